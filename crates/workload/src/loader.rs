@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pgdyno_platform::interrupt::Interrupts;
-use pgdyno_session::Session;
+use pgdyno_session::{Error, Session};
 
 use super::filling::Connections;
 use super::manifest::Table;
@@ -20,7 +20,7 @@ use super::pack::Pack;
 use super::params::Params;
 use super::pgbench_tables;
 use super::scale;
-use super::state::{self, State};
+use super::state::{self, Found, State};
 use super::stop::Stop;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::Endpoint;
@@ -57,6 +57,20 @@ pub struct Request<'a> {
     pub connections: Connections,
     /// The experiment that loads; its name goes into the tables' marks.
     pub experiment: Option<&'a str>,
+}
+
+impl<'a> Request<'a> {
+    /// Drops nothing.
+    fn keeping(pack: &'a Pack, params: &'a Params) -> Self {
+        Self {
+            pack,
+            params,
+            replace: false,
+            drop_tables: &[],
+            connections: Connections::default(),
+            experiment: None,
+        }
+    }
 }
 
 /// What an experiment may drop to load tables again with other parameters. Tables that it loaded
@@ -122,15 +136,7 @@ pub fn ensure_loaded(
     params: &Params,
     watch: &mut Watch<'_>,
 ) -> Result<Loaded, Failure> {
-    let request = Request {
-        pack,
-        params,
-        replace: false,
-        drop_tables: &[],
-        connections: Connections::default(),
-        experiment: None,
-    };
-    load(session, &request, watch)
+    load(session, &Request::keeping(pack, params), watch)
 }
 
 /// As [`ensure_loaded`]; tables that do not fit are loaded again if they may be dropped.
@@ -144,18 +150,16 @@ pub fn load_as_asked(
     leave: Leave<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Loaded, Failure> {
-    let giving_way = giving_way(session, pack, params, leave)?;
+    let giving_way = Look::at(session, pack, params)?.giving_way(session, pack, leave)?;
     let dropped: &[String] = match &giving_way {
         Some(tables) if tables.of_pgbench => &tables.names,
         _ => &[],
     };
     let request = Request {
-        pack,
-        params,
         replace: giving_way.as_ref().is_some_and(|tables| !tables.of_pgbench),
         drop_tables: dropped,
-        connections: Connections::default(),
         experiment: Some(leave.experiment),
+        ..Request::keeping(pack, params)
     };
     let mut loaded = load(session, &request, watch)?;
     if !dropped.is_empty() {
@@ -176,26 +180,16 @@ pub fn look_ahead(
     params: &Params,
     leave: Leave<'_>,
 ) -> Result<Option<GivingWay>, Failure> {
-    let giving_way = giving_way(session, pack, params, leave)?;
+    let look = Look::at(session, pack, params)?;
+    let giving_way = look.giving_way(session, pack, leave)?;
     if giving_way.is_some() {
         return Ok(giving_way);
     }
-    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
-    let product = Product::ask(session).map_err(ask)?;
-    let params = &params.clone().on(pack, product.dialect.name);
-    params
-        .check_on(pack, &product)
+    look.params
+        .check_on(pack, &look.product)
         .map_err(|why| Failure::with(Exit::Usage, why))?;
-    let found = state::find(session, product.dialect, pack, &params.or_defaults(pack))?;
-    let request = Request {
-        pack,
-        params,
-        replace: false,
-        drop_tables: &[],
-        connections: Connections::default(),
-        experiment: Some(leave.experiment),
-    };
-    check(session, product.dialect, &request, &found)?;
+    let request = Request::keeping(pack, &look.params);
+    check(session, look.product.dialect, &request, &look.found)?;
     Ok(None)
 }
 
@@ -210,66 +204,85 @@ pub struct GivingWay {
     of_pgbench: bool,
 }
 
-/// The tables that do not fit and may be dropped; `None`: they fit, or nothing is to be dropped.
-fn giving_way(
-    session: &mut Session,
-    pack: &Pack,
-    params: &Params,
-    leave: Leave<'_>,
-) -> Result<Option<GivingWay>, Failure> {
-    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
-    let dialect = Product::ask(session).map_err(ask)?.dialect;
-    let params = &params.clone().on(pack, dialect.name);
-    let found = state::find(session, dialect, pack, &params.or_defaults(pack))?;
-    let seen = Seen::of(session, dialect, pack, params, &found)?;
-    let state = state::judge(pack, &seen.tables, &found);
-    let of_pgbench = match &state {
-        State::Ours(_) => false,
-        State::Others
-            if leave.replace_pgbench
-                && pgbench_tables::are_stock(session, pack, &found).map_err(ask)? =>
-        {
-            true
-        }
-        State::Others | State::Nothing | State::Interrupted | State::Unusable(_) => {
-            return Ok(None);
-        }
-    };
-    let loaded = scale::of_pack(session, dialect, pack).map_err(ask)?;
-    let other = params.all_given().find_map(|(name, given)| {
-        let of_tables = loaded.get(name).or(seen.values.get(name))?;
-        (!scale::same(of_tables, given)).then(|| (name, of_tables.clone(), given))
-    });
-    let Some((name, of_tables, given)) = other else {
-        return Ok(None);
-    };
-    let names: Vec<String> = found.into_iter().map(|found| found.name).collect();
-    let (by, is_own) = match &state {
-        State::Ours(mark) => match &mark.experiment {
-            Some(experiment) if experiment == leave.experiment => {
-                ("by this experiment".to_owned(), true)
-            }
-            Some(experiment) => (format!("by experiment {experiment}"), false),
-            None => ("by pgdyno, not by this experiment".to_owned(), false),
-        },
-        _ => ("by pgbench -i".to_owned(), true),
-    };
-    let loaded = format!("loaded with {name} = {of_tables} {by}");
-    if is_own || leave.replace {
-        return Ok(Some(GivingWay {
-            names,
-            loaded,
-            of_pgbench,
-        }));
+/// What is there before anything is dropped or loaded.
+struct Look {
+    product: Product,
+    /// The user's, as this product takes them.
+    params: Params,
+    found: Vec<Found>,
+}
+
+impl Look {
+    fn at(session: &mut Session, pack: &Pack, params: &Params) -> Result<Self, Failure> {
+        let product = Product::ask(session).map_err(asking)?;
+        let params = params.clone().on(pack, product.dialect.name);
+        let values = params.or_defaults(pack);
+        let found = state::find(session, product.dialect, pack, &values)?;
+        Ok(Self {
+            product,
+            params,
+            found,
+        })
     }
-    Err(Failure::new(format!(
-        "{name} = {given} needs other tables: {} would be dropped, {loaded}",
-        names.join(", ")
-    ))
-    .hint("--replace drops them and loads them again")
-    .hint(format!(
-        "or leave out params.{name} to run on the existing tables"
-    )))
+
+    /// The tables that do not fit and may be dropped; `None`: they fit, or nothing is to be dropped.
+    fn giving_way(
+        &self,
+        session: &mut Session,
+        pack: &Pack,
+        leave: Leave<'_>,
+    ) -> Result<Option<GivingWay>, Failure> {
+        let (dialect, params, found) = (self.product.dialect, &self.params, &self.found);
+        let seen = Seen::of(session, dialect, pack, params, found)?;
+        let state = state::judge(pack, &seen.tables, found);
+        let of_pgbench = match &state {
+            State::Ours(_) => false,
+            State::Others
+                if leave.replace_pgbench
+                    && pgbench_tables::are_stock(session, pack, found).map_err(asking)? =>
+            {
+                true
+            }
+            State::Others | State::Nothing | State::Interrupted | State::Unusable(_) => {
+                return Ok(None);
+            }
+        };
+        let loaded = scale::of_pack(session, dialect, pack).map_err(asking)?;
+        let other = params.all_given().find_map(|(name, given)| {
+            let of_tables = loaded.get(name).or(seen.values.get(name))?;
+            (!scale::same(of_tables, given)).then(|| (name, of_tables.clone(), given))
+        });
+        let Some((name, of_tables, given)) = other else {
+            return Ok(None);
+        };
+        let names: Vec<String> = found.iter().map(|found| found.name.clone()).collect();
+        let (by, is_own) = match &state {
+            State::Ours(mark) => match &mark.experiment {
+                Some(experiment) if experiment == leave.experiment => {
+                    ("by this experiment".to_owned(), true)
+                }
+                Some(experiment) => (format!("by experiment {experiment}"), false),
+                None => ("by pgdyno, not by this experiment".to_owned(), false),
+            },
+            _ => ("by pgbench -i".to_owned(), true),
+        };
+        let loaded = format!("loaded with {name} = {of_tables} {by}");
+        if is_own || leave.replace {
+            return Ok(Some(GivingWay {
+                names,
+                loaded,
+                of_pgbench,
+            }));
+        }
+        Err(Failure::new(format!(
+            "{name} = {given} needs other tables: {} would be dropped, {loaded}",
+            names.join(", ")
+        ))
+        .hint("--replace drops them and loads them again")
+        .hint(format!(
+            "or leave out params.{name} to run on the existing tables"
+        )))
+    }
 }
 
 /// Every parameter as a run would see it: the user's value, that of the tables that are there, or the
@@ -279,8 +292,7 @@ pub fn known(
     pack: &Pack,
     params: &Params,
 ) -> Result<BTreeMap<String, String>, Failure> {
-    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
-    let dialect = Product::ask(session).map_err(ask)?.dialect;
+    let dialect = Product::ask(session).map_err(asking)?.dialect;
     let params = &params.clone().on(pack, dialect.name);
     let mut values = params.or_defaults(pack);
     let found = state::find(session, dialect, pack, &values)?;
@@ -288,6 +300,10 @@ pub fn known(
     let of_tables = seen.values.into_iter();
     values.extend(of_tables.filter(|(name, _)| params.given(name).is_none()));
     Ok(values)
+}
+
+fn asking(error: Error) -> Failure {
+    trouble::server(&error, "could not look for the workload's tables")
 }
 
 /// As [`ensure_loaded`], with the user's leave to drop.
@@ -300,8 +316,7 @@ pub fn load(
     if pack.tables().is_empty() && request.drop_tables.is_empty() {
         return Ok(there(request.params.or_defaults(pack), How::NoTables));
     }
-    let ask = |e| trouble::server(&e, "could not look for the workload's tables");
-    let product = Product::ask(session).map_err(ask)?;
+    let product = Product::ask(session).map_err(asking)?;
     let params = request.params.clone().on(pack, product.dialect.name);
     let request = &Request {
         params: &params,
@@ -314,7 +329,7 @@ pub fn load(
         return Ok(there(values, How::NoTables));
     }
     if let Some(query) = product.dialect.counts_database
-        && admin::value(session, query).map_err(ask)?.as_deref() == Some("0")
+        && admin::value(session, query).map_err(asking)?.as_deref() == Some("0")
     {
         let name = session.candidate().login.database();
         let failure = Failure::new(format!("database \"{name}\" does not exist"));

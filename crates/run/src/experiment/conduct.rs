@@ -365,11 +365,7 @@ impl Sweep<'_> {
 
         let mut load_s = 0.0;
         if let Some(tables) = &planned.tables {
-            let leave = Leave {
-                experiment: &self.plan.identity.name,
-                replace: self.means.replace,
-                replace_pgbench: self.plan.experiment.reset.replace_pgbench_tables,
-            };
+            let leave = leave(self.plan, self.means.replace);
             let loaded = place.load(&mut session, tables, leave, &mut self.means)?;
             if loaded.how == How::LoadedNow {
                 let rows = loaded.rows.iter().map(|(_, rows)| rows).sum();
@@ -586,6 +582,15 @@ fn look(
         settings::ways(session, names.iter().map(String::as_str), restarts)?
     };
     Ok((product.dialect, ways))
+}
+
+/// What its trials may drop; `replace`: the user's leave.
+fn leave(plan: &Plan, replace: bool) -> Leave<'_> {
+    Leave {
+        experiment: &plan.identity.name,
+        replace,
+        replace_pgbench: plan.experiment.reset.replace_pgbench_tables,
+    }
 }
 
 /// The time a plan will take from the start, for people.

@@ -9,9 +9,9 @@ use pgdyno_database::trouble;
 use pgdyno_model::Failure;
 use pgdyno_model::event::Notice;
 use pgdyno_platform::limits;
-use pgdyno_workload::loader::{self, Leave};
+use pgdyno_workload::loader;
 
-use super::{Place, Sweep};
+use super::{Place, Sweep, leave};
 
 /// The setting that decides how many connections a server has.
 const CONNECTIONS: &str = "max_connections";
@@ -64,17 +64,13 @@ impl Sweep<'_> {
             return Ok(dropped);
         }
         let mut session = place.target.connect()?;
+        let leave = leave(self.plan, self.means.replace);
         let mut seen = BTreeSet::new();
         let planned = points.iter().map(|point| &self.plan.points[*point]);
         for tables in planned.filter_map(|planned| planned.tables.as_ref()) {
             if !seen.insert((tables.pack.name(), &tables.made_with)) {
                 continue;
             }
-            let leave = Leave {
-                experiment: &self.plan.identity.name,
-                replace: self.means.replace,
-                replace_pgbench: self.plan.experiment.reset.replace_pgbench_tables,
-            };
             let (pack, chosen) = (&tables.pack, &tables.chosen);
             if let Some(tables) = loader::look_ahead(&mut session, pack, chosen, leave)? {
                 let names = tables.names.join(", ");
