@@ -200,7 +200,8 @@ fn looked(stage: &Stage, node: usize, said: &[Event]) -> Option<Vec<Message>> {
     };
     let mut recorded = stage.recorded.iter().filter(has_greeted);
     let (last, before) = asked.split_last().unwrap_or((greeting, &[]));
-    if !before.iter().all(looks) {
+    // It says goodbye, and then it is closed.
+    if !before.iter().all(|event| looks(event) || ends(event)) {
         return None;
     }
     if ends(last) {
