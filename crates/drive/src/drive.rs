@@ -90,6 +90,19 @@ pub enum Setup {
     Text(String),
 }
 
+/// What part of a trial one of several generators does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Which generator, from 0.
+    pub generator: u32,
+    /// How many there are.
+    pub generators: u32,
+    /// Clients of the generators before it: the number of its first client.
+    pub clients_before: usize,
+    /// Clients of all generators.
+    pub clients_total: usize,
+}
+
 /// One run of the engine.
 #[derive(Clone, Debug)]
 pub struct Drive {
@@ -111,6 +124,9 @@ pub struct Drive {
     pub query_mode: QueryMode,
     /// Connections, each with its own client. At least one.
     pub clients: usize,
+    /// Where these clients stand among those of several generators: they have the numbers and the
+    /// random numbers that they would have if one generator had all of them.
+    pub share: Option<Share>,
     /// Event loops; more than there are clients are not started.
     pub threads: usize,
     /// How their sockets are waited for.
@@ -198,6 +214,7 @@ impl Default for Drive {
             variables: Vec::new(),
             query_mode: QueryMode::Simple,
             clients: 1,
+            share: None,
             threads: 1,
             io: Choice::Auto,
             until: Until::Transactions(const { NonZeroU64::new(10).unwrap() }),

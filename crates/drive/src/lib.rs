@@ -42,7 +42,7 @@ mod simulation;
 
 pub use control::Control;
 pub use drive::{
-    Commits, Drive, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Until, operations,
+    Commits, Drive, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Share, Until, operations,
 };
 pub use error::DriveError;
 pub use live::Live;

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::collect::{Collector, Link};
 use crate::context::Setup;
 use crate::control::Control;
-use crate::drive::{Drive, Setup as Variable};
+use crate::drive::{Drive, Setup as Variable, Share};
 use crate::error::DriveError;
 use crate::event_loop;
 use crate::live::Live;
@@ -22,6 +22,9 @@ use crate::places::Places;
 use crate::record::{Executions, Recorder, Recording, TransactionLog};
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
+
+/// Between the seeds of two generators' threads: 2^64 divided by the golden ratio, as splitmix64 steps.
+const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Drive {
     /// Does it. Returns when all clients have ended.
@@ -38,19 +41,22 @@ impl Drive {
         let places = Places::of(&self.endpoints);
         let clock = Clock::start();
         let seeds = self.seeds(threads);
-        let counters = Counters::new(&self.names);
+        let share = self.share();
+        let (generator, generators) = (share.generator.into(), share.generators.into());
+        let counters = Counters::shared(&self.names, generator, generators);
         let (mut sockets, io) = self.io.open(threads).map_err(|error| match error.kind() {
             io::ErrorKind::Unsupported => DriveError::NoUring(error),
             _ => DriveError::EventLoop(error),
         })?;
         let (reports, inbox) = channel();
         thread::scope(|scope| {
-            let mut clients = seeds.clients.iter().enumerate();
+            let mut clients = (share.clients_before..).zip(&seeds.clients);
             let mut links = Vec::with_capacity(threads);
             for (index, seeds_of_thread) in seeds.threads.iter().enumerate() {
                 // As pgbench deals clients: the first threads get one more when they do not divide.
-                let share = clients.len().div_ceil(threads - index);
-                let clients = (0u32..).zip(clients.by_ref().take(share));
+                let left = clients.size_hint().1.unwrap_or(0);
+                let count = left.div_ceil(threads - index);
+                let clients = (0u32..).zip(clients.by_ref().take(count));
                 let clients: Vec<Client> = clients
                     .map(|(key, (id, random))| {
                         let place = places.number(id % self.endpoints.len(), 0);
@@ -127,7 +133,26 @@ impl Drive {
     pub(crate) fn seeds(&self, threads: usize) -> Seeds {
         let mut given = self.variables.iter().map(|(name, _)| name);
         let has_default_seed = given.any(|name| name == "default_seed");
-        Seeds::deal(self.seed as u64, self.clients, threads, has_default_seed)
+        let (seed, share) = (self.seed as u64, self.share());
+        let mut seeds = Seeds::deal(seed, share.clients_total, threads, has_default_seed);
+        seeds.clients.drain(..share.clients_before);
+        seeds.clients.truncate(self.clients);
+        if share.generator > 0 {
+            // Nobody knows how many threads the others have.
+            let other = seed.wrapping_add(u64::from(share.generator).wrapping_mul(SEED_STEP));
+            seeds.threads = Seeds::deal(other, 0, threads, true).threads;
+        }
+        seeds
+    }
+
+    /// Its share; all of it when there is no other generator.
+    fn share(&self) -> Share {
+        self.share.unwrap_or(Share {
+            generator: 0,
+            generators: 1,
+            clients_before: 0,
+            clients_total: self.clients,
+        })
     }
 
     fn check(&self) -> Result<(), DriveError> {

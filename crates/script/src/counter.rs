@@ -17,9 +17,15 @@ pub const WINDOW: u64 = 1 << 16;
 pub(crate) struct CounterId(pub(crate) u32);
 
 /// One counter. It counts from 0; scripts add a start of their own.
+///
+/// Of several generators of one trial each draws numbers that no other draws: the first of three 0, 3,
+/// 6…, so that all together draw what one would. How far the others have come is not known here: they
+/// are taken to be as far as this one.
 #[derive(Debug)]
 pub struct Counter {
-    /// The next number to draw.
+    /// Which generator draws from it, counted from 0, and how many there are.
+    share: (u64, u64),
+    /// How many were drawn.
     next: AtomicU64,
     /// How many numbers, from 0 on, are settled without a gap.
     settled: AtomicU64,
@@ -30,6 +36,7 @@ pub struct Counter {
 impl Default for Counter {
     fn default() -> Self {
         Self {
+            share: (0, 1),
             next: AtomicU64::new(0),
             settled: AtomicU64::new(0),
             marks: (0..WINDOW).map(|_| AtomicU64::new(0)).collect(),
@@ -40,7 +47,8 @@ impl Default for Counter {
 impl Counter {
     /// Draws the next number.
     pub fn draw(&self) -> u64 {
-        self.next.fetch_add(1, SeqCst)
+        let (first, step) = self.share;
+        first + step * self.next.fetch_add(1, SeqCst)
     }
 
     /// How many numbers were drawn.
@@ -50,12 +58,17 @@ impl Counter {
 
     /// How many numbers, from 0 on, are settled without a gap: all below it.
     pub fn settled(&self) -> u64 {
-        self.settled.load(SeqCst)
+        self.settled.load(SeqCst) * self.share.1
     }
 
     /// Settles a number: its transaction has ended, well or not.
     pub fn settle(&self, number: u64) {
-        let settled = self.settled();
+        self.settle_own(number / self.share.1);
+    }
+
+    /// The same of the numbers that are drawn here, counted.
+    fn settle_own(&self, number: u64) {
+        let settled = self.settled.load(SeqCst);
         if number < settled {
             return;
         }
@@ -67,7 +80,7 @@ impl Counter {
         self.mark(number).fetch_max(number + 1, SeqCst);
         // The mark comes before this load, and in whoever settles the number before, the exchange
         // before the load of our mark: one of both sees the other's (they are all in one order).
-        let mut at = self.settled();
+        let mut at = self.settled.load(SeqCst);
         while self.mark(at).load(SeqCst) == at + 1 {
             at = match self.settled.compare_exchange(at, at + 1, SeqCst, SeqCst) {
                 Ok(_) => at + 1,
@@ -90,7 +103,18 @@ pub struct Counters {
 impl Counters {
     /// A counter for each name that the scripts mention, all at 0.
     pub fn new(names: &Names) -> Arc<Self> {
-        let counter = |name: &str| (name.into(), Counter::default());
+        Self::shared(names, 0, 1)
+    }
+
+    /// The same for one of several generators, counted from 0, and how many there are (at least one).
+    pub fn shared(names: &Names, generator: u64, generators: u64) -> Arc<Self> {
+        let counter = |name: &str| {
+            let counter = Counter {
+                share: (generator, generators.max(1)),
+                ..Counter::default()
+            };
+            (name.into(), counter)
+        };
         Arc::new(Self {
             list: names.counters().iter().map(|name| counter(name)).collect(),
         })
@@ -138,6 +162,23 @@ mod tests {
         assert_eq!(counter.settled(), 3);
         counter.settle(3);
         assert_eq!(counter.settled(), 5);
+    }
+
+    #[test]
+    fn generators_draw_together_what_one_would() {
+        let counter = |generator| Counter {
+            share: (generator, 3),
+            ..Counter::default()
+        };
+        let counters = [0, 1, 2].map(counter);
+        let mut all: Vec<u64> = counters.iter().flat_map(|c| [c.draw(), c.draw()]).collect();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(counters[1].drawn(), 2);
+        counters[1].settle(4);
+        assert_eq!(counters[1].settled(), 0);
+        counters[1].settle(1);
+        assert_eq!(counters[1].settled(), 6);
     }
 
     #[test]

@@ -172,16 +172,7 @@ pub fn sum(seconds: &[Second], warmup: bool) -> Phase {
         let count = phase.scripts.len().max(second.scripts.len());
         phase.scripts.resize_with(count, ScriptInterval::default);
         for (all, script) in phase.scripts.iter_mut().zip(&second.scripts) {
-            all.merge(&ScriptInterval {
-                counts: script.counts.clone(),
-                service: script.service.unpack(),
-                attempt: script.attempt.as_ref().map(|packed| packed.unpack()),
-                response: script.response.as_ref().map(|packed| packed.unpack()),
-                lag: script.lag.as_ref().map(|packed| packed.unpack()),
-                work: script.work.clone(),
-                units: script.units.iter().map(PackedUnits::unpack).collect(),
-                ..ScriptInterval::default()
-            });
+            all.merge(&script.unpack());
         }
     }
     phase

@@ -40,9 +40,9 @@ pub struct ScriptSecond {
     pub units: Vec<PackedUnits>,
 }
 
-impl From<&Interval> for Second {
-    fn from(interval: &Interval) -> Self {
-        let script = |script: &ScriptInterval| ScriptSecond {
+impl From<&ScriptInterval> for ScriptSecond {
+    fn from(script: &ScriptInterval) -> Self {
+        Self {
             counts: script.counts.clone(),
             service: script.service.pack(),
             attempt: script.attempt.as_ref().map(Latencies::pack),
@@ -50,14 +50,35 @@ impl From<&Interval> for Second {
             lag: script.lag.as_ref().map(Latencies::pack),
             work: script.work.clone(),
             units: script.units.iter().map(Units::pack).collect(),
-        };
+        }
+    }
+}
+
+impl ScriptSecond {
+    /// The same in the form that adds up; tries that came to nothing are not kept by second.
+    pub fn unpack(&self) -> ScriptInterval {
+        ScriptInterval {
+            counts: self.counts.clone(),
+            service: self.service.unpack(),
+            attempt: self.attempt.as_ref().map(Packed::unpack),
+            response: self.response.as_ref().map(Packed::unpack),
+            lag: self.lag.as_ref().map(Packed::unpack),
+            work: self.work.clone(),
+            units: self.units.iter().map(PackedUnits::unpack).collect(),
+            ..ScriptInterval::default()
+        }
+    }
+}
+
+impl From<&Interval> for Second {
+    fn from(interval: &Interval) -> Self {
         Self {
             start_us: interval.start_ns / 1000,
             length_us: interval.length_ns / 1000,
             warmup: interval.warmup,
             time: interval.time,
             drain: interval.drain,
-            scripts: interval.scripts.iter().map(script).collect(),
+            scripts: interval.scripts.iter().map(ScriptSecond::from).collect(),
         }
     }
 }
