@@ -21,5 +21,5 @@ pub use error::Error;
 pub use patience::{Patience, Slow, Watcher, Watching};
 pub use quote::{quote_ident, quote_literal};
 pub use session::{
-    CancelHandle, Column, NOTICES_MAX, Outcome, RESULT_BYTES_MAX, SETTINGS_MAX, Session, TakeRow,
+    CancelHandle, Column, NOTICES_MAX, Outcome, RESULT_BYTES_MAX, Session, TakeRow,
 };

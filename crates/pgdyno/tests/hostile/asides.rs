@@ -75,39 +75,8 @@ fn what_comes_beside_an_answer_does_not_change_it() {
 }
 
 #[test]
-fn what_never_ends_beside_an_answer_ends_the_connection() {
-    let limit = "bytes of messages without data in one answer";
-    let shown = (1 << 20) + (64 << 10);
-    let long = "hello ".repeat(4000);
+fn what_is_none_beside_an_answer_ends_the_connection() {
     conduct::both(vec![
-        answering("notices for ever", vec![Step::Flood(notice(&long))], LOST)
-            .says(limit)
-            .prints(shown),
-        answering(
-            "notifications for ever",
-            vec![Step::Flood(notification(&long))],
-            LOST,
-        )
-        .says(limit),
-        answering(
-            "settings for ever",
-            vec![Step::Flood(setting("name", &long))],
-            LOST,
-        )
-        .says(limit),
-        answering(
-            "columns for ever",
-            vec![Step::Flood(described(&vec!["name"; 1600]))],
-            LOST,
-        )
-        .says(limit),
-        answering(
-            "errors for ever",
-            vec![Step::Flood(server_text(b'E', "ERROR", "XX000", &long))],
-            LOST,
-        )
-        .says(limit)
-        .prints(shown),
         answering(
             "a notification without an end",
             sends(&[server_message(b'A', b"\0\0\0\x01x")]),

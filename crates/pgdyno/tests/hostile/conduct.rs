@@ -1,7 +1,6 @@
 //! Has commands meet hostile servers, several at a time, and checks how they end: exit code, time,
 //! memory, what they print, and whether their accounts add up.
 
-use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -10,7 +9,7 @@ use pgdyno_testkit::HostileServer;
 use pgdyno_testkit::hostile::{Step, When};
 
 use crate::child::Running;
-use crate::scenario::{REFUSED, Scenario};
+use crate::scenario::Scenario;
 use crate::support::{Ran, pgdyno};
 
 /// Most of them only wait.
@@ -96,7 +95,7 @@ fn run(scenario: &Scenario) -> Result<(), String> {
             return Err(format!("{it:?} on standard {of}: {ran:#?}"));
         }
     }
-    if scenario.codes == REFUSED {
+    if scenario.counted == 0 {
         return Ok(());
     }
     let document = std::fs::read_to_string(stage.folder.path().join("result.json"));
@@ -140,7 +139,7 @@ fn pgbench(scenario: &Scenario) -> Result<(), String> {
             return Err(format!("{it:?} on the terminal: {ran:#?}"));
         }
     }
-    if scenario.codes == REFUSED {
+    if scenario.has_no_report() {
         return Ok(());
     }
     let processed = format!(
@@ -183,7 +182,8 @@ impl Stage {
                 return Ok(());
             };
             let begun = Instant::now();
-            while self.server.times_played() == 0 {
+            // At each client, so that all are counted.
+            while self.server.times_played() < scenario.counted.max(1) as usize {
                 if running.is_over() || begun.elapsed() > HANGS {
                     return Err("the server has not come to its steps".to_owned());
                 }
@@ -277,16 +277,20 @@ pub fn is_obeyed(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t')) || turns
 }
 
-/// The most memory that a process has had, while it runs.
+/// The most memory that a process or one of its children has had, while it runs.
 fn peak_kb(process: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let of = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let status = of(&format!("/proc/{process}/status"));
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let words = peak.and_then(|peak| peak.split_whitespace().next());
-    words.and_then(|kb| kb.parse().ok()).unwrap_or(0)
+    let own = words.and_then(|kb| kb.parse().ok()).unwrap_or(0);
+    let children = of(&format!("/proc/{process}/task/{process}/children"));
+    let children = children.split_whitespace().filter_map(|it| it.parse().ok());
+    children.map(peak_kb).fold(own, u64::max)
 }
 
 /// The same command, whose output is a terminal.
-fn on_terminal(command: &Command) -> Command {
+pub fn on_terminal(command: &Command) -> Command {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let line: Vec<String> = words
         .map(|word| format!("'{}'", word.to_string_lossy()))
@@ -295,11 +299,4 @@ fn on_terminal(command: &Command) -> Command {
     script.args(["-qec", &line.join(" "), "/dev/null"]);
     script.stdin(std::process::Stdio::null());
     script
-}
-
-/// A folder for commands that need none of a scenario's files.
-pub fn run_in(folder: &Path, args: &[&str]) -> Command {
-    let mut command = pgdyno(args);
-    command.current_dir(folder);
-    command
 }

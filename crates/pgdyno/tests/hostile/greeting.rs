@@ -99,7 +99,6 @@ fn a_greeting_that_breaks_off_is_a_refusal() {
         )
         .says("timeout expired")
         .url(NO_PATIENCE),
-        refusing("waits for Ctrl-C", vec![Step::Stall]).interrupted(),
         scenario(
             "greets slowly",
             When::Connected,

@@ -20,12 +20,16 @@ mod endings;
 mod extended;
 mod greeting;
 mod gset;
+mod lies;
+mod other_commands;
 mod scenario;
 mod session;
+mod sizes;
 #[path = "../cli/support.rs"]
 #[allow(
     dead_code,
     reason = "shared with the tests of the other commands, each of which uses a part"
 )]
 mod support;
+mod terminal;
 mod tls;

@@ -41,8 +41,9 @@ pub struct Scenario {
     /// What each says, among others.
     pub run_says: String,
     pub pgbench_says: String,
-    /// Transactions that each counts as committed, and all that it counts.
+    /// Transactions that each counts as committed.
     pub committed: (u64, u64),
+    /// All that `pgdyno run` counts; none when it does not get so far that there is a result.
     pub counted: u64,
     /// Without its start and end, which take what a busy machine makes of them.
     pub within: Duration,
@@ -148,10 +149,15 @@ impl Scenario {
         self
     }
 
-    /// All transactions that each counts, however they ended.
+    /// All transactions that `pgdyno run` counts, however they ended.
     pub fn counts(mut self, all: u64) -> Scenario {
         self.counted = all;
         self
+    }
+
+    /// Whether pgbench ends before there is anything to report.
+    pub fn has_no_report(&self) -> bool {
+        self.codes.1 == REFUSED.1 || (self.signal.is_some() && self.counted == 0)
     }
 
     pub fn within(mut self, limit: Duration) -> Scenario {
