@@ -240,43 +240,89 @@ fn odd_answers_are_answers() {
     ]);
 }
 
+/// An error of class XX000 with these fields besides.
+fn error(name: &'static str, fields: &[u8]) -> Scenario {
+    let fields = [b"SERROR\0CXX000\0", fields].concat();
+    answering(
+        name,
+        sends(&[server_message(b'E', &fields), ready(b'I')]),
+        FAILED,
+    )
+}
+
+/// An error of these fields alone.
+fn bare_error(name: &'static str, fields: &[u8]) -> Scenario {
+    answering(
+        name,
+        sends(&[server_message(b'E', fields), ready(b'I')]),
+        FAILED,
+    )
+}
+
 #[test]
 fn errors_of_any_form_are_errors() {
-    let error = |name, fields: &[u8], words: &str| {
-        answering(
-            name,
-            sends(&[server_message(b'E', fields), ready(b'I')]),
+    let place = |name, fields: &[u8]| error(name, &[b"Mplace\0", fields].concat()).says("place");
+    let class = |name, class: &[u8]| {
+        let fields = [b"SERROR\0C", class, b"\0Mclass\0\0"].concat();
+        bare_error(name, &fields).says("class")
+    };
+    let evil = b"Mno \x1b]0;owned\x07\x1b[2J\r\xc2\x9b31m \xe2\x80\xae\0D\x1b[1A\0H\x08\0\0";
+    let lines = format!("M{}\0\0", "line\n".repeat(3_000));
+    conduct::both(vec![
+        bare_error("an error without fields", b"\0"),
+        bare_error("an error of nothing", b""),
+        bare_error("an error without a severity", b"CXX000\0Mno severity\0\0").says("no severity"),
+        error("an error without an end", b"Mno end"),
+        error("an error of unknown fields", b"\x01a\0\xffb\0?c\0Mstrange\0\0").says("strange"),
+        error("an error that is no UTF-8", b"M\xff\xfe\xfd\0\0").says("\u{fffd}"),
+        error("an error that a terminal obeys", evil)
+            .says("no ")
+            .on_terminal(),
+        error("an error of many lines", lines.as_bytes()).says("line"),
+        class("an error of a class that a terminal obeys", b"\x1b[2J\x07").on_terminal(),
+        class("an error of no class", b""),
+        class("an error of a class of 500 characters", &[b'x'; 500]),
+        place("an error at character -5", b"P-5\0\0"),
+        place("an error at character 2^70", b"P1180591620717411303424\0\0"),
+        place("an error in a query within", b"p3\0q\xff\x1b[2J\0\0").on_terminal(),
+    ]);
+}
+
+#[test]
+fn errors_at_any_place_are_errors() {
+    let text = |text: &str| server_text(b'E', "ERROR", "XX000", text);
+    let fatal = || server_text(b'E', "FATAL", "57P01", "that was it");
+    let rows = || [described(&["a"]), row(&["1"])].concat();
+    let at = |name, messages: &[Vec<u8>], codes| {
+        answering(name, sends(&[messages.concat(), ready(b'I')]), codes)
+    };
+    let limit = "1048576 bytes is the limit";
+    let long = |times| text(&"no ".repeat(times));
+    let again = server_text(b'E', "ERROR", "40001", "again");
+    let announced = sends_and(&[header(b'E', 1 << 29)], Step::Flood(vec![b'x']));
+    conduct::both(vec![
+        at("an error twice", &[text("one"), text("two")], FAILED),
+        at("an error behind the rows", &[rows(), text("late")], FAILED).says("late"),
+        at(
+            "an error behind the end",
+            &[complete("SELECT 1"), text("late")],
             FAILED,
         )
-        .says(words)
-    };
-    let text = |text: &str| server_text(b'E', "ERROR", "XX000", text);
-    conduct::both(vec![
-        error("an error without fields", b"\0", ""),
-        error("an error of nothing", b"", ""),
-        error("an error without an end", b"SERROR\0CXX000\0Mno end", ""),
-        error("an error of unknown fields", b"SERROR\0CXX000\0\x01a\0\xffb\0?c\0Mstrange\0\0", "strange"),
-        error("an error that is no UTF-8", b"SERROR\0CXX000\0M\xff\xfe\xfd\0\0", "\u{fffd}"),
-        error("an error of a class that a terminal obeys", b"SERROR\0C\x1b[2J\x07\0Mclass\0\0", "class").on_terminal(),
-        error("an error of no class", b"SERROR\0C\0Mclass\0\0", "class"),
-        error("an error of a class of 500 characters", &[b"SERROR\0C", &[b'x'; 500][..], b"\0Mclass\0\0"].concat(), "class"),
-        error("an error without a severity", b"CXX000\0Mno severity\0\0", "no severity"),
-        error("an error at character -5", b"SERROR\0CXX000\0Mplace\0P-5\0\0", "place"),
-        error("an error at character 2^70", b"SERROR\0CXX000\0Mplace\0P1180591620717411303424\0\0", "place"),
-        error("an error in a query within", b"SERROR\0CXX000\0Mplace\0p3\0q\xff\x1b[2J\0\0", "place").on_terminal(),
-        error("an error that a terminal obeys", b"SERROR\0CXX000\0Mno \x1b]0;owned\x07\x1b[2J\r\xc2\x9b31m \xe2\x80\xae\0D\x1b[1A\0H\x08\0\0", "no ").on_terminal(),
-        error("an error of many lines", format!("SERROR\0CXX000\0M{}\0\0", "line\n".repeat(3_000)).as_bytes(), "line"),
-        answering("an error twice", sends(&[text("one"), text("two"), ready(b'I')]), FAILED),
-        answering("an error behind the rows", sends(&[described(&["a"]), row(&["1"]), text("late"), ready(b'I')]), FAILED).says("late"),
-        answering("an error behind the end", sends(&[complete("SELECT 1"), text("late"), ready(b'I')]), FAILED).says("late"),
-        answering("an error that may be tried again, for ever", sends(&[server_text(b'E', "ERROR", "40001", "again"), ready(b'I')]), (0, 0))
+        .says("late"),
+        // A failed transaction is a figure.
+        at("an error that may be tried again, for ever", &[again], WELL)
             .options("-c 1 -t 1 --max-tries 20")
             .commits(0, 0),
-        answering("the last word, and then it closes", sends_and(&[server_text(b'E', "FATAL", "57P01", "that was it")], Step::Close), LOST).says("that was it"),
-        answering("the last word, and then it is ready", sends(&[server_text(b'E', "FATAL", "57P01", "it was not"), ready(b'I')]), LOST).says("it was not"),
+        answering(
+            "the last word, and then it closes",
+            sends_and(&[fatal()], Step::Close),
+            LOST,
+        )
+        .says("that was it"),
+        at("the last word, and then it is ready", &[fatal()], LOST).says("that was it"),
         // pgbench shows all of it.
-        answering("an error of 900 kB", sends(&[text(&"no ".repeat(300 << 10)), ready(b'I')]), FAILED).prints(1 << 20),
-        answering("an error of 10 MB", sends(&[text(&"no ".repeat(3 << 20)), ready(b'I')]), LOST).says("1048576 bytes is the limit"),
-        answering("an error of 512 MB", sends_and(&[header(b'E', 1 << 29)], Step::Flood(vec![b'x'])), LOST).says("1048576 bytes is the limit"),
+        at("an error of 900 kB", &[long(300 << 10)], FAILED).prints(1 << 20),
+        at("an error of 10 MB", &[long(3 << 20)], LOST).says(limit),
+        answering("an error of 512 MB", announced, LOST).says(limit),
     ]);
 }

@@ -14,12 +14,10 @@ use crate::support::{Ran, pgdyno};
 
 /// Most of them only wait.
 const AT_A_TIME: usize = 6;
-/// A signal is sent when the server is at its steps, and this is longer than that ever takes.
-const HANGS: Duration = Duration::from_secs(30);
-/// What starting and ending may take on a busy machine.
-const MARGIN: Duration = Duration::from_secs(20);
-/// The most that a process may hold. It is not optimised here, and as large as anywhere on its way to
-/// the first transaction.
+/// Longer than any of these takes on a busy machine: it hangs.
+const HANGS: Duration = Duration::from_secs(40);
+/// The most that a process may hold. It is not optimised here, and as large as anywhere on its way
+/// to the first transaction.
 const MEMORY_KB_MAX: u64 = 200 << 10;
 
 /// How a command ended, and what that took.
@@ -177,7 +175,7 @@ impl Stage {
 
     fn ended(&self, scenario: &Scenario, command: &mut Command) -> Result<Ended, String> {
         let command = command.current_dir(self.folder.path());
-        ended(command, scenario.within, |running| {
+        ended(command, |running| {
             let Some(signal) = scenario.signal else {
                 return Ok(());
             };
@@ -204,7 +202,6 @@ pub fn server(when: When, steps: Vec<Step>) -> HostileServer {
 /// Runs to the end, and watches.
 pub fn ended(
     command: &mut Command,
-    within: Duration,
     meanwhile: impl FnOnce(&mut Running) -> Result<(), String>,
 ) -> Result<Ended, String> {
     let begun = Instant::now();
@@ -213,7 +210,7 @@ pub fn ended(
     let mut memory_kb = 0;
     while !running.is_over() {
         memory_kb = memory_kb.max(peak_kb(running.id()));
-        if begun.elapsed() > within + MARGIN {
+        if begun.elapsed() > HANGS {
             return Err(format!("hangs, after {:?}", begun.elapsed()));
         }
         std::thread::sleep(Duration::from_millis(4));

@@ -1,4 +1,5 @@
-//! Connections that end in the middle, and servers that never answer: Ctrl-C ends what nothing else does.
+//! Connections that end in the middle, and servers that never answer: Ctrl-C ends what nothing else
+//! does.
 
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ fn a_connection_that_ends_within_an_answer_is_lost() {
             "closes, and is connected to again",
             When::Asked("marked"),
             vec![Step::Close],
-            (0, 2),
+            LOST,
         )
         .options("-c 2 -t 3")
         .run_options("--reconnect")

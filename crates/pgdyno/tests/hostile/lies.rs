@@ -83,7 +83,9 @@ fn a_version_that_is_none_does_not_keep_a_run_from_its_work() {
             &[server_text(b'E', "ERROR", "42883", EVIL), ready(b'I')],
             WELL,
         ),
-        version("no answer for a version", &[ready(b'I')], (3, 0)).counts(0),
+        version("no answer for a version", &[ready(b'I')], (3, 0))
+            .counts(0)
+            .commits(0, 1),
         version(
             "a COPY for a version",
             &[
@@ -93,16 +95,18 @@ fn a_version_that_is_none_does_not_keep_a_run_from_its_work() {
                 complete("COPY 1"),
                 ready(b'I'),
             ],
-            (3, 0),
+            (1, 0),
         )
-        .counts(0),
+        .counts(0)
+        .commits(0, 1),
         scenario(
             "closes when it is asked for its version",
             When::Asked("SELECT version()"),
             vec![Step::Close],
             (3, 0),
         )
-        .counts(0),
+        .counts(0)
+        .commits(0, 1),
         scenario(
             "is silent about its version",
             When::Asked("SELECT version()"),
@@ -111,7 +115,8 @@ fn a_version_that_is_none_does_not_keep_a_run_from_its_work() {
         )
         .run_options("--silence-timeout 1s")
         .run_says("the server has sent nothing for")
-        .counts(0),
+        .counts(0)
+        .commits(0, 1),
     ]);
 }
 

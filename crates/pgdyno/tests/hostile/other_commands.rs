@@ -2,22 +2,21 @@
 
 use std::time::Duration;
 
-use pgdyno_platform::child::Signal;
 use pgdyno_testkit::hostile::{
     Step, When, complete, described, ready, row, server_message, server_text,
 };
 
 use crate::conduct::{self, is_obeyed};
-use crate::scenario::{Scenario, scenario, sends, sends_and};
+use crate::scenario::{REFUSED, Scenario, scenario, sends, sends_and};
 use crate::support::pgdyno;
 
 const EVIL: &str = "\x1b]0;owned\x07\x1b[2J \u{9b}31m \u{202e}";
 
 /// Command lines, with `URL` where the server's is to stand.
 const COMMANDS: [&str; 4] = [
-    "load tpcb --no-store --url URL",
+    "load tpcb --url URL",
     "target URL",
-    "sweep sweep.toml --no-store --url URL",
+    "sweep sweep.toml --url URL",
     "ls --store URL",
 ];
 
@@ -36,7 +35,8 @@ fn meets(command: &str, scenario: &Scenario, codes: &[i32]) -> Result<(), String
         .collect();
     let mut command = pgdyno(&args);
     command.current_dir(folder.path());
-    let ended = conduct::ended(&mut command, scenario.within, |running| {
+    command.env("PGDYNO_STORE", folder.path().join("notebook.sqlite"));
+    let ended = conduct::ended(&mut command, |running| {
         let Some(signal) = scenario.signal else {
             return Ok(());
         };
@@ -59,81 +59,77 @@ fn meets(command: &str, scenario: &Scenario, codes: &[i32]) -> Result<(), String
     }
 }
 
-/// Has every command meet each; they end with one of the codes.
+/// Has every command meet each; it ends with one of the codes.
 #[track_caller]
-fn all(cases: Vec<(Scenario, &[i32])>) {
-    let cases = cases
+fn all(scenarios: Vec<Scenario>, codes: fn(&Scenario, &str) -> &'static [i32]) {
+    let cases = scenarios
         .iter()
         .flat_map(|it| COMMANDS.map(|command| (it, command)));
     conduct::all(
         cases.collect(),
-        |((scenario, _), command)| format!("{command}: {}", scenario.name),
-        |((scenario, codes), command)| meets(command, scenario, codes),
+        |(scenario, command)| format!("{command}: {}", scenario.name),
+        |(scenario, command)| meets(command, scenario, codes(scenario, command)),
     );
+}
+
+/// A notebook that cannot be opened is not the server that is measured.
+fn without_connection(scenario: &Scenario, command: &str) -> &'static [i32] {
+    match scenario.signal {
+        Some(_) => &[130],
+        None if command.starts_with("ls") => &[1],
+        None => &[3],
+    }
 }
 
 #[test]
 fn no_connection_is_no_connection_to_any_command() {
-    let at = |name, when, steps, words: &str| {
-        (scenario(name, when, steps, (3, 3)).says(words), &[3][..])
-    };
-    let ok = || server_message(b'R', &[0; 4]);
-    let (mut silent, code) = at(
-        "is silent",
-        When::Connected,
-        vec![Step::Stall],
-        "timeout expired",
-    );
-    silent.url = "sslmode=disable&connect_timeout=2";
-    let (mut interrupted, _) = at(
-        "is silent, and Ctrl-C",
-        When::Connected,
-        vec![Step::Stall],
-        "",
-    );
-    interrupted.signal = Some(Signal::Interrupt);
-    all(vec![
-        at(
-            "closes",
-            When::Connected,
-            vec![Step::Close],
-            "server closed the connection unexpectedly",
-        ),
-        at("resets", When::Accepted, vec![Step::Reset], ""),
+    let at = |name, when, steps| scenario(name, when, steps, REFUSED);
+    let http = b"HTTP/1.1 400 Bad Request\r\n".to_vec();
+    let refusal = server_text(b'E', "FATAL", "53300", EVIL);
+    let accepted = server_message(b'R', &[0; 4]);
+    let setting = Step::Flood(server_message(b'S', b"a\0b\0"));
+    let scenarios = vec![
+        at("closes", When::Connected, vec![Step::Close]).says("server closed the connection"),
+        at("resets", When::Accepted, vec![Step::Reset]),
         at(
             "a web server",
             When::Accepted,
-            sends_and(&[b"HTTP/1.1 400 Bad\r\n".to_vec()], Step::Stall),
-            "expected authentication request",
-        ),
-        at(
-            "refuses",
-            When::Connected,
-            sends(&[server_text(b'E', "FATAL", "53300", EVIL)]),
-            "",
-        ),
+            sends_and(&[http], Step::Stall),
+        )
+        .says("expected authentication request"),
+        at("refuses", When::Connected, sends(&[refusal])),
         at(
             "settings for ever",
             When::Connected,
-            sends_and(&[ok()], Step::Flood(server_message(b'S', b"a\0b\0"))),
-            "during startup",
-        ),
-        (silent, code),
-        (interrupted, &[130]),
-    ]);
+            sends_and(&[accepted], setting),
+        )
+        .says("during startup"),
+        at("is silent", When::Connected, vec![Step::Stall])
+            .url("sslmode=disable&connect_timeout=2")
+            .says("timeout expired"),
+        at("is silent, and Ctrl-C", When::Connected, vec![Step::Stall]).interrupted(),
+    ];
+    all(scenarios, without_connection);
+}
+
+/// Whether it matters to a command what a server says of itself is its affair.
+fn with_nonsense(scenario: &Scenario, _: &str) -> &'static [i32] {
+    match scenario.signal {
+        Some(_) => &[130],
+        None => &[0, 1, 3],
+    }
 }
 
 #[test]
-fn nonsense_is_an_answer_to_no_command() {
-    // Whether it matters to a command what a server says of itself is its affair.
-    let any = &[0, 1, 3][..];
-    let at = |name, steps| (scenario(name, When::Asked("SELECT"), steps, (3, 3)), any);
+fn nonsense_is_answered_with_an_end() {
+    let at = |name, steps| scenario(name, When::Asked("SELECT"), steps, REFUSED);
     let result = |rows: Vec<u8>, columns: &[&str]| {
         sends(&[described(columns), rows, complete("SELECT 1"), ready(b'I')])
     };
-    let (mut interrupted, _) = at("says nothing, and Ctrl-C", vec![Step::Stall]);
-    interrupted.signal = Some(Signal::Interrupt);
-    all(vec![
+    let null = server_message(b'D', &[0, 1, 255, 255, 255, 255]);
+    let error = |severity| server_text(b'E', severity, "XX000", EVIL);
+    let copy = server_message(b'G', &[0, 0, 0]);
+    let scenarios = vec![
         at("says nothing but ready", sends(&[ready(b'I')])),
         at("says words", result(row(&[EVIL]), &["\x1b[2J"])),
         at(
@@ -141,10 +137,7 @@ fn nonsense_is_an_answer_to_no_command() {
             result(row(&["99999999999999999999999"]), &["a"]),
         ),
         at("says -1", result(row(&["-1"]), &["a"])),
-        at(
-            "says NULL",
-            result(server_message(b'D', &[0, 1, 255, 255, 255, 255]), &["a"]),
-        ),
+        at("says NULL", result(null, &["a"])),
         at(
             "says 20 columns",
             result(row(&["-9223372036854775808"; 20]), &["a"; 20]),
@@ -155,19 +148,15 @@ fn nonsense_is_an_answer_to_no_command() {
             "says 10,000 rows",
             result(row(&[EVIL]).repeat(10_000), &["a"]),
         ),
-        at(
-            "says errors",
-            sends(&[server_text(b'E', "ERROR", "XX000", EVIL), ready(b'I')]),
-        ),
+        at("says 500 kB", result(row(&[&"x".repeat(500_000)]), &["a"])),
+        at("says errors", sends(&[error("ERROR"), ready(b'I')])),
         at(
             "says an error, and closes",
-            sends_and(&[server_text(b'E', "FATAL", "57P01", EVIL)], Step::Close),
+            sends_and(&[error("FATAL")], Step::Close),
         ),
         at("closes at a question", vec![Step::Close]),
-        at(
-            "wants a COPY",
-            sends_and(&[server_message(b'G', &[0, 0, 0])], Step::Stall),
-        ),
-        (interrupted, &[130]),
-    ]);
+        at("wants a COPY, and closes", sends_and(&[copy], Step::Close)),
+        at("says nothing, and Ctrl-C", vec![Step::Stall]).interrupted(),
+    ];
+    all(scenarios, with_nonsense);
 }

@@ -1,7 +1,5 @@
 //! What a hostile server does, and what is expected of the commands that meet it.
 
-use std::time::Duration;
-
 use pgdyno_platform::child::Signal;
 use pgdyno_testkit::hostile::{Step, When};
 
@@ -45,8 +43,6 @@ pub struct Scenario {
     pub committed: (u64, u64),
     /// All that `pgdyno run` counts; none when it does not get so far that there is a result.
     pub counted: u64,
-    /// Without its start and end, which take what a busy machine makes of them.
-    pub within: Duration,
     /// What the commands may print.
     pub printed_bytes_max: usize,
 }
@@ -69,7 +65,6 @@ pub fn scenario(name: &'static str, when: When, steps: Vec<Step>, codes: Codes) 
         pgbench_says: String::new(),
         committed: (committed, committed),
         counted: u64::from(codes != REFUSED),
-        within: Duration::from_secs(10),
         printed_bytes_max: 64 << 10,
     }
 }
@@ -104,11 +99,6 @@ impl Scenario {
 
     pub fn run_says(mut self, words: &str) -> Scenario {
         self.run_says = words.to_owned();
-        self
-    }
-
-    pub fn pgbench_says(mut self, words: &str) -> Scenario {
-        self.pgbench_says = words.to_owned();
         self
     }
 
@@ -158,11 +148,6 @@ impl Scenario {
     /// Whether pgbench ends before there is anything to report.
     pub fn has_no_report(&self) -> bool {
         self.codes.1 == REFUSED.1 || (self.signal.is_some() && self.counted == 0)
-    }
-
-    pub fn within(mut self, limit: Duration) -> Scenario {
-        self.within = limit;
-        self
     }
 
     pub fn prints(mut self, bytes_max: usize) -> Scenario {

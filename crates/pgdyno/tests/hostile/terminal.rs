@@ -1,7 +1,6 @@
 //! How what a server says is shown: once, cut, and without what a terminal would obey.
 
 use std::process::Command;
-use std::time::Duration;
 
 use pgdyno_testkit::hostile::{Step, When, ready, server_text};
 
@@ -10,7 +9,7 @@ use crate::support::{Ran, pgdyno};
 
 fn ran(command: &mut Command, folder: &tempfile::TempDir) -> Ran {
     let command = command.current_dir(folder.path());
-    let ended = conduct::ended(command, Duration::from_secs(10), |_| Ok(()));
+    let ended = conduct::ended(command, |_| Ok(()));
     ended.unwrap_or_else(|hangs| panic!("{hangs}")).ran
 }
 
