@@ -67,7 +67,10 @@ fn the_largest_answers_pass_by() {
         for_ever("empty statements for ever", server_message(b'I', b"")),
         answering(
             "rows for ever, and Ctrl-C",
-            sends_and(&[described(&["a"])], Step::Flood(row(&["value"; 1600]))),
+            sends_and(
+                &[described(&["a"; 1600])],
+                Step::Flood(row(&["value"; 1600])),
+            ),
             (130, 130),
         )
         .interrupted(),
