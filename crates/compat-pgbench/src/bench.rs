@@ -199,7 +199,7 @@ fn version_num(version: &str) -> String {
         .unwrap_or(version.len());
     let mut parts = version[..end].split('.');
     let mut part = || parts.next().and_then(|p| p.parse().ok()).unwrap_or(0u32);
-    let (major, minor) = (part(), part());
+    let (major, minor) = (u64::from(part()), u64::from(part()));
     (major * 10_000 + minor).to_string()
 }
 

@@ -419,6 +419,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
         ));
     }
     if let (false, Some(version)) = (facts.dialect_known, facts.version.known()) {
+        let version = text::message(version);
         notes.push(Note::new(
             "unknown-product",
             Severity::Notice,

@@ -1,6 +1,7 @@
 //! A run in the background: signalled, watched, and never waited for without end.
 
 use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
@@ -62,7 +63,9 @@ impl Running {
             assert!(began.elapsed() < HANGS, "it hangs: {:?}", self.child);
             std::thread::sleep(Duration::from_millis(5));
         }
-        let code = self.child.wait().expect("our child").code();
+        let status = self.child.wait().expect("our child");
+        // As a shell tells it.
+        let code = status.code().or_else(|| Some(128 + status.signal()?));
         let text = |thread: Option<JoinHandle<String>>| {
             thread.map_or_else(String::new, |t| t.join().expect("it only reads"))
         };
