@@ -434,6 +434,7 @@ impl ConnInfo {
                         address_index,
                         connect_timeout: self.connect_timeout,
                         socket: self.socket,
+                        require_peer: self.options.filled("requirepeer").map(str::to_owned),
                     });
                 }
             }
@@ -666,13 +667,7 @@ fn check_unsupported(options: &Options) -> Result<(), ConnInfoError> {
             )));
         }
     }
-    for name in [
-        "sslcrl",
-        "sslcrldir",
-        "requirepeer",
-        "scram_client_key",
-        "scram_server_key",
-    ] {
+    for name in ["scram_client_key", "scram_server_key"] {
         if options.filled(name).is_some() {
             return Err(ConnInfoError::new(format!(
                 "connection option \"{name}\" is not supported"
