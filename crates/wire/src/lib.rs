@@ -18,6 +18,7 @@ mod error;
 pub mod frontend;
 pub mod limits;
 mod login;
+pub mod redact;
 mod require_auth;
 mod revocation;
 mod sasl;

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use pgdyno_wire::{
     Candidate, ChannelBinding, Encryption, Login, PASS, ProtocolVersion, RequireAuth, Secret,
-    SessionAttrs, TcpOptions, shuffle,
+    SessionAttrs, TcpOptions, redact, shuffle,
 };
 
 use crate::env::Env;
@@ -508,6 +508,15 @@ impl ConnInfo {
 
     fn login(&self, host: &Host, encryption: Encryption) -> Login {
         let own = self.options.filled("password").map(Secret::new);
+        for secret in own.iter().chain(&host.password) {
+            // What anybody may read in messages anyway protects nothing.
+            if ![&self.user, &self.dbname]
+                .iter()
+                .any(|name| *name == secret.expose())
+            {
+                redact::keep_out(secret.expose());
+            }
+        }
         let password_file = match (&own, &host.password, &self.passfile) {
             (None, Some(_), Some(file)) => Some(file.display().to_string()),
             _ => None,
