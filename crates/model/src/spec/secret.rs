@@ -226,8 +226,7 @@ fn of_conninfo(text: &str, mask: Option<&str>) -> String {
 /// it was.
 fn cut(text: &mut String, name_at: usize, end: usize) -> usize {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let name = text[..name_at].rfind(|c| !is_name(c));
-    let start = name.map_or(0, |before| before + 1);
+    let start = text[..name_at].trim_end_matches(is_name).len();
     let after = text[end..].len() - text[end..].trim_start().len();
     let start = match end + after == text.len() {
         true => text[..start].trim_end().len(),
@@ -408,5 +407,16 @@ mod tests {
             assert_eq!(serde_json::to_value(&address).unwrap(), public);
             assert!(!format!("{address:?}").contains("s3"), "{address:?}");
         }
+    }
+
+    #[test]
+    fn a_password_behind_letters_of_any_alphabet_is_cut_out() {
+        let cut = |text: &str| without_secrets(text, None);
+        assert_eq!(cut("host=dbépassword=x"), "host=dbé");
+        assert_eq!(
+            cut("host=db\u{fffd}password=x user=me"),
+            "host=db\u{fffd}user=me"
+        );
+        assert_eq!(cut("host=h sslpassword=x user=me"), "host=h user=me");
     }
 }
