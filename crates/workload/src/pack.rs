@@ -501,7 +501,7 @@ pub(super) mod tests {
         let columns = "columns=[{name='c{{i}}',value='1',each='i 1 9000'}]";
         let tables = |each: &str| {
             let text = format!(
-                "name='x'\nsummary='s'\nschema='a.sql'\n\
+                "name='x'\nsummary='s'\nschema='a.sql'\nscript=[{{name='a',file='a.sql'}}]\n\
                  table=[{{name='t{{{{j}}}}',each='{each}',rows='1',{columns}}}]"
             );
             let pack = pack(&[("pack.toml", &text), ("a.sql", "SELECT 1;")]).unwrap();

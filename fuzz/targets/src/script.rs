@@ -68,13 +68,14 @@ fn printed_reads_back(language: Language, script: &Script, names: &Names) {
 fn printed(commands: &[Command]) -> String {
     let mut text = String::new();
     for (at, command) in commands.iter().enumerate() {
+        let is_last = at + 1 == commands.len();
         let Op::Sql(sql) = &command.op else {
             text += &command.text;
-            text += "\n";
+            // Behind a backslash a newline would continue the line.
+            text += if is_last { "" } else { "\n" };
             continue;
         };
         text += &sql.text;
-        let is_last = at + 1 == commands.len();
         if sql.gset.is_none() && sql.units.is_none() {
             // A backslash alone ends a statement without a semicolon.
             text += if is_last { "" } else { "\\\n" };
