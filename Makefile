@@ -19,3 +19,7 @@ conformance: ## PostgreSQL's own tests of pgbench, with pgdyno called by that na
 .PHONY: fuzz-pgbench
 fuzz-pgbench: ## random command lines and scripts on pgbench and on pgdyno by that name; N=3000 cases, SEED= to run one again
 	@scripts/fuzz-pgbench "$(N)" "$(SEED)"
+
+.PHONY: fuzz
+fuzz: ## looks for inputs that break a parser; MINUTES=1 of each target, TARGET= one of them; fuzz/README.md
+	@scripts/fuzz "$(or $(MINUTES),1)" "$(TARGET)"
