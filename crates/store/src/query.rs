@@ -99,6 +99,17 @@ impl Store {
         }
     }
 
+    /// What its server answers to a query of one value; `None` for a file, and for whatever is no answer.
+    pub(super) fn answer_of_server(&self, query: &str) -> Option<String> {
+        match &self.db {
+            Db::File(_) => None,
+            Db::Server(_) => {
+                let answer = self.db.query_row(query, [0; 0], |row| row.get(0));
+                answer.ok().flatten()
+            }
+        }
+    }
+
     /// In a session of its own that can only read.
     fn of_server(&self, sql: &str) -> Result<Answer, Failure> {
         let Db::Server(server) = &self.db else {
