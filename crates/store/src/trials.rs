@@ -49,7 +49,7 @@ columns! { TrialRow:
     repeat,
     excluded,
     note,
-    tags = "(SELECT string_agg(tag, ' ') FROM tag WHERE tag.trial = t.number)",
+    tags = "(SELECT string_agg(tag, ' ' ORDER BY tag) FROM tag WHERE tag.trial = t.number)",
     workload,
     pack_sha256,
     target,

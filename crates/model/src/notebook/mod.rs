@@ -51,6 +51,10 @@ pub trait Notebook {
         kind: Kind,
     ) -> Result<Latencies, Failure>;
 
+    /// What its server answers to this query of one value; `None` when it is in a file, or nobody
+    /// answers.
+    fn answer(&self, query: &str) -> Option<String>;
+
     /// Puts an experiment into the notebook.
     fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure>;
 

@@ -33,6 +33,7 @@ mod store;
 mod store_verbs;
 mod support;
 mod team;
+mod team_away;
 mod trust;
 mod waiting;
 mod workload;
