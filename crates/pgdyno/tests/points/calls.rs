@@ -7,10 +7,11 @@ use std::thread;
 use pgdyno_server::Server;
 use pgdyno_testkit::failing::{Call, Failing, Fault};
 
+use crate::child::{Running, wait_until};
 use crate::commands::{CASES, Case};
 use crate::judge::{judge, stores};
 use crate::scene::Scene;
-use crate::support::{Database, Ran};
+use crate::support::{Database, Ran, connect};
 
 /// So many commands at a time: they wait for the disk and the server half of the time.
 const WORKERS: usize = 4;
@@ -44,7 +45,7 @@ impl Stage<'_> {
         (self.scene.run(&mut command), Call::all(&log))
     }
 
-    /// Runs it with a call that fails, and then once more without: what is left must be no obstacle.
+    /// Runs it with a call that fails. What that leaves must be no obstacle to the next run.
     fn point(&self, at: u32, fault: Fault, sum: &mut Sum) {
         let (ran, calls) = self.run(at, fault);
         let failed = calls.iter().find(|call| call.failed);
@@ -57,7 +58,7 @@ impl Stage<'_> {
         sum.points += 1;
         sum.not_reached += usize::from(failed.is_none());
         *sum.exits.entry(ran.code.unwrap_or(-1)).or_default() += 1;
-        if ran.code != Some(0) {
+        if ran.code != Some(0) && (self.case.whole)(&self.scene).is_err() {
             self.scene.db.sql("TRUNCATE visit");
             let again = self.scene.run(&mut (self.case.command)(&self.scene));
             let missing = match again.code {
@@ -183,4 +184,33 @@ fn every_call_of_each_command_fails_without_harm() {
         "calls::every_call_of_each_command_fails_without_harm",
         |_| None,
     );
+}
+
+#[test]
+fn a_lock_that_no_thread_can_look_into_is_still_waited_for_and_said() {
+    let test = "calls::a_lock_that_no_thread_can_look_into_is_still_waited_for_and_said";
+    let scene = Scene::new(Database::new("points_waiting"), "points_waiting");
+    let Some(failing) = Failing::build(&scene.beside("tmp")) else {
+        pgdyno_testkit::skip!(
+            test,
+            "no C compiler (cc) for the library that makes calls fail"
+        );
+    };
+    scene.db.pgdyno(&["load", "tpcb"]).expect(0, &[]);
+    let mut holder = connect(&scene.db.url);
+    holder
+        .simple_query("BEGIN; LOCK TABLE pgbench_accounts")
+        .unwrap();
+    let mut load = scene.pgdyno(&["load", "tpcb", "--replace", "--url", &scene.db.url]);
+    let log = scene.beside("log");
+    // Its first thread is the one that looks: nothing is loaded yet.
+    failing.apply(&mut load, &scene.folder(), &log, (1, Fault::NoThread));
+    let running = Running::start(&mut load);
+    wait_until("a thread that fails", || {
+        Call::all(&log).iter().any(|call| call.failed)
+    });
+    holder.simple_query("ROLLBACK").unwrap();
+    running
+        .ended()
+        .expect(0, &["waiting for the server's answer to: "]);
 }

@@ -262,6 +262,42 @@ pub const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "load",
+        before: |scene| {
+            let tables = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
+            scene
+                .db
+                .sql(&format!("DROP TABLE IF EXISTS {tables}, pgdyno_load"));
+        },
+        command: |scene| scene.pgdyno(&["load", "tpcb", "-q", "--jobs=2", "--url", &scene.db.url]),
+        whole: |scene| {
+            let rows = scene.db.value("SELECT count(*) FROM pgbench_accounts");
+            is("accounts", &rows, "100000")
+        },
+        ..CASE
+    },
+    Case {
+        name: "pgio run",
+        short: 1,
+        prepare: |scene| {
+            let conf = "SCALE=1024 RUN_TIME=1 NUM_SCHEMAS=1 NUM_THREADS=2 WORK_UNIT=64\n";
+            let conf = format!("{conf}CONNECT_STRING='{}'\n", scene.db.url);
+            fs::write(scene.beside("pgio.conf"), conf).unwrap();
+            ran(&mut pgio(scene, "setup")).expect(0, &[]);
+        },
+        command: |scene| {
+            let mut command = pgio(scene, "run");
+            command.args(["--no-store", "--out", &scene.text("")]);
+            command
+        },
+        whole: |scene| {
+            contains(&scene.path(".pgio_schema_1_2.out"), "mypid")?;
+            contains(&scene.path("vmstat.out"), "procs")
+        },
+        may_only_say: true,
+        ..CASE
+    },
+    Case {
         name: "pgio files",
         command: |scene| scene.pgdyno(&["pgio", "files", &scene.text("pgio")]),
         whole: |scene| {
@@ -301,6 +337,11 @@ fn workload(scene: &Scene, verb: &str, more: &[&str]) -> Command {
     let mut command = scene.pgdyno(&["workload", verb, "kv", "--db", &scene.name]);
     command.args(more).arg(&scene.db.url);
     command
+}
+
+fn pgio(scene: &Scene, verb: &str) -> Command {
+    let conf = scene.beside("pgio.conf").display().to_string();
+    scene.pgdyno(&["pgio", verb, "--conf", &conf])
 }
 
 fn ycsb(scene: &Scene, verb: &str, more: &[&str]) -> Command {
