@@ -87,7 +87,8 @@ static int fails_on_file(const char *call, int file, size_t bytes) {
     if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
 static int refuse(void) {
-    errno = error_code;
+    /* Half of a write, and another thread made a call that is none. */
+    errno = error_code ? error_code : EIO;
     return -1;
 }
 
@@ -164,7 +165,7 @@ OPEN(openat64, "open", path, (int folder, const char *path, int flags, ...), fol
     void *name(void *address, size_t bytes, int protection, int flags, int file, offset at) { \
         REAL(name); \
         if (flags & MAP_SHARED && protection & PROT_WRITE && file >= 0 && fails_on_file("mmap", file, bytes)) { \
-            errno = error_code; \
+            errno = error_code ? error_code : ENOMEM; \
             return MAP_FAILED; \
         } \
         return real(address, bytes, protection, flags, file, at); \
@@ -176,6 +177,6 @@ MAP(mmap64, off64_t)
 int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*work)(void *), void *with) {
     REAL(pthread_create);
     if (under && counted("pthread_create", 0, under))
-        return error_code;
+        return error_code ? error_code : EAGAIN;
     return real(thread, how, work, with);
 }
