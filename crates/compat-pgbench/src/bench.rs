@@ -76,10 +76,10 @@ pub fn run(
     let mut watch = watch(&options, max_tries, &names, say)?;
     let interrupts = pgdyno_run::interrupts()?;
     let control = Control::default();
+    let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, interrupts.count())?;
     let mut keep = keep.begin(&mut prepared, |prepared| {
         header::header(&trial.spec, prepared)
     })?;
-    let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, interrupts.count());
     let mut observers = Observers::new([keep.observer(), &mut watch]);
     let outcome = trial.measure(&prepared, &control, &mut observers);
     drop(ends_on_interrupt);

@@ -60,6 +60,7 @@ pub use writer::TrialWriter;
 
 use db::{Db, Error, Server};
 use pgdyno_model::Failure;
+use pgdyno_platform::limits;
 use place::{Found, Opening};
 use schema::ddl::On;
 use schema::server::Notebook;
@@ -377,6 +378,10 @@ fn trouble(path: &Path, what: &str, error: &Error) -> Failure {
         Some(ErrorCode::DatabaseBusy) => failure
             .detail("another process has been writing to it for half a minute")
             .hint("try again, or name another file with --store"),
+        // SQLite does not say this reason; another file shows it.
+        Some(ErrorCode::CannotOpen) if limits::are_all_files_open() => failure
+            .detail("too many open files")
+            .hint(limits::MORE_FILES),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => failure
             .detail("its folder must be writable too: SQLite keeps its journal beside the file")
             .hint("name another file with --store or PGDYNO_STORE"),

@@ -31,11 +31,12 @@ fn gather(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
 
 impl Running {
     pub fn start(command: &mut Command) -> Running {
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        Running::start_silent(command.stdout(Stdio::piped()))
+    }
+
+    /// With its standard output where the command says.
+    pub fn start_silent(command: &mut Command) -> Running {
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
         Running {
             stdout: child.stdout.take().map(gather),
             stderr: child.stderr.take().map(gather),

@@ -303,11 +303,11 @@ impl Sweep<'_> {
         };
         let interrupts = self.means.interrupts;
         let control = Control::default();
+        let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, self.interrupts_seen)?;
         let mut writer = notebook.begin_trial(place, spec, &mut prepared)?;
         writer.keep_event("before", 0, &before.to_json().to_string());
         let planned = self.planned(number, slot);
         self.means.study.before(&planned, &prepared);
-        let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, self.interrupts_seen);
         // The notebook first: what is seen is kept already.
         let mut observers = Observers::new([
             &mut *writer as &mut dyn Observer<Outcome>,
