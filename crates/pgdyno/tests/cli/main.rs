@@ -18,6 +18,7 @@ mod grow;
 mod lab;
 mod load;
 mod lost_server;
+mod many;
 mod observe;
 mod observe_host;
 mod own_pack;
