@@ -131,6 +131,25 @@ impl Home {
         }
     }
 
+    /// Kills `pgdyno LINE` as soon as it removes the directory of its private server.
+    pub fn cut_at_removal(&self, line: &str) {
+        let mut child = self.start(line);
+        let whole = || {
+            let servers = fs::read_dir(self.path().join("cache/servers"));
+            let mut servers = servers.into_iter().flatten().flatten();
+            let has = |server: &Path, name| server.join(name).exists();
+            servers.any(|s| has(&s.path(), "lock") && has(&s.path(), "data/PG_VERSION"))
+        };
+        let began = Instant::now();
+        for is_whole in [true, false] {
+            while whole() != is_whole && began.elapsed() < HANGS {
+                std::hint::spin_loop();
+            }
+        }
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+
     /// Kills `first` at the moment and, if the moment says so, `then`, which goes on at once.
     pub fn cut_at(&self, moment: &Moment, first: &str, then: &str) -> Cut {
         let cut = self.cut(first, moment.at, moment.whole_group);

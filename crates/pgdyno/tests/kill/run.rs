@@ -81,3 +81,17 @@ pub fn kept_is_what_the_server_has(kept: u64, database: &Database, cut: &Cut) {
         "{kept} kept, {earlier} to {all} there"
     );
 }
+
+/// The mark by which later starts know a server's directory goes last.
+#[test]
+fn a_server_whose_removal_is_cut_off_is_removed_by_the_next_start() {
+    let line = format!("run tpcb -t 1 {}", home::programs());
+    let home = Home::new();
+    // The order of files in a directory differs from one to the next.
+    for _ in 0..3 {
+        home.cut_at_removal(&line);
+        home.wait_for_no_process();
+    }
+    home.run(&line).expect(0, &["kept as trial"]);
+    home.is_clean_but_for(&[]);
+}
