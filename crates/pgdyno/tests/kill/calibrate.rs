@@ -21,7 +21,7 @@ pub fn on_a_named_server(count: usize) {
         let line = of(&Database::new(&format!("kill_calibrate_{}", moment.number)));
         let cut = home.cut_at(moment, &line, &line);
         home.notebook_has_all_until(&cut);
-        home.run(&line).expect(0, &["baseline met"]);
+        home.run_when_free(&line).expect(0, &["baseline met"]);
         home.run("show --experiment here")
             .expect(0, &["baseline met"]);
         home.is_clean_but_for(&[]);

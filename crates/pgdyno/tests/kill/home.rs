@@ -111,6 +111,21 @@ impl Home {
         }
     }
 
+    /// `pgdyno LINE` to its end. Where the server still executes the last statement of a load that was
+    /// killed, pgdyno says to wait until it is done: that must be enough.
+    #[track_caller]
+    pub fn run_when_free(&self, line: &str) -> Ran {
+        let began = Instant::now();
+        loop {
+            let ran = self.run(line);
+            let is_loading = ran.stderr.contains("another pgdyno is loading");
+            if !is_loading || began.elapsed() > HANGS {
+                return ran;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
     /// Kills `pgdyno LINE` so long after its start.
     pub fn cut(&self, line: &str, after: Duration, whole_group: bool) -> Cut {
         let began = SystemTime::now();

@@ -20,7 +20,7 @@ pub fn on_a_named_server(count: usize) {
         let line = of(&Database::new(&format!("kill_lab_{}", moment.number)));
         let cut = home.cut_at(moment, &line, &line);
         home.notebook_has_all_until(&cut);
-        home.run(&line).expect(0, &["At 2 clients"]);
+        home.run_when_free(&line).expect(0, &["At 2 clients"]);
         let newest = "SELECT count(*) FROM trial WHERE state = 'complete' \
                       AND experiment = (SELECT max(number) FROM experiment)";
         assert_eq!(home.value(newest), "3");

@@ -33,7 +33,7 @@ pub fn of_two_packs(count: usize) {
         };
         let line = of(load, &database);
         let cut = home.cut_at(moment, &line, &line);
-        home.run(&line).expect(0, &["loaded"]);
+        home.run_when_free(&line).expect(0, &["loaded"]);
         assert_eq!(database.value(rows), expected);
         let keys = "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = indrelid WHERE indisprimary \
                     AND relname IN ('pgbench_accounts', 'pgbench_branches', 'pgbench_tellers', 'usertable')";

@@ -46,7 +46,7 @@ pub fn on_a_named_server(count: usize) {
         if let Some(after) = moment.again {
             home.cut(&line, after, moment.whole_group);
         }
-        home.run(&line).expect(0, &["kept as trial"]);
+        home.run_when_free(&line).expect(0, &["kept as trial"]);
         home.is_clean_but_for(&[]);
         cut.was_killed
     });

@@ -25,7 +25,7 @@ pub fn on_a_named_server(count: usize) {
         ));
         let cut = home.cut_at(moment, &line, &line);
         home.notebook_has_all_until(&cut);
-        home.run(&line).expect(0, &["a logical read"]);
+        home.run_when_free(&line).expect(0, &["a logical read"]);
         home.is_clean_but_for(&[]);
         cut.was_killed
     });
