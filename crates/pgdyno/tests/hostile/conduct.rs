@@ -67,6 +67,7 @@ pub fn all<T: Send>(
 pub fn both(scenarios: Vec<Scenario>) {
     let cases = scenarios
         .iter()
+        .filter(|it| can_be_sent(it))
         .flat_map(|it| [(it, "run"), (it, "pgbench")]);
     all(
         cases.collect(),
@@ -76,6 +77,16 @@ pub fn both(scenarios: Vec<Scenario>) {
             _ => pgbench(scenario),
         },
     );
+}
+
+/// Whether its signal is heeded. A background job of a script is started with SIGINT ignored (POSIX, sh,
+/// "Asynchronous Lists"), and so is all that it starts: nobody could end a command by Ctrl-C there.
+pub fn can_be_sent(scenario: &Scenario) -> bool {
+    const SIGINT_BIT: u64 = 1 << 1;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    scenario.signal.is_none() || ignored.unwrap_or(0) & SIGINT_BIT == 0
 }
 
 fn run(scenario: &Scenario) -> Result<(), String> {
