@@ -320,6 +320,7 @@ fn to_trial(options: &Bench, flavour: &Flavour, say: &Messages) -> Trial {
         ..TrialSpec::default()
     };
     Trial {
+        share: None,
         spec: spec.resolved(),
         observe,
     }

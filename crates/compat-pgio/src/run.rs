@@ -58,6 +58,7 @@ pub fn open(
         ..TrialSpec::of(PACK)
     };
     let trial = Trial {
+        share: None,
         spec: spec.resolved(),
         observe,
     };

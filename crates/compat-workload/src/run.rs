@@ -118,6 +118,7 @@ fn trial(options: &WorkloadOptions, params: Vec<String>, run: &Run) -> Trial {
         ..run.spec.clone()
     };
     Trial {
+        share: None,
         spec: spec.resolved(),
         observe,
     }

@@ -44,6 +44,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     }
     tables::ready(&plan, command.phase)?;
     let mut trial = Trial {
+        share: None,
         spec: plan.spec.clone().resolved(),
         observe: pgdyno_observe::ObserveOptions::default(),
     };

@@ -17,9 +17,9 @@ use crate::live::Live;
 use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::record::{
-    Added, ClientsEnd, Connections, End, EndpointRecord, Event, Execution, GapsOfThread, Interval,
-    LoggedTransaction, Outages, Phase, Recording, Report, ScriptInterval, ScriptRecord, Second,
-    Seconds, Stall, StatementTotals, ThreadEnd, ThreadUse, executions, order_worst, reasons,
+    ClientsEnd, End, EndpointRecord, Event, Execution, GapsOfThread, Interval, LoggedTransaction,
+    Phase, Recording, Report, ScriptInterval, ScriptRecord, Second, Seconds, Stall,
+    StatementTotals, ThreadEnd, executions, order_worst, reasons,
 };
 
 /// How long it may take to have statements cancelled that were given up.
@@ -348,28 +348,15 @@ fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
         statements: scripts.iter().map(totals).collect(),
         warmup: (nanos(drive.warmup) > 0).then(phase),
         measured: phase(),
-        seconds: Vec::new(),
         scripts,
         operations: operations(&drive.scripts),
-        reasons: Vec::new(),
-        connections: Connections::default(),
-        outages: Outages::default(),
         endpoints: endpoints(drive, places),
-        events: Vec::new(),
-        threads: Vec::<ThreadUse>::new(),
-        added: Added::default(),
-        stalls: Vec::new(),
-        worst: Vec::new(),
         io: Some(io),
         clients: ClientsEnd {
             total: drive.clients,
             ..ClientsEnd::default()
         },
-        by_client: Vec::new(),
-        drawn: BTreeMap::new(),
-        undone: 0,
-        end: End::Complete,
-        broken_invariant: None,
+        ..Recording::default()
     }
 }
 

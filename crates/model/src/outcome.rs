@@ -2,7 +2,9 @@
 
 use pgdyno_drive::record::Recording;
 
-use crate::document::{Accounting, Facts, Host, KeySkew, ServerCounters, TargetKind, WarmupEnd};
+use crate::document::{
+    Accounting, Facts, Generators, Host, KeySkew, ServerCounters, TargetKind, WarmupEnd,
+};
 use crate::observed::Observed;
 use crate::{Fact, Note, TrialSpec};
 
@@ -36,6 +38,8 @@ pub struct Outcome {
     pub warmup_ended: Option<WarmupEnd>,
     /// What instruments saw.
     pub observed: Observed,
+    /// Who measured it, where several pgdynos did.
+    pub generators: Option<Generators>,
     /// What a reader must know.
     pub notes: Vec<Note>,
 }

@@ -11,6 +11,8 @@ pub enum State {
     Running,
     /// The trial ended normally.
     Complete,
+    /// Some of several generators did not measure all of it.
+    Partial,
     /// The trial failed; the notebook has the reason.
     Failed,
     /// The trial was interrupted, or pgdyno was killed.
@@ -23,6 +25,7 @@ impl State {
         match self {
             Self::Running => "running",
             Self::Complete => "complete",
+            Self::Partial => "partial",
             Self::Failed => "failed",
             Self::Aborted => "aborted",
         }
@@ -30,9 +33,8 @@ impl State {
 
     /// From [`State::name`].
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Running, Self::Complete, Self::Failed, Self::Aborted]
-            .into_iter()
-            .find(|state| state.name() == name)
+        let all = <Self as clap::ValueEnum>::value_variants().iter();
+        all.copied().find(|state| state.name() == name)
     }
 }
 

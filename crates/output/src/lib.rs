@@ -15,10 +15,10 @@ use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
 pub use json::{JsonArg, Lines, Sink, sorted};
-pub use keep::Keep;
+pub use keep::{Keep, Kept};
 pub use loading::Loading;
 pub use rescue::rescued;
-pub use run::Ran;
+pub use run::{Ran, print_document};
 pub use store_args::{KeepArgs, StoreArgs};
 pub use verbosity::Verbosity;
 

@@ -12,14 +12,29 @@ use pgdyno_run::trial::Trial;
 
 use pgdyno_platform::terminal;
 
-use crate::{Keep, Sink, remark, rescued, width, write_answer};
+use crate::{Keep, Kept, Sink, remark, rescued, width, write_answer};
+
+/// Prints the summary of a trial, unless JSON takes its place, and writes the JSON.
+///
+/// # Errors
+/// A full disk.
+pub fn print_document(document: &WholeTrial, json: Sink) -> Result<(), Failure> {
+    if !matches!(json, Sink::Stdout) {
+        let text = match terminal::width() {
+            Some(_) => summary::brief(&document.trial, width()),
+            None => summary::text(&document.trial, width()),
+        };
+        write_answer(format_args!("{text}"))?;
+    }
+    json.write(document)
+}
 
 /// A trial that was run.
 pub struct Ran {
     /// What came of it.
     pub outcome: Outcome,
-    /// The number that it is kept by, if it was to be kept.
-    kept: Result<Option<i64>, Failure>,
+    /// Where it is kept, if it was to be kept.
+    kept: Result<Option<Kept>, Failure>,
 }
 
 impl Ran {
@@ -31,14 +46,28 @@ impl Ran {
     pub fn run(
         trial: Trial,
         prepared: &Prepared,
+        keep: Keep,
+        observer: &mut dyn Observer<Outcome>,
+        since: (&'static Interrupts, u32),
+    ) -> Result<Self, Failure> {
+        Self::run_by(&Control::default(), trial, prepared, keep, observer, since)
+    }
+
+    /// The same, ended by this control, too.
+    ///
+    /// # Errors
+    /// As [`Ran::run`].
+    pub fn run_by(
+        control: &Control,
+        trial: Trial,
+        prepared: &Prepared,
         mut keep: Keep,
         observer: &mut dyn Observer<Outcome>,
         (interrupts, interrupted_before): (&'static Interrupts, u32),
     ) -> Result<Self, Failure> {
-        let control = Control::default();
         let mut observers = Observers::new([keep.observer(), observer]);
-        let outcome = EndOnInterrupt::on(&control, interrupts, interrupted_before)
-            .and_then(|_until_then| trial.run(prepared, &control, &mut observers));
+        let outcome = EndOnInterrupt::on(control, interrupts, interrupted_before)
+            .and_then(|_until_then| trial.run(prepared, control, &mut observers));
         match outcome {
             Ok(outcome) => Ok(Self {
                 kept: keep.finish(&outcome),
@@ -57,38 +86,26 @@ impl Ran {
     /// A full disk. What is not kept either then goes to a file of its own, which is named.
     pub fn print(&self, json: Sink, quiet: bool) -> Result<(), Failure> {
         let document = documents::whole(&self.outcome);
-        let printed = self.print_document(&document, json, quiet);
+        let printed = print_document(&document, json);
+        if printed.is_ok() && !quiet {
+            self.say_where();
+        }
         printed.map_err(|unprinted| match &self.kept {
             Ok(_) => unprinted,
             Err(unkept) => rescued(unkept.clone(), &document).detail(unprinted.message),
         })
     }
 
-    fn print_document(
-        &self,
-        document: &WholeTrial,
-        json: Sink,
-        quiet: bool,
-    ) -> Result<(), Failure> {
-        if !matches!(json, Sink::Stdout) {
-            let text = match terminal::width() {
-                Some(_) => summary::brief(&document.trial, width()),
-                None => summary::text(&document.trial, width()),
-            };
-            write_answer(format_args!("{text}"))?;
-        }
-        json.write(document)?;
-        if !quiet {
-            self.say_where();
-        }
-        Ok(())
-    }
-
     /// Says by which number it is kept, if it is.
     pub fn say_where(&self) {
-        if let Ok(Some(number)) = self.kept {
+        if let Some(Kept { number, .. }) = self.kept_at() {
             remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
         }
+    }
+
+    /// Where it is kept, if it is.
+    pub fn kept_at(&self) -> Option<Kept> {
+        self.kept.as_ref().ok().copied().flatten()
     }
 
     /// What the run came to, whether or not it could be kept.

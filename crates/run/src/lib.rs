@@ -8,6 +8,7 @@ pub mod command_line;
 mod compile;
 mod emitter;
 pub mod experiment;
+pub mod generators;
 pub mod header;
 pub mod interrupt;
 pub mod io;

@@ -8,6 +8,7 @@ use pgdyno_drive::{ErrorRule, PGBENCH_RULES, QueryMode, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
+use sha2::{Digest, Sha256};
 
 use super::compile::compile;
 use super::retries;
@@ -105,6 +106,21 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
 }
 
 impl Checked {
+    /// What tells its scripts from others that have the same names: SHA-256, in hexadecimal.
+    pub fn content_sha256(&self) -> String {
+        let pack = self.workload.pack.as_ref().map(Pack::content_hash);
+        pack.unwrap_or_else(|| {
+            let mut hash = Sha256::new();
+            for script in &self.workload.scripts {
+                // With its length before it: no two lists of texts are one text.
+                hash.update((script.text.len() as u64).to_be_bytes());
+                hash.update(&script.text);
+            }
+            let hash = hash.finalize();
+            hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        })
+    }
+
     /// Makes it as this product needs it.
     ///
     /// # Errors

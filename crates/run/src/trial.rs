@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Commits, Control, Drive, DriveError, Setup};
+use pgdyno_drive::{Commits, Control, Drive, DriveError, Setup, Share};
 use pgdyno_platform::limits;
 use pgdyno_wire::{Candidate, shuffle};
 
@@ -31,6 +31,8 @@ pub struct Trial {
     pub spec: TrialSpec,
     /// What is observed beside it.
     pub observe: pgdyno_observe::ObserveOptions,
+    /// What part of it this is, where several generators share it.
+    pub share: Option<Share>,
 }
 
 impl Trial {
@@ -117,6 +119,7 @@ impl Trial {
             accounting: None,
             warmup_ended,
             observed,
+            generators: None,
             notes,
             spec: self.spec,
         })
@@ -155,6 +158,7 @@ impl Trial {
             errors: prepared.errors,
             query_mode: prepared.query_mode(),
             clients: spec.clients() as usize,
+            share: self.share,
             threads: spec.threads() as usize,
             io: super::io::asked(spec.io).map_err(DriveError::Invalid)?,
             until: spec.until(),
@@ -196,7 +200,9 @@ impl Trial {
         let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
         let mut variables: Vec<_> = prepared.variables.iter().map(text).collect();
         if prepared.workload.pack.is_some() && !prepared.variables.contains_key("clients") {
-            let clients = self.spec.clients().to_string();
+            let own = self.spec.clients() as usize;
+            let clients = self.share.map_or(own, |share| share.clients_total);
+            let clients = clients.to_string();
             variables.push(("clients".to_owned(), Setup::Text(clients)));
         }
         variables

@@ -1,6 +1,6 @@
 //! How trials end in the store: with an outcome, with a reason, or found dead.
 
-use pgdyno_model::notebook::verdict;
+use pgdyno_model::notebook::state;
 use pgdyno_model::stamp::stamp;
 use std::time::{Duration, SystemTime};
 
@@ -28,7 +28,7 @@ impl Store {
     pub(super) fn end(&mut self, number: i64, outcome: &Outcome) -> Result<(), Failure> {
         let failed = self.failed("cannot write to");
         let recording = &outcome.recording;
-        let (state, reason) = verdict(recording);
+        let (state, reason) = state(outcome);
         let mut columns = figures(&recording.measured);
         columns.extend(client(recording));
         if let Some(p99) = pgdyno_model::within::response(recording, 99.0) {
@@ -44,6 +44,9 @@ impl Store {
         columns.push(("server_counters".to_owned(), Value::Text(counters)));
         let cpu_us = outcome.observed.cpu_us.map_or(Value::Null, whole);
         columns.push(("observers_cpu_us".to_owned(), cpu_us));
+        let generators = outcome.generators.as_ref();
+        let generators = generators.map_or(Value::Null, |all| Value::Text(json!(all).to_string()));
+        columns.push(("generators".to_owned(), generators));
         columns.extend(ending(state, reason.as_deref(), SystemTime::now()));
         self.durably(|connection| {
             insert(connection, number, columns.clone())?;

@@ -26,6 +26,7 @@ mod happened;
 mod happening;
 mod key_skew;
 mod marks;
+mod meeting;
 mod notebook;
 mod observed;
 mod outcome;

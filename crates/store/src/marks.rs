@@ -61,6 +61,11 @@ impl Store {
         self.check_version()?;
         let failed = self.failed("cannot write to");
         let removed = self.db.transaction(|db| {
+            // With what each of its generators measured.
+            let sql = "DELETE FROM trial_begun WHERE number IN (SELECT part.trial FROM part \
+                       JOIN part whole ON whole.meeting = part.meeting \
+                       WHERE whole.trial = ? AND whole.generator = -1 AND part.generator >= 0)";
+            db.execute(sql, [number])?;
             let sql = "DELETE FROM trial_begun WHERE number = ? \
                        AND EXISTS (SELECT 1 FROM trial_ended WHERE trial = number) \
                        RETURNING experiment";

@@ -272,6 +272,10 @@ fn outcome(row: &Row<'_>, recording: Recording) -> db::Result<Outcome> {
         accounting: None,
         warmup_ended: None,
         observed: Observed::default(),
+        generators: match row.get::<Option<String>>("generators")? {
+            Some(_) => Some(json(row, "generators")?),
+            None => None,
+        },
         notes: json(row, "notes")?,
     })
 }
@@ -283,7 +287,7 @@ fn started(text: &str) -> SystemTime {
 /// A trial that is still under way, or whose pgdyno died, looks interrupted.
 fn end(state: &str, clients: &ClientsEnd, exits_on_abort: bool) -> End {
     match State::from_name(state) {
-        Some(State::Complete) => End::Complete,
+        Some(State::Complete | State::Partial) => End::Complete,
         Some(State::Failed) if clients.aborted == clients.total => End::AllClientsAborted,
         // Which thread it was is not kept; none but pgbench's own text names it.
         Some(State::Failed) if clients.aborted > 0 && exits_on_abort => {

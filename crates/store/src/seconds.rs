@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use super::{Store, client_time, packed, units};
 use crate::db::{self, Db, Row, params};
 use pgdyno_drive::record::{
-    Counts, Failure as Reason, Latencies, PackedUnits, Phase, ScriptInterval, ScriptSecond, Second,
-    Work,
+    Counts, Failure as Reason, Latencies, Phase, ScriptInterval, ScriptSecond, Second, Work,
 };
 use pgdyno_model::Failure;
 

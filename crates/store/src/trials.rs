@@ -92,6 +92,10 @@ columns! { ListedTrial:
     service_p99_us,
 }
 
+/// What one generator measured is not shown beside what all of them did.
+const IS_NO_PART: &str = "number NOT IN (SELECT part.trial FROM part JOIN part whole \
+     ON whole.meeting = part.meeting AND whole.generator = -1 WHERE part.generator >= 0)";
+
 impl Store {
     /// What a list shows of the newest trials, in the order of [`Store::trials`].
     ///
@@ -285,9 +289,7 @@ impl Store {
         if let Some(since) = &filter.since {
             add("created >= ?", Value::Text(since.clone()));
         }
-        if conditions.is_empty() {
-            return Ok((String::new(), values));
-        }
+        conditions.push(IS_NO_PART.to_owned());
         Ok((format!("WHERE {}", conditions.join(" AND ")), values))
     }
 

@@ -102,6 +102,11 @@ impl TrialWriter {
         }
     }
 
+    /// A second that was recorded elsewhere.
+    pub fn keep_second(&mut self, second: Second) {
+        self.send(Job::Second(Box::new(second)));
+    }
+
     fn send(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
             // Without the thread there is nobody to write it; the end says so.

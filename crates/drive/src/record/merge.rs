@@ -3,20 +3,26 @@
 
 use std::collections::BTreeMap;
 
+use super::stalls::Gap;
 use super::{
-    ClientTime, End, Phase, Recording, ScriptInterval, ScriptSecond, Second, Stall, StatementTotals,
-    order_worst, reasons,
+    ClientTime, End, GapsOfThread, Phase, Recording, ScriptInterval, ScriptSecond, Second, Stall,
+    StatementTotals, order_worst, reasons,
 };
+use crate::clock::Nanos;
 
 /// Adds recordings up, one after another: it needs the memory of one trial, however many there are.
 #[derive(Debug, Default)]
 pub struct Merge {
     /// By start, the warm-up's first.
     seconds: BTreeMap<(u64, bool), Open>,
+    /// The times without service of each, by which those of all are found.
+    gaps: Vec<GapsOfThread>,
+    /// How each ended.
+    ends: Vec<End>,
     all: Option<Recording>,
 }
 
-/// A second that is not complete.
+/// A second to which more may be added.
 #[derive(Debug, Default)]
 struct Open {
     length_us: u64,
@@ -26,11 +32,13 @@ struct Open {
 }
 
 impl Merge {
-    /// Adds what one generator recorded. All must run the same scripts, and count from the same instant.
+    /// Adds what one generator recorded. All run the same scripts, and count from the same instant.
     pub fn add(&mut self, mut part: Recording) {
         for second in std::mem::take(&mut part.seconds) {
             self.add_second(&second);
         }
+        self.gaps.push(gaps(&part));
+        self.ends.push(part.end);
         // Made of the seconds at the end.
         (part.measured, part.warmup) = (Phase::default(), part.warmup.map(|_| Phase::default()));
         match &mut self.all {
@@ -40,12 +48,259 @@ impl Merge {
     }
 
     fn add_second(&mut self, second: &Second) {
-        let open = self.seconds.entry((second.start_us, !second.warmup));
-        let open = open.or_default();
+        let key = (second.start_us, !second.warmup);
+        let open = self.seconds.entry(key).or_default();
         open.length_us = open.length_us.max(second.length_us);
         open.drain |= second.drain;
         open.time.merge(&second.time);
         let count = open.scripts.len().max(second.scripts.len());
         open.scripts.resize_with(count, ScriptInterval::default);
         for (mine, theirs) in open.scripts.iter_mut().zip(&second.scripts) {
-            let theirs = theirs.unpack();
+            mine.merge(&theirs.unpack());
+        }
+    }
+
+    /// What all recorded; `None` when there was nobody.
+    ///
+    /// Times without service are where all had one. Each generator finds its own among fewer
+    /// transactions than all make, so that a short one which all have may be missing.
+    pub fn finish(self) -> Option<Recording> {
+        let mut all = self.all?;
+        let scripts = all.scripts.len();
+        let phase = || Phase {
+            scripts: vec![ScriptInterval::default(); scripts],
+            ..Phase::default()
+        };
+        let (mut measured, mut warmup) = (phase(), all.warmup.as_ref().map(|_| phase()));
+        for ((start_us, is_measured), open) in self.seconds {
+            let phase = match &mut warmup {
+                Some(warmup) if !is_measured => warmup,
+                _ => &mut measured,
+            };
+            add(phase, &open);
+            all.seconds.push(Second {
+                start_us,
+                length_us: open.length_us,
+                warmup: !is_measured,
+                time: open.time,
+                drain: open.drain,
+                scripts: open.scripts.iter().map(ScriptSecond::from).collect(),
+            });
+        }
+        let warmup_us = warmup.as_ref().map_or(0, |phase| phase.elapsed_us);
+        all.stalls = Stall::find(&self.gaps, &measured, (0, warmup_us));
+        (all.measured, all.warmup) = (measured, warmup);
+        all.end = end(&self.ends);
+        order_worst(&mut all.worst);
+        all.events.sort_by_key(|event| event.at_us);
+        all.events.truncate(Recording::EVENTS_MAX);
+        all.by_client.sort_by_key(|client| client.client);
+        Some(all)
+    }
+}
+
+/// Its times without service, and from its end on for ever.
+fn gaps(part: &Recording) -> Vec<Gap> {
+    let stalls = part.stalls.iter();
+    let gap = |stall: &Stall| {
+        let start = stall.start_us * 1000;
+        (start, start + stall.length_us * 1000)
+    };
+    let mut gaps: Vec<Gap> = stalls.map(gap).collect();
+    let warmup_us = part.warmup.as_ref().map_or(0, |phase| phase.elapsed_us);
+    let end = (warmup_us + part.measured.asked_us()) * 1000;
+    match gaps.last_mut() {
+        Some(last) if last.1 >= end => last.1 = Nanos::MAX,
+        _ => gaps.push((end, Nanos::MAX)),
+    }
+    gaps
+}
+
+/// What ends the run of one generator by a script or by wish ends that of all. Else it is complete when
+/// one of them is: who did not come so far is told of each.
+fn end(ends: &[End]) -> End {
+    let is_of_all = |end: &End| matches!(end, End::InvariantBroken | End::ClientAborted { .. });
+    let first = ends.iter().find(|end| is_of_all(end));
+    let first = first.or_else(|| ends.iter().find(|end| **end == End::Complete));
+    first.or(ends.first()).copied().unwrap_or_default()
+}
+
+fn add(phase: &mut Phase, open: &Open) {
+    for (mine, theirs) in phase.scripts.iter_mut().zip(&open.scripts) {
+        mine.merge(theirs);
+    }
+    phase.time.merge(&open.time);
+    phase.elapsed_us += open.length_us;
+    if open.drain {
+        let committed = open.scripts.iter().map(|script| script.counts.committed);
+        phase.drain.add(open.length_us, committed);
+    }
+}
+
+/// All but what is made of the seconds.
+fn merge(all: &mut Recording, part: Recording) {
+    all.started = all.started.min(part.started);
+    for (mine, theirs) in all.statements.iter_mut().zip(part.statements) {
+        for (mine, theirs) in mine.iter_mut().zip(theirs) {
+            merge_statement(mine, &theirs);
+        }
+    }
+    reasons::merge(&mut all.reasons, part.reasons);
+    let (mine, theirs) = (&mut all.connections, part.connections);
+    mine.initial_us = mine.initial_us.max(theirs.initial_us);
+    mine.latencies.merge(&theirs.latencies);
+    mine.closings.extend(theirs.closings);
+    all.outages.merge(&part.outages);
+    for theirs in part.endpoints {
+        match all.endpoints.iter_mut().find(|e| e.name == theirs.name) {
+            Some(mine) => {
+                mine.clients += theirs.clients;
+                mine.merge(&theirs);
+            }
+            None => all.endpoints.push(theirs),
+        }
+    }
+    all.events.extend(part.events);
+    all.threads.extend(part.threads);
+    all.added.merge(&part.added);
+    all.worst.extend(part.worst);
+    all.clients.total += part.clients.total;
+    all.clients.aborted += part.clients.aborted;
+    all.clients.disconnected += part.clients.disconnected;
+    all.by_client.extend(part.by_client);
+    for (counter, drawn) in part.drawn {
+        *all.drawn.entry(counter).or_default() += drawn;
+    }
+    all.undone += part.undone;
+    all.broken_invariant = all.broken_invariant.take().or(part.broken_invariant);
+}
+
+fn merge_statement(mine: &mut StatementTotals, theirs: &StatementTotals) {
+    mine.latencies.merge(&theirs.latencies);
+    mine.retries += theirs.retries;
+    mine.failures += theirs.failures;
+    mine.aborts += theirs.aborts;
+    mine.failed.merge(&theirs.failed);
+    mine.missing.merge(&theirs.missing);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{ClientsEnd, Counts, EndpointRecord, Failure, ScriptRecord};
+
+    /// A script's transactions that took so long, with one failure each ten.
+    fn interval(latencies_us: &[u64]) -> ScriptInterval {
+        let mut interval = ScriptInterval::default();
+        latencies_us
+            .iter()
+            .for_each(|us| interval.service.record(*us));
+        interval.counts.committed = latencies_us.len() as u64;
+        interval.counts.failed = [(Failure::DEADLOCK, latencies_us.len() as u64 / 10)].into();
+        interval
+    }
+
+    fn recording(seconds: Vec<Second>) -> Recording {
+        Recording {
+            scripts: vec![ScriptRecord {
+                name: "s".to_owned(),
+                weight: 1,
+                statements: Vec::new(),
+            }],
+            warmup: Some(Phase::default()),
+            seconds,
+            endpoints: vec![EndpointRecord {
+                name: "a:5432".to_owned(),
+                clients: 2,
+                ..EndpointRecord::default()
+            }],
+            clients: ClientsEnd {
+                total: 2,
+                ..ClientsEnd::default()
+            },
+            drawn: [("rows".to_owned(), 7)].into(),
+            ..Recording::default()
+        }
+    }
+
+    fn second(start_us: u64, warmup: bool, latencies_us: &[u64]) -> Second {
+        Second {
+            start_us,
+            length_us: 1_000_000,
+            warmup,
+            time: ClientTime::default(),
+            drain: false,
+            scripts: vec![ScriptSecond::from(&interval(latencies_us))],
+        }
+    }
+
+    #[test]
+    fn parts_added_up_are_what_one_would_have_recorded() {
+        // Each generator has its own latencies, so that a mean of percentiles would be far off.
+        let of = |generator: u64, second: u64| -> Vec<u64> {
+            let transactions = 200 * (generator + 1) + second;
+            (0..transactions)
+                .map(|i| (i * 7919 + second) % (1000 << (4 * generator)))
+                .collect()
+        };
+        let mut merge = Merge::default();
+        for generator in 0..3u64 {
+            let starts = [(0, true), (1_000_000, false), (2_000_000, false)];
+            let seconds = (0..).zip(starts).map(|(number, (start_us, warmup))| {
+                second(start_us, warmup, &of(generator, number))
+            });
+            let mut part = recording(seconds.collect());
+            part.stalls = vec![Stall {
+                start_us: 1_200_000 + generator * 1000,
+                length_us: 500_000,
+            }];
+            merge.add(part);
+        }
+        let all = merge.finish().unwrap();
+        let expected = |second: u64| {
+            let all: Vec<u64> = (0..3).flat_map(|generator| of(generator, second)).collect();
+            interval(&all)
+        };
+        assert_eq!(all.seconds.len(), 3);
+        for (number, second) in (0..).zip(&all.seconds) {
+            let (is, be) = (&second.scripts[0], expected(number));
+            assert_eq!(is.service.bytes(), be.service.pack().bytes());
+            assert_eq!(is.service.sum_us(), be.service.sum_us());
+            assert_eq!(is.counts.committed, be.counts.committed);
+        }
+        let measured = all.measured.all();
+        let mut both = expected(1);
+        both.merge(&expected(2));
+        assert_eq!(measured.service.pack().bytes(), both.service.pack().bytes());
+        let of_phase = |counts: &Counts| (counts.committed, counts.failed_total());
+        assert_eq!(of_phase(&measured.counts), (2409, 240));
+        assert_eq!(all.measured.elapsed_us, 2_000_000);
+        assert_eq!(all.warmup.unwrap().all().counts.committed, 1200);
+        assert_eq!((all.clients.total, all.endpoints[0].clients), (6, 6));
+        assert_eq!(all.drawn["rows"], 21);
+        // Where all three had none: from the last beginning to the first end.
+        let stall = Stall {
+            start_us: 1_202_000,
+            length_us: 498_000,
+        };
+        assert_eq!(all.stalls, [stall]);
+    }
+
+    #[test]
+    fn clients_that_all_ended_on_one_generator_are_not_the_end_of_all() {
+        use End::{AllClientsAborted, Complete, Interrupted, InvariantBroken};
+        assert_eq!(end(&[Complete, AllClientsAborted]), Complete);
+        assert_eq!(
+            end(&[AllClientsAborted, AllClientsAborted]),
+            AllClientsAborted
+        );
+        assert_eq!(end(&[Interrupted, Complete]), Complete);
+        assert_eq!(end(&[Interrupted, Interrupted]), Interrupted);
+        assert_eq!(end(&[Complete, InvariantBroken]), InvariantBroken);
+    }
+
+    #[test]
+    fn of_nobody_there_is_nothing() {
+        assert!(Merge::default().finish().is_none());
+    }
+}

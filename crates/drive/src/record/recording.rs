@@ -11,7 +11,7 @@ use super::{
 };
 use crate::drive::Script;
 
-/// Everything that a run produced.
+/// Everything that a run produced; by default, of a run in which nothing happened.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// When clients began to work (connections stood).
@@ -66,6 +66,36 @@ pub struct Recording {
     pub end: End,
     /// The invariant that ended it: script, line and the script's own words.
     pub broken_invariant: Option<String>,
+}
+
+impl Default for Recording {
+    fn default() -> Self {
+        Self {
+            started: SystemTime::UNIX_EPOCH,
+            scripts: Vec::new(),
+            operations: Vec::new(),
+            warmup: None,
+            measured: Phase::default(),
+            seconds: Vec::new(),
+            statements: Vec::new(),
+            reasons: Vec::new(),
+            connections: Connections::default(),
+            outages: Outages::default(),
+            endpoints: Vec::new(),
+            events: Vec::new(),
+            threads: Vec::new(),
+            added: Added::default(),
+            stalls: Vec::new(),
+            worst: Vec::new(),
+            io: None,
+            clients: ClientsEnd::default(),
+            by_client: Vec::new(),
+            drawn: BTreeMap::new(),
+            undone: 0,
+            end: End::default(),
+            broken_invariant: None,
+        }
+    }
 }
 
 impl Recording {

@@ -2,7 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::notebook::ClockReading;
+use crate::text;
+
+/// What was seen when the clock of a notebook was read: half of the way there and back is how wrong it
+/// may be (RFC 5905: the offset of four stamps, of which the server's two are one).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ClockReading {
+    /// The notebook's clock minus this host's, in microseconds.
+    pub offset_us: i64,
+    /// At most so far from the truth.
+    pub uncertainty_us: u64,
+}
 
 /// What became of a generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,10 +24,25 @@ pub enum GeneratorEnd {
     Complete,
     /// It was interrupted, or its clients ended early.
     Early,
+    /// It measured to its end, and some of its seconds still wait on its host.
+    Waits,
     /// It was not heard of any more.
     Died,
     /// It had not arrived when the others began.
     NeverArrived,
+}
+
+impl GeneratorEnd {
+    /// What became of it, behind its number.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Complete => "measured to the end",
+            Self::Early => "ended early",
+            Self::Waits => "could not send all of its seconds",
+            Self::Died => "died",
+            Self::NeverArrived => "never arrived",
+        }
+    }
 }
 
 /// One generator.
@@ -37,18 +63,20 @@ pub struct Generator {
     pub committed: u64,
     /// The same a second.
     pub goodput_per_s: f64,
-    /// CPU time of its engine, in microseconds.
-    pub cpu_us: u64,
+    /// CPU time of its engine, in microseconds; `null` when it is not known.
+    pub cpu_us: Option<u64>,
     /// How much of the time its busiest thread wanted a CPU, 0 to 1.
-    pub busiest_share: f64,
+    pub busiest_share: Option<f64>,
     /// How late its event loops were at worst, in microseconds.
-    pub lag_max_us: u64,
+    pub lag_max_us: Option<u64>,
     /// Mean of what it added to a latency itself, in microseconds; `null` when too few were followed.
     pub added_mean_us: Option<f64>,
-    /// How late after the agreed instant its clients began, in microseconds.
-    pub began_late_us: Option<i64>,
+    /// How late after the agreed instant its clients began, in microseconds, by its own clock.
+    pub began_late_us: Option<u64>,
     /// Its clock beside the notebook's, before the trial.
     pub clock: Option<ClockReading>,
+    /// How far that had moved after the trial, in microseconds.
+    pub clock_drift_us: Option<i64>,
     /// Until when it measured, in microseconds since clients began to work.
     pub until_us: u64,
 }
@@ -65,4 +93,28 @@ pub struct Generators {
     pub start_spread_us: Option<u64>,
     /// How wrong that may be, by how the clocks were compared.
     pub start_uncertainty_us: Option<u64>,
+}
+
+impl Generators {
+    /// Who was not there all the time; `None` when all were.
+    pub fn missing(&self) -> Option<String> {
+        let missing = self
+            .list
+            .iter()
+            .filter(|one| one.end != GeneratorEnd::Complete);
+        let words: Vec<String> = missing.map(Generator::missing).collect();
+        (!words.is_empty()).then(|| words.join("; "))
+    }
+}
+
+impl Generator {
+    /// `generator 3 died: nothing of it after 12.0 s`.
+    fn missing(&self) -> String {
+        let until = text::fixed(self.until_us as f64 / 1e6, 1);
+        let (number, words) = (self.generator, self.end.words());
+        match self.until_us {
+            0 => format!("generator {number} {words}"),
+            _ => format!("generator {number} {words}: nothing of it after {until} s"),
+        }
+    }
 }

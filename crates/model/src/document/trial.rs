@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{
-    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Host, KeySkew,
-    Observed, Outages, Phase, Reason, ScriptStatements, Second, ServerCounters, SlowTransaction,
-    Stalls, Steadiness, Stored, Target, TimeBudget, Verdict, Warmup, Workload,
+    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Generators, Host,
+    KeySkew, Observed, Outages, Phase, Reason, ScriptStatements, Second, ServerCounters,
+    SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget, Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -63,6 +63,10 @@ pub struct Run {
     pub clients: Clients,
     /// What pgdyno itself used.
     pub client_cpu: ClientCpu,
+    /// Who measured it, where several pgdynos did; left out of other trials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub generators: Option<Generators>,
     /// What a reader must know before believing it.
     pub notes: Vec<Note>,
     /// What the notebook knows beside; left out of a trial that is not read from one.

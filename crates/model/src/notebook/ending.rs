@@ -2,10 +2,21 @@
 
 use pgdyno_drive::record::{End, Recording};
 
-use crate::State;
+use crate::{Outcome, State};
 
 /// What the reason of a trial begins with that a broken invariant ended.
 pub const BROKEN_INVARIANT: &str = "broken invariant: ";
+
+/// The same of an outcome: where several generators measured it, it is complete when all of them were
+/// there all the time.
+pub fn state(outcome: &Outcome) -> (State, Option<String>) {
+    let (state, reason) = verdict(&outcome.recording);
+    let missing = outcome.generators.as_ref().and_then(|all| all.missing());
+    match (state, missing) {
+        (State::Complete, Some(missing)) => (State::Partial, Some(missing)),
+        _ => (state, reason),
+    }
+}
 
 /// What a recording says of how the trial went, and why it is not complete.
 pub fn verdict(recording: &Recording) -> (State, Option<String>) {

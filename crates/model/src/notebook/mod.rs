@@ -2,14 +2,16 @@
 
 mod ending;
 mod headers;
+mod rendezvous;
 mod rows;
 
 use pgdyno_drive::record::{Latencies, Second};
 
 use crate::{Failure, Note, Observer, Outcome};
 
-pub use ending::{BROKEN_INVARIANT, verdict};
+pub use ending::{BROKEN_INVARIANT, state, verdict};
 pub use headers::{ExperimentHeader, TrialHeader, check_tag};
+pub use rendezvous::{Meeting, Offer, Rendezvous, Whose, Word};
 pub use rows::{ExperimentRow, Filter, Kind, Latency, ListedTrial, PGBENCH_TOOLS, TrialRow};
 
 /// Where trials are kept, and read again. Every method fails where it cannot be read or written.

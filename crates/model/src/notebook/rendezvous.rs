@@ -1,11 +1,6 @@
 //! Where the generators of one trial meet: the notebook that they share. Nobody leads: what must happen
-//! once is done by whoever says so first, and when he is gone by another.
+//! once is done by whoever says so first, and when it is gone by another.
 
-use std::time::SystemTime;
-
-use serde::{Deserialize, Serialize};
-
-use super::TrialHeader;
 use crate::{Failure, Outcome};
 
 /// What a generator brings to a meeting.
@@ -15,64 +10,55 @@ pub struct Offer {
     pub key: Option<String>,
     /// How many generators there are to be.
     pub generators: u32,
-    /// What tells the load from others: workload, content of its pack, options.
+    /// What tells the load from others: options, content of the pack or the scripts.
     pub load_sha256: String,
-    /// The whole trial as JSON, with a seed: that of the first to arrive counts.
+    /// The whole trial as JSON, without secrets, with a seed: that of the first to arrive counts.
     pub spec: String,
     /// How old a meeting may be that one without a key joins, in microseconds.
     pub age_max_us: u64,
 }
 
-/// A meeting that was joined.
+/// A meeting that was joined. The first four fields are those of the first to arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meeting {
-    /// Its number in the notebook.
-    pub number: i64,
+    /// Everywhere.
+    pub uuid: String,
     /// Its name.
     pub key: String,
-    /// Of the trial that comes of it.
-    pub uuid: String,
-    /// The trial as the first to arrive brought it.
+    /// How many generators there are to be.
+    pub generators: u32,
+    /// The load.
+    pub load_sha256: String,
+    /// The trial.
     pub spec: String,
+    /// When the first came, by the notebook's clock, in microseconds since 1970.
+    pub created_us: u64,
 }
 
 /// What somebody said in a meeting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// Which generator.
-    pub generator: u32,
     /// For the how manieth time.
     pub step: u32,
-    /// Further.
-    pub text: String,
+    /// Which generator.
+    pub generator: u32,
     /// When, by the notebook's clock, in microseconds since 1970.
     pub at_us: u64,
+    /// Further.
+    pub text: String,
 }
 
-/// What was seen when the clock of a notebook was read: half of the way there and back is how wrong it
-/// may be (RFC 5905: the offset of four stamps, of which the server's two are one).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClockReading {
-    /// The notebook's clock minus this host's, in microseconds.
-    pub offset_us: i64,
-    /// At most so far from the truth.
-    pub uncertainty_us: u64,
+/// Who may say something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Each generator for itself.
+    Each,
+    /// Whoever is first, for all.
+    First,
 }
 
-/// A generator's own trial.
-#[derive(Debug, Clone)]
-pub struct PartRow {
-    /// Its number.
-    pub number: i64,
-    /// Whose.
-    pub generator: u32,
-    /// The name of its host, when it is known.
-    pub host: Option<String>,
-    /// Whether its end has arrived.
-    pub has_ended: bool,
-}
-
-/// A notebook in which generators meet. Every method fails where it cannot be reached.
+/// A notebook in which generators meet. Every method fails where it cannot be reached. What is written
+/// is added and never changed: SELECT and INSERT suffice.
 #[allow(clippy::missing_errors_doc, reason = "said once above")]
 pub trait Rendezvous: Send {
     /// What it is called in messages.
@@ -81,41 +67,57 @@ pub trait Rendezvous: Send {
     /// The same by a connection of its own.
     fn again(&self) -> Result<Box<dyn Rendezvous>, Failure>;
 
-    /// Joins the meeting that is meant, or opens it. Refuses another load under the same key.
-    fn meet(&mut self, offer: &Offer) -> Result<Meeting, Failure>;
+    /// Its clock, in microseconds since 1970: one question and its answer.
+    fn clock_us(&self) -> Result<u64, Failure>;
 
-    /// Takes a place, once: that one, or the first that is free. Gives its number.
-    fn claim(&mut self, meeting: &Meeting, generators: u32, asked: Option<u32>) -> Result<u32, Failure>;
+    /// Joins the meeting that is meant, or opens it.
+    fn meet(&self, offer: &Offer, now_us: u64) -> Result<Meeting, Failure>;
 
-    /// Says something. Whether nobody has said the same at this step: for what one says for all
-    /// (`is_common`), nobody at all, else not this generator.
+    /// Takes a place for a generator on this host: that one, or the first that is free. Gives its number;
+    /// `None` when it was taken before.
+    fn claim(
+        &self,
+        meeting: &Meeting,
+        host: &str,
+        asked: Option<u32>,
+    ) -> Result<Option<u32>, Failure>;
+
+    /// Generators that came, with their hosts.
+    fn hosts(&self, meeting: &Meeting) -> Result<Vec<(u32, String)>, Failure>;
+
+    /// Says something. False when it was said before at this step: by this generator, or of what one
+    /// says for all by anybody.
     fn say(
-        &mut self,
+        &self,
         meeting: &Meeting,
         what: &str,
-        (step, generator): (u32, u32),
-        is_common: bool,
-        text: &str,
+        whose: Whose,
+        word: &Word,
     ) -> Result<bool, Failure>;
 
     /// What was said of this, in order of steps and generators.
-    fn heard(&mut self, meeting: &Meeting, what: &str) -> Result<Vec<Word>, Failure>;
+    fn heard(&self, meeting: &Meeting, what: &str) -> Result<Vec<Word>, Failure>;
 
-    /// Its clock, with this host's between whose stamps it was read.
-    fn clock(&mut self) -> Result<SystemTime, Failure>;
+    /// How often something was said of this.
+    fn count(&self, meeting: &Meeting, what: &str) -> Result<u32, Failure>;
 
-    /// The number of the trial that comes of a meeting, put into the notebook by the first who asks.
-    fn trial(&mut self, meeting: &Meeting, header: &TrialHeader) -> Result<i64, Failure>;
+    /// The last step at which each generator said this.
+    fn last_steps(&self, meeting: &Meeting, what: &str) -> Result<Vec<(u32, u32)>, Failure>;
 
-    /// What each generator measured itself, as far as it has arrived.
-    fn parts(&mut self, trial: i64) -> Result<Vec<PartRow>, Failure>;
+    /// A trial is this generator's part of a meeting's, or (`None`) what came of all parts.
+    fn keep_part(
+        &self,
+        meeting: &Meeting,
+        trial: i64,
+        generator: Option<u32>,
+    ) -> Result<(), Failure>;
+
+    /// Which trial is whose part.
+    fn parts(&self, meeting: &Meeting) -> Result<Vec<(u32, i64)>, Failure>;
 
     /// All that is kept of a trial.
-    fn outcome(&mut self, trial: i64) -> Result<Outcome, Failure>;
+    fn outcome(&self, trial: i64) -> Result<Outcome, Failure>;
 
-    /// Whether a trial has its end.
-    fn has_ended(&mut self, trial: i64) -> Result<bool, Failure>;
-
-    /// Keeps what came of all parts, once; what instruments saw is taken from that part.
-    fn end(&mut self, trial: i64, outcome: &Outcome, observed_by: Option<i64>) -> Result<(), Failure>;
+    /// Puts what instruments saw in one trial into another, too.
+    fn copy_observed(&self, from: i64, to: i64) -> Result<(), Failure>;
 }

@@ -1,9 +1,13 @@
 //! A trial of several generators: how many, and how they find each other.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::Args;
 use pgdyno_drive::Share;
+use pgdyno_platform::io::Choice;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use super::{TrialSpec, duration};
 use crate::{Exit, Failure};
@@ -75,10 +79,50 @@ pub fn part(spec: &TrialSpec, share: &Share) -> TrialSpec {
     TrialSpec {
         clients: Some(own),
         threads: spec.threads.map(|threads| threads.min(own)),
-        rate: spec.rate.map(|rate| rate * f64::from(own) / f64::from(clients)),
+        rate: spec
+            .rate
+            .map(|rate| rate * f64::from(own) / f64::from(clients)),
         ..spec.clone()
     }
 }
+
+/// What tells the load of a trial from others, as it was asked for: not how this host does it, nor a seed
+/// that nobody named. In hexadecimal.
+pub fn load_sha256(asked: &TrialSpec, content_sha256: &str) -> String {
+    let (seed, all) = (asked.seed, asked.clone().resolved());
+    let load = TrialSpec {
+        seed,
+        threads: None,
+        io: Choice::default(),
+        ..all
+    };
+    let hash = Sha256::digest(format!("{} {content_sha256}", load.load_sha256()));
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// In what two trials, as JSON, are another load: `clients 8 there, 4 here`.
+pub fn differences(there: &str, here: &str) -> Vec<String> {
+    let fields =
+        |text: &str| -> Map<String, Value> { serde_json::from_str(text).unwrap_or_default() };
+    let (there, here) = (fields(there), fields(here));
+    let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
+    let is_of_load = |name: &&&String| !NO_LOAD.contains(&name.as_str());
+    let differs = |name: &&String| there.get(*name) != here.get(*name);
+    let shown = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => "not set".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
+    let names = names.iter().filter(is_of_load).copied().filter(differs);
+    let words = |name: &String| {
+        let (there, here) = (shown(there.get(name)), shown(here.get(name)));
+        format!("{name} {there} there, {here} here")
+    };
+    names.map(words).collect()
+}
+
+/// Fields of a trial that say nothing of its load.
+const NO_LOAD: [&str; 5] = ["seed", "threads", "io", "target", "observe"];
 
 #[cfg(test)]
 mod tests {
@@ -113,8 +157,42 @@ mod tests {
             ..TrialSpec::of("tpcb")
         };
         let e = share(&whole, 0, 4).unwrap_err();
-        assert!(e.message.contains("cannot share 3 clients"), "{}", e.message);
+        assert!(
+            e.message.contains("cannot share 3 clients"),
+            "{}",
+            e.message
+        );
         let e = share(&whole, 2, 2).unwrap_err();
         assert!(e.message.contains("no generator 2 of 2"), "{}", e.message);
+    }
+
+    #[test]
+    fn a_load_is_the_same_on_hosts_with_other_cpus_and_says_what_differs() {
+        let of = |clients, threads, seed| TrialSpec {
+            clients: Some(clients),
+            threads,
+            seed,
+            ..TrialSpec::of("tpcb")
+        };
+        let hash = |spec: &TrialSpec| load_sha256(spec, "content");
+        assert_eq!(hash(&of(8, Some(2), None)), hash(&of(8, Some(4), None)));
+        assert_ne!(hash(&of(8, None, None)), hash(&of(4, None, None)));
+        assert_ne!(hash(&of(8, None, Some(1))), hash(&of(8, None, None)));
+        assert_ne!(
+            hash(&of(8, None, None)),
+            load_sha256(&of(8, None, None), "other")
+        );
+        let json = |spec: TrialSpec| serde_json::to_string(&spec.resolved()).unwrap();
+        let there = TrialSpec {
+            rate: Some(100.0),
+            ..of(8, Some(2), None)
+        };
+        assert_eq!(
+            differences(&json(there), &json(of(4, None, None))),
+            [
+                "clients 8 there, 4 here",
+                "rate_per_s 100.0 there, not set here"
+            ]
+        );
     }
 }

@@ -4,6 +4,7 @@
 pub mod calibrate;
 pub mod compare;
 pub mod exchange;
+mod generators;
 pub mod lab;
 pub mod load;
 pub mod ls;

@@ -4,9 +4,11 @@ use clap::{Args, ValueEnum};
 use std::path::Path;
 
 use pgdyno_model::document::TargetKind;
+use pgdyno_model::spec::GeneratorsSpec;
 use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_workload::script_files::split_weight;
 
+use super::generators;
 use super::observing::observing;
 use crate::screen::Screen;
 use pgdyno_model::notebook::{TrialHeader, check_tag};
@@ -30,6 +32,8 @@ Examples:
   pgdyno run slob -c 2 --loop client             random blocks; see pgdyno pack show slob
   pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
   pgdyno run tpcb -c 12 --url postgresql://me@db1,db2,db3/bench --reconnect
+  pgdyno run tpcb -c 4000 --generators 16 --store postgresql://notes/pgdyno --url …
+                                                 16 pgdynos, one trial: docs/scale-out.md
   pgdyno run tpcb --json=result.json             everything measured, for programs
   pgdyno run tpcb --tag baseline                 easy to find in the notebook: pgdyno ls
 
@@ -48,6 +52,10 @@ pub struct RunArgs {
         help_heading = "Workload"
     )]
     pub loop_in: Option<LoopIn>,
+
+    /// Several pgdynos for one trial.
+    #[command(flatten)]
+    pub generators: GeneratorsSpec,
 
     /// What becomes of the result.
     #[command(flatten)]
@@ -89,7 +97,8 @@ fn tag(text: &str) -> Result<String, String> {
 }
 
 impl ResultArgs {
-    fn header(&self, spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
+    /// What is kept of a trial before it begins.
+    pub fn header(&self, spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
         TrialHeader {
             tags: self.tag.clone(),
             note: self.note.clone(),
@@ -108,7 +117,10 @@ pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
             LoopIn::Server => "loop=server".to_owned(),
             LoopIn::Client => "loop=client".to_owned(),
         }));
-    run(spec, &args.result, verbosity)
+    match args.generators.generators {
+        None => run(spec, &args.result, verbosity),
+        Some(_) => generators::run(spec, &args.generators, &args.result, verbosity),
+    }
 }
 
 /// Runs a trial, prints what came of it and keeps it.
@@ -118,6 +130,7 @@ pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
 pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let mut trial = Trial {
+        share: None,
         observe: observing(&spec.observe, verbosity)?,
         spec: spec.resolved(),
     };
@@ -144,7 +157,7 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
 }
 
 /// Scripts and folders by paths that lead there from anywhere, their weights behind them.
-fn whole_paths(workload: Vec<String>) -> Vec<String> {
+pub fn whole_paths(workload: Vec<String>) -> Vec<String> {
     let whole = |name: String| {
         let file = split_weight(&name).map_or(name.as_str(), |(file, _)| file);
         let path = Path::new(file);

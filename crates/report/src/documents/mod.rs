@@ -89,6 +89,7 @@ pub fn run(outcome: &Outcome) -> Run {
         worst: SlowTransaction::all(recording),
         clients: Clients::from(&recording.clients),
         client_cpu: ClientCpu::from(recording),
+        generators: outcome.generators.clone(),
         notes: outcome.notes.clone(),
         stored: None,
     }

@@ -333,7 +333,7 @@ fn ended(title: &str, outcome: &Outcome, interrupts: &Interrupts) -> Result<(), 
     let recording = &outcome.recording;
     let (state, why) = verdict(recording);
     match state {
-        State::Complete => Ok(()),
+        State::Complete | State::Partial => Ok(()),
         State::Aborted => Err(reset::interrupted(interrupts)),
         _ => {
             let exit = match recording.has_lost_server() {

@@ -283,6 +283,7 @@ impl Sweep<'_> {
         };
         let seed = self.plan.identity.seed.wrapping_add(own);
         let trial = Trial {
+            share: None,
             spec: TrialSpec {
                 observe: self.means.observe.spec.clone(),
                 ..slot.point.spec(self.means.wanted.clone(), rate, seed)?

@@ -81,7 +81,7 @@ CREATE INDEX trial_experiment ON trial_begun (experiment, position);
 -- What came of it. A trial without it runs, or its pgdyno died.
 CREATE TABLE trial_ended (
     trial       INTEGER PRIMARY KEY REFERENCES trial_begun (number) ON DELETE CASCADE,
-    state       TEXT NOT NULL CHECK (state IN ('complete', 'failed', 'aborted')),
+    state       TEXT NOT NULL CHECK (state IN ('complete', 'partial', 'failed', 'aborted')),
     reason      TEXT,
     -- When clients began to work.
     started     TEXT NOT NULL,
@@ -139,7 +139,9 @@ CREATE TABLE trial_ended (
     observers_cpu_us INTEGER,
     -- JSON, as before.
     notes       TEXT,
-    server_counters TEXT
+    server_counters TEXT,
+    -- JSON: who measured it, where several pgdynos did.
+    generators  TEXT
 );
 CREATE INDEX trial_ended_state ON trial_ended (state);
 
@@ -505,6 +507,49 @@ CREATE TABLE tag (
 ) WITHOUT ROWID;
 CREATE INDEX tag_trial ON tag (trial);
 
+-- Several pgdynos that measure one trial meet: this is the trial as the first to come has it.
+CREATE TABLE meeting (
+    uuid        TEXT PRIMARY KEY,
+    join_key    TEXT NOT NULL UNIQUE,
+    -- Whether somebody named it; else it is found by its load.
+    is_named    BOOLEAN NOT NULL,
+    -- By the notebook's clock, since 1970.
+    created_us  INTEGER NOT NULL,
+    generators  INTEGER NOT NULL,
+    load_sha256 TEXT NOT NULL,
+    spec        TEXT NOT NULL
+);
+CREATE INDEX meeting_load ON meeting (load_sha256);
+
+-- Each has a place of its own.
+CREATE TABLE generator (
+    meeting     TEXT NOT NULL REFERENCES meeting (uuid) ON DELETE CASCADE,
+    generator   INTEGER NOT NULL,
+    host        TEXT NOT NULL,
+    PRIMARY KEY (meeting, generator)
+) WITHOUT ROWID;
+
+-- What they say to each other. What one says for all has -1 for its place, so that there is one at each
+-- step.
+CREATE TABLE word (
+    meeting     TEXT NOT NULL REFERENCES meeting (uuid) ON DELETE CASCADE,
+    what        TEXT NOT NULL,
+    step        INTEGER NOT NULL,
+    place       INTEGER NOT NULL,
+    generator   INTEGER NOT NULL,
+    at_us       INTEGER NOT NULL,
+    said        TEXT NOT NULL,
+    PRIMARY KEY (meeting, what, step, place)
+) WITHOUT ROWID;
+
+-- Which trial is what one of them measured, and (generator -1) which one all of them.
+CREATE TABLE part (
+    trial       INTEGER PRIMARY KEY REFERENCES trial_begun (number) ON DELETE CASCADE,
+    meeting     TEXT NOT NULL,
+    generator   INTEGER NOT NULL
+);
+CREATE INDEX part_meeting ON part (meeting);
+
 -- A trial: what was known before and what came of it.
 CREATE VIEW trial AS
     SELECT b.number, b.uuid, coalesce(e.state, 'running') AS state, e.reason, b.created,
@@ -526,7 +571,7 @@ CREATE VIEW trial AS
            e.attempt_p95_us, e.attempt_p99_us, e.attempt_p99_9_us, e.attempt_max_us,
            e.client_user_us, e.client_system_us, e.clients_aborted, e.clients_disconnected,
            e.observers_cpu_us, CASE WHEN e.trial IS NULL THEN b.pid END AS pid, b.variables,
-           b.host, coalesce(e.notes, b.notes) AS notes, b.facts, e.server_counters
+           b.host, coalesce(e.notes, b.notes) AS notes, b.facts, e.server_counters, e.generators
     FROM trial_begun b LEFT JOIN trial_ended e ON e.trial = b.number;
 
 -- A command with its figures; NULL until the trial has ended.

@@ -1,0 +1,165 @@
+//! All generators begin at one instant.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pgdyno_drive::Control;
+use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
+use pgdyno_model::{Failure, Observer};
+
+use super::Clock;
+use super::company::{Company, Ready, Start, look_pause, say, words};
+
+/// The start is agreed on so much before it: besides, all must have looked.
+const NOTICE: Duration = Duration::from_millis(500);
+/// The last part of the wait is not slept, but looked at: a sleep ends late.
+const AWAKE: Duration = Duration::from_micros(200);
+/// How long a notebook that is away keeps clients that are connected.
+const AWAY_MAX: Duration = Duration::from_secs(60);
+
+/// An observer: when its clients are connected it holds them until the instant that all have agreed on.
+pub struct Barrier {
+    room: Box<dyn Rendezvous>,
+    meeting: Meeting,
+    generator: u32,
+    generators: u32,
+    until_us: u64,
+    control: Control,
+    passed: Passed,
+}
+
+/// What came of it.
+#[derive(Clone, Default)]
+pub struct Passed(Arc<Mutex<Option<Result<u64, Failure>>>>);
+
+impl Passed {
+    /// How late after the agreed instant it went on, in microseconds; or why it did not. `None` before.
+    pub fn get(&self) -> Option<Result<u64, Failure>> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn set(&self, result: Result<u64, Failure>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+    }
+}
+
+impl Barrier {
+    /// For a run that this control ends.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached.
+    pub fn of(company: &Company, control: &Control) -> Result<Self, Failure> {
+        Ok(Self {
+            room: company.room.again()?,
+            meeting: company.meeting.clone(),
+            generator: company.generator(),
+            generators: company.generators(),
+            until_us: company.until_us(),
+            control: control.clone(),
+            passed: Passed::default(),
+        })
+    }
+
+    /// What comes of it.
+    pub fn passed(&self) -> Passed {
+        self.passed.clone()
+    }
+
+    /// Waits. Gives how late it went on.
+    fn pass(&self) -> Result<u64, Failure> {
+        let clock = Clock::read(&*self.room)?;
+        let ready = Ready {
+            clock: clock.reading,
+        };
+        let text = serde_json::to_string(&ready).unwrap_or_default();
+        self.say((words::READY, Whose::Each), &clock, text)?;
+        let start = self.start(&clock)?;
+        if !start.generators.contains(&self.generator) {
+            let (number, key) = (self.generator, &self.meeting.key);
+            let text = format!("{key} began without generator {number}, which came late");
+            return Err(Failure::new(text).hint("--join-deadline says how long they wait"));
+        }
+        let at = clock.when(start.at_us);
+        while let Some(left) = at.checked_duration_since(Instant::now()) {
+            match left.checked_sub(AWAKE) {
+                Some(sleep) if !sleep.is_zero() => thread::sleep(sleep),
+                _ => std::hint::spin_loop(),
+            }
+        }
+        let late_us = clock.now_us().saturating_sub(start.at_us);
+        Ok(late_us)
+    }
+
+    /// The start that all agree on: named by the first who sees that all are there, or that the time to
+    /// come is over.
+    fn start(&self, clock: &Clock) -> Result<Start, Failure> {
+        let mut reached = Instant::now();
+        loop {
+            if self.control.is_stopping() {
+                return Err(Failure::new("interrupted before the start"));
+            }
+            match self.look(clock) {
+                Ok(Some(start)) => return Ok(start),
+                Ok(None) => reached = Instant::now(),
+                Err(failure) if reached.elapsed() > AWAY_MAX => return Err(failure),
+                Err(_) => {}
+            }
+            thread::sleep(look_pause(self.generators));
+        }
+    }
+
+    fn look(&self, clock: &Clock) -> Result<Option<Start>, Failure> {
+        let (room, meeting) = (&*self.room, &self.meeting);
+        if let Some(word) = room.heard(meeting, words::START)?.first() {
+            let start = serde_json::from_str(&word.text);
+            return start.map(Some).map_err(|e| {
+                Failure::new(format!("the start of {} cannot be read: {e}", meeting.key))
+            });
+        }
+        let there = room.count(meeting, words::READY)? + room.count(meeting, words::LEFT)?;
+        if there < self.generators && clock.now_us() < self.until_us {
+            return Ok(None);
+        }
+        let ready = room.heard(meeting, words::READY)?;
+        let left: BTreeSet<u32> = said_by(&room.heard(meeting, words::LEFT)?);
+        let ready = said_by(&ready).difference(&left).copied().collect();
+        let notice = NOTICE + 2 * look_pause(self.generators);
+        let start = Start {
+            at_us: clock.now_us() + notice.as_micros() as u64,
+            generators: ready,
+        };
+        let text = serde_json::to_string(&start).unwrap_or_default();
+        // Another may have been faster: the next look shows what counts.
+        self.say((words::START, Whose::First), clock, text)?;
+        Ok(None)
+    }
+
+    fn say(&self, what: (&str, Whose), clock: &Clock, text: String) -> Result<bool, Failure> {
+        let word = Word {
+            step: 0,
+            generator: self.generator,
+            at_us: clock.now_us(),
+            text,
+        };
+        say(&*self.room, &self.meeting, what, &word)
+    }
+}
+
+fn said_by(words: &[Word]) -> BTreeSet<u32> {
+    words.iter().map(|word| word.generator).collect()
+}
+
+impl<O> Observer<O> for Barrier {
+    fn ready(&mut self) {
+        let passed = self.pass();
+        if passed.is_err() {
+            self.control.stop_now();
+        }
+        self.passed.set(passed);
+    }
+}

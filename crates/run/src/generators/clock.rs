@@ -1,0 +1,86 @@
+//! The notebook's clock, as this host sees it.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use pgdyno_model::Failure;
+use pgdyno_model::document::ClockReading;
+use pgdyno_model::notebook::Rendezvous;
+
+/// So often it is asked: the answer that came back fastest counts (RFC 5905, section 10).
+const QUESTIONS: usize = 8;
+
+/// The notebook's clock. Between readings it goes on with this host's monotonic clock, so that a step of
+/// the host's time does not matter.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    /// When it was read, and what it said.
+    read: Instant,
+    notebook_us: u64,
+    /// For people: beside this host's wall clock.
+    pub reading: ClockReading,
+}
+
+impl Clock {
+    /// Reads it over one connection.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached.
+    pub fn read(room: &dyn Rendezvous) -> Result<Self, Failure> {
+        let mut best: Option<(Duration, Self)> = None;
+        for _ in 0..QUESTIONS {
+            let (sent, wall) = (Instant::now(), SystemTime::now());
+            let notebook_us = room.clock_us()?;
+            let took = sent.elapsed();
+            if best.as_ref().is_none_or(|(fastest, _)| took < *fastest) {
+                best = Some((took, Self::of(sent, wall, took, notebook_us)));
+            }
+        }
+        best.map(|(_, clock)| clock)
+            .ok_or_else(|| Failure::new("the notebook's clock was not read"))
+    }
+
+    /// The answer was made between sending and receiving: in the middle, half of the time in doubt.
+    fn of(sent: Instant, wall: SystemTime, took: Duration, notebook_us: u64) -> Self {
+        let half = took / 2;
+        let here = (wall + half).duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            read: sent + half,
+            notebook_us,
+            reading: ClockReading {
+                offset_us: notebook_us as i64 - here.as_micros() as i64,
+                uncertainty_us: half.as_micros() as u64,
+            },
+        }
+    }
+
+    /// What it says now, in microseconds since 1970.
+    pub fn now_us(&self) -> u64 {
+        self.notebook_us + self.read.elapsed().as_micros() as u64
+    }
+
+    /// When it says that.
+    pub fn when(&self, at_us: u64) -> Instant {
+        self.read + Duration::from_micros(at_us.saturating_sub(self.notebook_us))
+    }
+
+    /// What it says then.
+    pub fn at(&self, when: Instant) -> u64 {
+        self.notebook_us + when.saturating_duration_since(self.read).as_micros() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_is_known_to_half_of_the_way_there_and_back() {
+        let (sent, wall) = (Instant::now(), UNIX_EPOCH + Duration::from_secs(100));
+        let clock = Clock::of(sent, wall, Duration::from_millis(20), 160_000_000);
+        assert_eq!(clock.reading.offset_us, 59_990_000);
+        assert_eq!(clock.reading.uncertainty_us, 10_000);
+        let later = clock.when(161_000_000);
+        assert_eq!(later, sent + Duration::from_millis(1010));
+        assert_eq!(clock.at(later), 161_000_000);
+    }
+}

@@ -1,0 +1,502 @@
+//! One generator among the others of its trial.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pgdyno_drive::Share;
+use pgdyno_model::document::ClockReading;
+use pgdyno_model::notebook::{Meeting, Offer, Rendezvous, Whose, Word};
+use pgdyno_model::spec::generators::{self, GeneratorsSpec};
+use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_platform::host;
+use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_platform::process::Identity;
+use serde::{Deserialize, Serialize};
+
+use super::{Clock, place};
+
+/// What generators say. Of those in the first list each says its own, of those in the second one says it
+/// for all.
+pub(super) mod words {
+    /// It is alive.
+    pub const ALIVE: &str = "alive";
+    /// It will not measure, for this reason.
+    pub const LEFT: &str = "left";
+    /// Its clients are connected.
+    pub const READY: &str = "ready";
+    /// It has measured.
+    pub const DONE: &str = "done";
+
+    /// It prepares what all need.
+    pub const PREPARING: &str = "preparing";
+    /// That is done, or why not.
+    pub const PREPARED: &str = "prepared";
+    /// When all begin, and who.
+    pub const START: &str = "start";
+    /// All are to end.
+    pub const STOP: &str = "stop";
+    /// It adds up.
+    pub const MERGING: &str = "merging";
+    /// That is done.
+    pub const MERGED: &str = "merged";
+}
+
+/// A generator of which nothing was heard for so long, while the notebook could be reached, has died.
+const SILENCE_MAX: Duration = Duration::from_secs(20);
+/// Between two looks into the notebook; more where many look.
+const LOOK: Duration = Duration::from_millis(100);
+/// So many looks a second of all generators together are no load for a notebook.
+const LOOKS_PER_S: f64 = 2000.0;
+/// How long a notebook that is away is waited for when a trial has been measured.
+const AWAY_MAX: Duration = Duration::from_secs(60);
+
+/// What a generator says of itself when its clients are connected.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Ready {
+    pub clock: ClockReading,
+}
+
+/// When all begin, and who.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Start {
+    pub at_us: u64,
+    pub generators: Vec<u32>,
+}
+
+/// What a generator says when it has measured.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Part {
+    /// Its own trial in the notebook.
+    pub trial: i64,
+    /// Whether it measured until its end.
+    pub is_complete: bool,
+    /// Whether all of it has arrived in the notebook.
+    pub has_arrived: bool,
+    /// How late after the agreed instant its clients began, in microseconds.
+    pub began_late_us: Option<u64>,
+    /// Its clock after the trial.
+    pub clock: Option<ClockReading>,
+}
+
+/// One generator and what it knows of the others.
+pub struct Company {
+    pub(super) room: Box<dyn Rendezvous>,
+    pub(super) meeting: Meeting,
+    pub(super) clock: Clock,
+    /// Which it is.
+    share: Share,
+    /// How long it waits for the others.
+    deadline: Duration,
+    interrupts: &'static Interrupts,
+    interrupted_before: u32,
+    heard: Heard,
+}
+
+/// When something was last heard of each generator.
+#[derive(Default)]
+struct Heard {
+    last: BTreeMap<u32, (u32, Instant)>,
+    since: Option<Instant>,
+}
+
+impl Company {
+    /// Joins the trial that is meant. Gives the trial as all run it, too: with the seed of the first
+    /// that came. The load is what was asked for, before anything was decided on this host.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached; another load has this key; there is no place for this generator.
+    pub fn join(
+        asked: &TrialSpec,
+        content_sha256: &str,
+        options: &GeneratorsSpec,
+        room: Box<dyn Rendezvous>,
+        interrupts: &'static Interrupts,
+    ) -> Result<(Self, TrialSpec), Failure> {
+        let count = options.generators.unwrap_or(1);
+        let whole = asked.clone().resolved();
+        refuse(&whole)?;
+        // Before anybody meets: this many can share it.
+        generators::share(&whole, 0, count)?;
+        let place = place::of(|name| std::env::var(name).ok())?;
+        let generator = options.generator.or(place.generator);
+        let offer = Offer {
+            key: options.join.clone().or(place.job),
+            generators: count,
+            load_sha256: generators::load_sha256(asked, content_sha256),
+            spec: serde_json::to_string(&whole).unwrap_or_default(),
+            age_max_us: options.join_deadline.as_micros() as u64,
+        };
+        let clock = Clock::read(&*room)?;
+        let meeting = room.meet(&offer, clock.now_us())?;
+        check(&meeting, &offer)?;
+        if let Some(generator) = generator {
+            generators::share(&whole, generator, count)?;
+        }
+        let claimed = room.claim(&meeting, &host_name(), generator)?;
+        let generator = claimed.ok_or_else(|| taken(&meeting, generator))?;
+        let share = generators::share(&whole, generator, count)?;
+        let first: TrialSpec = serde_json::from_str(&meeting.spec).map_err(|e| {
+            Failure::new(format!("the trial of {} cannot be read: {e}", meeting.key))
+        })?;
+        let whole = TrialSpec {
+            seed: first.seed,
+            ..whole
+        };
+        let company = Self {
+            room,
+            meeting,
+            clock,
+            share,
+            deadline: options.join_deadline,
+            interrupts,
+            interrupted_before: interrupts.count(),
+            heard: Heard::default(),
+        };
+        company.say(words::ALIVE, Whose::Each, 0, String::new())?;
+        Ok((company, whole))
+    }
+
+    /// Its part of the trial.
+    pub fn share(&self) -> Share {
+        self.share
+    }
+
+    /// Which generator it is, from 0.
+    pub fn generator(&self) -> u32 {
+        self.share.generator
+    }
+
+    /// How many there are to be.
+    pub fn generators(&self) -> u32 {
+        self.share.generators
+    }
+
+    /// The name by which they found each other.
+    pub fn key(&self) -> &str {
+        &self.meeting.key
+    }
+
+    /// Whether it is the first generator of its host.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached.
+    pub fn is_first_of_host(&self) -> Result<bool, Failure> {
+        let (hosts, own) = (self.room.hosts(&self.meeting)?, host_name());
+        let first = hosts.iter().find(|(_, host)| *host == own);
+        Ok(first.is_none_or(|(generator, _)| *generator == self.generator()))
+    }
+
+    /// Does what is needed once: by whoever says so first, or by another when it has died. The others
+    /// wait. Whether it was this one.
+    ///
+    /// # Errors
+    /// It went wrong, here or there.
+    pub fn prepare_once(
+        &mut self,
+        prepare: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        let names = (words::PREPARING, words::PREPARED);
+        let mut prepare = Some(prepare);
+        let outcome = self.once(names, |company| {
+            let Some(prepare) = prepare.take() else {
+                return Ok(String::new());
+            };
+            if let Err(failure) = prepare() {
+                let word = |text| company.say(words::PREPARED, Whose::First, 0, text);
+                // The others need not find out themselves.
+                let _ = word(failure.message.clone());
+                return Err(failure);
+            }
+            Ok(String::new())
+        })?;
+        match outcome {
+            (word, own) if word.text.is_empty() => Ok(own),
+            (word, _) => Err(Failure::new(word.text).detail(format!(
+                "generator {} could not prepare the trial",
+                word.generator
+            ))),
+        }
+    }
+
+    /// This one will not measure, for this reason: nobody needs to wait for it.
+    pub fn leave(&self, why: &Failure) {
+        // The best that can be done.
+        let _ = self.say(words::LEFT, Whose::Each, 0, why.message.clone());
+    }
+
+    /// This one has measured. Waits for a notebook that is away.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached.
+    pub fn done(&self, mut part: Part) -> Result<(), Failure> {
+        let began = Instant::now();
+        loop {
+            part.clock = Clock::read(&*self.room).ok().map(|clock| clock.reading);
+            let text = serde_json::to_string(&part).unwrap_or_default();
+            match self.say(words::DONE, Whose::Each, 0, text) {
+                Err(_) if began.elapsed() < AWAY_MAX => self.pause(),
+                said => return said.map(|_| ()),
+            }
+        }
+    }
+
+    /// A trial of this one is its part.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached.
+    pub fn keep_part(&self, trial: i64) -> Result<(), Failure> {
+        let generator = Some(self.generator());
+        self.room.keep_part(&self.meeting, trial, generator)
+    }
+
+    /// Waits until all have measured or died, and has one of them add up what they kept, which gives the
+    /// number of the trial that it kept. Whether it was this one.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached; adding up went wrong.
+    pub fn merge_once(
+        &mut self,
+        merge: impl FnMut(&mut Self) -> Result<i64, Failure>,
+    ) -> Result<(i64, bool), Failure> {
+        let began = self.started()?;
+        loop {
+            let done: Vec<Word> = self.patiently(|room, it| room.heard(it, words::DONE))?;
+            let left = self.patiently(|room, it| room.heard(it, words::LEFT))?;
+            let is_done = |number: &u32| {
+                let mut over = done.iter().chain(&left);
+                over.any(|word| word.generator == *number)
+            };
+            let mut missing = began.generators.iter().filter(|number| !is_done(number));
+            self.listen();
+            if missing.all(|number| self.has_died(*number)) {
+                break;
+            }
+            self.pause();
+        }
+        let mut merge = merge;
+        let names = (words::MERGING, words::MERGED);
+        let (word, own) = self.once(names, |company| {
+            let number = merge(company)?;
+            let (room, meeting) = (&company.room, &company.meeting);
+            room.keep_part(meeting, number, None)?;
+            Ok(number.to_string())
+        })?;
+        let number = word.text.parse();
+        Ok((number.map_err(|_| unreadable(words::MERGED))?, own))
+    }
+
+    /// Who began, and when.
+    pub(super) fn started(&self) -> Result<Start, Failure> {
+        let start = self.patiently(|room, it| room.heard(it, words::START))?;
+        let start = start
+            .first()
+            .and_then(|word| serde_json::from_str(&word.text).ok());
+        start.ok_or_else(|| unreadable(words::START))
+    }
+
+    /// How long others are waited for before the start, from the moment in which the first came.
+    pub(super) fn until_us(&self) -> u64 {
+        self.meeting.created_us + self.deadline.as_micros() as u64
+    }
+
+    /// Says something for this generator.
+    pub(super) fn say(
+        &self,
+        what: &str,
+        whose: Whose,
+        step: u32,
+        text: String,
+    ) -> Result<bool, Failure> {
+        say(
+            &*self.room,
+            &self.meeting,
+            (what, whose),
+            &self.word(step, text),
+        )
+    }
+
+    pub(super) fn word(&self, step: u32, text: String) -> Word {
+        Word {
+            step,
+            generator: self.generator(),
+            at_us: self.clock.now_us(),
+            text,
+        }
+    }
+
+    /// Waits a moment before the next look.
+    pub(super) fn pause(&self) {
+        thread::sleep(look_pause(self.generators()));
+    }
+
+    /// Has one generator do what is to be done once. Gives what was said of it, and whether it was said
+    /// here. The first step is said by one, the second too, so that a generator that was thought dead
+    /// changes nothing.
+    fn once(
+        &mut self,
+        (doing, done): (&str, &str),
+        mut work: impl FnMut(&mut Self) -> Result<String, Failure>,
+    ) -> Result<(Word, bool), Failure> {
+        loop {
+            self.check_interrupt()?;
+            if let Some(word) = self.patiently(|room, it| room.heard(it, done))?.pop() {
+                let own = word.generator == self.generator();
+                return Ok((word, own));
+            }
+            let last = self.patiently(|room, it| room.heard(it, doing))?.pop();
+            self.listen();
+            let step = match &last {
+                None => 0,
+                Some(word) if self.has_died(word.generator) => word.step + 1,
+                Some(_) => {
+                    self.pause();
+                    continue;
+                }
+            };
+            if self.say(doing, Whose::First, step, String::new())? {
+                let text = work(self)?;
+                self.say(done, Whose::First, 0, text)?;
+            }
+        }
+    }
+
+    /// Reads, and waits for a notebook that is away.
+    fn patiently<T>(
+        &self,
+        read: impl Fn(&dyn Rendezvous, &Meeting) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let began = Instant::now();
+        loop {
+            match read(&*self.room, &self.meeting) {
+                Err(_) if began.elapsed() < AWAY_MAX => {
+                    self.check_interrupt()?;
+                    self.pause();
+                }
+                read => return read,
+            }
+        }
+    }
+
+    fn check_interrupt(&self) -> Result<(), Failure> {
+        if self.interrupts.count() == self.interrupted_before {
+            return Ok(());
+        }
+        let code = self.interrupts.exit_code().unwrap_or(130);
+        Err(Failure::with(Exit::Interrupted(code), "interrupted"))
+    }
+
+    /// From here on interrupts are those of the run.
+    pub fn interrupted_before(&self) -> u32 {
+        self.interrupted_before
+    }
+
+    /// Interrupts that came until now have done their work.
+    pub fn forget_interrupts(&mut self) {
+        self.interrupted_before = self.interrupts.count();
+    }
+
+    /// Hears who is alive.
+    fn listen(&mut self) {
+        let Ok(steps) = self.room.last_steps(&self.meeting, words::ALIVE) else {
+            // Who cannot be heard may be alive.
+            self.heard = Heard::default();
+            return;
+        };
+        let now = Instant::now();
+        self.heard.since.get_or_insert(now);
+        for (generator, step) in steps {
+            match self.heard.last.get_mut(&generator) {
+                Some(last) if last.0 == step => {}
+                Some(last) => *last = (step, now),
+                None => {
+                    self.heard.last.insert(generator, (step, now));
+                }
+            }
+        }
+    }
+
+    /// Whether nothing was heard of a generator for long.
+    fn has_died(&self, generator: u32) -> bool {
+        let last = self.heard.last.get(&generator).map(|(_, at)| *at);
+        let last = last.or(self.heard.since);
+        last.is_some_and(|at| at.elapsed() > SILENCE_MAX)
+    }
+}
+
+/// Says something in a meeting.
+pub(super) fn say(
+    room: &dyn Rendezvous,
+    meeting: &Meeting,
+    (what, whose): (&str, Whose),
+    word: &Word,
+) -> Result<bool, Failure> {
+    room.say(meeting, what, whose, word)
+}
+
+/// Between two looks of one of so many.
+pub(super) fn look_pause(generators: u32) -> Duration {
+    LOOK.max(Duration::from_secs_f64(f64::from(generators) / LOOKS_PER_S))
+}
+
+/// The name by which generators of one host know each other: a host's name, and what tells its boot from
+/// those of others of that name.
+fn host_name() -> String {
+    let name = host::Host::read().name.unwrap_or_default();
+    let boot = Identity::of_self().boot_id.unwrap_or_default();
+    match boot.get(..8) {
+        Some(boot) => format!("{name} {boot}"),
+        None => name,
+    }
+}
+
+/// Refuses what several generators cannot do.
+fn refuse(whole: &TrialSpec) -> Result<(), Failure> {
+    if whole.warmup.is_detected() {
+        let text = "--warmup auto is not for several generators: none of them sees all of it";
+        return Err(Failure::with(Exit::Usage, text).hint("--warmup 30s"));
+    }
+    Ok(())
+}
+
+/// Refuses another load.
+fn check(meeting: &Meeting, offer: &Offer) -> Result<(), Failure> {
+    let key = &meeting.key;
+    if meeting.generators != offer.generators {
+        let (there, here) = (meeting.generators, offer.generators);
+        let text = format!("{key} is a trial of {there} generators, not of {here}");
+        return Err(other(text));
+    }
+    if meeting.load_sha256 == offer.load_sha256 {
+        return Ok(());
+    }
+    let differences = generators::differences(&meeting.spec, &offer.spec);
+    let what = match differences.is_empty() {
+        true => "its scripts have another content".to_owned(),
+        false => differences.join(", "),
+    };
+    Err(other(format!("{key} is a trial of another load: {what}")))
+}
+
+fn other(text: String) -> Failure {
+    Failure::with(Exit::Usage, text)
+        .hint("the same command line on all generators makes one trial")
+        .hint("another trial needs another --join KEY")
+}
+
+/// There is no place.
+fn taken(meeting: &Meeting, generator: Option<u32>) -> Failure {
+    let key = &meeting.key;
+    let text = match generator {
+        Some(generator) => format!("generator {generator} of {key} was there already"),
+        None => format!("all {} generators of {key} have come", meeting.generators),
+    };
+    Failure::with(Exit::Usage, text)
+        .detail("a generator that died cannot come back: its seconds would be missing")
+        .hint("begin a new trial: --join with another key, on all generators")
+}
+
+fn unreadable(what: &str) -> Failure {
+    Failure::new(format!("what generators say of \"{what}\" cannot be read"))
+        .hint("have all generators the same pgdyno? pgdyno --version")
+}

@@ -1,0 +1,23 @@
+//! Several generators measure one trial: each runs the same command line, and they meet in the notebook
+//! (docs/scale-out.md). Nobody leads. What must happen once (loading, naming the start, adding up) is
+//! done by whoever says so first, and by another when it dies.
+//!
+//! - [`Company`]: joins a trial, prepares it once, and ends with what all measured.
+//! - [`Barrier`]: lets all begin at one instant.
+//! - [`Watch`]: says that this one is alive, and passes an end on to all.
+//! - [`merge`]: adds up what each has kept.
+//!
+//! Not for: how the notebook keeps what they say (store).
+
+mod barrier;
+mod clock;
+mod company;
+mod merge;
+mod place;
+mod watch;
+
+pub use barrier::Barrier;
+pub use clock::Clock;
+pub use company::{Company, Part};
+pub use merge::{Merged, merge};
+pub use watch::Watch;

@@ -1,0 +1,122 @@
+//! While a generator is there: it says that it is alive, hears that all are to end, and says so when it
+//! was told to.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pgdyno_drive::Control;
+use pgdyno_model::Failure;
+use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
+
+use super::Clock;
+use super::company::{Company, look_pause, say, words};
+
+/// How often it says that it is alive.
+const ALIVE: Duration = Duration::from_secs(4);
+/// How often it looks whether all are to end; more seldom where many look.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Ends with it. Nobody waits for its thread.
+pub struct Watch {
+    is_over: Arc<AtomicBool>,
+    run: Arc<Mutex<Option<Control>>>,
+}
+
+impl Watch {
+    /// Begins. `leaves`: an end of this one is not the end of all.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached; there is no thread.
+    pub fn start(company: &Company, leaves: bool) -> Result<Self, Failure> {
+        let watch = Self {
+            is_over: Arc::default(),
+            run: Arc::default(),
+        };
+        let work = Work {
+            room: company.room.again()?,
+            meeting: company.meeting.clone(),
+            clock: company.clock,
+            generator: company.generator(),
+            leaves,
+            run: watch.run.clone(),
+        };
+        let (is_over, pause) = (
+            watch.is_over.clone(),
+            LOOK.max(look_pause(company.generators())),
+        );
+        let thread = thread::Builder::new().name("generators".to_owned());
+        let spawned = thread.spawn(move || work.work(&is_over, pause));
+        spawned.map_err(|e| Failure::no_thread("that listens to other generators", &e))?;
+        Ok(watch)
+    }
+
+    /// A run has begun, which this ends.
+    pub fn run(&self, control: &Control) {
+        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
+    }
+
+    /// The run has ended by itself.
+    pub fn run_ended(&self) {
+        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Work {
+    room: Box<dyn Rendezvous>,
+    meeting: Meeting,
+    clock: Clock,
+    generator: u32,
+    leaves: bool,
+    run: Arc<Mutex<Option<Control>>>,
+}
+
+impl Work {
+    fn work(self, is_over: &AtomicBool, pause: Duration) {
+        let (mut step, mut said) = (1, Instant::now());
+        let mut has_passed_on = false;
+        while !is_over.load(Ordering::Relaxed) {
+            thread::sleep(pause);
+            if said.elapsed() >= ALIVE {
+                // A notebook that is away is told later.
+                let _ = self.say((words::ALIVE, Whose::Each), step);
+                (step, said) = (step + 1, Instant::now());
+            }
+            let run = self
+                .run
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
+            let Some(control) = run.filter(|_| !has_passed_on) else {
+                continue;
+            };
+            if control.is_stopping() {
+                has_passed_on = self.leaves || self.say((words::STOP, Whose::First), 0).is_ok();
+            } else if self
+                .room
+                .count(&self.meeting, words::STOP)
+                .is_ok_and(|n| n > 0)
+            {
+                control.finish();
+                has_passed_on = true;
+            }
+        }
+    }
+
+    fn say(&self, what: (&str, Whose), step: u32) -> Result<bool, Failure> {
+        let word = Word {
+            step,
+            generator: self.generator,
+            at_us: self.clock.now_us(),
+            text: String::new(),
+        };
+        say(&*self.room, &self.meeting, what, &word)
+    }
+}
