@@ -9,6 +9,7 @@ pub mod capacity;
 pub mod comparison;
 pub mod csv;
 pub mod documents;
+mod generators;
 pub mod latency_table;
 pub mod markdown;
 pub mod notes;

@@ -86,7 +86,7 @@ impl Trial {
             target: &prepared.target,
             product: &prepared.product,
             facts: &prepared.facts,
-            clients: self.spec.clients() as usize,
+            clients: self.clients_total(),
             disks: &self.observe.spec.disk,
             lags: &lags,
         });
@@ -138,6 +138,12 @@ impl Trial {
             warmup: self.spec.warmup.longest(),
             until: self.spec.until(),
         }
+    }
+
+    /// Clients of all generators.
+    fn clients_total(&self) -> usize {
+        let own = self.spec.clients() as usize;
+        self.share.map_or(own, |share| share.clients_total)
     }
 
     /// The engine's part of it.
@@ -200,9 +206,7 @@ impl Trial {
         let text = |(name, value): (&String, &String)| (name.clone(), Setup::Text(value.clone()));
         let mut variables: Vec<_> = prepared.variables.iter().map(text).collect();
         if prepared.workload.pack.is_some() && !prepared.variables.contains_key("clients") {
-            let own = self.spec.clients() as usize;
-            let clients = self.share.map_or(own, |share| share.clients_total);
-            let clients = clients.to_string();
+            let clients = self.clients_total().to_string();
             variables.push(("clients".to_owned(), Setup::Text(clients)));
         }
         variables

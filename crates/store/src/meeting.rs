@@ -231,10 +231,12 @@ fn meet(db: &Db, offer: &Offer, now_us: u64) -> db::Result<Meeting> {
             {
                 return Ok(newest.clone());
             }
-            // Those who come at the same time see the same newest one, and open the same.
-            let after = newest.map_or_else(String::new, |newest| newest.uuid);
-            let load = offer.load_sha256.get(..12).unwrap_or(&offer.load_sha256);
-            format!("{load} of {} after {after}", offer.generators)
+            // Those who come at the same time count the same ones before, and open the same.
+            let sql = "SELECT count(*) FROM meeting WHERE load_sha256 = ? AND is_named = ?";
+            let of_load = params![offer.load_sha256, false];
+            let before: u64 = db.query_row(sql, of_load, |row| row.get(0))?;
+            let load = offer.load_sha256.get(..8).unwrap_or(&offer.load_sha256);
+            format!("{load}-{}", before + 1)
         }
     };
     let sql = "INSERT INTO meeting (uuid, join_key, is_named, created_us, generators, load_sha256, spec) \

@@ -19,6 +19,8 @@ pub struct Merge {
     gaps: Vec<GapsOfThread>,
     /// How each ended.
     ends: Vec<End>,
+    /// When the first of them was gone.
+    whole_until_us: Option<u64>,
     all: Option<Recording>,
 }
 
@@ -32,8 +34,12 @@ struct Open {
 }
 
 impl Merge {
-    /// Adds what one generator recorded. All run the same scripts, and count from the same instant.
-    pub fn add(&mut self, mut part: Recording) {
+    /// Adds what one generator recorded. All run the same scripts, and count from the same instant. One
+    /// that went before its time was there until `gone_us`: what the others did after that is no rate of
+    /// all, and counts as a drain does.
+    pub fn add(&mut self, mut part: Recording, gone_us: Option<u64>) {
+        let until_us = self.whole_until_us.into_iter().chain(gone_us).min();
+        self.whole_until_us = until_us;
         for second in std::mem::take(&mut part.seconds) {
             self.add_second(&second);
         }
@@ -72,7 +78,9 @@ impl Merge {
             ..Phase::default()
         };
         let (mut measured, mut warmup) = (phase(), all.warmup.as_ref().map(|_| phase()));
-        for ((start_us, is_measured), open) in self.seconds {
+        let whole_until_us = self.whole_until_us.unwrap_or(u64::MAX);
+        for ((start_us, is_measured), mut open) in self.seconds {
+            open.drain |= is_measured && start_us + open.length_us > whole_until_us;
             let phase = match &mut warmup {
                 Some(warmup) if !is_measured => warmup,
                 _ => &mut measured,
@@ -254,7 +262,7 @@ mod tests {
                 start_us: 1_200_000 + generator * 1000,
                 length_us: 500_000,
             }];
-            merge.add(part);
+            merge.add(part, None);
         }
         let all = merge.finish().unwrap();
         let expected = |second: u64| {
@@ -302,5 +310,28 @@ mod tests {
     #[test]
     fn of_nobody_there_is_nothing() {
         assert!(Merge::default().finish().is_none());
+    }
+
+    #[test]
+    fn what_is_done_without_one_that_has_gone_is_no_rate_of_all() {
+        let mut merge = Merge::default();
+        let seconds = |count: u64| {
+            let start = |number| number * 1_000_000;
+            (0..count)
+                .map(|number| second(start(number), false, &[100; 50]))
+                .collect()
+        };
+        merge.add(recording(seconds(4)), None);
+        merge.add(recording(seconds(2)), Some(2_000_000));
+        let measured = merge.finish().unwrap().measured;
+        assert_eq!(measured.all().counts.committed, 300);
+        assert_eq!(
+            (measured.asked_us(), measured.elapsed_us),
+            (2_000_000, 4_000_000)
+        );
+        assert_eq!(
+            (measured.goodput_per_s(), measured.drain.committed_total()),
+            (100.0, 100)
+        );
     }
 }

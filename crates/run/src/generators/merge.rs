@@ -1,6 +1,6 @@
 //! What all generators have kept becomes one result.
 
-use pgdyno_drive::record::{Merge, Recording, ThreadUse};
+use pgdyno_drive::record::{End, Merge, Recording, ThreadUse};
 use pgdyno_model::client_bound::CLIENT_BOUND_SHARE;
 use pgdyno_model::document::{ClockReading, Generator, GeneratorEnd, Generators};
 use pgdyno_model::note::Severity;
@@ -58,7 +58,10 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
             {
                 first = Some((trial, outcome));
             }
-            all.add(recording);
+            let is_gone = matches!(row.end, GeneratorEnd::Died | GeneratorEnd::Waits);
+            let is_gone =
+                is_gone || row.end == GeneratorEnd::Early && recording.end != End::Complete;
+            all.add(recording, is_gone.then_some(row.until_us));
         }
         list.push(row);
     }
