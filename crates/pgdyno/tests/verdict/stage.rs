@@ -95,7 +95,6 @@ impl Stage {
         let path = self.dir.path().join("script.sql");
         std::fs::write(&path, script).unwrap();
         Trial {
-            share: None,
             script: path,
             args: args.to_vec(),
             seconds: SECONDS,
