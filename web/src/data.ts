@@ -284,6 +284,8 @@ export type Run = {
   clients: Clients;
   /** What pgdyno itself used. */
   client_cpu: ClientCpu;
+  /** Who measured it, where several pgdynos did; left out of other trials. */
+  generators?: Generators;
   /** What a reader must know before believing it. */
   notes: Array<ValidityNote>;
   /** What the notebook knows beside; left out of a trial that is not read from one. */
@@ -1226,6 +1228,71 @@ export type ClientThread = {
   event_loop_lag_p99_us: number | null;
 };
 
+/** All of them. */
+export type Generators = {
+  /** How many there were to be. */
+  asked: number;
+  /** Each of them. */
+  list: Array<Generator>;
+  /** From the first that began to the last, in microseconds, by their own clocks. */
+  start_spread_us: number | null;
+  /** How wrong that may be, by how the clocks were compared. */
+  start_uncertainty_us: number | null;
+};
+
+/** One generator. */
+export type Generator = {
+  /** Its number, from 0. */
+  generator: number;
+  /** What became of it. */
+  end: GeneratorEnd;
+  /** Its own trial in the notebook. */
+  trial: number | null;
+  /** The name of its host. */
+  host: string | null;
+  /** Its clients. */
+  clients: number;
+  /** Transactions it committed in the measured time. */
+  committed: number;
+  /** The same a second. */
+  goodput_per_s: number;
+  /** CPU time of its engine, in microseconds; `null` when it is not known. */
+  cpu_us: number | null;
+  /** How much of the time its busiest thread wanted a CPU, 0 to 1. */
+  busiest_share: number | null;
+  /** How late its event loops were at worst, in microseconds. */
+  lag_max_us: number | null;
+  /** Mean of what it added to a latency itself, in microseconds; `null` when too few were followed. */
+  added_mean_us: number | null;
+  /** How late after the agreed instant its clients began, in microseconds, by its own clock. */
+  began_late_us: number | null;
+  /** Its clock beside the notebook's, before the trial. */
+  clock: ClockReading | null;
+  /** How far that had moved after the trial, in microseconds. */
+  clock_drift_us: number | null;
+  /** Until when it measured, in microseconds since clients began to work. */
+  until_us: number;
+  /**
+   * Transactions it committed in each second, warm-up included, a second at each whole second; empty
+   * where there are more than 32 generators.
+   */
+  committed_by_second: Array<number>;
+};
+
+/** What became of a generator. */
+export type GeneratorEnd = "complete" | "early" | "waits" | "died" | "never-arrived";
+
+/**
+ * What was seen when the clock of a notebook was read: half of the way there and back is how wrong it
+ * may be (RFC 5905: the offset of four stamps, of which the server's two are one).
+ */
+export type ClockReading = {
+  /** The notebook's clock minus this host's, in microseconds. */
+  offset_us: number;
+  /** At most so far from the truth. */
+  uncertainty_us: number;
+};
+
 /** One note. The code is stable: programs may look for it. */
 export type ValidityNote = {
   /** Such as `fsync-off`. */
@@ -1271,7 +1338,7 @@ export type Stored = {
 };
 
 /** States of a trial. */
-export type State = "running" | "complete" | "failed" | "aborted";
+export type State = "running" | "complete" | "partial" | "failed" | "aborted";
 
 /** The clients' time of a trial's measured time. */
 export type TimeBudget = {

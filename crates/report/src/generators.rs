@@ -114,6 +114,7 @@ mod tests {
             }),
             clock_drift_us: Some(1),
             until_us: 120_000_000,
+            committed_by_second: Vec::new(),
         }
     }
 

@@ -79,6 +79,9 @@ pub struct Generator {
     pub clock_drift_us: Option<i64>,
     /// Until when it measured, in microseconds since clients began to work.
     pub until_us: u64,
+    /// Transactions it committed in each second, warm-up included, a second at each whole second; empty
+    /// where there are more than 32 generators.
+    pub committed_by_second: Vec<u64>,
 }
 
 /// All of them.

@@ -1,6 +1,6 @@
 //! What all generators have kept becomes one result.
 
-use pgdyno_drive::record::{End, Merge, Recording, ThreadUse};
+use pgdyno_drive::record::{End, Merge, Recording, Second, ThreadUse};
 use pgdyno_model::client_bound::CLIENT_BOUND_SHARE;
 use pgdyno_model::document::{ClockReading, Generator, GeneratorEnd, Generators};
 use pgdyno_model::note::Severity;
@@ -14,6 +14,9 @@ use crate::prepare::Prepared;
 
 /// Generators that begin further apart measure each a bit of time in which not all of them work.
 const APART_MAX_US: u64 = 10_000;
+
+/// Of so many each has its own line over time.
+const SHOWN_MAX: u32 = 32;
 
 /// What came of all parts.
 pub struct Merged {
@@ -50,6 +53,9 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
         });
         if let Some((trial, mut outcome)) = measured.transpose()? {
             measure(&mut row, &outcome.recording);
+            if company.generators() <= SHOWN_MAX {
+                row.committed_by_second = by_second(&outcome.recording);
+            }
             let seen = |outcome: &Outcome| outcome.observed.series.len();
             let recording = std::mem::take(&mut outcome.recording);
             if first
@@ -156,6 +162,7 @@ impl Said {
             clock,
             clock_drift_us: clock.zip(done.and_then(|part| part.clock)).map(drift),
             until_us: 0,
+            committed_by_second: Vec::new(),
         }
     }
 }
@@ -163,6 +170,21 @@ impl Said {
 fn find<T>(list: &[(u32, T)], number: u32) -> Option<&T> {
     let found = list.iter().find(|(generator, _)| *generator == number);
     found.map(|(_, it)| it)
+}
+
+/// What it committed in each second; a rest that is shorter is no second.
+fn by_second(recording: &Recording) -> Vec<u64> {
+    let mut all = Vec::new();
+    let is_second = |second: &&Second| second.length_us >= 900_000;
+    for second in recording.seconds.iter().filter(is_second) {
+        let at = (second.start_us / 1_000_000) as usize;
+        if all.len() <= at {
+            all.resize(at + 1, 0);
+        }
+        let scripts = second.scripts.iter();
+        all[at] += scripts.map(|script| script.counts.committed).sum::<u64>();
+    }
+    all
 }
 
 /// The figures of a generator.
