@@ -8,15 +8,6 @@ use pgdyno_model::{Failure, Outcome};
 use pgdyno_run::prepare::Prepared;
 use pgdyno_store::{Store, TrialWriter, place};
 
-/// Where a run was kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
-    /// The trial's number.
-    pub number: i64,
-    /// Whether all of it is in the notebook; else rows wait on this host.
-    pub has_arrived: bool,
-}
-
 /// A run that is kept, or not.
 pub struct Keep {
     store: Option<Store>,
@@ -61,30 +52,21 @@ impl Keep {
         &mut self.writer
     }
 
-    /// The trial's number, when it is kept and about to begin.
-    pub fn number(&self) -> Option<i64> {
-        self.writer.as_ref().map(TrialWriter::number)
-    }
-
-    /// It is over; gives where it is when it is kept, and says when its rows wait.
+    /// It is over; gives the trial's number when it is kept, and says when its rows wait.
     ///
     /// # Errors
     /// It is not kept: [`crate::rescued`] writes its result elsewhere, after everything else is printed.
-    pub fn finish(self, outcome: &Outcome) -> Result<Option<Kept>, Failure> {
+    pub fn finish(self, outcome: &Outcome) -> Result<Option<i64>, Failure> {
         let Some(writer) = self.writer else {
             return Ok(None);
         };
         let number = writer.number();
-        let waits = writer.finish(outcome)?;
-        if let Some(why) = &waits {
+        if let Some(why) = writer.finish(outcome)? {
             let message = &why.message;
             crate::remark!("pgdyno: trial {number} waits on this host: {message}");
             crate::remark!("pgdyno: send it when the notebook is back: pgdyno store push");
         }
-        Ok(Some(Kept {
-            number,
-            has_arrived: waits.is_none(),
-        }))
+        Ok(Some(number))
     }
 
     /// It came to nothing, because of this.

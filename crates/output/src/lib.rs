@@ -15,7 +15,7 @@ use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
 pub use json::{JsonArg, Lines, Sink, sorted};
-pub use keep::{Keep, Kept};
+pub use keep::Keep;
 pub use loading::Loading;
 pub use rescue::rescued;
 pub use run::{Ran, print_document};

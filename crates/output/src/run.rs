@@ -12,7 +12,7 @@ use pgdyno_run::trial::Trial;
 
 use pgdyno_platform::terminal;
 
-use crate::{Keep, Kept, Sink, remark, rescued, width, write_answer};
+use crate::{Keep, Sink, remark, rescued, width, write_answer};
 
 /// Prints the summary of a trial, unless JSON takes its place, and writes the JSON.
 ///
@@ -33,8 +33,8 @@ pub fn print_document(document: &WholeTrial, json: Sink) -> Result<(), Failure> 
 pub struct Ran {
     /// What came of it.
     pub outcome: Outcome,
-    /// Where it is kept, if it was to be kept.
-    kept: Result<Option<Kept>, Failure>,
+    /// The number that it is kept by, if it was to be kept.
+    kept: Result<Option<i64>, Failure>,
 }
 
 impl Ran {
@@ -46,28 +46,14 @@ impl Ran {
     pub fn run(
         trial: Trial,
         prepared: &Prepared,
-        keep: Keep,
-        observer: &mut dyn Observer<Outcome>,
-        since: (&'static Interrupts, u32),
-    ) -> Result<Self, Failure> {
-        Self::run_by(&Control::default(), trial, prepared, keep, observer, since)
-    }
-
-    /// The same, ended by this control, too.
-    ///
-    /// # Errors
-    /// As [`Ran::run`].
-    pub fn run_by(
-        control: &Control,
-        trial: Trial,
-        prepared: &Prepared,
         mut keep: Keep,
         observer: &mut dyn Observer<Outcome>,
         (interrupts, interrupted_before): (&'static Interrupts, u32),
     ) -> Result<Self, Failure> {
+        let control = Control::default();
         let mut observers = Observers::new([keep.observer(), observer]);
-        let outcome = EndOnInterrupt::on(control, interrupts, interrupted_before)
-            .and_then(|_until_then| trial.run(prepared, control, &mut observers));
+        let outcome = EndOnInterrupt::on(&control, interrupts, interrupted_before)
+            .and_then(|_until_then| trial.run(prepared, &control, &mut observers));
         match outcome {
             Ok(outcome) => Ok(Self {
                 kept: keep.finish(&outcome),
@@ -98,14 +84,9 @@ impl Ran {
 
     /// Says by which number it is kept, if it is.
     pub fn say_where(&self) {
-        if let Some(Kept { number, .. }) = self.kept_at() {
+        if let Ok(Some(number)) = self.kept {
             remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
         }
-    }
-
-    /// Where it is kept, if it is.
-    pub fn kept_at(&self) -> Option<Kept> {
-        self.kept.as_ref().ok().copied().flatten()
     }
 
     /// What the run came to, whether or not it could be kept.

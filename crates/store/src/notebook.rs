@@ -84,6 +84,10 @@ impl KeptTrial for TrialWriter {
         self.keep_event(kind, at_us, text);
     }
 
+    fn keep_second(&mut self, second: Second) {
+        self.keep_second(second);
+    }
+
     fn finish(self: Box<Self>, outcome: &Outcome) -> Result<Option<Failure>, Failure> {
         (*self).finish(outcome)
     }

@@ -81,6 +81,9 @@ pub trait KeptTrial: Observer<Outcome> {
     /// Something happened, `at_us` microseconds after clients began to work.
     fn keep_event(&mut self, kind: &'static str, at_us: u64, text: &str);
 
+    /// A second that was recorded elsewhere.
+    fn keep_second(&mut self, second: Second);
+
     /// The trial is over: the rest of it is kept. `Some` is why some of it still waits on this host for
     /// a notebook that is elsewhere.
     ///

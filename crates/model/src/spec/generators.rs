@@ -21,7 +21,7 @@ const JOIN_DEADLINE: &str = "2m";
 pub struct GeneratorsSpec {
     /// Measure together with others: so many pgdynos run this same command line, here or on other
     /// hosts, with the same --store. Clients and rate are those of all together
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000), conflicts_with = "no_store")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub generators: Option<u32>,
 
     /// Which of them this is, from 0 [default: as Kubernetes, Slurm or MPI number it, else the first
@@ -51,8 +51,7 @@ pub struct GeneratorsSpec {
 pub fn share(spec: &TrialSpec, generator: u32, generators: u32) -> Result<Share, Failure> {
     let clients = spec.clients();
     if generator >= generators {
-        let text = format!("there is no generator {generator} of {generators}: the first is 0");
-        return Err(Failure::with(Exit::Usage, text).hint("--generator I is below --generators N"));
+        return Err(none_such(generator, generators));
     }
     if clients < generators {
         let text = format!("{generators} generators cannot share {clients} clients");
@@ -69,6 +68,12 @@ pub fn share(spec: &TrialSpec, generator: u32, generators: u32) -> Result<Share,
         clients_before: before(generator),
         clients_total: clients as usize,
     })
+}
+
+/// A number that no generator has.
+pub fn none_such(generator: u32, generators: u32) -> Failure {
+    let text = format!("there is no generator {generator} of {generators}: the first is 0");
+    Failure::with(Exit::Usage, text).hint("--generator I is below --generators N")
 }
 
 /// The trial that a generator with this share runs itself.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::generators::{Together, check_new};
 use super::observing::observing;
 use super::pack_args::PackArgs;
 use crate::screen::Screen;
@@ -14,8 +15,8 @@ use pgdyno_diagnose::calibration::judge::Judged;
 use pgdyno_diagnose::calibration::read::{self, Calibration};
 use pgdyno_model::document::calibration::Baseline;
 use pgdyno_model::event::{Notice, PlannedTrial};
-use pgdyno_model::spec::{ObserveSpec, TargetSpec, duration};
-use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
+use pgdyno_model::spec::{GeneratorsSpec, ObserveSpec, TargetSpec, duration};
+use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, TrialSpec};
 use pgdyno_output::{JsonArg, StoreArgs, Verbosity, write_answer};
 use pgdyno_report::{calibration, notes};
 use pgdyno_run::calibrate::conduct::{self, CalibrateOptions, GoOn, Means};
@@ -100,6 +101,10 @@ pub struct CalibrateArgs {
     #[command(flatten)]
     pub store: StoreArgs,
 
+    /// Several pgdynos for each trial with enough clients.
+    #[command(flatten)]
+    pub generators: GeneratorsSpec,
+
     /// How YCSB's table is to be.
     #[command(flatten)]
     pub pack: PackArgs,
@@ -171,6 +176,10 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
     let options = args.options(verbosity)?;
     let json_to = args.json.open()?;
     if !args.compare.is_empty() {
+        if args.generators.generators.is_some() {
+            let text = "several generators calibrate one system at a time";
+            return Err(Failure::with(Exit::Usage, text).hint("--compare the names, afterwards"));
+        }
         let (systems, exit) = compare(args, verbosity, &options)?;
         let document = calibration::systems(&systems);
         if !args.json.replaces_text() {
@@ -180,7 +189,9 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
         json_to.write(&document)?;
         return Ok(exit);
     }
-    let (calibration, early) = calibrate(args, verbosity, &options, args.wanted())?;
+    let Some((calibration, early)) = calibrate(args, verbosity, &options, args.wanted())? else {
+        return Ok(Exit::Ok);
+    };
     let document = calibration::document(&calibration);
     let is_met = document.baseline.map(|baseline| baseline == Baseline::Met);
     if let Some(failure) = early {
@@ -235,27 +246,52 @@ impl Observer<Outcome> for Titles {
     }
 }
 
-/// Measures a system and reads what came of it.
+/// Measures a system and reads what came of it; `None`: another generator conducted it.
 fn calibrate(
     args: &CalibrateArgs,
     verbosity: Verbosity,
     options: &CalibrateOptions,
     wanted: TargetSpec,
-) -> Result<(Calibration, Option<Failure>), Failure> {
+) -> Result<Option<(Calibration, Option<Failure>)>, Failure> {
     let store = args.store.open()?;
-    let mut screen = Screen::new(verbosity);
-    let conducted = conduct::conduct(
-        options,
-        Means {
-            wanted,
-            notebook: &store,
-            observer: &mut Observers::new([&mut screen, &mut Titles(verbosity)]),
-            progress: &mut verbosity.progress(),
-            interrupts: pgdyno_run::interrupts()?,
+    let (name, params) = ("calibrate", options.params.iter());
+    let load = TrialSpec {
+        duration: Some(options.duration),
+        params: params
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect(),
+        ..TrialSpec::of(name)
+    };
+    let sha256 = load.load_sha256();
+    let together = Together {
+        options: &args.generators,
+        identity: (name, &sha256),
+        store: &store,
+        complete: &|_, spec| TrialSpec {
+            target: wanted.clone(),
+            ..spec
         },
-    )?;
+    };
+    let conducted = together.conduct(verbosity, |generators, goes_on| {
+        check_new(goes_on)?;
+        let mut screen = Screen::new(verbosity);
+        conduct::conduct(
+            options,
+            Means {
+                wanted: wanted.clone(),
+                notebook: &store,
+                observer: &mut Observers::new([&mut screen, &mut Titles(verbosity)]),
+                progress: &mut verbosity.progress(),
+                generators,
+                interrupts: pgdyno_run::interrupts()?,
+            },
+        )
+    })?;
+    let Some(conducted) = conducted else {
+        return Ok(None);
+    };
     let calibration = read::called(&store, &conducted.uuid)?;
-    Ok((calibration, conducted.early))
+    Ok(Some((calibration, conducted.early)))
 }
 
 /// The systems that are named, those with a URL measured now.
@@ -283,7 +319,10 @@ fn compare(
             urls: vec![called.as_str().into()],
             ..args.target.clone()
         };
-        let (calibration, early) = calibrate(args, verbosity, options, wanted)?;
+        let calibrated = calibrate(args, verbosity, options, wanted)?;
+        let Some((calibration, early)) = calibrated else {
+            continue;
+        };
         if let Some(failure) = early {
             return Err(failure);
         }

@@ -1,25 +1,28 @@
-//! `pgdyno run --generators`: this process is one of several that measure a trial together.
+//! `--generators`: this process is one of several that measure a trial, or the trials of an experiment,
+//! together.
 
 use pgdyno_drive::Control;
-use pgdyno_drive::record::End;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::notebook::Rendezvous;
 use pgdyno_model::spec::generators::{self, GeneratorsSpec};
-use pgdyno_model::spec::{ObserveSpec, Wish};
-use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, State, TrialSpec, text};
-use pgdyno_output::{Kept, Ran, Sink, Verbosity, print_document, remark};
+use pgdyno_model::{Exit, Failure, Observer, Outcome, State, TrialSpec, text};
+use pgdyno_output::{Sink, Verbosity, print_document, remark, rescued};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_report::documents;
-use pgdyno_run::generators::{Barrier, Company, Merged, Part, Watch, merge};
+use pgdyno_run::generators::{
+    Company, Conductor, Followed, Follows, Means, Measured, Merged, Watch, follow, measure, merge,
+    observed,
+};
 use pgdyno_run::prepare::{self, Prepared, prepare};
 use pgdyno_run::trial::Trial;
 use pgdyno_store::Store;
+use serde_json::json;
 
 use super::observing::observing;
 use super::run::{ResultArgs, whole_paths};
 use crate::screen::Screen;
 
-/// Runs its part, and prints what all of them measured.
+/// Runs its part of a trial, and prints what all of them measured.
 ///
 /// # Errors
 /// It cannot join; the trial cannot be prepared, or came to nothing.
@@ -29,6 +32,10 @@ pub fn run(
     args: &ResultArgs,
     verbosity: Verbosity,
 ) -> Result<Exit, Failure> {
+    if args.keep.no_store {
+        let text = "--generators needs the notebook: the generators meet there";
+        return Err(Failure::with(Exit::Usage, text).hint("leave out --no-store"));
+    }
     let json_to = args.json.open()?;
     let interrupts = pgdyno_run::interrupts()?;
     let content = prepare::check(&asked)?.content_sha256();
@@ -36,27 +43,46 @@ pub fn run(
     store.check_writable()?;
     let room = store.again()?;
     let (mut company, whole) = Company::join(&asked, &content, options, room, interrupts)?;
-    let (number, count, key) = (company.generator(), company.generators(), company.key());
-    if !verbosity.quiet {
-        remark!("pgdyno: generator {number} of {count} of {key}");
-    }
+    introduce(&company, verbosity);
     let watch = Watch::start(&company, options.leave)?;
-    let part = Own {
+    let own = Own {
         whole,
         args,
         verbosity,
         watch,
+        store,
     };
-    let measured = part.measure(&mut company, interrupts);
-    let (prepared, kept, own) = measured.inspect_err(|failure| company.leave(failure))?;
-    part.add_up(&mut company, &store, &prepared, json_to)
-        .map_err(|failure| match kept {
-            Some(Kept { number, .. }) => failure.detail(format!(
-                "what this generator measured is trial {number}: pgdyno show {number}"
-            )),
-            None => failure,
-        })
-        .map(|exit| if exit == Exit::Ok { own } else { exit })
+    let measured = own.measure(&mut company, interrupts);
+    let (prepared, measured) = measured.inspect_err(|failure| company.leave(failure))?;
+    let recording = &measured.outcome.recording;
+    let exit = match recording.has_lost_server() {
+        true => Exit::Connection,
+        false if recording.clients.aborted > 0 => Exit::Failed,
+        false => Exit::Ok,
+    };
+    let part = measured
+        .kept
+        .map_err(|unkept| rescued(unkept, &documents::whole(&measured.outcome)))?;
+    let whole = own.add_up(&mut company, &prepared, json_to);
+    let whole = whole.map_err(|failure| {
+        let number = part.trial;
+        failure.detail(format!(
+            "what this generator measured is trial {number}: pgdyno show {number}"
+        ))
+    })?;
+    Ok(match (whole, exit) {
+        (State::Aborted, _) => Exit::Interrupted(interrupts.exit_code().unwrap_or(130)),
+        (_, Exit::Ok) if whole != State::Complete => Exit::Failed,
+        (_, exit) => exit,
+    })
+}
+
+/// Says who it is.
+fn introduce(company: &Company, verbosity: Verbosity) {
+    let (number, count, key) = (company.generator(), company.generators(), company.key());
+    if !verbosity.quiet {
+        remark!("pgdyno: generator {number} of {count} of {key}");
+    }
 }
 
 /// This generator's part.
@@ -65,15 +91,15 @@ struct Own<'a> {
     args: &'a ResultArgs,
     verbosity: Verbosity,
     watch: Watch,
+    store: Store,
 }
 
 impl Own<'_> {
-    /// Measures. Gives where it is kept, and how pgdyno would exit if it were alone.
     fn measure(
         &self,
         company: &mut Company,
         interrupts: &'static Interrupts,
-    ) -> Result<(Prepared, Option<Kept>, Exit), Failure> {
+    ) -> Result<(Prepared, Measured), Failure> {
         let whole = &self.whole;
         let prepare = || prepare(whole, &mut self.verbosity.progress(), interrupts);
         let mut prepared = None;
@@ -85,9 +111,10 @@ impl Own<'_> {
             Some(prepared) => prepared,
             None => all_reach(prepare()?)?,
         };
-        let share = company.share();
+        let share = company.share(whole)?;
         let mut spec = generators::part(whole, &share);
         spec.observe = observed(spec.observe, observes, company.is_first_of_host()?);
+        // What the environment named is kept: run again, the trial finds the same server.
         if spec.target.urls.is_empty() {
             spec.target.urls = vec![prepared.target.address.clone().into()];
         }
@@ -97,94 +124,49 @@ impl Own<'_> {
             share: Some(share),
             spec,
         };
-        let keep = self.args.keep.open()?;
-        let keep = keep.begin(&mut prepared, |prepared| {
-            // Whoever looks for a tag looks for the whole.
-            pgdyno_run::header::header(&trial.spec, prepared)
-        })?;
-        if let Some(number) = keep.number() {
-            company.keep_part(number)?;
-        }
-        let control = Control::default();
-        let mut barrier = Barrier::of(company, &control)?;
-        let passed = barrier.passed();
-        self.watch.run(&control);
-        let mut screen = Screen::new(self.verbosity);
-        let mut observers: Observers<'_, Outcome> =
-            Observers::new([&mut screen as &mut dyn Observer<Outcome>, &mut barrier]);
-        let since = (interrupts, company.interrupted_before());
-        let ran = Ran::run_by(&control, trial, &prepared, keep, &mut observers, since);
-        self.watch.run_ended();
-        // From here on Ctrl-C ends waiting for the others.
-        company.forget_interrupts();
-        let passed = match passed.get() {
-            Some(Err(failure)) => return Err(failure),
-            Some(Ok(late_us)) => Some(late_us),
-            None => None,
+        let means = Means {
+            notebook: &self.store,
+            observer: &mut Screen::new(self.verbosity),
+            interrupts,
+            watch: &self.watch,
         };
-        let ran = ran?;
-        let exit = ran.measured(interrupts);
-        let kept = ran.kept_at();
-        let recording = &ran.outcome.recording;
-        let is_complete = recording.end == End::Complete && recording.clients.aborted == 0;
-        if let Some(Kept {
-            number,
-            has_arrived,
-        }) = kept
-        {
-            company.done(Part {
-                trial: number,
-                is_complete,
-                has_arrived,
-                began_late_us: passed,
-                clock: None,
-            })?;
-        }
-        // What could not be kept goes to a file that the error names.
-        ran.kept()?;
-        Ok((prepared, kept, exit))
+        let control = Control::default();
+        let measured = measure(company, trial, &mut prepared, &control, means)?;
+        Ok((prepared, measured))
     }
 
-    /// Waits for the others, has one of all add up, and prints what came of it.
+    /// Waits for the others, has one of all add up, and prints what came of it. Gives how it ended.
     fn add_up(
         &self,
         company: &mut Company,
-        store: &Store,
         prepared: &Prepared,
         json_to: Sink,
-    ) -> Result<Exit, Failure> {
+    ) -> Result<State, Failure> {
         let (number, own) = company.merge_once(|company| {
             let merged = merge(company, &self.whole, prepared)?;
-            self.keep(store, prepared, &merged)
+            self.keep(prepared, &merged)
         })?;
-        let trial = store.trial(&number.to_string())?;
+        let trial = self.store.trial(&number.to_string())?;
         if own || !matches!(json_to, Sink::None) {
-            let outcome = store.outcome(number)?;
-            let document = documents::whole(&outcome);
-            print_document(&document, json_to)?;
+            let outcome = self.store.outcome(number)?;
+            print_document(&documents::whole(&outcome), json_to)?;
         }
         if !self.verbosity.quiet {
             if !own {
                 let committed = text::count(trial.committed.unwrap_or_default());
                 let goodput = text::rate(trial.goodput_per_s.unwrap_or_default());
-                remark!(
-                    "pgdyno: all {} generators: {committed} transactions committed, {goodput}/s",
-                    company.generators()
-                );
+                let all = company.generators();
+                remark!("pgdyno: all {all} generators: {committed} committed, {goodput}/s");
             }
             remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
         }
-        Ok(match trial.state {
-            State::Partial | State::Failed => Exit::Failed,
-            _ => Exit::Ok,
-        })
+        Ok(trial.state)
     }
 
     /// Keeps the whole. Gives its number.
-    fn keep(&self, store: &Store, prepared: &Prepared, merged: &Merged) -> Result<i64, Failure> {
-        let outcome = &merged.outcome;
-        let spec = &outcome.spec;
-        let mut writer = store.begin(&self.args.header(spec, prepared))?;
+    fn keep(&self, prepared: &Prepared, merged: &Merged) -> Result<i64, Failure> {
+        let (store, outcome) = (&self.store, &merged.outcome);
+        let mut writer = store.begin(&self.args.header(&outcome.spec, prepared))?;
         let (number, recording) = (writer.number(), &outcome.recording);
         Observer::<Outcome>::begun(&mut writer, recording.started);
         for second in &recording.seconds {
@@ -195,7 +177,7 @@ impl Own<'_> {
         }
         if let Some(why) = writer.finish(outcome)? {
             return Err(why.detail(format!(
-                "trial {number}, which is what all generators measured, waits on this host: pgdyno store push"
+                "trial {number}, which is what all measured, waits on this host: pgdyno store push"
             )));
         }
         store.copy_observed(merged.observed_by, number)?;
@@ -212,46 +194,72 @@ fn all_reach(prepared: Prepared) -> Result<Prepared, Failure> {
     Err(Failure::with(Exit::Usage, text).hint("name it: --url postgresql://…"))
 }
 
-/// What this generator observes: the server is seen by one, a host by one of its generators.
-fn observed(asked: ObserveSpec, observes: bool, is_first_of_host: bool) -> ObserveSpec {
-    if observes {
-        return asked;
-    }
-    let own = |name: &str| name == "host" || name.starts_with("host.");
-    let of_host = match &asked.instruments {
-        Wish::Auto => vec!["host".to_owned()],
-        Wish::None => Vec::new(),
-        Wish::List(names) => names.iter().filter(|name| own(name)).cloned().collect(),
-    };
-    ObserveSpec {
-        instruments: match is_first_of_host && !of_host.is_empty() {
-            true => Wish::List(of_host),
-            false => Wish::None,
-        },
-        scrape: Vec::new(),
-        metrics_listen: None,
-        ..asked
+/// Refuses to go on with what another generator began, where that cannot be done.
+///
+/// # Errors
+/// It was begun.
+pub fn check_new(goes_on: bool) -> Result<(), Failure> {
+    match goes_on {
+        false => Ok(()),
+        true => Err(Failure::new("the generator that conducted it has died")
+            .hint("begin it again; a sweep's points can be gone on with")),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// An experiment of several generators.
+pub struct Together<'a> {
+    /// How many, and which.
+    pub options: &'a GeneratorsSpec,
+    /// What it is called, and what tells it from others.
+    pub identity: (&'a str, &'a str),
+    /// Where they meet.
+    pub store: &'a Store,
+    /// A trial of this point of it, with what is never told: secrets, and the way to the server.
+    pub complete: &'a dyn Fn(usize, TrialSpec) -> TrialSpec,
+}
 
-    #[test]
-    fn the_server_is_seen_by_one_and_a_host_by_one_of_its_generators() {
-        let asked = |instruments| ObserveSpec {
-            instruments,
-            ..ObserveSpec::default()
+impl Together<'_> {
+    /// Conducts it, alone or with the others, or follows who does. `conduct` is told whether another has
+    /// begun it. `None`: another conducted it.
+    ///
+    /// # Errors
+    /// What goes wrong with it; the notebook cannot be reached.
+    pub fn conduct<T>(
+        &self,
+        verbosity: Verbosity,
+        conduct: impl FnOnce(Option<Conductor<'_>>, bool) -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        if self.options.generators.is_none() {
+            return conduct(None, false).map(Some);
+        }
+        let interrupts = pgdyno_run::interrupts()?;
+        let (name, sha256) = self.identity;
+        let spec = json!({ "experiment": name }).to_string();
+        let room = self.store.again()?;
+        let mut company = Company::meet(sha256.to_owned(), spec, self.options, room, interrupts)?;
+        introduce(&company, verbosity);
+        let _alive = Watch::start(&company, true)?;
+        let leaves = self.options.leave;
+        let by = Follows {
+            complete: self.complete,
+            leaves,
+            progress: &mut verbosity.progress(),
+            notebook: self.store,
+            observer: &mut Screen::new(verbosity),
         };
-        let list =
-            |names: &[&str]| Wish::List(names.iter().map(|name| (*name).to_owned()).collect());
-        let seen = |wish, observes, first| observed(asked(wish), observes, first).instruments;
-        assert_eq!(seen(Wish::Auto, true, false), Wish::Auto);
-        assert_eq!(seen(Wish::Auto, false, true), list(&["host"]));
-        assert_eq!(seen(Wish::Auto, false, false), Wish::None);
-        let some = || list(&["pg.waits", "host.cpu"]);
-        assert_eq!(seen(some(), false, true), list(&["host.cpu"]));
-        assert_eq!(seen(list(&["pg.waits"]), false, true), Wish::None);
+        match follow(&mut company, by)? {
+            Followed::Over => {
+                if !verbosity.quiet {
+                    remark!("pgdyno: it is over: pgdyno show --experiment {name}");
+                }
+                Ok(None)
+            }
+            Followed::Conducts(goes_on) => {
+                let conductor = Conductor::of(&mut company, leaves)?;
+                let conducted = conduct(Some(conductor), goes_on);
+                company.over(conducted.as_ref().err())?;
+                conducted.map(Some)
+            }
+        }
     }
 }

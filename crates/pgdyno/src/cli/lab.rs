@@ -4,20 +4,23 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
+use super::generators::{Together, check_new};
 use super::made_args::MadeArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_model::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
-use pgdyno_model::spec::{duration, seed_from_clock};
-use pgdyno_model::{Exit, Failure, Isolation, Observers};
-use pgdyno_output::{Verbosity, write_answer};
+use pgdyno_model::spec::{GeneratorsSpec, duration, seed_from_clock};
+use pgdyno_model::{Exit, Failure, Isolation, Observers, TrialSpec};
+use pgdyno_output::{Sink, Verbosity, write_answer};
 use pgdyno_report::notes;
 use pgdyno_report::retries_lab::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::TrialsAlone;
+use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
+use pgdyno_store::Store;
 
 /// Marks the trials of a first look.
 const TAG: &str = "exploratory";
@@ -100,6 +103,10 @@ pub struct RetriesArgs {
     #[arg(long)]
     pub full: bool,
 
+    /// Several pgdynos for each trial.
+    #[command(flatten)]
+    pub generators: GeneratorsSpec,
+
     /// What every made experiment has.
     #[command(flatten)]
     pub made: MadeArgs,
@@ -146,11 +153,35 @@ pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
 }
 
 fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit, Failure> {
-    let journals = settings::directory()?;
-    let interrupts = pgdyno_run::interrupts()?;
     let json_to = args.made.json.open()?;
     let store = args.made.store.open()?;
-    let notebook = Kept::begin(&store, &plan.identity)?.tagged(TAG);
+    let together = Together {
+        options: &args.generators,
+        identity: (&plan.identity.name, &plan.identity.sha256),
+        store: &store,
+        complete: &|_, spec| TrialSpec {
+            target: args.made.target.clone(),
+            ..spec
+        },
+    };
+    let conducted = together.conduct(verbosity, |generators, goes_on| {
+        check_new(goes_on)?;
+        conducted(args, verbosity, plan, (&store, json_to), generators)
+    })?;
+    Ok(conducted.unwrap_or(Exit::Ok))
+}
+
+/// Carries it out, and shows what came of it.
+fn conducted(
+    args: &RetriesArgs,
+    verbosity: Verbosity,
+    plan: &Plan,
+    (store, json_to): (&Store, Sink),
+    generators: Option<Conductor<'_>>,
+) -> Result<Exit, Failure> {
+    let journals = settings::directory()?;
+    let interrupts = pgdyno_run::interrupts()?;
+    let notebook = Kept::begin(store, &plan.identity)?.tagged(TAG);
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(plan);
         pgdyno_output::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());
@@ -170,6 +201,7 @@ fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
             study: &mut TrialsAlone,
             notebook: &notebook,
+            generators,
             interrupts,
         },
     )?;
@@ -177,7 +209,7 @@ fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit
     let document = results.document();
     if !args.made.json.replaces_text() && nothing_but.is_empty() {
         let text = retries_lab::text(&document, WIDTH);
-        let notes = notes::of_experiment(&store, notebook.uuid())?;
+        let notes = notes::of_experiment(store, notebook.uuid())?;
         write_answer(format_args!("{text}{notes}"))?;
     }
     json_to.write(&document)?;

@@ -185,6 +185,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
             observer: &mut Observers::new([&mut results, &mut screen, &mut lines]),
             study: &mut TrialsAlone,
             notebook: &notebook,
+            generators: None,
             interrupts,
         },
     )?;

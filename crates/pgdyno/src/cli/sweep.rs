@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, builder::PossibleValuesParser};
+use pgdyno_observe::ObserveOptions;
 use pgdyno_platform::host::Host;
+use pgdyno_platform::interrupt::Interrupts;
 
+use super::generators::Together;
 use super::observing::observing;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
@@ -18,9 +21,11 @@ use pgdyno_model::document::sweep::{
 };
 use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::{Capacity, Commented};
-use pgdyno_model::spec::{Discover, ObserveSpec, TargetSpec, duration, seed_from_clock};
-use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome};
-use pgdyno_output::{JsonArg, StoreArgs, Verbosity, answer, write_answer};
+use pgdyno_model::spec::{
+    Discover, GeneratorsSpec, ObserveSpec, TargetSpec, duration, seed_from_clock,
+};
+use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome, TrialSpec};
+use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, answer, write_answer};
 use pgdyno_report::{capacity, documents, points};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
@@ -28,6 +33,7 @@ use pgdyno_run::experiment::plan::{Plan, check_target};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::experiment::toml_text::Source;
 use pgdyno_run::experiment::{parameter, pgbench_tools, presets, reader};
+use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
 
 /// What to sweep, and how.
@@ -82,6 +88,10 @@ pub struct SweepArgs {
     /// Accept an experiment with allow_shell or restart: it runs programs on this host
     #[arg(long)]
     pub allow_shell: bool,
+
+    /// Several pgdynos for each trial.
+    #[command(flatten)]
+    pub generators: GeneratorsSpec,
 
     /// The results, one line of JSON per trial when it is over, or with --dry-run the plan.
     #[command(flatten)]
@@ -345,20 +355,62 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     }
     // Everything that can be wrong without a server, before anything is written.
     let seed = experiment.seed;
-    let mut plan = planned(args, experiment, seed.unwrap_or_else(seed_from_clock))?;
-    let journals = settings::directory()?;
+    let plan = planned(args, experiment, seed.unwrap_or_else(seed_from_clock))?;
     let interrupts = pgdyno_run::interrupts()?;
     let json_to = args.json.open()?;
     let observe = observing(&args.observe, verbosity)?;
     let store = args.store.open()?;
     store.check_writable()?;
-    let notebook = match args.resume {
-        true => resumed(&store, &mut plan, (args, seed))?,
+    let points = plan
+        .points
+        .iter()
+        .map(|planned| planned.point.spec(wanted.clone(), None, 0));
+    let points = points.collect::<Result<Vec<_>, _>>()?;
+    let (name, sha256) = (plan.identity.name.clone(), plan.identity.sha256.clone());
+    let together = Together {
+        options: &args.generators,
+        identity: (&name, &sha256),
+        store: &store,
+        complete: &|point, spec| match points.get(point) {
+            Some(own) => TrialSpec {
+                target: own.target.clone(),
+                params: own.params.clone(),
+                ..spec
+            },
+            None => spec,
+        },
+    };
+    let means = (json_to, observe, interrupts);
+    let conducted = together.conduct(verbosity, |generators, goes_on| {
+        conducted(
+            args,
+            verbosity,
+            &store,
+            (plan, seed, goes_on),
+            generators,
+            means,
+        )
+    })?;
+    Ok(conducted.unwrap_or(Exit::Ok))
+}
+
+/// Carries it out, from its beginning or where it was.
+fn conducted(
+    args: &SweepArgs,
+    verbosity: Verbosity,
+    store: &Store,
+    (mut plan, seed, goes_on): (Plan, Option<i64>, bool),
+    generators: Option<Conductor<'_>>,
+    (json_to, observe, interrupts): (Sink, ObserveOptions, &'static Interrupts),
+) -> Result<Exit, Failure> {
+    let journals = settings::directory()?;
+    let notebook = match args.resume || goes_on {
+        true => resumed(store, &mut plan, (args, seed, goes_on))?,
         false => None,
     };
     let notebook = match notebook {
         Some(notebook) => notebook,
-        None => Kept::begin(&store, &plan.identity)?,
+        None => Kept::begin(store, &plan.identity)?,
     };
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
@@ -374,7 +426,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     let ended = conduct::conduct(
         &plan,
         Means {
-            wanted,
+            wanted: args.target.clone(),
             observe,
             target: None,
             replace: args.replace,
@@ -383,6 +435,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
             observer: &mut Observers::new([&mut documents, &mut screen, &mut lines]),
             study: &mut TrialsAlone,
             notebook: &notebook,
+            generators,
             interrupts,
         },
     )?;
@@ -390,7 +443,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     if !args.json.replaces_text() {
         write_answer(format_args!(
             "\n{}\n",
-            points::text(&of_notebook(&store, &notebook)?)
+            points::text(&of_notebook(store, &notebook)?)
         ))?;
         answer!("{} of {trials} trials complete", ended.complete)?;
     }
@@ -423,9 +476,9 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
 fn resumed<'a>(
     store: &'a Store,
     plan: &mut Plan,
-    (args, seed): (&SweepArgs, Option<i64>),
+    (args, seed, takes_over): (&SweepArgs, Option<i64>, bool),
 ) -> Result<Option<Kept<'a>>, Failure> {
-    let Some(begun) = Kept::resume(store, &plan.identity)? else {
+    let Some(begun) = Kept::resume(store, &plan.identity, takes_over)? else {
         pgdyno_output::remark!(
             "pgdyno: note: no {} in {}: starting it",
             plan.identity.name,

@@ -15,6 +15,7 @@ use crate::experiment::notebook::Kept;
 use crate::experiment::plan::Plan;
 use crate::experiment::schedule::Slot;
 use crate::experiment::study::Study;
+use crate::generators::Conductor;
 use crate::prepare::{self, Prepared};
 use crate::{reset, settings};
 use pgdyno_database::dialect::{POSTGRESQL, Product};
@@ -73,6 +74,8 @@ pub struct Means<'a> {
     pub observer: &'a mut dyn Observer<Outcome>,
     /// Who is told the steps before a trial, loads among them.
     pub progress: &'a mut dyn Progress,
+    /// The other generators, where several measure each trial together and this one decides.
+    pub generators: Option<Conductor<'a>>,
     /// Ctrl-C.
     pub interrupts: &'static Interrupts,
 }
@@ -140,6 +143,7 @@ pub fn conduct(options: &CalibrateOptions, means: Means<'_>) -> Result<Conducted
             observer: &mut Observers::new([means.observer, &mut steps]),
             study: &mut calibration,
             notebook: &notebook,
+            generators: means.generators,
             interrupts: means.interrupts,
         },
     );

@@ -15,6 +15,7 @@ use super::notebook::{Circumstances, Kept, state_after};
 use super::plan::{Plan, Tables};
 use super::schedule::{Key, Slot};
 use super::study::Study;
+use crate::generators::Conductor;
 use crate::interrupt::EndOnInterrupt;
 use crate::prepare::{self, Prepared};
 use crate::reset;
@@ -27,7 +28,7 @@ use pgdyno_model::document::TargetKind;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
 use pgdyno_model::experiment::Reset;
 use pgdyno_model::experiment::point::{Point, Rate};
-use pgdyno_model::notebook::verdict;
+use pgdyno_model::notebook::state;
 use pgdyno_model::progress::{Progress, WarningsOnly};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, State, TrialSpec};
@@ -58,6 +59,8 @@ pub struct Means<'a> {
     pub study: &'a mut dyn Study,
     /// Where trials are kept.
     pub notebook: &'a Kept<'a>,
+    /// The other generators, where several measure each trial together and this one decides.
+    pub generators: Option<Conductor<'a>>,
     /// Ctrl-C.
     pub interrupts: &'static Interrupts,
 }
@@ -206,7 +209,7 @@ impl Sweep<'_> {
             let mut circumstances = Circumstances::default();
             let result = self.trial((number, slot), rate, &mut circumstances)?;
             let (state, error) = match &result {
-                Ok(ran) => verdict(&ran.outcome.recording),
+                Ok(ran) => state(&ran.outcome),
                 Err(failure) => (state_after(failure), Some(failure.message.clone())),
             };
             self.means.observer.trial_finished(&Finished {
@@ -224,7 +227,7 @@ impl Sweep<'_> {
                     self.done.insert(slot.key(), goodput);
                     ended.complete += 1;
                 }
-                (State::Failed, result) => {
+                (State::Failed | State::Partial, result) => {
                     ended.failed += 1;
                     ended.lost_server |= result
                         .as_ref()
@@ -304,18 +307,35 @@ impl Sweep<'_> {
         };
         let interrupts = self.means.interrupts;
         let control = Control::default();
-        let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, self.interrupts_seen)?;
         let mut writer = notebook.begin_trial(place, spec, &mut prepared)?;
         writer.keep_event("before", 0, &before.to_json().to_string());
         let planned = self.planned(number, slot);
         self.means.study.before(&planned, &prepared);
-        // The notebook first: what is seen is kept already.
-        let mut observers = Observers::new([
-            &mut *writer as &mut dyn Observer<Outcome>,
-            self.means.observer,
-        ]);
-        let outcome = trial.run(&prepared, &control, &mut observers);
-        drop(ends_on_interrupt);
+        let mut generators = self.means.generators.as_mut();
+        let outcome = match generators.take_if(|all| all.can_share(&trial.spec)) {
+            None => {
+                let until_then = EndOnInterrupt::on(&control, interrupts, self.interrupts_seen)?;
+                // The notebook first: what is seen is kept already.
+                let mut observers = Observers::new([
+                    &mut *writer as &mut dyn Observer<Outcome>,
+                    self.means.observer,
+                ]);
+                let outcome = trial.run(&prepared, &control, &mut observers);
+                drop(until_then);
+                outcome
+            }
+            Some(all) => {
+                let observer: &mut dyn Observer<Outcome> = &mut *self.means.observer;
+                let means = (notebook.notebook(), observer);
+                all.run(
+                    trial,
+                    (slot.index, &mut prepared),
+                    &control,
+                    &mut *writer,
+                    means,
+                )
+            }
+        };
         if let Some((kind, text)) = self.means.study.after() {
             writer.keep_event(kind, 0, &text.to_string());
         }

@@ -123,13 +123,15 @@ impl<'a> Kept<'a> {
     }
 
     /// The newest experiment of this name with the same points, workloads and `[reset]`, to go on
-    /// with it; `None` when the store has none of this name.
+    /// with it; `None` when the store has none of this name. Who takes over from a generator that died
+    /// does so beside the trial that it left running.
     ///
     /// # Errors
     /// All of this name are others; another pgdyno is at work on it; the store cannot be read.
     pub fn resume(
         notebook: &'a dyn Notebook,
         identity: &Identity,
+        takes_over: bool,
     ) -> Result<Option<Begun<'a>>, Failure> {
         let place = notebook.place();
         let name = &identity.name;
@@ -152,7 +154,8 @@ impl<'a> Kept<'a> {
             experiment: Some(row.uuid.clone()),
             ..Filter::default()
         })?;
-        if let Some(running) = trials.iter().find(|t| t.state == State::Running) {
+        let mut running = trials.iter().filter(|trial| trial.state == State::Running);
+        if let Some(running) = running.next().filter(|_| !takes_over) {
             let number = running.number;
             return Err(Failure::new(format!(
                 "another pgdyno is at work on {name}: trial {number} in {place} runs"
@@ -180,6 +183,11 @@ impl<'a> Kept<'a> {
             tag: None,
         };
         Ok(Some(Begun { notebook, seed }))
+    }
+
+    /// Where it is kept.
+    pub fn notebook(&self) -> &'a dyn Notebook {
+        self.notebook
     }
 
     /// Its UUID in the store.

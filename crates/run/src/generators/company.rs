@@ -40,6 +40,12 @@ pub(super) mod words {
     pub const MERGING: &str = "merging";
     /// That is done.
     pub const MERGED: &str = "merged";
+    /// It decides what comes next.
+    pub const CONDUCTING: &str = "conducting";
+    /// The next trial.
+    pub const ORDER: &str = "order";
+    /// Nothing comes next, or why it ended early.
+    pub const OVER: &str = "over";
 }
 
 /// A generator of which nothing was heard for so long, while the notebook could be reached, has died.
@@ -84,13 +90,13 @@ pub struct Company {
     pub(super) room: Box<dyn Rendezvous>,
     pub(super) meeting: Meeting,
     pub(super) clock: Clock,
-    /// Which it is.
-    share: Share,
+    /// Which it is, from 0.
+    generator: u32,
     /// How long it waits for the others.
     deadline: Duration,
     interrupts: &'static Interrupts,
     interrupted_before: u32,
-    heard: Heard,
+    listened: Heard,
 }
 
 /// When something was last heard of each generator.
@@ -113,63 +119,129 @@ impl Company {
         room: Box<dyn Rendezvous>,
         interrupts: &'static Interrupts,
     ) -> Result<(Self, TrialSpec), Failure> {
-        let count = options.generators.unwrap_or(1);
         let whole = asked.clone().resolved();
         refuse(&whole)?;
         // Before anybody meets: this many can share it.
-        generators::share(&whole, 0, count)?;
-        let place = place::of(|name| std::env::var(name).ok())?;
-        let generator = options.generator.or(place.generator);
-        let offer = Offer {
-            key: options.join.clone().or(place.job),
-            generators: count,
-            load_sha256: generators::load_sha256(asked, content_sha256),
-            spec: serde_json::to_string(&whole).unwrap_or_default(),
-            age_max_us: options.join_deadline.as_micros() as u64,
-        };
-        let clock = Clock::read(&*room)?;
-        let meeting = room.meet(&offer, clock.now_us())?;
-        check(&meeting, &offer)?;
-        if let Some(generator) = generator {
-            generators::share(&whole, generator, count)?;
-        }
-        let claimed = room.claim(&meeting, &host_name(), generator)?;
-        let generator = claimed.ok_or_else(|| taken(&meeting, generator))?;
-        let share = generators::share(&whole, generator, count)?;
-        let first: TrialSpec = serde_json::from_str(&meeting.spec).map_err(|e| {
-            Failure::new(format!("the trial of {} cannot be read: {e}", meeting.key))
+        generators::share(&whole, 0, options.generators.unwrap_or(1))?;
+        let load_sha256 = generators::load_sha256(asked, content_sha256);
+        let spec = serde_json::to_string(&whole).unwrap_or_default();
+        let company = Self::meet(load_sha256, spec, options, room, interrupts)?;
+        let first: TrialSpec = serde_json::from_str(&company.meeting.spec).map_err(|e| {
+            Failure::new(format!(
+                "the trial of {} cannot be read: {e}",
+                company.key()
+            ))
         })?;
         let whole = TrialSpec {
             seed: first.seed,
             ..whole
         };
+        Ok((company, whole))
+    }
+
+    /// Meets the others for something that is told from others by its hash, and that all know by its text,
+    /// an object of JSON.
+    ///
+    /// # Errors
+    /// As [`Company::join`].
+    pub fn meet(
+        load_sha256: String,
+        spec: String,
+        options: &GeneratorsSpec,
+        room: Box<dyn Rendezvous>,
+        interrupts: &'static Interrupts,
+    ) -> Result<Self, Failure> {
+        let count = options.generators.unwrap_or(1);
+        let place = place::of(|name| std::env::var(name).ok())?;
+        let generator = options.generator.or(place.generator);
+        if let Some(generator) = generator.filter(|generator| *generator >= count) {
+            return Err(generators::none_such(generator, count));
+        }
+        let offer = Offer {
+            key: options.join.clone().or(place.job),
+            generators: count,
+            load_sha256,
+            spec,
+            age_max_us: options.join_deadline.as_micros() as u64,
+        };
+        let clock = Clock::read(&*room)?;
+        let meeting = room.meet(&offer, clock.now_us())?;
+        check(&meeting, &offer)?;
+        let claimed = room.claim(&meeting, &host_name(), generator)?;
+        let generator = claimed.ok_or_else(|| taken(&meeting, generator))?;
         let company = Self {
             room,
             meeting,
             clock,
-            share,
+            generator,
             deadline: options.join_deadline,
             interrupts,
             interrupted_before: interrupts.count(),
-            heard: Heard::default(),
+            listened: Heard::default(),
         };
         company.say(words::ALIVE, Whose::Each, 0, String::new())?;
-        Ok((company, whole))
+        Ok(company)
     }
 
-    /// Its part of the trial.
-    pub fn share(&self) -> Share {
-        self.share
+    /// The same generators meet for a trial of what they met for, the `step`th. Those that have gone are
+    /// not waited for.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached; the trial cannot be shared.
+    pub fn for_trial(&self, step: u32, whole: &TrialSpec, gone: &[u32]) -> Result<Self, Failure> {
+        generators::share(whole, 0, self.generators())?;
+        let room = self.room.again()?;
+        let clock = Clock::read(&*room)?;
+        let spec = serde_json::to_string(whole).unwrap_or_default();
+        let offer = Offer {
+            key: Some(format!("{} trial {}", self.meeting.key, step + 1)),
+            generators: self.generators(),
+            load_sha256: generators::load_sha256(whole, &self.meeting.load_sha256),
+            spec,
+            age_max_us: 0,
+        };
+        let meeting = room.meet(&offer, clock.now_us())?;
+        check(&meeting, &offer)?;
+        let claimed = room.claim(&meeting, &host_name(), Some(self.generator))?;
+        claimed.ok_or_else(|| taken(&meeting, Some(self.generator)))?;
+        let company = Self {
+            room,
+            meeting,
+            clock,
+            generator: self.generator,
+            deadline: self.deadline,
+            interrupts: self.interrupts,
+            interrupted_before: self.interrupted_before,
+            listened: Heard::default(),
+        };
+        company.say(words::ALIVE, Whose::Each, 0, String::new())?;
+        for generator in gone {
+            let word = Word {
+                generator: *generator,
+                ..company.word(0, "it had gone before".to_owned())
+            };
+            let what = (words::LEFT, Whose::Each);
+            say(&*company.room, &company.meeting, what, &word)?;
+        }
+        Ok(company)
+    }
+
+    /// Its part of a trial.
+    ///
+    /// # Errors
+    /// There are fewer clients than generators.
+    pub fn share(&self, whole: &TrialSpec) -> Result<Share, Failure> {
+        generators::share(whole, self.generator, self.generators())
     }
 
     /// Which generator it is, from 0.
     pub fn generator(&self) -> u32 {
-        self.share.generator
+        self.generator
     }
 
     /// How many there are to be.
     pub fn generators(&self) -> u32 {
-        self.share.generators
+        self.meeting.generators
     }
 
     /// The name by which they found each other.
@@ -259,10 +331,36 @@ impl Company {
         &mut self,
         merge: impl FnMut(&mut Self) -> Result<i64, Failure>,
     ) -> Result<(i64, bool), Failure> {
+        self.wait_for_all()?;
+        let mut merge = merge;
+        let names = (words::MERGING, words::MERGED);
+        let (word, own) = self.once(names, |company| {
+            let number = merge(company)?;
+            company.keep_whole(number)?;
+            Ok(number.to_string())
+        })?;
+        let number = word.text.parse();
+        Ok((number.map_err(|_| unreadable(words::MERGED))?, own))
+    }
+
+    /// A trial is what came of all parts.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached.
+    pub fn keep_whole(&self, trial: i64) -> Result<(), Failure> {
+        self.room.keep_part(&self.meeting, trial, None)
+    }
+
+    /// Waits until all that began have measured or died.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached; an interrupt.
+    pub fn wait_for_all(&mut self) -> Result<(), Failure> {
         let began = self.started()?;
         loop {
-            let done: Vec<Word> = self.patiently(|room, it| room.heard(it, words::DONE))?;
-            let left = self.patiently(|room, it| room.heard(it, words::LEFT))?;
+            self.check_interrupt()?;
+            let done = self.heard(words::DONE)?;
+            let left = self.heard(words::LEFT)?;
             let is_done = |number: &u32| {
                 let mut over = done.iter().chain(&left);
                 over.any(|word| word.generator == *number)
@@ -270,25 +368,15 @@ impl Company {
             let mut missing = began.generators.iter().filter(|number| !is_done(number));
             self.listen();
             if missing.all(|number| self.has_died(*number)) {
-                break;
+                return Ok(());
             }
             self.pause();
         }
-        let mut merge = merge;
-        let names = (words::MERGING, words::MERGED);
-        let (word, own) = self.once(names, |company| {
-            let number = merge(company)?;
-            let (room, meeting) = (&company.room, &company.meeting);
-            room.keep_part(meeting, number, None)?;
-            Ok(number.to_string())
-        })?;
-        let number = word.text.parse();
-        Ok((number.map_err(|_| unreadable(words::MERGED))?, own))
     }
 
     /// Who began, and when.
     pub(super) fn started(&self) -> Result<Start, Failure> {
-        let start = self.patiently(|room, it| room.heard(it, words::START))?;
+        let start = self.heard(words::START)?;
         let start = start
             .first()
             .and_then(|word| serde_json::from_str(&word.text).ok());
@@ -340,25 +428,54 @@ impl Company {
     ) -> Result<(Word, bool), Failure> {
         loop {
             self.check_interrupt()?;
-            if let Some(word) = self.patiently(|room, it| room.heard(it, done))?.pop() {
+            if let Some(word) = self.heard(done)?.pop() {
                 let own = word.generator == self.generator();
                 return Ok((word, own));
             }
-            let last = self.patiently(|room, it| room.heard(it, doing))?.pop();
-            self.listen();
-            let step = match &last {
-                None => 0,
-                Some(word) if self.has_died(word.generator) => word.step + 1,
-                Some(_) => {
-                    self.pause();
-                    continue;
-                }
-            };
-            if self.say(doing, Whose::First, step, String::new())? {
+            if self.takes_over(doing)? {
                 let text = work(self)?;
                 self.say(done, Whose::First, 0, text)?;
+            } else {
+                self.pause();
             }
         }
+    }
+
+    /// Whether this one is to do from now on what one does for all: nobody does it, or who did has died.
+    pub(super) fn takes_over(&mut self, doing: &str) -> Result<bool, Failure> {
+        let last = self.heard(doing)?.pop();
+        self.listen();
+        let step = match &last {
+            None => 0,
+            Some(word) if self.has_died(word.generator) => word.step + 1,
+            Some(_) => return Ok(false),
+        };
+        self.say(doing, Whose::First, step, String::new())
+    }
+
+    /// Whether another did before what this one does for all.
+    pub(super) fn has_been(&self, doing: &str) -> Result<bool, Failure> {
+        Ok(self.heard(doing)?.len() > 1)
+    }
+
+    /// Tells those who follow that nothing comes next, or why it ended early.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached.
+    pub fn over(&self, failed: Option<&Failure>) -> Result<(), Failure> {
+        let text = failed.map_or_else(String::new, |failure| failure.message.clone());
+        let said = self.say(words::OVER, Whose::First, 0, text);
+        said.map(|_| ())
+    }
+
+    /// What was said of this.
+    pub(super) fn heard(&self, what: &str) -> Result<Vec<Word>, Failure> {
+        self.patiently(|room, it| room.heard(it, what))
+    }
+
+    /// Ctrl-C.
+    pub(super) fn interrupts(&self) -> &'static Interrupts {
+        self.interrupts
     }
 
     /// Reads, and waits for a notebook that is away.
@@ -378,7 +495,7 @@ impl Company {
         }
     }
 
-    fn check_interrupt(&self) -> Result<(), Failure> {
+    pub(super) fn check_interrupt(&self) -> Result<(), Failure> {
         if self.interrupts.count() == self.interrupted_before {
             return Ok(());
         }
@@ -400,17 +517,17 @@ impl Company {
     fn listen(&mut self) {
         let Ok(steps) = self.room.last_steps(&self.meeting, words::ALIVE) else {
             // Who cannot be heard may be alive.
-            self.heard = Heard::default();
+            self.listened = Heard::default();
             return;
         };
         let now = Instant::now();
-        self.heard.since.get_or_insert(now);
+        self.listened.since.get_or_insert(now);
         for (generator, step) in steps {
-            match self.heard.last.get_mut(&generator) {
+            match self.listened.last.get_mut(&generator) {
                 Some(last) if last.0 == step => {}
                 Some(last) => *last = (step, now),
                 None => {
-                    self.heard.last.insert(generator, (step, now));
+                    self.listened.last.insert(generator, (step, now));
                 }
             }
         }
@@ -418,8 +535,8 @@ impl Company {
 
     /// Whether nothing was heard of a generator for long.
     fn has_died(&self, generator: u32) -> bool {
-        let last = self.heard.last.get(&generator).map(|(_, at)| *at);
-        let last = last.or(self.heard.since);
+        let last = self.listened.last.get(&generator).map(|(_, at)| *at);
+        let last = last.or(self.listened.since);
         last.is_some_and(|at| at.elapsed() > SILENCE_MAX)
     }
 }

@@ -5,19 +5,25 @@
 //! - [`Company`]: joins a trial, prepares it once, and ends with what all measured.
 //! - [`Barrier`]: lets all begin at one instant.
 //! - [`Watch`]: says that this one is alive, and passes an end on to all.
+//! - [`measure`]: one generator's part of a trial.
 //! - [`merge`]: adds up what each has kept.
+//! - [`Conductor`]: of an experiment one generator decides what comes next; the others [`follow`].
 //!
 //! Not for: how the notebook keeps what they say (store).
 
 mod barrier;
 mod clock;
 mod company;
+mod conductor;
 mod merge;
+mod part;
 mod place;
 mod watch;
 
 pub use barrier::Barrier;
 pub use clock::Clock;
 pub use company::{Company, Part};
+pub use conductor::{Conductor, Followed, Follows, follow};
 pub use merge::{Merged, merge};
+pub use part::{Means, Measured, measure, observed};
 pub use watch::Watch;

@@ -88,6 +88,7 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
             observer: written,
             study: &mut TrialsAlone,
             notebook: &notebook,
+            generators: None,
             interrupts: Interrupts::install().unwrap(),
         },
     )
