@@ -16,6 +16,8 @@ mod connecting;
 mod cursor;
 mod error;
 pub mod frontend;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod limits;
 mod login;
 pub mod redact;

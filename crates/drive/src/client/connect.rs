@@ -197,6 +197,7 @@ impl Client {
                     self.state = State::Begin;
                 }
                 self.end_outage(cx, moved.as_deref());
+                self.read_leftover(cx);
             }
         }
     }

@@ -715,10 +715,8 @@ impl fmt::Display for ConnInfo {
         shown.sort_by_key(|(name, _)| rank(name));
         for (i, (name, value)) in shown.iter().enumerate() {
             let space = if i == 0 { "" } else { " " };
-            let plain = !value.is_empty()
-                && value
-                    .bytes()
-                    .all(|b| !b.is_ascii_whitespace() && b != b'\'' && b != b'\\');
+            let plain =
+                !value.is_empty() && !value.contains(|c| text::space(c) || c == '\'' || c == '\\');
             if plain {
                 write!(f, "{space}{name}={value}")?;
             } else {

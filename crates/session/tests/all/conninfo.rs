@@ -351,6 +351,21 @@ fn only_what_says_where_names_a_target() {
 }
 
 #[test]
+fn what_is_shown_reads_back_as_the_same() {
+    for text in [
+        "dbname='two words' user='it\\'s' options='-c a\\\\b'",
+        "user='back\\\\slash' dbname=''",
+        // A vertical tab separates words too.
+        "dbname='a\x0bb' application_name='\x0b'",
+        "b1p\x0b",
+        "postgresql://h1:1,h2/%20x%3D'?sslmode=verify-full",
+    ] {
+        let printed = shown(text);
+        assert_eq!(shown(&printed), printed, "{text:?}");
+    }
+}
+
+#[test]
 fn secrets_are_shown_nowhere() {
     let env = env().with("PGPASSWORD", "hidden2");
     for target in [
