@@ -212,6 +212,31 @@ fn assert_in_no_file_below(folder: &Path) -> usize {
     count
 }
 
+/// An endpoint with one metric for those who log in; gives its port.
+fn metrics() -> u16 {
+    use std::io::{BufRead, BufReader, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // It ends with the process of the tests.
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+            let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+            let knows = |line: &String| line.to_ascii_lowercase().starts_with("authorization:");
+            let (status, body) = match head.iter().any(knows) {
+                true => ("200 OK", "node_load1 0.5\n"),
+                false => ("401 Unauthorized", ""),
+            };
+            let length = body.len();
+            let _ = write!(
+                &stream,
+                "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            );
+        }
+    });
+    port
+}
+
 #[test]
 fn a_planted_password_is_found_nowhere_after_a_whole_life() {
     let stage = Stage::new();
@@ -300,8 +325,10 @@ fn a_planted_password_is_found_nowhere_after_a_whole_life() {
     // Everything else that runs. A child's command line has nothing of it.
     let run = ["run", &shell, "--allow-shell", "-t", "2", "--url", &url];
     stage.pgdyno(&run).expect(0, &["2 committed"]);
-    let scrape = format!("--scrape=its=http://me:{IN_URL}@127.0.0.1:1/metrics");
-    stage.pgdyno(&["run", &good, "-t", "2", &scrape, "--url", &url]);
+    let port = metrics();
+    let scrape = format!("--scrape=its=http://me:{IN_URL}@127.0.0.1:{port}/metrics");
+    let scraped = ["run", &good, "-T", "2", &scrape, "--url", &url];
+    stage.pgdyno(&scraped).expect(0, &[]);
     let experiment = stage.beside("e.toml");
     let text = "workload = 'good.sql'\ntransactions = 2\nclients = [1, 2]\n";
     fs::write(&experiment, text).unwrap();
@@ -320,7 +347,9 @@ fn a_planted_password_is_found_nowhere_after_a_whole_life() {
         "--name",
         "here",
     ];
-    stage.pgdyno(&calibrate);
+    // How fast it is does not matter.
+    let calibrated = stage.pgdyno(&calibrate);
+    assert!(calibrated.stdout.contains("round trip"), "{calibrated:?}");
 
     // A notebook on a server.
     let notes = stage.url("notes");
@@ -336,7 +365,8 @@ fn a_planted_password_is_found_nowhere_after_a_whole_life() {
         "--store",
         &notes,
     ];
-    stage.pgdyno(&run);
+    let kept = stage.pgdyno(&run);
+    assert!(kept.stderr.contains("kept as trial 1"), "{kept:?}");
     stage
         .pgdyno(&["show", "1", "--store", &notes, "--json"])
         .expect(0, &[]);
@@ -351,7 +381,7 @@ fn a_planted_password_is_found_nowhere_after_a_whole_life() {
         &["ls"][..],
         &["show", "1"],
         &["report", "1", "-o", &page],
-        &["compare", "1", "2"],
+        &["compare", "2", "3"],
         &["sql", "SELECT command, spec FROM trial"],
         &["rerun", "1", "--url", &url],
     ] {
