@@ -1,5 +1,6 @@
 //! Putting back what sweeps that died have left changed.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -85,6 +86,19 @@ pub fn put_back_for(
         }
     }
     Ok(restored)
+}
+
+/// The addresses of servers that sweeps have left changed.
+///
+/// # Errors
+/// A journal cannot be read.
+pub fn left_changed(directory: &Path) -> Result<BTreeSet<String>, Failure> {
+    let seen = journal::all(directory)?.into_iter();
+    let left = seen.filter_map(|seen| match seen {
+        Seen::Left(leftover) => Some(leftover.header.target),
+        Seen::InUse => None,
+    });
+    Ok(left.collect())
 }
 
 fn same_server(leftover: &Leftover, target: &Target, session: &mut Session) -> bool {
