@@ -363,7 +363,12 @@ fn interrupted(db: &Database, params: &[&str]) {
     let child = loading(db, params, "1");
     db.wait_for("SELECT 1 FROM pg_class WHERE relname = 'pgdyno_loading_ycsb'");
     db.wait_for("SELECT 1 FROM pgdyno_loading_ycsb");
+    // It does not end before the signal comes, however late that is.
+    let mut held = connect(&db.url);
+    let hold = "BEGIN; LOCK TABLE pgdyno_loading_ycsb IN SHARE MODE";
+    held.simple_query(hold).unwrap();
     send_signal(child.id(), Signal::Interrupt).unwrap();
+    held.simple_query("COMMIT").unwrap();
     ended(child.wait_with_output().unwrap()).expect(
         130,
         &[
