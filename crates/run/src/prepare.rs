@@ -22,7 +22,9 @@ use pgdyno_model::document::{EndedBy, Facts, Stalls, Steadiness, WarmupEnd};
 use pgdyno_model::notebook::Notebook;
 use pgdyno_model::observed::Observed;
 use pgdyno_model::spec::secret;
+use pgdyno_model::spec::secret::is_secret_name;
 use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
+use pgdyno_wire::redact;
 use pgdyno_workload::contention::FewRows;
 use pgdyno_workload::loader::{self, Watch};
 use pgdyno_workload::mix::WeightedScript;
@@ -78,6 +80,10 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     let mix = asked.mix.as_deref();
     let mut workload = resolve::workload(&asked.workload, mix)?;
     let usage = |e| Failure::with(Exit::Usage, e);
+    let pairs = asked.params.iter().filter_map(|text| text.split_once('='));
+    for (_, value) in pairs.filter(|(name, _)| is_secret_name(name)) {
+        redact::keep_out(value);
+    }
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
             BTreeMap::new(),

@@ -37,6 +37,9 @@ const JOBS_DEFAULT_MAX: usize = 8;
 /// Tries of a range that another one gets in the way of (SQLSTATE class 40).
 const TRIES_MAX: u32 = 5;
 
+/// SQLSTATE of a key that is there already.
+const UNIQUE_VIOLATION: &str = "23505";
+
 /// How often the collector looks whether to stop.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -91,10 +94,12 @@ enum Said {
     Failed(Failure),
 }
 
-/// Why a range is not in.
+/// Why a range was not put in.
 enum Trouble {
     Server(Error),
     Other(Failure),
+    /// It is in: the server has ended meanwhile what a load that was killed had sent it.
+    IsIn,
 }
 
 impl From<Error> for Trouble {
@@ -316,6 +321,11 @@ impl Shared<'_> {
             let error = match self.try_range(session, table, range, by_insert) {
                 Ok(()) => return Ok(()),
                 Err(Trouble::Other(failure)) => return Err(failure),
+                Err(Trouble::IsIn) => {
+                    return admin::run(session, "ROLLBACK").map_err(|error| {
+                        trouble::server(&error, &format!("could not fill {}", table.name))
+                    });
+                }
                 Err(Trouble::Server(error)) => error,
             };
             // Without a transaction, or on a lost connection, there is nothing to undo.
@@ -347,6 +357,7 @@ impl Shared<'_> {
         let commits_by_itself = matches!(filling, Filling::Committing { .. });
         if !commits_by_itself {
             admin::run(session, "BEGIN")?;
+            self.record(session, table, range)?;
         }
         if by_insert {
             self.insert(session, table, range, &into)?;
@@ -357,15 +368,29 @@ impl Shared<'_> {
         if commits_by_itself {
             return Ok(());
         }
-        if let Some(record) = self.job.record {
-            let (name, from) = (quote_literal(&table.name), range.start);
-            let sql = format!(
-                "INSERT INTO {record} VALUES ({name}, {from}, {})",
-                range.end
-            );
-            admin::run(session, &sql)?;
-        }
         Ok(admin::run(session, "COMMIT")?)
+    }
+
+    /// Records the range, before its rows: the server may still commit the same range of a load that was
+    /// killed after the record was read. The record's key waits for that, and tells how it ended.
+    fn record(
+        &self,
+        session: &mut Session,
+        table: &TableRows,
+        range: &Range<u64>,
+    ) -> Result<(), Trouble> {
+        let Some(record) = self.job.record else {
+            return Ok(());
+        };
+        let (name, from, end) = (quote_literal(&table.name), range.start, range.end);
+        let sql = format!("INSERT INTO {record} VALUES ({name}, {from}, {end})");
+        admin::run(session, &sql).map_err(|error| {
+            let code = error.server().map_or("", |e| e.sqlstate());
+            match code {
+                UNIQUE_VIOLATION => Trouble::IsIn,
+                _ => Trouble::Server(error),
+            }
+        })
     }
 
     fn copy(

@@ -209,12 +209,39 @@ impl Histogram {
         if !has_fair_head(bytes) {
             return None;
         }
-        let read: Dense<u64> = Deserializer::new().deserialize(&mut bytes).ok()?;
+        let (head, payload) = bytes.split_at_checked(HEAD_BYTES)?;
+        let length = u32::from_be_bytes(*head[4..].first_chunk()?) as usize;
+        let numbers = numbers(payload.get(..length)?)?;
+        let own = Self::default().encode();
+        if (&head[..4], &head[8..]) == (&own[..4], &own[8..]) {
+            return Self::of_numbers(&numbers);
+        }
         let mut all = Self::default();
+        // Of other digits or bounds.
+        let read: Dense<u64> = Deserializer::new().deserialize(&mut bytes).ok()?;
         for step in read.iter_recorded() {
             let value_us = step.value_iterated_to();
             let fits = value_us <= LATENCY_US_MAX;
             fits.then(|| all.record_n(value_us, step.count_at_value()))?;
+        }
+        Some(all)
+    }
+
+    /// From counts of one bucket after another, where a negative one stands for so many buckets with nothing.
+    fn of_numbers(numbers: &[i64]) -> Option<Self> {
+        let (mut all, mut at) = (Self::default(), 0_usize);
+        for number in numbers {
+            match u64::try_from(*number) {
+                Err(_) => at = at.checked_add(usize::try_from(number.unsigned_abs()).ok()?)?,
+                Ok(count) => {
+                    let fits = at <= bucket(LATENCY_US_MAX) || count == 0;
+                    fits.then_some(())?;
+                    if count > 0 {
+                        all.add(at, count);
+                    }
+                    at = at.checked_add(1)?;
+                }
+            }
         }
         Some(all)
     }
@@ -254,6 +281,27 @@ fn lowest_us(bucket: usize) -> u64 {
 
 fn highest_us(bucket: usize) -> u64 {
     lowest_us(bucket + 1) - 1
+}
+
+/// The numbers of a payload; `None` where one is cut, or is the least of all, which cannot be negated.
+fn numbers(mut payload: &[u8]) -> Option<Vec<i64>> {
+    let mut all = Vec::new();
+    while !payload.is_empty() {
+        let (mut number, mut length) = (0_u64, 0);
+        loop {
+            let byte = u64::from(*payload.get(length)?);
+            let is_last = length == 8 || byte < 0x80;
+            number |= if is_last { byte } else { byte & 0x7f } << (7 * length);
+            length += 1;
+            if is_last {
+                break;
+            }
+        }
+        payload = &payload[length..];
+        let number = (number >> 1).cast_signed() ^ -(number & 1).cast_signed();
+        all.push((number != i64::MIN).then_some(number)?);
+    }
+    Some(all)
 }
 
 /// Zig-zag, seven bits a byte, the lowest first; the ninth byte has eight.

@@ -308,6 +308,21 @@ fn a_million_schedules_keep_the_books() {
     all_pass(1_000_000);
 }
 
+/// Schedules that failed once, in small.
+const FOUND: [&str; 1] = [
+    // The queue of a Unix socket stayed full until the time to connect was over: the client waited for ever.
+    "11846 transactions=1 duration_ms=0 latency_limit_ms=0 max_tries=1 goes_on=0 mode=0 script=0 \
+     checks_commit=0 faults=8 fault_percent=39 kinds=1760",
+];
+
+#[test]
+fn what_failed_once_passes() {
+    for line in FOUND {
+        let plan = Plan::read(line).unwrap();
+        plan.run().unwrap_or_else(|error| panic!("{error}\n{line}"));
+    }
+}
+
 /// Runs the schedule that `PGDYNO_SEED` has; without it that of seed 1.
 #[test]
 fn one_schedule_runs_again_from_its_line() {

@@ -150,18 +150,31 @@ fn of_url(rest: &str, mask: Option<&str>) -> String {
     let params = query.into_iter().flat_map(|query| query.split('&'));
     let mut separator = '?';
     for param in params {
-        let kept = match param.split_once('=') {
-            Some((name, _)) if is_secret(&percent_decoded(name)) => match mask {
-                Some(mask) => format!("{name}={mask}"),
-                None => continue,
-            },
-            _ => param.to_owned(),
+        let Some(kept) = of_param(param, mask) else {
+            continue;
         };
         text.push(separator);
         text += &kept;
         separator = '&';
     }
     text
+}
+
+/// `name=value`; `None` where it is a secret that is left out. A "?" in it may be the one that libpq takes
+/// for the first, when another stands within the brackets of a host.
+fn of_param(param: &str, mask: Option<&str>) -> Option<String> {
+    if let Some((name, _)) = param.split_once('=')
+        && is_secret(&percent_decoded(name))
+    {
+        return mask.map(|mask| format!("{name}={mask}"));
+    }
+    match param.split_once('?') {
+        None => Some(param.to_owned()),
+        Some((before, after)) => Some(match of_param(after, mask) {
+            Some(after) => format!("{before}?{after}"),
+            None => before.to_owned(),
+        }),
+    }
 }
 
 /// `user:password@host/path` without the password.
@@ -440,6 +453,7 @@ mod tests {
             "application_name=http://me:s3@h sslpassword=s3",
             "postgresql://me:s3?x@h/d",
             "postgresql://me?x@h/d?password=s3",
+            "postgres://h1,[:?1]:2/d?password=s3",
         ] {
             for mask in [Some(MASK), None] {
                 let kept = without_secrets(text, mask);

@@ -26,6 +26,7 @@ mod pack;
 mod pgbench;
 mod pgbench_tools;
 mod pgio;
+mod planted_secret;
 mod secrets;
 mod server;
 mod slob;

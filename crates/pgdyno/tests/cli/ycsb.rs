@@ -1,11 +1,11 @@
 //! The pack ycsb: keys, mixes, what does not fit, and loads by ranges.
 
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use pgdyno_platform::child::{Signal, send_signal};
 use serde_json::Value;
 
-use crate::support::{Database, Ran, ended, pgdyno};
+use crate::support::{Database, Ran, connect, ended, pgdyno};
 
 /// All rows of the table, in one number.
 const DIGEST: &str =
@@ -349,6 +349,64 @@ fn a_value_that_is_not_as_it_was_written_ends_the_run() {
         .expect(2, &["dataintegrity needs fieldlengthdistribution=constant"]);
 }
 
+/// `pgdyno load` of this database, under way.
+fn loading(db: &Database, params: &[&str], jobs: &str) -> Child {
+    let mut args = vec!["--quiet", "load", "ycsb", "--jobs", jobs, "--url", &db.url];
+    params.iter().for_each(|p| args.extend(["--param", p]));
+    let command = &mut pgdyno(&args);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// A load that Ctrl-C ends when some of its ranges are in.
+fn interrupted(db: &Database, params: &[&str]) {
+    let child = loading(db, params, "1");
+    db.wait_for("SELECT 1 FROM pg_class WHERE relname = 'pgdyno_loading_ycsb'");
+    db.wait_for("SELECT 1 FROM pgdyno_loading_ycsb");
+    // It does not end before the signal comes, however late that is.
+    let mut held = connect(&db.url);
+    let hold = "BEGIN; LOCK TABLE pgdyno_loading_ycsb IN SHARE MODE";
+    held.simple_query(hold).unwrap();
+    send_signal(child.id(), Signal::Interrupt).unwrap();
+    held.simple_query("COMMIT").unwrap();
+    ended(child.wait_with_output().unwrap()).expect(
+        130,
+        &[
+            "was interrupted",
+            "with the same parameters continues the load",
+        ],
+    );
+}
+
+#[test]
+fn a_load_waits_for_ranges_that_the_server_still_commits_for_one_that_was_killed() {
+    let params = ["recordcount=200000", "fieldcount=1", "fieldlength=5"];
+    let db = Database::new("ycsb_whole");
+    load(&db, &params, &[]).expect(0, &[]);
+    let whole = db.value(DIGEST);
+    for end in ["COMMIT", "ROLLBACK"] {
+        let db = Database::new(&format!("ycsb_still_at_{}", end.to_lowercase()));
+        interrupted(&db, &params);
+        db.sql(
+            "CREATE TABLE their_rows AS TABLE usertable; \
+             CREATE TABLE their_ranges AS TABLE pgdyno_loading_ycsb; \
+             TRUNCATE usertable, pgdyno_loading_ycsb",
+        );
+        let mut killed = connect(&db.url);
+        let its = "BEGIN; INSERT INTO usertable TABLE their_rows; \
+                   INSERT INTO pgdyno_loading_ycsb TABLE their_ranges";
+        killed.simple_query(its).unwrap();
+        let next = loading(&db, &params, "2");
+        db.wait_for(
+            "SELECT 1 FROM pg_stat_activity \
+             WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+        killed.simple_query(end).unwrap();
+        ended(next.wait_with_output().unwrap()).expect(0, &[]);
+        assert_eq!(db.value(DIGEST), whole, "{end}");
+    }
+}
+
 #[test]
 fn loads_over_several_connections_and_loads_that_go_on_make_the_same_rows() {
     let params = ["recordcount=200000", "fieldcount=1", "fieldlength=5"];
@@ -358,23 +416,7 @@ fn loads_over_several_connections_and_loads_that_go_on_make_the_same_rows() {
     assert!(whole.starts_with("200000|200000|"), "{whole}");
 
     let db = Database::new("ycsb_resumed");
-    let mut args = vec!["--quiet", "load", "ycsb", "--jobs", "1", "--url", &db.url];
-    params.iter().for_each(|p| args.extend(["--param", p]));
-    let child = pgdyno(&args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    db.wait_for("SELECT 1 FROM pg_class WHERE relname = 'pgdyno_loading_ycsb'");
-    db.wait_for("SELECT 1 FROM pgdyno_loading_ycsb");
-    send_signal(child.id(), Signal::Interrupt).unwrap();
-    ended(child.wait_with_output().unwrap()).expect(
-        130,
-        &[
-            "was interrupted",
-            "with the same parameters continues the load",
-        ],
-    );
+    interrupted(&db, &params);
     let there: u64 = db.value("SELECT count(*) FROM usertable").parse().unwrap();
     assert!(there > 0 && there < 200_000, "{there}");
     let recorded = "SELECT sum(row_end - row_first) FROM pgdyno_loading_ycsb";

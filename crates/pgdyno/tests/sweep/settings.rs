@@ -90,6 +90,38 @@ fn a_matrix_killed_in_the_middle_is_resumed_and_the_settings_are_put_back() {
 }
 
 #[test]
+fn settings_are_put_back_by_a_resume_that_has_nothing_left_to_measure() {
+    let server = pgdyno_testkit::postgres_with(&[]);
+    let database = Database::on(&server, "sweep_all_done");
+    let toml = |duration| {
+        format!(
+            "workload = 'tpcb'\nduration = '{duration}'\nreset.settle = 0\n\
+             [settings]\nbgwriter_delay = ['111ms']\n"
+        )
+    };
+    let experiment = Experiment::new(&toml("200ms"), &database);
+    let done = "1 of 1 trials complete";
+    experiment.run(&[]).expect(0, &[done]);
+    assert_eq!(in_auto_conf(&database), "");
+
+    // As a session leaves it that is killed between its last trial and its end.
+    std::fs::write(experiment.dir.path().join("long.toml"), toml("60s")).unwrap();
+    let long = ["sweep", "long.toml", "--url", &database.url];
+    let running = Running::start(&mut experiment.command(&long));
+    wait_until("a changed setting", || !in_auto_conf(&database).is_empty());
+    running.signal(Signal::Kill);
+    running.ended();
+    assert_eq!(in_auto_conf(&database), "bgwriter_delay=111ms");
+
+    let resumed = experiment.run(&["--resume"]);
+    resumed.expect(0, &[done, "bgwriter_delay is no longer set"]);
+    assert_eq!(in_auto_conf(&database), "");
+    assert_eq!(database.value("SHOW bgwriter_delay"), "200ms", "in effect");
+    let restore = support::ran(&mut experiment.command(&["restore"]));
+    restore.expect(0, &["nothing to restore"]);
+}
+
+#[test]
 fn a_setting_that_cannot_be_varied_is_refused_before_the_first_trial() {
     let database = Database::new("sweep_settings");
     for (setting, texts) in [

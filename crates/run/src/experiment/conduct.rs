@@ -108,7 +108,10 @@ pub fn conduct<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Ended, Failure> {
         loaded: LoadedTables::default(),
         learnt: Learnt::default(),
     };
-    let ended = sweep.look_ahead().and_then(|()| sweep.all());
+    let ended = sweep
+        .look_ahead()
+        .and_then(|()| sweep.put_back_where_all_is_done())
+        .and_then(|()| sweep.all());
     // Whatever happened, the server is left as it was found.
     let restored = sweep.restore();
     let ended = ended?;
@@ -448,10 +451,7 @@ impl Sweep<'_> {
                 .notice(&Notice::Warning(warning.clone()));
         }
         let mut session = target.connect()?;
-        for restored in settings::put_back_for(self.means.journals, &target, &mut session)? {
-            let text = format!("a sweep that died had left settings changed: {restored}");
-            self.means.observer.notice(&Notice::Done(text));
-        }
+        self.put_back(&target, &mut session)?;
         let (dialect, ways) = look(&mut session, self.plan, name, target.kind)?;
         let of_system = ways.iter().find(|(_, way)| **way != Way::Session);
         if let (Some((setting, _)), 2..) = (of_system, target.endpoints.len()) {
@@ -471,6 +471,45 @@ impl Sweep<'_> {
         };
         self.try_settings(name, &place)?;
         self.places.insert(name.to_owned(), place);
+        Ok(())
+    }
+
+    /// Puts back what sweeps that died have left changed on this server.
+    fn put_back(&mut self, target: &Target, session: &mut Session) -> Result<(), Failure> {
+        for restored in settings::put_back_for(self.means.journals, target, session)? {
+            let text = format!("a sweep that died had left settings changed: {restored}");
+            self.means.observer.notice(&Notice::Done(text));
+        }
+        Ok(())
+    }
+
+    /// A session that was killed may have run the last trial on a server and not put its settings back:
+    /// nothing else would open that server.
+    fn put_back_where_all_is_done(&mut self) -> Result<(), Failure> {
+        let left = settings::left_changed(self.means.journals)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let mut seen = BTreeSet::new();
+        for planned in &self.plan.points {
+            let name = planned.point.target().unwrap_or_default();
+            if self.places.contains_key(name) || !seen.insert(name) {
+                continue;
+            }
+            let target = match &self.means.target {
+                Some(target) if name.is_empty() => Some(target.clone()),
+                // Where none is found now, `pgdyno restore` is the way.
+                _ => open::existing(&planned.spec.target).ok().flatten(),
+            };
+            let Some(target) = target.filter(|target| left.contains(&target.address)) else {
+                continue;
+            };
+            let connected = target.connect();
+            let done = connected.and_then(|mut session| self.put_back(&target, &mut session));
+            done.map_err(|failure| {
+                failure.hint("settings that an earlier session changed there: pgdyno restore")
+            })?;
+        }
         Ok(())
     }
 

@@ -17,6 +17,9 @@ use pgdyno_model::document::TargetKind;
 /// How long the server may take to read its configuration again.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// What tells a row of pg_stat_activity from all others, earlier and later ones included.
+pub(super) const SESSION: &str = "pid || ' ' || extract(epoch FROM backend_start)";
+
 /// How a setting is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
@@ -143,6 +146,7 @@ impl Changes {
                 self.found.insert(name.clone(), before);
             }
         }
+        self.note_session(session)?;
         let gone = self
             .in_effect
             .keys()
@@ -203,6 +207,19 @@ impl Changes {
         }
     }
 
+    /// What this session has sent is still executed when pgdyno is killed.
+    fn note_session(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let Some(journal) = &mut self.journal else {
+            return Ok(());
+        };
+        let own = format!("SELECT {SESSION} FROM pg_stat_activity WHERE pid = pg_backend_pid()");
+        match admin::value(session, &own).ok().flatten() {
+            Some(own) => journal.note_session(&own),
+            // Not every server tells.
+            None => Ok(()),
+        }
+    }
+
     /// Puts everything back.
     ///
     /// # Errors
@@ -220,6 +237,7 @@ impl Changes {
         };
         // Often the server is given up just then.
         session.set_answer_timeout(Some(RELOAD_TIMEOUT));
+        self.note_session(&mut session)?;
         put_back(&mut session, &self.found).map_err(|e| e.hint(hint))?;
         let touched = self.found.keys().cloned().collect();
         if let Some(how) = self.restarting(&touched) {

@@ -26,10 +26,16 @@ pub struct Header {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
-    name: String,
-    /// `null`: it was not in `postgresql.auto.conf`.
-    before: Option<String>,
+#[serde(untagged)]
+enum Entry {
+    Setting {
+        name: String,
+        /// `null`: it was not in `postgresql.auto.conf`.
+        before: Option<String>,
+    },
+    Session {
+        session: String,
+    },
 }
 
 /// A journal that is being written.
@@ -48,6 +54,8 @@ pub struct Leftover {
     pub header: Header,
     /// What they were.
     pub found: BTreeMap<String, Option<String>>,
+    /// The session that changed them last.
+    pub session: Option<String>,
     /// Kept locked while they are put back.
     _file: File,
 }
@@ -107,9 +115,19 @@ impl Journal {
     /// # Errors
     /// It cannot be written.
     pub fn note(&mut self, name: &str, before: Option<&str>) -> Result<(), Failure> {
-        self.line(&Entry {
+        self.line(&Entry::Setting {
             name: name.to_owned(),
             before: before.map(str::to_owned),
+        })
+    }
+
+    /// Writes down the session that changes settings from now on, as [`Leftover::session`] gives it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn note_session(&mut self, session: &str) -> Result<(), Failure> {
+        self.line(&Entry::Session {
+            session: session.to_owned(),
         })
     }
 
@@ -195,15 +213,18 @@ fn read(path: PathBuf) -> Result<Option<Seen>, Failure> {
     let broken = |e: serde_json::Error| failed("understand", &path)(e.into());
     let header = lines.next().unwrap_or_default();
     let header = serde_json::from_str(header).map_err(broken)?;
-    let mut found = BTreeMap::new();
+    let (mut found, mut last) = (BTreeMap::new(), None);
     for line in lines {
-        let entry: Entry = serde_json::from_str(line).map_err(broken)?;
-        found.insert(entry.name, entry.before);
+        match serde_json::from_str(line).map_err(broken)? {
+            Entry::Setting { name, before } => drop(found.insert(name, before)),
+            Entry::Session { session } => last = Some(session),
+        }
     }
     Ok(Some(Seen::Left(Leftover {
         path,
         header,
         found,
+        session: last,
         _file: file,
     })))
 }
@@ -226,6 +247,8 @@ mod tests {
         assert!(all(&dir.path().join("none")).unwrap().is_empty());
         let mut journal = Journal::create(dir.path(), &header()).unwrap();
         journal.note("a", None).unwrap();
+        journal.note_session("1 2.5").unwrap();
+        journal.note_session("3 4.5").unwrap();
         journal.note("b", Some("it's")).unwrap();
         assert!(matches!(&all(dir.path()).unwrap()[..], [Seen::InUse]));
         journal.file.write_all(b"{\"name\":\"c\"").unwrap();
@@ -244,6 +267,7 @@ mod tests {
             BTreeMap::from(want),
             "the torn line is nothing"
         );
+        assert_eq!(leftover.session.as_deref(), Some("3 4.5"), "the last one");
         leftover.remove().unwrap();
         assert!(all(dir.path()).unwrap().is_empty());
     }

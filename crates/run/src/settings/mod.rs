@@ -9,7 +9,7 @@ mod restore;
 
 pub use change::{Changes, Way, ways};
 pub use restart::Restart;
-pub use restore::{Restored, put_back_for, restore_all};
+pub use restore::{Restored, left_changed, put_back_for, restore_all};
 
 use std::path::PathBuf;
 

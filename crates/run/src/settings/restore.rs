@@ -1,16 +1,22 @@
 //! Putting back what sweeps that died have left changed.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use pgdyno_session::Session;
+use pgdyno_session::{Session, quote_literal};
 use serde::Serialize;
 
-use super::change::{put_back, system_identifier};
+use super::change::{SESSION, put_back, system_identifier};
 use super::journal::{self, Leftover, Seen};
 use pgdyno_database::open::{self, Target};
+use pgdyno_database::{admin, trouble};
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
+
+/// By then the server has seen that a client is gone. A pooler keeps its session, idle, for longer.
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
 /// What was put back on one server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,7 +66,7 @@ pub fn restore_all(directory: &Path, url: Option<&str>) -> Result<(Vec<Restored>
                 ),
             )));
         }
-        put_back(&mut session, &leftover.found).map_err(explain)?;
+        put_back_left(&mut session, &leftover).map_err(explain)?;
         restored.push(done(leftover)?);
     }
     Ok((restored, in_use))
@@ -80,11 +86,45 @@ pub fn put_back_for(
         if let Seen::Left(leftover) = seen
             && same_server(&leftover, target, session)
         {
-            put_back(session, &leftover.found)?;
+            put_back_left(session, &leftover)?;
             restored.push(done(leftover)?);
         }
     }
     Ok(restored)
+}
+
+/// The addresses of servers that sweeps have left changed.
+///
+/// # Errors
+/// A journal cannot be read.
+pub fn left_changed(directory: &Path) -> Result<BTreeSet<String>, Failure> {
+    let seen = journal::all(directory)?.into_iter();
+    let left = seen.filter_map(|seen| match seen {
+        Seen::Left(leftover) => Some(leftover.header.target),
+        Seen::InUse => None,
+    });
+    Ok(left.collect())
+}
+
+/// Puts back what is in the journal once the server has executed what the killed sweep sent it last: that
+/// would change it again.
+fn put_back_left(session: &mut Session, leftover: &Leftover) -> Result<(), Failure> {
+    if let Some(last) = &leftover.session {
+        // Idle, it may not have read yet what was sent. Busy with anything else, it will read no more.
+        let is_there = format!(
+            "SELECT 1 FROM pg_stat_activity WHERE {SESSION} = {} \
+             AND (state = 'idle' OR query ILIKE 'alter system%')",
+            quote_literal(last)
+        );
+        let began = Instant::now();
+        let failed = |e| trouble::server(&e, "could not look for the session of a sweep that died");
+        while admin::value(session, &is_there).map_err(failed)?.is_some()
+            && began.elapsed() < ENDS_WITHIN
+        {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    put_back(session, &leftover.found)
 }
 
 fn same_server(leftover: &Leftover, target: &Target, session: &mut Session) -> bool {
@@ -118,5 +158,56 @@ impl fmt::Display for Restored {
             self.server,
             settings.collect::<Vec<_>>().join(", ")
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::settings::Changes;
+
+    #[test]
+    fn settings_are_put_back_after_what_a_killed_sweep_had_sent_last() {
+        let server = pgdyno_testkit::postgres_with(&[]);
+        let wanted = TargetSpec::at(server.address().url());
+        let target = open::existing(&wanted).unwrap().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut asking = target.connect().unwrap();
+        let mut value = |sql: &str| admin::value(&mut asking, sql).unwrap();
+
+        let mut killed = target.connect().unwrap();
+        let mut changes = Changes::none(&target, None);
+        let changed = [("bgwriter_delay".to_owned(), "111ms".to_owned())].into();
+        changes
+            .switch(&mut killed, &changed, folder.path())
+            .unwrap();
+        drop(changes);
+        let pid = admin::value(&mut killed, "SELECT pg_backend_pid()");
+        let pid = pid.unwrap().unwrap();
+        let signal = |name: &str| {
+            let sent = Command::new("kill")
+                .args([name, pid.as_str()])
+                .status()
+                .unwrap();
+            assert!(sent.success(), "{name}");
+        };
+        signal("-STOP");
+        std::thread::scope(|scope| {
+            let last = "ALTER SYSTEM SET bgwriter_delay = '333ms'";
+            scope.spawn(move || admin::run(&mut killed, last).unwrap());
+            let restoring = scope.spawn(|| restore_all(folder.path(), None).unwrap());
+            let waits = "SELECT 1 FROM pg_stat_activity \
+                         WHERE pid <> pg_backend_pid() AND query LIKE '%alter system%'";
+            let began = Instant::now();
+            while value(waits).is_none() && began.elapsed() < ENDS_WITHIN / 2 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            signal("-CONT");
+            assert_eq!(restoring.join().unwrap().0.len(), 1);
+        });
+        let left = "SELECT setting FROM pg_file_settings WHERE sourcefile LIKE '%auto.conf'";
+        assert_eq!(value(left), None);
     }
 }
