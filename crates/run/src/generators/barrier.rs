@@ -10,7 +10,7 @@ use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
 use pgdyno_model::{Failure, Observer};
 
 use super::Clock;
-use super::company::{Company, Ready, Start, look_pause, say, words};
+use super::company::{Company, Heard, Ready, Start, look_pause, say, words};
 
 /// The start is agreed on so much before it: besides, all must have looked.
 const NOTICE: Duration = Duration::from_millis(500);
@@ -98,12 +98,12 @@ impl Barrier {
     /// The start that all agree on: named by the first who sees that all are there, or that the time to
     /// come is over.
     fn start(&self, clock: &Clock) -> Result<Start, Failure> {
-        let mut reached = Instant::now();
+        let (mut reached, mut heard) = (Instant::now(), Heard::default());
         loop {
             if self.control.is_stopping() {
                 return Err(Failure::new("interrupted before the start"));
             }
-            match self.look(clock) {
+            match self.look(clock, &mut heard) {
                 Ok(Some(start)) => return Ok(start),
                 Ok(None) => reached = Instant::now(),
                 Err(failure) if reached.elapsed() > AWAY_MAX => return Err(failure),
@@ -113,7 +113,7 @@ impl Barrier {
         }
     }
 
-    fn look(&self, clock: &Clock) -> Result<Option<Start>, Failure> {
+    fn look(&self, clock: &Clock, heard: &mut Heard) -> Result<Option<Start>, Failure> {
         let (room, meeting) = (&*self.room, &self.meeting);
         if let Some(word) = room.heard(meeting, words::START)?.first() {
             let start = serde_json::from_str(&word.text);
@@ -125,9 +125,15 @@ impl Barrier {
         if there < self.generators && clock.now_us() < self.until_us {
             return Ok(None);
         }
-        let ready = room.heard(meeting, words::READY)?;
-        let left: BTreeSet<u32> = said_by(&room.heard(meeting, words::LEFT)?);
-        let ready = said_by(&ready).difference(&left).copied().collect();
+        let ready = said_by(&room.heard(meeting, words::READY)?);
+        let left = said_by(&room.heard(meeting, words::LEFT)?);
+        // The time to come is over; who has come may still connect, after a preparation that took long.
+        heard.listen(room, meeting);
+        let is_awaited = |generator: u32| !ready.contains(&generator) && !left.contains(&generator);
+        if heard.alive().any(is_awaited) {
+            return Ok(None);
+        }
+        let ready = ready.difference(&left).copied().collect();
         let notice = NOTICE + 2 * look_pause(self.generators);
         let start = Start {
             at_us: clock.now_us() + notice.as_micros() as u64,

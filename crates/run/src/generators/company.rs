@@ -95,9 +95,44 @@ pub struct Company {
 
 /// When something was last heard of each generator.
 #[derive(Default)]
-struct Heard {
+pub(super) struct Heard {
     last: BTreeMap<u32, (u32, Instant)>,
     since: Option<Instant>,
+}
+
+impl Heard {
+    /// Hears who is alive.
+    pub(super) fn listen(&mut self, room: &dyn Rendezvous, meeting: &Meeting) {
+        let Ok(steps) = room.last_steps(meeting, words::ALIVE) else {
+            // Who cannot be heard may be alive.
+            *self = Self::default();
+            return;
+        };
+        let now = Instant::now();
+        self.since.get_or_insert(now);
+        for (generator, step) in steps {
+            match self.last.get_mut(&generator) {
+                Some(last) if last.0 == step => {}
+                Some(last) => *last = (step, now),
+                None => {
+                    self.last.insert(generator, (step, now));
+                }
+            }
+        }
+    }
+
+    /// Whether nothing was heard of a generator for long.
+    pub(super) fn has_died(&self, generator: u32) -> bool {
+        let last = self.last.get(&generator).map(|(_, at)| *at);
+        let last = last.or(self.since);
+        last.is_some_and(|at| at.elapsed() > SILENCE_MAX)
+    }
+
+    /// Those that have come and have not died since.
+    pub(super) fn alive(&self) -> impl Iterator<Item = u32> {
+        let all = self.last.keys().copied();
+        all.filter(|generator| !self.has_died(*generator))
+    }
 }
 
 impl Company {
@@ -398,29 +433,12 @@ impl Company {
 
     /// Hears who is alive.
     fn listen(&mut self) {
-        let Ok(steps) = self.room.last_steps(&self.meeting, words::ALIVE) else {
-            // Who cannot be heard may be alive.
-            self.heard = Heard::default();
-            return;
-        };
-        let now = Instant::now();
-        self.heard.since.get_or_insert(now);
-        for (generator, step) in steps {
-            match self.heard.last.get_mut(&generator) {
-                Some(last) if last.0 == step => {}
-                Some(last) => *last = (step, now),
-                None => {
-                    self.heard.last.insert(generator, (step, now));
-                }
-            }
-        }
+        self.heard.listen(&*self.room, &self.meeting);
     }
 
     /// Whether nothing was heard of a generator for long.
     fn has_died(&self, generator: u32) -> bool {
-        let last = self.heard.last.get(&generator).map(|(_, at)| *at);
-        let last = last.or(self.heard.since);
-        last.is_some_and(|at| at.elapsed() > SILENCE_MAX)
+        self.heard.has_died(generator)
     }
 }
 
