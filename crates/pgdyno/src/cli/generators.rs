@@ -48,7 +48,7 @@ pub fn run(
         watch,
     };
     let measured = part.measure(&mut company, interrupts);
-    let (prepared, kept, own) = measured.inspect_err(|failure| company.leave(failure))?;
+    let (prepared, kept, own) = measured.inspect_err(|failure| company.leave(failure, options.leave))?;
     part.add_up(&mut company, &store, &prepared, json_to)
         .map_err(|failure| match kept {
             Some(Kept { number, .. }) => failure.detail(format!(

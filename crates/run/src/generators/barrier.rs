@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use pgdyno_drive::Control;
 use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
-use pgdyno_model::{Failure, Observer};
+use pgdyno_model::{Exit, Failure, Observer};
+use pgdyno_platform::interrupt::Interrupts;
 
 use super::Clock;
 use super::company::{Company, Heard, Ready, Start, look_pause, say, words};
@@ -27,6 +28,7 @@ pub struct Barrier {
     generators: u32,
     until_us: u64,
     control: Control,
+    interrupts: &'static Interrupts,
     passed: Passed,
 }
 
@@ -61,6 +63,7 @@ impl Barrier {
             generators: company.generators(),
             until_us: company.until_us(),
             control: control.clone(),
+            interrupts: company.interrupts(),
             passed: Passed::default(),
         })
     }
@@ -101,7 +104,10 @@ impl Barrier {
         let (mut reached, mut heard) = (Instant::now(), Heard::default());
         loop {
             if self.control.is_stopping() {
-                return Err(Failure::new("interrupted before the start"));
+                // Here, or where another was.
+                let code = self.interrupts.exit_code().unwrap_or(130);
+                let text = "interrupted before the start";
+                return Err(Failure::with(Exit::Interrupted(code), text));
             }
             match self.look(clock, &mut heard) {
                 Ok(Some(start)) => return Ok(start),

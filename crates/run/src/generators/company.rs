@@ -254,8 +254,12 @@ impl Company {
         }
     }
 
-    /// This one will not measure, for this reason: nobody needs to wait for it.
-    pub fn leave(&self, why: &Failure) {
+    /// This one will not measure, for this reason: nobody needs to wait for it. Where it was told to end
+    /// and does not leave `alone`, all end.
+    pub fn leave(&self, why: &Failure, alone: bool) {
+        if matches!(why.exit, Exit::Interrupted(_)) && !alone {
+            let _ = self.say(words::STOP, Whose::First, 0, String::new());
+        }
         // The best that can be done.
         let _ = self.say(words::LEFT, Whose::Each, 0, why.message.clone());
     }
@@ -419,6 +423,11 @@ impl Company {
         }
         let code = self.interrupts.exit_code().unwrap_or(130);
         Err(Failure::with(Exit::Interrupted(code), "interrupted"))
+    }
+
+    /// By which this process is told to end.
+    pub(super) fn interrupts(&self) -> &'static Interrupts {
+        self.interrupts
     }
 
     /// From here on interrupts are those of the run.
