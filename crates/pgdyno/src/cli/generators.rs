@@ -46,9 +46,11 @@ pub fn run(
         args,
         verbosity,
         watch,
+        leaves: options.leave,
     };
     let measured = part.measure(&mut company, interrupts);
-    let (prepared, kept, own) = measured.inspect_err(|failure| company.leave(failure, options.leave))?;
+    let (prepared, kept, own) =
+        measured.inspect_err(|failure| company.leave(failure, options.leave))?;
     part.add_up(&mut company, &store, &prepared, json_to)
         .map_err(|failure| match kept {
             Some(Kept { number, .. }) => failure.detail(format!(
@@ -56,7 +58,10 @@ pub fn run(
             )),
             None => failure,
         })
-        .map(|exit| if exit == Exit::Ok { own } else { exit })
+        .map(|exit| match (exit, own) {
+            (Exit::Ok, _) | (_, Exit::Interrupted(_)) => own,
+            _ => exit,
+        })
 }
 
 /// This generator's part.
@@ -65,6 +70,8 @@ struct Own<'a> {
     args: &'a ResultArgs,
     verbosity: Verbosity,
     watch: Watch,
+    /// A signal to this one is for it alone.
+    leaves: bool,
 }
 
 impl Own<'_> {
@@ -115,6 +122,10 @@ impl Own<'_> {
         let since = (interrupts, company.interrupted_before());
         let ran = Ran::run_by(&control, trial, &prepared, keep, &mut observers, since);
         self.watch.run_ended();
+        if interrupts.count() > company.interrupted_before() && !self.leaves {
+            // The watch may not have looked since: a run ends in no time.
+            let _ = company.stop_all();
+        }
         // From here on Ctrl-C ends waiting for the others.
         company.forget_interrupts();
         let passed = match passed.get() {

@@ -164,7 +164,7 @@ impl Company {
         };
         let clock = Clock::read(&*room)?;
         let meeting = room.meet(&offer, clock.now_us())?;
-        check(&meeting, &offer)?;
+        check(&meeting, &offer, asked.seed)?;
         if let Some(generator) = generator {
             generators::share(&whole, generator, count)?;
         }
@@ -257,11 +257,20 @@ impl Company {
     /// This one will not measure, for this reason: nobody needs to wait for it. Where it was told to end
     /// and does not leave `alone`, all end.
     pub fn leave(&self, why: &Failure, alone: bool) {
-        if matches!(why.exit, Exit::Interrupted(_)) && !alone {
-            let _ = self.say(words::STOP, Whose::First, 0, String::new());
-        }
         // The best that can be done.
+        if matches!(why.exit, Exit::Interrupted(_)) && !alone {
+            let _ = self.stop_all();
+        }
         let _ = self.say(words::LEFT, Whose::Each, 0, why.message.clone());
+    }
+
+    /// All are to end.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached.
+    pub fn stop_all(&self) -> Result<(), Failure> {
+        let said = self.say(words::STOP, Whose::First, 0, String::new());
+        said.map(|_| ())
     }
 
     /// This one has measured. Waits for a notebook that is away.
@@ -487,7 +496,7 @@ fn refuse(whole: &TrialSpec) -> Result<(), Failure> {
 }
 
 /// Refuses another load.
-fn check(meeting: &Meeting, offer: &Offer) -> Result<(), Failure> {
+fn check(meeting: &Meeting, offer: &Offer, seed: Option<i64>) -> Result<(), Failure> {
     let key = &meeting.key;
     if meeting.generators != offer.generators {
         let (there, here) = (meeting.generators, offer.generators);
@@ -498,9 +507,11 @@ fn check(meeting: &Meeting, offer: &Offer) -> Result<(), Failure> {
         return Ok(());
     }
     let differences = generators::differences(&meeting.spec, &offer.spec);
-    let what = match differences.is_empty() {
-        true => "its scripts have another content".to_owned(),
-        false => differences.join(", "),
+    let what = match seed {
+        _ if !differences.is_empty() => differences.join(", "),
+        // Whether the first had a seed of its own is not kept.
+        None => "its scripts have another content, or it has a --seed".to_owned(),
+        Some(seed) => format!("its scripts have another content, or its --seed is not {seed}"),
     };
     Err(other(format!("{key} is a trial of another load: {what}")))
 }
