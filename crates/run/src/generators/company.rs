@@ -185,7 +185,8 @@ impl Company {
             share,
             deadline: options.join_deadline,
             interrupts,
-            interrupted_before: interrupts.count(),
+            // One that came while it joined is not lost.
+            interrupted_before: 0,
             heard: Heard::default(),
         };
         company.say(words::ALIVE, Whose::Each, 0, String::new())?;
