@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
 use pgdyno_server::Server;
 use serde_json::Value;
 
@@ -11,7 +13,7 @@ use crate::child::Running;
 use crate::support::{Database, Ran, notebook, pgdyno, ran};
 
 /// The server of notebooks: not the one that is measured.
-fn notes() -> &'static Server {
+pub fn notes() -> &'static Server {
     static NOTES: OnceLock<Server> = OnceLock::new();
     NOTES.get_or_init(|| pgdyno_testkit::postgres_with(&["max_connections=300"]))
 }
@@ -22,6 +24,8 @@ pub struct Crew {
     pub target: Database,
     /// What `--store` names.
     pub store: String,
+    /// By which way generators reach it, where that is another.
+    pub says: Option<String>,
     home: tempfile::TempDir,
 }
 
@@ -39,6 +43,7 @@ impl Crew {
                 url: target.url.clone(),
             },
             store: home.path().join("notebook.sqlite").display().to_string(),
+            says: None,
             home,
         }
     }
@@ -53,6 +58,7 @@ impl Crew {
         let crew = Crew {
             target,
             store,
+            says: None,
             home: tempfile::tempdir().unwrap(),
         };
         crew.pgdyno(&format!("store init {}", crew.store))
@@ -83,7 +89,11 @@ impl Crew {
 
     /// One generator.
     pub fn start(&self, line: &str) -> Running {
-        Running::start(self.command(line).args(["--url", &self.target.url]))
+        let mut command = self.command(line);
+        if let Some(says) = &self.says {
+            command.env("PGDYNO_STORE", says);
+        }
+        Running::start(command.args(["--url", &self.target.url]))
     }
 
     /// So many generators of the same line, which go on until they end.
@@ -120,6 +130,23 @@ impl Crew {
         self.write("schema.sql", &schema);
         self.write("read.sql", "SELECT count(*) FROM slow;\n");
         pack.trim_end_matches("/pack.toml").to_owned()
+    }
+
+    /// The latencies of all seconds that a clause picks, added up behind pgdyno's back.
+    pub fn latencies(&self, column: &str, of: &str) -> Histogram<u64> {
+        let texts = match self.store.starts_with("postgresql:") {
+            true => format!("string_agg(encode({column}, 'hex'), ' ')"),
+            false => format!("group_concat(hex({column}), ' ')"),
+        };
+        let texts = self.value(&format!("SELECT {texts} {of}"));
+        let mut all = Histogram::new_with_bounds(1, 3_600_000_000, 3).unwrap();
+        for text in texts.split(' ').filter(|text| !text.is_empty()) {
+            let octets = (0..text.len() / 2).map(|i| &text[2 * i..2 * i + 2]);
+            let bytes: Vec<u8> = octets.map(|o| u8::from_str_radix(o, 16).unwrap()).collect();
+            let one: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+            all.add(one).unwrap();
+        }
+        all
     }
 
     /// Values of the first row of a query of the notebook, joined by `|`.

@@ -1,7 +1,5 @@
 //! All is well: what comes of several generators is one trial, and what one process would have measured.
 
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 use serde_json::Value;
 
 use crate::crew::{Crew, ends, number, rows};
@@ -54,19 +52,8 @@ fn add_seconds(sums: &mut Vec<u64>, document: &Value) {
 
 /// The histograms that the parts kept, added up behind pgdyno's back.
 fn percentiles_are_those_of_all(crew: &Crew, whole: &Value) {
-    let texts = match crew.store.starts_with("postgresql:") {
-        true => "string_agg(encode(service_histogram, 'hex'), ' ')",
-        false => "group_concat(hex(service_histogram), ' ')",
-    };
     let of = "FROM second JOIN part ON part.trial = second.trial WHERE part.generator >= 0";
-    let texts = crew.value(&format!("SELECT {texts} {of}"));
-    let mut all = Histogram::<u64>::new_with_bounds(1, 3_600_000_000, 3).unwrap();
-    for text in texts.split(' ').filter(|text| !text.is_empty()) {
-        let bytes = (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16));
-        let bytes: Vec<u8> = bytes.map(Result::unwrap).collect();
-        let one: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
-        all.add(one).unwrap();
-    }
+    let all = crew.latencies("service_histogram", of);
     let service = &whole["measured"]["service"];
     assert_eq!(number(&service["count"]), all.len());
     let max_us = crew.value(&format!("SELECT max(service_max_us) {of}"));

@@ -14,11 +14,15 @@ mod child;
 )]
 mod support;
 
+mod alone;
+mod away;
 // It takes longest, mostly waiting: tests begin in the order of their names.
 mod a_dead_one;
 mod crew;
 mod ended;
 mod joint;
 mod keys;
+mod killed;
 mod late;
+mod many;
 mod refused;
