@@ -128,15 +128,21 @@ impl Barrier {
             });
         }
         let there = room.count(meeting, words::READY)? + room.count(meeting, words::LEFT)?;
-        if there < self.generators && clock.now_us() < self.until_us {
+        let may_come = clock.now_us() < self.until_us;
+        if there < self.generators && may_come && !heard.is_due() {
             return Ok(None);
         }
         let ready = said_by(&room.heard(meeting, words::READY)?);
         let left = said_by(&room.heard(meeting, words::LEFT)?);
-        // The time to come is over; who has come may still connect, after a preparation that took long.
+        // Who has come may still connect, after a preparation that took long, unless it has died.
         heard.listen(room, meeting);
-        let is_awaited = |generator: u32| !ready.contains(&generator) && !left.contains(&generator);
-        if heard.alive().any(is_awaited) {
+        let is_awaited = |generator: &u32| !ready.contains(generator) && !left.contains(generator);
+        let (died, alive): (Vec<u32>, Vec<u32>) = heard
+            .all()
+            .filter(is_awaited)
+            .partition(|generator| heard.has_died(*generator));
+        let came = ready.union(&left).count() + died.len();
+        if !alive.is_empty() || may_come && came < self.generators as usize {
             return Ok(None);
         }
         let ready = ready.difference(&left).copied().collect();

@@ -48,6 +48,8 @@ const SILENCE_MAX: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(100);
 /// So many looks a second of all generators together are no load for a notebook.
 const LOOKS_PER_S: f64 = 2000.0;
+/// While it is waited for others, it is heard so often who is alive.
+const LISTEN: Duration = Duration::from_secs(2);
 /// How long a notebook that is away is waited for when a trial has been measured.
 const AWAY_MAX: Duration = Duration::from_secs(60);
 
@@ -98,6 +100,7 @@ pub struct Company {
 pub(super) struct Heard {
     last: BTreeMap<u32, (u32, Instant)>,
     since: Option<Instant>,
+    listened: Option<Instant>,
 }
 
 impl Heard {
@@ -109,6 +112,7 @@ impl Heard {
             return;
         };
         let now = Instant::now();
+        self.listened = Some(now);
         self.since.get_or_insert(now);
         for (generator, step) in steps {
             match self.last.get_mut(&generator) {
@@ -128,10 +132,14 @@ impl Heard {
         last.is_some_and(|at| at.elapsed() > SILENCE_MAX)
     }
 
-    /// Those that have come and have not died since.
-    pub(super) fn alive(&self) -> impl Iterator<Item = u32> {
-        let all = self.last.keys().copied();
-        all.filter(|generator| !self.has_died(*generator))
+    /// Those that have come.
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
+        self.last.keys().copied()
+    }
+
+    /// Whether to listen again; more seldom than it is looked, where that is for all there are.
+    pub(super) fn is_due(&self) -> bool {
+        self.listened.is_none_or(|at| at.elapsed() > LISTEN)
     }
 }
 
