@@ -51,6 +51,13 @@ impl Interrupts {
         Ok(interrupts)
     }
 
+    /// Counts one as if it were a SIGINT: somebody else was told to end, and so is this process.
+    pub fn raise(&self) {
+        LAST.store(signal_hook::consts::SIGINT, Ordering::Relaxed);
+        COUNT.fetch_add(1, Ordering::Release);
+        let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
+    }
+
     /// How many interrupts have come so far.
     pub fn count(&self) -> u32 {
         COUNT.load(Ordering::Acquire)
@@ -140,5 +147,10 @@ mod tests {
         send_signal(std::process::id(), Signal::Terminate).expect("ourselves");
         assert_eq!(waiter.join().expect("no panic"), 2);
         assert_eq!(interrupts.exit_code(), Some(143));
+
+        let waiter = std::thread::spawn(move || interrupts.wait_beyond(2, Duration::from_secs(20)));
+        interrupts.raise();
+        assert_eq!(waiter.join().expect("no panic"), 3);
+        assert_eq!(interrupts.exit_code(), Some(130));
     }
 }

@@ -63,9 +63,14 @@ impl Store {
     pub fn copy_from(&self, other: &Self, numbers: Option<&[i64]>) -> Result<Copied, Failure> {
         self.check_version()?;
         let all = trials(&other.db).map_err(other.failed("cannot copy from"))?;
+        let numbers = numbers.map(|numbers| with_parts(&other.db, numbers));
+        let numbers = numbers.transpose().map_err(other.failed("cannot read"))?;
         let mut copied = Copied::default();
         for (number, uuid, state) in all {
-            if numbers.is_some_and(|numbers| !numbers.contains(&number)) {
+            if numbers
+                .as_ref()
+                .is_some_and(|numbers| !numbers.contains(&number))
+            {
                 continue;
             }
             let known = self.has(&uuid).map_err(self.failed("cannot read"))?;
@@ -92,6 +97,18 @@ impl Store {
 fn trials(db: &Db) -> db::Result<Vec<(i64, String, String)>> {
     db.prepare("SELECT number, uuid, state FROM trial ORDER BY number")
         .query_map([0; 0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+}
+
+/// These trials, and what each generator measured of one of them.
+fn with_parts(db: &Db, numbers: &[i64]) -> db::Result<Vec<i64>> {
+    let mut all = numbers.to_vec();
+    let sql = "SELECT part.trial FROM part JOIN part whole ON whole.meeting = part.meeting \
+               WHERE whole.trial = ? AND whole.generator = -1 AND part.generator >= 0";
+    let parts = db.prepare(sql);
+    for number in numbers {
+        all.extend(parts.query_map([*number], |row| row.get::<i64>(0))?);
+    }
+    Ok(all)
 }
 
 /// With its experiment and all that belongs to it.

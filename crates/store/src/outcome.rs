@@ -17,7 +17,7 @@ use super::{
     Store, accounting, client_time, endpoints, engine, key_skew, observed, packed, seconds, stalls,
     units, warmup, worst,
 };
-use pgdyno_model::document::TargetKind;
+use pgdyno_model::document::{Generators, TargetKind};
 use pgdyno_model::notebook::BROKEN_INVARIANT;
 use pgdyno_model::observed::Observed;
 
@@ -67,13 +67,31 @@ impl Store {
         let outcome = self
             .db
             .query_row(sql, [number], |row| outcome(row, recording))?;
+        let generators = outcome.generators.clone();
+        let generators = generators.map(|all| self.numbered(number, all));
         Ok(Outcome {
             key_skew,
             accounting,
             warmup_ended,
             observed,
+            generators: generators.transpose()?,
             ..outcome
         })
+    }
+
+    /// Numbers of trials are each notebook's own: those of the parts are not as they were kept when the
+    /// trial has come from another.
+    fn numbered(&self, number: i64, mut all: Generators) -> db::Result<Generators> {
+        let sql = "SELECT part.generator, part.trial FROM part JOIN part whole \
+                   ON whole.meeting = part.meeting WHERE whole.trial = ? AND whole.generator = -1 \
+                   AND part.generator >= 0";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let parts: Vec<(u32, i64)> = self.db.prepare(sql).query_map([number], read)?;
+        let parts: BTreeMap<u32, i64> = parts.into_iter().collect();
+        for one in &mut all.list {
+            one.trial = parts.get(&one.generator).copied();
+        }
+        Ok(all)
     }
 
     fn recording(&self, number: i64) -> db::Result<Recording> {

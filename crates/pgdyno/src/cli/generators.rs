@@ -2,6 +2,7 @@
 //! together.
 
 use pgdyno_drive::Control;
+use pgdyno_drive::record::End;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::notebook::Rendezvous;
 use pgdyno_model::spec::generators::{self, GeneratorsSpec};
@@ -51,14 +52,17 @@ pub fn run(
         verbosity,
         watch,
         store,
+        leaves: options.leave,
     };
     let measured = own.measure(&mut company, interrupts);
-    let (prepared, measured) = measured.inspect_err(|failure| company.leave(failure))?;
+    let (prepared, measured) =
+        measured.inspect_err(|failure| company.leave(failure, options.leave))?;
     let recording = &measured.outcome.recording;
-    let exit = match recording.has_lost_server() {
-        true => Exit::Connection,
-        false if recording.clients.aborted > 0 => Exit::Failed,
-        false => Exit::Ok,
+    let exit = match recording.end {
+        End::Interrupted => Exit::Interrupted(interrupts.exit_code().unwrap_or(130)),
+        _ if recording.has_lost_server() => Exit::Connection,
+        _ if recording.clients.aborted > 0 => Exit::Failed,
+        _ => Exit::Ok,
     };
     let part = measured
         .kept
@@ -71,8 +75,7 @@ pub fn run(
         ))
     })?;
     Ok(match (whole, exit) {
-        (State::Aborted, _) => Exit::Interrupted(interrupts.exit_code().unwrap_or(130)),
-        (_, Exit::Ok) if whole != State::Complete => Exit::Failed,
+        (State::Partial | State::Failed, Exit::Ok) => Exit::Failed,
         (_, exit) => exit,
     })
 }
@@ -92,6 +95,8 @@ struct Own<'a> {
     verbosity: Verbosity,
     watch: Watch,
     store: Store,
+    /// A signal to this one is for it alone.
+    leaves: bool,
 }
 
 impl Own<'_> {
@@ -129,6 +134,7 @@ impl Own<'_> {
             observer: &mut Screen::new(self.verbosity),
             interrupts,
             watch: &self.watch,
+            leaves: self.leaves,
         };
         let control = Control::default();
         let measured = measure(company, trial, &mut prepared, &control, means)?;

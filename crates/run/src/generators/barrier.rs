@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use pgdyno_drive::Control;
 use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
-use pgdyno_model::{Failure, Observer};
+use pgdyno_model::{Exit, Failure, Observer};
+use pgdyno_platform::interrupt::Interrupts;
 
 use super::Clock;
-use super::company::{Company, Ready, Start, look_pause, say, words};
+use super::company::{Company, Heard, Ready, Start, look_pause, say, words};
 
 /// The start is agreed on so much before it: besides, all must have looked.
 const NOTICE: Duration = Duration::from_millis(500);
@@ -27,6 +28,7 @@ pub struct Barrier {
     generators: u32,
     until_us: u64,
     control: Control,
+    interrupts: &'static Interrupts,
     passed: Passed,
 }
 
@@ -61,6 +63,7 @@ impl Barrier {
             generators: company.generators(),
             until_us: company.until_us(),
             control: control.clone(),
+            interrupts: company.interrupts(),
             passed: Passed::default(),
         })
     }
@@ -98,12 +101,15 @@ impl Barrier {
     /// The start that all agree on: named by the first who sees that all are there, or that the time to
     /// come is over.
     fn start(&self, clock: &Clock) -> Result<Start, Failure> {
-        let mut reached = Instant::now();
+        let (mut reached, mut heard) = (Instant::now(), Heard::default());
         loop {
             if self.control.is_stopping() {
-                return Err(Failure::new("interrupted before the start"));
+                // Here, or where another was.
+                let code = self.interrupts.exit_code().unwrap_or(130);
+                let text = "interrupted before the start";
+                return Err(Failure::with(Exit::Interrupted(code), text));
             }
-            match self.look(clock) {
+            match self.look(clock, &mut heard) {
                 Ok(Some(start)) => return Ok(start),
                 Ok(None) => reached = Instant::now(),
                 Err(failure) if reached.elapsed() > AWAY_MAX => return Err(failure),
@@ -113,7 +119,7 @@ impl Barrier {
         }
     }
 
-    fn look(&self, clock: &Clock) -> Result<Option<Start>, Failure> {
+    fn look(&self, clock: &Clock, heard: &mut Heard) -> Result<Option<Start>, Failure> {
         let (room, meeting) = (&*self.room, &self.meeting);
         if let Some(word) = room.heard(meeting, words::START)?.first() {
             let start = serde_json::from_str(&word.text);
@@ -122,12 +128,24 @@ impl Barrier {
             });
         }
         let there = room.count(meeting, words::READY)? + room.count(meeting, words::LEFT)?;
-        if there < self.generators && clock.now_us() < self.until_us {
+        let may_come = clock.now_us() < self.until_us;
+        if there < self.generators && may_come && !heard.is_due() {
             return Ok(None);
         }
-        let ready = room.heard(meeting, words::READY)?;
-        let left: BTreeSet<u32> = said_by(&room.heard(meeting, words::LEFT)?);
-        let ready = said_by(&ready).difference(&left).copied().collect();
+        let ready = said_by(&room.heard(meeting, words::READY)?);
+        let left = said_by(&room.heard(meeting, words::LEFT)?);
+        // Who has come may still connect, after a preparation that took long, unless it has died.
+        heard.listen(room, meeting);
+        let is_awaited = |generator: &u32| !ready.contains(generator) && !left.contains(generator);
+        let (died, alive): (Vec<u32>, Vec<u32>) = heard
+            .all()
+            .filter(is_awaited)
+            .partition(|generator| heard.has_died(*generator));
+        let came = ready.union(&left).count() + died.len();
+        if !alive.is_empty() || may_come && came < self.generators as usize {
+            return Ok(None);
+        }
+        let ready = ready.difference(&left).copied().collect();
         let notice = NOTICE + 2 * look_pause(self.generators);
         let start = Start {
             at_us: clock.now_us() + notice.as_micros() as u64,

@@ -54,6 +54,8 @@ const SILENCE_MAX: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(100);
 /// So many looks a second of all generators together are no load for a notebook.
 const LOOKS_PER_S: f64 = 2000.0;
+/// While it is waited for others, it is heard so often who is alive.
+const LISTEN: Duration = Duration::from_secs(2);
 /// How long a notebook that is away is waited for when a trial has been measured.
 const AWAY_MAX: Duration = Duration::from_secs(60);
 
@@ -101,9 +103,50 @@ pub struct Company {
 
 /// When something was last heard of each generator.
 #[derive(Default)]
-struct Heard {
+pub(super) struct Heard {
     last: BTreeMap<u32, (u32, Instant)>,
     since: Option<Instant>,
+    listened: Option<Instant>,
+}
+
+impl Heard {
+    /// Hears who is alive.
+    pub(super) fn listen(&mut self, room: &dyn Rendezvous, meeting: &Meeting) {
+        let Ok(steps) = room.last_steps(meeting, words::ALIVE) else {
+            // Who cannot be heard may be alive.
+            *self = Self::default();
+            return;
+        };
+        let now = Instant::now();
+        self.listened = Some(now);
+        self.since.get_or_insert(now);
+        for (generator, step) in steps {
+            match self.last.get_mut(&generator) {
+                Some(last) if last.0 == step => {}
+                Some(last) => *last = (step, now),
+                None => {
+                    self.last.insert(generator, (step, now));
+                }
+            }
+        }
+    }
+
+    /// Whether nothing was heard of a generator for long.
+    pub(super) fn has_died(&self, generator: u32) -> bool {
+        let last = self.last.get(&generator).map(|(_, at)| *at);
+        let last = last.or(self.since);
+        last.is_some_and(|at| at.elapsed() > SILENCE_MAX)
+    }
+
+    /// Those that have come.
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
+        self.last.keys().copied()
+    }
+
+    /// Whether to listen again; more seldom than it is looked, where that is for all there are.
+    pub(super) fn is_due(&self) -> bool {
+        self.listened.is_none_or(|at| at.elapsed() > LISTEN)
+    }
 }
 
 impl Company {
@@ -176,7 +219,8 @@ impl Company {
             generator,
             deadline: options.join_deadline,
             interrupts,
-            interrupted_before: interrupts.count(),
+            // One that came while it joined is not lost.
+            interrupted_before: 0,
             listened: Heard::default(),
         };
         company.say(words::ALIVE, Whose::Each, 0, String::new())?;
@@ -291,10 +335,23 @@ impl Company {
         }
     }
 
-    /// This one will not measure, for this reason: nobody needs to wait for it.
-    pub fn leave(&self, why: &Failure) {
+    /// This one will not measure, for this reason: nobody needs to wait for it. Where it was told to end
+    /// and does not leave `alone`, all end.
+    pub fn leave(&self, why: &Failure, alone: bool) {
         // The best that can be done.
+        if matches!(why.exit, Exit::Interrupted(_)) && !alone {
+            let _ = self.stop_all();
+        }
         let _ = self.say(words::LEFT, Whose::Each, 0, why.message.clone());
+    }
+
+    /// All are to end.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached.
+    pub fn stop_all(&self) -> Result<(), Failure> {
+        let said = self.say(words::STOP, Whose::First, 0, String::new());
+        said.map(|_| ())
     }
 
     /// This one has measured. Waits for a notebook that is away.
@@ -515,29 +572,12 @@ impl Company {
 
     /// Hears who is alive.
     fn listen(&mut self) {
-        let Ok(steps) = self.room.last_steps(&self.meeting, words::ALIVE) else {
-            // Who cannot be heard may be alive.
-            self.listened = Heard::default();
-            return;
-        };
-        let now = Instant::now();
-        self.listened.since.get_or_insert(now);
-        for (generator, step) in steps {
-            match self.listened.last.get_mut(&generator) {
-                Some(last) if last.0 == step => {}
-                Some(last) => *last = (step, now),
-                None => {
-                    self.listened.last.insert(generator, (step, now));
-                }
-            }
-        }
+        self.listened.listen(&*self.room, &self.meeting);
     }
 
     /// Whether nothing was heard of a generator for long.
     fn has_died(&self, generator: u32) -> bool {
-        let last = self.listened.last.get(&generator).map(|(_, at)| *at);
-        let last = last.or(self.listened.since);
-        last.is_some_and(|at| at.elapsed() > SILENCE_MAX)
+        self.listened.has_died(generator)
     }
 }
 
@@ -589,7 +629,8 @@ fn check(meeting: &Meeting, offer: &Offer) -> Result<(), Failure> {
     }
     let differences = generators::differences(&meeting.spec, &offer.spec);
     let what = match differences.is_empty() {
-        true => "its scripts have another content".to_owned(),
+        // Whether the first had a seed of its own is not kept.
+        true => "its scripts have another content, or it has another --seed".to_owned(),
         false => differences.join(", "),
     };
     Err(other(format!("{key} is a trial of another load: {what}")))

@@ -87,6 +87,7 @@ impl<'a> Conductor<'a> {
             observer,
             interrupts: company.interrupts(),
             watch: &watch,
+            leaves: self.leaves,
         };
         let measured = measure(&mut company, trial, prepared, control, means)?;
         measured.kept?;
@@ -179,7 +180,7 @@ impl Follows<'_> {
         let whole = (self.complete)(order.point, order.spec);
         let mut company = all.for_trial(step, &whole, &order.gone)?;
         let measured = self.part(&mut company, &whole);
-        measured.inspect_err(|failure| company.leave(failure))
+        measured.inspect_err(|failure| company.leave(failure, self.leaves))
     }
 
     fn part(&mut self, company: &mut Company, whole: &TrialSpec) -> Result<(), Failure> {
@@ -202,6 +203,7 @@ impl Follows<'_> {
             observer: self.observer,
             interrupts: company.interrupts(),
             watch: &watch,
+            leaves: self.leaves,
         };
         let control = Control::default();
         measure(company, trial, &mut prepared, &control, means)?.kept?;

@@ -24,6 +24,8 @@ pub struct Means<'a> {
     pub interrupts: &'static Interrupts,
     /// Listens to the others.
     pub watch: &'a Watch,
+    /// Whether an end of this one is not the end of all.
+    pub leaves: bool,
 }
 
 /// What came of it.
@@ -50,6 +52,7 @@ pub fn measure(
         observer,
         interrupts,
         watch,
+        leaves,
     } = means;
     prepared.is_kept_in(notebook);
     // Without tags: whoever looks for them looks for the whole.
@@ -69,6 +72,10 @@ pub fn measure(
     let outcome = trial.run(prepared, control, &mut observers);
     drop(until_then);
     watch.run_ended();
+    if interrupts.count() > company.interrupted_before() && !leaves {
+        // The watch may not have looked since: a run ends in no time.
+        let _ = company.stop_all();
+    }
     // From here on Ctrl-C ends waiting for the others.
     company.forget_interrupts();
     let began = passed.get().transpose();

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use pgdyno_drive::Control;
 use pgdyno_model::Failure;
 use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
+use pgdyno_platform::interrupt::Interrupts;
 
 use super::Clock;
 use super::company::{Company, look_pause, say, words};
@@ -21,7 +22,35 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Ends with it. Nobody waits for its thread.
 pub struct Watch {
     is_over: Arc<AtomicBool>,
-    run: Arc<Mutex<Option<Control>>>,
+    phase: Arc<Mutex<Phase>>,
+}
+
+/// What there is to end.
+#[derive(Clone)]
+enum Phase {
+    /// It prepares, or waits for another that does. Interrupts beyond so many end that.
+    Before(&'static Interrupts, u32),
+    Runs(Control),
+    /// It has measured: the others have to go on until they have, too.
+    After,
+}
+
+impl Phase {
+    fn was_told_to_end(&self) -> bool {
+        match self {
+            Self::Before(interrupts, before) => interrupts.count() > *before,
+            Self::Runs(control) => control.is_stopping(),
+            Self::After => false,
+        }
+    }
+
+    fn end(&self) {
+        match self {
+            Self::Before(interrupts, _) => interrupts.raise(),
+            Self::Runs(control) => control.finish(),
+            Self::After => {}
+        }
+    }
 }
 
 impl Watch {
@@ -32,7 +61,10 @@ impl Watch {
     pub fn start(company: &Company, leaves: bool) -> Result<Self, Failure> {
         let watch = Self {
             is_over: Arc::default(),
-            run: Arc::default(),
+            phase: Arc::new(Mutex::new(Phase::Before(
+                company.interrupts(),
+                company.interrupted_before(),
+            ))),
         };
         let work = Work {
             room: company.room.again()?,
@@ -40,7 +72,7 @@ impl Watch {
             clock: company.clock,
             generator: company.generator(),
             leaves,
-            run: watch.run.clone(),
+            phase: watch.phase.clone(),
         };
         let (is_over, pause) = (
             watch.is_over.clone(),
@@ -54,12 +86,16 @@ impl Watch {
 
     /// A run has begun, which this ends.
     pub fn run(&self, control: &Control) {
-        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
+        self.set(Phase::Runs(control.clone()));
     }
 
     /// The run has ended by itself.
     pub fn run_ended(&self) {
-        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.set(Phase::After);
+    }
+
+    fn set(&self, phase: Phase) {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
     }
 }
 
@@ -75,7 +111,7 @@ struct Work {
     clock: Clock,
     generator: u32,
     leaves: bool,
-    run: Arc<Mutex<Option<Control>>>,
+    phase: Arc<Mutex<Phase>>,
 }
 
 impl Work {
@@ -89,25 +125,27 @@ impl Work {
                 let _ = self.say((words::ALIVE, Whose::Each), step);
                 (step, said) = (step + 1, Instant::now());
             }
-            let run = self
-                .run
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone();
-            let Some(control) = run.filter(|_| !has_passed_on) else {
+            let phase = self.phase();
+            if has_passed_on || matches!(phase, Phase::After) {
                 continue;
-            };
-            if control.is_stopping() {
+            }
+            if phase.was_told_to_end() {
                 has_passed_on = self.leaves || self.say((words::STOP, Whose::First), 0).is_ok();
             } else if self
                 .room
                 .count(&self.meeting, words::STOP)
                 .is_ok_and(|n| n > 0)
             {
-                control.finish();
+                // Another phase may have begun while the notebook was asked.
+                self.phase().end();
                 has_passed_on = true;
             }
         }
+    }
+
+    fn phase(&self) -> Phase {
+        let phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        phase.clone()
     }
 
     fn say(&self, what: (&str, Whose), step: u32) -> Result<bool, Failure> {

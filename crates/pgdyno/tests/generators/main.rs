@@ -1,0 +1,28 @@
+//! Several pgdynos that measure one trial together: what they make of it, what is refused, and what
+//! becomes of it when one of them is late, told to end, or killed. Each is a process of its own, as in
+//! life; they meet in a notebook in a file or on a server.
+//!
+//! What takes minutes: `make test-long PART=generators`. `PGDYNO_SEED=7` draws its moments again.
+
+#[path = "../e2e/child.rs"]
+#[allow(dead_code, reason = "shared with the tests of `run`")]
+mod child;
+#[path = "../cli/support.rs"]
+#[allow(
+    dead_code,
+    reason = "shared with the tests of the other commands, each of which uses a part"
+)]
+mod support;
+
+mod alone;
+mod away;
+// It takes longest, mostly waiting: tests begin in the order of their names.
+mod a_dead_one;
+mod crew;
+mod ended;
+mod joint;
+mod keys;
+mod killed;
+mod late;
+mod many;
+mod refused;
