@@ -166,7 +166,7 @@ impl Own<'_> {
     ) -> Result<Exit, Failure> {
         let (number, own) = company.merge_once(|company| {
             let merged = merge(company, &self.whole, prepared)?;
-            self.keep(store, prepared, &merged)
+            self.keep(company, store, prepared, &merged)
         })?;
         let trial = store.trial(&number.to_string())?;
         if own || !matches!(json_to, Sink::None) {
@@ -192,11 +192,19 @@ impl Own<'_> {
     }
 
     /// Keeps the whole. Gives its number.
-    fn keep(&self, store: &Store, prepared: &Prepared, merged: &Merged) -> Result<i64, Failure> {
+    fn keep(
+        &self,
+        company: &Company,
+        store: &Store,
+        prepared: &Prepared,
+        merged: &Merged,
+    ) -> Result<i64, Failure> {
         let outcome = &merged.outcome;
         let spec = &outcome.spec;
         let mut writer = store.begin(&self.args.header(spec, prepared))?;
         let (number, recording) = (writer.number(), &outcome.recording);
+        // Said first: whoever goes on when this one dies finds it.
+        company.keep_whole(number)?;
         Observer::<Outcome>::begun(&mut writer, recording.started);
         for second in &recording.seconds {
             writer.keep_second(second.clone());
