@@ -164,6 +164,17 @@ impl Rendezvous for Store {
         trial: i64,
         generator: Option<u32>,
     ) -> Result<(), Failure> {
+        if generator.is_none() {
+            // What another began to add up, and died. Who may not delete it leaves it.
+            let began = "SELECT trial FROM part WHERE meeting = ? AND generator = ?";
+            let which = params![meeting.uuid, ALL];
+            let began = self.db.prepare(began).query_map(which, |row| row.get(0));
+            for trial in began.map_err(self.failed("cannot read"))? {
+                let trial: i64 = trial;
+                let sql = "DELETE FROM trial_begun WHERE number = ?";
+                let _ = self.db.execute(sql, [trial]);
+            }
+        }
         let sql = "INSERT INTO part (trial, meeting, generator) VALUES (?, ?, ?)";
         let row = params![trial, meeting.uuid, generator.map_or(ALL, i64::from)];
         let kept = self.db.execute(sql, row);
@@ -283,4 +294,48 @@ fn meeting(row: &Row<'_>) -> db::Result<Meeting> {
         spec: row.get(4)?,
         created_us: row.get(5)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::begin::example;
+    use pgdyno_model::notebook::Filter;
+
+    /// A trial that has ended.
+    fn ended(store: &Store) -> i64 {
+        let trial = store.begin(&example()).unwrap();
+        let number = trial.number();
+        trial.fail("over").unwrap();
+        number
+    }
+
+    #[test]
+    fn what_one_began_to_add_up_and_died_gives_way_to_what_another_adds_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("notebook.sqlite")).unwrap();
+        let offer = Offer {
+            key: Some("key".to_owned()),
+            generators: 2,
+            load_sha256: "load".to_owned(),
+            spec: "{}".to_owned(),
+            age_max_us: 0,
+        };
+        let meeting = store.meet(&offer, 1).unwrap();
+        let parts = [ended(&store), ended(&store)];
+        for (generator, part) in (0..).zip(parts) {
+            store.keep_part(&meeting, part, Some(generator)).unwrap();
+        }
+        let of_all = || {
+            let number = ended(&store);
+            store.keep_part(&meeting, number, None).unwrap();
+            number
+        };
+        of_all();
+        let second = of_all();
+        let listed = store.listed(&Filter::default()).unwrap();
+        let listed: Vec<i64> = listed.iter().map(|trial| trial.number).collect();
+        assert_eq!(listed, [second]);
+        assert_eq!(store.parts(&meeting).unwrap(), [(0, 1), (1, 2)]);
+    }
 }

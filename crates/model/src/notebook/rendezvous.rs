@@ -104,7 +104,8 @@ pub trait Rendezvous: Send {
     /// The last step at which each generator said this.
     fn last_steps(&self, meeting: &Meeting, what: &str) -> Result<Vec<(u32, u32)>, Failure>;
 
-    /// A trial is this generator's part of a meeting's, or (`None`) what came of all parts.
+    /// A trial is this generator's part of a meeting's, or (`None`) what came of all parts: then one that
+    /// was said to be that before is removed, for who kept it has died.
     fn keep_part(
         &self,
         meeting: &Meeting,

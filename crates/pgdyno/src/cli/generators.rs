@@ -150,7 +150,7 @@ impl Own<'_> {
     ) -> Result<State, Failure> {
         let (number, own) = company.merge_once(|company| {
             let merged = merge(company, &self.whole, prepared)?;
-            self.keep(prepared, &merged)
+            self.keep(company, prepared, &merged)
         })?;
         let trial = self.store.trial(&number.to_string())?;
         if own || !matches!(json_to, Sink::None) {
@@ -170,10 +170,17 @@ impl Own<'_> {
     }
 
     /// Keeps the whole. Gives its number.
-    fn keep(&self, prepared: &Prepared, merged: &Merged) -> Result<i64, Failure> {
+    fn keep(
+        &self,
+        company: &Company,
+        prepared: &Prepared,
+        merged: &Merged,
+    ) -> Result<i64, Failure> {
         let (store, outcome) = (&self.store, &merged.outcome);
         let mut writer = store.begin(&self.args.header(&outcome.spec, prepared))?;
         let (number, recording) = (writer.number(), &outcome.recording);
+        // Said first: whoever goes on when this one dies finds it.
+        company.keep_whole(number)?;
         Observer::<Outcome>::begun(&mut writer, recording.started);
         for second in &recording.seconds {
             writer.keep_second(second.clone());

@@ -379,6 +379,14 @@ impl Company {
         self.room.keep_part(&self.meeting, trial, generator)
     }
 
+    /// A trial is that of all of them, in place of one that another began to keep and died.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached.
+    pub fn keep_whole(&self, trial: i64) -> Result<(), Failure> {
+        self.room.keep_part(&self.meeting, trial, None)
+    }
+
     /// Waits until all have measured or died, and has one of them add up what they kept, which gives the
     /// number of the trial that it kept. Whether it was this one.
     ///
@@ -393,19 +401,10 @@ impl Company {
         let names = (words::MERGING, words::MERGED);
         let (word, own) = self.once(names, |company| {
             let number = merge(company)?;
-            company.keep_whole(number)?;
             Ok(number.to_string())
         })?;
         let number = word.text.parse();
         Ok((number.map_err(|_| unreadable(words::MERGED))?, own))
-    }
-
-    /// A trial is what came of all parts.
-    ///
-    /// # Errors
-    /// The notebook cannot be reached.
-    pub fn keep_whole(&self, trial: i64) -> Result<(), Failure> {
-        self.room.keep_part(&self.meeting, trial, None)
     }
 
     /// Waits until all that began have measured or died.
