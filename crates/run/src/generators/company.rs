@@ -464,9 +464,11 @@ impl Company {
         self.interrupted_before = self.interrupts.count();
     }
 
-    /// Hears who is alive.
+    /// Hears who is alive, now and then: the answer is long where many have said it often.
     fn listen(&mut self) {
-        self.heard.listen(&*self.room, &self.meeting);
+        if self.heard.is_due() {
+            self.heard.listen(&*self.room, &self.meeting);
+        }
     }
 
     /// Whether nothing was heard of a generator for long.
