@@ -412,19 +412,21 @@ impl Company {
     /// # Errors
     /// The notebook cannot be reached; an interrupt.
     pub fn wait_for_all(&mut self) -> Result<(), Failure> {
-        let began = self.started()?;
+        let began = self.started()?.generators;
         loop {
             self.check_interrupt()?;
-            let done = self.heard(words::DONE)?;
-            let left = self.heard(words::LEFT)?;
-            let is_done = |number: &u32| {
-                let mut over = done.iter().chain(&left);
-                over.any(|word| word.generator == *number)
-            };
-            let mut missing = began.generators.iter().filter(|number| !is_done(number));
-            self.listen();
-            if missing.all(|number| self.has_died(*number)) {
-                return Ok(());
+            // Counted is quickly; who it is matters when all may be there, and now and then.
+            let count = |what| self.patiently(|room, it| room.count(it, what));
+            let said = (count(words::DONE)? + count(words::LEFT)?) as usize;
+            if said >= began.len() || self.listened.is_due() {
+                self.listen();
+                let by = |what| self.patiently(|room, it| room.last_steps(it, what));
+                let (done, left) = (by(words::DONE)?, by(words::LEFT)?);
+                let is_over = |number: &u32| done.iter().chain(&left).any(|(by, _)| by == number);
+                let mut missing = began.iter().filter(|number| !is_over(number));
+                if missing.all(|number| self.has_died(*number)) {
+                    return Ok(());
+                }
             }
             self.pause();
         }
@@ -569,9 +571,11 @@ impl Company {
         self.interrupted_before = self.interrupts.count();
     }
 
-    /// Hears who is alive.
+    /// Hears who is alive, now and then: the answer is long where many have said it often.
     fn listen(&mut self) {
-        self.listened.listen(&*self.room, &self.meeting);
+        if self.listened.is_due() {
+            self.listened.listen(&*self.room, &self.meeting);
+        }
     }
 
     /// Whether nothing was heard of a generator for long.

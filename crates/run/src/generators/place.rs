@@ -91,7 +91,8 @@ mod tests {
 
     #[test]
     fn schedulers_number_generators() {
-        let cases: [(&[(&str, &str)], Option<u32>, Option<&str>); 9] = [
+        type Case<'a> = (&'a [(&'a str, &'a str)], Option<u32>, Option<&'a str>);
+        let cases: [Case<'_>; 9] = [
             (&[], None, None),
             (&[("JOB_COMPLETION_INDEX", "3")], Some(3), None),
             (
