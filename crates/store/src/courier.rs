@@ -130,8 +130,13 @@ impl<'a> Way<'a> {
         from.execute_batch("BEGIN")?;
         let mut fresh = Vec::new();
         let sent = self.send_parts(to, &mut fresh);
-        from.execute_batch("COMMIT")?;
+        // Nothing was written there. A transaction that stays open would keep all others out.
+        let ended = from.execute_batch("COMMIT");
+        if ended.is_err() {
+            let _ = from.execute_batch("ROLLBACK");
+        }
         let has_ended = sent?;
+        ended?;
         self.arrived.extend(fresh);
         if has_ended {
             let sql = "DELETE FROM trial_begun WHERE number = ?";

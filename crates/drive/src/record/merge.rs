@@ -258,6 +258,11 @@ mod tests {
                 second(start_us, warmup, &of(generator, number))
             });
             let mut part = recording(seconds.collect());
+            part.warmup = Some(Phase {
+                elapsed_us: 1_000_000,
+                ..Phase::default()
+            });
+            part.measured.elapsed_us = 2_000_000;
             part.stalls = vec![Stall {
                 start_us: 1_200_000 + generator * 1000,
                 length_us: 500_000,
