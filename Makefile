@@ -5,7 +5,7 @@ test: ## formatting, lints and all tests; fetches what the tests need
 	@scripts/test
 
 .PHONY: test-long
-test-long: ## what takes minutes, on a machine that nobody else uses; PART=verdict: 46 limits made on purpose, PART=memory: ten minutes at a rate, PART=statistics: simulated comparisons, PART=capacity: searches for a capacity, PART=simulation: a million simulated schedules
+test-long: ## what takes minutes, on a machine that nobody else uses; PART=verdict: 46 limits made on purpose, PART=memory: ten minutes at a rate, PART=statistics: simulated comparisons, PART=capacity: searches for a capacity, PART=simulation: a million simulated schedules, PART=hostile: servers that break the protocol, PART=deny: licences, sources and known vulnerabilities of what is built in, PART=store: the commands on a notebook on a server, PART=points: a failure at every point, PART=kill: kill -9 at 50 moments of each command
 	@scripts/test-long $(PART)
 
 .PHONY: bench
@@ -19,3 +19,7 @@ conformance: ## PostgreSQL's own tests of pgbench, with pgdyno called by that na
 .PHONY: fuzz-pgbench
 fuzz-pgbench: ## random command lines and scripts on pgbench and on pgdyno by that name; N=3000 cases, SEED= to run one again
 	@scripts/fuzz-pgbench "$(N)" "$(SEED)"
+
+.PHONY: fuzz
+fuzz: ## looks for inputs that break a parser; MINUTES=1 of each target, TARGET= one of them; fuzz/README.md
+	@scripts/fuzz "$(or $(MINUTES),1)" "$(TARGET)"

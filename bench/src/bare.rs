@@ -45,7 +45,7 @@ struct Client {
 fn connect(place: &str) -> Result<Socket, Error> {
     Ok(match place.parse() {
         Ok(address) => connect_tcp(address, &TcpOptions::default())?,
-        Err(_) => connect_unix(Path::new(place))?,
+        Err(_) => connect_unix(Path::new(place), None)?,
     })
 }
 

@@ -64,7 +64,7 @@ pub fn run(
     let names: Vec<String> = scripts.iter().map(|script| script.name.clone()).collect();
     // The run itself needs none of what is asked of the server for the document and the store.
     let wants_facts = options.json.is_some() || options.store.is_some();
-    let prepared = Prepared::of_scripts(
+    let mut prepared = Prepared::of_scripts(
         target,
         scripts,
         (options.scripts.clone(), options.names.clone()),
@@ -76,8 +76,10 @@ pub fn run(
     let mut watch = watch(&options, max_tries, &names, say)?;
     let interrupts = pgdyno_run::interrupts()?;
     let control = Control::default();
-    let mut keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
-    let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, interrupts.count());
+    let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, interrupts.count())?;
+    let mut keep = keep.begin(&mut prepared, |prepared| {
+        header::header(&trial.spec, prepared)
+    })?;
     let mut observers = Observers::new([keep.observer(), &mut watch]);
     let outcome = trial.measure(&prepared, &control, &mut observers);
     drop(ends_on_interrupt);
@@ -199,7 +201,7 @@ fn version_num(version: &str) -> String {
         .unwrap_or(version.len());
     let mut parts = version[..end].split('.');
     let mut part = || parts.next().and_then(|p| p.parse().ok()).unwrap_or(0u32);
-    let (major, minor) = (part(), part());
+    let (major, minor) = (u64::from(part()), u64::from(part()));
     (major * 10_000 + minor).to_string()
 }
 

@@ -23,7 +23,11 @@ impl Folder<'_> {
     /// It cannot be written.
     pub fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.0.join(name);
-        std::fs::write(&path, text).map_err(|e| failed(&path, &e))
+        std::fs::write(&path, text).map_err(|e| {
+            // Half a file is worse than none: the next try would take it for another's.
+            let _ = std::fs::remove_file(&path);
+            failed(&path, &e)
+        })
     }
 
     /// Removes what an earlier run has left of the same names: `pgio_*.out` and `.pgio_*out`.

@@ -44,7 +44,7 @@ impl Monitors {
     /// Begins to write into this folder. Where the system has no /proc the files say so.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// A file cannot be written, or there is no thread for it.
     pub fn start(folder: &Path) -> Result<Self, Failure> {
         let create = |name: &str| {
             let path = folder.join(name);
@@ -70,7 +70,8 @@ impl Monitors {
             }
         };
         let (stop, stopped) = mpsc::channel();
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().name("monitors".to_owned());
+        let thread = thread.spawn(move || {
             let mut last = first;
             let mut at = Instant::now();
             let boot = Between {
@@ -102,6 +103,7 @@ impl Monitors {
                 last = after;
             }
         });
+        let thread = thread.map_err(|e| Failure::no_thread("that observes this host", &e))?;
         Ok(Self {
             stop: Some(stop),
             thread: Some(thread),

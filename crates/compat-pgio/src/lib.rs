@@ -5,6 +5,8 @@ mod assignments;
 mod conf;
 mod created;
 mod files;
+#[doc(hidden)]
+pub mod fuzz;
 mod host;
 mod lines;
 mod run;

@@ -61,7 +61,7 @@ pub fn open(
         spec: spec.resolved(),
         observe,
     };
-    let prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
+    let mut prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
     folder.clean()?;
     let objects = {
         let mut session = prepared.target.connect()?;
@@ -75,7 +75,9 @@ pub fn open(
         let head = lines::head(&conf, &shared_buffers, OffsetDateTime::now_utc());
         write_answer(format_args!("{head}"))?;
     }
-    let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
+    let keep = keep.begin(&mut prepared, |prepared| {
+        header::header(&trial.spec, prepared)
+    })?;
     let since = (interrupts, interrupted_before);
     host::add_diskstats(&folder)?;
     let monitors = Monitors::start(&args.out)?;

@@ -45,7 +45,7 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         tables::params(options, &product, &tables::pack(options.generator)?)
     };
     let trial = trial(options, params, &run);
-    let prepared = prepare(&trial.spec, &mut Loading::quiet(), interrupts)?;
+    let mut prepared = prepare(&trial.spec, &mut Loading::quiet(), interrupts)?;
     let names = prepared
         .scripts
         .iter()
@@ -60,7 +60,9 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
     if let Some(port) = run.prometheus_port {
         watch.serve(Metrics::serve(port, options.generator)?);
     }
-    let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
+    let keep = keep.begin(&mut prepared, |prepared| {
+        header::header(&trial.spec, prepared)
+    })?;
     let since = (interrupts, interrupted_before);
     let ran = Ran::run(trial, &prepared, keep, &mut watch, since)?;
     let sequence = match options.generator {

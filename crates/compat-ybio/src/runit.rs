@@ -74,8 +74,10 @@ pub fn open(
         spec: spec.resolved(),
         observe,
     };
-    let prepared = prepare(&trial.spec, &mut Loading::quiet(), interrupts)?;
-    let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
+    let mut prepared = prepare(&trial.spec, &mut Loading::quiet(), interrupts)?;
+    let keep = keep.begin(&mut prepared, |prepared| {
+        header::header(&trial.spec, prepared)
+    })?;
     let mut screen = Screen {
         is_quiet: verbosity.quiet,
         ended: None,

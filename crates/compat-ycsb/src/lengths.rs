@@ -34,6 +34,15 @@ pub fn expression(path: Option<&str>) -> Result<String, Refusal> {
     Ok(draw(&lengths))
 }
 
+/// For fuzz/targets: the shares of any file's lengths are those of all draws, or it is refused.
+pub fn fuzz(text: &str) {
+    let read = read(text).and_then(|(block, counts)| lengths(block, &counts));
+    match read {
+        Ok(lengths) => assert!(!draw(&lengths).is_empty()),
+        Err(why) => assert!(!why.is_empty()),
+    }
+}
+
 /// Characters of a block, and how often each bucket comes.
 fn read(text: &str) -> Result<(u64, Vec<u64>), String> {
     let mut lines = text.lines().map(str::trim).zip(1..);

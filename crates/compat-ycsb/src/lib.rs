@@ -10,6 +10,8 @@
 //! - `generators`: tests that keys and lengths are drawn as YCSB draws them.
 
 mod command;
+#[doc(hidden)]
+pub mod fuzz;
 #[cfg(test)]
 mod generators;
 mod go;

@@ -47,13 +47,15 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
         spec: plan.spec.clone().resolved(),
         observe: pgdyno_observe::ObserveOptions::default(),
     };
-    let prepared =
+    let mut prepared =
         prepare(&trial.spec, &mut Loading::quiet(), interrupts).map_err(in_these_words)?;
     if command.phase == Phase::Run {
         rows_must_be_there(&plan, &prepared)?;
     }
     trial.spec.compatible.commits = commits(&plan, &prepared);
-    let keep = keep.begin(|| header::header(&trial.spec, &prepared))?;
+    let keep = keep.begin(&mut prepared, |prepared| {
+        header::header(&trial.spec, prepared)
+    })?;
     write_answer(format_args!("{}", printer.head(command, &plan)))?;
     let scripts = prepared.scripts.iter();
     let kinds = scripts.map(|script| Kind::of_script(&script.program.script().name));

@@ -95,6 +95,11 @@ pub fn this_node(session: &mut Session, dialect: &Dialect) -> Fact<String> {
     }
 }
 
+/// Queries whose answers tell where a session is: the server with its cluster, and the database.
+pub fn whereabouts(dialect: &Dialect) -> [&'static str; 2] {
+    [dialect.cluster.identity, "SELECT current_database()"]
+}
+
 /// How many copies of the database's rows the cluster is to keep.
 pub fn replication_factor(session: &mut Session, dialect: &Dialect) -> Fact<u32> {
     let without = dialect.cluster.without_replication;

@@ -107,7 +107,12 @@ impl Watcher for Teller {
     fn watch(&self, slow: Slow) -> Box<dyn Watching> {
         let (look, say) = (Arc::<Look>::default(), self.0);
         let looking = Looking(look.clone());
-        thread::spawn(move || look_at(&slow, &look, say));
+        let silent = answer_awaited(&slow);
+        let thread = thread::Builder::new().name("waiting".to_owned());
+        // Without a thread nothing can be asked; the user still hears what takes so long.
+        if thread.spawn(move || look_at(&slow, &look, say)).is_err() {
+            say(&silent);
+        }
         Box::new(looking)
     }
 }
@@ -135,6 +140,10 @@ enum At {
     Unknown,
 }
 
+fn answer_awaited(slow: &Slow) -> String {
+    format!("waiting for the server's answer to: {}", slow.statement)
+}
+
 fn look_at(slow: &Slow, look: &Look, say: fn(&str)) {
     let mut said = String::new();
     let mut session = None;
@@ -147,10 +156,7 @@ fn look_at(slow: &Slow, look: &Look, say: fn(&str)) {
             }
             // What it does has been said before.
             At::Work if slow.is_work => (None, None),
-            At::Work | At::Unknown => {
-                let answer = format!("waiting for the server's answer to: {}", slow.statement);
-                (None, Some(answer))
-            }
+            At::Work | At::Unknown => (None, Some(answer_awaited(slow))),
         };
         if look.is_over.load(Ordering::Relaxed) {
             return;

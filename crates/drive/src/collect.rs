@@ -228,17 +228,22 @@ impl Collected {
 fn cancel(statements: Vec<CancelHandle>) {
     let until = Instant::now() + CANCEL_MAX;
     let next = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        for _ in 0..statements.len().min(CANCELLERS_MAX) {
-            scope.spawn(|| {
-                while let Some(statement) = statements.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let left = until.saturating_duration_since(Instant::now());
-                    if left.is_zero() || statement.cancel_within(left).is_err() {
-                        return;
-                    }
-                }
-            });
+    let work = || {
+        while let Some(statement) = statements.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || statement.cancel_within(left).is_err() {
+                return;
+            }
         }
+    };
+    thread::scope(|scope| {
+        for _ in 1..statements.len().min(CANCELLERS_MAX) {
+            // Where there are no more threads, fewer do it.
+            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
     });
 }
 

@@ -19,6 +19,9 @@ pub enum DriveError {
     /// The operating system did not give what an event loop needs.
     #[error("the event loop cannot work: {0}")]
     EventLoop(#[source] io::Error),
+    /// The operating system gave no thread.
+    #[error("cannot start a thread for the clients: {0}")]
+    NoThread(#[source] io::Error),
     /// io_uring was asked for, and cannot be used.
     #[error("{0}")]
     NoUring(io::Error),

@@ -98,7 +98,7 @@ impl Drive {
                         thread.spawn_scoped(scope, || event_loop::run(setup, clients, go, io))
                     }),
                 };
-                spawned.transpose().map_err(DriveError::EventLoop)?;
+                spawned.transpose().map_err(DriveError::NoThread)?;
                 links.push(Link {
                     start,
                     recycle,

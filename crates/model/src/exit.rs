@@ -1,6 +1,7 @@
 //! How pgdyno ends: its exit codes, and the one form in which every verb reports an error.
 
 use std::fmt;
+use std::io;
 use std::process::ExitCode;
 
 /// Why pgdyno ended; the numbers are documented in `--help` and do not change.
@@ -79,6 +80,12 @@ impl Failure {
         }
     }
 
+    /// There is no thread for what `purpose` says (`for the store`).
+    pub fn no_thread(purpose: &str, error: &io::Error) -> Failure {
+        Failure::new(format!("cannot start a thread {purpose}: {error}"))
+            .hint("raise the limits on threads (ulimit -u, a container's) and memory (ulimit -v), or use fewer")
+    }
+
     /// Adds what is known.
     pub fn detail(mut self, text: impl Into<String>) -> Failure {
         self.details.push(text.into());
@@ -122,6 +129,17 @@ mod tests {
             "pgdyno: error: no such table\npgdyno: detail: it was dropped\npgdyno: hint: load it"
         );
         assert_eq!(failure.exit.code(), 1);
+    }
+
+    #[test]
+    fn a_thread_that_cannot_be_started_says_what_for_and_what_to_raise() {
+        let text =
+            Failure::no_thread("for the store", &io::ErrorKind::WouldBlock.into()).to_string();
+        assert!(
+            text.starts_with("pgdyno: error: cannot start a thread for the store: "),
+            "{text}"
+        );
+        assert!(text.contains("ulimit -u"), "{text}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use pgdyno_model::notebook::TrialHeader;
 use pgdyno_model::{Failure, Outcome};
+use pgdyno_run::prepare::Prepared;
 use pgdyno_store::{Store, TrialWriter, place};
 
 /// A run that is kept, or not.
@@ -30,13 +31,18 @@ impl Keep {
         })
     }
 
-    /// The run is about to begin.
+    /// The run of what was prepared is about to begin.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn begin(mut self, header: impl FnOnce() -> TrialHeader) -> Result<Self, Failure> {
+    pub fn begin(
+        mut self,
+        prepared: &mut Prepared,
+        header: impl FnOnce(&Prepared) -> TrialHeader,
+    ) -> Result<Self, Failure> {
         if let Some(store) = &self.store {
-            self.writer = Some(store.begin(&header())?);
+            prepared.is_kept_in(store);
+            self.writer = Some(store.begin(&header(prepared))?);
         }
         Ok(self)
     }

@@ -37,9 +37,8 @@ impl Ran {
     ) -> Result<Self, Failure> {
         let control = Control::default();
         let mut observers = Observers::new([keep.observer(), observer]);
-        let end = EndOnInterrupt::on(&control, interrupts, interrupted_before);
-        let outcome = trial.run(prepared, &control, &mut observers);
-        drop(end);
+        let outcome = EndOnInterrupt::on(&control, interrupts, interrupted_before)
+            .and_then(|_until_then| trial.run(prepared, &control, &mut observers));
         match outcome {
             Ok(outcome) => Ok(Self {
                 kept: keep.finish(&outcome),

@@ -9,6 +9,10 @@ use clap::Parser;
 use pgdyno_compat_pgbench as pgbench;
 use pgdyno_compat_workload as workload;
 use pgdyno_compat_ycsb as ycsb;
+use pgdyno_platform::memory::OrEnd;
+
+#[global_allocator]
+static MEMORY: OrEnd = OrEnd;
 
 fn main() -> ExitCode {
     if let Some(done) = compatible_command() {

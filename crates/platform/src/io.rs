@@ -48,8 +48,8 @@ pub enum Event {
 pub enum Address<'a> {
     /// TCP, with the options of the socket.
     Tcp(SocketAddr, &'a TcpOptions),
-    /// A Unix socket, as [`connect_unix`] takes it.
-    Unix(&'a Path),
+    /// A Unix socket, as [`connect_unix`] takes it, and the user that its server must run as.
+    Unix(&'a Path, Option<&'a str>),
 }
 
 /// The sockets of one event loop, and its clock. All that an event loop knows of the world comes
@@ -70,7 +70,7 @@ pub trait Io {
     fn connect(&mut self, key: Key, address: Address<'_>) -> io::Result<bool> {
         let socket = match address {
             Address::Tcp(address, options) => connect_tcp(address, options),
-            Address::Unix(path) => connect_unix(path),
+            Address::Unix(path, peer) => connect_unix(path, peer),
         }?;
         let is_connecting = socket.is_connecting();
         self.open(key, socket).map(|()| is_connecting)

@@ -15,6 +15,8 @@ pub mod host;
 pub mod interrupt;
 pub mod io;
 pub mod limits;
+pub mod memory;
+pub mod peer;
 pub mod proc;
 pub mod process;
 pub mod reserve;

@@ -1,7 +1,9 @@
 //! The limit on open files: each client needs one.
 
+use std::fs::File;
 use std::io;
 
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Raises the limit on open files to the most this process may have and returns it;
@@ -23,9 +25,28 @@ pub fn raise_open_files() -> io::Result<u64> {
     Ok(limit.maximum.unwrap_or(u64::MAX))
 }
 
+/// What to try when all files that this process may have are open.
+pub const MORE_FILES: &str = "raise the limit on open files (ulimit -n)";
+
+/// A library that opens a file needs as many at once, with those that go with it.
+const TOGETHER: usize = 4;
+
+/// Whether a file could not be opened because this process, or the host, has too many open already. For
+/// libraries that do not say so.
+pub fn are_all_files_open() -> bool {
+    let opened: io::Result<Vec<File>> = (0..TOGETHER).map(|_| File::open("/dev/null")).collect();
+    let too_many = [Errno::MFILE, Errno::NFILE].map(|errno| Some(errno.raw_os_error()));
+    opened.is_err_and(|error| too_many.contains(&error.raw_os_error()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_can_be_opened_are_not_too_many() {
+        assert!(!are_all_files_open());
+    }
 
     #[test]
     fn the_limit_is_the_hard_limit_afterwards() {

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use pgdyno_drive::Control;
+use pgdyno_model::Failure;
 use pgdyno_platform::interrupt::Interrupts;
 
 /// How soon the watching thread notices that it is no longer needed. Nobody waits for it.
@@ -16,10 +17,18 @@ pub struct EndOnInterrupt(Arc<AtomicBool>);
 
 impl EndOnInterrupt {
     /// Watches for interrupts beyond the first `begun`: one that came just before the run counts.
-    pub fn on(control: &Control, interrupts: &'static Interrupts, begun: u32) -> Self {
+    ///
+    /// # Errors
+    /// There is no thread to watch with.
+    pub fn on(
+        control: &Control,
+        interrupts: &'static Interrupts,
+        begun: u32,
+    ) -> Result<Self, Failure> {
         let is_over = Arc::new(AtomicBool::new(false));
         let (guard, control) = (Self(is_over.clone()), control.clone());
-        thread::spawn(move || {
+        let thread = thread::Builder::new().name("interrupts".to_owned());
+        let spawned = thread.spawn(move || {
             let mut seen = begun;
             while !is_over.load(Ordering::Relaxed) {
                 let count = interrupts.wait_beyond(seen, LOOK_INTERVAL);
@@ -34,7 +43,8 @@ impl EndOnInterrupt {
                 seen = count;
             }
         });
-        guard
+        spawned.map_err(|e| Failure::no_thread("that waits for Ctrl-C", &e))?;
+        Ok(guard)
     }
 }
 

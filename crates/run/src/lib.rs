@@ -16,6 +16,7 @@ pub mod prepare;
 pub mod reset;
 pub mod retries;
 pub mod settings;
+pub mod shared;
 mod shell;
 pub mod trial;
 pub mod validity;

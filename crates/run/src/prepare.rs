@@ -12,11 +12,13 @@ use pgdyno_session::Session;
 use super::compile::compile;
 use super::retries;
 use super::settings::{self, Way};
+use super::shared::{self, Shared};
 use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, reach, trouble};
 use pgdyno_model::document::{EndedBy, Facts, Stalls, Steadiness, WarmupEnd};
+use pgdyno_model::notebook::Notebook;
 use pgdyno_model::observed::Observed;
 use pgdyno_model::spec::secret;
 use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
@@ -51,6 +53,8 @@ pub struct Prepared {
     few_rows: Vec<FewRows>,
     mismatches: Vec<Mismatch>,
     clients: usize,
+    /// What it shares with the notebook.
+    shared: Option<Shared>,
 }
 
 /// What a trial is to run, read and checked as far as that goes without a server.
@@ -291,6 +295,7 @@ pub fn prepare_on(
         few_rows,
         mismatches,
         clients: asked.clients() as usize,
+        shared: None,
     })
 }
 
@@ -407,7 +412,13 @@ impl Prepared {
             few_rows,
             mismatches: Vec::new(),
             clients,
+            shared: None,
         }
+    }
+
+    /// It is going to be kept there: finds out whether that is where it runs, for the notes.
+    pub fn is_kept_in(&mut self, notebook: &dyn Notebook) {
+        self.shared = shared::with(&self.target, self.product.dialect, notebook);
     }
 
     /// The validity notes on a run of this, as far as they can be told: what was recorded, how a
@@ -431,6 +442,7 @@ impl Prepared {
                 .any(|s| sql_words::writes(&s.text)),
             few_rows: &self.few_rows,
             mismatches: &self.mismatches,
+            shared: self.shared,
             threads: recording.map_or(&[], |r| &r.threads),
             added: recording.map(|r| &r.added),
             lost_server: recording.filter(|r| r.has_lost_server()).map(|r| {

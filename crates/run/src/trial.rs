@@ -262,6 +262,7 @@ pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
         }
         DriveError::EventLoop(_) => Failure::new(error.to_string())
             .hint("too many open files? raise the limit (ulimit -n), or use fewer clients"),
+        DriveError::NoThread(reason) => Failure::no_thread("for the clients", reason),
         DriveError::NoUring(_) => Failure::new(error.to_string())
             .hint("--io=auto uses epoll if io_uring is not available"),
         DriveError::Invalid(_) => Failure::with(Exit::Usage, error.to_string()),

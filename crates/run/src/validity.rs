@@ -15,12 +15,16 @@ use pgdyno_model::{Fact, Note, Severity, text};
 use pgdyno_workload::contention::FewRows;
 use serde::Serialize;
 
+use crate::shared::Shared;
 use pgdyno_diagnose::{added, too_much};
 use pgdyno_drive::record::{Added, ThreadUse};
 
 use pgdyno_database::locate::Role;
 use pgdyno_model::document::{Accounting, Facts, Stalls, Steadiness, SteadinessVerdict, WarmupEnd};
 use pgdyno_model::observed::Observed;
+
+/// The notebook is on the server under test.
+const NOTEBOOK_HERE: &str = "notebook-here";
 
 /// A variable that says one thing while the loaded tables have another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,6 +52,8 @@ pub struct Situation<'a> {
     pub few_rows: &'a [FewRows],
     /// Variables that do not fit the tables.
     pub mismatches: &'a [Mismatch],
+    /// What the notebook shares with what is measured.
+    pub shared: Option<Shared>,
     /// What each of pgdyno's threads used.
     pub threads: &'a [ThreadUse],
     /// What the generator itself added to latencies.
@@ -77,6 +83,7 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
         Some(thread) => notes.push(client_bound(thread)),
         None => notes.extend(s.added.and_then(adds)),
     }
+    notes.extend(s.shared.map(notebook_here));
     notes.extend(s.warmup_cut_short.map(warmup_cut_short));
     notes.extend(stalled(&s.stalls));
     notes.extend(s.courses.iter().filter_map(not_steady));
@@ -177,6 +184,27 @@ fn mismatch(m: &Mismatch) -> Note {
             "the scripts ran with :{variable} = {used}, but the tables were loaded with {loaded}"
         ),
         "leave the value out, so that it is read from the tables, or load other tables",
+    )
+}
+
+fn notebook_here(shared: Shared) -> Note {
+    let (severity, sentence) = match shared {
+        Shared::Database => (
+            Severity::Warning,
+            "this trial is kept in the database that it measures: each second it is written to, and \
+             what the server counts for the database counts that, too",
+        ),
+        Shared::Server => (
+            Severity::Notice,
+            "this trial is kept by the server that it measures, in another database: each second a \
+             few rows are written there",
+        ),
+    };
+    Note::new(
+        NOTEBOOK_HERE,
+        severity,
+        sentence.to_owned(),
+        "keep the notebook on another server, or in a file and copy it later: pgdyno store move",
     )
 }
 
@@ -419,6 +447,7 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
         ));
     }
     if let (false, Some(version)) = (facts.dialect_known, facts.version.known()) {
+        let version = text::message(version);
         notes.push(Note::new(
             "unknown-product",
             Severity::Notice,

@@ -211,7 +211,7 @@ impl Instance {
     pub(crate) fn discard(mut self) -> Result<()> {
         self.leave(); // What cannot be removed here is an error, and not tried again.
         remove_socket_dir(&self.dir);
-        fs::remove_dir_all(&self.dir).map_err(Error::file("remove", &self.dir))
+        remove_marked(&self.dir).map_err(Error::file("remove", &self.dir))
     }
 }
 
@@ -285,7 +285,20 @@ fn is_empty(dir: &Path) -> bool {
 /// reason to fail what the user asked for.
 fn remove(dir: &Path) {
     remove_socket_dir(dir);
-    let _ = fs::remove_dir_all(dir);
+    let _ = remove_marked(dir);
+}
+
+/// Removes a directory, its mark last: what a kill leaves of it is still known as ours.
+fn remove_marked(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if entry.file_name() != "lock" {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    fs::remove_dir_all(dir)
 }
 
 /// Removes the directory of the socket with what a killed server left in it, be it in the

@@ -28,6 +28,8 @@ const START_LIMIT_MIN: Duration = Duration::from_secs(600);
 /// How long a server may take to write its last checkpoint before it is stopped without.
 const FAST_STOP_LIMIT: Duration = Duration::from_secs(120);
 const HARD_STOP_LIMIT: Duration = Duration::from_secs(10);
+/// How often a start looks whether the one before it has ended.
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// How the kept server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,18 +123,17 @@ pub fn status(cache: &Cache) -> Kept {
 /// started now.
 ///
 /// # Errors
-/// As [`crate::Server::start`]; also when its data need another version of PostgreSQL.
+/// As [`crate::Server::start`]; also when its data need another version of PostgreSQL, or another
+/// start or stop does not end within the limit of a start.
 pub fn start(options: &Options, on_step: &mut dyn FnMut(Step)) -> Result<(Running, bool)> {
     let cache = options.cache()?;
-    match status(&cache) {
-        Kept::Running(running) => return Ok((running, false)),
-        Kept::Busy { dir } => return Err(Error::KeptBusy { path: dir }),
-        Kept::Stopped { .. } => {}
+    let dir = directory(options, &cache)?;
+    if let Some(running) = running_once_free(options, &cache, &dir)? {
+        return Ok((running, false));
     }
     let account = Account::choose(options.user.as_deref())?;
     let bindir = options.bindir.as_deref();
     let installation = Installation::find(bindir, &account, &cache, options.interrupted, on_step)?;
-    let dir = directory(options, &cache)?;
     let busy = || Error::KeptBusy { path: dir.clone() };
     let instance = Instance::lasting(&dir, &account)?.ok_or_else(busy)?;
     if instance.data_dir().exists() {
@@ -163,6 +164,28 @@ pub fn start(options: &Options, on_step: &mut dyn FnMut(Step)) -> Result<(Runnin
     match status(&cache) {
         Kept::Running(running) => Ok((running, true)),
         _ => Err(busy()), // Somebody stops it already.
+    }
+}
+
+/// Waits while the server starts or stops, or processes of a start that was killed are about to end;
+/// then gives the server if it runs.
+fn running_once_free(options: &Options, cache: &Cache, dir: &Path) -> Result<Option<Running>> {
+    let began = Instant::now();
+    loop {
+        let busy = match status(cache) {
+            Kept::Running(running) => return Ok(Some(running)),
+            Kept::Busy { dir } => dir,
+            // A start that has not come as far as the state file holds the lock too.
+            Kept::Stopped { .. } if Instance::is_locked(dir) => dir.to_owned(),
+            Kept::Stopped { .. } => return Ok(None),
+        };
+        if (options.interrupted)() {
+            return Err(Error::Interrupted);
+        }
+        if began.elapsed() > options.start_limit {
+            return Err(Error::KeptBusy { path: busy });
+        }
+        std::thread::sleep(BUSY_PAUSE);
     }
 }
 

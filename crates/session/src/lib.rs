@@ -20,6 +20,4 @@ pub use env::Env;
 pub use error::Error;
 pub use patience::{Patience, Slow, Watcher, Watching};
 pub use quote::{quote_ident, quote_literal};
-pub use session::{
-    CancelHandle, Column, NOTICES_MAX, Outcome, RESULT_BYTES_MAX, SETTINGS_MAX, Session, TakeRow,
-};
+pub use session::{CancelHandle, Column, NOTICES_MAX, Outcome, RESULT_BYTES_MAX, Session, TakeRow};

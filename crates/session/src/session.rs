@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use pgdyno_platform::tcp_info::TcpInfo;
 use pgdyno_wire::answer::{Answer, Due};
 use pgdyno_wire::backend::{self, Frame, Message, ProtocolError, TransactionStatus};
-use pgdyno_wire::limits::TEXT_BYTES_MAX;
+use pgdyno_wire::limits::{SETTINGS_MAX, TEXT_BYTES_MAX};
 use pgdyno_wire::{
     Candidate, Channel, ConnectError, Connecting, Encryption, Established, Login, Notice,
     ServerError, frontend, next_candidate,
@@ -27,8 +27,6 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 pub const RESULT_BYTES_MAX: usize = 256 << 20;
 /// Notices that are kept for [`Session::take_notices`] or given to a handler; further ones are dropped.
 pub const NOTICES_MAX: usize = 1000;
-/// Settings that a server may report.
-pub const SETTINGS_MAX: usize = 1000;
 
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]

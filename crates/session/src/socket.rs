@@ -7,6 +7,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::time::{Duration, Instant};
 
+use pgdyno_platform::peer;
 use pgdyno_platform::tcp_info::{self, TcpInfo};
 use pgdyno_wire::{Addr, Candidate};
 
@@ -55,6 +56,9 @@ impl Socket {
                     Some(name) => UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?)?,
                     None => UnixStream::connect(path)?,
                 };
+                if let Some(wanted) = &candidate.require_peer {
+                    peer::check(&stream, wanted)?;
+                }
                 stream.set_nonblocking(true)?;
                 Ok(Socket::Unix(stream))
             }

@@ -21,8 +21,7 @@ use pgdyno_model::{Failure, TrialSpec};
 /// A second is written after the one before it, so that few pages are needed again: SQLite's own 2 MiB
 /// would fill for minutes, and look like memory that grows.
 const CACHE_KIB: u32 = 256;
-/// So long a server that is away is waited for before a trial, and how often it is tried.
-const AWAY_LIMIT: Duration = Duration::from_secs(60);
+/// How often a server that is away is tried before a trial.
 const AWAY_PAUSE: Duration = Duration::from_secs(1);
 
 impl Store {
@@ -63,7 +62,7 @@ impl Store {
             Place::File(path) => (Self::existing(path)?, None),
             Place::Server(remote) => {
                 let own = Self::waiting(&remote.waiting)?;
-                let number = self.number_for(&told(header, &columns))?;
+                let number = self.number_for(&told(header, &columns), remote.wait)?;
                 columns.push(("number", Value::Integer(number)));
                 (own, Some(Courier::of(self, number)?))
             }
@@ -78,11 +77,15 @@ impl Store {
 
     /// The number of a new trial on a server, which has it from now on. One that is away for a moment
     /// is waited for: nothing is measured yet.
-    fn number_for(&self, columns: &[(&'static str, Value)]) -> Result<i64, Failure> {
+    fn number_for(
+        &self,
+        columns: &[(&'static str, Value)],
+        limit: Duration,
+    ) -> Result<i64, Failure> {
         let began = Instant::now();
         loop {
             match self.db.transaction(|db| insert_begun(db, columns)) {
-                Err(Error::Server(e)) if is_away(&e) && began.elapsed() < AWAY_LIMIT => {
+                Err(Error::Server(e)) if is_away(&e) && began.elapsed() < limit => {
                     thread::sleep(AWAY_PAUSE);
                 }
                 inserted => return inserted.map_err(self.failed("cannot write to")),

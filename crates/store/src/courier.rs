@@ -47,9 +47,9 @@ impl Courier {
                     let server = Server::connect(info.clone(), false, FAREWELL)?;
                     Ok(Db::Server(Box::new(server)))
                 })
-                .map_err(|e| super::trouble_at(&remote.shown, "cannot write to", &e))
+                .map_err(|e| trouble(&waiting, &remote.shown, e))
             })
-            .map_err(|e| Failure::new(format!("cannot start a thread for the store: {e}")))?;
+            .map_err(|e| Failure::no_thread("for the store", &e))?;
         Ok(Self { over, thread })
     }
 
@@ -61,6 +61,14 @@ impl Courier {
         let _ = self.over.send(());
         let broke = || Failure::new("the thread that sends to the store broke");
         self.thread.join().map_err(|_| broke())?
+    }
+}
+
+/// Why rows did not arrive: the file in which they wait, or the server.
+fn trouble(waiting: &Store, server: &str, error: db::Error) -> Failure {
+    match error {
+        db::Error::File(_) => waiting.failed("cannot send what waits in")(error),
+        _ => super::trouble_at(server, "cannot write to", &error),
     }
 }
 
@@ -216,7 +224,7 @@ impl Store {
                 continue;
             }
             let sent = Way::from(&waiting, number).send(&self.db);
-            sent.map_err(self.failed("cannot write to"))?;
+            sent.map_err(|e| trouble(&waiting, &remote.shown, e))?;
             pushed.trials += 1;
         }
         Ok(pushed)

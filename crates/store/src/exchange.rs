@@ -30,12 +30,14 @@ impl Store {
             return Err(Failure::with(Exit::Usage, text)
                 .hint("export writes a new file; import adds to an existing notebook"));
         }
-        let new = Self::open(to)?;
-        let copied = new.copy_from(self, numbers);
+        let copied = Self::open(to).and_then(|new| new.copy_from(self, numbers));
         if copied.is_err() {
-            drop(new);
-            // What was made a moment ago and holds nothing.
-            let _ = std::fs::remove_file(to);
+            // Half a notebook, made a moment ago, would be in the way of the next try.
+            for end in ["", "-wal", "-shm", "-journal"] {
+                let mut file = to.as_os_str().to_owned();
+                file.push(end);
+                let _ = std::fs::remove_file(file);
+            }
         }
         copied
     }

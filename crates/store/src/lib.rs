@@ -60,6 +60,7 @@ pub use writer::TrialWriter;
 
 use db::{Db, Error, Server};
 use pgdyno_model::Failure;
+use pgdyno_platform::limits;
 use place::{Found, Opening};
 use schema::ddl::On;
 use schema::server::Notebook;
@@ -67,6 +68,9 @@ use schema::server::Notebook;
 /// How long to wait for another pgdyno that writes: its transactions take milliseconds, at the
 /// end of a trial perhaps as long as the disk needs to sync.
 const BUSY_LIMIT: Duration = Duration::from_secs(30);
+
+/// A function that is not there, not supported, or not for this user.
+const NOT_TOLD: [&str; 3] = ["42883", "0A000", "42501"];
 
 /// An open store.
 pub struct Store {
@@ -91,6 +95,8 @@ struct Remote {
     notebook: Notebook,
     /// The file of this host in which rows wait for it.
     waiting: PathBuf,
+    /// How long it is waited for before a trial.
+    wait: Duration,
 }
 
 impl Store {
@@ -185,6 +191,7 @@ impl Store {
             version: notebook.version,
             place: Place::Server(Remote {
                 waiting: place::waiting(&notebook.uuid)?,
+                wait: place::wait()?,
                 shown,
                 notebook,
             }),
@@ -241,12 +248,8 @@ impl Store {
 
     /// Whether this user may add trials.
     fn check_grants(&self) -> Result<(), Failure> {
-        let sql = "SELECT has_table_privilege('trial_begun', 'INSERT')";
-        let may: bool = self
-            .db
-            .query_row(sql, [0; 0], |row| row.get(0))
-            .map_err(self.failed("cannot read"))?;
-        if may {
+        // Where the server does not tell, the first row does.
+        if self.may("INSERT")? != Some(false) {
             return Ok(());
         }
         let place = self.place();
@@ -287,27 +290,31 @@ impl Store {
         }
     }
 
-    /// Which tables a user may not read, not add to, not change: what one needs for each.
+    /// What this user may do with trials; `None` for each where the server does not tell.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn grants(&self) -> Result<Vec<(&'static str, bool)>, Failure> {
+    pub fn grants(&self) -> Result<Vec<(&'static str, Option<bool>)>, Failure> {
         if self.path().is_some() {
             return Ok(Vec::new());
         }
-        let asked = [
-            ("SELECT", "trial_begun"),
-            ("INSERT", "trial_begun"),
-            ("UPDATE", "trial_begun"),
-            ("DELETE", "trial_begun"),
-        ];
-        let ask = |(right, table): (&'static str, &str)| {
-            let sql = "SELECT has_table_privilege(?, ?)";
-            let may = self.db.query_row(sql, [table, right], |row| row.get(0));
-            may.map(|may| (right, may))
-                .map_err(self.failed("cannot read"))
-        };
-        asked.into_iter().map(ask).collect()
+        let rights = ["SELECT", "INSERT", "UPDATE", "DELETE"];
+        let ask = |right| Ok((right, self.may(right)?));
+        rights.into_iter().map(ask).collect()
+    }
+
+    /// Whether this user has a right on the table of trials.
+    fn may(&self, right: &str) -> Result<Option<bool>, Failure> {
+        let sql = "SELECT has_table_privilege('trial_begun', ?)";
+        match self.db.query_row(sql, [right], |row| row.get(0)) {
+            // Not every server has the function, nor every user a right to it.
+            Err(Error::Server(e))
+                if e.sqlstate().is_some_and(|state| NOT_TOLD.contains(&state)) =>
+            {
+                Ok(None)
+            }
+            asked => asked.map(Some).map_err(self.failed("cannot read")),
+        }
     }
 
     /// A failure with the store's name.
@@ -371,6 +378,10 @@ fn trouble(path: &Path, what: &str, error: &Error) -> Failure {
         Some(ErrorCode::DatabaseBusy) => failure
             .detail("another process has been writing to it for half a minute")
             .hint("try again, or name another file with --store"),
+        // SQLite does not say this reason; another file shows it.
+        Some(ErrorCode::CannotOpen) if limits::are_all_files_open() => failure
+            .detail("too many open files")
+            .hint(limits::MORE_FILES),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => failure
             .detail("its folder must be writable too: SQLite keeps its journal beside the file")
             .hint("name another file with --store or PGDYNO_STORE"),

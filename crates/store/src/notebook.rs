@@ -54,6 +54,18 @@ impl Notebook for Store {
         self.latencies(number, script, kind)
     }
 
+    fn answer(&self, query: &str) -> Option<String> {
+        self.answer_of_server(query)
+    }
+
+    fn latencies_by_second(
+        &self,
+        number: i64,
+        kind: Kind,
+    ) -> Result<Vec<(u64, Latencies)>, Failure> {
+        self.latencies_by_second(number, kind)
+    }
+
     fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure> {
         self.begin_experiment(header)
     }

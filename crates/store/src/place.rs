@@ -12,8 +12,10 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use pgdyno_model::Failure;
+use pgdyno_model::spec::duration;
+use pgdyno_model::{Exit, Failure};
 use pgdyno_session::ConnInfo;
 
 /// `application_id` in the header of every store: "pgdn".
@@ -96,6 +98,21 @@ pub fn waiting(uuid: &str) -> Result<PathBuf, Failure> {
     let file = choose(None, None, set("XDG_DATA_HOME"), set("HOME"));
     let folder = file.as_deref().and_then(Path::parent).ok_or_else(nowhere)?;
     Ok(folder.join("waiting").join(format!("{uuid}.sqlite")))
+}
+
+/// So long a server that is away is waited for before a trial, unless `PGDYNO_STORE_WAIT` says otherwise.
+const WAIT: Duration = Duration::from_secs(60);
+
+/// How long a server that is away is waited for before a trial.
+///
+/// # Errors
+/// The environment says something that is no duration.
+pub fn wait() -> Result<Duration, Failure> {
+    match env::var("PGDYNO_STORE_WAIT") {
+        Ok(text) if !text.is_empty() => duration::parse(&text)
+            .map_err(|e| Failure::with(Exit::Usage, format!("PGDYNO_STORE_WAIT={text}: {e}"))),
+        _ => Ok(WAIT),
+    }
 }
 
 fn nowhere() -> Failure {

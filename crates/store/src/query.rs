@@ -99,10 +99,21 @@ impl Store {
         }
     }
 
+    /// What its server answers to a query of one value; `None` for a file, and for whatever is no answer.
+    pub(super) fn answer_of_server(&self, query: &str) -> Option<String> {
+        match &self.db {
+            Db::File(_) => None,
+            Db::Server(_) => {
+                let answer = self.db.query_row(query, [0; 0], |row| row.get(0));
+                answer.ok().flatten()
+            }
+        }
+    }
+
     /// In a session of its own that can only read.
     fn of_server(&self, sql: &str) -> Result<Answer, Failure> {
         let Db::Server(server) = &self.db else {
-            return Err(refused(&"there is no server"));
+            return Err(refused(&"there is no server", TABLES_OF_SERVER));
         };
         let server = Server::connect(server.info().clone(), true, ANSWER_LIMIT);
         let server = server.map_err(self.failed("cannot open"))?;
@@ -116,7 +127,8 @@ impl Store {
             rows.push(cells?.into_iter().map(Cell::from).collect());
             Ok(())
         };
-        server.each(sql, &[], &mut read).map_err(|e| refused(&e))?;
+        let answered = server.each(sql, &[], &mut read);
+        answered.map_err(|e| refused(&e, TABLES_OF_SERVER))?;
         Ok(Answer { columns, rows })
     }
 }
@@ -135,13 +147,18 @@ fn of_file(path: &Path, sql: &str) -> Result<Answer, Failure> {
     answer(&connection, sql)
 }
 
-fn refused(why: &dyn std::fmt::Display) -> Failure {
-    Failure::with(Exit::Usage, format!("the query cannot be answered: {why}"))
-        .hint("tables and columns are described in docs/store.md; a list of them: pgdyno sql \"SELECT sql FROM sqlite_schema\"")
+/// Queries that list the tables.
+const TABLES_OF_FILE: &str = "SELECT sql FROM sqlite_schema";
+const TABLES_OF_SERVER: &str = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
+
+fn refused(why: &dyn std::fmt::Display, tables: &str) -> Failure {
+    Failure::with(Exit::Usage, format!("the query cannot be answered: {why}")).hint(format!(
+        "tables and columns are described in docs/store.md; a list of them: pgdyno sql \"{tables}\""
+    ))
 }
 
 fn answer(connection: &Connection, sql: &str) -> Result<Answer, Failure> {
-    let refused = |e: rusqlite::Error| refused(&e);
+    let refused = |e: rusqlite::Error| refused(&e, TABLES_OF_FILE);
     let mut select = connection.prepare(sql).map_err(refused)?;
     if !select.readonly() || select.column_count() == 0 {
         return Err(Failure::with(

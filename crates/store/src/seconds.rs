@@ -31,14 +31,10 @@ impl Store {
         script: Option<usize>,
         kind: Kind,
     ) -> Result<Latencies, Failure> {
-        let name = match kind {
-            Kind::Service => "service",
-            Kind::Response => "response",
-            Kind::Lag => "lag",
-        };
+        let columns = columns(kind);
         let sql = format!(
-            "SELECT {name}_sum_us, {name}_sum_squares_us2, {name}_max_us, {name}_histogram \
-             FROM second WHERE trial = ?1 AND NOT warmup AND script = coalesce(?2, script)"
+            "SELECT {columns} FROM second \
+             WHERE trial = ?1 AND NOT warmup AND script = coalesce(?2, script)"
         );
         let merge = || {
             let mut all = Latencies::default();
@@ -50,6 +46,47 @@ impl Store {
         };
         merge().map_err(self.failed("cannot read"))
     }
+
+    /// The same of all scripts, second by second: when it began, in microseconds since clients began to
+    /// work. Of a second nothing else is read.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn latencies_by_second(
+        &self,
+        number: i64,
+        kind: Kind,
+    ) -> Result<Vec<(u64, Latencies)>, Failure> {
+        let columns = columns(kind);
+        let sql = format!(
+            "SELECT start_us, {columns} FROM second WHERE trial = ? AND NOT warmup \
+             ORDER BY start_us, script"
+        );
+        let read = || {
+            let mut seconds: Vec<(u64, Latencies)> = Vec::new();
+            self.db.each(&sql, [number], |row| {
+                let start_us = row.get(0)?;
+                let latencies = packed::read_latencies(row, 1)?;
+                match seconds.last_mut().filter(|(last, _)| *last == start_us) {
+                    Some((_, all)) => all.merge(&latencies),
+                    None => seconds.push((start_us, latencies)),
+                }
+                Ok(())
+            })?;
+            Ok(seconds)
+        };
+        read().map_err(self.failed("cannot read"))
+    }
+}
+
+/// The columns of one kind of latencies.
+fn columns(kind: Kind) -> String {
+    let name = match kind {
+        Kind::Service => "service",
+        Kind::Response => "response",
+        Kind::Lag => "lag",
+    };
+    format!("{name}_sum_us, {name}_sum_squares_us2, {name}_max_us, {name}_histogram")
 }
 
 /// Every second of a trial, in order.
@@ -185,4 +222,76 @@ pub fn sum(seconds: &[Second], warmup: bool) -> Phase {
         }
     }
     phase
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::begin::example;
+    use crate::writer::write_second;
+    use pgdyno_drive::record::ClientTime;
+
+    #[test]
+    fn latencies_by_second_are_all_latencies_of_the_measured_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let writer = store.begin(&example()).unwrap();
+        let number = writer.number();
+        let script = |us: u64| {
+            let mut service = Latencies::default();
+            service.record(us);
+            ScriptSecond {
+                counts: Counts::default(),
+                service: service.pack(),
+                attempt: None,
+                response: None,
+                lag: None,
+                work: Work::default(),
+                units: Vec::new(),
+            }
+        };
+        let seconds = [
+            (0, true, 9),
+            (1_000_000, false, 10),
+            (2_000_000, false, 1000),
+        ];
+        for (start_us, warmup, us) in seconds {
+            let second = Second {
+                start_us,
+                length_us: 1_000_000,
+                warmup,
+                time: ClientTime::default(),
+                drain: false,
+                scripts: vec![script(us), script(us + 5)],
+            };
+            write_second(&store.db, number, &second).unwrap();
+        }
+        let found = store.latencies_by_second(number, Kind::Service).unwrap();
+        let starts: Vec<u64> = found.iter().map(|(start_us, _)| *start_us).collect();
+        assert_eq!(starts, [1_000_000, 2_000_000]);
+        assert_eq!(found[0].1.count(), 2);
+        let mut all = Latencies::default();
+        found.iter().for_each(|(_, one)| all.merge(one));
+        assert_eq!(all, store.latencies(number, None, Kind::Service).unwrap());
+        assert_eq!(all.sum_us(), 10 + 15 + 1000 + 1005);
+        let none = store.latencies_by_second(number, Kind::Response).unwrap();
+        assert!(none.iter().all(|(_, latencies)| latencies.count() == 0));
+    }
+
+    #[test]
+    fn a_list_shows_what_trials_say() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("s")).unwrap();
+        let writer = store.begin(&example()).unwrap();
+        store.add_tag(writer.number(), "one").unwrap();
+        writer.fail("enough").unwrap();
+        let filter = pgdyno_model::notebook::Filter::default();
+        let trials = store.trials(&filter).unwrap();
+        let listed = store.listed(&filter).unwrap();
+        let [(trial, listed)] = [(&trials[0], &listed[0])];
+        assert_eq!((listed.number, &listed.uuid), (trial.number, &trial.uuid));
+        assert_eq!((listed.state, &listed.tags), (trial.state, &trial.tags));
+        assert_eq!(listed.clients, Some(trial.spec.clients()));
+        assert_eq!(listed.failed, trial.failed);
+    }
 }

@@ -265,13 +265,19 @@ fn select_and_insert_suffice_for_those_who_measure() {
         e.contains("permission denied") && e.contains("UPDATE"),
         "{e}"
     );
-    let may: Vec<bool> = store
-        .grants()
-        .unwrap()
-        .into_iter()
-        .map(|(_, may)| may)
-        .collect();
-    assert_eq!(may, [true, true, false, false]);
+    let may = |store: &Store| -> Vec<Option<bool>> {
+        let grants = store.grants().unwrap();
+        grants.into_iter().map(|(_, may)| may).collect()
+    };
+    let (yes, no) = (Some(true), Some(false));
+    assert_eq!(may(&store), [yes, yes, no, no]);
+    // A server that does not tell is not asked for more.
+    execute(
+        &url,
+        "REVOKE EXECUTE ON FUNCTION has_table_privilege(text, text) FROM PUBLIC",
+    );
+    assert_eq!(may(&store), [None; 4]);
+    store.check_writable().unwrap();
     let e = store
         .query("DELETE FROM trial_begun")
         .unwrap_err()

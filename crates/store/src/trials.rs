@@ -1,6 +1,6 @@
 //! Lists of trials, and finding one by what a person calls it.
 
-use pgdyno_model::notebook::{ExperimentRow, Filter, Latency, TrialRow};
+use pgdyno_model::notebook::{ExperimentRow, Filter, Latency, ListedTrial, TrialRow};
 
 use super::Store;
 use super::columns::{Column, Columns, columns};
@@ -49,7 +49,7 @@ columns! { TrialRow:
     repeat,
     excluded,
     note,
-    tags = "(SELECT string_agg(tag, ' ') FROM tag WHERE tag.trial = t.number)",
+    tags = "(SELECT string_agg(tag, ' ' ORDER BY tag) FROM tag WHERE tag.trial = t.number)",
     workload,
     pack_sha256,
     target,
@@ -76,12 +76,40 @@ columns! { TrialRow:
     client_system_us,
 }
 
+columns! { ListedTrial:
+    number,
+    uuid,
+    state,
+    started,
+    experiment_name = "(SELECT name FROM experiment e WHERE e.number = t.experiment)",
+    excluded,
+    tags = "(SELECT string_agg(tag, ' ' ORDER BY tag) FROM tag WHERE tag.trial = t.number)",
+    workload,
+    clients,
+    failed,
+    goodput_per_s,
+    service_p50_us,
+    service_p99_us,
+}
+
 impl Store {
+    /// What a list shows of the newest trials, in the order of [`Store::trials`].
+    ///
+    /// # Errors
+    /// As [`Store::trials`].
+    pub fn listed(&self, filter: &Filter) -> Result<Vec<ListedTrial>, Failure> {
+        self.newest(filter)
+    }
+
     /// The newest trials first.
     ///
     /// # Errors
     /// The store cannot be read; an experiment that it does not have.
     pub fn trials(&self, filter: &Filter) -> Result<Vec<TrialRow>, Failure> {
+        self.newest(filter)
+    }
+
+    fn newest<R: Columns>(&self, filter: &Filter) -> Result<Vec<R>, Failure> {
         let (conditions, values) = self.conditions(filter)?;
         let limit = limit(filter.limit);
         // By the column that has an index.
@@ -263,10 +291,10 @@ impl Store {
         Ok((format!("WHERE {}", conditions.join(" AND ")), values))
     }
 
-    fn rows(&self, rest: &str, values: Vec<Value>) -> Result<Vec<TrialRow>, Failure> {
-        let sql = format!("SELECT {} FROM trial t {rest}", TrialRow::columns());
-        let read = || self.db.prepare(&sql).query_map(values, TrialRow::read);
-        let rows: db::Result<Vec<TrialRow>> = read();
+    fn rows<R: Columns>(&self, rest: &str, values: Vec<Value>) -> Result<Vec<R>, Failure> {
+        let sql = format!("SELECT {} FROM trial t {rest}", R::columns());
+        let read = || self.db.prepare(&sql).query_map(values, R::read);
+        let rows: db::Result<Vec<R>> = read();
         rows.map_err(self.failed("cannot read"))
     }
 }

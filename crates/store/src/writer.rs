@@ -77,7 +77,7 @@ impl TrialWriter {
         let thread = thread::Builder::new()
             .name("store".to_owned())
             .spawn(move || desk.work(inbox))
-            .map_err(|e| Failure::new(format!("cannot start a thread for the store: {e}")))?;
+            .map_err(|e| Failure::no_thread("for the store", &e))?;
         Ok(Self {
             number,
             jobs: Some(jobs),

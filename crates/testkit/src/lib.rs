@@ -1,5 +1,6 @@
 //! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy, a bad network
-//! ([`link`]), a pooler ([`pool`]), a hostile server, skips that are counted. For tests only: what goes
+//! ([`link`]), a pooler ([`pool`]), a hostile server, system calls that fail ([`failing`]), skips that are
+//! counted. For tests only: what goes
 //! wrong here panics, with the reason.
 //!
 //! ```no_run
@@ -15,6 +16,7 @@
 
 mod closed;
 mod delay;
+pub mod failing;
 pub mod hostile;
 mod https;
 pub mod link;

@@ -58,37 +58,32 @@ impl Answer {
                 columns.check()?;
                 self.columns = Some(columns.columns() as u16);
             }
-            Message::CommandComplete(_)
-            | Message::EmptyQueryResponse
-            | Message::PortalSuspended => {
+            Message::CommandComplete(_) | Message::EmptyQueryResponse => {
                 (self.columns, self.is_executed, self.is_copying) = (None, true, false);
             }
-            Message::ParseComplete => {
-                self.is_parsed = true;
-                return self.aside(frame);
-            }
+            Message::ParseComplete => self.is_parsed = true,
             Message::ErrorResponse(_) => {
                 (self.columns, self.has_failed, self.is_copying) = (None, true, false);
-                return self.aside(frame);
             }
-            Message::NoData => {
-                self.columns = None;
-                return self.aside(frame);
-            }
+            Message::NoData => self.columns = None,
             Message::BindComplete
             | Message::CloseComplete
             | Message::ParameterDescription(_)
             | Message::NoticeResponse(_)
             | Message::NotificationResponse { .. }
-            | Message::ParameterStatus { .. } => return self.aside(frame),
+            | Message::ParameterStatus { .. }
+            | Message::ReadyForQuery(_) => {}
             Message::CopyInResponse { .. }
             | Message::CopyOutResponse { .. }
             | Message::CopyBothResponse => self.is_copying = true,
             Message::CopyData(_) | Message::CopyDone if self.is_copying => {}
-            Message::ReadyForQuery(_) => {}
+            // That a portal is suspended, too: no Execute is sent with a limit.
             _ => return Err(ProtocolError::Unexpected { tag: frame.tag }),
         }
-        Ok(())
+        match frame.tag {
+            tag::DATA_ROW | tag::COPY_DATA => Ok(()),
+            _ => self.aside(frame),
+        }
     }
 
     /// The server is ready for the next query: this answer is over, and another one begins.

@@ -60,6 +60,8 @@ pub struct Candidate {
     pub connect_timeout: Option<Duration>,
     /// Options of its socket.
     pub socket: TcpOptions,
+    /// The user that the server behind a Unix socket must run as.
+    pub require_peer: Option<String>,
 }
 
 impl Candidate {
@@ -77,6 +79,7 @@ impl Candidate {
             address_index: 0,
             connect_timeout: None,
             socket: TcpOptions::default(),
+            require_peer: None,
         }
     }
 

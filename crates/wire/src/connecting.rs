@@ -10,7 +10,7 @@ use crate::backend::{self, Authentication, Message};
 use crate::channel::Channel;
 use crate::error::{ConnectError, ConnectErrorKind, Retry};
 use crate::frontend;
-use crate::limits::STARTUP_BYTES_MAX;
+use crate::limits::{SETTINGS_MAX, STARTUP_BYTES_MAX};
 use crate::login::{ChannelBinding, Encryption, Login, ProtocolVersion, Secret, SessionAttrs};
 use crate::require_auth::Method;
 use crate::sasl::Exchange;
@@ -396,9 +396,16 @@ impl Connecting {
             (_, Message::ParameterStatus { name, value }) => {
                 let name = String::from_utf8_lossy(name).into_owned();
                 let value = String::from_utf8_lossy(value).into_owned();
+                let known = self.parameters.len();
                 match self.parameters.iter_mut().find(|(n, _)| *n == name) {
                     Some((_, old)) => *old = value,
-                    None => self.parameters.push((name, value)),
+                    None if known < SETTINGS_MAX => self.parameters.push((name, value)),
+                    None => {
+                        return Err(ConnectError::protocol(format!(
+                            "the server reports more than {SETTINGS_MAX} settings, which is the \
+                             limit: is this a server of PostgreSQL's protocol?"
+                        )));
+                    }
                 }
             }
             (State::Ready, Message::BackendKeyData { pid, key }) => {

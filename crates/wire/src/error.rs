@@ -2,6 +2,8 @@
 
 use std::io;
 
+use pgdyno_platform::peer::WrongPeer;
+
 use crate::backend::ProtocolError;
 use crate::server_error::ServerError;
 
@@ -21,6 +23,9 @@ pub enum ConnectErrorKind {
     /// No connection to the address; the text is the system's.
     #[error("{0}")]
     Unreachable(String),
+    /// The server runs as another user than `requirepeer` names.
+    #[error("{0}")]
+    WrongPeer(String),
     /// The time for start-up is over.
     #[error("timeout expired")]
     TimedOut,
@@ -91,6 +96,10 @@ impl ConnectError {
 
     /// `connect()` failed, in libpq's words. `unix` says that the address is a Unix socket.
     pub fn unreachable(error: &io::Error, unix: bool) -> ConnectError {
+        if error.get_ref().is_some_and(|e| e.is::<WrongPeer>()) {
+            let kind = ConnectErrorKind::WrongPeer(error.to_string());
+            return ConnectError::new(kind, Retry::Stop);
+        }
         let reason = os_text(error);
         let hint = match (unix, error.kind()) {
             (true, io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {

@@ -94,6 +94,12 @@ impl Exchange {
         challenge: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), ConnectError> {
+        // The library takes none for one.
+        if iterations(challenge) == Some(0) {
+            return Err(failed(
+                "malformed SCRAM message from server: invalid iteration count",
+            ));
+        }
         self.scram
             .update(challenge)
             .map_err(|e| failed(format!("malformed SCRAM message from server: {e}")))?;
@@ -107,6 +113,12 @@ impl Exchange {
             failed(format!("incorrect server signature: the server did not prove that it knows the password ({e})"))
         })
     }
+}
+
+/// The number of iterations that a challenge asks for; `None` where that is no number.
+fn iterations(challenge: &[u8]) -> Option<u64> {
+    let (_, number) = std::str::from_utf8(challenge).ok()?.rsplit_once(",i=")?;
+    number.parse().ok()
 }
 
 /// The hash of the server's certificate as RFC 5929 (tls-server-end-point) wants it.

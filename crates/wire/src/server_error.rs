@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::backend::ErrorFields;
 use crate::cursor;
+use crate::redact;
 
 /// An ErrorResponse with all its fields.
 ///
@@ -17,11 +18,15 @@ pub struct ServerError {
 pub type Notice = ServerError;
 
 impl ServerError {
-    /// Copies the fields out of the message. Bytes that are not UTF-8 are replaced.
+    /// Copies the fields out of the message. Bytes that are not UTF-8 are replaced, and secrets
+    /// ([`redact::keep_out`]) cut out.
     pub fn new(fields: ErrorFields<'_>) -> ServerError {
         ServerError {
             fields: fields
-                .map(|(code, text)| (code, String::from_utf8_lossy(text).into_owned()))
+                .map(|(code, text)| {
+                    let text = String::from_utf8_lossy(text).into_owned();
+                    (code, redact::without_secrets(text))
+                })
                 .collect(),
         }
     }
@@ -91,13 +96,14 @@ impl ServerError {
         };
         let mut cursor = None;
         match (position, statement) {
-            (Some(position), Some(statement)) => {
+            // Only a part of it would be shown, maybe with a part of the secret.
+            (Some(position), Some(statement)) if !redact::has_secret(statement) => {
                 cursor = position
                     .parse()
                     .ok()
                     .and_then(|at| cursor::show(statement, at));
             }
-            (Some(position), None) => text.push_str(&format!(" at character {position}")),
+            (Some(position), _) => text.push_str(&format!(" at character {position}")),
             (None, _) => {}
         }
         if with_sqlstate && !self.sqlstate().is_empty() {

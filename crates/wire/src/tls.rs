@@ -17,9 +17,11 @@ use rustls::{
     CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, OtherError,
     RootCertStore, SignatureScheme,
 };
+use webpki::{EndEntityCert, KeyUsage};
 
 use crate::channel::{Channel, describe};
 use crate::error::{ConnectError, ConnectErrorKind, Retry};
+use crate::revocation::RevocationLists;
 use crate::x509::Certificate;
 
 /// What is checked of the server's certificate.
@@ -49,6 +51,9 @@ pub struct TlsOptions {
     pub verify: Verify,
     /// Authorities to trust, in DER; used when anything is checked.
     pub roots: Vec<CertificateDer<'static>>,
+    /// Revocation lists, one or more of them for each authority in a chain: `None` does without any,
+    /// with an empty list nobody is trusted. Used when anything is checked.
+    pub revocations: Option<Arc<RevocationLists>>,
     /// The client's certificate chain and key.
     pub identity: Option<Arc<Identity>>,
     /// The host as the user named it. May be empty when it is not checked.
@@ -69,6 +74,7 @@ impl TlsOptions {
         TlsOptions {
             verify: Verify::Nothing,
             roots: Vec::new(),
+            revocations: None,
             identity: None,
             host: host.into(),
             sni: true,
@@ -142,7 +148,7 @@ impl Identity {
         // Made once and thrown away, so that a wrong pair is known before anybody connects.
         builder(TlsVersion::V1_2, TlsVersion::V1_3)?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Verifier::new(Verify::Nothing, &[], "")))
+            .with_custom_certificate_verifier(Arc::new(Verifier::new(&TlsOptions::new(""))))
             .with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())
             .map_err(|e| TlsConfigError::Mismatch(describe(&e)))?;
         Ok(identity)
@@ -186,7 +192,7 @@ impl fmt::Debug for TlsConfig {
 impl TlsConfig {
     /// Sets TLS up.
     pub fn new(options: &TlsOptions) -> Result<TlsConfig, TlsConfigError> {
-        let verifier = Verifier::new(options.verify, &options.roots, &options.host);
+        let verifier = Verifier::new(options);
         let config = builder(options.min_version, options.max_version)?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
@@ -242,20 +248,22 @@ struct Verifier {
     verify: Verify,
     store: RootCertStore,
     roots: Vec<CertificateDer<'static>>,
+    revocations: Option<Arc<RevocationLists>>,
     host: String,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Verifier {
-    fn new(verify: Verify, roots: &[CertificateDer<'static>], host: &str) -> Verifier {
+    fn new(options: &TlsOptions) -> Verifier {
         let mut store = RootCertStore::empty();
         // A root that webpki cannot read can vouch for nobody; the others still can.
-        store.add_parsable_certificates(roots.iter().cloned());
+        store.add_parsable_certificates(options.roots.iter().cloned());
         Verifier {
-            verify,
+            verify: options.verify,
             store,
-            roots: roots.to_vec(),
-            host: host.to_owned(),
+            roots: options.roots.clone(),
+            revocations: options.revocations.clone(),
+            host: options.host.clone(),
             algorithms: provider().signature_verification_algorithms,
         }
     }
@@ -266,6 +274,9 @@ impl Verifier {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<(), rustls::Error> {
+        if let Some(lists) = &self.revocations {
+            return self.check_revocable(end_entity, intermediates, lists, now);
+        }
         let by_webpki = ParsedCertificate::try_from(end_entity).and_then(|parsed| {
             verify_server_cert_signed_by_trust_anchor(
                 &parsed,
@@ -279,6 +290,32 @@ impl Verifier {
             Err(_) if self.trusts_directly(end_entity, now) => Ok(()),
             other => other,
         }
+    }
+
+    /// A chain in which each authority has a list and none of them revokes anything of it. Who is
+    /// trusted without a chain ([`Verifier::trusts_directly`]) has nobody who could revoke it, and is not.
+    fn check_revocable(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        lists: &RevocationLists,
+        now: UnixTime,
+    ) -> Result<(), rustls::Error> {
+        lists
+            .with_options(|options| {
+                EndEntityCert::try_from(end_entity)?
+                    .verify_for_usage(
+                        self.algorithms.all,
+                        &self.store.roots,
+                        intermediates,
+                        now,
+                        KeyUsage::server_auth(),
+                        Some(options),
+                        None,
+                    )
+                    .map(|_| ())
+            })
+            .map_err(rejected)
     }
 
     /// Two habits of PostgreSQL's users that webpki does not know: a self-signed certificate that

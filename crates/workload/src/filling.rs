@@ -177,14 +177,21 @@ impl Job<'_> {
             for number in 0..workers {
                 let (shared, place, table) =
                     (&shared, &places[number % places.len()], table.clone());
-                let sender = sender.clone();
-                scope.spawn(move || {
-                    if let Err(failure) = shared.work(place, table, &sender) {
-                        shared.is_over.store(true, Ordering::Release);
-                        // The collector outlives its workers.
-                        let _ = sender.send(Said::Failed(failure));
+                let fail = move |sender: &Sender<Said>, failure| {
+                    shared.is_over.store(true, Ordering::Release);
+                    // The collector outlives its workers.
+                    let _ = sender.send(Said::Failed(failure));
+                };
+                let of_worker = sender.clone();
+                let spawned = thread::Builder::new().spawn_scoped(scope, move || {
+                    if let Err(failure) = shared.work(place, table, &of_worker) {
+                        fail(&of_worker, failure);
                     }
                 });
+                if let Err(e) = spawned {
+                    fail(&sender, Failure::no_thread("that loads rows", &e));
+                    break;
+                }
             }
             drop(sender);
             collected.all(&inbox, &shared, &table.name, progress, means);

@@ -18,6 +18,12 @@ use super::template::{self, Context};
 /// The sum of weights that are expressions: fine enough for any share that a run can tell.
 const WEIGHTS_SUM: f64 = 1e9;
 
+/// The most tables, procedures or columns that one `each` makes.
+const EACH_MAX: u64 = 10_000;
+
+/// The most columns that all tables have together.
+const COLUMNS_MAX: usize = 100_000;
+
 /// A workload as a folder of plain files.
 #[derive(Debug, Clone)]
 pub struct Pack {
@@ -217,11 +223,18 @@ impl Pack {
     pub fn made_tables(&self, values: &BTreeMap<String, String>) -> Result<Vec<Table>, String> {
         let pack = self.tables_pack();
         let mut tables = pack.named_tables(values)?;
+        let mut columns = 0;
         for table in &mut tables {
             for column in std::mem::take(&mut table.columns) {
                 let place = pack.place_of("table", &table.name);
                 let place = format!("{place}: column \"{}\"", column.name);
                 for values in pack.each(&place, column.each.as_deref(), values)? {
+                    columns += 1;
+                    if columns > COLUMNS_MAX {
+                        return Err(format!(
+                            "{place}: the tables have more than {COLUMNS_MAX} columns"
+                        ));
+                    }
                     let made_text = |text: &str| pack.made(&place, text, &values);
                     let mut made = column.clone();
                     made.each = None;
@@ -299,6 +312,11 @@ impl Pack {
             return Ok(vec![values.clone()]);
         };
         let (name, from, to) = template::range(place, each, values)?;
+        if from <= to && to.abs_diff(from) >= EACH_MAX {
+            return Err(format!(
+                "{place}: each: {from} to {to} are more than {EACH_MAX}"
+            ));
+        }
         let with = |number: i64| {
             let mut values = values.clone();
             values.insert(name.clone(), number.to_string());
@@ -476,6 +494,27 @@ pub(super) mod tests {
         assert_eq!(names(Some("m")), [("b".to_owned(), 7)]);
         let e = p.scripts(Some("z"), &BTreeMap::new()).unwrap_err();
         assert!(e.contains("no mix \"z\" (there are: m)"), "{e}");
+    }
+
+    #[test]
+    fn each_makes_no_more_than_a_database_can_take() {
+        let columns = "columns=[{name='c{{i}}',value='1',each='i 1 9000'}]";
+        let tables = |each: &str| {
+            let text = format!(
+                "name='x'\nsummary='s'\nschema='a.sql'\nscript=[{{name='a',file='a.sql'}}]\n\
+                 table=[{{name='t{{{{j}}}}',each='{each}',rows='1',{columns}}}]"
+            );
+            let pack = pack(&[("pack.toml", &text), ("a.sql", "SELECT 1;")]).unwrap();
+            pack.made_tables(&BTreeMap::new())
+                .map(|tables| tables.len())
+        };
+        assert_eq!(tables("j 1 11"), Ok(11));
+        let e = tables("j 1 12").unwrap_err();
+        assert!(e.contains("more than 100000 columns"), "{e}");
+        let e = tables("j 1 10001").unwrap_err();
+        assert!(e.ends_with("each: 1 to 10001 are more than 10000"), "{e}");
+        let e = tables("j -9223372036854775808 9223372036854775807").unwrap_err();
+        assert!(e.contains("are more than 10000"), "{e}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use pgdyno_session::{Error, Session};
 
@@ -78,13 +79,17 @@ impl Spread {
         let (sender, receiver) = sync_channel::<Batch>(1);
         let receiver = Mutex::new(receiver);
         let is_over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = self
-                .sessions
-                .iter_mut()
-                .map(|session| scope.spawn(|| work(session, sql, &receiver, &is_over)))
-                .collect();
+        thread::scope(|scope| {
+            let mut workers = Vec::with_capacity(self.sessions.len());
             let mut made = Ok(());
+            let (receiver, is_over) = (&receiver, &is_over);
+            for session in &mut self.sessions {
+                let worker = move || work(session, sql, receiver, is_over);
+                match thread::Builder::new().spawn_scoped(scope, worker) {
+                    Ok(worker) => workers.push(worker),
+                    Err(e) => made = Err(Failure::no_thread("that loads rows", &e)),
+                }
+            }
             let mut row = rows.start;
             while row < rows.end && made.is_ok() && !is_over.load(Ordering::Relaxed) {
                 let end = rows.end.min(row.saturating_add(batch.max(1)));

@@ -25,6 +25,13 @@ const NO_TAG: &str = "; write { { for two braces of SQL's own";
 /// The most bytes a text may become.
 const BYTES_MAX: usize = 4 << 20;
 
+/// Tags that are done, each as often as it is done, and steps of loops. Loops in loops and texts that
+/// name others twice may come to any number without making a byte.
+const STEPS_MAX: u64 = 1_000_000;
+
+/// Parts within parts, those of included texts counted too.
+const NESTED_MAX: usize = 100;
+
 /// What texts can refer to.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
@@ -53,6 +60,8 @@ pub fn expand<'t>(
         values: context.values.clone(),
         out: String::with_capacity(text.len() * 2),
         depth: 0,
+        nested: 0,
+        steps: 0,
     };
     made.text(place, text)?;
     Ok(Cow::Owned(made.out))
@@ -65,6 +74,8 @@ struct Made<'a> {
     values: BTreeMap<String, String>,
     out: String,
     depth: usize,
+    nested: usize,
+    steps: u64,
 }
 
 /// A text between tags, or a tag, and the line it is in.
@@ -101,8 +112,27 @@ impl Made<'_> {
         at: &mut usize,
         live: bool,
     ) -> Result<End<'t>, String> {
+        self.nested += 1;
+        if self.nested > NESTED_MAX {
+            return Err(format!(
+                "{place}: parts are nested more than {NESTED_MAX} deep"
+            ));
+        }
+        let end = self.part_within(place, pieces, at, live)?;
+        self.nested -= 1;
+        Ok(end)
+    }
+
+    fn part_within<'t>(
+        &mut self,
+        place: &str,
+        pieces: &[Piece<'t>],
+        at: &mut usize,
+        live: bool,
+    ) -> Result<End<'t>, String> {
         while let Some(piece) = pieces.get(*at) {
             *at += 1;
+            self.step(place)?;
             let (tag, line) = match *piece {
                 Piece::Text(text) => {
                     if live {
@@ -197,6 +227,7 @@ impl Made<'_> {
         if let Some((name, from, to)) = range {
             let hidden = self.values.remove(&name);
             for number in from..=to {
+                self.step(&here)?;
                 self.values.insert(name.clone(), number.to_string());
                 body(self, true)?;
             }
@@ -220,6 +251,14 @@ impl Made<'_> {
             None => Err(format!(
                 "{here}: {{{{{name}}}}}: no parameter or [define] of this name{NO_TAG}"
             )),
+        }
+    }
+
+    fn step(&mut self, place: &str) -> Result<(), String> {
+        self.steps += 1;
+        match self.steps > STEPS_MAX {
+            true => Err(format!("{place}: takes more than {STEPS_MAX} steps")),
+            false => Ok(()),
         }
     }
 
@@ -292,6 +331,32 @@ mod tests {
             ("value", "f({{i}})"),
             ("round", "{{round}}"),
             ("deep", "[{{for j 1 2}}{{j}}{{end}}]"),
+            ("long", "0123456789012345678901234567890123456789012"),
+            (
+                "d6",
+                "{{d5}}{{d5}}{{d5}}{{d5}}{{d5}}{{d5}}{{d5}}{{d5}}{{d5}}{{d5}}",
+            ),
+            (
+                "d5",
+                "{{d4}}{{d4}}{{d4}}{{d4}}{{d4}}{{d4}}{{d4}}{{d4}}{{d4}}{{d4}}",
+            ),
+            (
+                "d4",
+                "{{d3}}{{d3}}{{d3}}{{d3}}{{d3}}{{d3}}{{d3}}{{d3}}{{d3}}{{d3}}",
+            ),
+            (
+                "d3",
+                "{{d2}}{{d2}}{{d2}}{{d2}}{{d2}}{{d2}}{{d2}}{{d2}}{{d2}}{{d2}}",
+            ),
+            (
+                "d2",
+                "{{d1}}{{d1}}{{d1}}{{d1}}{{d1}}{{d1}}{{d1}}{{d1}}{{d1}}{{d1}}",
+            ),
+            (
+                "d1",
+                "{{no}}{{no}}{{no}}{{no}}{{no}}{{no}}{{no}}{{no}}{{no}}{{no}}",
+            ),
+            ("no", ""),
         ]);
         let files = map(&[("a.sql", "A{{n}}\n"), ("self.sql", "{{include self.sql}}")]);
         let context = Context {
@@ -354,7 +419,15 @@ mod tests {
             ("{{include b.sql}}", "there is no file \"b.sql\""),
             ("{{include self.sql}}", "in a circle"),
             ("{{round}}", "in a circle"),
-            ("{{for i 1 9999999}}abcdefgh{{end}}", "longer than"),
+            ("{{for i 1 99999}}{{n}}{{long}}{{end}}", "longer than"),
+            ("{{for i 1 9999999}}{{end}}", "more than 1000000 steps"),
+            (
+                "{{for i 1 9999}}{{for j 1 9999}}{{end}}{{end}}",
+                "more than 1000000 steps",
+            ),
+            ("{{d6}}", "more than 1000000 steps"),
+            (&"{{if 1}}".repeat(101), "more than 100 deep"),
+            (&"{{for i 1 1}}".repeat(100_000), "more than 100 deep"),
         ] {
             let e = made(text).unwrap_err();
             assert!(e.contains(want), "{text}: {e}");

@@ -23,6 +23,8 @@ pub struct Cluster {
     pub nodes_over_http: Option<&'static str>,
     /// Query that tells which node this connection has reached.
     pub this_node: &'static str,
+    /// Query whose answer tells this server, or with a cluster all of its nodes, from every other.
+    pub identity: &'static str,
     /// Queries in whose answer stands how many copies of the rows there are: the number behind this
     /// word. Tried in order.
     pub replication: &'static [(&'static str, &'static str)],

@@ -107,7 +107,7 @@ impl Client {
         let is_unix = matches!(candidate.addr, Addr::Unix(_));
         let address = match &candidate.addr {
             Addr::Tcp(address) => Address::Tcp(*address, &candidate.socket),
-            Addr::Unix(path) => Address::Unix(path),
+            Addr::Unix(path) => Address::Unix(path, candidate.require_peer.as_deref()),
         };
         match cx.io.connect(self.key, address) {
             Ok(is_connecting) => {
@@ -197,6 +197,7 @@ impl Client {
                     self.state = State::Begin;
                 }
                 self.end_outage(cx, moved.as_deref());
+                self.read_leftover(cx);
             }
         }
     }

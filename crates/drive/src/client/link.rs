@@ -157,6 +157,11 @@ impl Link {
         self.answered < self.pipeline.len()
     }
 
+    /// Whether of the present pipeline all is answered but a Sync.
+    pub(super) fn pipeline_is_answered(&self) -> bool {
+        matches!(self.pipeline.get(self.answered), Some(None))
+    }
+
     /// Whether the server has something to answer.
     pub(super) fn is_asked(&self) -> bool {
         self.awaited > 0 || self.answers_sync()

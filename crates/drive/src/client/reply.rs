@@ -168,6 +168,18 @@ impl Client {
         }
     }
 
+    /// What came with the end of the start-up is looked at before anything is asked for: an answer
+    /// among it is none to what is asked next.
+    pub(super) fn read_leftover<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let has_any = self
+            .link
+            .as_ref()
+            .is_some_and(|link| !link.partial.is_empty());
+        if has_any {
+            self.read_plain(cx, &[]);
+        }
+    }
+
     /// Takes messages apart; true when what the client waits for is complete.
     fn read<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) -> bool {
         let Some(link) = &mut self.link else {
@@ -274,6 +286,9 @@ impl Client {
         }
         match frame.tag {
             tag::READY_FOR_QUERY => self.reply.answer.ready(link.due()),
+            tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE if link.pipeline_is_answered() => {
+                Err(ProtocolError::Unasked { tag: frame.tag })
+            }
             _ => Ok(()),
         }
     }
@@ -317,6 +332,10 @@ impl Client {
     /// One message; true when what the client waits for is complete.
     fn frame<I: Io>(&mut self, cx: &mut Context<'_, I>, frame: Frame<'_>) -> bool {
         match frame.tag {
+            // FATAL means that the session has ended, whatever the server says then.
+            tag::READY_FOR_QUERY if self.last_words.is_some() => {
+                return self.connection_ended(cx, None);
+            }
             tag::READY_FOR_QUERY => match frame.parse() {
                 Ok(Message::ReadyForQuery(status)) => {
                     let has_failed = self.has_failed_answer();

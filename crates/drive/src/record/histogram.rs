@@ -22,6 +22,8 @@ const PAGE_BUCKETS: usize = 16;
 
 /// HdrHistogram's mark of its encoding V2.
 const V2_COOKIE: u32 = 0x1c84_9313;
+/// Of what stands before the counts.
+const HEAD_BYTES: usize = 40;
 
 /// How many latencies there are of which size.
 #[derive(Clone, Default)]
@@ -72,7 +74,7 @@ impl Histogram {
             _ => self.new_page(bucket / PAGE_BUCKETS),
         };
         let counter = &mut self.pages[place][bucket % PAGE_BUCKETS];
-        let sum = u64::from(*counter) + count;
+        let sum = u64::from(*counter).saturating_add(count);
         *counter = sum as u32;
         if sum >> 32 > 0 {
             self.carries.push((bucket as u16, (sum >> 32) as u32));
@@ -118,14 +120,15 @@ impl Histogram {
             let counters = self.pages[usize::from(*page) - 1].iter().enumerate();
             counters.map(move |(i, low)| (at * PAGE_BUCKETS + i, u64::from(*low)))
         });
-        let whole = counted.map(|(number, low)| (number, low + self.carried(number)));
+        let whole = counted.map(|(number, low)| (number, low.saturating_add(self.carried(number))));
         whole.filter(|(_, count)| *count > 0)
     }
 
     fn carried(&self, bucket: usize) -> u64 {
         let carries = self.carries.iter();
         let of_it = carries.filter(|(number, _)| usize::from(*number) == bucket);
-        of_it.map(|(_, times)| u64::from(*times) << 32).sum()
+        let carried = of_it.map(|(_, times)| u64::from(*times) << 32);
+        carried.fold(0, u64::saturating_add)
     }
 
     /// The shortest, in microseconds, to three digits.
@@ -186,10 +189,10 @@ impl Histogram {
                 1 => write_number(&mut counts, 0),
                 gap => write_number(&mut counts, -(gap as i64)),
             }
-            write_number(&mut counts, count.cast_signed());
+            write_number(&mut counts, i64::try_from(count).unwrap_or(i64::MAX));
             next = number + 1;
         }
-        let mut bytes = Vec::with_capacity(40 + counts.len());
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + counts.len());
         for word in [V2_COOKIE, counts.len() as u32, 0, u32::from(DIGITS)] {
             bytes.extend_from_slice(&word.to_be_bytes());
         }
@@ -203,6 +206,9 @@ impl Histogram {
 
     /// What was encoded; `None` when the bytes are no histogram, or one of longer latencies.
     pub(super) fn decode(mut bytes: &[u8]) -> Option<Self> {
+        if !has_fair_head(bytes) {
+            return None;
+        }
         let read: Dense<u64> = Deserializer::new().deserialize(&mut bytes).ok()?;
         let mut all = Self::default();
         for step in read.iter_recorded() {
@@ -212,6 +218,17 @@ impl Histogram {
         }
         Some(all)
     }
+}
+
+/// What the head of an encoding says of its length, digits and bounds, when that is no more than there
+/// is and costs little memory: a damaged one may announce gigabytes.
+fn has_fair_head(bytes: &[u8]) -> bool {
+    const HIGHEST_US_MAX: u64 = 1 << 42;
+    let word = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+    let highest_us = |at: usize| Some(u64::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+    word(4).is_some_and(|length| length as usize <= bytes.len().saturating_sub(HEAD_BYTES))
+        && word(12).is_some_and(|digits| digits <= u32::from(DIGITS))
+        && highest_us(24).is_some_and(|highest_us| highest_us <= HIGHEST_US_MAX)
 }
 
 /// The values count, not which pages were ever taken.
@@ -372,5 +389,31 @@ mod tests {
         let mut bytes = Vec::new();
         V2Serializer::new().serialize(&longer, &mut bytes).unwrap();
         assert!(Histogram::decode(&bytes).is_none());
+    }
+
+    #[test]
+    fn sums_of_impossible_counts_do_not_wrap_round_and_can_be_kept() {
+        let mut most = Histogram::default();
+        most.record_n(7, u64::MAX / 3);
+        for _ in 0..5 {
+            most.merge(&most.clone());
+        }
+        let counts: Vec<u64> = most.buckets().map(|bucket| bucket.count).collect();
+        assert_eq!((most.count(), &counts[..]), (u64::MAX, &[u64::MAX][..]));
+        let kept = Histogram::decode(&most.encode()).unwrap();
+        assert_eq!(kept.count(), i64::MAX as u64);
+    }
+
+    #[test]
+    fn a_head_that_announces_more_than_there_is_is_refused_at_once() {
+        let mut one = Histogram::default();
+        one.record(7);
+        let good = one.encode();
+        assert!(Histogram::decode(&good).is_some());
+        for (at, byte) in [(4, 0xff), (7, 9), (15, 5), (24, 0x10)] {
+            let mut bad = good.clone();
+            bad[at] = byte;
+            assert!(Histogram::decode(&bad).is_none(), "byte {at} is {byte}");
+        }
     }
 }

@@ -44,9 +44,10 @@ impl Latencies {
         for (latency_us, count) in counted {
             self.histogram.record_n(latency_us, count);
             let square = u128::from(latency_us) * u128::from(latency_us);
-            self.sum_squares_us2 += square * u128::from(count);
+            let squares = square.saturating_mul(count.into());
+            self.sum_squares_us2 = self.sum_squares_us2.saturating_add(squares);
         }
-        self.sum_us += sum_us;
+        self.sum_us = self.sum_us.saturating_add(sum_us);
         self.max_us = self.max_us.max(max_us);
     }
 
@@ -100,11 +101,12 @@ impl Latencies {
         &self.histogram
     }
 
-    /// Adds another's values.
+    /// Adds another's values, which may come from a damaged notebook.
     pub fn merge(&mut self, other: &Self) {
         self.histogram.merge(&other.histogram);
-        self.sum_us += other.sum_us;
-        self.sum_squares_us2 += other.sum_squares_us2;
+        self.sum_us = self.sum_us.saturating_add(other.sum_us);
+        let squares = self.sum_squares_us2.saturating_add(other.sum_squares_us2);
+        self.sum_squares_us2 = squares;
         self.max_us = self.max_us.max(other.max_us);
     }
 

@@ -7,6 +7,9 @@ use super::{Latencies, Packed};
 /// recorded for a unit is off by at most 1 %.
 const BUCKETS_PER_E: f64 = 50.0;
 
+/// What a server tells comes to no more in any one transaction: rows, microseconds or units.
+const COUNT_MAX: u64 = 1 << 50;
+
 /// Work units of one operation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Units {
@@ -83,7 +86,7 @@ impl Units {
 
     /// Adds another's.
     pub fn merge(&mut self, other: &Self) {
-        self.rows += other.rows;
+        self.rows = self.rows.saturating_add(other.rows);
         self.latencies.merge(&other.latencies);
     }
 
@@ -103,18 +106,20 @@ impl Units {
 
     /// Adds what a server tells: an array of whole numbers as PostgreSQL writes it, with the rows,
     /// the sum of the latencies in microseconds, the longest, and from there on how many units took
-    /// a time `t` with `floor(ln(t) * 50)` = 0 (or less), 1, 2…; false when it is no such thing, and
-    /// nothing is added then.
+    /// a time `t` with `floor(ln(t) * 50)` = 0 (or less), 1, 2…; false when it is no such thing, or
+    /// numbers that nothing can come to, and nothing is added then.
     pub fn add_told(&mut self, array: &[u8]) -> bool {
         let mut numbers = numbers(array);
-        let mut head = || numbers.next()?;
+        let mut head = || numbers.next()?.filter(|number| *number <= COUNT_MAX);
         let (Some(rows), Some(sum_us), Some(max_us)) = (head(), head(), head()) else {
             return false;
         };
-        if numbers.clone().any(|count| count.is_none()) {
+        let mut counts = numbers.clone();
+        let all = counts.try_fold(0u64, |all, count| Some(all.saturating_add(count?)));
+        if all.is_none_or(|all| all > COUNT_MAX) {
             return false;
         }
-        self.rows += rows;
+        self.rows = self.rows.saturating_add(rows);
         let counts = numbers.flatten().enumerate();
         let counts = counts.filter(|(_, count)| *count > 0);
         let counted = counts.map(|(bucket, count)| (middle_us(bucket, max_us), count));
@@ -205,6 +210,9 @@ mod tests {
             "{1,2,3,-1}",
             "{1,2,3,NULL}",
             "1,2,3",
+            "{1,2,3,9223372036854775808}",
+            "{1,2,3,1125899906842624,1}",
+            "{1125899906842625,2,3}",
         ] {
             let mut units = Units::default();
             assert!(!units.add_told(text.as_bytes()), "{text}");

@@ -10,7 +10,7 @@ use crate::{Failure, Note, Observer, Outcome};
 
 pub use ending::{BROKEN_INVARIANT, verdict};
 pub use headers::{ExperimentHeader, TrialHeader, check_tag};
-pub use rows::{ExperimentRow, Filter, Kind, Latency, PGBENCH_TOOLS, TrialRow};
+pub use rows::{ExperimentRow, Filter, Kind, Latency, ListedTrial, PGBENCH_TOOLS, TrialRow};
 
 /// Where trials are kept, and read again. Every method fails where it cannot be read or written.
 #[allow(clippy::missing_errors_doc, reason = "said once above")]
@@ -50,6 +50,18 @@ pub trait Notebook {
         script: Option<usize>,
         kind: Kind,
     ) -> Result<Latencies, Failure>;
+
+    /// What its server answers to this query of one value; `None` when it is in a file, or nobody
+    /// answers.
+    fn answer(&self, query: &str) -> Option<String>;
+
+    /// The same second by second, of all scripts: when it began, in microseconds since clients began to
+    /// work, and its latencies.
+    fn latencies_by_second(
+        &self,
+        number: i64,
+        kind: Kind,
+    ) -> Result<Vec<(u64, Latencies)>, Failure>;
 
     /// Puts an experiment into the notebook.
     fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure>;

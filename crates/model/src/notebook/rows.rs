@@ -102,6 +102,26 @@ pub struct TrialRow {
     pub client_system_us: Option<u64>,
 }
 
+/// What a list shows of a trial: with thousands of them nothing else is read.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the columns")]
+pub struct ListedTrial {
+    pub number: i64,
+    pub uuid: String,
+    pub state: State,
+    pub started: String,
+    pub experiment_name: Option<String>,
+    /// Why it does not count.
+    pub excluded: Option<String>,
+    pub tags: Vec<String>,
+    pub workload: String,
+    pub clients: Option<u32>,
+    pub failed: Option<u64>,
+    pub goodput_per_s: Option<f64>,
+    pub service_p50_us: Option<u64>,
+    pub service_p99_us: Option<u64>,
+}
+
 /// What [`TrialRow::pgdyno`] says of trials that pgbench-tools ran.
 pub const PGBENCH_TOOLS: &str = "pgbench-tools";
 

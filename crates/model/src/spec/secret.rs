@@ -115,12 +115,17 @@ pub fn has_password(address: &str) -> bool {
 /// A text without the passwords that a URL or a conninfo string in it has. A mask stands in their
 /// place; without one they are cut out, and what is left is an address again.
 pub fn without_secrets(text: &str, mask: Option<&str>) -> String {
-    match text.find("://") {
-        Some(at) => {
-            let (scheme, rest) = text.split_at(at + "://".len());
-            format!("{scheme}{}", of_url(rest, mask))
-        }
-        None => of_conninfo(text, mask),
+    let Some(at) = text.find("://") else {
+        return of_conninfo(text, mask);
+    };
+    let (before, rest) = text.split_at(at + "://".len());
+    let made = format!("{before}{}", of_url(rest, mask));
+    // A URL may also be a value of a conninfo string, or look like one within the password itself.
+    let is_conninfo =
+        text.contains(char::is_whitespace) || before.to_ascii_lowercase().contains("password");
+    match is_conninfo {
+        true => of_conninfo(&made, mask),
+        false => made,
     }
 }
 
@@ -132,8 +137,13 @@ fn is_secret(name: &str) -> bool {
 /// What stands behind `://`: the authority, a path, `?` and `name=value` with `&` between
 /// (PostgreSQL's manual, "Connection URIs"; names may be percent-encoded).
 fn of_url(rest: &str, mask: Option<&str>) -> String {
-    let (place, query) = match rest.split_once('?') {
-        Some((place, query)) => (place, Some(query)),
+    // As libpq has it: a "?" before the "@" is part of the user's name or password.
+    let user_end = rest
+        .find(['@', '/'])
+        .filter(|at| rest[*at..].starts_with('@'));
+    let user_end = user_end.unwrap_or_default();
+    let (place, query) = match rest[user_end..].find('?').map(|at| user_end + at) {
+        Some(at) => (&rest[..at], Some(&rest[at + 1..])),
         None => (rest, None),
     };
     let mut text = of_authority(place, mask);
@@ -226,8 +236,7 @@ fn of_conninfo(text: &str, mask: Option<&str>) -> String {
 /// it was.
 fn cut(text: &mut String, name_at: usize, end: usize) -> usize {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let name = text[..name_at].rfind(|c| !is_name(c));
-    let start = name.map_or(0, |before| before + 1);
+    let start = text[..name_at].trim_end_matches(is_name).len();
     let after = text[end..].len() - text[end..].trim_start().len();
     let start = match end + after == text.len() {
         true => text[..start].trim_end().len(),
@@ -407,6 +416,35 @@ mod tests {
             assert_eq!(address.secret(), typed);
             assert_eq!(serde_json::to_value(&address).unwrap(), public);
             assert!(!format!("{address:?}").contains("s3"), "{address:?}");
+        }
+    }
+
+    #[test]
+    fn a_password_behind_letters_of_any_alphabet_is_cut_out() {
+        let cut = |text: &str| without_secrets(text, None);
+        assert_eq!(cut("host=dbépassword=x"), "host=dbé");
+        assert_eq!(
+            cut("host=db\u{fffd}password=x user=me"),
+            "host=db\u{fffd}user=me"
+        );
+        assert_eq!(cut("host=h sslpassword=x user=me"), "host=h user=me");
+    }
+
+    #[test]
+    fn a_url_within_a_conninfo_string_does_not_keep_its_password() {
+        for text in [
+            "password='s3' application_name=http://a",
+            "application_name=http://a password = s3",
+            "password=s3://s3",
+            "host=h password='s3://s3 s3' user=me",
+            "application_name=http://me:s3@h sslpassword=s3",
+            "postgresql://me:s3?x@h/d",
+            "postgresql://me?x@h/d?password=s3",
+        ] {
+            for mask in [Some(MASK), None] {
+                let kept = without_secrets(text, mask);
+                assert!(!kept.contains("s3"), "{text}: {kept}");
+            }
         }
     }
 }

@@ -91,6 +91,15 @@ fn explained(json: &str) -> Result<Explained, String> {
     }
 }
 
+/// For fuzz/targets: any text tells its buffers and a plan, or why not.
+#[doc(hidden)]
+pub fn fuzz(json: &str) {
+    match explained(json) {
+        Ok(unit) => assert!(!unit.plan.is_empty()),
+        Err(why) => assert!(!why.is_empty()),
+    }
+}
+
 /// `Aggregate > Index Scan using slob1_key on slob1`.
 fn plan(node: &Value) -> String {
     let text = |name: &str| node[name].as_str();

@@ -13,4 +13,6 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+#[doc(hidden)]
+pub use expected::fuzz;
 pub use reader::Reader;

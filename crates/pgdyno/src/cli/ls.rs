@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::rows_args::RowsArgs;
 
-use pgdyno_model::notebook::{Filter, TrialRow};
+use pgdyno_model::notebook::{Filter, ListedTrial, TrialRow};
 use pgdyno_model::spec::duration;
 use pgdyno_model::stamp::stamp;
 use pgdyno_model::{Exit, Failure, State, text};
@@ -105,12 +105,13 @@ pub fn open(args: &LsArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         since: args.since.clone(),
         limit,
     };
-    let trials = store.trials(&filter)?;
     if for_programs {
+        let trials = store.trials(&filter)?;
         let (columns, rows) = for_program(&trials);
         args.rows.print(&columns, rows)?;
         return Ok(Exit::Ok);
     }
+    let trials = store.listed(&filter)?;
     write_answer(format_args!("{}", table(&trials)))?;
     let all = store.count(&filter)?;
     if all > trials.len() as u64 && !verbosity.quiet {
@@ -204,7 +205,7 @@ fn fields(trial: &TrialRow) -> Vec<(String, Value)> {
     fields.into_iter().flat_map(flat).collect()
 }
 
-fn table(trials: &[TrialRow]) -> String {
+fn table(trials: &[ListedTrial]) -> String {
     let mut table = Table::default();
     table.row([
         "workload",
@@ -232,10 +233,10 @@ fn table(trials: &[TrialRow]) -> String {
             trial.uuid.chars().take(8).collect(),
             minute(&trial.started),
             trial.state.name().to_owned(),
-            trial.spec.clients().to_string(),
+            trial.clients.unwrap_or(1).to_string(),
             trial.goodput_per_s.map_or_else(dash, text::rate),
-            ms(trial.service.p50_us),
-            ms(trial.service.p99_us),
+            ms(trial.service_p50_us),
+            ms(trial.service_p99_us),
             trial.failed.map_or_else(dash, text::count),
             one_line(&marks.join(" ")),
         ]);

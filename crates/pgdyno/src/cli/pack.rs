@@ -101,7 +101,11 @@ fn copy(pack: &Pack, dir: &Path) -> Result<String, Failure> {
     })?;
     for (name, content) in &pack.files {
         let path = dir.join(name);
-        fs::write(&path, content).map_err(|e| fail(&path, e))?;
+        fs::write(&path, content).map_err(|e| {
+            // Half a pack would be in the way of the next try.
+            let _ = fs::remove_dir_all(dir);
+            fail(&path, e)
+        })?;
     }
     let path = dir.display();
     // A bare word would name a shipped pack.

@@ -124,13 +124,13 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
     let keep = args.keep.open()?;
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
-    let prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
+    let mut prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
     // What the environment named is kept: run again, the trial finds the same server.
     if trial.spec.target.urls.is_empty() && prepared.target.kind == TargetKind::Named {
         trial.spec.target.urls = vec![prepared.target.address.clone().into()];
     }
     trial.spec.workload = whole_paths(trial.spec.workload);
-    let keep = keep.begin(|| args.header(&trial.spec, &prepared))?;
+    let keep = keep.begin(&mut prepared, |prepared| args.header(&trial.spec, prepared))?;
     let since = (interrupts, interrupted_before);
     let mut screen = Screen::new(verbosity);
     let ran = Ran::run(trial, &prepared, keep, &mut screen, since)?;

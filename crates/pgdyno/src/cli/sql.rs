@@ -13,7 +13,8 @@ use pgdyno_store::Cell;
 Examples:
   pgdyno sql \"SELECT workload, clients, max(goodput_per_s) FROM result GROUP BY 1, 2\"
   pgdyno sql --csv \"SELECT * FROM timeline WHERE trial = 12\" > seconds.csv
-  pgdyno sql \"SELECT sql FROM sqlite_schema\"    the tables and views
+  pgdyno sql \"SELECT sql FROM sqlite_schema\"    the tables and views of a file
+  pgdyno sql \"SELECT tablename FROM pg_tables WHERE schemaname = 'public'\"    those of a server
 
 The tables are described in docs/store.md. The query is read-only.")]
 pub struct SqlArgs {

@@ -116,15 +116,15 @@ fn check(store: &Store) -> Result<(), Failure> {
     answer!("notebook  {}", store.place())?;
     answer!("trials    {}", store.count(&Filter::default())?)?;
     let grants = store.grants()?;
-    let named = |may: bool| {
-        let names: Vec<&str> = grants.iter().filter(|g| g.1 == may).map(|g| g.0).collect();
-        names.join(", ")
-    };
-    if !grants.is_empty() {
-        answer!("allowed   {}", named(true))?;
-    }
-    if grants.iter().any(|(_, may)| !may) {
-        answer!("refused   {}", named(false))?;
+    for (word, is) in [
+        ("allowed  ", Some(true)),
+        ("refused  ", Some(false)),
+        ("not known", None),
+    ] {
+        let names: Vec<&str> = grants.iter().filter(|g| g.1 == is).map(|g| g.0).collect();
+        if !names.is_empty() {
+            answer!("{word} {}", names.join(", "))?;
+        }
     }
     match store.waits()? {
         0 => Ok(()),

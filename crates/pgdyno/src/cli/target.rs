@@ -9,6 +9,7 @@ use pgdyno_database::{cluster, facts, trouble, words};
 use pgdyno_model::document::target::Observable;
 use pgdyno_model::document::{Facts, Node, TargetKind, target as document};
 use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::text::message;
 use pgdyno_model::{Exit, Fact, Failure, Isolation};
 use pgdyno_output::{JsonArg, Verbosity, write_answer};
 use pgdyno_report::table::Table;
@@ -171,12 +172,12 @@ fn known<T: ToString>(fact: &Fact<T>) -> String {
     }
 }
 
-/// Lines under one heading in the margin.
+/// Lines under one heading in the margin. What a server put into them may be of any length.
 fn part(heading: &str, lines: impl IntoIterator<Item = String>) -> String {
     let mut text = String::new();
     for (index, line) in lines.into_iter().enumerate() {
         let margin = if index == 0 { heading } else { "" };
-        text += &format!("{margin:<13}{line}\n");
+        text += &format!("{margin:<13}{}\n", message(&line));
     }
     text
 }

@@ -106,7 +106,9 @@ fn the_sweep_finds_where_shared_buffers_ends() {
     let server = pgdyno_testkit::postgres_with(&SMALL);
     let database = Database::on(&server, "acc_sweep");
     let dir = tempfile::tempdir().unwrap();
-    let store = dir.path().join("store").display().to_string();
+    let store = crate::support::notebook::at(&dir.path().join("store"))
+        .display()
+        .to_string();
     let sweep = "slob sweep --max-size 48MB -T 1s --warmup 1s --seed 3 --store";
     let sweep: Vec<&str> = sweep.split_whitespace().chain([store.as_str()]).collect();
     let file = dir.path().join("sweep.json");
@@ -189,7 +191,9 @@ fn sweeps_of_sessions_and_reads_are_experiments_too() {
     let swept = |args: &str| {
         let args = format!("slob sweep --json -q -T 1s --warmup 1s --max-size 8MB {args}");
         let dir = tempfile::tempdir().unwrap();
-        let store = dir.path().join("store").display().to_string();
+        let store = crate::support::notebook::at(&dir.path().join("store"))
+            .display()
+            .to_string();
         let args: Vec<&str> = args.split_whitespace().chain(["--store", &store]).collect();
         json(&database.pgdyno(&args).expect(0, &[]))
     };

@@ -9,6 +9,7 @@ use pgdyno_testkit::{DelayingProxy, postgres};
 use serde_json::{Value, json};
 
 use crate::child::Running;
+use crate::support::notebook::by_kind;
 use crate::support::{Database, Ran, connect, pgdyno, ran, sql};
 
 /// Nobody is so slow.
@@ -28,7 +29,7 @@ impl Store {
     }
 
     fn path(&self) -> PathBuf {
-        self.0.path().join("notebook.sqlite")
+        crate::support::notebook::at(&self.0.path().join("notebook.sqlite"))
     }
 
     fn command(&self, args: &[&str]) -> Command {
@@ -108,10 +109,10 @@ fn each_line_has_a_verdict_and_the_notebook_shows_it_again() {
     let shown = store.run(&["show", "--experiment", "here"]).expect(0, &[]);
     assert_eq!(shown.stdout, printed.stdout);
     assert_eq!(store.json(&["show", "--experiment", "here"], 0), document);
-    let positions = "SELECT group_concat(point ->> 'name', ' ') FROM \
-                     (SELECT point FROM trial ORDER BY position)";
+    let name = by_kind("point::json ->> 'name'", "point ->> 'name'");
+    let positions = format!("SELECT string_agg({name}, ' ' ORDER BY position) FROM trial");
     store
-        .run(&["sql", positions])
+        .run(&["sql", &positions])
         .expect(0, &["round-trip commit commit-no-wait baseline"]);
 
     // Systems of the notebook beside each other; a URL is measured now.
@@ -429,15 +430,19 @@ fn ctrl_c_ends_it_and_shows_what_there_is() {
     );
     running.signal(Signal::Interrupt);
     running.ended().expect(130, &["nothing was measured"]);
-    let states = "SELECT group_concat(state) FROM trial";
+    let states = "SELECT string_agg(state, ' ') FROM trial";
     store.run(&["sql", states]).expect(0, &["aborted"]);
 }
 
 #[test]
 fn what_cannot_be_asked_is_refused_before_anything_is_measured() {
     let store = Store::new();
+    let (code, nobody) = by_kind(
+        (2, "there is no experiment nobody"),
+        (1, "there is no store at"),
+    );
     for (args, code, want) in [
-        (&["--compare", "nobody"][..], 1, "there is no store at"),
+        (&["--compare", "nobody"][..], code, nobody),
         (
             &["--expect", "raed=1ms"],
             2,

@@ -1,10 +1,11 @@
 //! `pgdyno compare` on trials of a real PostgreSQL.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
+use crate::support::notebook;
 use crate::support::{Database, Ran, document_of, pgdyno, ran};
 
 struct Notebook<'a> {
@@ -13,11 +14,15 @@ struct Notebook<'a> {
 }
 
 impl Notebook<'_> {
+    fn store(&self) -> PathBuf {
+        notebook::at(&self.folder.join("notebook.sqlite"))
+    }
+
     fn command(&self, args: &[&str]) -> Command {
         let mut command = pgdyno(args);
         command
             .current_dir(self.folder)
-            .env("PGDYNO_STORE", self.folder.join("notebook.sqlite"));
+            .env("PGDYNO_STORE", self.store());
         command
     }
 
@@ -27,9 +32,7 @@ impl Notebook<'_> {
 
     /// Takes the notes away that a busy machine gave: gates would not decide.
     fn without_notes(&self) {
-        let raw = rusqlite::Connection::open(self.folder.join("notebook.sqlite")).unwrap();
-        raw.execute("UPDATE trial_ended SET notes = '[]'", [])
-            .unwrap();
+        notebook::change(&self.store(), "UPDATE trial_ended SET notes = '[]'");
     }
 
     /// So many trials of a script with this text.
@@ -156,9 +159,10 @@ fn what_cannot_be_compared_is_said() {
         database: &database,
         folder: folder.path(),
     };
+    let (code, none) = notebook::by_kind((2, "there is no trial 1"), (1, "there is no store"));
     notebook
         .pgdyno(&["compare", "1", "2"])
-        .expect(1, &["there is no store"]);
+        .expect(code, &[none]);
     notebook.trials(1, "SELECT 1;\n", "one");
     let folder_of_other = folder.path().join("two.sql");
     std::fs::write(folder_of_other, "SELECT 2;\n").unwrap();
@@ -236,10 +240,11 @@ fn a_serious_note_and_a_point_that_one_side_lacks_make_a_gate_cannot_tell() {
     let lacks = "B has no trials of one.sql";
     gated("two", "one", &[]).expect(4, &[lacks, "passes", "cannot tell"]);
 
-    let raw = rusqlite::Connection::open(folder.path().join("notebook.sqlite")).unwrap();
     let notes = r#"[{"code":"client-bound","severity":"serious","sentence":"the client is the limit","remedy":""}]"#;
-    let sql = "UPDATE trial_ended SET notes = ? WHERE trial = (SELECT max(number) FROM trial)";
-    raw.execute(sql, [notes]).unwrap();
+    let sql = format!(
+        "UPDATE trial_ended SET notes = '{notes}' WHERE trial = (SELECT max(number) FROM trial)"
+    );
+    notebook::change(&notebook.store(), &sql);
     let said = [
         "SERIOUS   client-bound, trial 24: the client is the limit",
         "cannot tell: SERIOUS",

@@ -11,7 +11,7 @@ fn the_forms_are_put_side_by_side_and_kept() {
     database.sql("CREATE PROCEDURE pgdyno_tpcb(mine int) LANGUAGE plpgsql AS 'BEGIN END'");
     let dir = tempfile::tempdir().unwrap();
     let json = dir.path().join("lab.json");
-    let store = dir.path().join("store");
+    let store = crate::support::notebook::at(&dir.path().join("store"));
     let (store, json_to) = (
         store.to_str().unwrap(),
         format!("--json={}", json.display()),

@@ -1,5 +1,7 @@
 //! A results database of pgbench-tools in the notebook.
 
+use std::path::PathBuf;
+
 use crate::support::{Database, Ran, pgdyno, ran};
 
 /// Its tables, as far as they are read; releases before lack those of settings and metrics.
@@ -47,16 +49,24 @@ const DETAILS: &str = "
     CREATE TABLE buckets (bucket_left numeric);
 ";
 
-struct Notebook(tempfile::TempDir);
+struct Notebook(tempfile::TempDir, PathBuf);
 
 impl Notebook {
     fn new() -> Notebook {
-        Notebook(tempfile::tempdir().expect("a temporary directory"))
+        let Notebook(folder, file) = Notebook::in_file();
+        let store = crate::support::notebook::at(&file);
+        Notebook(folder, store)
+    }
+
+    /// A file in any case, to be asked in SQLite's words.
+    fn in_file() -> Notebook {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let file = folder.path().join("store");
+        Notebook(folder, file)
     }
 
     fn pgdyno(&self, args: &[&str]) -> Ran {
-        let store = self.0.path().join("store");
-        ran(pgdyno(args).arg("--store").arg(store))
+        ran(pgdyno(args).arg("--store").arg(&self.1))
     }
 
     #[track_caller]
@@ -70,7 +80,7 @@ fn tests_of_pgbench_tools_become_trials_once() {
     let results = Database::new("results_of_pgbench_tools");
     results.sql(TABLES);
     results.sql(DETAILS);
-    let notebook = Notebook::new();
+    let notebook = Notebook::in_file();
     let import = ["import", "--from-pgbench-tools", &results.url];
     notebook.pgdyno(&import).expect(
         0,

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::store::Notebook;
+use crate::support::notebook::by_kind;
 use crate::support::{Database, document_of, pgdyno, ran};
 
 const SECRET: &str = "t0ps3cret";
@@ -21,6 +22,13 @@ fn assert_not_below(folder: &Path) {
             .any(|window| window == SECRET.as_bytes());
         assert!(!is_there, "{}", path.display());
     }
+}
+
+/// Neither in the notebook nor in a file beside it.
+#[track_caller]
+fn assert_not_kept(notebook: &Notebook) {
+    assert_not_below(notebook.file().parent().unwrap());
+    assert!(!notebook.has(SECRET));
 }
 
 #[test]
@@ -59,13 +67,14 @@ fn values_of_names_that_look_like_secrets_are_used_and_neither_kept_nor_shown() 
         assert!(!(shown.stdout + &shown.stderr).contains(SECRET), "{args:?}");
     }
     assert!(document_of(&page).to_string().contains("***"));
-    let kept = "SELECT spec ->> '$.params.api_token', spec ->> '$.params.n', command FROM trial";
-    let kept = notebook.value(kept);
+    let params = by_kind("spec::json -> 'params'", "spec -> 'params'");
+    let kept = format!("SELECT {params} ->> 'api_token', {params} ->> 'n', command FROM trial");
+    let kept = notebook.value(&kept);
     assert!(
         kept.starts_with("***|7|") && kept.contains("api_token=***"),
         "{kept}"
     );
-    assert_not_below(notebook.path().parent().unwrap());
+    assert_not_kept(&notebook);
 
     // pgbench's way to give variables, where its run is kept.
     let variable = format!("-Dapi_token={SECRET}");
@@ -74,7 +83,7 @@ fn values_of_names_that_look_like_secrets_are_used_and_neither_kept_nor_shown() 
     ];
     notebook.pgdyno(&args).expect(0, &["tps = "]);
     assert_eq!(db.value(&seen), "3");
-    assert_not_below(notebook.path().parent().unwrap());
+    assert_not_kept(&notebook);
 
     // Run again, it is asked for again.
     notebook.pgdyno(&["rerun", "1"]).expect(
@@ -88,7 +97,7 @@ fn values_of_names_that_look_like_secrets_are_used_and_neither_kept_nor_shown() 
         .pgdyno(&["rerun", "1", "--param", &param])
         .expect(0, &["2 committed"]);
     assert_eq!(db.value(&seen), "5");
-    assert_not_below(notebook.path().parent().unwrap());
+    assert_not_kept(&notebook);
 }
 
 #[test]
@@ -120,7 +129,7 @@ fn an_experiments_secrets_are_used_and_not_kept_and_it_goes_on_all_the_same() {
         .run(&db, &again)
         .expect(0, &["2 of 2 trials complete"]);
     assert_eq!(db.value(&seen), "3", "nothing was left to do");
-    assert_not_below(notebook.path().parent().unwrap());
+    assert_not_kept(&notebook);
     write(&format!("params.token = ['{SECRET}', 'other']"));
     let ran = notebook.run(&db, &sweep);
     let ran = ran.expect(1, &["params.token has several values", "not kept"]);
@@ -141,7 +150,7 @@ fn an_experiments_secrets_are_used_and_not_kept_and_it_goes_on_all_the_same() {
 #[test]
 fn what_is_kept_is_its_users_alone_unless_the_file_was_there() {
     let db = Database::new("secret_mode");
-    let notebook = Notebook::new();
+    let notebook = Notebook::in_file();
     let script = notebook.beside("s.sql");
     fs::write(&script, "SELECT 1;\n").unwrap();
     let run = [

@@ -123,7 +123,10 @@ fn a_setting_that_needs_a_restart_is_swept_by_turns_with_a_restart_command() {
         std::fs::write(folder.path().join("one.sql"), "SELECT 1;\n").unwrap();
         std::fs::write(folder.path().join("e.toml"), toml).unwrap();
         let mut command = home.command(&[&["sweep", "e.toml"], more].concat());
-        command.env("PGDYNO_STORE", folder.path().join("notebook.sqlite"));
+        command.env(
+            "PGDYNO_STORE",
+            crate::support::notebook::at(&folder.path().join("notebook.sqlite")),
+        );
         ran(command.current_dir(folder.path()))
     };
     sweep("", &[]).expect(1, &["needs a server restart", "restart = \""]);
@@ -138,10 +141,13 @@ fn a_setting_that_needs_a_restart_is_swept_by_turns_with_a_restart_command() {
     sweep(&works, &["--allow-shell"]).expect(0, &["4 of 4 trials complete"]);
     let mut query = home.command(&[
         "sql",
-        "SELECT group_concat(text, ' ') AS all_of_them FROM event WHERE kind = 'before' AND trial > \
+        "SELECT string_agg(text, ' ') AS all_of_them FROM event WHERE kind = 'before' AND trial > \
          (SELECT max(number) - 4 FROM trial)",
     ]);
-    query.env("PGDYNO_STORE", folder.path().join("notebook.sqlite"));
+    query.env(
+        "PGDYNO_STORE",
+        crate::support::notebook::at(&folder.path().join("notebook.sqlite")),
+    );
     let told = ran(&mut query)
         .expect(0, &["alter system and restart"])
         .stdout;

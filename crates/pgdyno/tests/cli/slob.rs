@@ -263,8 +263,9 @@ fn a_killed_session_makes_the_trial_a_failed_one() {
         .pgdyno(&words("load slob --param scale=1024"))
         .expect(0, &[]);
     for loop_in in ["server", "client"] {
-        let store = tempfile::tempdir().unwrap();
-        let store = store.path().join("notebook").display().to_string();
+        let folder = tempfile::tempdir().unwrap();
+        let store = crate::support::notebook::at(&folder.path().join("notebook"));
+        let store = store.display().to_string();
         let run = format!("run slob -c 3 -T 3 --loop {loop_in} --quiet --store {store}");
         let child = pgdyno(&words(&run))
             .args(["--url", &database.url])

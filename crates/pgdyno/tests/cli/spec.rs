@@ -27,8 +27,13 @@ impl Dir {
         self.0.path().join(name).display().to_string()
     }
 
+    fn store(&self) -> String {
+        let store = crate::support::notebook::at(&self.0.path().join("store"));
+        store.display().to_string()
+    }
+
     fn show(&self, trial: u32) -> String {
-        let args = ["show", &trial.to_string(), "--store", &self.path("store")];
+        let args = ["show", &trial.to_string(), "--store", &self.store()];
         ran(&mut pgdyno(&args)).expect(0, &[]).stdout
     }
 }
@@ -56,7 +61,7 @@ fn every_option_goes_from_an_experiment_file_to_the_page_and_back_to_the_command
         let file = dir.path(&format!("{length}.toml"));
         let text: String = lines.chain(["params.scale = 1\n".to_owned()]).collect();
         std::fs::write(&file, &text).unwrap();
-        let store = dir.path("store");
+        let store = dir.store();
         db.pgdyno(&["sweep", &file, "--allow-shell", "--store", &store])
             .expect(0, &[]);
         trial += 1;
@@ -65,7 +70,7 @@ fn every_option_goes_from_an_experiment_file_to_the_page_and_back_to_the_command
         let shown = dir.show(trial);
         let typed = shown.lines().find_map(|line| line.strip_prefix("as a run"));
         let typed = typed.unwrap().trim().strip_prefix("pgdyno ").unwrap();
-        let command = format!("{} {typed} --store {store}", env!("CARGO_BIN_EXE_pgdyno"));
+        let command = format!("{} {typed} --store '{store}'", env!("CARGO_BIN_EXE_pgdyno"));
         ran(std::process::Command::new("sh").args(["-c", &command])).expect(0, &[]);
         trial += 1;
         check(&dir, trial, &options);
@@ -83,7 +88,7 @@ fn every_option_goes_from_an_experiment_file_to_the_page_and_back_to_the_command
 
 /// The trial has all of them wherever it is shown.
 fn check(dir: &Dir, trial: u32, options: &[(&TrialOption, Value)]) {
-    let (store, number) = (dir.path("store"), trial.to_string());
+    let (store, number) = (dir.store(), trial.to_string());
     let kept = [
         "sql",
         &format!("SELECT spec FROM trial WHERE number = {trial}"),

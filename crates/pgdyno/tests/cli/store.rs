@@ -6,24 +6,43 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use pgdyno_platform::child::{Signal, send_signal};
-use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
+use crate::support::notebook::{self, number, value};
 use crate::support::{Database, Ran, ended, pgdyno, ran};
 
 /// A store of one's own.
 pub struct Notebook {
     dir: tempfile::TempDir,
+    is_file: bool,
 }
 
 impl Notebook {
     pub fn new() -> Notebook {
         Notebook {
             dir: tempfile::tempdir().unwrap(),
+            is_file: false,
         }
     }
 
+    /// A file in any case, for what only holds of files.
+    pub fn in_file() -> Notebook {
+        Notebook {
+            is_file: true,
+            ..Notebook::new()
+        }
+    }
+
+    /// What `--store` is to name.
     pub fn path(&self) -> PathBuf {
+        match self.is_file {
+            true => self.file(),
+            false => notebook::at(&self.file()),
+        }
+    }
+
+    /// Where it is when it is a file.
+    pub fn file(&self) -> PathBuf {
         self.dir.path().join("notebook.sqlite")
     }
 
@@ -51,29 +70,16 @@ impl Notebook {
         value(&self.path(), sql)
     }
 
+    /// Whether this text is anywhere in it.
+    pub fn has(&self, text: &str) -> bool {
+        notebook::has(&self.path(), text)
+    }
+
     /// The answer of `pgdyno sql --json`.
     pub fn rows(&self, sql: &str) -> Vec<Value> {
         let answer = self.pgdyno(&["sql", "--json", sql]).expect(0, &[]);
         serde_json::from_str(&answer.stdout).unwrap()
     }
-}
-
-fn value(path: &Path, sql: &str) -> String {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let connection = Connection::open_with_flags(path, flags).unwrap();
-    let mut select = connection.prepare(sql).unwrap();
-    let count = select.column_count();
-    let text = |row: &rusqlite::Row<'_>| {
-        let cell = |index| match row.get_unwrap::<_, rusqlite::types::Value>(index) {
-            rusqlite::types::Value::Null => "NULL".to_owned(),
-            rusqlite::types::Value::Integer(number) => number.to_string(),
-            rusqlite::types::Value::Real(number) => number.to_string(),
-            rusqlite::types::Value::Text(text) => text,
-            rusqlite::types::Value::Blob(bytes) => format!("{} bytes", bytes.len()),
-        };
-        Ok((0..count).map(cell).collect::<Vec<_>>().join("|"))
-    };
-    select.query_row([], text).unwrap()
 }
 
 /// Scripts with failures of two kinds, retries, and one that goes well.
@@ -225,13 +231,6 @@ fn wait_for(path: &Path, sql: &str, enough: impl Fn(i64) -> bool) {
     }
 }
 
-/// `None` while the store is in the making.
-fn number(path: &Path, sql: &str) -> Option<i64> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let connection = Connection::open_with_flags(path, flags).ok()?;
-    connection.query_row(sql, [], |row| row.get(0)).ok()
-}
-
 fn in_background(notebook: &Notebook, db: &Database, args: &[&str]) -> Child {
     let mut command = notebook.command(args);
     command.args(["--url", &db.url]);
@@ -243,7 +242,7 @@ const SECONDS: &str = "SELECT count(*) FROM second";
 
 #[test]
 fn every_second_outlives_a_pgdyno_that_is_killed() {
-    let notebook = Notebook::new();
+    let notebook = Notebook::in_file();
     let db = Database::new("store_kill");
     db.pgdyno(&["load", "tpcb"]).expect(0, &[]);
     let mut child = in_background(&notebook, &db, &["run", "tpcb", "-c", "2", "-T", "60"]);
@@ -300,8 +299,8 @@ fn several_pgdynos_keep_their_trials_in_one_store_at_once() {
     for child in children {
         ended(child.wait_with_output().unwrap()).expect(0, &["kept as trial"]);
     }
-    let each = "SELECT count(*), count(DISTINCT uuid), sum(state = 'complete'), \
-                sum(committed = (SELECT sum(committed) FROM second WHERE trial = number)) FROM trial";
+    let each = "SELECT count(*), count(DISTINCT uuid), count(*) FILTER (WHERE state = 'complete'), \
+                count(*) FILTER (WHERE committed = (SELECT sum(committed) FROM second WHERE trial = number)) FROM trial";
     assert_eq!(notebook.value(each), "3|3|3|3");
 }
 
@@ -330,7 +329,7 @@ fn a_trial_that_somebody_stops_is_aborted_and_one_that_goes_wrong_has_failed() {
     notebook
         .pgdyno(&["run", "select-only", "-c", "9", "-T", "1", "--url", &url])
         .expect(3, &["too many connections"]);
-    let states = "SELECT group_concat(state || ': ' || reason, '; ') FROM trial";
+    let states = "SELECT string_agg(state || ': ' || reason, '; ') FROM trial";
     let states = notebook.value(states);
     let expected = "aborted: interrupted; failed: 2 of 2 clients ended before their time; failed: \
                     could not create connection";
@@ -363,12 +362,12 @@ fn nothing_is_synced_to_disk_while_a_trial_runs() {
         strace.arg(to).args(args);
         strace
     };
-    let probe = Notebook::new();
+    let probe = Notebook::in_file();
     let can = traced(&["true"], &probe.beside("probe")).output();
     if !can.is_ok_and(|output| output.status.success()) {
         pgdyno_testkit::skip!(name, "strace cannot trace here");
     }
-    let notebook = Notebook::new();
+    let notebook = Notebook::in_file();
     let db = Database::new("store_sync");
     db.pgdyno(&["load", "tpcb"]).expect(0, &[]);
     // The store is there, so that making it is not part of it.
@@ -406,12 +405,7 @@ fn no_secret_is_kept() {
     notebook.pgdyno(&args).expect(0, &[]);
     let mut command = notebook.command(&["run", &script, "-t", "10", "--url", &db.url]);
     ran(command.env("PGPASSWORD", "t0ps3cret")).expect(0, &[]);
-    for entry in std::fs::read_dir(notebook.path().parent().unwrap()).unwrap() {
-        let path = entry.unwrap().path();
-        let bytes = std::fs::read(&path).unwrap();
-        let there = bytes.windows(9).any(|window| window == b"t0ps3cret");
-        assert!(!there, "{}", path.display());
-    }
+    assert!(!notebook.has("t0ps3cret"));
     let command = notebook.value("SELECT command FROM trial WHERE number = 1");
     assert!(command.contains("postgres:***@"), "{command}");
 }
@@ -446,7 +440,7 @@ fn a_store_that_cannot_be_used_is_told_before_anything_runs() {
     notebook
         .run(&db, &["run", "select-only", "-t", "10", "--no-store"])
         .expect(0, &["goodput"]);
-    assert!(!notebook.path().exists());
+    assert!(notebook::is_empty(&notebook.path()));
     let args = ["run", "select-only", "--no-store", "--tag", "x"];
     notebook.run(&db, &args).expect(2, &["cannot be used with"]);
     notebook
@@ -464,9 +458,9 @@ fn pgbench_keeps_a_run_only_when_it_is_asked_to() {
         ran(command.args(args).args(["-n", "-d", &db.url]))
     };
     pgbench(&["-S", "-t", "20"]).expect(0, &["tps = "]);
-    assert!(!notebook.path().exists());
+    assert!(notebook::is_empty(&notebook.path()));
     pgbench(&["-S", "-t", "20", "-c", "2", "--store"]).expect(0, &["tps = "]);
-    let kept = "SELECT state, committed, clients, transactions_per_client, server_version NOT NULL \
+    let kept = "SELECT state, committed, clients, transactions_per_client, server_version IS NOT NULL \
                 FROM trial";
     assert_eq!(notebook.value(kept), "complete|40|2|20|1");
     let elsewhere = notebook.beside("other.sqlite");

@@ -1,10 +1,14 @@
 //! What these tests share: a database of one's own, the program, stock tools.
 
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use pgdyno_server::Server;
 use pgdyno_session::{Env, Given, Session, resolve};
+
+#[path = "notebook.rs"]
+pub mod notebook;
 
 /// A new database on the server that all tests share.
 pub struct Database {
@@ -86,8 +90,14 @@ pub fn pgdyno(args: &[&str]) -> Command {
         }
     }
     // The notebook of whoever runs the tests is none of theirs.
-    let store = concat!(env!("CARGO_TARGET_TMPDIR"), "/notebook.sqlite");
-    command.env("PGDYNO_STORE", store);
+    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/notebook.sqlite");
+    command.env("PGDYNO_STORE", notebook::at(Path::new(file)));
+    if notebook::is_on_server() {
+        command.env(
+            "XDG_DATA_HOME",
+            concat!(env!("CARGO_TARGET_TMPDIR"), "/data"),
+        );
+    }
     command.args(args).stdin(Stdio::null());
     command
 }

@@ -51,7 +51,10 @@ fn a_signal_ends_what_waits_for_a_locked_table_and_cancels_it() {
     holder.simple_query(lock).unwrap();
     let holder_pid = holder.backend_pid();
     let folder = tempfile::tempdir().unwrap();
-    let (file, store) = (experiment(&folder), folder.path().join("store"));
+    let (file, store) = (
+        experiment(&folder),
+        crate::support::notebook::at(&folder.path().join("store")),
+    );
     let verbs: [(&[&str], &str); 3] = [
         (&["run", "tpcb"], "pgbench_branches"),
         (&["sweep", &file, "--store"], "pgbench_branches"),
@@ -103,7 +106,10 @@ fn asking(verb: &[&str], url: &str, folder: &tempfile::TempDir) -> Running {
         "pgbench" => command.args(["-d", url]),
         _ => command.args(["--url", url]),
     };
-    command.env("PGDYNO_STORE", folder.path().join("store"));
+    command.env(
+        "PGDYNO_STORE",
+        crate::support::notebook::at(&folder.path().join("store")),
+    );
     Running::start(&mut command)
 }
 

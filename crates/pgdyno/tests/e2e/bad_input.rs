@@ -328,7 +328,7 @@ fn not_even_a_kill_leaves_a_server_process() {
     let mut run = Running::start(&mut own_server(cache.path(), &args));
     postmaster_once_running(cache.path(), &mut run);
     run.signal(Signal::Kill);
-    assert_eq!(run.ended().code, None);
+    assert_eq!(run.ended().code, Some(137));
     wait_until("the server's last process has ended", || {
         server_processes(cache.path()).is_empty()
     });

@@ -1,6 +1,7 @@
 //! A run in the background: signalled, watched, and never waited for without end.
 
 use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
@@ -30,11 +31,12 @@ fn gather(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
 
 impl Running {
     pub fn start(command: &mut Command) -> Running {
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        Running::start_silent(command.stdout(Stdio::piped()))
+    }
+
+    /// With its standard output where the command says.
+    pub fn start_silent(command: &mut Command) -> Running {
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
         Running {
             stdout: child.stdout.take().map(gather),
             stderr: child.stderr.take().map(gather),
@@ -62,7 +64,9 @@ impl Running {
             assert!(began.elapsed() < HANGS, "it hangs: {:?}", self.child);
             std::thread::sleep(Duration::from_millis(5));
         }
-        let code = self.child.wait().expect("our child").code();
+        let status = self.child.wait().expect("our child");
+        // As a shell tells it.
+        let code = status.code().or_else(|| Some(128 + status.signal()?));
         let text = |thread: Option<JoinHandle<String>>| {
             thread.map_or_else(String::new, |t| t.join().expect("it only reads"))
         };

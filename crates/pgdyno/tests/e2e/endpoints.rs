@@ -95,7 +95,7 @@ fn clients_of_a_killed_server_move_and_every_row_is_counted_once() {
     let script = dir.path().join("visit.sql");
     let text = "begin;\ninsert into visit values (:client_id);\nend;\n";
     fs::write(&script, text).unwrap();
-    let store = dir.path().join("notebook.sqlite");
+    let store = crate::support::notebook::at(&dir.path().join("notebook.sqlite"));
     let store = store.to_str().unwrap();
     let [first, second] = servers.each_ref().map(|server| server.url.clone());
     let names = servers.each_ref().map(|server| server.name.clone());

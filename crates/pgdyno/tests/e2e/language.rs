@@ -55,7 +55,7 @@ fn a_broken_invariant_is_told_by_all_reports() {
                   \\error 'the sum is ' || :sum || ', not 1000'\n\\endif\n";
     fs::write(&file, script).unwrap();
     let file = file.to_str().unwrap();
-    let store = dir.path().join("store.sqlite");
+    let store = crate::support::notebook::at(&dir.path().join("store.sqlite"));
     let store = store.to_str().unwrap();
     let said = format!("{file}:3: the sum is 999, not 1000");
     let headline = format!("BROKEN INVARIANT: {said}");

@@ -7,7 +7,6 @@ mod budget;
 mod child;
 mod endpoints;
 mod figures;
-mod hostile;
 mod hosts;
 mod language;
 mod retries;

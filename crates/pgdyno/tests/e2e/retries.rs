@@ -35,7 +35,7 @@ impl Files {
     }
 
     fn store(&self) -> PathBuf {
-        self.0.path().join("notebook.sqlite")
+        crate::support::notebook::at(&self.0.path().join("notebook.sqlite"))
     }
 }
 

@@ -31,7 +31,10 @@ impl Run {
             .args(["--url", &database.url])
             .args(args.split(' '))
             .current_dir(folder.path())
-            .env("PGDYNO_STORE", folder.path().join("notebook"));
+            .env(
+                "PGDYNO_STORE",
+                crate::support::notebook::at(&folder.path().join("notebook")),
+            );
         let running = Some(Running::start(&mut command));
         database.wait_for(&format!(
             "SELECT 1 FROM pg_stat_activity WHERE datname = '{name}' AND query = 'SELECT n FROM t;'"
@@ -50,7 +53,10 @@ impl Run {
         let written = fs::read_to_string(self.folder.path().join("run.json")).expect("written");
         let written: Value = serde_json::from_str(&written).expect("JSON");
         let mut show = pgdyno(&["show", "1", "--json"]);
-        let shown = ran(show.env("PGDYNO_STORE", self.folder.path().join("notebook")));
+        let shown = ran(show.env(
+            "PGDYNO_STORE",
+            crate::support::notebook::at(&self.folder.path().join("notebook")),
+        ));
         let shown: Value = serde_json::from_str(&shown.expect(0, &[]).stdout).expect("JSON");
         for part in ["measured", "stalls", "steadiness", "notes"] {
             assert_eq!(shown[part], written[part], "{part}");

@@ -49,7 +49,7 @@ impl Place {
     }
 
     fn store(&self, name: &str) -> std::path::PathBuf {
-        self.folder.path().join(format!("{name}.sqlite"))
+        crate::support::notebook::at(&self.folder.path().join(format!("{name}.sqlite")))
     }
 
     fn show(&self, name: &str, args: &[&str]) -> Ran {

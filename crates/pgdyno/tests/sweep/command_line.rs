@@ -19,7 +19,7 @@ fn a_dry_run_shows_the_trials_and_their_time_and_touches_nothing() {
     let plan: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(plan["trials"][1]["point"]["clients"], 2);
     assert_eq!(plan["repeats_needed"]["two_points"], 5);
-    assert!(!experiment.dir.path().join("notebook.sqlite").exists());
+    assert!(crate::support::notebook::is_empty(&experiment.store()));
     assert_eq!(
         database.value("SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'"),
         "0"

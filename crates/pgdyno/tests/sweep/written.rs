@@ -1,11 +1,12 @@
 //! An experiment in a directory of its own, and what a sweep has written about it.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{self, Database, Ran};
+use crate::support::{self, Database, Ran, notebook};
 
 /// A directory with `e.toml`, a cache of its own, and the results.
 pub struct Experiment {
@@ -21,12 +22,17 @@ impl Experiment {
         Experiment { dir, url }
     }
 
+    /// Its notebook.
+    pub fn store(&self) -> PathBuf {
+        notebook::at(&self.dir.path().join("notebook.sqlite"))
+    }
+
     /// `pgdyno ARGS` in that directory, with its cache.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = support::pgdyno(args);
         command.current_dir(self.dir.path());
         command.env("PGDYNO_CACHE", self.dir.path().join("cache"));
-        command.env("PGDYNO_STORE", self.dir.path().join("notebook.sqlite"));
+        command.env("PGDYNO_STORE", self.store());
         command
     }
 
@@ -52,9 +58,10 @@ impl Experiment {
     #[track_caller]
     pub fn assert_notebook(&self) -> Vec<Value> {
         let wrong = self.query(
-            "SELECT number FROM trial t WHERE state = 'complete' AND (committed, failed, retries) IS NOT \
-             (SELECT sum(committed), sum(failed), sum(retries) FROM second s \
-              WHERE s.trial = t.number AND NOT s.warmup)",
+            "SELECT number FROM trial t WHERE state = 'complete' AND NOT EXISTS \
+             (SELECT 1 FROM second s WHERE s.trial = t.number AND NOT s.warmup GROUP BY s.trial \
+              HAVING sum(s.committed) = t.committed AND sum(s.failed) = t.failed \
+              AND sum(s.retries) = t.retries)",
         );
         assert_eq!(wrong, Vec::<Value>::new());
         self.query("SELECT state, count(*) AS n FROM trial GROUP BY state ORDER BY state")

@@ -101,12 +101,12 @@ pub fn connect_tcp(address: SocketAddr, options: &TcpOptions) -> io::Result<Sock
 }
 
 /// Begins a connection to a Unix socket; a path that begins with `@` is one in Linux's abstract
-/// name space.
+/// name space. With a `peer` the server must run as the user of that name.
 ///
 /// # Errors
-/// As [`connect_tcp`]; `WouldBlock` when the server's queue of waiting connections is full, which
+/// As [`connect_tcp`]; [`WrongPeer`](crate::peer::WrongPeer); `WouldBlock` when the server's queue of waiting connections is full, which
 /// for Unix sockets the kernel reports instead of waiting: try again a little later.
-pub fn connect_unix(path: &Path) -> io::Result<Socket> {
+pub fn connect_unix(path: &Path, peer: Option<&str>) -> io::Result<Socket> {
     let name = path.as_os_str().as_bytes();
     let address = match name.strip_prefix(b"@") {
         Some(hidden) => SocketAddrUnix::new_abstract_name(hidden)?,
@@ -114,6 +114,9 @@ pub fn connect_unix(path: &Path) -> io::Result<Socket> {
     };
     let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
     connect(&fd, &address)?;
+    if let Some(wanted) = peer {
+        crate::peer::check(&fd, wanted)?;
+    }
     Ok(Socket {
         fd,
         connecting: false,

@@ -86,7 +86,7 @@ fn last_words_before_a_hang_up_are_delivered_before_the_end(mut io: impl Io) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s");
     let listener = UnixListener::bind(&path).unwrap();
-    io.open(0, connect_unix(&path).unwrap()).unwrap();
+    io.open(0, connect_unix(&path, None).unwrap()).unwrap();
     let (mut peer, _) = listener.accept().unwrap();
     peer.write_all(b"FATAL").unwrap();
     drop(peer);

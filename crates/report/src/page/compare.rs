@@ -180,26 +180,17 @@ fn of_side(store: &dyn Notebook, trials: &[&TrialRow], kind: Kind) -> Result<Sid
     let mut repeats = Vec::new();
     let mut over_time: BTreeMap<u64, Latencies> = BTreeMap::new();
     for trial in trials {
-        let latencies = store.latencies(trial.number, None, kind)?;
-        all.merge(&latencies);
-        if trials.len() <= REPEATS_SHOWN_MAX {
-            repeats.push(histogram::whole(&latencies));
+        let seconds = store.latencies_by_second(trial.number, kind)?;
+        let begun_us = seconds.first().map_or(0, |(start_us, _)| *start_us);
+        let mut of_trial = Latencies::default();
+        for (start_us, latencies) in &seconds {
+            let at = (start_us - begun_us + STEP_US / 2) / STEP_US;
+            over_time.entry(at).or_default().merge(latencies);
+            of_trial.merge(latencies);
         }
-        let seconds = store.seconds(trial.number)?;
-        let measured: Vec<_> = seconds.iter().filter(|second| !second.warmup).collect();
-        let begun_us = measured.first().map_or(0, |second| second.start_us);
-        for second in measured {
-            let at = (second.start_us - begun_us + STEP_US / 2) / STEP_US;
-            let merged = over_time.entry(at).or_default();
-            for script in &second.scripts {
-                let packed = match kind {
-                    Kind::Response => script.response.as_ref(),
-                    _ => Some(&script.service),
-                };
-                packed
-                    .into_iter()
-                    .for_each(|packed| merged.merge(&packed.unpack()));
-            }
+        all.merge(&of_trial);
+        if trials.len() <= REPEATS_SHOWN_MAX {
+            repeats.push(histogram::whole(&of_trial));
         }
     }
     let last = over_time.keys().next_back().copied().unwrap_or(0);

@@ -93,10 +93,10 @@ fn echoed(
     mut there: impl Read + Write + Send + 'static,
 ) -> io::Result<f64> {
     // Ends when `here` is closed.
-    let echo = thread::spawn(move || {
+    let echo = thread::Builder::new().spawn(move || {
         let mut message = [0; MESSAGE];
         while there.read_exact(&mut message).is_ok() && there.write_all(&message).is_ok() {}
-    });
+    })?;
     let mut message = [0; MESSAGE];
     let result = median_us(ROUND_TRIPS_MAX, |_| {
         here.write_all(&message)?;

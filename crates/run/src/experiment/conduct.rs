@@ -292,7 +292,7 @@ impl Sweep<'_> {
         let spec = &trial.spec;
         let place = (slot, number as u32 + 1);
         let notebook = self.means.notebook;
-        let (prepared, load_s) = match self.make_ready(slot, spec, before) {
+        let (mut prepared, load_s) = match self.make_ready(slot, spec, before) {
             Ok(prepared) => prepared,
             Err(failure) => {
                 let target = self.places.get(slot.point.target().unwrap_or_default());
@@ -303,11 +303,11 @@ impl Sweep<'_> {
         };
         let interrupts = self.means.interrupts;
         let control = Control::default();
-        let mut writer = notebook.begin_trial(place, spec, &prepared)?;
+        let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, self.interrupts_seen)?;
+        let mut writer = notebook.begin_trial(place, spec, &mut prepared)?;
         writer.keep_event("before", 0, &before.to_json().to_string());
         let planned = self.planned(number, slot);
         self.means.study.before(&planned, &prepared);
-        let ends_on_interrupt = EndOnInterrupt::on(&control, interrupts, self.interrupts_seen);
         // The notebook first: what is seen is kept already.
         let mut observers = Observers::new([
             &mut *writer as &mut dyn Observer<Outcome>,

@@ -213,8 +213,9 @@ impl<'a> Kept<'a> {
         &self,
         (slot, position): (&Slot, u32),
         spec: &TrialSpec,
-        prepared: &Prepared,
+        prepared: &mut Prepared,
     ) -> Result<Box<dyn KeptTrial>, Failure> {
+        prepared.is_kept_in(self.notebook);
         let header = self.placed((slot, position), header::header(spec, prepared));
         self.notebook.begin(&header)
     }

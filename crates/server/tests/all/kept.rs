@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use pgdyno_platform::child::{self, Signal};
 use pgdyno_server::kept::{self, Kept};
@@ -147,4 +148,38 @@ fn a_kept_server_outlives_the_pgdyno_that_started_it() {
         panic!("{:?}", kept::status(&place.cache));
     };
     UnixStream::connect(running.address.socket_path()).expect("it listens");
+}
+
+/// What a process of a start that was killed holds until it ends.
+fn lock_of_a_dying_start(place: &Place) -> fs::File {
+    let dir = place.cache.path().join("servers/pgdyno-kept");
+    fs::create_dir_all(&dir).expect("created");
+    let lock = fs::File::create(dir.join("lock")).expect("created");
+    lock.lock().expect("free");
+    lock
+}
+
+#[test]
+fn a_start_waits_for_the_processes_of_one_that_was_killed() {
+    let place = Place::new();
+    let lock = lock_of_a_dying_start(&place);
+    let ends = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        drop(lock);
+    });
+    let (_, started) = place.start();
+    assert!(started);
+    ends.join().expect("it only waits");
+}
+
+#[test]
+fn a_start_does_not_wait_for_ever_for_another() {
+    let place = Place::new();
+    let _lock = lock_of_a_dying_start(&place);
+    let options = Options {
+        start_limit: Duration::from_millis(100),
+        ..place.options()
+    };
+    let error = kept::start(&options, &mut |_| {}).expect_err("it is held");
+    assert!(matches!(error, Error::KeptBusy { .. }), "{error}");
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use pgdyno_wire::{
     Candidate, ChannelBinding, Encryption, Login, PASS, ProtocolVersion, RequireAuth, Secret,
-    SessionAttrs, TcpOptions, shuffle,
+    SessionAttrs, TcpOptions, redact, shuffle,
 };
 
 use crate::env::Env;
@@ -434,6 +434,7 @@ impl ConnInfo {
                         address_index,
                         connect_timeout: self.connect_timeout,
                         socket: self.socket,
+                        require_peer: self.options.filled("requirepeer").map(str::to_owned),
                     });
                 }
             }
@@ -507,6 +508,15 @@ impl ConnInfo {
 
     fn login(&self, host: &Host, encryption: Encryption) -> Login {
         let own = self.options.filled("password").map(Secret::new);
+        for secret in own.iter().chain(&host.password) {
+            // What anybody may read in messages anyway protects nothing.
+            if ![&self.user, &self.dbname]
+                .iter()
+                .any(|name| *name == secret.expose())
+            {
+                redact::keep_out(secret.expose());
+            }
+        }
         let password_file = match (&own, &host.password, &self.passfile) {
             (None, Some(_), Some(file)) => Some(file.display().to_string()),
             _ => None,
@@ -666,13 +676,7 @@ fn check_unsupported(options: &Options) -> Result<(), ConnInfoError> {
             )));
         }
     }
-    for name in [
-        "sslcrl",
-        "sslcrldir",
-        "requirepeer",
-        "scram_client_key",
-        "scram_server_key",
-    ] {
+    for name in ["scram_client_key", "scram_server_key"] {
         if options.filled(name).is_some() {
             return Err(ConnInfoError::new(format!(
                 "connection option \"{name}\" is not supported"
@@ -711,10 +715,8 @@ impl fmt::Display for ConnInfo {
         shown.sort_by_key(|(name, _)| rank(name));
         for (i, (name, value)) in shown.iter().enumerate() {
             let space = if i == 0 { "" } else { " " };
-            let plain = !value.is_empty()
-                && value
-                    .bytes()
-                    .all(|b| !b.is_ascii_whitespace() && b != b'\'' && b != b'\\');
+            let plain =
+                !value.is_empty() && !value.contains(|c| text::space(c) || c == '\'' || c == '\\');
             if plain {
                 write!(f, "{space}{name}={value}")?;
             } else {

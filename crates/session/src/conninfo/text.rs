@@ -38,10 +38,14 @@ pub(super) fn parse(text: &str) -> Result<Options, ConnInfoError> {
     Ok(options)
 }
 
+/// What separates pairs: C's `isspace`.
+pub(super) fn space(c: char) -> bool {
+    c.is_ascii_whitespace() || c == '\x0b'
+}
+
 /// `key = value` pairs: a value may stand in single quotes, and a backslash protects the next
 /// character, in quotes and without.
 fn parse_key_value(text: &str, options: &mut Options) -> Result<(), ConnInfoError> {
-    let space = |c: char| c.is_ascii_whitespace() || c == '\x0b';
     let mut rest = text.trim_start_matches(space);
     let mut after_secret = false;
     while !rest.is_empty() {

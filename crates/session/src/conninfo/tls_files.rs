@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pgdyno_wire::RevocationLists;
 use pgdyno_wire::tls::{self, Identity, TlsConfig, TlsOptions, TlsVersion, Verify};
 
 use super::options::Options;
@@ -31,11 +32,8 @@ impl TlsFiles {
         tls.max_version = version(options, "ssl_max_protocol_version")?.unwrap_or(TlsVersion::V1_3);
         let default = |name: &str| home.map(|home| home.join(".postgresql").join(name));
         read_roots(options, mode, default("root.crt"), &mut tls, warnings)?;
-        if tls.verify > Verify::Nothing && default("root.crl").is_some_and(|file| file.exists()) {
-            warnings.push(
-                "WARNING: the revocation list ~/.postgresql/root.crl is not checked: not supported"
-                    .to_owned(),
-            );
+        if tls.verify > Verify::Nothing {
+            tls.revocations = read_revocations(options, default("root.crl"), warnings)?;
         }
         if options.get("sslcertmode") != Some("disable") {
             let certificate = options.filled("sslcert").map(PathBuf::from);
@@ -150,6 +148,67 @@ fn read_roots(
         Verify::Chain
     };
     Ok(())
+}
+
+/// The revocation lists of `sslcrl` and `sslcrldir`, or the default one if it is there. As with libpq a
+/// list that cannot be read is done without, and as nowhere there, with a warning.
+fn read_revocations(
+    options: &Options,
+    default: Option<PathBuf>,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Arc<RevocationLists>>, ConnInfoError> {
+    let file = options.filled("sslcrl").map(PathBuf::from);
+    let folder = options.filled("sslcrldir").map(PathBuf::from);
+    let file = match (&file, &folder) {
+        (None, None) => default.filter(|file| file.exists()),
+        _ => file,
+    };
+    let mut lists = folder.as_ref().map(|_| RevocationLists::default());
+    if let Some(file) = file {
+        let read = fs::read(&file).map_err(|e| e.to_string());
+        let added = read.and_then(|pem| {
+            let mut all = lists.clone().unwrap_or_default();
+            all.add_pem(&pem)?;
+            Ok(all)
+        });
+        match added {
+            Ok(all) => lists = Some(all),
+            Err(reason) => warnings.push(format!(
+                "WARNING: revoked certificates are not refused: could not read revocation list \"{}\" (sslcrl): {reason}",
+                file.display()
+            )),
+        }
+    }
+    if let (Some(folder), Some(lists)) = (&folder, &mut lists) {
+        let bad = |path: &Path, reason: String| {
+            ConnInfoError::new(format!(
+                "could not read revocation list \"{}\" (sslcrldir): {reason}",
+                path.display()
+            ))
+        };
+        let entries = fs::read_dir(folder).map_err(|e| bad(folder, e.to_string()))?;
+        for entry in entries {
+            let path = entry.map_err(|e| bad(folder, e.to_string()))?.path();
+            if path
+                .file_name()
+                .is_some_and(|name| is_hashed_name(&name.to_string_lossy()))
+            {
+                let pem = fs::read(&path).map_err(|e| bad(&path, e.to_string()))?;
+                lists.add_pem(&pem).map_err(|reason| bad(&path, reason))?;
+            }
+        }
+    }
+    Ok(lists.map(Arc::new))
+}
+
+/// As `openssl rehash` names lists in a folder: eight hexadecimal digits, `.r`, a number.
+fn is_hashed_name(name: &str) -> bool {
+    name.split_once(".r").is_some_and(|(hash, number)| {
+        hash.len() == 8
+            && hash.bytes().all(|b| b.is_ascii_hexdigit())
+            && !number.is_empty()
+            && number.bytes().all(|b| b.is_ascii_digit())
+    })
 }
 
 fn read_identity(

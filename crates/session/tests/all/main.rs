@@ -8,3 +8,4 @@ mod conninfo;
 mod hostile;
 mod patience;
 mod talk;
+mod tls;

@@ -38,7 +38,7 @@ fn taken(messages: &[Vec<u8>], due: Due) -> Result<(), ProtocolError> {
 fn an_answer_has_what_was_due_or_an_error() {
     let (parsed, done) = (message(b'1', b""), message(b'C', b"SELECT 1\0"));
     let error = message(b'E', b"SERROR\0\0");
-    let (empty, suspended) = (message(b'I', b""), message(b's', b""));
+    let empty = message(b'I', b"");
     for (messages, due, is_one) in [
         (vec![], Due::Nothing, true),
         (vec![], Due::Parsed, false),
@@ -49,7 +49,6 @@ fn an_answer_has_what_was_due_or_an_error() {
         (vec![done.clone()], Due::Executed, true),
         (vec![done.clone()], Due::Parsed, false),
         (vec![empty], Due::Executed, true),
-        (vec![suspended], Due::Executed, true),
         (vec![error.clone()], Due::Executed, true),
         (vec![error.clone()], Due::Parsed, true),
         (vec![error], Due::Failed, true),
@@ -72,6 +71,14 @@ fn an_answer_has_what_was_due_or_an_error() {
         assert_eq!(taken.is_ok(), is_one, "{messages:?} {due:?}: {taken:?}");
         assert!(is_one || taken == Err(ProtocolError::Incomplete));
     }
+}
+
+#[test]
+fn a_portal_is_not_suspended_where_no_limit_was_set() {
+    assert_eq!(
+        taken(&[message(b's', b"")], Due::Executed),
+        Err(ProtocolError::Unexpected { tag: b's' })
+    );
 }
 
 #[test]

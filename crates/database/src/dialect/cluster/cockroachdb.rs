@@ -24,6 +24,8 @@ pub const COCKROACHDB: Cluster = Cluster {
     nodes_over_http: Some("/_status/nodes"),
     // Captured (19.1, psql-basic.txt); documented as the gateway of the session.
     this_node: "SHOW node_id",
+    // Documented (functions and operators, system info functions).
+    identity: "SELECT crdb_internal.cluster_id()::STRING",
     // Documented (SHOW ZONE CONFIGURATIONS); where the database has none of its own, that of
     // all ranges counts.
     replication: &[

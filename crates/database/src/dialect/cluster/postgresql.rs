@@ -11,6 +11,10 @@ pub const POSTGRESQL: Cluster = Cluster {
     // Documented: NULL over a Unix socket.
     this_node: "SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), \
         'Unix socket, port ' || current_setting('port'))",
+    // Not the system identifier alone: a standby or a copy of the files has the same, and not every
+    // role may ask for it. Whole microseconds: the form of a time is the session's.
+    identity: "SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint \
+        || ' ' || current_setting('port')",
     replication: &[],
     without_replication: "PostgreSQL keeps one copy of its rows; standbys are not counted",
     isolation: &[IsolationQuery {

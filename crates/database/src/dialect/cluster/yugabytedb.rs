@@ -15,6 +15,8 @@ pub const YUGABYTEDB: Cluster = Cluster {
     // Inherited from PostgreSQL.
     this_node: "SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), \
         'Unix socket, port ' || current_setting('port'))",
+    // Documented (yb_servers): the UUIDs of all nodes.
+    identity: "SELECT string_agg(uuid::text, ' ' ORDER BY uuid) FROM yb_servers()",
     replication: &[],
     without_replication: "YugabyteDB does not show it in SQL: yb-admin get_universe_config, or \
         the HTTP port of a master",

@@ -286,7 +286,8 @@ fn ctrl_c_ends_a_run_without_end_with_its_totals() {
 fn every_mix_and_form_runs_on_several_urls_and_is_kept() {
     let place = Place::loaded("workload_mixes", "300");
     let folder = tempfile::tempdir().unwrap();
-    let store = format!("--store={}", folder.path().join("n.sqlite").display());
+    let store = crate::support::notebook::at(&folder.path().join("n.sqlite"));
+    let store = format!("--store={}", store.display());
     for (args, operations) in [
         (&["--workload=D"][..], &["insert", "read"][..]),
         (

@@ -720,7 +720,9 @@ fn other_properties_have_their_effect_or_a_warning() {
     assert_eq!(place.db.value(row), "user00001|user00001:field0:-74|20");
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let (export, store) = (path("out.txt"), path("notebook.sqlite"));
+    let export = path("out.txt");
+    let store = crate::support::notebook::at(&folder.path().join("notebook.sqlite"));
+    let store = store.display();
     let (export_pair, store_pair) = (
         format!("exportfile={export}"),
         format!("pgdyno.store={store}"),

@@ -99,7 +99,7 @@ fn server_command(program: &Path) -> Command {
     command
 }
 
-fn give_to_server(path: &Path, mode: u32) {
+pub fn give_to_server(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     if let Some((uid, gid)) = server_user() {
         chown(path, Some(uid), Some(gid)).unwrap();
