@@ -13,6 +13,9 @@ pub struct Tally {
     pub deadlock: u64,
     /// Failed with another error of the server; with `--continue-on-error` only.
     pub other: u64,
+    /// Perhaps committed: the connection was lost during a commit, or the server leaves it open.
+    /// pgbench has no word for it; where its clients would have gone on it counts as nothing else.
+    pub unknown: u64,
     /// Never started because they were too late.
     pub skipped: u64,
     /// Tried more than once.
@@ -45,7 +48,9 @@ pub fn counted(outcome: Outcome, goes_on: bool) -> Option<Counted> {
         Outcome::Failed(Failure::SERIALIZATION) => Some(Counted::Failed("serialization")),
         Outcome::Failed(Failure::DEADLOCK) => Some(Counted::Failed("deadlock")),
         Outcome::Failed(Failure::Interrupted | Failure::Script) => None,
-        Outcome::Failed(_) | Outcome::Unknown if goes_on => Some(Counted::Failed("other")),
+        Outcome::Failed(_) if goes_on => Some(Counted::Failed("other")),
+        // Logs have no column for it.
+        Outcome::Unknown if goes_on => Some(Counted::Failed("unknown")),
         Outcome::Failed(_) | Outcome::Unknown => None,
     }
 }
@@ -59,7 +64,7 @@ impl Tally {
             retried: counts.retried,
             retries: counts.retries,
             late: counts.late,
-            other: if goes_on { counts.unknown } else { 0 },
+            unknown: if goes_on { counts.unknown } else { 0 },
             ..Self::default()
         };
         for (failure, number) in &counts.failed {
@@ -74,14 +79,14 @@ impl Tally {
         tally
     }
 
-    /// All failed ones.
+    /// All failed ones: those that certainly left nothing.
     pub fn failed(&self) -> u64 {
         self.serialization + self.deadlock + self.other
     }
 
     /// All that pgbench knows of.
     pub fn total(&self) -> u64 {
-        self.processed + self.skipped + self.failed()
+        self.processed + self.skipped + self.failed() + self.unknown
     }
 }
 
@@ -109,6 +114,8 @@ mod tests {
         let tally = Tally::of(&counts, false);
         assert_eq!((tally.processed, tally.failed(), tally.total()), (2, 2, 5));
         let tally = Tally::of(&counts, true);
-        assert_eq!((tally.processed, tally.other, tally.total()), (2, 3, 8));
+        assert_eq!((tally.processed, tally.other, tally.total()), (2, 2, 8));
+        // What may be committed has not failed.
+        assert_eq!((tally.failed(), tally.unknown), (4, 1));
     }
 }

@@ -80,6 +80,9 @@ impl Progress {
             tally.failed()
         );
         let mut add = |text: String| line.push_str(&text);
+        if tally.unknown > 0 {
+            add(format!(", {} unknown", tally.unknown));
+        }
         if self.with_rate {
             let lag = self.gathered.lag.as_ref().and_then(Latencies::mean_us);
             add(format!(", lag {:.3} ms", in_ms(lag)));

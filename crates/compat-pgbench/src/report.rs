@@ -147,6 +147,9 @@ impl Report<'_> {
                 share("other failures", tally.other)?;
             }
         }
+        if options.reconnect || tally.unknown > 0 {
+            share("transactions with an unknown result", tally.unknown)?;
+        }
         if self.max_tries != 1 {
             share("transactions retried", tally.retried)?;
         }
@@ -179,7 +182,7 @@ impl Report<'_> {
         } else {
             let clients = f64::from(options.clients);
             let average_us = measured.elapsed_us as f64 * clients / tally.total() as f64;
-            let note = if tally.failed() > 0 {
+            let note = if tally.failed() + tally.unknown > 0 {
                 " (including failures)"
             } else {
                 ""
@@ -213,7 +216,7 @@ impl Report<'_> {
         let tps = tally.processed as f64 * 1e6 / measured.elapsed_us as f64;
         if self.options.connect {
             let total_us = connections.latencies.sum_us() as f64;
-            let average_us = total_us / (tally.processed + tally.failed()) as f64;
+            let average_us = total_us / (tally.total() - tally.skipped) as f64;
             let average_ms = average_us / 1000.0;
             writeln!(out, "average connection time = {average_ms:.3} ms")?;
             writeln!(out, "tps = {tps:.6} (including reconnection times)")

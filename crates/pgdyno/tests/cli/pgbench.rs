@@ -274,7 +274,10 @@ fn a_lost_connection_becomes_an_outage() {
     let lost = number(&ran, "connections lost: ");
     let processed = number(&ran, "actually processed: ");
     assert_eq!((processed, lost), (90.0, 10.0), "{ran:#?}");
-    assert_eq!(number(&ran, "number of other failures: "), lost);
+    assert_eq!(
+        number(&ran, "number of transactions with an unknown result: "),
+        lost
+    );
 }
 
 #[test]
