@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{stored, whole};
 use pgdyno_model::Outcome;
+use pgdyno_model::document::{ClockReading, Generator, GeneratorEnd, Generators};
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_store::{Store, example};
 
@@ -68,7 +69,38 @@ fn outcome() -> (Outcome, TrialRow) {
         ended: 0,
         message: "no".to_owned(),
     }];
+    outcome.generators = Some(generators());
     (outcome, store.trial(&number.to_string()).unwrap())
+}
+
+fn generators() -> Generators {
+    let one = Generator {
+        generator: 0,
+        end: GeneratorEnd::Complete,
+        trial: Some(2),
+        host: Some("here".to_owned()),
+        clients: 1,
+        committed: 1,
+        goodput_per_s: 1.0,
+        cpu_us: Some(1),
+        busiest_share: Some(0.5),
+        lag_max_us: Some(1),
+        added_mean_us: Some(1.0),
+        began_late_us: Some(1),
+        clock: Some(ClockReading {
+            offset_us: 1,
+            uncertainty_us: 1,
+        }),
+        clock_drift_us: Some(1),
+        until_us: 1,
+        committed_by_second: vec![1],
+    };
+    Generators {
+        asked: 1,
+        list: vec![one],
+        start_spread_us: Some(1),
+        start_uncertainty_us: Some(1),
+    }
 }
 
 /// All words in backquotes.
