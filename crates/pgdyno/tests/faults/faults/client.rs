@@ -1,4 +1,4 @@
-//! A full disk on the client's side, in a mount namespace of its own; and files that may not grow.
+//! A full disk on the client's side, in a mount namespace of its own.
 
 use std::fs;
 use std::io::Write;
@@ -79,33 +79,15 @@ fn fill(scene: &Scene) {
     }
 }
 
-pub const FAULTS: &[Fault] = &[
-    Fault {
-        name: "client's disk full",
-        how: "a disk of 4 MB with the notebook (`run`), with the log (`pgbench`) is filled",
-        files,
-        within: |dir, command| with_disk(dir, &command, "4m"),
-        strike: fill,
-        codes: [1, 1, 0, 0],
-        words: &["this run is not kept"],
-        shows: unharmed,
-        cannot: cannot_mount,
-        ..NO_FAULT
-    },
-    Fault {
-        name: "files may not grow",
-        clients: 0,
-        how: "`ulimit -f`: no file beyond 1 MB; notebook (`run`), log (`pgbench`)",
-        files: |dir, call| {
-            fs::create_dir(disk(dir)).unwrap();
-            files(dir, call)
-        },
-        within: |_, command| {
-            let mut shell = Command::new("bash");
-            shell.args(["-c", "ulimit -f 1024; exec \"$@\"", "bash"]);
-            behind(shell, &command)
-        },
-        shows: unharmed,
-        ..NO_FAULT
-    },
-];
+pub const FAULTS: &[Fault] = &[Fault {
+    name: "client's disk full",
+    how: "a disk of 4 MB with the notebook (`run`), with the log (`pgbench`) is filled",
+    files,
+    within: |dir, command| with_disk(dir, &command, "4m"),
+    strike: fill,
+    codes: [1, 1, 0, 0],
+    words: &["this run is not kept"],
+    shows: unharmed,
+    cannot: cannot_mount,
+    ..NO_FAULT
+}];
