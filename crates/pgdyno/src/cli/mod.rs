@@ -3,6 +3,7 @@
 
 pub mod calibrate;
 pub mod compare;
+pub mod deploy;
 pub mod exchange;
 mod generators;
 pub mod lab;
@@ -109,6 +110,9 @@ pub enum Verb {
     Report(report::ReportArgs),
     /// Compare two sets of trials, with intervals and a verdict
     Compare(compare::CompareArgs),
+    /// Print what starts several generators on Kubernetes or Slurm
+    #[command(subcommand)]
+    Deploy(deploy::DeployVerb),
     /// pgio's setup and run, from a pgio.conf (also when called as pgio)
     #[command(subcommand)]
     Pgio(pgdyno_compat_pgio::PgioVerb),
@@ -245,6 +249,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Sql(args) => sql::open(&args),
         Verb::Report(args) => report::open(&args),
         Verb::Compare(args) => compare::open(&args),
+        Verb::Deploy(verb) => deploy::open(&verb),
         Verb::Pgio(verb) => {
             let mut screen = Screen::new(cli.verbosity);
             pgdyno_compat_pgio::open(&verb, cli.verbosity, &mut screen)

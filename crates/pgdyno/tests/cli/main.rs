@@ -10,6 +10,7 @@ mod calibrate;
 )]
 mod child;
 mod compare;
+mod deploy;
 mod engine;
 mod exit_codes;
 mod forms;
