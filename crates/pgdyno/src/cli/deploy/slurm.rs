@@ -86,7 +86,7 @@ if [ -z \"${{PGHOST:-}}${{PGHOSTADDR:-}}${{PGPORT:-}}${{PGSERVICE:-}}\" ]; then
   echo 'nothing names the server: set PGHOST or PGSERVICE' >&2
   exit 2
 fi
-# Since Slurm 22.05 srun does not take --cpus-per-task from the job.
+# Not in every release of Slurm does srun take --cpus-per-task from the job.
 srun --ntasks={generators} --cpus-per-task={cpu} --kill-on-bad-exit=0 --wait=0 --no-kill \\
   pgdyno {command}
 "
