@@ -136,7 +136,9 @@ fn trials_go_to_every_version_and_back_with_every_table() {
         let listed = there.trials(&filter).unwrap();
         assert_eq!((listed.len(), listed[0].number), (1, 2), "{major}");
         assert_eq!(back.copy_from(&there, Some(&[2])).unwrap().trials, 1);
-        for table in TABLES.iter() {
+        // Where generators met is of no use elsewhere.
+        let stays = |table: &&Table| ["meeting", "generator", "word"].contains(&table.name);
+        for table in TABLES.iter().filter(|table| !stays(table)) {
             let first = dump(&file, table);
             assert!(!first.is_empty(), "{major}: {}", table.name);
             assert_eq!(first, dump(&back, table), "{major}: {}", table.name);
