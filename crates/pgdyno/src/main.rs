@@ -15,6 +15,9 @@ use pgdyno_platform::memory::OrEnd;
 static MEMORY: OrEnd = OrEnd;
 
 fn main() -> ExitCode {
+    if let Err(error) = pgdyno_platform::limits::fail_on_large_files() {
+        pgdyno_output::remark!("the signal of a file that is too large is not caught: {error}");
+    }
     if let Some(done) = compatible_command() {
         return done;
     }

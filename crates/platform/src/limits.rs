@@ -1,7 +1,9 @@
-//! The limit on open files: each client needs one.
+//! Limits of this process: on open files, of which each client needs one, and on the size of files.
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -23,6 +25,17 @@ pub fn raise_open_files() -> io::Result<u64> {
         )?;
     }
     Ok(limit.maximum.unwrap_or(u64::MAX))
+}
+
+/// From now on a write beyond the limit on the size of files (`ulimit -f`) is an error (EFBIG), as on a full
+/// disk; before, the signal SIGXFSZ ends the process without a word. Child processes are not concerned.
+///
+/// # Errors
+/// When the handler cannot be installed.
+pub fn fail_on_large_files() -> io::Result<()> {
+    // A handler, since a signal that is ignored would stay so in child processes.
+    let unread = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, unread).map(drop)
 }
 
 /// What to try when all files that this process may have are open.

@@ -233,7 +233,7 @@ fn of_conninfo(text: &str, mask: Option<&str>) -> String {
             continue;
         };
         let start = text.len() - value.len();
-        let end = start + value_length(value);
+        let end = start + secret_length(value);
         match mask {
             Some(mask) => {
                 text.replace_range(start..end, mask);
@@ -257,6 +257,19 @@ fn cut(text: &mut String, name_at: usize, end: usize) -> usize {
     };
     text.replace_range(start..end + after, "");
     start
+}
+
+/// How long the value is that must not be kept. What looks like a value may be the name of the next one, as
+/// in `host=xpassword= password = s3cret`: that one's value goes with it.
+fn secret_length(value: &str) -> usize {
+    let mut length = value_length(value);
+    while is_secret(&value[..length])
+        && let Some(next) = value[length..].trim_start().strip_prefix('=')
+    {
+        let next = next.trim_start();
+        length = value.len() - next.len() + value_length(next);
+    }
+    length
 }
 
 /// How long a value of a conninfo string is, quotes included.
@@ -454,6 +467,8 @@ mod tests {
             "postgresql://me:s3?x@h/d",
             "postgresql://me?x@h/d?password=s3",
             "postgres://h1,[:?1]:2/d?password=s3",
+            "host=xpassword= password = s3",
+            "host=xpassword= sslpassword = password = s3",
         ] {
             for mask in [Some(MASK), None] {
                 let kept = without_secrets(text, mask);

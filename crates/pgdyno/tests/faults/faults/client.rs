@@ -1,4 +1,4 @@
-//! A full disk on the client's side, in a mount namespace of its own.
+//! No room on the client's side: a full disk, in a mount namespace of its own, and a limit on files.
 
 use std::fs;
 use std::io::Write;
@@ -79,15 +79,42 @@ fn fill(scene: &Scene) {
     }
 }
 
-pub const FAULTS: &[Fault] = &[Fault {
-    name: "client's disk full",
-    how: "a disk of 4 MB with the notebook (`run`), with the log (`pgbench`) is filled",
-    files,
-    within: |dir, command| with_disk(dir, &command, "4m"),
-    strike: fill,
-    codes: [1, 1, 0, 0],
-    words: &["this run is not kept"],
-    shows: unharmed,
-    cannot: cannot_mount,
-    ..NO_FAULT
-}];
+/// From now on no file of pgdyno's may be written beyond so many kB: less than the journal of a new notebook has
+/// (240) or the log gets to have (130), more than the document of the trial.
+fn limit_files(scene: &Scene) {
+    let is_kept = disk(scene.dir.path()).join("notebook.sqlite").exists();
+    let kb = if is_kept { 200 } else { 60 };
+    let mut prlimit = Command::new("prlimit");
+    let limit = format!("--fsize={}", kb * 1000);
+    prlimit.args([&limit, "--pid", &scene.running.id().to_string()]);
+    assert!(prlimit.status().unwrap().success());
+}
+
+pub const FAULTS: &[Fault] = &[
+    Fault {
+        name: "client's disk full",
+        how: "a disk of 4 MB with the notebook (`run`), with the log (`pgbench`) is filled",
+        files,
+        within: |dir, command| with_disk(dir, &command, "4m"),
+        strike: fill,
+        codes: [1, 1, 0, 0],
+        words: &["this run is not kept"],
+        shows: unharmed,
+        cannot: cannot_mount,
+        ..NO_FAULT
+    },
+    // SIGXFSZ, by which the system would end pgdyno without a word.
+    Fault {
+        name: "client's files limited",
+        how: "`prlimit --fsize`: the notebook (`run`) and the log (`pgbench`) may not grow, as with `ulimit -f`",
+        files: |dir, call| {
+            fs::create_dir(disk(dir)).unwrap();
+            files(dir, call)
+        },
+        strike: limit_files,
+        codes: [1, 1, 0, 0],
+        words: &["this run is not kept"],
+        shows: unharmed,
+        ..NO_FAULT
+    },
+];
