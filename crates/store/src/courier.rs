@@ -185,6 +185,8 @@ pub struct Pushed {
     pub trials: usize,
     /// Trials that run.
     pub running: usize,
+    /// Trials that the server took for running, and whose process on this host is gone: aborted now.
+    pub aborted: usize,
 }
 
 impl Store {
@@ -210,7 +212,8 @@ impl Store {
         count.map_err(waiting.failed("cannot read"))
     }
 
-    /// Sends the trials that wait on this host for this store and have ended.
+    /// Sends the trials that wait on this host for this store and have ended. Those of this host that nothing
+    /// will ever end, since their process is gone and no row of theirs waits, are aborted on the server.
     ///
     /// # Errors
     /// It cannot be written. What has not arrived waits on.
@@ -232,6 +235,7 @@ impl Store {
             sent.map_err(|e| trouble(&waiting, &remote.shown, e))?;
             pushed.trials += 1;
         }
+        pushed.aborted = self.abort_the_dead()?;
         Ok(pushed)
     }
 }

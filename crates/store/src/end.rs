@@ -102,15 +102,15 @@ impl Store {
         Ok(())
     }
 
-    /// Trials that say they run, while their process is gone, are aborted.
-    pub(super) fn abort_the_dead(&mut self) -> Result<(), Failure> {
+    /// Trials that say they run, while their process of this host is gone, are aborted. Gives how many.
+    pub(super) fn abort_the_dead(&self) -> Result<usize, Failure> {
         let failed = self.failed("cannot write to");
         let dead = dead(&self.db).map_err(&failed)?;
-        for number in dead {
-            let aborted = self.db.transaction(|db| abort(db, number));
+        for number in &dead {
+            let aborted = self.db.transaction(|db| abort(db, *number));
             aborted.map_err(&failed)?;
         }
-        Ok(())
+        Ok(dead.len())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use pgdyno_drive::record::{Interval, ScriptInterval};
 use pgdyno_model::notebook::{ExperimentHeader, Filter, Kind, TrialHeader};
-use pgdyno_model::{Observer, Outcome};
+use pgdyno_model::{Observer, Outcome, State};
 use pgdyno_testkit::{MAJORS, postgres, postgres_of, record_skip};
 
 use super::begin::example;
@@ -314,6 +314,40 @@ fn ten_writers_at_once_lose_nothing() {
 }
 
 #[test]
+fn a_trial_of_a_process_that_is_gone_and_of_which_nothing_waits_is_aborted_by_a_push() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = database(&postgres().address().url());
+    let store = notebook(&url, dir.path());
+    let (dead, running) = (
+        store.begin(&example()).unwrap(),
+        store.begin(&example()).unwrap(),
+    );
+    // As if pgdyno had been killed, and the file in which its rows waited deleted.
+    let (number, runs) = (dead.number(), running.number());
+    std::mem::forget(dead);
+    execute(
+        &url,
+        &format!("UPDATE trial_begun SET pid_started = 1 WHERE number = {number}"),
+    );
+    let Place::Server(remote) = &store.place else {
+        panic!("a server")
+    };
+    let waiting = rusqlite::Connection::open(&remote.waiting).unwrap();
+    let forgotten = "DELETE FROM trial_begun WHERE number = ?";
+    waiting.execute(forgotten, [number]).unwrap();
+    let pushed = Pushed {
+        running: 1,
+        aborted: 1,
+        ..Pushed::default()
+    };
+    assert_eq!(store.push(), Ok(pushed));
+    let state = |number: i64| store.trial(&number.to_string()).unwrap().state;
+    assert_eq!(state(number), State::Aborted);
+    assert_eq!(state(runs), State::Running);
+    drop(running);
+}
+
+#[test]
 fn what_a_server_refuses_waits_until_it_is_pushed() {
     let dir = tempfile::tempdir().unwrap();
     let url = database(&postgres().address().url());
@@ -338,7 +372,7 @@ fn what_a_server_refuses_waits_until_it_is_pushed() {
     execute(&url, "DROP TRIGGER full_disk ON event");
     let pushed = Pushed {
         trials: 1,
-        running: 0,
+        ..Pushed::default()
     };
     assert_eq!(store.push(), Ok(pushed));
     assert_eq!(store.push(), Ok(Pushed::default()));

@@ -36,8 +36,9 @@ pub fn run(bytes: &[u8]) {
 
 fn printed_reads_back(language: Language, script: &Script, names: &Names) {
     // Of an escaped semicolon or colon the backslash is gone; a backslash before a byte of 0 ends a word, and
-    // would continue the line it is printed on.
-    if ["\\;", "\\:", "\\\0"]
+    // would continue the line it is printed on. The answer to `:{?name}` stands in its place, and may become one
+    // word with what follows.
+    if ["\\;", "\\:", "\\\0", ":{?"]
         .iter()
         .any(|escaped| script.source.contains(escaped))
     {

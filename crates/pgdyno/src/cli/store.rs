@@ -88,7 +88,11 @@ pub fn open(verb: &StoreVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
                 0 => String::new(),
                 count => format!("; {} still running", trials(count)),
             };
-            say(format!("{sent} sent to {place}{running}"));
+            let aborted = match pushed.aborted {
+                0 => String::new(),
+                count => format!("; {} of this host had been killed: aborted", trials(count)),
+            };
+            say(format!("{sent} sent to {place}{running}{aborted}"));
         }
         StoreVerb::Move { to, store } => {
             let from = store.existing()?;
