@@ -3,11 +3,12 @@
 
 use pgdyno_drive::record::ScriptRecord;
 use pgdyno_model::notebook::{ExperimentHeader, Latency, TrialHeader};
+use pgdyno_model::observed::Sample;
 use pgdyno_model::{Failure, State};
 use serde_json::json;
 
 use super::packed::whole;
-use super::{Copied, Store, begin};
+use super::{Copied, Store, begin, samples};
 use crate::db::{self, Db, params};
 
 /// What the other program calls an experiment.
@@ -178,17 +179,19 @@ fn observed(transaction: &Db, program: &str, number: i64, trial: &ForeignTrial) 
         "INSERT INTO instrument VALUES (?, 0, ?, 'its own collectors')",
         params![number, program],
     )?;
-    for (series, (name, samples)) in trial.series.iter().enumerate() {
+    let mut read = Vec::new();
+    for (series, (name, course)) in trial.series.iter().enumerate() {
         transaction.execute(
             "INSERT INTO series VALUES (?, ?, 0, ?, '', '', 'gauge')",
             params![number, series, name],
         )?;
-        let insert =
-            transaction.prepare("INSERT INTO sample VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING");
-        for (at_us, value) in samples {
-            insert.execute(params![number, at_us, series, value])?;
-        }
+        read.extend(course.iter().map(|(at_us, value)| Sample {
+            series,
+            at_us: *at_us,
+            value: *value,
+        }));
     }
+    samples::write(transaction, number, read.into_iter())?;
     for (table, row) in &trial.rows {
         transaction.execute(
             "INSERT INTO finding VALUES (?, 0, ?, ?, 0) ON CONFLICT DO NOTHING",

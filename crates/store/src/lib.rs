@@ -33,10 +33,13 @@ mod outcome;
 mod packed;
 pub mod place;
 mod query;
+mod samples;
 mod schema;
 mod seconds;
 #[cfg(test)]
 mod server_tests;
+#[cfg(test)]
+mod size_tests;
 mod stalls;
 #[cfg(test)]
 mod tests;

@@ -223,7 +223,7 @@ const OBSERVED: [&str; 8] = [
     "instrument",
     "instrument_cpu",
     "series",
-    "sample",
+    "samples",
     "total",
     "gap",
     "server_statement",

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use crate::db::{self, Db, Error, Row, params};
+use crate::samples;
 use pgdyno_model::observed::{
     Batch, Course, Gap, InstrumentRow, Kind, NewSeries, Observed, ObservedEvent, Series,
     ServerStatement, Span, Total,
@@ -83,11 +84,7 @@ fn write_series(connection: &Db, number: i64, batch: &Batch) -> db::Result<()> {
                 new.kind.name()
             ])?;
     }
-    let insert =
-        connection.prepare("INSERT INTO sample VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING");
-    for sample in &batch.samples {
-        insert.execute(params![number, sample.at_us, sample.series, sample.value])?;
-    }
+    samples::write(connection, number, batch.samples.iter().copied())?;
     let insert =
         connection.prepare("INSERT INTO total VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
     for total in &batch.totals {
@@ -253,12 +250,10 @@ fn series(connection: &Db, number: i64) -> db::Result<Vec<Course>> {
         .enumerate()
         .map(|(place, course)| (course.of.number, place))
         .collect();
-    let sql = "SELECT series, at_us, value FROM sample WHERE trial = ? ORDER BY at_us";
-    connection.each(sql, [number], |row| {
-        if let Some(place) = places.get(&row.get(0)?) {
-            series[*place].samples.push((row.get(1)?, row.get(2)?));
+    samples::each(connection, number, |sample| {
+        if let Some(place) = places.get(&sample.series) {
+            series[*place].samples.push((sample.at_us, sample.value));
         }
-        Ok(())
     })?;
     Ok(series)
 }

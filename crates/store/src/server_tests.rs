@@ -14,7 +14,7 @@ use super::schema::ddl::{TABLES, Table};
 use super::{Place, Pushed, Store};
 
 /// A new database on a server: its URL.
-fn database(server: &str) -> String {
+pub(super) fn database(server: &str) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("notes_{}_{number}", std::process::id());
@@ -28,7 +28,7 @@ fn execute(url: &str, sql: &str) {
 }
 
 /// A notebook there, for which rows wait in this folder.
-fn notebook(url: &str, folder: &Path) -> Store {
+pub(super) fn notebook(url: &str, folder: &Path) -> Store {
     let (store, made) = Store::init(Path::new(url)).unwrap();
     assert!(made);
     drop(store);
@@ -55,6 +55,7 @@ fn fill(db: &Db, trial: i64) {
         let value = |(name, kind): (String, String)| match (name.as_str(), kind.as_str()) {
             ("trial", _) => Value::Integer(trial),
             ("kind", _) if table.name == "series" => Value::Text("gauge".to_owned()),
+            ("figures", _) => Value::Text(r#"{"3":0.30000000000000004}"#.to_owned()),
             (_, "INTEGER") => Value::Integer(i64::MAX - 7),
             (_, "REAL") => Value::Real(0.1 + 0.2),
             (_, "BLOB") => Value::Blob((0..=255).collect()),

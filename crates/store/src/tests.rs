@@ -176,7 +176,7 @@ fn a_store_that_is_open_keeps_its_locks_when_it_is_opened_again() {
 }
 
 #[test]
-fn ten_thousand_trials_are_listed_at_once() {
+fn ten_thousand_trials_are_listed_without_reading_each_for_itself() {
     let dir = dir();
     let store = Store::open(&dir.path().join("s")).unwrap();
     let sweep = ExperimentHeader {
@@ -215,7 +215,8 @@ fn ten_thousand_trials_are_listed_at_once() {
         let began = Instant::now();
         assert_eq!(store.trials(&filter).unwrap().len(), count, "{filter:?}");
         let took = began.elapsed();
-        assert!(took < Duration::from_secs(1), "{took:?} for {filter:?}");
+        // A look at all for each, 10^8 rows, takes minutes. How fast a list is: make test-long PART=size.
+        assert!(took < Duration::from_secs(20), "{took:?} for {filter:?}");
     };
     let all = Filter::default;
     quick(all(), 10_000);

@@ -13,7 +13,14 @@ use pgdyno_model::Failure;
 const KIND: &str = "thinned";
 
 /// Tables with a row for each second.
-const BY_SECOND: [&str; 6] = ["second", "failure", "work", "client_time", "unit", "sample"];
+const BY_SECOND: [&str; 6] = [
+    "second",
+    "failure",
+    "work",
+    "client_time",
+    "unit",
+    "samples",
+];
 
 impl Store {
     /// Thins the trials that ended before this time (a stamp of the notebook); gives their number.

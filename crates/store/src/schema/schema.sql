@@ -422,12 +422,13 @@ CREATE TABLE series (
     PRIMARY KEY (trial, series)
 ) WITHOUT ROWID;
 
--- In the order in which they come, so that a second touches few pages.
-CREATE TABLE sample (
+-- All that was read at a moment: JSON, series and figure. `series` is the first of them. In the order in which
+-- they come, so that a second touches few pages.
+CREATE TABLE samples (
     trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
     at_us       INTEGER NOT NULL,
     series      INTEGER NOT NULL,
-    value       REAL NOT NULL,
+    figures     TEXT NOT NULL,
     PRIMARY KEY (trial, at_us, series)
 ) WITHOUT ROWID;
 
@@ -615,6 +616,17 @@ CREATE VIEW setting AS
     SELECT t.number AS trial, s.key AS name, s.value AS value
     FROM trial_begun t, json_each_text(t.facts::json -> 'changed_settings') s
     WHERE t.facts::json -> 'changed_settings' -> 'unknown' IS NULL;
+-- on: all
+
+-- A figure that was read.
+-- on: sqlite
+CREATE VIEW sample AS
+    SELECT s.trial, s.at_us, CAST(f.key AS INTEGER) AS series, CAST(f.value AS REAL) AS value
+    FROM samples s, json_each(s.figures) f;
+-- on: postgresql
+CREATE VIEW sample AS
+    SELECT s.trial, s.at_us, f.key::BIGINT AS series, f.value::DOUBLE PRECISION AS value
+    FROM samples s, json_each_text(s.figures::json) f;
 -- on: all
 
 -- What was read, with its name.
