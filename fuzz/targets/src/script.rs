@@ -44,6 +44,11 @@ fn printed_reads_back(language: Language, script: &Script, names: &Names) {
     {
         return;
     }
+    // Whether a backslash at the very end continued a line, the text of the command does not say.
+    let last = script.commands.last();
+    if last.is_some_and(|command| command.text.ends_with('\\')) {
+        return;
+    }
     let printed = printed(&script.commands);
     let mut names_again = Names::new();
     let again = language.parse("x.sql", &printed, &mut names_again);
