@@ -5,8 +5,10 @@ use pgdyno_platform::child::{Signal, send_signal};
 use crate::a_dead_one::{accounting_is_right, script};
 use crate::child::{Running, wait_until};
 use crate::crew::{Crew, ends, note, number};
+use crate::support::Ran;
 
 const RANKS: u32 = 8;
+const KILLED: u32 = 5;
 
 /// Generators that meet on a server; nothing where there is no mpirun, which is counted.
 fn scene(test: &str, name: &str) -> Option<Crew> {
@@ -50,6 +52,20 @@ fn mpirun_starts_eight_generators_of_one_trial() {
     assert_eq!(committed.to_string(), history);
 }
 
+/// Eight that measure while one of them is killed, and how mpirun ends.
+fn one_is_killed(crew: &Crew, database: &str, options: &str) -> Ran {
+    let script = script(crew);
+    let line = format!("run {script} -c 16 -T 4");
+    let running = mpirun(crew, database, options, &line);
+    wait_until("a second of each", || {
+        let of_each = "SELECT count(DISTINCT part.generator) FROM second \
+                       JOIN part ON part.trial = second.trial";
+        crew.number(of_each) == Some(i64::from(RANKS))
+    });
+    send_signal(rank(running.id(), KILLED), Signal::Kill).unwrap();
+    running.ended()
+}
+
 #[test]
 #[ignore = "installs Open MPI, takes half a minute: make test-long PART=generators"]
 fn with_recovery_the_others_go_on_when_one_is_killed() {
@@ -57,23 +73,30 @@ fn with_recovery_the_others_go_on_when_one_is_killed() {
     let Some(crew) = scene(test, "mpi_killed") else {
         return;
     };
-    let script = script(&crew);
-    let line = format!("run {script} -c 16 -T 4");
-    let running = mpirun(&crew, "mpi_killed", "--enable-recovery", &line);
-    wait_until("a second of each", || {
-        let of_each = "SELECT count(DISTINCT part.generator) FROM second \
-                       JOIN part ON part.trial = second.trial";
-        crew.number(of_each) == Some(i64::from(RANKS))
-    });
-    send_signal(rank(running.id(), 5), Signal::Kill).unwrap();
-    let ran = running.ended();
+    let ran = one_is_killed(&crew, "mpi_killed", "--enable-recovery");
     let whole = crew.whole("partial");
     let mut expected = ["complete"; RANKS as usize];
-    expected[5] = "died";
+    expected[KILLED as usize] = "died";
     assert_eq!(ends(&whole), expected, "{ran:#?}");
     let note = note(&whole, "generators-missing", "serious");
     assert!(note.contains("generator 5 died"), "{note}");
     accounting_is_right(&crew, &whole);
+}
+
+#[test]
+#[ignore = "installs Open MPI, takes half a minute: make test-long PART=generators"]
+fn without_recovery_mpirun_ends_all_when_one_is_killed() {
+    let test = "without_recovery_mpirun_ends_all_when_one_is_killed";
+    let Some(crew) = scene(test, "mpi_ended") else {
+        return;
+    };
+    let ran = one_is_killed(&crew, "mpi_ended", "");
+    // It kills them seconds after it has told them to end, while they wait for what is silent: their parts
+    // are kept, and are not added up.
+    assert_eq!(ran.code, Some(137), "{ran:#?}");
+    let listed = crew.listed();
+    let aborted = listed.iter().filter(|(_, state)| state == "aborted");
+    assert_eq!((listed.len(), aborted.count()), (8, 7), "{listed:?}");
 }
 
 /// The process of a rank below mpirun.
