@@ -15,6 +15,7 @@
 //! ```
 
 mod closed;
+mod debian;
 mod delay;
 pub mod failing;
 pub mod hostile;
@@ -35,6 +36,7 @@ mod upstream;
 mod versions;
 
 pub use closed::closed_address;
+pub use debian::debian;
 pub use delay::DelayingProxy;
 pub use hostile::HostileServer;
 pub use https::HttpsServer;

@@ -11,6 +11,7 @@ mod calibrate;
 mod child;
 mod compare;
 mod deploy;
+mod deploy_schemas;
 mod engine;
 mod exit_codes;
 mod forms;

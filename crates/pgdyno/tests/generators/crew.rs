@@ -1,6 +1,6 @@
 //! Generators, the notebook in which they meet, and the server that they measure.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -113,9 +113,35 @@ impl Crew {
 
     /// A file beside the notebook, with this in it; its name.
     pub fn write(&self, name: &str, text: &str) -> String {
-        let file = self.home.path().join(name);
+        let file = self.file(name);
         std::fs::write(&file, text).unwrap();
         file.display().to_string()
+    }
+
+    /// A file beside the notebook.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    /// A program that starts generators, with an environment that names the notebook and this database of
+    /// the server that tests share.
+    pub fn launcher(&self, program: &str, database: &str) -> Command {
+        let of_pgdyno = self.command("");
+        let mut command = Command::new(program);
+        command.current_dir(self.home.path());
+        for (name, value) in of_pgdyno.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let address = pgdyno_testkit::postgres().address();
+        command
+            .env("PGHOST", &address.socket_dir)
+            .env("PGPORT", address.port.to_string())
+            .env("PGUSER", "postgres")
+            .env("PGDATABASE", database);
+        command
     }
 
     /// A pack whose tables take so many seconds to create; its folder.
