@@ -49,7 +49,7 @@ impl Folder<'_> {
     }
 }
 
-fn failed(path: &Path, e: &std::io::Error) -> Failure {
+pub fn failed(path: &Path, e: &std::io::Error) -> Failure {
     Failure::new(format!("could not write {}: {e}", path.display()))
 }
 

@@ -11,14 +11,14 @@ mod vmstat;
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use time::OffsetDateTime;
 
-use super::files::Folder;
+use super::files::{Folder, failed};
 use banner::banner;
 use pgdyno_model::Failure;
 use pgdyno_platform::proc;
@@ -37,7 +37,7 @@ struct Between<'a> {
 /// Writes while it is there; dropped, it has ended.
 pub struct Monitors {
     stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Result<(), Failure>>>,
 }
 
 impl Monitors {
@@ -46,11 +46,7 @@ impl Monitors {
     /// # Errors
     /// A file cannot be written, or there is no thread for it.
     pub fn start(folder: &Path) -> Result<Self, Failure> {
-        let create = |name: &str| {
-            let path = folder.join(name);
-            File::create(&path)
-                .map_err(|e| Failure::new(format!("could not write {}: {e}", path.display())))
-        };
+        let create = |name| Output::create(folder.join(name));
         let mut files = [
             create("iostat.out")?,
             create("vmstat.out")?,
@@ -60,8 +56,7 @@ impl Monitors {
             Ok(first) => first,
             Err(why) => {
                 for file in &mut files {
-                    // The file says why; a full disk is an error where results are written.
-                    let _ = writeln!(file, "nothing to read: {why}");
+                    file.write(&format!("nothing to read: {why}\n"))?;
                 }
                 return Ok(Self {
                     stop: None,
@@ -85,9 +80,9 @@ impl Monitors {
                 format!("{}{}", vmstat::HEAD, vmstat::text(&boot)),
                 banner,
             ];
-            write_all(&mut files, texts);
+            let mut written = write_all(&mut files, texts);
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(INTERVAL) {
-                let Ok(after) = Reading::take() else { return };
+                let Ok(after) = Reading::take() else { break };
                 let between = Between {
                     before: &last,
                     after: &after,
@@ -99,9 +94,11 @@ impl Monitors {
                     vmstat::text(&between),
                     mpstat::text(&between, OffsetDateTime::now_utc()),
                 ];
-                write_all(&mut files, texts);
+                // The first that failed is told when the run is over: none is a reason to end it.
+                written = written.and(write_all(&mut files, texts));
                 last = after;
             }
+            written
         });
         let thread = thread.map_err(|e| Failure::no_thread("that observes this host", &e))?;
         Ok(Self {
@@ -111,21 +108,57 @@ impl Monitors {
     }
 }
 
-impl Drop for Monitors {
-    fn drop(&mut self) {
+impl Monitors {
+    /// Ends it.
+    ///
+    /// # Errors
+    /// One of the files could not be written.
+    pub fn end(mut self) -> Result<(), Failure> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Result<(), Failure> {
         // Its channel closed, the thread ends at once.
         self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        let broke = |_| Err(Failure::new("the thread that observes this host broke"));
+        self.thread
+            .take()
+            .map_or(Ok(()), |thread| thread.join().unwrap_or_else(broke))
     }
 }
 
-/// A monitor that cannot write any more is no reason to end a run.
-fn write_all(files: &mut [File; 3], texts: [String; 3]) {
-    for (file, text) in files.iter_mut().zip(texts) {
-        let _ = file.write_all(text.as_bytes());
+impl Drop for Monitors {
+    fn drop(&mut self) {
+        // The run has an error of its own to tell.
+        let _ = self.join();
     }
+}
+
+/// A file that is written.
+struct Output {
+    path: PathBuf,
+    file: File,
+}
+
+impl Output {
+    fn create(path: PathBuf) -> Result<Self, Failure> {
+        let file = File::create(&path).map_err(|e| failed(&path, &e))?;
+        Ok(Self { path, file })
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
+        let written = self.file.write_all(text.as_bytes());
+        written.map_err(|e| failed(&self.path, &e))
+    }
+}
+
+/// Writes each text to its file; gives the first failure.
+fn write_all(files: &mut [Output; 3], texts: [String; 3]) -> Result<(), Failure> {
+    let mut written = Ok(());
+    for (file, text) in files.iter_mut().zip(texts) {
+        written = written.and(file.write(&text));
+    }
+    written
 }
 
 /// Appends what the kernel counts of disks, as it is, to `pgio_diskstats.out`.
@@ -149,7 +182,7 @@ mod tests {
     fn the_files_are_there_from_the_first_moment_and_end_with_the_run() {
         let dir = tempfile::tempdir().unwrap();
         let monitors = Monitors::start(dir.path()).unwrap();
-        drop(monitors);
+        monitors.end().unwrap();
         let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
         assert!(
             read("iostat.out").contains("avg-cpu:"),
@@ -163,6 +196,14 @@ mod tests {
         add_diskstats(&folder).unwrap();
         add_diskstats(&folder).unwrap();
         assert!(read("pgio_diskstats.out").lines().count() >= 2 * disks().lines().count());
+        // Always full.
+        let full = Output::create("/dev/full".into()).unwrap();
+        let others = ["a", "b"].map(|name| Output::create(dir.path().join(name)).unwrap());
+        let [first, last] = others;
+        let texts = ["x", "y", "z"].map(str::to_owned);
+        let failure = write_all(&mut [first, full, last], texts).unwrap_err();
+        assert!(failure.message.contains("/dev/full"), "{failure}");
+        assert_eq!((read("a"), read("b")), ("x".to_owned(), "z".to_owned()));
         let failure = Monitors::start(&dir.path().join("none")).err().unwrap();
         assert!(failure.message.contains("iostat.out"), "{failure}");
     }

@@ -83,8 +83,8 @@ pub fn open(
     host::add_diskstats(&folder)?;
     let monitors = Monitors::start(&args.out)?;
     let ran = Ran::run(trial, &prepared, keep, screen, since);
-    drop(monitors);
     let ran = ran?;
+    let monitored = monitors.end();
     host::add_diskstats(&folder)?;
     let recording = &ran.outcome.recording;
     write_sessions(&folder, &conf, recording)?;
@@ -97,6 +97,7 @@ pub fn open(
         }
     }
     ran.print(json_to, verbosity.quiet)?;
+    monitored?;
     ran.exit(interrupts)
 }
 

@@ -28,6 +28,8 @@ pub struct Case {
     pub may_only_say: bool,
     /// A trial that could not be kept is run again by the same command.
     pub resumes: bool,
+    /// Whether the newest trial is whole where only this case keeps any.
+    pub is_kept: fn(&Scene) -> bool,
 }
 
 const CASE: Case = Case {
@@ -39,6 +41,7 @@ const CASE: Case = Case {
     whole: |_| unreachable!(),
     may_only_say: false,
     resumes: false,
+    is_kept: |_| false,
 };
 
 pub const CASES: &[Case] = &[
@@ -64,14 +67,10 @@ pub const CASES: &[Case] = &[
             command
         },
         whole: |scene| {
-            let states = team(scene).value("SELECT string_agg(state || committed, ' ') FROM trial");
-            is(
-                "trials of the team",
-                &states,
-                &format!("complete{TRANSACTIONS}"),
-            )?;
+            team_has_it(scene)?;
             json(scene)
         },
+        is_kept: |scene| team_has_it(scene).is_ok(),
         ..CASE
     },
     Case {
@@ -393,6 +392,22 @@ fn team(scene: &Scene) -> Database {
     Database {
         url: url.replace(&name, &format!("@/{}_notes?", scene.name)),
     }
+}
+
+/// Whether the newest trial of the team is whole, and none runs. What waits is sent first, as the summary says.
+fn team_has_it(scene: &Scene) -> Result<(), String> {
+    let push = scene.pgdyno(&["store", "push", "--store", &team(scene).url]);
+    let pushed = ran(&mut { push });
+    is("exit code of store push", &pushed.code, &Some(0))?;
+    let newest = "SELECT coalesce(state || committed, state) || ' ' \
+                  || (SELECT count(*) FROM trial WHERE state = 'running') \
+                  FROM trial ORDER BY number DESC LIMIT 1";
+    let whole = format!("complete{TRANSACTIONS} 0");
+    is(
+        "the team's newest trial, and how many run",
+        &team(scene).value(newest),
+        &whole,
+    )
 }
 
 fn init_team(scene: &Scene) {

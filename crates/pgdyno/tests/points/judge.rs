@@ -43,7 +43,7 @@ pub fn judge(case: &Case, scene: &Scene, ran: &Ran, failed: Option<(&Call, Fault
         wrong.push("it panicked".to_owned());
     }
     if ran.code != Some(0) && !case.resumes {
-        wrong.extend(loss(scene).err());
+        wrong.extend(loss(case, scene).err());
     }
     wrong
 }
@@ -116,9 +116,9 @@ fn notebooks(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Whatever the workload committed is in a notebook or in a file that rescues it.
-pub fn loss(scene: &Scene) -> Result<(), String> {
+pub fn loss(case: &Case, scene: &Scene) -> Result<(), String> {
     let rows = scene.committed();
-    if rows == 0 {
+    if rows == 0 || (case.is_kept)(scene) {
         return Ok(());
     }
     let rescued = scene.rescued();

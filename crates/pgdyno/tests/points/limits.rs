@@ -94,7 +94,7 @@ impl Steps<'_> {
             code => wrong.push(format!("exit code {code:?}, without a clear error")),
         }
         if ran.code != Some(0) && self.keeps {
-            wrong.extend(loss(scene).err());
+            wrong.extend(loss(case, scene).err());
         }
         (!wrong.is_empty()).then(|| wrong.join("; "))
     }
