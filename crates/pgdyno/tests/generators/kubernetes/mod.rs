@@ -32,7 +32,7 @@ fn scene(test: &str, name: &str) -> Option<(Plane, Crew)> {
 fn manifests(crew: &Crew) -> (PathBuf, Vec<String>) {
     let line = format!(
         "deploy kubernetes --generators {GENERATORS} --image registry.example/pgdyno:1 \
-         --namespace bench -- run tpcb -c 8 -T 3"
+         --namespace bench -- run tpcb -c 8 -T 3 --note $(HOME)$$"
     );
     let text = crew.pgdyno(&line).expect(0, &[]).stdout;
     let file = crew.file("pgdyno.yaml");
@@ -98,13 +98,7 @@ fn start(plane: &Plane, crew: &Crew, pod: &Value) -> Running {
         let name = variable["name"].as_str().unwrap().to_owned();
         environment.extend(value.map(|value| (name, value)));
     }
-    let word = |word: &Value| {
-        let replace = |word: String, (name, value): &(String, String)| {
-            word.replace(&format!("$({name})"), value)
-        };
-        let word = word.as_str().unwrap().to_owned();
-        environment.iter().fold(word, replace).replace("$$", "$")
-    };
+    let word = |word: &Value| expanded(word.as_str().unwrap(), &environment);
     assert_eq!(container["command"], serde_json::json!(["pgdyno"]));
     let words: Vec<String> = container["args"]
         .as_array()
@@ -115,6 +109,27 @@ fn start(plane: &Plane, crew: &Crew, pod: &Value) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pgdyno"));
     command.args(&words).env_clear().envs(environment.clone());
     Running::start(command.current_dir(&home).stdin(Stdio::null()))
+}
+
+/// `$(NAME)` is a variable where there is one, `$$` is one `$`.
+fn expanded(word: &str, environment: &[(String, String)]) -> String {
+    let (mut out, mut rest) = (String::new(), word);
+    while let Some((plain, behind)) = rest.split_once('$') {
+        out += plain;
+        let name = behind.strip_prefix('(').and_then(|n| n.split_once(')'));
+        let value = name.and_then(|(name, behind)| {
+            let known = environment.iter().find(|(known, _)| known == name)?;
+            Some((known.1.as_str(), behind))
+        });
+        let (text, next) = match (behind.strip_prefix('$'), value) {
+            (Some(next), _) => ("$", next),
+            (None, Some(found)) => found,
+            (None, None) => ("$", behind),
+        };
+        out += text;
+        rest = next;
+    }
+    out + rest
 }
 
 #[test]
@@ -186,6 +201,10 @@ fn what_deploy_prints_makes_one_trial_of_the_pods() {
     assert!(committed > 0, "{whole}");
     let history = crew.target.value("SELECT count(*) FROM pgbench_history");
     assert_eq!(committed.to_string(), history);
+    assert_eq!(
+        whole["stored"]["note"], "$(HOME)$$",
+        "a word is what was typed"
+    );
     let job = plane.get("job pgdyno --namespace=bench");
     let key = crew.value("SELECT join_key FROM meeting");
     assert_eq!(job["metadata"]["uid"], key);

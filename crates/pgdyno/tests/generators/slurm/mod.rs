@@ -107,7 +107,7 @@ fn one_node_that_is_killed_is_missed_and_the_others_go_on() {
         return;
     };
     let script = script(&crew);
-    let file = batch_file(&crew, &format!("run {script} -c 8 -T 35"));
+    let file = batch_file(&crew, &format!("run {script} -c 8 -T 40"));
     let job = submit(&cluster, &crew, "slurm_killed", &[&file]);
     wait_until("a second of each", || {
         let of_each = "SELECT count(DISTINCT part.generator) FROM second \
