@@ -19,12 +19,13 @@ pub fn debian(programs: &[&str], packages: &[&str]) -> Result<(), String> {
         let packages = packages.join(" ");
         return Err(format!("{reason}, and only root installs {packages}"));
     }
-    // Without the newest lists an old package may still be there.
-    let _ = apt_get(&["update"]);
-    // Another test's apt-get may be at work.
+    // Another apt-get may be at work. A new machine has no lists of packages yet.
     let install = ["install", "-y", "--no-install-recommends"];
     let patience = ["-o", "DPkg::Lock::Timeout=300"];
-    apt_get(&[&install[..], &patience, packages].concat()).map_err(|e| format!("{reason}: {e}"))?;
+    let install = [&install[..], &patience, packages].concat();
+    apt_get(&install)
+        .or_else(|_| apt_get(&["update"]).and_then(|()| apt_get(&install)))
+        .map_err(|e| format!("{reason}: {e}"))?;
     missing().map_or(Ok(()), Err)
 }
 

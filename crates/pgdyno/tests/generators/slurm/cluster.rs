@@ -2,25 +2,22 @@
 //! with a configuration, a key and ports of their own. Nothing of a Slurm that is here is touched.
 
 use std::fs::{self, Permissions};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use pgdyno_platform::child::{Signal, die_with_parent, send_signal, spawn_from_lasting_thread};
+use pgdyno_platform::child::{Signal, send_signal};
 use pgdyno_platform::user::{User, uid};
 
 use crate::child::wait_until;
+use crate::daemons::{Daemons, free_ports};
 
 pub const NODES: usize = 4;
 
 /// A running Slurm; dropped, it ends with all that it runs.
 pub struct Cluster {
-    folder: tempfile::TempDir,
-    controllers: Vec<Child>,
-    /// Those of the nodes n1 to n4.
-    nodes: Vec<Child>,
+    daemons: Daemons,
 }
 
 impl Cluster {
@@ -32,12 +29,8 @@ impl Cluster {
         let programs = ["munged", "slurmctld", "slurmd", "sbatch", "scontrol"];
         let packages = ["munge", "slurmctld", "slurmd", "slurm-client"];
         pgdyno_testkit::debian(&programs, &packages)?;
-        let folder = tempfile::tempdir().unwrap();
-        let mut cluster = Cluster {
-            folder,
-            controllers: Vec::new(),
-            nodes: Vec::new(),
-        };
+        let daemons = Daemons::new();
+        let mut cluster = Cluster { daemons };
         cluster.configure();
         let dir = cluster.dir();
         let munged = format!(
@@ -45,18 +38,15 @@ impl Cluster {
              --pid-file={dir}/munged.pid --log-file={dir}/munged.log \
              --seed-file={dir}/munged.seed --origin=127.0.0.1"
         );
-        let munged = cluster.daemon("munged", &munged);
-        cluster.controllers.push(munged);
+        cluster.start_daemon("munged", &munged);
         let socket = format!("{dir}/munge.sock");
         wait_until("munge's socket", || Path::new(&socket).exists());
         // A path that is not absolute stalls steps.
         let slurmctld = format!("slurmctld -D -f {dir}/slurm.conf");
-        let slurmctld = cluster.daemon("slurmctld", &slurmctld);
-        cluster.controllers.push(slurmctld);
+        cluster.start_daemon("slurmctld", &slurmctld);
         for node in 1..=NODES {
             let slurmd = format!("slurmd -D -N n{node} -f {dir}/slurm.conf");
-            let slurmd = cluster.daemon(&format!("slurmd-n{node}"), &slurmd);
-            cluster.nodes.push(slurmd);
+            cluster.start_daemon(&format!("n{node}"), &slurmd);
         }
         wait_until("four idle nodes", || {
             cluster.ask("sinfo --noheader --Node --format=%T") == "idle\n".repeat(NODES)
@@ -65,7 +55,7 @@ impl Cluster {
     }
 
     fn dir(&self) -> String {
-        self.folder.path().display().to_string()
+        self.daemons.folder().display().to_string()
     }
 
     fn configure(&self) {
@@ -104,16 +94,9 @@ impl Cluster {
         fs::write(format!("{dir}/slurm.conf"), text).unwrap();
     }
 
-    /// Starts one that ends with the test.
-    fn daemon(&self, name: &str, line: &str) -> Child {
-        let out = fs::File::create(self.folder.path().join(format!("{name}.out"))).unwrap();
-        let mut command = self.command(line);
-        command
-            .stdin(Stdio::null())
-            .stdout(out.try_clone().unwrap())
-            .stderr(out);
-        die_with_parent(&mut command, Signal::Kill);
-        spawn_from_lasting_thread(command).unwrap()
+    fn start_daemon(&mut self, name: &str, line: &str) {
+        let command = self.command(line);
+        self.daemons.start(name, command);
     }
 
     /// A program of Slurm, which asks this one; no argument has a blank.
@@ -141,7 +124,7 @@ impl Cluster {
         let path = format!("{}:{path}:/usr/sbin:/sbin", program.display());
         command
             .env("PATH", path)
-            .env("SLURM_CONF", self.folder.path().join("slurm.conf"));
+            .env("SLURM_CONF", self.daemons.folder().join("slurm.conf"));
     }
 
     /// What a program of Slurm prints; nothing where it fails.
@@ -192,37 +175,17 @@ impl Cluster {
         let tasks = self.tasks(job, node);
         assert!(!tasks.is_empty(), "node {node} runs nothing");
         let steps: Vec<u32> = tasks.iter().map(|(pid, _)| parent(*pid)).collect();
-        let slurmd = &mut self.nodes[node - 1];
-        slurmd.kill().unwrap();
-        slurmd.wait().unwrap();
+        self.daemons.kill(&format!("n{node}"));
         // A step that sees its task die says so; a node without power does not.
         for pid in steps.iter().chain(tasks.iter().map(|(pid, _)| pid)) {
             send_signal(*pid, Signal::Kill).unwrap();
         }
         tasks.iter().map(|(_, number)| *number).collect()
     }
-
-    /// The ends of all logs.
-    fn logs(&self) -> String {
-        let mut all = String::new();
-        for entry in fs::read_dir(self.folder.path()).unwrap().flatten() {
-            let path = entry.path();
-            let is_log = path.extension().is_some_and(|e| e == "log" || e == "out");
-            if let (true, Ok(text)) = (is_log, fs::read_to_string(&path)) {
-                let lines: Vec<&str> = text.lines().collect();
-                let last = lines[lines.len().saturating_sub(15)..].join("\n");
-                all += &format!("== {}\n{last}\n", path.display());
-            }
-        }
-        all
-    }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            println!("{}", self.logs());
-        }
         // Steps are children of none of the daemons: Slurm ends them.
         for job in self.ask("squeue --noheader --format=%A").lines() {
             self.ask(&format!("scancel {job}"));
@@ -232,21 +195,7 @@ impl Drop for Cluster {
         {
             std::thread::sleep(Duration::from_millis(50));
         }
-        for daemon in self
-            .nodes
-            .iter_mut()
-            .chain(self.controllers.iter_mut().rev())
-        {
-            let _ = daemon.kill();
-            let _ = daemon.wait();
-        }
     }
-}
-
-/// Ports that were free a moment ago, no two the same.
-fn free_ports<const N: usize>() -> [u16; N] {
-    let held = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    held.map(|listener| listener.local_addr().unwrap().port())
 }
 
 fn parent(pid: u32) -> u32 {

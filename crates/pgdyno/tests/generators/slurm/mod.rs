@@ -99,6 +99,21 @@ fn an_array_is_one_trial_too() {
     four_were_one(&crew, &format!("slurm-{job}"));
 }
 
+/// A test that cannot run says why, and is counted.
+#[test]
+#[ignore = "asks for packages: make test-long PART=generators"]
+fn what_cannot_be_installed_is_a_reason_to_skip() {
+    let here = pgdyno_testkit::debian(&["sh"], &["no-such-package"]);
+    assert_eq!(here, Ok(()), "nothing is installed for what is here");
+    let reason = pgdyno_testkit::debian(&["no-such-program"], &["no-such-package"]);
+    let reason = reason.unwrap_err();
+    assert!(reason.starts_with("no no-such-program here"), "{reason}");
+    assert!(
+        reason.contains("no-such-package") || reason.contains("update"),
+        "{reason}"
+    );
+}
+
 #[test]
 #[ignore = "installs Slurm, takes a minute: make test-long PART=generators"]
 fn one_node_that_is_killed_is_missed_and_the_others_go_on() {
@@ -107,7 +122,7 @@ fn one_node_that_is_killed_is_missed_and_the_others_go_on() {
         return;
     };
     let script = script(&crew);
-    let file = batch_file(&crew, &format!("run {script} -c 8 -T 35"));
+    let file = batch_file(&crew, &format!("run {script} -c 8 -T 40"));
     let job = submit(&cluster, &crew, "slurm_killed", &[&file]);
     wait_until("a second of each", || {
         let of_each = "SELECT count(DISTINCT part.generator) FROM second \
