@@ -247,7 +247,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Import(args) => exchange::import(&args, cli.verbosity),
         Verb::Store(verb) => store::open(&verb, cli.verbosity),
         Verb::Sql(args) => sql::open(&args),
-        Verb::Report(args) => report::open(&args),
+        Verb::Report(args) => report::open(&args, cli.verbosity),
         Verb::Compare(args) => compare::open(&args),
         Verb::Deploy(verb) => deploy::open(&verb),
         Verb::Pgio(verb) => {

@@ -9,7 +9,9 @@ use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::observed::Rows;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_observe::catalog;
-use pgdyno_output::{StoreArgs, answer, write_answer};
+use pgdyno_output::{StoreArgs, Verbosity, answer, write_answer};
+
+use crate::screen::reading::Reading;
 use pgdyno_report::{markdown, page};
 use pgdyno_store::Store;
 
@@ -58,7 +60,7 @@ pub struct ReportArgs {
 }
 
 /// Runs the command.
-pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
+pub fn open(args: &ReportArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     let subject = Subject::find(&store, &args.called)?;
     let with_trials = !args.without_trials && !args.markdown;
@@ -71,13 +73,16 @@ pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
             put(&path, args.force, &document.common.title, &document)?;
         }
     }
+    let mut reading = Reading::begin(verbosity);
+    let mut read = |trials, of| reading.read(trials, of);
     match subject {
         Subject::Trial(trial) => {
             let document = page::trial(&store, &trial, catalog::row)?;
             show(args, &document.common.title, &document, markdown::trial)?;
         }
         Subject::Experiment(uuid) => {
-            let document = page::experiment(&store, &store.experiment(&uuid)?, with_trials)?;
+            let document =
+                page::experiment(&store, &store.experiment(&uuid)?, with_trials, &mut read)?;
             show(
                 args,
                 &document.common.title,
@@ -86,7 +91,7 @@ pub fn open(args: &ReportArgs) -> Result<Exit, Failure> {
             )?;
         }
         Subject::Set(name, trials) => {
-            let document = page::set(&store, &name, trials, with_trials)?;
+            let document = page::set(&store, &name, trials, with_trials, &mut read)?;
             show(
                 args,
                 &document.common.title,

@@ -306,7 +306,7 @@ fn a_server_of_a_hundred_thousand_trials() {
             store,
             dir.path(),
             Some("big.html"),
-            &opened,
+            &NO_GOAL,
         ),
     ];
     let wrong: Vec<String> = wrong.into_iter().flatten().collect();

@@ -28,6 +28,9 @@ const PAGES_BYTES_MAX: usize = 24 << 20;
 /// Of more trials no page is put into the file: those of the first few would fill it.
 const PAGED_TRIALS_MAX: usize = 500;
 
+/// Is told how many trials have been read, and of how many.
+pub type Read<'a> = &'a mut dyn FnMut(usize, usize);
+
 /// The document of an experiment, from the store; `with_trials` puts the pages of its
 /// trials into it, whose series are as these rows say.
 ///
@@ -37,13 +40,14 @@ pub fn experiment(
     store: &dyn Notebook,
     row: &ExperimentRow,
     with_trials: Option<Rows>,
+    read: Read<'_>,
 ) -> Result<ExperimentPage, Failure> {
     let mut all = store.trials(&Filter {
         experiment: Some(row.uuid.clone()),
         ..Filter::default()
     })?;
     all.sort_by_key(|trial| trial.number);
-    of(store, row, all, with_trials)
+    of(store, row, all, with_trials, read)
 }
 
 /// The document of trials that no experiment holds together: those with the same workload and the
@@ -56,6 +60,7 @@ pub fn set(
     name: &str,
     mut all: Vec<TrialRow>,
     with_trials: Option<Rows>,
+    read: Read<'_>,
 ) -> Result<ExperimentPage, Failure> {
     all.sort_by_key(|trial| trial.number);
     let mut repeats: BTreeMap<String, u32> = BTreeMap::new();
@@ -82,7 +87,7 @@ pub fn set(
             .map_or_else(String::new, |trial| trial.started.clone()),
         definition: String::new(),
     };
-    of(store, &row, all, with_trials)
+    of(store, &row, all, with_trials, read)
 }
 
 /// The trials that figures are made from.
@@ -96,6 +101,7 @@ fn of(
     row: &ExperimentRow,
     all: Vec<TrialRow>,
     with_trials: Option<Rows>,
+    read: Read<'_>,
 ) -> Result<ExperimentPage, Failure> {
     let found = points::of_trials(store, row, all.clone())?;
     let mut judged = Judged::new();
@@ -105,7 +111,8 @@ fn of(
     let mut pages = with_trials
         .filter(|_| are_few)
         .map(|rows| (rows, Pages::default()));
-    for trial in &all {
+    for (at, trial) in all.iter().enumerate() {
+        read(at, all.len());
         let outcome = store.outcome(trial.number)?;
         if let Some((rows, pages)) = &mut pages {
             pages.add(store, &outcome, trial, *rows)?;
