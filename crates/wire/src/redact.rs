@@ -11,27 +11,24 @@ const MASK: &str = "***";
 /// anything.
 pub const SECRET_BYTES_MIN: usize = 6;
 
-/// Every form of every secret, longest first, so that none leaves a part of another.
+/// Every form of every secret in lower case, longest first, so that none leaves a part of another.
 static FORMS: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
 /// From now on `secret` is cut out of what servers say, plain, quoted as in SQL or in a connection
-/// string, or percent-encoded. One shorter than [`SECRET_BYTES_MIN`] is not.
+/// string, or percent-encoded, with upper and lower case ASCII letters alike: a server folds what stands in
+/// the place of a name. One shorter than [`SECRET_BYTES_MIN`] is not.
 pub fn keep_out(secret: &str) {
     if secret.len() < SECRET_BYTES_MIN {
         return;
     }
+    let secret = &*secret.to_ascii_lowercase();
     let is_known = |forms: &[String]| forms.iter().any(|form| form == secret);
     if is_known(&FORMS.read().unwrap_or_else(PoisonError::into_inner)) {
         return;
     }
     let mut forms = FORMS.write().unwrap_or_else(PoisonError::into_inner);
     let escaped = secret.replace('\\', "\\\\").replace('\'', "\\'");
-    let others = [
-        secret.replace('\'', "''"),
-        escaped,
-        percent_encoded(secret, |b| format!("%{b:02X}")),
-        percent_encoded(secret, |b| format!("%{b:02x}")),
-    ];
+    let others = [secret.replace('\'', "''"), escaped, percent_encoded(secret)];
     for form in [secret.to_owned()].into_iter().chain(others) {
         if !forms.contains(&form) {
             forms.push(form);
@@ -40,13 +37,13 @@ pub fn keep_out(secret: &str) {
     forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
 }
 
-fn percent_encoded(text: &str, code: impl Fn(u8) -> String) -> String {
+fn percent_encoded(text: &str) -> String {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     let bytes = text.bytes();
     bytes
         .map(|b| match is_plain(b) {
             true => char::from(b).to_string(),
-            false => code(b),
+            false => format!("%{b:02x}"),
         })
         .collect()
 }
@@ -54,9 +51,14 @@ fn percent_encoded(text: &str, code: impl Fn(u8) -> String) -> String {
 /// The text without any secret that is to be kept out.
 pub(crate) fn without_secrets(mut text: String) -> String {
     let forms = FORMS.read().unwrap_or_else(PoisonError::into_inner);
+    // Of the same length: the ASCII letters alone change.
+    let mut folded = text.to_ascii_lowercase();
     for form in forms.iter() {
-        if text.contains(form) {
-            text = text.replace(form, MASK);
+        let mut from = 0;
+        while let Some(at) = folded[from..].find(form).map(|at| from + at) {
+            text.replace_range(at..at + form.len(), MASK);
+            folded.replace_range(at..at + form.len(), MASK);
+            from = at + MASK.len();
         }
     }
     text
@@ -65,7 +67,8 @@ pub(crate) fn without_secrets(mut text: String) -> String {
 /// Whether there is something to cut out of it.
 pub(crate) fn has_secret(text: &str) -> bool {
     let forms = FORMS.read().unwrap_or_else(PoisonError::into_inner);
-    forms.iter().any(|form| text.contains(form))
+    let folded = text.to_ascii_lowercase();
+    forms.iter().any(|form| folded.contains(form))
 }
 
 #[cfg(test)]
@@ -83,6 +86,8 @@ mod tests {
             ("password='pa\\'ss w\\\\rd'", "password='***'"),
             ("postgres://u:pa%27ss%20w%5Crd@h", "postgres://u:***@h"),
             ("postgres://u:pa%27ss%20w%5crd@h", "postgres://u:***@h"),
+            ("role \"pa'ss w\\rd\" does not", "role \"***\" does not"),
+            ("PA'SS W\\RD, Pa'ss w\\rd", "***, ***"),
             ("abcde pa'ss", "abcde pa'ss"),
         ] {
             assert_eq!(without_secrets(said.to_owned()), shown);
