@@ -269,6 +269,9 @@ fn weighted(options: &Bench) -> Vec<WeightedScript> {
 
 /// `:scale`, unless `-D` says otherwise. What else every client has, the engine knows.
 fn variables(options: &Bench, tables: TableInfo) -> BTreeMap<String, String> {
+    for (name, value) in &options.defined {
+        pgdyno_run::prepare::keep_out(name, value);
+    }
     let scale = ("scale".to_owned(), tables.scale.to_string());
     std::iter::once(scale)
         .chain(options.defined.clone())

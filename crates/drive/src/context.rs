@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use pgdyno_platform::io::Io;
 use pgdyno_script::Prng;
 use pgdyno_session::CancelHandle;
-use pgdyno_wire::ServerError;
+use pgdyno_wire::{ServerError, redact};
 
 use crate::clock::{Clock, Nanos, nanos};
 use crate::control::{Control, Stop};
@@ -220,7 +220,8 @@ impl<'run, I: Io> Context<'run, I> {
     #[inline]
     pub(crate) fn trace(&self, text: impl FnOnce() -> String) {
         if self.drive.debug {
-            self.say(Level::Trace, text());
+            // Whoever asks for every statement gets them without passwords, too.
+            self.say(Level::Trace, redact::without_secrets(text()));
         }
     }
 

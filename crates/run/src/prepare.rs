@@ -72,6 +72,16 @@ pub struct Checked {
     given: BTreeMap<String, String>,
 }
 
+/// A variable's or parameter's value is not shown from now on, wherever it would appear, if its name is that of a
+/// secret.
+pub fn keep_out(name: &str, value: &str) {
+    if is_secret_name(name) {
+        // As it is within a string of SQL, too.
+        redact::keep_out(value);
+        redact::keep_out(value.trim_matches('\''));
+    }
+}
+
 /// Reads and checks what can be wrong without a server.
 ///
 /// # Errors
@@ -81,9 +91,7 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     let mut workload = resolve::workload(&asked.workload, mix)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let pairs = asked.params.iter().filter_map(|text| text.split_once('='));
-    for (_, value) in pairs.filter(|(name, _)| is_secret_name(name)) {
-        redact::keep_out(value);
-    }
+    pairs.for_each(|(name, value)| keep_out(name, value));
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
             BTreeMap::new(),

@@ -49,7 +49,7 @@ fn percent_encoded(text: &str) -> String {
 }
 
 /// The text without any secret that is to be kept out.
-pub(crate) fn without_secrets(mut text: String) -> String {
+pub fn without_secrets(mut text: String) -> String {
     let forms = FORMS.read().unwrap_or_else(PoisonError::into_inner);
     // Of the same length: the ASCII letters alone change.
     let mut folded = text.to_ascii_lowercase();

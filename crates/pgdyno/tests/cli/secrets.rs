@@ -76,13 +76,43 @@ fn values_of_names_that_look_like_secrets_are_used_and_neither_kept_nor_shown() 
     );
     assert_not_kept(&notebook);
 
+    // What tells of every statement and what a server says of one do not show it either.
+    let wrong = scripts.path().join("wrong.sql");
+    fs::write(&wrong, "select :api_token;\n").unwrap();
+    let wrong = wrong.to_str().unwrap();
+    let define = format!("-Dapi_token={SECRET}");
+    for args in [
+        &[
+            "pgbench", "-n", "-t1", "--debug", "-f", script, &define, "-d", &db.url,
+        ][..],
+        &["pgbench", "-n", "-t1", "-f", wrong, &define, "-d", &db.url],
+        &[
+            "run",
+            wrong,
+            "-t1",
+            "-vv",
+            "--param",
+            &param,
+            "--no-store",
+            "--url",
+            &db.url,
+        ],
+    ] {
+        let told = notebook.pgdyno(args);
+        let said = told.stdout + &told.stderr;
+        assert!(
+            said.contains("***") && !said.contains(SECRET),
+            "{args:?}: {said}"
+        );
+    }
+
     // pgbench's way to give variables, where its run is kept.
     let variable = format!("-Dapi_token={SECRET}");
     let args = [
         "pgbench", "-n", "-t", "1", "-f", script, "-D", &param, &variable, "--store", "-d", &db.url,
     ];
     notebook.pgdyno(&args).expect(0, &["tps = "]);
-    assert_eq!(db.value(&seen), "3");
+    assert_eq!(db.value(&seen), "4");
     assert_not_kept(&notebook);
 
     // Run again, it is asked for again.
