@@ -24,7 +24,7 @@ impl Plane {
     /// Why there can be none here.
     pub fn start() -> Result<Plane, String> {
         let programs = pgdyno_testkit::tools_dir().join("control-plane");
-        if !programs.join("kubectl").is_file() {
+        if !programs.join("release").is_file() {
             let dir = programs.display();
             return Err(format!(
                 "no Kubernetes here: scripts/control-plane {dir} builds it"
