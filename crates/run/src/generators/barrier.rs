@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pgdyno_drive::Control;
 use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
@@ -12,6 +11,7 @@ use pgdyno_platform::interrupt::Interrupts;
 
 use super::Clock;
 use super::company::{Company, Heard, Ready, Start, look_pause, say, words};
+use super::time::Time;
 
 /// The start is agreed on so much before it: besides, all must have looked.
 const NOTICE: Duration = Duration::from_millis(500);
@@ -22,6 +22,7 @@ const AWAY_MAX: Duration = Duration::from_secs(60);
 
 /// An observer: when its clients are connected it holds them until the instant that all have agreed on.
 pub struct Barrier {
+    time: Arc<dyn Time>,
     room: Box<dyn Rendezvous>,
     meeting: Meeting,
     generator: u32,
@@ -57,6 +58,7 @@ impl Barrier {
     /// The notebook cannot be reached.
     pub fn of(company: &Company, control: &Control) -> Result<Self, Failure> {
         Ok(Self {
+            time: Arc::clone(&company.time),
             room: company.room.again()?,
             meeting: company.meeting.clone(),
             generator: company.generator(),
@@ -75,7 +77,7 @@ impl Barrier {
 
     /// Waits. Gives how late it went on.
     fn pass(&self) -> Result<u64, Failure> {
-        let clock = Clock::read(&*self.room)?;
+        let clock = Clock::read(&*self.room, &self.time)?;
         let ready = Ready {
             clock: clock.reading,
         };
@@ -88,10 +90,10 @@ impl Barrier {
             return Err(Failure::new(text).hint("--join-deadline says how long they wait"));
         }
         let at = clock.when(start.at_us);
-        while let Some(left) = at.checked_duration_since(Instant::now()) {
+        while let Some(left) = at.checked_duration_since(self.time.now()) {
             match left.checked_sub(AWAKE) {
-                Some(sleep) if !sleep.is_zero() => thread::sleep(sleep),
-                _ => std::hint::spin_loop(),
+                Some(sleep) if !sleep.is_zero() => self.time.sleep(sleep),
+                _ => self.time.spin(),
             }
         }
         let late_us = clock.now_us().saturating_sub(start.at_us);
@@ -101,7 +103,7 @@ impl Barrier {
     /// The start that all agree on: named by the first who sees that all are there, or that the time to
     /// come is over.
     fn start(&self, clock: &Clock) -> Result<Start, Failure> {
-        let (mut reached, mut heard) = (Instant::now(), Heard::default());
+        let (mut reached, mut heard) = (self.time.now(), Heard::new(&self.time));
         loop {
             if self.control.is_stopping() {
                 // Here, or where another was.
@@ -111,11 +113,11 @@ impl Barrier {
             }
             match self.look(clock, &mut heard) {
                 Ok(Some(start)) => return Ok(start),
-                Ok(None) => reached = Instant::now(),
-                Err(failure) if reached.elapsed() > AWAY_MAX => return Err(failure),
+                Ok(None) => reached = self.time.now(),
+                Err(failure) if self.time.since(reached) > AWAY_MAX => return Err(failure),
                 Err(_) => {}
             }
-            thread::sleep(look_pause(self.generators));
+            self.time.sleep(look_pause(self.generators));
         }
     }
 
@@ -152,6 +154,12 @@ impl Barrier {
             generators: ready,
         };
         let text = serde_json::to_string(&start).unwrap_or_default();
+        planted!(
+            4,
+            return self
+                .say((words::START, Whose::Each), clock, text)
+                .map(|_| None)
+        );
         // Another may have been faster: the next look shows what counts.
         self.say((words::START, Whose::First), clock, text)?;
         Ok(None)

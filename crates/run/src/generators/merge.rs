@@ -40,6 +40,19 @@ struct Said {
 /// # Errors
 /// The notebook cannot be reached; nobody measured anything.
 pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Result<Merged, Failure> {
+    let mut merged = sum(company, whole)?;
+    let outcome = &mut merged.outcome;
+    let seed = whole.seed.unwrap_or_default();
+    outcome.key_skew = key_skew::by(prepared, &outcome.recording, seed);
+    let recording = Some(&outcome.recording);
+    let mut notes = prepared.notes(recording, None, Some(&outcome.observed));
+    notes.append(&mut outcome.notes);
+    outcome.notes = notes;
+    Ok(merged)
+}
+
+/// The same without what is known of the workload.
+pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failure> {
     let said = Said::of(company)?;
     let mut all = Merge::default();
     let mut list = Vec::new();
@@ -67,6 +80,7 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
             let is_gone = matches!(row.end, GeneratorEnd::Died | GeneratorEnd::Waits);
             let is_gone =
                 is_gone || row.end == GeneratorEnd::Early && recording.end != End::Complete;
+            planted!(6, all.add(recording, None); list.push(row); continue;);
             all.add(recording, is_gone.then_some(row.until_us));
         }
         list.push(row);
@@ -81,8 +95,6 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
         start_uncertainty_us: None,
     };
     spread(&mut generators);
-    let key_skew = key_skew::by(prepared, &recording, whole.seed.unwrap_or_default());
-    let mut notes = prepared.notes(Some(&recording), None, Some(&first.observed));
     let mut outcome = Outcome {
         spec: TrialSpec {
             query_mode: first.spec.query_mode,
@@ -90,15 +102,14 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
         },
         server_counters: Fact::Unknown("each of several generators would count all".to_owned()),
         recording,
-        key_skew,
+        key_skew: None,
         accounting: None,
         warmup_ended: None,
         generators: Some(generators),
         notes: Vec::new(),
         ..first
     };
-    notes.extend(of_generators(&outcome));
-    outcome.notes = notes;
+    outcome.notes = of_generators(&outcome);
     Ok(Merged {
         outcome,
         observed_by,

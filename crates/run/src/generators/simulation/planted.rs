@@ -1,0 +1,38 @@
+//! Each fault that is planted (`crate::planted`) is found.
+
+use super::run;
+
+/// What is planted, by number from 1.
+const FAULTS: [&str; 6] = [
+    "the start goes by the wall clock, which steps",
+    "an answer's clock counts as read when it was asked for",
+    "who died is waited for",
+    "each names a start of its own",
+    "a signal is not passed on",
+    "the time after a death counts",
+];
+
+/// How many schedules a fault may pass unseen.
+const SCHEDULES_MAX: u64 = 1000;
+
+#[test]
+fn each_planted_fault_of_generators_is_found() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut unseen = Vec::new();
+    for (number, what) in (1u32..).zip(FAULTS) {
+        let found = (1..SCHEDULES_MAX).find_map(|seed| {
+            let error = run(seed, number).err()?;
+            Some((seed, error))
+        });
+        match found {
+            Some((seed, error)) => {
+                let error: String = error.chars().take(200).collect();
+                println!("{number} {what}: seed {seed}: {error}");
+                assert_eq!(run(seed, 0).err(), None);
+            }
+            None => unseen.push(what),
+        }
+    }
+    let _ = std::panic::take_hook();
+    assert!(unseen.is_empty(), "not found: {unseen:?}");
+}
