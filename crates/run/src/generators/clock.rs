@@ -12,6 +12,10 @@ use super::time::Time;
 /// So often it is asked: the answer that came back fastest counts (RFC 5905, section 10).
 const QUESTIONS: usize = 8;
 
+/// Two clocks that nothing corrects go apart by so many parts in a million at most: 200 each. (One that NTP
+/// corrects: 15, RFC 5905.)
+const DRIFT_PPM: u64 = 400;
+
 /// The notebook's clock. Between readings it goes on with this host's monotonic clock, so that a step of
 /// the host's time does not matter.
 #[derive(Clone)]
@@ -32,15 +36,42 @@ impl Clock {
     pub(super) fn read(room: &dyn Rendezvous, time: &Arc<dyn Time>) -> Result<Self, Failure> {
         let mut best: Option<(Duration, Self)> = None;
         for _ in 0..QUESTIONS {
-            let (sent, wall) = (time.now(), time.wall());
-            let notebook_us = room.clock_us()?;
-            let took = time.since(sent);
+            let (took, clock) = Self::ask(room, time)?;
             if best.as_ref().is_none_or(|(fastest, _)| took < *fastest) {
-                best = Some((took, Self::of(time, (sent, wall), took, notebook_us)));
+                best = Some((took, clock));
             }
         }
         best.map(|(_, clock)| clock)
             .ok_or_else(|| Failure::new("the notebook's clock was not read"))
+    }
+
+    /// One question, and how long its answer took.
+    fn ask(room: &dyn Rendezvous, time: &Arc<dyn Time>) -> Result<(Duration, Self), Failure> {
+        let (sent, wall) = (time.now(), time.wall());
+        let notebook_us = room.clock_us()?;
+        let took = time.since(sent);
+        Ok((took, Self::of(time, (sent, wall), took, notebook_us)))
+    }
+
+    /// Asks once more: of what was read before and now, what is less in doubt counts from here on.
+    ///
+    /// # Errors
+    /// The notebook cannot be reached.
+    pub(super) fn freshen(&mut self, room: &dyn Rendezvous) -> Result<(), Failure> {
+        let (_, fresh) = Self::ask(room, &self.time)?;
+        if fresh.reading_now().uncertainty_us <= self.reading_now().uncertainty_us {
+            *self = fresh;
+        }
+        Ok(())
+    }
+
+    /// What was read, with the doubt that has come since.
+    pub(super) fn reading_now(&self) -> ClockReading {
+        let age_us = self.time.since(self.read).as_micros() as u64;
+        ClockReading {
+            uncertainty_us: self.reading.uncertainty_us + (age_us * DRIFT_PPM).div_ceil(1_000_000),
+            ..self.reading
+        }
     }
 
     /// The answer was made between sending and receiving: in the middle, half of the time in doubt.

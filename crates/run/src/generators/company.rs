@@ -84,6 +84,9 @@ pub struct Part {
     pub has_arrived: bool,
     /// How late after the agreed instant its clients began, in microseconds.
     pub began_late_us: Option<u64>,
+    /// Its clock when they began.
+    #[serde(default)]
+    pub began_clock: Option<ClockReading>,
     /// Its clock after the trial.
     pub clock: Option<ClockReading>,
 }

@@ -65,6 +65,13 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
             Ok::<_, Failure>((trial, outcome))
         });
         if let Some((trial, mut outcome)) = measured.transpose()? {
+            // The notebook was away when the start was named, perhaps.
+            planted!(7, row.began_late_us = None);
+            let late_us = row.began_late_us.unwrap_or_default();
+            let first_us = said.first_late_us();
+            outcome
+                .recording
+                .begins_late(late_us.saturating_sub(first_us));
             measure(&mut row, &outcome.recording);
             if company.generators() <= SHOWN_MAX {
                 row.committed_by_second = by_second(&outcome.recording);
@@ -134,6 +141,16 @@ impl Said {
         })
     }
 
+    /// How late the first began that began. Of one that died it is not known: it counts as in time.
+    fn first_late_us(&self) -> u64 {
+        let has_part = |number: &&u32| find(&self.parts, **number).is_some();
+        let began = self.began.iter().filter(has_part);
+        let late = began.map(|number| find(&self.done, *number)?.began_late_us);
+        late.map(Option::unwrap_or_default)
+            .min()
+            .unwrap_or_default()
+    }
+
     /// The trial of a generator that began.
     fn measured(&self, number: u32) -> Option<i64> {
         find(&self.parts, number)
@@ -151,7 +168,8 @@ impl Said {
             Some(part) if part.is_complete => GeneratorEnd::Complete,
             Some(_) => GeneratorEnd::Early,
         };
-        let clock = find(&self.ready, number).map(|ready| ready.clock);
+        let clock = done.and_then(|part| part.began_clock);
+        let clock = clock.or(find(&self.ready, number).map(|ready| ready.clock));
         let drift =
             |(before, after): (ClockReading, ClockReading)| after.offset_us - before.offset_us;
         Generator {

@@ -111,7 +111,7 @@ pub(super) fn measure_by(
     // From here on Ctrl-C ends waiting for the others.
     company.forget_interrupts();
     let began = passed.get().transpose();
-    let (outcome, began_late_us) = match outcome.and_then(|outcome| Ok((outcome, began.clone()?))) {
+    let (outcome, began) = match outcome.and_then(|outcome| Ok((outcome, began.clone()?))) {
         Ok(measured) => measured,
         Err(failure) => {
             // Why there was no start says more than that there was none.
@@ -127,7 +127,8 @@ pub(super) fn measure_by(
             trial: number,
             is_complete,
             has_arrived: waits.is_none(),
-            began_late_us,
+            began_late_us: began.map(|began| began.late_us),
+            began_clock: began.map(|began| began.clock),
             clock: None,
         };
         company.done(part.clone())?;

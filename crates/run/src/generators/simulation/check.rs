@@ -90,7 +90,7 @@ fn result(room: &Room, log: &Logged, merged: &Merging, began: &[u32]) -> Result<
         "a row is missing".to_owned()
     })?;
     for one in &all.list {
-        row(room, log, merged, one, began)?;
+        row(room, log, merged, one, (&all.list, began))?;
     }
     let is_whole = all.list.iter().all(|one| one.end == GeneratorEnd::Complete);
     let (state, reason) = state(outcome);
@@ -127,7 +127,7 @@ fn row(
     log: &Logged,
     merged: &Merging,
     one: &Generator,
-    began: &[u32],
+    (all, began): (&[Generator], &[u32]),
 ) -> Result<(), String> {
     let (plan, number) = (&room.world.plan, one.generator);
     let wrong = || format!("generator {number}: {one:?}, {:?}", log.runs.get(&number));
@@ -154,7 +154,7 @@ fn row(
         GeneratorEnd::Early => must(is_done, wrong)?,
         GeneratorEnd::Waits | GeneratorEnd::NeverArrived => return Err(wrong()),
     }
-    let whole_s = one.until_us / 1_000_000;
+    let whole_s = (one.until_us / 1_000_000).saturating_sub(moved_s(all, one));
     must(whole_s <= run.seconds.len() as u64, wrong)?;
     let each = 50 + u64::from(number) * 7;
     must(
@@ -162,8 +162,7 @@ fn row(
         wrong,
     )?;
     if one.end == GeneratorEnd::Died && plan.away.is_none() {
-        let finished = run.seconds.len() as u64 - u64::from(run.ended.is_none());
-        must(whole_s + 1 >= finished, wrong)?;
+        must(whole_s + 1 >= run.seconds.len() as u64, wrong)?;
     }
     Ok(())
 }
@@ -197,6 +196,14 @@ fn spread(plan: &Plan, log: &Logged, merged: &Merging) -> Result<(), String> {
     })
 }
 
+/// So many seconds after the others it began.
+fn moved_s(all: &[Generator], one: &Generator) -> u64 {
+    let has_begun = |one: &&Generator| one.end != GeneratorEnd::NeverArrived && one.trial.is_some();
+    let late_us = |one: &Generator| one.began_late_us.unwrap_or_default();
+    let first_us = all.iter().filter(has_begun).map(late_us).min();
+    (late_us(one).saturating_sub(first_us.unwrap_or_default()) + 500_000) / 1_000_000
+}
+
 /// Seconds that are added are the same seconds, and rates are of those that all have measured.
 fn line_up(log: &Logged, merged: &Merging) -> Result<(), String> {
     let Some(all) = &merged.outcome.generators else {
@@ -212,20 +219,21 @@ fn line_up(log: &Logged, merged: &Merging) -> Result<(), String> {
         return Ok(());
     };
     for (number, second) in (0u64..).zip(&merged.outcome.recording.seconds) {
-        must(second.start_us == number * 1_000_000, || {
-            format!("second {number} is at {} µs", second.start_us)
-        })?;
+        // Where some began after others had ended there is nothing between them.
+        must(
+            second.start_us % 1_000_000 == 0 && second.start_us >= number * 1_000_000,
+            || format!("second {number} is at {} µs", second.start_us),
+        )?;
     }
     for one in &measured {
         let Some(run) = log.runs.get(&one.generator) else {
             continue;
         };
-        // A second of this generator is added to that of all in which it began.
-        let moved_s = one
-            .began_late_us
-            .unwrap_or_default()
-            .div_ceil(1_000_000)
-            .min(0);
+        // Of one that died it is not known how late it began.
+        if one.end == GeneratorEnd::Died {
+            continue;
+        }
+        let moved_s = moved_s(&all.list, one);
         for (number, at) in (moved_s..).zip(&run.seconds) {
             let apart = at.abs_diff(first + number * S);
             must(apart <= S, || {
@@ -241,6 +249,11 @@ fn line_up(log: &Logged, merged: &Merging) -> Result<(), String> {
         .map(|one| one.until_us)
         .min()
         .unwrap_or_default();
+    let late = measured
+        .iter()
+        .map(|one| moved_s(&all.list, one) * 1_000_000)
+        .max();
+    let common = common.saturating_sub(late.unwrap_or_default());
     let counted = merged.outcome.recording.measured.asked_us();
     must(counted <= common, || {
         format!("{counted} µs count, common are {common}: {all:?}")

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pgdyno_drive::record::{End, Phase, Recording, ScriptInterval, ScriptRecord, Second};
 use pgdyno_model::document::{Facts, Host, TargetKind};
-use pgdyno_model::notebook::{KeptTrial, Meeting, Offer, Rendezvous, TrialHeader, Whose, Word};
+use pgdyno_model::notebook::{KeptTrial, Meeting, Offer, Rendezvous, Whose, Word};
 use pgdyno_model::{Fact, Failure, Observer, Outcome, TrialSpec};
 
 use super::plan::{MS, S};
@@ -140,29 +140,6 @@ fn host() -> Host {
         cpu_model: None,
         cpus: 1,
         memory_bytes: None,
-    }
-}
-
-pub(super) fn header() -> TrialHeader {
-    TrialHeader {
-        experiment: None,
-        point: None,
-        repeat: None,
-        position: None,
-        tags: Vec::new(),
-        note: None,
-        workload: "simulated".to_owned(),
-        pack_sha256: None,
-        variables: BTreeMap::new(),
-        target: "simulated".to_owned(),
-        target_kind: TargetKind::Named,
-        facts: Facts::unknown("simulated"),
-        host: host(),
-        notes: Vec::new(),
-        command: String::new(),
-        spec: TrialSpec::of("simulated"),
-        scripts: Vec::new(),
-        operations: Vec::new(),
     }
 }
 

@@ -3,13 +3,15 @@
 use super::run;
 
 /// What is planted, by number from 1.
-const FAULTS: [&str; 6] = [
+const FAULTS: [&str; 8] = [
     "the start goes by the wall clock, which steps",
     "an answer's clock counts as read when it was asked for",
     "who died is waited for",
     "each names a start of its own",
     "a signal is not passed on",
     "the time after a death counts",
+    "one that began late is added as if it had not",
+    "the clock is read once, however long it is waited",
 ];
 
 /// How many schedules a fault may pass unseen.
