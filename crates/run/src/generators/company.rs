@@ -51,6 +51,9 @@ pub(super) mod words {
 
 /// A generator of which nothing was heard for so long, while the notebook could be reached, has died.
 const SILENCE_MAX: Duration = Duration::from_secs(20);
+/// Who has not listened for so long, because the notebook was away, begins anew: others could not say that
+/// they are alive either.
+const DEAF_MAX: Duration = Duration::from_secs(10);
 /// Between two looks into the notebook; more where many look.
 const LOOK: Duration = Duration::from_millis(100);
 /// So many looks a second of all generators together are no load for a notebook.
@@ -128,10 +131,14 @@ impl Heard {
     pub(super) fn listen(&mut self, room: &dyn Rendezvous, meeting: &Meeting) {
         let Ok(steps) = room.last_steps(meeting, words::ALIVE) else {
             // Who cannot be heard may be alive.
-            *self = Self::new(&self.time);
+            self.forget();
             return;
         };
         let now = self.time.now();
+        let was_deaf = |at| now.saturating_duration_since(at) > DEAF_MAX;
+        if self.listened.is_some_and(was_deaf) {
+            self.forget();
+        }
         self.listened = Some(now);
         self.since.get_or_insert(now);
         for (generator, step) in steps {
@@ -143,6 +150,11 @@ impl Heard {
                 }
             }
         }
+    }
+
+    fn forget(&mut self) {
+        planted!(9, return);
+        *self = Self::new(&self.time);
     }
 
     /// Whether nothing was heard of a generator for long.

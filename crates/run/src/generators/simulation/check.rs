@@ -167,7 +167,7 @@ fn row(
     Ok(())
 }
 
-/// They began at one instant, as far apart as the result says.
+/// They began at one instant, as far apart as the result says (by the notebook's clock, which drifts, too).
 fn spread(plan: &Plan, log: &Logged, merged: &Merging) -> Result<(), String> {
     let Some(all) = &merged.outcome.generators else {
         return Ok(());
@@ -186,9 +186,14 @@ fn spread(plan: &Plan, log: &Logged, merged: &Merging) -> Result<(), String> {
         .max()
         .zip(began().min())
         .map_or(0, |(last, first)| last - first);
-    must(spread <= (spread_us + uncertain_us) * US + ROUNDED, || {
-        format!("they began {spread} ns apart, and say {spread_us} ± {uncertain_us} µs: {all:?}")
-    })?;
+    must(
+        spread <= (spread_us + uncertain_us) * US + ROUNDED + spread / 5000,
+        || {
+            format!(
+                "they began {spread} ns apart, and say {spread_us} ± {uncertain_us} µs: {all:?}"
+            )
+        },
+    )?;
     let latest = began().max().unwrap_or_default();
     let is_calm = plan.is_lan && plan.is_reached(latest.saturating_sub(2 * S), latest + S);
     must(!is_calm || spread <= 10 * MS, || {
@@ -210,12 +215,13 @@ fn line_up(log: &Logged, merged: &Merging) -> Result<(), String> {
         return Ok(());
     };
     let measured: Vec<&Generator> = all.list.iter().filter(|one| one.until_us > 0).collect();
-    let runs = || {
-        measured
-            .iter()
-            .filter_map(|one| log.runs.get(&one.generator))
-    };
-    let Some(first) = runs().map(|run| run.began).min() else {
+    // When all began, by those of which it is known.
+    let known = measured.iter().filter(|one| one.end != GeneratorEnd::Died);
+    let began = known.filter_map(|one| {
+        let moved = moved_s(&all.list, one) * S;
+        Some(log.runs.get(&one.generator)?.began.saturating_sub(moved))
+    });
+    let Some(first) = began.min() else {
         return Ok(());
     };
     for (number, second) in (0u64..).zip(&merged.outcome.recording.seconds) {

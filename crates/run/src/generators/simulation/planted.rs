@@ -3,7 +3,7 @@
 use super::run;
 
 /// What is planted, by number from 1.
-const FAULTS: [&str; 8] = [
+const FAULTS: [&str; 9] = [
     "the start goes by the wall clock, which steps",
     "an answer's clock counts as read when it was asked for",
     "who died is waited for",
@@ -12,6 +12,7 @@ const FAULTS: [&str; 8] = [
     "the time after a death counts",
     "one that began late is added as if it had not",
     "the clock is read once, however long it is waited",
+    "who was not heard while the notebook was away counts as dead",
 ];
 
 /// How many schedules a fault may pass unseen.
