@@ -11,13 +11,12 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-static COUNT: AtomicU32 = AtomicU32::new(0);
-static LAST: AtomicI32 = AtomicI32::new(0);
-
 /// The interrupts of this process, from [`Interrupts::install`] on.
 #[derive(Debug)]
 pub struct Interrupts {
     event: OwnedFd,
+    count: AtomicU32,
+    last: AtomicI32,
 }
 
 impl Interrupts {
@@ -33,16 +32,15 @@ impl Interrupts {
         if let Some(interrupts) = *installed {
             return Ok(interrupts);
         }
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         // Never dropped: the handlers below use its descriptor to the end of the process.
-        let interrupts: &'static Interrupts = Box::leak(Box::new(Interrupts { event }));
+        let interrupts: &'static Interrupts = Box::leak(Box::new(Self::of_nobody()?));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
             // SAFETY: the handler only touches atomics and makes one write(2) to an eventfd,
             // both allowed in a signal handler; it neither allocates nor locks nor panics.
             unsafe {
                 signal_hook::low_level::register(signal, move || {
-                    LAST.store(signal, Ordering::Relaxed);
-                    COUNT.fetch_add(1, Ordering::Release);
+                    interrupts.last.store(signal, Ordering::Relaxed);
+                    interrupts.count.fetch_add(1, Ordering::Release);
                     let _ = rustix::io::write(&interrupts.event, &1u64.to_ne_bytes());
                 })?;
             }
@@ -51,23 +49,40 @@ impl Interrupts {
         Ok(interrupts)
     }
 
+    /// Interrupts that no signal causes, only [`Interrupts::raise`]: for simulations.
+    ///
+    /// # Errors
+    /// When no descriptor is left.
+    pub fn of_nobody() -> io::Result<Self> {
+        Ok(Self {
+            event: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            count: AtomicU32::new(0),
+            last: AtomicI32::new(0),
+        })
+    }
+
     /// Counts one as if it were a SIGINT: somebody else was told to end, and so is this process.
     pub fn raise(&self) {
-        LAST.store(signal_hook::consts::SIGINT, Ordering::Relaxed);
-        COUNT.fetch_add(1, Ordering::Release);
+        self.last.store(signal_hook::consts::SIGINT, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Release);
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
+    }
+
+    /// As if none had come. Not for those that signals cause: their readers have counted.
+    pub fn forget(&self) {
+        self.count.store(0, Ordering::Release);
     }
 
     /// How many interrupts have come so far.
     pub fn count(&self) -> u32 {
-        COUNT.load(Ordering::Acquire)
+        self.count.load(Ordering::Acquire)
     }
 
     /// The exit code that shells give a process ended by the last interrupt (130 for SIGINT,
     /// 143 for SIGTERM); `None` when none has come.
     pub fn exit_code(&self) -> Option<u8> {
         // Acquire in `count` pairs with the handler's Release, so that LAST is there to see.
-        (self.count() > 0).then(|| 128u8.wrapping_add(LAST.load(Ordering::Relaxed) as u8))
+        (self.count() > 0).then(|| 128u8.wrapping_add(self.last.load(Ordering::Relaxed) as u8))
     }
 
     /// A descriptor that is readable once an interrupt has come, and from then on for good:

@@ -1,6 +1,9 @@
 //! What is to be measured: trials, and the way from a trial to its outcome. Commands make trials;
 //! nothing here knows how they were typed.
 
+#[macro_use]
+mod planted;
+
 pub mod account;
 mod before_warmup;
 pub mod calibrate;

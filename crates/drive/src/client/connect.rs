@@ -120,6 +120,7 @@ impl Client {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let give_up = attempt.deadline.unwrap_or(attempt.begun + PATIENCE_NS);
                 if now >= give_up {
+                    planted!(17, return);
                     self.state = State::Connecting(attempt);
                     return self.connect_failed(cx, ConnectError::unreachable(&error, is_unix));
                 }

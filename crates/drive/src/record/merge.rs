@@ -10,6 +10,9 @@ use super::{
 };
 use crate::clock::Nanos;
 
+/// Seconds that begin less apart are the same second.
+const LATE_MIN_US: u64 = 500_000;
+
 /// Adds recordings up, one after another: it needs the memory of one trial, however many there are.
 #[derive(Debug, Default)]
 pub struct Merge {
@@ -21,6 +24,8 @@ pub struct Merge {
     ends: Vec<End>,
     /// When the first of them was gone.
     whole_until_us: Option<u64>,
+    /// From when until when each measured.
+    spans: Vec<(u64, u64)>,
     all: Option<Recording>,
 }
 
@@ -33,6 +38,21 @@ struct Open {
     scripts: Vec<ScriptInterval>,
 }
 
+impl Recording {
+    /// Where it belongs among those of others when it began so much after the first of
+    /// them: seconds and events move by whole seconds, the nearest.
+    pub fn begins_late(&mut self, late_us: u64) {
+        let moved_us = (late_us + LATE_MIN_US) / 1_000_000 * 1_000_000;
+        let seconds = self.seconds.iter_mut().map(|second| &mut second.start_us);
+        let events = self.events.iter_mut().map(|event| &mut event.at_us);
+        let stalls = self.stalls.iter_mut().map(|stall| &mut stall.start_us);
+        seconds
+            .chain(events)
+            .chain(stalls)
+            .for_each(|us| *us += moved_us);
+    }
+}
+
 impl Merge {
     /// Adds what one generator recorded. All run the same scripts, and count from the same instant. One
     /// that went before its time was there until `gone_us`: what the others did after that is no rate of
@@ -40,7 +60,9 @@ impl Merge {
     pub fn add(&mut self, mut part: Recording, gone_us: Option<u64>) {
         let until_us = self.whole_until_us.into_iter().chain(gone_us).min();
         self.whole_until_us = until_us;
-        for second in std::mem::take(&mut part.seconds) {
+        let seconds = std::mem::take(&mut part.seconds);
+        self.spans.extend(span(&seconds));
+        for second in seconds {
             self.add_second(&second);
         }
         self.gaps.push(gaps(&part));
@@ -78,9 +100,11 @@ impl Merge {
             ..Phase::default()
         };
         let (mut measured, mut warmup) = (phase(), all.warmup.as_ref().map(|_| phase()));
-        let whole_until_us = self.whole_until_us.unwrap_or(u64::MAX);
+        let (from_us, until_us) = common(&self.spans);
+        let whole_until_us = self.whole_until_us.unwrap_or(u64::MAX).min(until_us);
         for ((start_us, is_measured), mut open) in self.seconds {
-            open.drain |= is_measured && start_us + open.length_us > whole_until_us;
+            let is_common = start_us >= from_us && start_us + open.length_us <= whole_until_us;
+            open.drain |= is_measured && !is_common;
             let phase = match &mut warmup {
                 Some(warmup) if !is_measured => warmup,
                 _ => &mut measured,
@@ -104,6 +128,34 @@ impl Merge {
         all.events.truncate(Recording::EVENTS_MAX);
         all.by_client.sort_by_key(|client| client.client);
         Some(all)
+    }
+}
+
+/// From the first measured second to the end of the last, without the drain.
+fn span(seconds: &[Second]) -> Option<(u64, u64)> {
+    let measured = || {
+        seconds
+            .iter()
+            .filter(|second| !second.warmup && !second.drain)
+    };
+    let from = measured().map(|second| second.start_us).min()?;
+    let until = measured()
+        .map(|second| second.start_us + second.length_us)
+        .max()?;
+    Some((from, until))
+}
+
+/// Where some began later than others ([`Recording::begins_late`]): the time in which all measured. Else all
+/// of it.
+fn common(spans: &[(u64, u64)]) -> (u64, u64) {
+    let from = || spans.iter().map(|(from, _)| *from);
+    let (Some(first), Some(last)) = (from().min(), from().max()) else {
+        return (0, u64::MAX);
+    };
+    let until = spans.iter().map(|(_, until)| *until).min();
+    match last - first < LATE_MIN_US {
+        true => (0, u64::MAX),
+        false => (last, until.unwrap_or(u64::MAX)),
     }
 }
 
@@ -310,6 +362,34 @@ mod tests {
         assert_eq!(end(&[Interrupted, Complete]), Complete);
         assert_eq!(end(&[Interrupted, Interrupted]), Interrupted);
         assert_eq!(end(&[Complete, InvariantBroken]), InvariantBroken);
+    }
+
+    #[test]
+    fn one_that_began_late_is_added_to_the_seconds_in_which_it_measured() {
+        let seconds = |count: u64| {
+            let start = |number| number * 1_000_000;
+            (0..count)
+                .map(|number| second(start(number), false, &[100; 50]))
+                .collect()
+        };
+        let mut merge = Merge::default();
+        let mut late = recording(seconds(4));
+        late.begins_late(2_400_000);
+        merge.add(late, None);
+        let mut hardly = recording(seconds(4));
+        hardly.begins_late(499_999);
+        merge.add(hardly, None);
+        let all = merge.finish().unwrap();
+        let committed = |second: &Second| second.scripts[0].counts.committed;
+        let committed: Vec<u64> = all.seconds.iter().map(committed).collect();
+        assert_eq!(committed, [50, 50, 100, 100, 50, 50]);
+        let measured = &all.measured;
+        assert_eq!(
+            (measured.asked_us(), measured.elapsed_us),
+            (2_000_000, 6_000_000)
+        );
+        assert_eq!(measured.goodput_per_s(), 100.0);
+        assert_eq!(measured.all().counts.committed, 400);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! network, clock and server, all of it drawn from one seed. After each step of the event loop the
 //! accounting must agree with what the server has seen (`check.rs`).
 //!
-//! A seed that fails is made smaller and printed with the command that runs it again; see
+//! The first twenty seeds that fail are made smaller and printed, each with the command that runs it again; see
 //! `docs/reliability.md`.
 
 mod check;
@@ -248,27 +248,70 @@ impl Live for Silent {
     fn event(&mut self, _event: &Event) {}
 }
 
-/// Runs schedules on all CPUs and gives the first that fails.
-fn first_failure(seeds: std::ops::Range<u64>, threads: u64) -> Option<(Plan, String)> {
-    let failures = std::thread::scope(|scope| {
-        let run = |thread: u64| {
-            let mut seeds = seeds
-                .clone()
-                .skip(thread as usize)
-                .step_by(threads as usize);
-            seeds.find_map(|seed| {
-                let plan = Plan::of(seed);
-                let error = plan.outcome().err()?;
-                Some((plan, error))
-            })
-        };
-        let threads: Vec<_> = (0..threads)
-            .map(|at| scope.spawn(move || run(at)))
-            .collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined.filter_map(Result::unwrap).collect::<Vec<_>>()
-    });
-    failures.into_iter().min_by_key(|(plan, _)| plan.seed)
+/// So many schedules that fail are listed; the others are counted.
+const LISTED_MAX: usize = 20;
+
+/// Schedules that failed.
+#[derive(Default)]
+struct Failures {
+    /// The first of them by seed, with what is wrong.
+    listed: Vec<(Plan, String)>,
+    count: u64,
+}
+
+impl Failures {
+    /// Runs all of these schedules.
+    fn of(seeds: impl Iterator<Item = u64>) -> Self {
+        let mut failures = Self::default();
+        for seed in seeds {
+            let plan = Plan::of(seed);
+            let Err(error) = plan.outcome() else {
+                continue;
+            };
+            failures.count += 1;
+            if failures.listed.len() < LISTED_MAX {
+                // At once: the long test may not come to its end.
+                eprintln!("seed {seed}: {error}");
+                failures.listed.push((plan, error));
+            }
+        }
+        failures
+    }
+
+    /// Runs schedules on all CPUs.
+    fn on_threads(seeds: std::ops::Range<u64>, threads: usize) -> Self {
+        std::thread::scope(|scope| {
+            let run = |at: usize| Self::of(seeds.clone().skip(at).step_by(threads));
+            let threads: Vec<_> = (0..threads)
+                .map(|at| scope.spawn(move || run(at)))
+                .collect();
+            let joined = threads.into_iter().map(|thread| thread.join().unwrap());
+            joined.fold(Self::default(), Self::and)
+        })
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.count += other.count;
+        self.listed.extend(other.listed);
+        self.listed.sort_by_key(|(plan, _)| plan.seed);
+        self.listed.truncate(LISTED_MAX);
+        self
+    }
+
+    /// Each with the command that repeats it.
+    fn told(self, of: u64) -> Option<String> {
+        if self.count == 0 {
+            return None;
+        }
+        let head = format!("{} of {of} schedules failed", self.count);
+        let listed = self.listed.into_iter().map(told);
+        Some(
+            std::iter::once(head)
+                .chain(listed)
+                .collect::<Vec<_>>()
+                .join("\n\n"),
+        )
+    }
 }
 
 /// A failure in small, with the command that repeats it.
@@ -291,9 +334,10 @@ fn all_pass(count: u64) {
         Ok(text) => text.parse().expect("PGDYNO_SEED_FIRST is a number"),
         Err(_) => 1,
     };
-    let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-    if let Some(failure) = first_failure(first..first + count, threads) {
-        panic!("{}", told(failure));
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let failures = Failures::on_threads(first..first + count, threads);
+    if let Some(told) = failures.told(count) {
+        panic!("{told}");
     }
 }
 

@@ -1,10 +1,11 @@
 //! Each fault that is planted (`crate::planted`) is found.
 
 use super::plan::Plan;
+use super::{FOUND, Failures, LISTED_MAX};
 use crate::planted::choose;
 
 /// What is planted, by number from 1.
-const FAULTS: [&str; 16] = [
+const FAULTS: [&str; 17] = [
     "bytes that came are dropped (a lost wakeup)",
     "a retry counts twice",
     "a deadline is due one nanosecond late",
@@ -21,10 +22,23 @@ const FAULTS: [&str; 16] = [
     "the grace of a stop is forgotten",
     "a rolled back COMMIT counts as committed",
     "the collector leaves out seconds after the end",
+    "a client waits for ever at a full Unix socket queue",
 ];
 
 /// How many schedules a fault may pass unseen.
 const SCHEDULES_MAX: u64 = 10_000;
+/// So many come before those that failed once, which are rare among the others.
+const SCHEDULES_FIRST: u64 = 1_000;
+
+/// The schedules in which faults are looked for.
+fn schedules() -> impl Iterator<Item = Plan> {
+    let found = FOUND.iter().map(|line| Plan::read(line).unwrap());
+    let others = (SCHEDULES_FIRST..SCHEDULES_MAX).map(Plan::of);
+    (1..SCHEDULES_FIRST)
+        .map(Plan::of)
+        .chain(found)
+        .chain(others)
+}
 
 #[test]
 fn each_planted_fault_is_found() {
@@ -33,9 +47,9 @@ fn each_planted_fault_is_found() {
     let mut unseen = Vec::new();
     for (number, what) in (1u32..).zip(FAULTS) {
         choose(number);
-        let found = (1..SCHEDULES_MAX).find_map(|seed| {
-            let error = Plan::of(seed).outcome().err()?;
-            Some((seed, error))
+        let found = schedules().find_map(|plan| {
+            let error = plan.outcome().err()?;
+            Some((plan.seed, error))
         });
         match found {
             Some((seed, error)) => println!("{number:2} {what}: seed {seed}: {error}"),
@@ -59,4 +73,27 @@ fn a_found_fault_is_shrunk_to_a_line_that_shows_it() {
     assert!(small.clients == 1 && small.faults <= 1, "{}", small.line());
     choose(0);
     assert_eq!(small.outcome().err(), None);
+}
+
+#[test]
+fn all_failing_seeds_are_counted_and_the_first_are_listed() {
+    std::panic::set_hook(Box::new(|_| {}));
+    choose(6);
+    let failures = Failures::of(1..2000);
+    let seeds: Vec<u64> = failures.listed.iter().map(|(plan, _)| plan.seed).collect();
+    let again: Vec<u64> = (1..2000)
+        .filter(|seed| Plan::of(*seed).outcome().is_err())
+        .collect();
+    assert!(again.len() > LISTED_MAX, "{}", again.len());
+    assert_eq!(failures.count, again.len() as u64);
+    assert_eq!(seeds, again[..LISTED_MAX]);
+    let few = Failures::of(1..=again[1]);
+    let told = few.told(again[1]).unwrap();
+    choose(0);
+    let _ = std::panic::take_hook();
+    assert!(told.starts_with("2 of "), "{told}");
+    for seed in &again[..2] {
+        assert!(told.contains(&format!("PGDYNO_SEED='{seed}")), "{told}");
+    }
+    assert!(Failures::of(1..100).told(99).is_none());
 }

@@ -1,7 +1,7 @@
 //! One generator among the others of its trial.
 
 use std::collections::BTreeMap;
-use std::thread;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pgdyno_drive::Share;
@@ -14,6 +14,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::process::Identity;
 use serde::{Deserialize, Serialize};
 
+use super::time::{OfHost, Time};
 use super::{Clock, place};
 
 /// What generators say. Of those in the first list each says its own, of those in the second one says it
@@ -50,6 +51,9 @@ pub(super) mod words {
 
 /// A generator of which nothing was heard for so long, while the notebook could be reached, has died.
 const SILENCE_MAX: Duration = Duration::from_secs(20);
+/// Who has not listened for so long, because the notebook was away, begins anew: others could not say that
+/// they are alive either.
+const DEAF_MAX: Duration = Duration::from_secs(10);
 /// Between two looks into the notebook; more where many look.
 const LOOK: Duration = Duration::from_millis(100);
 /// So many looks a second of all generators together are no load for a notebook.
@@ -83,12 +87,16 @@ pub struct Part {
     pub has_arrived: bool,
     /// How late after the agreed instant its clients began, in microseconds.
     pub began_late_us: Option<u64>,
+    /// Its clock when they began.
+    #[serde(default)]
+    pub began_clock: Option<ClockReading>,
     /// Its clock after the trial.
     pub clock: Option<ClockReading>,
 }
 
 /// One generator and what it knows of the others.
 pub struct Company {
+    pub(super) time: Arc<dyn Time>,
     pub(super) room: Box<dyn Rendezvous>,
     pub(super) meeting: Meeting,
     pub(super) clock: Clock,
@@ -102,22 +110,35 @@ pub struct Company {
 }
 
 /// When something was last heard of each generator.
-#[derive(Default)]
 pub(super) struct Heard {
+    time: Arc<dyn Time>,
     last: BTreeMap<u32, (u32, Instant)>,
     since: Option<Instant>,
     listened: Option<Instant>,
 }
 
 impl Heard {
+    pub(super) fn new(time: &Arc<dyn Time>) -> Self {
+        Self {
+            time: Arc::clone(time),
+            last: BTreeMap::new(),
+            since: None,
+            listened: None,
+        }
+    }
+
     /// Hears who is alive.
     pub(super) fn listen(&mut self, room: &dyn Rendezvous, meeting: &Meeting) {
         let Ok(steps) = room.last_steps(meeting, words::ALIVE) else {
             // Who cannot be heard may be alive.
-            *self = Self::default();
+            self.forget();
             return;
         };
-        let now = Instant::now();
+        let now = self.time.now();
+        let was_deaf = |at| now.saturating_duration_since(at) > DEAF_MAX;
+        if self.listened.is_some_and(was_deaf) {
+            self.forget();
+        }
         self.listened = Some(now);
         self.since.get_or_insert(now);
         for (generator, step) in steps {
@@ -131,11 +152,17 @@ impl Heard {
         }
     }
 
+    fn forget(&mut self) {
+        planted!(9, return);
+        *self = Self::new(&self.time);
+    }
+
     /// Whether nothing was heard of a generator for long.
     pub(super) fn has_died(&self, generator: u32) -> bool {
+        planted!(3, return false);
         let last = self.last.get(&generator).map(|(_, at)| *at);
         let last = last.or(self.since);
-        last.is_some_and(|at| at.elapsed() > SILENCE_MAX)
+        last.is_some_and(|at| self.time.since(at) > SILENCE_MAX)
     }
 
     /// Those that have come.
@@ -145,7 +172,7 @@ impl Heard {
 
     /// Whether to listen again; more seldom than it is looked, where that is for all there are.
     pub(super) fn is_due(&self) -> bool {
-        self.listened.is_none_or(|at| at.elapsed() > LISTEN)
+        self.listened.is_none_or(|at| self.time.since(at) > LISTEN)
     }
 }
 
@@ -194,6 +221,24 @@ impl Company {
         room: Box<dyn Rendezvous>,
         interrupts: &'static Interrupts,
     ) -> Result<Self, Failure> {
+        Self::meet_in(
+            OfHost::shared(),
+            load_sha256,
+            spec,
+            options,
+            room,
+            interrupts,
+        )
+    }
+
+    pub(super) fn meet_in(
+        time: Arc<dyn Time>,
+        load_sha256: String,
+        spec: String,
+        options: &GeneratorsSpec,
+        room: Box<dyn Rendezvous>,
+        interrupts: &'static Interrupts,
+    ) -> Result<Self, Failure> {
         let count = options.generators.unwrap_or(1);
         let place = place::of(|name| std::env::var(name).ok())?;
         let generator = options.generator.or(place.generator);
@@ -207,7 +252,7 @@ impl Company {
             spec,
             age_max_us: options.join_deadline.as_micros() as u64,
         };
-        let clock = Clock::read(&*room)?;
+        let clock = Clock::read(&*room, &time)?;
         let meeting = room.meet(&offer, clock.now_us())?;
         check(&meeting, &offer)?;
         let claimed = room.claim(&meeting, &host_name(), generator)?;
@@ -221,7 +266,8 @@ impl Company {
             interrupts,
             // One that came while it joined is not lost.
             interrupted_before: 0,
-            listened: Heard::default(),
+            listened: Heard::new(&time),
+            time,
         };
         company.say(words::ALIVE, Whose::Each, 0, String::new())?;
         Ok(company)
@@ -235,7 +281,8 @@ impl Company {
     pub fn for_trial(&self, step: u32, whole: &TrialSpec, gone: &[u32]) -> Result<Self, Failure> {
         generators::share(whole, 0, self.generators())?;
         let room = self.room.again()?;
-        let clock = Clock::read(&*room)?;
+        let time = Arc::clone(&self.time);
+        let clock = Clock::read(&*room, &time)?;
         let spec = serde_json::to_string(whole).unwrap_or_default();
         let offer = Offer {
             key: Some(format!("{} trial {}", self.meeting.key, step + 1)),
@@ -256,7 +303,8 @@ impl Company {
             deadline: self.deadline,
             interrupts: self.interrupts,
             interrupted_before: self.interrupted_before,
-            listened: Heard::default(),
+            listened: Heard::new(&time),
+            time,
         };
         company.say(words::ALIVE, Whose::Each, 0, String::new())?;
         for generator in gone {
@@ -359,12 +407,13 @@ impl Company {
     /// # Errors
     /// The notebook cannot be reached.
     pub fn done(&self, mut part: Part) -> Result<(), Failure> {
-        let began = Instant::now();
+        let began = self.time.now();
         loop {
-            part.clock = Clock::read(&*self.room).ok().map(|clock| clock.reading);
+            let clock = Clock::read(&*self.room, &self.time);
+            part.clock = clock.ok().map(|clock| clock.reading);
             let text = serde_json::to_string(&part).unwrap_or_default();
             match self.say(words::DONE, Whose::Each, 0, text) {
-                Err(_) if began.elapsed() < AWAY_MAX => self.pause(),
+                Err(_) if self.time.since(began) < AWAY_MAX => self.pause(),
                 said => return said.map(|_| ()),
             }
         }
@@ -473,7 +522,7 @@ impl Company {
 
     /// Waits a moment before the next look.
     pub(super) fn pause(&self) {
-        thread::sleep(look_pause(self.generators()));
+        self.time.sleep(look_pause(self.generators()));
     }
 
     /// Has one generator do what is to be done once. Gives what was said of it, and whether it was said
@@ -541,10 +590,10 @@ impl Company {
         &self,
         read: impl Fn(&dyn Rendezvous, &Meeting) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let began = Instant::now();
+        let began = self.time.now();
         loop {
             match read(&*self.room, &self.meeting) {
-                Err(_) if began.elapsed() < AWAY_MAX => {
+                Err(_) if self.time.since(began) < AWAY_MAX => {
                     self.check_interrupt()?;
                     self.pause();
                 }

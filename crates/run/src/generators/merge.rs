@@ -40,6 +40,19 @@ struct Said {
 /// # Errors
 /// The notebook cannot be reached; nobody measured anything.
 pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Result<Merged, Failure> {
+    let mut merged = sum(company, whole)?;
+    let outcome = &mut merged.outcome;
+    let seed = whole.seed.unwrap_or_default();
+    outcome.key_skew = key_skew::by(prepared, &outcome.recording, seed);
+    let recording = Some(&outcome.recording);
+    let mut notes = prepared.notes(recording, None, Some(&outcome.observed));
+    notes.append(&mut outcome.notes);
+    outcome.notes = notes;
+    Ok(merged)
+}
+
+/// The same without what is known of the workload.
+pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failure> {
     let said = Said::of(company)?;
     let mut all = Merge::default();
     let mut list = Vec::new();
@@ -52,6 +65,13 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
             Ok::<_, Failure>((trial, outcome))
         });
         if let Some((trial, mut outcome)) = measured.transpose()? {
+            // The notebook was away when the start was named, perhaps.
+            planted!(7, row.began_late_us = None);
+            let late_us = row.began_late_us.unwrap_or_default();
+            let first_us = said.first_late_us();
+            outcome
+                .recording
+                .begins_late(late_us.saturating_sub(first_us));
             measure(&mut row, &outcome.recording);
             if company.generators() <= SHOWN_MAX {
                 row.committed_by_second = by_second(&outcome.recording);
@@ -67,6 +87,7 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
             let is_gone = matches!(row.end, GeneratorEnd::Died | GeneratorEnd::Waits);
             let is_gone =
                 is_gone || row.end == GeneratorEnd::Early && recording.end != End::Complete;
+            planted!(6, all.add(recording, None); list.push(row); continue;);
             all.add(recording, is_gone.then_some(row.until_us));
         }
         list.push(row);
@@ -81,8 +102,6 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
         start_uncertainty_us: None,
     };
     spread(&mut generators);
-    let key_skew = key_skew::by(prepared, &recording, whole.seed.unwrap_or_default());
-    let mut notes = prepared.notes(Some(&recording), None, Some(&first.observed));
     let mut outcome = Outcome {
         spec: TrialSpec {
             query_mode: first.spec.query_mode,
@@ -90,15 +109,14 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
         },
         server_counters: Fact::Unknown("each of several generators would count all".to_owned()),
         recording,
-        key_skew,
+        key_skew: None,
         accounting: None,
         warmup_ended: None,
         generators: Some(generators),
         notes: Vec::new(),
         ..first
     };
-    notes.extend(of_generators(&outcome));
-    outcome.notes = notes;
+    outcome.notes = of_generators(&outcome);
     Ok(Merged {
         outcome,
         observed_by,
@@ -123,6 +141,16 @@ impl Said {
         })
     }
 
+    /// How late the first began that began. Of one that died it is not known: it counts as in time.
+    fn first_late_us(&self) -> u64 {
+        let has_part = |number: &&u32| find(&self.parts, **number).is_some();
+        let began = self.began.iter().filter(has_part);
+        let late = began.map(|number| find(&self.done, *number)?.began_late_us);
+        late.map(Option::unwrap_or_default)
+            .min()
+            .unwrap_or_default()
+    }
+
     /// The trial of a generator that began.
     fn measured(&self, number: u32) -> Option<i64> {
         find(&self.parts, number)
@@ -140,7 +168,8 @@ impl Said {
             Some(part) if part.is_complete => GeneratorEnd::Complete,
             Some(_) => GeneratorEnd::Early,
         };
-        let clock = find(&self.ready, number).map(|ready| ready.clock);
+        let clock = done.and_then(|part| part.began_clock);
+        let clock = clock.or(find(&self.ready, number).map(|ready| ready.clock));
         let drift =
             |(before, after): (ClockReading, ClockReading)| after.offset_us - before.offset_us;
         Generator {

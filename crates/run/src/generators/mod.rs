@@ -18,6 +18,9 @@ mod conductor;
 mod merge;
 mod part;
 mod place;
+#[cfg(test)]
+mod simulation;
+mod time;
 mod watch;
 
 pub use barrier::Barrier;

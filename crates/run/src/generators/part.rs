@@ -2,7 +2,7 @@
 
 use pgdyno_drive::Control;
 use pgdyno_drive::record::End;
-use pgdyno_model::notebook::Notebook;
+use pgdyno_model::notebook::{KeptTrial, Notebook};
 use pgdyno_model::spec::{ObserveSpec, Wish};
 use pgdyno_model::{Failure, Observer, Observers, Outcome};
 use pgdyno_platform::interrupt::Interrupts;
@@ -28,6 +28,25 @@ pub struct Means<'a> {
     pub leaves: bool,
 }
 
+/// The same without the notebook.
+pub(super) struct Beside<'a> {
+    pub(super) observer: &'a mut dyn Observer<Outcome>,
+    pub(super) interrupts: &'static Interrupts,
+    pub(super) watch: &'a Watch,
+    pub(super) leaves: bool,
+}
+
+impl<'a> From<Means<'a>> for Beside<'a> {
+    fn from(means: Means<'a>) -> Self {
+        Self {
+            observer: means.observer,
+            interrupts: means.interrupts,
+            watch: means.watch,
+            leaves: means.leaves,
+        }
+    }
+}
+
 /// What came of it.
 pub struct Measured {
     /// What this generator measured.
@@ -47,30 +66,43 @@ pub fn measure(
     control: &Control,
     means: Means<'_>,
 ) -> Result<Measured, Failure> {
-    let Means {
-        notebook,
+    prepared.is_kept_in(means.notebook);
+    // Without tags: whoever looks for them looks for the whole.
+    let header = header::header(&trial.spec, prepared);
+    let writer = means.notebook.begin(&header)?;
+    let (interrupts, before) = (means.interrupts, company.interrupted_before());
+    measure_by(company, writer, control, means.into(), |observers| {
+        let _until_then = EndOnInterrupt::on(control, interrupts, before)?;
+        trial.run(prepared, control, observers)
+    })
+}
+
+/// The same, where `run` is what tells observers of the trial and gives what came of it.
+pub(super) fn measure_by(
+    company: &mut Company,
+    mut writer: Box<dyn KeptTrial>,
+    control: &Control,
+    beside: Beside<'_>,
+    run: impl FnOnce(&mut dyn Observer<Outcome>) -> Result<Outcome, Failure>,
+) -> Result<Measured, Failure> {
+    let Beside {
         observer,
         interrupts,
         watch,
         leaves,
-    } = means;
-    prepared.is_kept_in(notebook);
-    // Without tags: whoever looks for them looks for the whole.
-    let mut writer = notebook.begin(&header::header(&trial.spec, prepared))?;
+    } = beside;
     let number = writer.number();
     company.keep_part(number)?;
     let mut barrier = Barrier::of(company, control)?;
     let passed = barrier.passed();
     watch.run(control);
-    let until_then = EndOnInterrupt::on(control, interrupts, company.interrupted_before())?;
     // The others wait last: what is shown of the start is shown before it.
     let mut observers = Observers::new([
         &mut *writer as &mut dyn Observer<Outcome>,
         observer,
         &mut barrier,
     ]);
-    let outcome = trial.run(prepared, control, &mut observers);
-    drop(until_then);
+    let outcome = run(&mut observers);
     watch.run_ended();
     if interrupts.count() > company.interrupted_before() && !leaves {
         // The watch may not have looked since: a run ends in no time.
@@ -79,7 +111,7 @@ pub fn measure(
     // From here on Ctrl-C ends waiting for the others.
     company.forget_interrupts();
     let began = passed.get().transpose();
-    let (outcome, began_late_us) = match outcome.and_then(|outcome| Ok((outcome, began.clone()?))) {
+    let (outcome, began) = match outcome.and_then(|outcome| Ok((outcome, began.clone()?))) {
         Ok(measured) => measured,
         Err(failure) => {
             // Why there was no start says more than that there was none.
@@ -95,7 +127,8 @@ pub fn measure(
             trial: number,
             is_complete,
             has_arrived: waits.is_none(),
-            began_late_us,
+            began_late_us: began.map(|began| began.late_us),
+            began_clock: began.map(|began| began.clock),
             clock: None,
         };
         company.done(part.clone())?;

@@ -3,8 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pgdyno_drive::Control;
 use pgdyno_model::Failure;
@@ -13,6 +12,7 @@ use pgdyno_platform::interrupt::Interrupts;
 
 use super::Clock;
 use super::company::{Company, look_pause, say, words};
+use super::time::Time;
 
 /// How often it says that it is alive.
 const ALIVE: Duration = Duration::from_secs(4);
@@ -69,7 +69,8 @@ impl Watch {
         let work = Work {
             room: company.room.again()?,
             meeting: company.meeting.clone(),
-            clock: company.clock,
+            time: Arc::clone(&company.time),
+            clock: company.clock.clone(),
             generator: company.generator(),
             leaves,
             phase: watch.phase.clone(),
@@ -78,8 +79,8 @@ impl Watch {
             watch.is_over.clone(),
             LOOK.max(look_pause(company.generators())),
         );
-        let thread = thread::Builder::new().name("generators".to_owned());
-        let spawned = thread.spawn(move || work.work(&is_over, pause));
+        let work = Box::new(move || work.work(&is_over, pause));
+        let spawned = company.time.spawn("generators", work);
         spawned.map_err(|e| Failure::no_thread("that listens to other generators", &e))?;
         Ok(watch)
     }
@@ -106,6 +107,7 @@ impl Drop for Watch {
 }
 
 struct Work {
+    time: Arc<dyn Time>,
     room: Box<dyn Rendezvous>,
     meeting: Meeting,
     clock: Clock,
@@ -116,20 +118,21 @@ struct Work {
 
 impl Work {
     fn work(self, is_over: &AtomicBool, pause: Duration) {
-        let (mut step, mut said) = (1, Instant::now());
+        let (mut step, mut said) = (1, self.time.now());
         let mut has_passed_on = false;
         while !is_over.load(Ordering::Relaxed) {
-            thread::sleep(pause);
-            if said.elapsed() >= ALIVE {
+            self.time.sleep(pause);
+            if self.time.since(said) >= ALIVE {
                 // A notebook that is away is told later.
                 let _ = self.say((words::ALIVE, Whose::Each), step);
-                (step, said) = (step + 1, Instant::now());
+                (step, said) = (step + 1, self.time.now());
             }
             let phase = self.phase();
             if has_passed_on || matches!(phase, Phase::After) {
                 continue;
             }
             if phase.was_told_to_end() {
+                planted!(5, continue);
                 has_passed_on = self.leaves || self.say((words::STOP, Whose::First), 0).is_ok();
             } else if self
                 .room
