@@ -21,5 +21,7 @@
 {{else}}
 \set index sequential('requested', {{first}}, {{first}} + {{rows}} - 1)
 {{end}}
+-- Of several generators each reads, among inserted rows, its own.
+\set index readable('inserted', :recordcount + :inserted, :index)
 \set number case when :index < :recordcount then :recordstart + :index else {{base}} + :index - :recordcount end
 \set ycsb_key ycsb_key(:number, {{format}}, :zeropadding)

@@ -20,7 +20,7 @@ pub(crate) struct CounterId(pub(crate) u32);
 ///
 /// Of several generators of one trial each draws numbers that no other draws: the first of three 0, 3,
 /// 6…, so that all together draw what one would. How far the others have come is not known here: they
-/// are taken to be as far as this one.
+/// are taken to be as far as this one, and what is read is a number of its own ([`Counter::own`]).
 #[derive(Debug)]
 pub struct Counter {
     /// Which generator draws from it, counted from 0, and how many there are.
@@ -59,6 +59,13 @@ impl Counter {
     /// How many numbers, from 0 on, are settled without a gap: all below it.
     pub fn settled(&self) -> u64 {
         self.settled.load(SeqCst) * self.share.1
+    }
+
+    /// The number nearest to this one that is drawn here: of the three generators' 6, 7 and 8 the own one.
+    /// Below [`Counter::settled`] it is settled, wherever the other generators are.
+    pub fn own(&self, number: u64) -> u64 {
+        let (first, step) = self.share;
+        (number - number % step).saturating_add(first)
     }
 
     /// Settles a number: its transaction has ended, well or not.
@@ -179,6 +186,9 @@ mod tests {
         assert_eq!(counters[1].settled(), 0);
         counters[1].settle(1);
         assert_eq!(counters[1].settled(), 6);
+        assert_eq!([3, 4, 5].map(|n| counters[1].own(n)), [4, 4, 4]);
+        assert_eq!([0, 1, 5].map(|n| Counter::default().own(n)), [0, 1, 5]);
+        assert_eq!(counters[2].own(u64::MAX), u64::MAX);
     }
 
     #[test]

@@ -140,6 +140,12 @@ impl Draws {
         self.look(counter, Look::Settled)
     }
 
+    /// The number nearest to this one that is drawn by this generator, see [`Counter::own`].
+    pub(crate) fn own(&self, counter: CounterId, number: u64) -> Result<u64, EvalError> {
+        let counter = self.counters.get(counter).ok_or(EvalError::NoCounter)?;
+        Ok(counter.own(number))
+    }
+
     pub(crate) fn counter_name(&self, counter: CounterId) -> &str {
         self.counters.name(counter)
     }

@@ -60,3 +60,27 @@ fn what_a_pack_inserts_is_read_by_all_and_the_next_trial_goes_on_behind_it() {
         assert_eq!(failed, 0, "trial {number}");
     }
 }
+
+/// YCSB's workload d reads the newest rows: those of others may not be there yet. With `dataintegrity` a
+/// read that finds no row fails.
+#[test]
+fn the_newest_rows_are_read_by_generators_that_come_differently_far() {
+    let crew = Crew::in_file("keys_latest");
+    // Two clients, one and one: the first generator comes farther than the others.
+    crew.run_well(
+        3,
+        "run ycsb --mix d --param recordcount=100 --param dataintegrity=true -c 4 -T 2",
+    );
+    let whole = crew.whole("complete");
+    assert_eq!(number(&whole["measured"]["failed"]), 0);
+    let scripts = whole["measured"]["scripts"].as_array().unwrap();
+    let insert = scripts.iter().find(|script| script["name"] == "insert");
+    let inserted = number(&insert.unwrap()["committed"]);
+    assert!(
+        inserted > 100,
+        "{inserted} rows are too few to read others'"
+    );
+    let rows = "SELECT count(*), count(DISTINCT ycsb_key) FROM usertable";
+    let there = inserted + 100;
+    assert_eq!(crew.target.value(rows), format!("{there}|{there}"));
+}

@@ -22,9 +22,10 @@ pub(super) fn call(
 ) -> Result<Value, EvalError> {
     let number = match function {
         DrawFunction::RandomString => return random_string(arguments[0].to_int()?, world),
-        DrawFunction::Sequential | DrawFunction::NextKey | DrawFunction::Acknowledged => {
-            counted(function, arguments, world)?
-        }
+        DrawFunction::Sequential
+        | DrawFunction::NextKey
+        | DrawFunction::Acknowledged
+        | DrawFunction::Readable => counted(function, arguments, world)?,
         _ => drawn(function, arguments, world)?,
     };
     Ok(Value::Int(number))
@@ -204,6 +205,15 @@ fn counted(
         return settled
             .and_then(|settled| settled.checked_sub(1))
             .ok_or(EvalError::Overflow("add"));
+    }
+    if function == DrawFunction::Readable {
+        let wanted = arguments[2].to_int()?;
+        // Below the start, or too far from it for a counter: no number of the counter.
+        let distance = wanted.checked_sub(start).map(u64::try_from);
+        let Some(Ok(distance)) = distance else {
+            return Ok(wanted);
+        };
+        return from_start(world.draws.own(counter, distance)?).ok_or(EvalError::Overflow("add"));
     }
     let number = world.draws.next(counter)?;
     if let Some(count) = arguments.get(2) {

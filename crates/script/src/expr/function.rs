@@ -61,6 +61,7 @@ pub(crate) enum DrawFunction {
     Sequential,
     NextKey,
     Acknowledged,
+    Readable,
 }
 
 /// How many arguments a function takes.
@@ -110,14 +111,17 @@ const fn draw(name: &'static str, arity: Arity, function: DrawFunction) -> Entry
     Entry {
         names_counter: matches!(
             function,
-            DrawFunction::Sequential | DrawFunction::NextKey | DrawFunction::Acknowledged
+            DrawFunction::Sequential
+                | DrawFunction::NextKey
+                | DrawFunction::Acknowledged
+                | DrawFunction::Readable
         ),
         language: Language::Pgdyno,
         ..entry(name, arity, Function::Draw(function))
     }
 }
 
-const FUNCTIONS: [Entry; 46] = {
+const FUNCTIONS: [Entry; 47] = {
     use Arity::*;
     [
         entry("mod", Exactly(2), Function::Mod),
@@ -174,6 +178,7 @@ const FUNCTIONS: [Entry; 46] = {
         draw("sequential", Exactly(3), DrawFunction::Sequential),
         draw("next_key", Between(2, 3), DrawFunction::NextKey),
         draw("acknowledged", Exactly(2), DrawFunction::Acknowledged),
+        draw("readable", Exactly(3), DrawFunction::Readable),
     ]
 };
 

@@ -280,6 +280,8 @@ const VALUES: &[(&str, &str)] = &[
     ("next_key('k', 100)", "int 100"),
     ("next_key('k', 5) * 100 + next_key('k', 5) * 10 + next_key('other', 5)", "int 565"),
     ("acknowledged('k', 100)", "int 99"),
+    ("readable('k', 100, 100) + readable('k', 100, 107) + readable('k', 100, 99)", "int 306"),
+    ("readable('k', -9223372036854775807, 9223372036854775807)", "int 9223372036854775807"),
     ("next_key('k', 100, 0)", "error: all 0 numbers of counter \"k\" are drawn"),
     ("next_key('it''s', 1, -1)", "error: all -1 numbers of counter \"it's\" are drawn"),
     ("next_key('k', 9223372036854775807) + next_key('k', 9223372036854775807)", "error: bigint add out of range"),
