@@ -1,32 +1,69 @@
-//! `pgdyno-bench stub`: a server that answers at once and always the same, so that what is measured
-//! is the client. It knows as much of the protocol as pgbench and pgdyno need for a prepared SELECT.
+//! A server that answers at once and always the same, so that what is measured is the client. It
+//! knows as much of the protocol as a client needs for a SELECT: simple, extended, prepared. Every
+//! statement is answered with one row of one integer. `pgdyno calibrate --self` and `make bench` use it.
+//!
+//! Not for: tests of anything but the load generator; it knows no SQL and no errors.
 
+pub mod pieces;
+
+use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
 
 use pgdyno_platform::io::{Choice, Event, Io, Key, Sockets, Waker};
 
-use crate::Error;
-use crate::wire::{Pieces, message};
+use pieces::{Pieces, message};
 
-/// Listens on this socket until it is killed.
-pub fn open(socket: &Path) -> Result<(), Error> {
+/// Listens on this socket, a file that is not there yet, with so many threads, until it is killed.
+///
+/// # Errors
+/// The socket cannot be made; there are no event loops.
+pub fn open(socket: &Path, threads: usize) -> io::Result<()> {
+    serve(UnixListener::bind(socket)?, threads)
+}
+
+/// Answers all that connect there with so many threads, until the process ends.
+///
+/// # Errors
+/// There are no event loops or threads; an event loop fails.
+pub fn serve(listener: UnixListener, threads: usize) -> io::Result<()> {
+    // Where it cannot be raised, clients say that they get no connection.
     let _ = pgdyno_platform::limits::raise_open_files();
-    let listener = UnixListener::bind(socket)?;
-    let (sockets, _) = Choice::Auto.open(1)?;
+    let (sockets, _) = Choice::Auto.open(threads.max(1))?;
     match sockets {
-        Sockets::Epoll(loops) => loops
-            .into_iter()
-            .try_for_each(|io| serve(io, listener.try_clone()?)),
-        Sockets::Uring(loops) => loops
-            .into_iter()
-            .try_for_each(|io| serve(io, listener.try_clone()?)),
+        Sockets::Epoll(loops) => serve_with(loops, listener),
+        Sockets::Uring(loops) => serve_with(loops, listener),
     }
 }
 
-fn accept(listener: &UnixListener, sockets: &Sender<UnixStream>, waker: &Waker) {
-    while let Ok((socket, _)) = listener.accept() {
+fn serve_with<I: Io + Send>(loops: Vec<I>, listener: UnixListener) -> io::Result<()> {
+    let (dealt, inboxes): (Vec<_>, Vec<_>) = loops
+        .into_iter()
+        .map(|io| {
+            let (sockets, accepted) = channel();
+            ((sockets, io.waker()), (io, accepted))
+        })
+        .unzip();
+    thread::Builder::new().spawn(move || deal(&listener, &dealt))?;
+    thread::scope(|scope| {
+        let threads = inboxes.into_iter().map(|(io, accepted)| {
+            thread::Builder::new().spawn_scoped(scope, move || answer_all(io, &accepted))
+        });
+        let threads: Vec<_> = threads.collect::<io::Result<_>>()?;
+        let ended = threads.into_iter().map(|thread| thread.join());
+        // A loop ends only when it fails.
+        ended.flatten().collect()
+    })
+}
+
+/// Gives the event loops their connections in turn, as the engine deals its clients.
+fn deal(listener: &UnixListener, loops: &[(Sender<UnixStream>, Waker)]) {
+    for (sockets, waker) in loops.iter().cycle() {
+        let Ok((socket, _)) = listener.accept() else {
+            return;
+        };
         if sockets.send(socket).is_err() {
             return;
         }
@@ -40,10 +77,7 @@ struct Client {
     has_started: bool,
 }
 
-fn serve(mut io: impl Io, listener: UnixListener) -> Result<(), Error> {
-    let (sockets, accepted) = channel();
-    let waker = io.waker();
-    std::thread::spawn(move || accept(&listener, &sockets, &waker));
+fn answer_all(mut io: impl Io, accepted: &Receiver<UnixStream>) -> io::Result<()> {
     let mut clients: Vec<Client> = Vec::new();
     let mut free: Vec<Key> = Vec::new();
     let (mut buffer, mut answer) = (vec![0; 64 << 10], Vec::new());
@@ -91,10 +125,17 @@ impl Client {
             }
             return;
         }
-        self.pieces.take(bytes, |tag, _| match tag {
+        self.pieces.take(bytes, |tag, body| match tag {
             b'P' => message(out, b'1', b""),
+            b'C' => message(out, b'3', b""),
             b'B' => message(out, b'2', b""),
-            b'D' => message(out, b'T', &columns()),
+            b'D' => {
+                // Of a statement its parameters come first: none.
+                if body.first() == Some(&b'S') {
+                    message(out, b't', &[0; 2]);
+                }
+                message(out, b'T', &columns());
+            }
             b'E' => out.extend_from_slice(row),
             b'Q' => {
                 message(out, b'T', &columns());
