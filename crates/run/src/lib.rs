@@ -4,6 +4,7 @@
 pub mod account;
 mod before_warmup;
 pub mod calibrate;
+pub mod ceiling;
 pub mod command_line;
 mod compile;
 mod emitter;
