@@ -17,27 +17,54 @@ fn the_ceiling_is_measured_in_each_mode_and_trials_state_their_share_of_it() {
     let home = tempfile::tempdir().unwrap();
     let database = Database::new("calibrate_self");
     let run = [
-        "run", "select-only", "-t", "50", "-j", "1", "--query-mode", "simple", "--url", &database.url,
+        "run",
+        "select-only",
+        "-t",
+        "50",
+        "-j",
+        "1",
+        "--query-mode",
+        "simple",
+        "--url",
+        &database.url,
     ];
-    let before = ran(&mut with_home(home.path(), &run)).expect(0, &["estimated from its busiest thread"]);
+    let before =
+        ran(&mut with_home(home.path(), &run)).expect(0, &["estimated from its busiest thread"]);
     assert!(before.stdout.contains("generator    "), "{}", before.stdout);
 
     let args = [
-        "calibrate", "--self", "--threads", "1", "--clients", "1,4", "-T", "200ms", "--json", "--quiet",
+        "calibrate",
+        "--self",
+        "--threads",
+        "1",
+        "--clients",
+        "1,4",
+        "-T",
+        "200ms",
+        "--json",
+        "--quiet",
     ];
     let found = ran(&mut with_home(home.path(), &args)).expect(0, &[]);
     let found: Value = serde_json::from_str(&found.stdout).unwrap();
     let rows = found["rows"].as_array().unwrap();
-    let modes: Vec<_> = rows.iter().map(|row| row["query_mode"].as_str().unwrap()).collect();
+    let modes: Vec<_> = rows
+        .iter()
+        .map(|row| row["query_mode"].as_str().unwrap())
+        .collect();
     assert_eq!(
         modes,
-        ["simple", "simple", "extended", "extended", "prepared", "prepared"]
+        [
+            "simple", "simple", "extended", "extended", "prepared", "prepared"
+        ]
     );
     for row in rows {
         let number = |name: &str| row[name].as_f64().unwrap();
         assert!(number("measured_per_s") > 100.0, "{row}");
         // A thread cannot do more than its CPU lets it, but for what the clocks disagree about.
-        assert!(number("ceiling_per_s") >= 0.9 * number("measured_per_s"), "{row}");
+        assert!(
+            number("ceiling_per_s") >= 0.9 * number("measured_per_s"),
+            "{row}"
+        );
     }
     let after = ran(&mut with_home(home.path(), &run));
     let after = after.expect(0, &["of this machine's ceiling of", "1 thread, simple)"]);
@@ -60,7 +87,10 @@ fn what_cannot_be_measured_or_kept_is_refused() {
         (&["--self", "--query-mode", "odd"], "--query-mode"),
         (&["--threads", "1"], "--self"),
         (&["--self", "postgresql://db1/x"], "cannot be used with"),
-        (&["--self", "--threads", "4", "--clients", "1"], "each thread needs a client"),
+        (
+            &["--self", "--threads", "4", "--clients", "1"],
+            "each thread needs a client",
+        ),
     ] {
         let args = [&["calibrate"][..], args].concat();
         let refused = ran(&mut with_home(home.path(), &args));
@@ -71,10 +101,23 @@ fn what_cannot_be_measured_or_kept_is_refused() {
     let file = home.path().join("file");
     std::fs::write(&file, "").unwrap();
     let args = [
-        "calibrate", "--self", "--threads", "1", "--clients", "1", "--query-mode", "simple", "-T", "100ms",
+        "calibrate",
+        "--self",
+        "--threads",
+        "1",
+        "--clients",
+        "1",
+        "--query-mode",
+        "simple",
+        "-T",
+        "100ms",
     ];
     let unkept = ran(&mut with_home(&file, &args));
-    assert!(unkept.stderr.contains("cannot keep the calibration"), "{}", unkept.stderr);
+    assert!(
+        unkept.stderr.contains("cannot keep the calibration"),
+        "{}",
+        unkept.stderr
+    );
     assert!(unkept.stdout.contains("ceiling/s"), "{}", unkept.stdout);
     assert_eq!(unkept.code, Some(1));
 }

@@ -182,3 +182,34 @@ fn row() -> Vec<u8> {
     message(&mut out, b'C', b"SELECT 1\0");
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn psql_gets_its_row() {
+        if Command::new("psql").arg("--version").output().is_err() {
+            pgdyno_testkit::skip!("psql_gets_its_row", "no psql");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(directory.path().join(".s.PGSQL.5432")).unwrap();
+        // Ends with the tests.
+        thread::spawn(move || serve(listener, 2));
+        let url = format!("postgresql://me@/db?host={}", directory.path().display());
+        for _ in 0..3 {
+            let mut psql = Command::new("psql");
+            psql.args([
+                "--no-psqlrc",
+                "--tuples-only",
+                "--no-align",
+                "--dbname",
+                &url,
+            ]);
+            let said = psql.args(["--command", "SELECT 1"]).output().unwrap();
+            assert!(said.status.success(), "{said:?}");
+            assert_eq!(String::from_utf8_lossy(&said.stdout), "0\n");
+        }
+    }
+}
