@@ -9,7 +9,8 @@ use pgdyno_platform::io::{
 };
 
 use crate::Error;
-use crate::wire::{Pieces, message, startup};
+use crate::wire::startup;
+use pgdyno_server::instant::pieces::{Pieces, message};
 
 /// The loop that the arguments ask for: `epoll|uring PLACE CLIENTS SECONDS ROWS`. Prints the
 /// transactions, the seconds they took, and those that connecting took.

@@ -1,6 +1,4 @@
-//! As much of the protocol as a bare loop and a stub need: they shall cost nothing.
-
-use pgdyno_wire::backend;
+//! As much of the protocol as a bare loop needs beside `pgdyno_server::instant::pieces`.
 
 /// The first message of a client: user and database postgres.
 pub fn startup() -> Vec<u8> {
@@ -9,59 +7,4 @@ pub fn startup() -> Vec<u8> {
     message.extend_from_slice(&196_608_u32.to_be_bytes());
     message.extend_from_slice(words);
     message
-}
-
-/// A message with its tag and length.
-pub fn message(out: &mut Vec<u8>, tag: u8, body: &[u8]) {
-    out.push(tag);
-    out.extend_from_slice(&(4 + body.len() as u32).to_be_bytes());
-    out.extend_from_slice(body);
-}
-
-/// Passes over whole messages at the beginning of `bytes`, telling each one's tag and body, and says
-/// how long they are together. Nothing of what is not a message.
-pub fn each_message(bytes: &[u8], mut tell: impl FnMut(u8, &[u8])) -> usize {
-    let mut used = 0;
-    while let Ok(Some(frame)) = backend::split(&bytes[used..]) {
-        used += frame.len;
-        tell(frame.tag, frame.body);
-    }
-    used
-}
-
-/// Tells of messages that arrive in pieces.
-#[derive(Default)]
-pub struct Pieces(Vec<u8>);
-
-impl Pieces {
-    /// Takes what has arrived.
-    pub fn take(&mut self, bytes: &[u8], tell: impl FnMut(u8, &[u8])) {
-        if self.0.is_empty() {
-            let used = each_message(bytes, tell);
-            self.0.extend_from_slice(&bytes[used..]);
-        } else {
-            self.0.extend_from_slice(bytes);
-            let used = each_message(&self.0, tell);
-            self.0.drain(..used);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_told_whole_however_they_arrive() {
-        let mut bytes = Vec::new();
-        message(&mut bytes, b'Z', b"I");
-        message(&mut bytes, b'C', b"SELECT 1\0");
-        for step in 1..bytes.len() {
-            let (mut pieces, mut told) = (Pieces::default(), Vec::new());
-            for piece in bytes.chunks(step) {
-                pieces.take(piece, |tag, body| told.push((tag, body.len())));
-            }
-            assert_eq!(told, [(b'Z', 1), (b'C', 9)], "{step}");
-        }
-    }
 }

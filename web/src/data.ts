@@ -284,6 +284,8 @@ export type Run = {
   clients: Clients;
   /** What pgdyno itself used. */
   client_cpu: ClientCpu;
+  /** How much of what its generator can do that was; `null` when nothing was measured. */
+  generator_share: GeneratorShare | null;
   /** Who measured it, where several pgdynos did; left out of other trials. */
   generators?: Generators;
   /** What a reader must know before believing it. */
@@ -618,6 +620,24 @@ export type Host = {
   cpus: number;
   /** Main memory. */
   memory_bytes: number | null;
+  /** What its load generator can do, by `pgdyno calibrate --self`; left out where that is not known. */
+  ceiling?: Ceiling;
+};
+
+/** The row of a machine's self-calibration that is nearest to a trial. */
+export type Ceiling = {
+  /** When `pgdyno calibrate --self` began, UTC. */
+  calibrated: string;
+  /** Its threads. */
+  threads: number;
+  /** Its clients. */
+  clients: number;
+  /** Its query mode. */
+  query_mode: string;
+  /** CPU time of the generator's threads for each round trip. */
+  cpu_us_per_round_trip: number;
+  /** Round trips a second that were measured. */
+  measured_per_s: number;
 };
 
 /** How a run ended. */
@@ -1226,6 +1246,23 @@ export type ClientThread = {
   deadline_lag_max_us: number;
   /** How late it was for answers and deadlines, the 99th percentile; `null` where too few say. */
   event_loop_lag_p99_us: number | null;
+};
+
+/** How much of what its generator can do a trial asked for. */
+export type GeneratorShare = {
+  /** Round trips of the measured time, a second. */
+  round_trips_per_s: number;
+  /** The most that the trial's threads can make. */
+  ceiling_per_s: number;
+  /** The first of the second, 0 to 1; above 1 where the trial did better than the calibration. */
+  share: number;
+  /** The trial's threads that had a CPU: no more than the host has. */
+  threads: number;
+  /**
+   * Where the ceiling comes from: the row of `pgdyno calibrate --self`. `null`: it is an estimate, the
+   * round trips divided by the share of a CPU that the busiest thread used.
+   */
+  calibration: Ceiling | null;
 };
 
 /** All of them. */

@@ -63,7 +63,8 @@ impl Interrupts {
 
     /// Counts one as if it were a SIGINT: somebody else was told to end, and so is this process.
     pub fn raise(&self) {
-        self.last.store(signal_hook::consts::SIGINT, Ordering::Relaxed);
+        self.last
+            .store(signal_hook::consts::SIGINT, Ordering::Relaxed);
         self.count.fetch_add(1, Ordering::Release);
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }

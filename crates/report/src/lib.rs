@@ -6,6 +6,7 @@ pub mod accounting;
 mod budget;
 pub mod calibration;
 pub mod capacity;
+pub mod ceiling;
 pub mod comparison;
 pub mod csv;
 pub mod documents;

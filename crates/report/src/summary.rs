@@ -10,8 +10,8 @@ use super::table::Table;
 use super::wrap::wrapped;
 use super::{accounting, budget, generators, observed, retries, units, verdict};
 use pgdyno_model::document::{
-    Counts, End, EndedBy, Endpoint, Figures, KeySkew, Latency, Phase, Run, ScriptStatements,
-    Stalls, Steadiness, SteadinessVerdict, TimeBudget, Trial,
+    Counts, End, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Latency, Phase, Run,
+    ScriptStatements, Stalls, Steadiness, SteadinessVerdict, TimeBudget, Trial,
 };
 use pgdyno_model::{Note, Severity, text as figures};
 
@@ -506,7 +506,28 @@ fn client(run: &Run) -> String {
         }
         text.push('\n');
     }
+    text += &generator(run.generator_share.as_ref());
     text
+}
+
+/// How much of what the generator can do the trial asked for, and how that is known.
+fn generator(share: Option<&GeneratorShare>) -> String {
+    let Some(share) = share else {
+        return String::new();
+    };
+    let [asked, most] =
+        [share.round_trips_per_s, share.ceiling_per_s].map(|rate| figures::count(rate as u64));
+    let part = figures::roughly(share.share);
+    match &share.calibration {
+        Some(known) => format!(
+            "generator    {asked} round trips/s, {part} of this machine's ceiling of {most} ({})\n",
+            crate::ceiling::source(known, share.threads)
+        ),
+        None => format!(
+            "generator    {asked} round trips/s, {part} of about {most} (estimated from its busiest \
+             thread; pgdyno calibrate --self measures it)\n"
+        ),
+    }
 }
 
 /// Clients without a connection, and those that went to another endpoint.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::ceiling::kept;
 use pgdyno_database::open::Target;
 use pgdyno_drive::operations;
 use pgdyno_drive::record::ScriptRecord;
@@ -28,7 +29,10 @@ pub fn header(spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
         target: prepared.target.title.clone(),
         target_kind: prepared.target.kind,
         facts: prepared.facts.clone(),
-        host: Host::read(),
+        host: kept::host(&TrialSpec {
+            query_mode: Some(prepared.query_mode()),
+            ..spec.clone()
+        }),
         notes: prepared.notes(None, None, None),
         command: command_line::of_process(),
         spec: TrialSpec {

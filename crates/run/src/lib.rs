@@ -7,6 +7,7 @@ mod planted;
 pub mod account;
 mod before_warmup;
 pub mod calibrate;
+pub mod ceiling;
 pub mod command_line;
 mod compile;
 mod emitter;

@@ -9,11 +9,10 @@ use pgdyno_wire::{Candidate, shuffle};
 
 use super::emitter::Emitter;
 use super::prepare::Prepared;
-use super::{account, before_warmup, key_skew, warmup};
+use super::{account, before_warmup, ceiling, key_skew, warmup};
 use pgdyno_database::counters;
 use pgdyno_database::open::Target;
 
-use pgdyno_model::document::Host;
 use pgdyno_model::event::Title;
 
 use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
@@ -77,7 +76,7 @@ impl Trial {
         observer: &mut dyn Observer<Outcome>,
     ) -> Result<Outcome, DriveError> {
         self.spec.query_mode = Some(prepared.query_mode());
-        let host = Host::read();
+        let host = ceiling::kept::host(&self.spec);
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
         let drive = self.drive(prepared)?;

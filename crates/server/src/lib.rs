@@ -9,7 +9,7 @@
 //! # Ok::<(), pgdyno_server::Error>(())
 //! ```
 //!
-//! It speaks no SQL and no protocol: whether a server is ready it reads from the server's own
+//! It speaks no SQL and no protocol (but [`instant`], which is no PostgreSQL): whether a server is ready it reads from the server's own
 //! status file. How it goes about its work:
 //!
 //! - [`Installation`]: which binaries. Those named, else those found, else a pinned PostgreSQL
@@ -30,6 +30,7 @@ mod error;
 mod initdb;
 mod installation;
 mod instance;
+pub mod instant;
 pub mod kept;
 mod maven;
 mod postmaster;

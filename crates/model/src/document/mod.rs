@@ -18,6 +18,7 @@ pub mod accounting;
 mod budget;
 pub mod calibration;
 pub mod capacity;
+pub mod ceiling;
 mod common;
 pub mod comparison;
 mod counts;
@@ -47,6 +48,7 @@ pub use accounting::{
     NodeFigures, UnitCount,
 };
 pub use budget::{AddedRow, BudgetPart, BudgetPhase, Part, TimeBudget};
+pub use ceiling::{Ceiling, CeilingRow, GeneratorShare, SelfCalibration};
 pub use common::{Common, PageNote};
 pub use counts::{Counts, Reason, Work};
 pub use facts::{Facts, Node, Reached, TargetKind};

@@ -6,7 +6,7 @@ use pgdyno_drive::record::{self, EndpointRecord, Recording, StatementRecord, Sta
 use pgdyno_platform::host;
 use serde::{Deserialize, Serialize};
 
-use super::{Counts, Facts, Latency, TargetKind};
+use super::{Ceiling, Counts, Facts, Latency, TargetKind};
 use crate::State;
 
 /// What was run.
@@ -47,6 +47,10 @@ pub struct Host {
     pub cpus: usize,
     /// Main memory.
     pub memory_bytes: Option<u64>,
+    /// What its load generator can do, by `pgdyno calibrate --self`; left out where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub ceiling: Option<Ceiling>,
 }
 
 impl Host {
@@ -59,6 +63,7 @@ impl Host {
             cpu_model: host.cpu_model,
             cpus: host.cpus,
             memory_bytes: host.memory_bytes,
+            ceiling: None,
         }
     }
 }

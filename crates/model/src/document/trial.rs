@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::{
-    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Generators, Host,
-    KeySkew, Observed, Outages, Phase, Reason, ScriptStatements, Second, ServerCounters,
-    SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget, Verdict, Warmup, Workload,
+    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, GeneratorShare,
+    Generators, Host, KeySkew, Observed, Outages, Phase, Reason, ScriptStatements, Second,
+    ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget, Verdict,
+    Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -63,6 +64,8 @@ pub struct Run {
     pub clients: Clients,
     /// What pgdyno itself used.
     pub client_cpu: ClientCpu,
+    /// How much of what its generator can do that was; `null` when nothing was measured.
+    pub generator_share: Option<GeneratorShare>,
     /// Who measured it, where several pgdynos did; left out of other trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::calibrate_self;
 use super::generators::{Together, check_new};
 use super::observing::observing;
 use super::pack_args::PackArgs;
@@ -21,6 +22,9 @@ use pgdyno_output::{JsonArg, StoreArgs, Verbosity, write_answer};
 use pgdyno_report::{calibration, notes};
 use pgdyno_run::calibrate::conduct::{self, CalibrateOptions, GoOn, Means};
 use pgdyno_store::Store;
+
+/// How long reads and updates are measured unless -T says otherwise.
+const DURATION: Duration = Duration::from_secs(60);
 
 /// What to calibrate, and what to expect.
 #[derive(Debug, Args)]
@@ -41,6 +45,7 @@ Examples:
   pgdyno calibrate -T 10s --only-baseline                quickly
   pgdyno calibrate --expect read=500us,update=1-3ms
   pgdyno calibrate --compare laptop db1 postgresql://me@db2/bench
+  pgdyno calibrate --self                                this machine's load generator, no database
   pgdyno show --experiment db1                           again, from the notebook
 
 Exit code 1 also means that the baseline is missed: read or update.
@@ -53,15 +58,15 @@ pub struct CalibrateArgs {
     pub urls: Vec<String>,
 
     /// How long reads and updates are measured at one client: 60, 60s, 2m. The other measurements
-    /// take a twelfth of it each, half a second at least
+    /// take a twelfth of it each, half a second at least. With --self: each combination [default: 60s;
+    /// with --self 2s]
     #[arg(
         short = 'T',
         long,
         value_name = "TIME",
-        default_value = "60s",
         value_parser = duration::parse_positive
     )]
-    pub duration: Duration,
+    pub duration: Option<Duration>,
 
     /// Expected means, in milliseconds unless a unit is given: read, update,
     /// round-trip, commit [default: by what this host can do, or read=1-2,update=2-4]
@@ -92,6 +97,10 @@ pub struct CalibrateArgs {
     /// are calibrated now
     #[arg(long, value_name = "NAME|URL", num_args = 1.., conflicts_with_all = ["url", "discover"])]
     pub compare: Vec<String>,
+
+    /// `--self`.
+    #[command(flatten)]
+    pub of_self: calibrate_self::SelfArgs,
 
     /// `--json`.
     #[command(flatten)]
@@ -147,7 +156,7 @@ impl CalibrateArgs {
         Ok(CalibrateOptions {
             observe: observing(&self.observe, verbosity)?,
             name: self.name.clone(),
-            duration: self.duration,
+            duration: self.duration.unwrap_or(DURATION),
             params: self.pack.pairs()?,
             expectations,
             go_on: match (self.anyway, self.only_baseline) {
@@ -173,6 +182,9 @@ impl CalibrateArgs {
 
 /// Runs the command.
 pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
+    if args.of_self.of_self {
+        return calibrate_self::open(&args.of_self, args.duration, &args.json, verbosity);
+    }
     let options = args.options(verbosity)?;
     let json_to = args.json.open()?;
     if !args.compare.is_empty() {

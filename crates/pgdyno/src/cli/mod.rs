@@ -2,6 +2,7 @@
 //! engine of its own.
 
 pub mod calibrate;
+pub mod calibrate_self;
 pub mod compare;
 pub mod deploy;
 pub mod exchange;

@@ -413,6 +413,7 @@ impl Details {
                 cpu_model: None,
                 cpus: 0,
                 memory_bytes: None,
+                ceiling: None,
             },
             notes: vec![Note::new(
                 "from-pgbench-tools",

@@ -122,11 +122,7 @@ fn the_result_says_how_sockets_were_waited_for() {
     assert_eq!(io(&[]), by_default);
     let mut by_environment = pgdyno(&["run", "select-only", "-t", "1", "--url", &database.url]);
     let summary = ran(by_environment.env("PGDYNO_IO", "epoll"));
-    assert!(
-        summary.stdout.contains("of a CPU, epoll\n"),
-        "{}",
-        summary.stdout
-    );
+    assert!(summary.stdout.contains(" epoll\n"), "{}", summary.stdout);
     let mut wrong = pgdyno(&["run", "select-only", "-t", "1", "--url", &database.url]);
     let wrong = ran(wrong.env("PGDYNO_IO", "kqueue"));
     assert!(

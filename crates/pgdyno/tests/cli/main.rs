@@ -3,6 +3,7 @@
 
 mod accounting;
 mod calibrate;
+mod calibrate_self;
 #[path = "../e2e/child.rs"]
 #[allow(
     dead_code,

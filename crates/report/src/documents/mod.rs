@@ -11,9 +11,9 @@ use time::format_description::well_known::Rfc3339;
 use pgdyno_diagnose::diagnose;
 use pgdyno_model::Outcome;
 use pgdyno_model::document::{
-    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, Outages, Phase,
-    Reason, Run, ScriptStatements, Second, SlowTransaction, Stalls, Steadiness, Stored, Target,
-    Trial, Warmup, WholeTrial, Workload,
+    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, GeneratorShare,
+    Outages, Phase, Reason, Run, ScriptStatements, Second, SlowTransaction, Stalls, Steadiness,
+    Stored, Target, Trial, Warmup, WholeTrial, Workload,
 };
 use pgdyno_model::notebook::TrialRow;
 
@@ -89,6 +89,7 @@ pub fn run(outcome: &Outcome) -> Run {
         worst: SlowTransaction::all(recording),
         clients: Clients::from(&recording.clients),
         client_cpu: ClientCpu::from(recording),
+        generator_share: GeneratorShare::of(recording, &outcome.host, outcome.generators.is_some()),
         generators: outcome.generators.clone(),
         notes: outcome.notes.clone(),
         stored: None,

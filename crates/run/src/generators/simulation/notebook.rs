@@ -140,6 +140,7 @@ fn host() -> Host {
         cpu_model: None,
         cpus: 1,
         memory_bytes: None,
+        ceiling: None,
     }
 }
 

@@ -1,0 +1,130 @@
+//! `pgdyno calibrate --self`, and what trials make of it.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Database, Ran, pgdyno, ran};
+
+fn with_home(home: &std::path::Path, args: &[&str]) -> Command {
+    let mut command = pgdyno(args);
+    command.env("XDG_DATA_HOME", home);
+    command
+}
+
+#[test]
+fn the_ceiling_is_measured_in_each_mode_and_trials_state_their_share_of_it() {
+    let home = tempfile::tempdir().unwrap();
+    let database = Database::new("calibrate_self");
+    let run = [
+        "run",
+        "select-only",
+        "-t",
+        "50",
+        "-j",
+        "1",
+        "--query-mode",
+        "simple",
+        "--url",
+        &database.url,
+    ];
+    // A summary breaks its lines.
+    let said = |ran: Ran| ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let before = said(ran(&mut with_home(home.path(), &run)).expect(0, &["generator    "]));
+    assert!(
+        before.contains("estimated from its busiest thread"),
+        "{before}"
+    );
+
+    let args = [
+        "calibrate",
+        "--self",
+        "--threads",
+        "1",
+        "--clients",
+        "1,4",
+        "-T",
+        "200ms",
+        "--json",
+        "--quiet",
+    ];
+    let found = ran(&mut with_home(home.path(), &args)).expect(0, &[]);
+    let found: Value = serde_json::from_str(&found.stdout).unwrap();
+    let rows = found["rows"].as_array().unwrap();
+    let modes: Vec<_> = rows
+        .iter()
+        .map(|row| row["query_mode"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        modes,
+        [
+            "simple", "simple", "extended", "extended", "prepared", "prepared"
+        ]
+    );
+    for row in rows {
+        let number = |name: &str| row[name].as_f64().unwrap();
+        assert!(number("measured_per_s") > 100.0, "{row}");
+        // A thread cannot do more than its CPU lets it, but for what the clocks disagree about.
+        assert!(
+            number("ceiling_per_s") >= 0.9 * number("measured_per_s"),
+            "{row}"
+        );
+    }
+    let after = ran(&mut with_home(home.path(), &run));
+    let after = said(after.expect(0, &[]));
+    for words in ["of this machine's ceiling of", "1 thread, simple)"] {
+        assert!(after.contains(words), "{after}");
+    }
+    assert!(!after.contains("estimated"), "{after}");
+    let json = ran(with_home(home.path(), &run).args(["--json", "--quiet"])).expect(0, &[]);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    let share = &json["generator_share"];
+    let ceiling = 1e6 / rows[0]["cpu_us_per_round_trip"].as_f64().unwrap();
+    let stated = share["ceiling_per_s"].as_f64().unwrap();
+    assert!((stated / ceiling - 1.0).abs() < 1e-9, "{share}");
+    assert_eq!(share["calibration"]["calibrated"], found["calibrated"]);
+}
+
+#[test]
+fn what_cannot_be_measured_or_kept_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    for (args, why) in [
+        (&["--self", "--threads", "0"][..], "--threads"),
+        (&["--self", "--clients", "1,x"], "--clients"),
+        (&["--self", "--query-mode", "odd"], "--query-mode"),
+        (&["--threads", "1"], "--self"),
+        (&["--self", "postgresql://db1/x"], "cannot be used with"),
+        (
+            &["--self", "--threads", "4", "--clients", "1"],
+            "each thread needs a client",
+        ),
+    ] {
+        let args = [&["calibrate"][..], args].concat();
+        let refused = ran(&mut with_home(home.path(), &args));
+        assert!(refused.stderr.contains(why), "{args:?}: {}", refused.stderr);
+        assert_eq!(refused.code, Some(2), "{args:?}");
+    }
+    // A data directory that is a file: the table is printed, and what is wrong is said last.
+    let file = home.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let args = [
+        "calibrate",
+        "--self",
+        "--threads",
+        "1",
+        "--clients",
+        "1",
+        "--query-mode",
+        "simple",
+        "-T",
+        "100ms",
+    ];
+    let unkept = ran(&mut with_home(&file, &args));
+    assert!(
+        unkept.stderr.contains("cannot keep the calibration"),
+        "{}",
+        unkept.stderr
+    );
+    assert!(unkept.stdout.contains("ceiling/s"), "{}", unkept.stdout);
+    assert_eq!(unkept.code, Some(1));
+}
