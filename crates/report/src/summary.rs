@@ -523,10 +523,7 @@ fn generator(share: Option<&GeneratorShare>) -> String {
             "generator    {asked} round trips/s, {part} of this machine's ceiling of {most} ({})\n",
             crate::ceiling::source(known, share.threads)
         ),
-        None => format!(
-            "generator    {asked} round trips/s, {part} of about {most} (estimated from its busiest \
-             thread; pgdyno calibrate --self measures it)\n"
-        ),
+        None => format!("generator    {asked} round trips/s, {part} of about {most} (estimated)\n"),
     }
 }
 

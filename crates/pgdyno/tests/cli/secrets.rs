@@ -126,7 +126,7 @@ fn values_of_names_that_look_like_secrets_are_used_and_neither_kept_nor_shown() 
     notebook
         .pgdyno(&["rerun", "1", "--param", &param])
         .expect(0, &["2 committed"]);
-    assert_eq!(db.value(&seen), "5");
+    assert_eq!(db.value(&seen), "6");
     assert_not_kept(&notebook);
 }
 

@@ -198,7 +198,7 @@ fn titles(text: &str) -> Vec<String> {
 #[test]
 fn single_operations_are_printed_as_in_the_recordings() {
     let place = failing("ycsb_failures_raw");
-    let few = "operationcount=80";
+    let few = "operationcount=400";
     let raw = "measurementtype=raw";
     let total = |run: &Ran, name: &str| -> u64 {
         let before = format!("[{name}], Total Operations, ");
@@ -214,7 +214,7 @@ fn single_operations_are_printed_as_in_the_recordings() {
     assert_eq!(by_name(&run.stdout), by_name(recorded));
     assert_eq!(titles(&run.stdout), titles(recorded));
     let counted = points(&run.stdout);
-    assert_eq!(counted.values().sum::<u64>(), 80 + 2, "{run:#?}");
+    assert_eq!(counted.values().sum::<u64>(), 400 + 2, "{run:#?}");
     for (name, points) in &counted {
         assert_eq!(total(&run, name), *points);
     }
@@ -247,7 +247,7 @@ fn single_operations_are_printed_as_in_the_recordings() {
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.starts_with("before\n"), "{text}");
     assert_eq!(titles(&text), titles(include_str!("recorded/ycsb-raw.txt")));
-    assert_eq!(points(&text).values().sum::<u64>(), 80 + 2, "{text}");
+    assert_eq!(points(&text).values().sum::<u64>(), 400 + 2, "{text}");
     assert!(points(&run.stdout).is_empty(), "{run:#?}");
 }
 
