@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use pgdyno_model::Failure;
 
+/// What a journal is called until it counts.
+const DRAFT: &str = "new";
 const ENDING: &str = "jsonl";
 
 /// Whose settings they are.
@@ -93,7 +95,7 @@ impl Journal {
         let name = format!("{}-{number}.{ENDING}", std::process::id());
         let path = free_name(directory, &name);
         // Locked before anybody can see it by a name that counts.
-        let draft = path.with_extension("new");
+        let draft = path.with_extension(DRAFT);
         let file = fs::create_dir_all(directory)
             .and_then(|()| {
                 let mut options = OpenOptions::new();
@@ -174,7 +176,21 @@ fn free_name(directory: &Path, name: &str) -> PathBuf {
     path
 }
 
-/// All journals in a directory, by name.
+/// Removes the draft of a pgdyno that was killed before anything was changed. One that lives has it locked, but for
+/// the moment after it was made; then its process is there.
+fn tidy(draft: &Path) {
+    let name = draft.file_stem().unwrap_or_default().to_string_lossy();
+    let mut numbers = name.rsplit('-');
+    let writer = numbers.nth(1).and_then(|pid| pid.parse().ok());
+    let is_there = writer.is_none_or(pgdyno_platform::child::is_running);
+    let is_locked = File::open(draft).is_ok_and(|file| file.try_lock().is_err());
+    if !is_there && !is_locked {
+        // What stays does no harm.
+        let _ = fs::remove_file(draft);
+    }
+}
+
+/// All journals in a directory, by name. Drafts of processes that are gone go.
 ///
 /// # Errors
 /// One cannot be read or understood.
@@ -187,8 +203,10 @@ pub fn all(directory: &Path) -> Result<Vec<Seen>, Failure> {
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.map_err(failed("look for", directory))?.path();
-        if path.extension().is_some_and(|ending| ending == ENDING) {
-            paths.push(path);
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some(ENDING) => paths.push(path),
+            Some(DRAFT) => tidy(&path),
+            _ => {}
         }
     }
     paths.sort();
@@ -270,6 +288,26 @@ mod tests {
         assert_eq!(leftover.session.as_deref(), Some("3 4.5"), "the last one");
         leftover.remove().unwrap();
         assert!(all(dir.path()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_draft_goes_when_its_writer_is_gone_and_nobody_has_it_locked() {
+        let dir = tempfile::tempdir().unwrap();
+        let draft = |pid: u32| dir.path().join(format!("{pid}-0.{DRAFT}"));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let gone = child.id();
+        child.wait().unwrap();
+        let own = std::process::id();
+        for pid in [gone, own] {
+            fs::write(draft(pid), "").unwrap();
+        }
+        let locked = File::open(draft(gone)).unwrap();
+        locked.lock().unwrap();
+        assert!(all(dir.path()).unwrap().is_empty());
+        assert!(draft(gone).exists() && draft(own).exists());
+        drop(locked);
+        assert!(all(dir.path()).unwrap().is_empty());
+        assert!(!draft(gone).exists() && draft(own).exists());
     }
 
     #[test]
