@@ -106,9 +106,7 @@ impl Monitors {
             thread: Some(thread),
         })
     }
-}
 
-impl Monitors {
     /// Ends it.
     ///
     /// # Errors

@@ -82,8 +82,7 @@ pub fn open(
     let since = (interrupts, interrupted_before);
     host::add_diskstats(&folder)?;
     let monitors = Monitors::start(&args.out)?;
-    let ran = Ran::run(trial, &prepared, keep, screen, since);
-    let ran = ran?;
+    let ran = Ran::run(trial, &prepared, keep, screen, since)?;
     let monitored = monitors.end();
     host::add_diskstats(&folder)?;
     let recording = &ran.outcome.recording;

@@ -1,5 +1,7 @@
-//! Faults planted by hand, a line each, to see that the simulation (`crate::simulation`) finds them.
-//! They exist only with the feature `planted`; without it the macro expands to nothing.
+//! Faults planted by hand, a line each, to see that the simulation finds them: of this crate's engine
+//! (`crate::simulation`), and in `pgdyno-run`, which has this file too, of several generators
+//! (`crate::generators::simulation`). They exist only with the feature `planted` of the crate; without it the macro
+//! expands to nothing.
 
 #[cfg(feature = "planted")]
 mod chosen {

@@ -47,16 +47,7 @@ fn part(generator: u64) -> Recording {
 
 /// The most memory that this process ever had, in MiB.
 fn peak_mib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    let kib: u64 = line
-        .unwrap()
-        .split_whitespace()
-        .nth(1)
-        .unwrap()
-        .parse()
-        .unwrap();
-    kib / 1024
+    pgdyno_testkit::status_kib(std::process::id(), "VmHWM").unwrap() / 1024
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Progress of a load and of starting a server.
+//! Progress of a load, of starting a server, and of reading trials for a page.
 
-/// Sees what is prepared before a trial. By default nothing is shown.
+/// Sees what is prepared before a trial, or read after it. By default nothing is shown.
 pub trait Progress {
     /// Whether nothing but warnings is shown.
     fn is_quiet(&self) -> bool {
@@ -21,6 +21,9 @@ pub trait Progress {
 
     /// The table is filled, or given up.
     fn table_ends(&mut self) {}
+
+    /// So many trials of so many have been read.
+    fn trials_read(&mut self, _trials: usize, _of: usize) {}
 }
 
 /// Shows nothing at all.

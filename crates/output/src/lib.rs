@@ -6,6 +6,7 @@
 mod json;
 mod keep;
 mod loading;
+mod reading;
 mod rescue;
 mod run;
 mod store_args;

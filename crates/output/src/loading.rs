@@ -1,5 +1,5 @@
-//! How a load tells what it is doing: a bar on a terminal, a line a second elsewhere, nothing when
-//! asked to be quiet. Everything goes to standard error.
+//! How a load, or a page that reads many trials, tells what it is doing: a bar on a terminal, lines elsewhere,
+//! nothing when asked to be quiet. Everything goes to standard error.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -7,18 +7,21 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use pgdyno_model::{Progress, text};
 
+use crate::reading::Reading;
+
 /// Time between two lines where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The teller of one load.
+/// The teller of one load or page.
 #[derive(Debug)]
 pub struct Loading {
     form: Form,
     table: Option<Table>,
+    reading: Option<Reading>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(crate) enum Form {
     Quiet,
     Lines,
     Bar,
@@ -39,6 +42,7 @@ impl Loading {
         Self {
             form: Form::Quiet,
             table: None,
+            reading: None,
         }
     }
 
@@ -47,6 +51,7 @@ impl Loading {
         Self {
             form: if terminal { Form::Bar } else { Form::Lines },
             table: None,
+            reading: None,
         }
     }
 }
@@ -106,6 +111,12 @@ impl Progress for Loading {
         if let Some(bar) = self.table.take().and_then(|t| t.bar) {
             bar.finish_and_clear();
         }
+    }
+
+    fn trials_read(&mut self, trials: usize, of: usize) {
+        let form = self.form;
+        let reading = self.reading.get_or_insert_with(|| Reading::begin(form));
+        reading.read(trials, of);
     }
 }
 

@@ -1,6 +1,8 @@
-//! What lies under a path: a file system in memory or one that can keep data, and its room.
+//! What lies under a path: a file system in memory or one that can keep data, and its room; files that are
+//! replaced in one step.
 
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// What kind of file system a path lies on.
@@ -38,9 +40,43 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
+/// Makes this the content of the file: whoever reads it meanwhile, or after a crash, has the old one or the new
+/// one. It is on the disk when this returns.
+///
+/// # Errors
+/// It cannot be written; the old one is still there then.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // Beside the file, so that taking its place is one step.
+    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(content)?;
+        file.sync_all()
+    });
+    let replaced = written.and_then(|()| fs::rename(&beside, path));
+    if replaced.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    replaced
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_or_stays_with_nothing_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        for content in ["old", "new"] {
+            replace(&file, content.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), content);
+        }
+        let directory = dir.path().join("directory");
+        fs::create_dir(&directory).unwrap();
+        assert!(replace(&directory, b"text").is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
 
     #[test]
     fn shared_memory_is_memory_and_the_root_of_proc_is_not() {

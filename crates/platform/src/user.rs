@@ -1,6 +1,7 @@
 //! Users of the operating system: who we are, who else there is, and running a child as one.
 
-use std::ffi::{CStr, CString, OsStr};
+use std::env;
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -116,9 +117,35 @@ fn look_up(
     }
 }
 
+/// Where a user's data are, by the XDG specification: `XDG_DATA_HOME`, else `~/.local/share`; `None` where the
+/// environment has neither.
+pub fn data_home() -> Option<PathBuf> {
+    data_home_of(env::var_os("XDG_DATA_HOME"), env::var_os("HOME"))
+}
+
+/// The same of these values of the two variables.
+pub fn data_home_of(data_home: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let set = |value: Option<OsString>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
+    // The specification has relative paths ignored.
+    let data = set(data_home).filter(|path| path.is_absolute());
+    data.or_else(|| set(home).map(|home| home.join(".local/share")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn data_lie_where_the_specification_has_them() {
+        let os = |text: &str| Some(OsString::from(text));
+        let of = data_home_of;
+        assert_eq!(of(os("/data"), os("/home/me")), Some("/data".into()));
+        let at_home = Some("/home/me/.local/share".into());
+        assert_eq!(of(os("relative"), os("/home/me")), at_home);
+        assert_eq!(of(os(""), os("/home/me")), at_home);
+        assert_eq!(of(None, os("/home/me")), at_home);
+        assert_eq!(of(None, None), None);
+    }
 
     #[test]
     fn root_is_found_by_name_and_by_id() {

@@ -16,6 +16,10 @@ use super::prepare::Prepared;
 /// Of a trial that stands alone.
 pub fn header(spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
     let pack = prepared.workload.pack.as_ref();
+    let spec = TrialSpec {
+        query_mode: Some(prepared.query_mode()),
+        ..spec.clone()
+    };
     TrialHeader {
         experiment: None,
         point: None,
@@ -29,16 +33,10 @@ pub fn header(spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
         target: prepared.target.title.clone(),
         target_kind: prepared.target.kind,
         facts: prepared.facts.clone(),
-        host: kept::host(&TrialSpec {
-            query_mode: Some(prepared.query_mode()),
-            ..spec.clone()
-        }),
+        host: kept::host(&spec),
         notes: prepared.notes(None, None, None),
         command: command_line::of_process(),
-        spec: TrialSpec {
-            query_mode: Some(prepared.query_mode()),
-            ..spec.clone()
-        },
+        spec,
         scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
         operations: operations(&prepared.scripts),
     }

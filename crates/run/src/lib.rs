@@ -2,6 +2,7 @@
 //! nothing here knows how they were typed.
 
 #[macro_use]
+#[path = "../../drive/src/planted.rs"]
 mod planted;
 
 pub mod account;

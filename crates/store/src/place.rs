@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use pgdyno_model::spec::duration;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_platform::user;
 use pgdyno_session::ConnInfo;
 
 /// `application_id` in the header of every store: "pgdn".
@@ -50,14 +51,9 @@ fn choose(
     data_home: Option<OsString>,
     home: Option<OsString>,
 ) -> Option<PathBuf> {
-    let set = |value: Option<OsString>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(path) = asked.map(Path::to_owned).or_else(|| set(store)) {
-        return Some(path);
-    }
-    // The XDG specification has relative paths ignored.
-    let data = set(data_home).filter(|path| path.is_absolute());
-    let data = data.or_else(|| set(home).map(|home| home.join(".local/share")))?;
-    Some(data.join("pgdyno/notebook.sqlite"))
+    let store = store.filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = asked.map(Path::to_owned).or(store);
+    path.or_else(|| Some(user::data_home_of(data_home, home)?.join("pgdyno/notebook.sqlite")))
 }
 
 /// The connection string, where a store's path is one: a URL, or the first of its `key=value` pairs.
@@ -94,10 +90,8 @@ pub fn shown(info: &ConnInfo) -> String {
 /// # Errors
 /// Nothing says where.
 pub fn waiting(uuid: &str) -> Result<PathBuf, Failure> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
-    let file = choose(None, None, set("XDG_DATA_HOME"), set("HOME"));
-    let folder = file.as_deref().and_then(Path::parent).ok_or_else(nowhere)?;
-    Ok(folder.join("waiting").join(format!("{uuid}.sqlite")))
+    let data = user::data_home().ok_or_else(nowhere)?;
+    Ok(data.join(format!("pgdyno/waiting/{uuid}.sqlite")))
 }
 
 /// So long a server that is away is waited for before a trial, unless `PGDYNO_STORE_WAIT` says otherwise.

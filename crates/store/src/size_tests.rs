@@ -6,7 +6,7 @@ use std::path::Path;
 use pgdyno_drive::record::{ClientTime, Counts, Latencies, ScriptSecond, Second, Work};
 use pgdyno_model::Observer;
 use pgdyno_model::observed::{Batch, InstrumentRow, Kind, NewSeries, Sample, Series};
-use pgdyno_testkit::postgres;
+use pgdyno_testkit::{SplitMix64, postgres};
 
 use super::Store;
 use super::begin::{JOURNAL_PAGES, example};
@@ -21,18 +21,9 @@ const TRANSACTIONS_PER_S: usize = 1000;
 const SERIES: usize = 140;
 const MOMENTS: usize = 12;
 
-/// Numbers that do not repeat: splitmix64.
-fn drawn(at: &mut u64) -> f64 {
-    *at = at.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *at;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-}
-
 /// A trial of one script that is observed, as long as [`SECONDS`].
 fn measure(mut writer: TrialWriter) {
-    let mut seed = 7;
+    let mut draw = SplitMix64(7);
     let first = Batch {
         instruments: vec![InstrumentRow {
             number: 0,
@@ -54,7 +45,7 @@ fn measure(mut writer: TrialWriter) {
         let mut service = Latencies::default();
         for _ in 0..TRANSACTIONS_PER_S {
             // Around 1 ms, with a long tail.
-            let us = 700.0 + 300.0 * -drawn(&mut seed).max(1e-9).ln();
+            let us = 700.0 + 300.0 * -draw.share().max(1e-9).ln();
             service.record(us as u64);
         }
         let counts = Counts {
@@ -82,9 +73,9 @@ fn measure(mut writer: TrialWriter) {
             at_us: at as i64 * 1_000_000 + 1000 * (series % MOMENTS) as i64,
             // Of three figures one is a number of things, and one is a rate with all digits.
             value: match series % 3 {
-                0 => (drawn(&mut seed) * 1e4).floor(),
+                0 => (draw.share() * 1e4).floor(),
                 1 => 0.0,
-                _ => drawn(&mut seed) * 1e6,
+                _ => draw.share() * 1e6,
             },
         });
         let batch = Batch {

@@ -10,8 +10,6 @@ use pgdyno_model::observed::Rows;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_observe::catalog;
 use pgdyno_output::{StoreArgs, Verbosity, answer, write_answer};
-
-use crate::screen::reading::Reading;
 use pgdyno_report::{markdown, page};
 use pgdyno_store::Store;
 
@@ -73,16 +71,19 @@ pub fn open(args: &ReportArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
             put(&path, args.force, &document.common.title, &document)?;
         }
     }
-    let mut reading = Reading::begin(verbosity);
-    let mut read = |trials, of| reading.read(trials, of);
+    let mut progress = verbosity.progress();
     match subject {
         Subject::Trial(trial) => {
             let document = page::trial(&store, &trial, catalog::row)?;
             show(args, &document.common.title, &document, markdown::trial)?;
         }
         Subject::Experiment(uuid) => {
-            let document =
-                page::experiment(&store, &store.experiment(&uuid)?, with_trials, &mut read)?;
+            let document = page::experiment(
+                &store,
+                &store.experiment(&uuid)?,
+                with_trials,
+                &mut progress,
+            )?;
             show(
                 args,
                 &document.common.title,
@@ -91,7 +92,7 @@ pub fn open(args: &ReportArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
             )?;
         }
         Subject::Set(name, trials) => {
-            let document = page::set(&store, &name, trials, with_trials, &mut read)?;
+            let document = page::set(&store, &name, trials, with_trials, &mut progress)?;
             show(
                 args,
                 &document.common.title,

@@ -2,7 +2,6 @@
 //! line a second elsewhere. It goes to standard error; the result does not.
 
 pub mod experiment;
-pub mod reading;
 mod said;
 mod view;
 

@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use crate::support::{Database, Ran, pgdyno, ran};
 
+const ONE_THREAD: [&str; 4] = ["calibrate", "--self", "--threads", "1"];
+
 fn with_home(home: &std::path::Path, args: &[&str]) -> Command {
     let mut command = pgdyno(args);
     command.env("XDG_DATA_HOME", home);
@@ -33,18 +35,8 @@ fn the_ceiling_is_measured_in_each_mode_and_trials_state_their_share_of_it() {
     let before = said(ran(&mut with_home(home.path(), &run)).expect(0, &["generator    "]));
     assert!(before.contains("(estimated)"), "{before}");
 
-    let args = [
-        "calibrate",
-        "--self",
-        "--threads",
-        "1",
-        "--clients",
-        "1,4",
-        "-T",
-        "200ms",
-        "--json",
-        "--quiet",
-    ];
+    let quick = ["--clients", "1,4", "-T", "200ms", "--json", "--quiet"];
+    let args = [&ONE_THREAD[..], &quick].concat();
     let found = ran(&mut with_home(home.path(), &args)).expect(0, &[]);
     let found: Value = serde_json::from_str(&found.stdout).unwrap();
     let rows = found["rows"].as_array().unwrap();
@@ -104,18 +96,8 @@ fn what_cannot_be_measured_or_kept_is_refused() {
     // A data directory that is a file: the table is printed, and what is wrong is said last.
     let file = home.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let args = [
-        "calibrate",
-        "--self",
-        "--threads",
-        "1",
-        "--clients",
-        "1",
-        "--query-mode",
-        "simple",
-        "-T",
-        "100ms",
-    ];
+    let quick = ["--clients", "1", "--query-mode", "simple", "-T", "100ms"];
+    let args = [&ONE_THREAD[..], &quick].concat();
     let unkept = ran(&mut with_home(&file, &args));
     assert!(
         unkept.stderr.contains("cannot keep the calibration"),

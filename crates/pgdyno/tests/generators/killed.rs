@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pgdyno_platform::child::Signal;
+use pgdyno_testkit::SplitMix64;
 
 use crate::a_dead_one::{accounting_is_right, script};
 use crate::child::{Running, wait_until};
@@ -23,19 +24,6 @@ enum Doing {
     AddingUp,
 }
 
-/// Numbers of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % end
-    }
-}
-
 #[test]
 #[ignore = "takes minutes: make test-long PART=generators"]
 fn ten_are_killed_at_ten_moments() {
@@ -45,7 +33,7 @@ fn ten_are_killed_at_ten_moments() {
         text.parse().expect("PGDYNO_SEED is a number")
     });
     println!("PGDYNO_SEED={seed}");
-    let mut draw = Draw(seed);
+    let mut draw = SplitMix64(seed);
     let doing = [
         Measuring, Preparing, Waiting, AddingUp, Measuring, Measuring, Measuring, AddingUp,
         Measuring, Measuring,
@@ -59,9 +47,9 @@ fn ten_are_killed_at_ten_moments() {
                 let victim = if number == 0 {
                     0
                 } else {
-                    draw.below(GENERATORS)
+                    draw.next() % GENERATORS
                 };
-                let after = Duration::from_millis(draw.below(SECONDS * 1000));
+                let after = Duration::from_millis(draw.next() % (SECONDS * 1000));
                 scope.spawn(move || kill(number, *doing, victim as u32, after));
             }
         });

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use pgdyno_testkit::HostileServer;
 use pgdyno_testkit::hostile::{Step, When};
+use pgdyno_testkit::{HostileServer, status_kib};
 
 use crate::child::Running;
 use crate::scenario::Scenario;
@@ -287,12 +287,9 @@ pub fn is_obeyed(c: char) -> bool {
 
 /// The most memory that a process or one of its children has had, while it runs.
 fn peak_kb(process: u32) -> u64 {
-    let of = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let status = of(&format!("/proc/{process}/status"));
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let words = peak.and_then(|peak| peak.split_whitespace().next());
-    let own = words.and_then(|kb| kb.parse().ok()).unwrap_or(0);
-    let children = of(&format!("/proc/{process}/task/{process}/children"));
+    let own = status_kib(process, "VmHWM").unwrap_or(0);
+    let children = format!("/proc/{process}/task/{process}/children");
+    let children = std::fs::read_to_string(children).unwrap_or_default();
     let children = children.split_whitespace().filter_map(|it| it.parse().ok());
     children.map(peak_kb).fold(own, u64::max)
 }

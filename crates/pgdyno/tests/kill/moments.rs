@@ -3,6 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use pgdyno_testkit::SplitMix64;
+
 /// A moment of a command's life.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
@@ -17,24 +19,6 @@ pub struct Moment {
     pub again: Option<Duration>,
     /// For a test that can go on in two ways.
     pub heads: bool,
-}
-
-/// Numbers of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// At least 0, below 1.
-    fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }
 
 fn seed() -> u64 {
@@ -65,7 +49,7 @@ pub fn each(
     whole: impl FnOnce(),
     mut attempt: impl FnMut(&Moment) -> bool,
 ) {
-    let mut draw = Draw(command.bytes().fold(seed(), |n, byte| {
+    let mut draw = SplitMix64(command.bytes().fold(seed(), |n, byte| {
         n.wrapping_mul(31).wrapping_add(u64::from(byte))
     }));
     let began = Instant::now();

@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pgdyno_testkit::status_kib;
 use support::{Database, pgdyno, ran};
 
 /// Often enough for the peak at a run's end, when everything is added up and written.
@@ -37,18 +38,6 @@ fn branch(text: &mut String, from: usize, to: usize) {
     writeln!(text, "\\else").unwrap();
     branch(text, middle, to);
     writeln!(text, "\\endif").unwrap();
-}
-
-/// A line of /proc/PID/status in KiB; `None` when the process has ended.
-fn status_kib(process: u32, line: &str) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let value = text.lines().find_map(|l| l.strip_prefix(line))?;
-    value
-        .trim_start_matches(':')
-        .split_whitespace()
-        .next()?
-        .parse()
-        .ok()
 }
 
 /// Runs it to its end, which must be a good one; gives the most memory that it ever had, in MiB.

@@ -5,20 +5,19 @@
 //! variables are used only where they are set on every path, and what the server answers depends
 //! on nothing but the script.
 
-/// The generator of the generator: SplitMix64 (Steele, Lea and Flood, 2014).
-pub struct Dice(u64);
+use pgdyno_testkit::SplitMix64;
+
+/// The generator of the generator.
+pub struct Dice(SplitMix64);
 
 impl Dice {
     /// The same for the same seed.
     pub fn new(seed: u64) -> Dice {
-        Dice(seed)
+        Dice(SplitMix64(seed))
     }
 
     pub fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.next()
     }
 
     pub fn below(&mut self, n: usize) -> usize {
@@ -71,7 +70,9 @@ struct Writer {
 /// others, which have pipelines and cannot have several statements in one.
 pub fn script(seed: u64, simple: bool) -> String {
     let mut writer = Writer {
-        dice: Dice(seed.wrapping_mul(2).wrapping_add(u64::from(simple))),
+        dice: Dice(SplitMix64(
+            seed.wrapping_mul(2).wrapping_add(u64::from(simple)),
+        )),
         simple,
         text: format!("-- a script made from seed {seed}\n"),
         known: Known::default(),

@@ -15,6 +15,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use pgdyno_testkit::status_kib;
 use support::{Database, connect, rows, sql};
 
 const TRIALS: usize = 10_000;
@@ -55,12 +56,9 @@ fn run(args: &[&str], store: &str, dir: &Path) -> Took {
         .stderr(Stdio::inherit());
     let began = Instant::now();
     let mut child = command.spawn().unwrap();
-    let mut peak_mib = 0;
+    let mut peak_kib = 0;
     let status = loop {
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = peak.and_then(|text| text.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        peak_mib = peak_mib.max(kib.unwrap_or_default() / 1024);
+        peak_kib = status_kib(child.id(), "VmHWM").unwrap_or(peak_kib);
         match child.try_wait().unwrap() {
             Some(status) => break status,
             None => sleep(Duration::from_millis(2)),
@@ -70,7 +68,7 @@ fn run(args: &[&str], store: &str, dir: &Path) -> Took {
     assert!(status.success(), "{args:?}: {status}");
     Took {
         wall,
-        peak_mib,
+        peak_mib: peak_kib / 1024,
         output_bytes: fs::metadata(output).unwrap().len(),
     }
 }

@@ -20,16 +20,13 @@ use pgdyno_model::document::points::{PointResult, Points};
 use pgdyno_model::document::repeats::Summary;
 use pgdyno_model::document::{Proof, Trial, Verdict};
 use pgdyno_model::observed::Rows;
-use pgdyno_model::{Failure, Note, Outcome, Severity, State, text as figures};
+use pgdyno_model::{Failure, Note, Outcome, Progress, Severity, State, text as figures};
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
 /// mailed and opened.
 const PAGES_BYTES_MAX: usize = 24 << 20;
 /// Of more trials no page is put into the file: those of the first few would fill it.
 const PAGED_TRIALS_MAX: usize = 500;
-
-/// Is told how many trials have been read, and of how many.
-pub type Read<'a> = &'a mut dyn FnMut(usize, usize);
 
 /// The document of an experiment, from the store; `with_trials` puts the pages of its
 /// trials into it, whose series are as these rows say.
@@ -40,14 +37,14 @@ pub fn experiment(
     store: &dyn Notebook,
     row: &ExperimentRow,
     with_trials: Option<Rows>,
-    read: Read<'_>,
+    progress: &mut dyn Progress,
 ) -> Result<ExperimentPage, Failure> {
     let mut all = store.trials(&Filter {
         experiment: Some(row.uuid.clone()),
         ..Filter::default()
     })?;
     all.sort_by_key(|trial| trial.number);
-    of(store, row, all, with_trials, read)
+    of(store, row, all, with_trials, progress)
 }
 
 /// The document of trials that no experiment holds together: those with the same workload and the
@@ -60,7 +57,7 @@ pub fn set(
     name: &str,
     mut all: Vec<TrialRow>,
     with_trials: Option<Rows>,
-    read: Read<'_>,
+    progress: &mut dyn Progress,
 ) -> Result<ExperimentPage, Failure> {
     all.sort_by_key(|trial| trial.number);
     let mut repeats: BTreeMap<String, u32> = BTreeMap::new();
@@ -87,7 +84,7 @@ pub fn set(
             .map_or_else(String::new, |trial| trial.started.clone()),
         definition: String::new(),
     };
-    of(store, &row, all, with_trials, read)
+    of(store, &row, all, with_trials, progress)
 }
 
 /// The trials that figures are made from.
@@ -101,7 +98,7 @@ fn of(
     row: &ExperimentRow,
     all: Vec<TrialRow>,
     with_trials: Option<Rows>,
-    read: Read<'_>,
+    progress: &mut dyn Progress,
 ) -> Result<ExperimentPage, Failure> {
     let found = points::of_trials(store, row, all.clone())?;
     let mut judged = Judged::new();
@@ -112,7 +109,7 @@ fn of(
         .filter(|_| are_few)
         .map(|rows| (rows, Pages::default()));
     for (at, trial) in all.iter().enumerate() {
-        read(at, all.len());
+        progress.trials_read(at, all.len());
         let outcome = store.outcome(trial.number)?;
         if let Some((rows, pages)) = &mut pages {
             pages.add(store, &outcome, trial, *rows)?;

@@ -4,12 +4,12 @@
 //! element or begin another: each `<`, `>` and `&` is written as JSON's escape, so that hostile text
 //! in a name, a statement or an error stays text.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use pgdyno_model::{Exit, Failure};
+use pgdyno_platform::file_system;
 
 /// Built from web/, committed, and compared with a fresh build by the tests.
 const PAGE: &str = include_str!("../../../../web/dist/report.html");
@@ -42,10 +42,6 @@ pub fn write(place: &Place, document: &impl Serialize) -> Result<(), Failure> {
         check(path)?;
     }
     let failed = |e: std::io::Error| Failure::new(format!("cannot write {}: {e}", path.display()));
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
     if path.file_name().is_none() || path.is_dir() {
         return Err(Failure::with(
             Exit::Usage,
@@ -53,18 +49,7 @@ pub fn write(place: &Place, document: &impl Serialize) -> Result<(), Failure> {
         )
         .hint("name a file: -o report.html"));
     }
-    // Beside the file, so that taking its place is one step.
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = directory.join(format!(".{name}.{}", std::process::id()));
-    let written = std::fs::File::create(&beside).and_then(|mut file| {
-        file.write_all(page.as_bytes())?;
-        file.sync_all()
-    });
-    let moved = written.and_then(|()| std::fs::rename(&beside, path));
-    moved.map_err(|error| {
-        let _ = std::fs::remove_file(&beside);
-        failed(error)
-    })
+    file_system::replace(path, page.as_bytes()).map_err(failed)
 }
 
 /// What lies there may only be a report: nothing that pgdyno did not make is lost.

@@ -2,13 +2,12 @@
 //! name, so that a home that several machines share has all of theirs. It is not in the notebook: trials
 //! that are kept elsewhere, or nowhere, need it too.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::{fs, io};
 
 use pgdyno_model::document::{Host, SelfCalibration};
 use pgdyno_model::{Failure, TrialSpec};
-use pgdyno_platform::host;
+use pgdyno_platform::{file_system, host, user};
 
 /// The machine that a trial runs on, with what is known of its ceiling. A file that cannot be read, or
 /// is of a machine with another CPU, says nothing.
@@ -36,12 +35,7 @@ pub fn keep(calibration: &SelfCalibration) -> Result<PathBuf, Failure> {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     // Trials that begin now read the old one or the new one.
-    let beside = path.with_extension(format!("{}.new", std::process::id()));
-    let written = fs::write(&beside, text + "\n").and_then(|()| fs::rename(&beside, &path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written.map_err(failed)?;
+    file_system::replace(&path, (text + "\n").as_bytes()).map_err(failed)?;
     Ok(path)
 }
 
@@ -52,8 +46,7 @@ fn read(path: &Path, here: &Host) -> Option<SelfCalibration> {
 }
 
 fn path() -> Result<PathBuf, Failure> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
-    let folder = folder(set("XDG_DATA_HOME"), set("HOME")).ok_or_else(|| {
+    let data = user::data_home().ok_or_else(|| {
         Failure::new("no location for the calibration: HOME is not set")
             .hint("name a directory: XDG_DATA_HOME")
     })?;
@@ -63,28 +56,12 @@ fn path() -> Result<PathBuf, Failure> {
         false => '_',
     };
     let name: String = name.chars().map(plain).collect();
-    Ok(folder.join(format!("pgdyno/self-calibration-{name}.json")))
-}
-
-/// XDG's rules, as for the notebook.
-fn folder(data: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    let data = data.map(PathBuf::from).filter(|path| path.is_absolute());
-    data.or_else(|| home.map(|home| Path::new(&home).join(".local/share")))
+    Ok(data.join(format!("pgdyno/self-calibration-{name}.json")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn it_lies_where_the_users_data_are() {
-        let os = |text: &str| Some(OsString::from(text));
-        assert_eq!(folder(os("/data"), os("/home/me")), Some("/data".into()));
-        let at_home = Some("/home/me/.local/share".into());
-        assert_eq!(folder(os("relative"), os("/home/me")), at_home);
-        assert_eq!(folder(None, os("/home/me")), at_home);
-        assert_eq!(folder(None, None), None);
-    }
 
     #[test]
     fn a_file_that_is_broken_or_of_another_machine_says_nothing() {

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use crate::SplitMix64;
+
 /// A delay in one direction. Bytes never overtake one another: like on TCP, what comes later waits
 /// for what was sent before it.
 #[derive(Debug, Clone, Default)]
 pub struct Delay {
     fixed: Duration,
     jitter: Duration,
-    state: u64,
+    draws: SplitMix64,
 }
 
 impl Delay {
@@ -25,7 +27,7 @@ impl Delay {
     pub fn with_jitter(self, jitter: Duration, seed: u64) -> Delay {
         Delay {
             jitter,
-            state: seed,
+            draws: SplitMix64(seed),
             ..self
         }
     }
@@ -33,7 +35,7 @@ impl Delay {
     /// The one of a connection, with draws of its own.
     pub(super) fn for_connection(&self, number: u64) -> Delay {
         Delay {
-            state: self.state ^ number.rotate_left(32),
+            draws: SplitMix64(self.draws.0 ^ number.rotate_left(32)),
             ..self.clone()
         }
     }
@@ -43,16 +45,7 @@ impl Delay {
         if self.jitter.is_zero() {
             return self.fixed;
         }
-        self.fixed + self.jitter.mul_f64(self.uniform())
-    }
-
-    /// From 0 to 1: SplitMix64 (Steele, Lea & Flood 2014).
-    fn uniform(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        self.fixed + self.jitter.mul_f64(self.draws.share())
     }
 }
 

@@ -1,29 +1,23 @@
 //! What one schedule does, drawn from a seed. Times are nanoseconds of true time since its beginning.
 
+use pgdyno_testkit::SplitMix64;
+
 pub(super) const US: u64 = 1_000;
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const S: u64 = 1_000_000_000;
 
-/// Random numbers (Steele, Lea & Flood 2014: SplitMix64).
+/// Random numbers.
 #[derive(Debug, Clone)]
-pub(super) struct Draw(u64);
+pub(super) struct Draw(SplitMix64);
 
 impl Draw {
     pub(super) fn of(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        Self(SplitMix64(seed))
     }
 
     /// From one to the other, both included.
     pub(super) fn range(&mut self, low: u64, high: u64) -> u64 {
-        low + self.next() % (high - low + 1)
+        low + self.0.next() % (high - low + 1)
     }
 
     pub(super) fn one_in(&mut self, count: u64) -> bool {

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pgdyno_model::text;
-use pgdyno_output::{Verbosity, remark};
-use pgdyno_platform::terminal;
+
+use crate::loading::Form;
+use crate::remark;
 
 /// Until then, nothing is shown.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -14,9 +15,9 @@ const SILENCE: Duration = Duration::from_secs(1);
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The progress of reading trials.
+#[derive(Debug)]
 pub struct Reading {
-    is_quiet: bool,
-    is_terminal: bool,
+    form: Form,
     began: Instant,
     last_line: Instant,
     bar: Option<ProgressBar>,
@@ -24,11 +25,10 @@ pub struct Reading {
 
 impl Reading {
     /// It begins.
-    pub fn begin(verbosity: Verbosity) -> Self {
+    pub fn begin(form: Form) -> Self {
         let now = Instant::now();
         Self {
-            is_quiet: verbosity.quiet,
-            is_terminal: terminal::stderr_is_terminal(),
+            form,
             began: now,
             last_line: now,
             bar: None,
@@ -37,10 +37,10 @@ impl Reading {
 
     /// So many trials of so many have been read.
     pub fn read(&mut self, trials: usize, of: usize) {
-        if self.is_quiet || self.began.elapsed() < SILENCE {
+        if self.form == Form::Quiet || self.began.elapsed() < SILENCE {
             return;
         }
-        if self.is_terminal {
+        if self.form == Form::Bar {
             let bar = self.bar.get_or_insert_with(|| {
                 let template = "reading trials {wide_bar} {human_pos} of {human_len}, {eta} left";
                 // The template is a constant; a mistake in it would only cost the bar its looks.
