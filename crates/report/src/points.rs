@@ -43,9 +43,13 @@ pub fn of_experiment(store: &dyn Notebook, experiment: &ExperimentRow) -> Result
     })?;
     trials.sort_by_key(|trial| trial.number);
     let capacity = Defined::of(experiment).capacity(&trials);
+    let numbers: Vec<i64> = trials.iter().map(|trial| trial.number).collect();
+    store.will_read(&numbers);
+    let points = of_trials(store, experiment, trials);
+    store.will_read(&[]);
     Ok(Points {
         capacity,
-        ..of_trials(store, experiment, trials)?
+        ..points?
     })
 }
 

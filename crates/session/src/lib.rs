@@ -9,6 +9,7 @@ pub mod conninfo;
 mod copy;
 mod env;
 mod error;
+mod kept;
 mod patience;
 mod quote;
 mod session;
@@ -20,4 +21,6 @@ pub use env::Env;
 pub use error::Error;
 pub use patience::{Patience, Slow, Watcher, Watching};
 pub use quote::{quote_ident, quote_literal};
-pub use session::{CancelHandle, Column, NOTICES_MAX, Outcome, RESULT_BYTES_MAX, Session, TakeRow};
+pub use session::{
+    CancelHandle, Column, NOTICES_MAX, Outcome, RESULT_BYTES_MAX, Session, TakeRow, TakeRowOf,
+};

@@ -15,6 +15,7 @@ use pgdyno_wire::{
 };
 
 use crate::error::Error;
+use crate::kept::{Kept, Named};
 use crate::patience::{Brake, Ending, GRACE, Patience, SLOW, Slow, Statement};
 use crate::socket::{Ready, Socket};
 
@@ -53,6 +54,9 @@ pub struct Outcome {
 /// What takes a row: the columns, and their values in text format, `None` for NULL.
 pub type TakeRow<'a> = &'a mut dyn FnMut(&[Column], &[Option<&[u8]>]);
 
+/// As [`TakeRow`], told first which of several answers the row belongs to.
+pub type TakeRowOf<'a> = &'a mut dyn FnMut(usize, &[Column], &[Option<&[u8]>]);
+
 type NoticeHandler = Box<dyn FnMut(&Notice) + Send>;
 
 /// A session with a server.
@@ -82,6 +86,8 @@ pub struct Session {
     is_unhurried: bool,
     /// The one that is not answered to its end yet.
     statement: Option<Statement>,
+    /// What is prepared.
+    kept: Kept,
     broken: bool,
 }
 
@@ -164,6 +170,7 @@ impl Session {
             cleans_up: false,
             is_unhurried: false,
             statement: None,
+            kept: Kept::default(),
             broken: false,
         }
     }
@@ -179,7 +186,7 @@ impl Session {
     /// protocol, unnamed.
     pub fn query_with(&mut self, sql: &str, params: &[&str]) -> Result<Outcome, Error> {
         let params: Vec<Option<&str>> = params.iter().copied().map(Some).collect();
-        self.start_extended(sql, &params)?;
+        self.start_extended(sql, &[&params], &Named::default())?;
         self.outcomes()
             .map(|mut outcomes| outcomes.pop().unwrap_or_default())
     }
@@ -193,12 +200,30 @@ impl Session {
         params: &[Option<&str>],
         row: TakeRow<'_>,
     ) -> Result<Option<u64>, Error> {
-        self.start_extended(sql, params)?;
+        self.query_all(sql, &[params], &mut |_, columns, values| {
+            row(columns, values)
+        })
+    }
+
+    /// [`Session::query_each`] with each of these lists of parameters, all of them sent at once, so that
+    /// they cost one wait. `row` is told first which list a row belongs to. Returns the count of the last.
+    /// The first error ends it; what is changed is changed as a whole. Only for a few KB of parameters and
+    /// answers that are read as they come: nothing is read while they are sent.
+    pub fn query_all(
+        &mut self,
+        sql: &str,
+        lists: &[&[Option<&str>]],
+        row: TakeRowOf<'_>,
+    ) -> Result<Option<u64>, Error> {
+        let named = self.kept.named(sql);
+        self.start_extended(sql, lists, &named)?;
         let (mut columns, mut affected) = (Vec::new(), None);
         let mut failed: Option<Error> = None;
+        let mut list = 0;
         loop {
             let range = self.next_after(&mut failed)?;
             match self.parse(&range)? {
+                Message::ParseComplete if !named.name.is_empty() => self.kept.is_there(sql),
                 Message::ParseComplete
                 | Message::BindComplete
                 | Message::NoData
@@ -214,29 +239,49 @@ impl Session {
                 Message::RowDescription(described) => columns = read_columns(described)?,
                 Message::DataRow(values) => {
                     let values: Result<Vec<_>, _> = values.collect();
-                    row(&columns, &values?);
+                    row(list, &columns, &values?);
                 }
-                Message::CommandComplete(complete) => affected = complete.rows(),
+                Message::CommandComplete(complete) => {
+                    affected = complete.rows();
+                    list += 1;
+                }
                 _ => return Err(self.unexpected(&range)),
             }
         }
     }
 
-    fn start_extended(&mut self, sql: &str, params: &[Option<&str>]) -> Result<(), Error> {
+    /// From now on [`Session::query_each`] has the server keep the first `most` different statements
+    /// prepared, under names; 0: none, which is so at first. What prepares for itself, such as a pooler
+    /// that hands out another server connection each time, may then refuse with SQLSTATE 26000 or 42P05; a
+    /// statement whose columns have changed is refused with 0A000.
+    pub fn keep_statements(&mut self, most: usize) {
+        self.kept.keep(most);
+    }
+
+    fn start_extended(
+        &mut self,
+        sql: &str,
+        lists: &[&[Option<&str>]],
+        named: &Named,
+    ) -> Result<(), Error> {
         let mut messages = Vec::new();
         let too_many = |_| usage("a statement has at most 65535 parameters");
-        frontend::parse(&mut messages, "", sql.as_bytes(), &[]).map_err(too_many)?;
-        frontend::bind(&mut messages, "", "", |values| {
-            for param in params {
-                match param {
-                    Some(text) => values.value(text.as_bytes()),
-                    None => values.null(),
+        if !named.is_there {
+            frontend::parse(&mut messages, &named.name, sql.as_bytes(), &[]).map_err(too_many)?;
+        }
+        for params in lists {
+            frontend::bind(&mut messages, "", &named.name, |values| {
+                for param in *params {
+                    match param {
+                        Some(text) => values.value(text.as_bytes()),
+                        None => values.null(),
+                    }
                 }
-            }
-        })
-        .map_err(too_many)?;
-        frontend::describe(&mut messages, frontend::Target::Portal, "");
-        frontend::execute(&mut messages, "", 0);
+            })
+            .map_err(too_many)?;
+            frontend::describe(&mut messages, frontend::Target::Portal, "");
+            frontend::execute(&mut messages, "", 0);
+        }
         frontend::sync(&mut messages);
         self.begin(sql)?;
         self.expect_silence()?;

@@ -25,6 +25,10 @@ impl Notebook for Store {
         self.experiments_named(name)
     }
 
+    fn will_read(&self, numbers: &[i64]) {
+        self.db.will_read(numbers);
+    }
+
     fn outcome(&self, number: i64) -> Result<Outcome, Failure> {
         self.outcome(number)
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use pgdyno_drive::record::{Interval, ScriptInterval};
 use pgdyno_model::notebook::{ExperimentHeader, Filter, Kind, TrialHeader};
 use pgdyno_model::{Observer, Outcome, State};
-use pgdyno_testkit::{MAJORS, postgres, postgres_of, record_skip};
+use pgdyno_testkit::{MAJORS, RecordingProxy, postgres, postgres_of, record_skip};
 
 use super::begin::example;
 use super::db::{Db, Value};
@@ -380,4 +380,113 @@ fn what_a_server_refuses_waits_until_it_is_pushed() {
     assert_eq!(store.events(number, "error").unwrap(), ["it's gone"]);
     let trial = store.trial(&number.to_string()).unwrap();
     assert_eq!(trial.reason.as_deref(), Some("over"));
+}
+
+#[test]
+fn statements_that_are_not_kept_are_asked_again() {
+    let url = database(&postgres().address().url());
+    let (db, _) = super::connect(&url).unwrap();
+    db.execute_batch("CREATE TABLE counted (n bigint PRIMARY KEY)")
+        .unwrap();
+    let insert = |n: i64| db.execute("INSERT INTO counted VALUES (?)", [n]);
+    let sum = || {
+        let sql = "SELECT coalesce(sum(n), 0)::bigint FROM counted WHERE n > ?";
+        db.query_row(sql, [0], |row| row.get::<i64>(0)).unwrap()
+    };
+    let kept = || {
+        let sql = "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'pgdyno%'";
+        db.query_row(sql, [] as [i64; 0], |row| row.get::<i64>(0))
+            .unwrap()
+    };
+    assert_eq!(insert(1).unwrap(), 1);
+    assert_eq!(sum(), 1);
+    assert_eq!(kept(), 3);
+    // As behind a pooler: this connection has none of them. A query, a statement that writes, and one in the
+    // middle of a transaction, which is done again as a whole.
+    let forget = |db: &Db| db.execute_batch("DEALLOCATE ALL");
+    forget(&db).unwrap();
+    let mut tries = 0;
+    let done = db.transaction(|db| {
+        tries += 1;
+        db.execute("INSERT INTO counted VALUES (?)", [10])?;
+        db.execute("INSERT INTO counted VALUES (?)", [20])
+    });
+    assert_eq!((done.unwrap(), tries), (1, 2));
+    assert_eq!(sum(), 31);
+    assert_eq!(kept(), 0, "asked without names from now on");
+    let (db, _) = super::connect(&url).unwrap();
+    for n in [100, 200] {
+        db.execute("INSERT INTO counted VALUES (?)", [n]).unwrap();
+        forget(&db).unwrap();
+    }
+    assert_eq!(sum(), 331);
+    // Refused for another reason: not asked again.
+    let twice = db.execute("INSERT INTO counted VALUES (?)", [100]);
+    assert!(twice.unwrap_err().to_string().contains("duplicate key"));
+}
+
+#[test]
+fn trials_that_are_read_ahead_cost_few_waits_and_read_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let address = postgres().address();
+    let url = database(&address.url());
+    let store = notebook(&url, dir.path());
+    let numbers: Vec<i64> = (0..40)
+        .map(|nth| {
+            let mut writer = store.begin(&example()).unwrap();
+            second(&mut writer);
+            writer.keep_event("error", nth, &format!("trial {nth}"));
+            let number = writer.number();
+            writer.fail("over").unwrap();
+            number
+        })
+        .collect();
+    let read = |store: &Store, ahead: &[i64]| -> Vec<String> {
+        store.db.will_read(ahead);
+        let one = |number: &i64| {
+            let outcome = store.outcome(*number).unwrap();
+            let events = store.events(*number, "error").unwrap();
+            format!("{:?} {:?} {events:?}", outcome.recording, outcome.notes)
+        };
+        let all = numbers.iter().map(one).collect();
+        store.db.will_read(&[]);
+        all
+    };
+    let proxy = RecordingProxy::start(address.socket_path());
+    let own = url.rsplit_once("?host=").unwrap().0;
+    let via = format!(
+        "{own}?host={}&port={}",
+        proxy.socket_dir().display(),
+        proxy.port()
+    );
+    let waits = |ahead: &[i64]| {
+        let store = opened(&via, dir.path());
+        let all = read(&store, ahead);
+        drop(store);
+        let sent = proxy.settle();
+        proxy.clear();
+        let messages = sent.iter().flat_map(|connection| &connection.messages);
+        (all, messages.filter(|message| message.tag == b'S').count())
+    };
+    let (one_by_one, many) = waits(&[]);
+    let (ahead, few) = waits(&numbers);
+    assert_eq!(one_by_one, ahead);
+    assert!(ahead[7].contains("trial 7"), "{}", ahead[7]);
+    assert!(many > 40 * 20, "{many} waits one by one");
+    assert!(few * 10 < many, "{few} waits in place of {many}");
+    // What was changed meanwhile is seen by the next who reads.
+    execute(
+        &url,
+        &format!(
+            "UPDATE event SET text = 'other' WHERE trial = {}",
+            numbers[0]
+        ),
+    );
+    assert!(read(&store, &numbers)[0].contains("other"));
+    // A trial that is gone is an error of its own, with others read ahead or not.
+    store.remove(numbers[1]).unwrap();
+    store.db.will_read(&numbers);
+    assert!(store.outcome(numbers[0]).is_ok());
+    assert!(store.outcome(numbers[1]).is_err());
+    assert!(store.outcome(numbers[2]).is_ok());
 }

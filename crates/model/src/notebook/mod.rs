@@ -29,6 +29,10 @@ pub trait Notebook {
     /// The experiments with this name, the newest first.
     fn experiments_named(&self, name: &str) -> Result<Vec<ExperimentRow>, Failure>;
 
+    /// These trials will be read soon, in this order: what is far away may be asked for several at once. Holds
+    /// until it is told of others (or of none), and nothing may be written meanwhile.
+    fn will_read(&self, _numbers: &[i64]) {}
+
     /// All that is kept of a trial.
     fn outcome(&self, number: i64) -> Result<Outcome, Failure>;
 

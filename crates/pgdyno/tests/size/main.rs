@@ -304,7 +304,7 @@ fn a_server_of_a_hundred_thousand_trials() {
             store,
             dir.path(),
             Some("big.html"),
-            &NO_GOAL,
+            &opened,
         ),
     ];
     let wrong: Vec<String> = wrong.into_iter().flatten().collect();

@@ -100,6 +100,20 @@ fn of(
     with_trials: Option<Rows>,
     progress: &mut dyn Progress,
 ) -> Result<ExperimentPage, Failure> {
+    let numbers: Vec<i64> = all.iter().map(|trial| trial.number).collect();
+    store.will_read(&numbers);
+    let page = read(store, row, all, with_trials, progress);
+    store.will_read(&[]);
+    page
+}
+
+fn read(
+    store: &dyn Notebook,
+    row: &ExperimentRow,
+    all: Vec<TrialRow>,
+    with_trials: Option<Rows>,
+    progress: &mut dyn Progress,
+) -> Result<ExperimentPage, Failure> {
     let found = points::of_trials(store, row, all.clone())?;
     let mut judged = Judged::new();
     let mut sizes = BTreeMap::new();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use crate::common::{Server, Setup, shared};
-use pgdyno_session::{Error, NOTICES_MAX, quote_ident, quote_literal};
+use pgdyno_session::{Error, NOTICES_MAX, Session, quote_ident, quote_literal};
 use pgdyno_wire::backend::TransactionStatus;
 
 static SERVER: Mutex<Weak<Server>> = Mutex::new(Weak::new());
@@ -324,6 +324,50 @@ fn a_running_statement_can_be_cancelled_from_another_thread() {
             Some("1")
         );
     }
+}
+
+#[test]
+fn kept_statements_are_prepared_once() {
+    let server = server();
+    let mut session = server.admin();
+    let ask = |session: &mut Session, sql: &str, value: &str| {
+        let mut found = None;
+        let answer = session.query_each(sql, &[Some(value)], &mut |_, values| {
+            found = values[0].map(|value| String::from_utf8_lossy(value).into_owned());
+        });
+        answer.map(|_| found)
+    };
+    let prepared = |session: &mut Session| {
+        let query = "SELECT count(*) FROM pg_prepared_statements";
+        session.query_one_value(query).unwrap()
+    };
+    let count = |text: &str| Some(text.to_owned());
+    let sql = "SELECT $1::int + 1";
+    assert_eq!(ask(&mut session, sql, "1").unwrap().as_deref(), Some("2"));
+    assert_eq!(prepared(&mut session), count("0"));
+    session.keep_statements(1);
+    for value in ["5", "6", "7"] {
+        assert!(ask(&mut session, sql, value).is_ok());
+    }
+    assert_eq!(
+        ask(&mut session, "SELECT $1", "more").unwrap(),
+        count("more")
+    );
+    assert_eq!(prepared(&mut session), count("1"));
+    // An error of one execution leaves the statement there.
+    assert_eq!(
+        ask(&mut session, sql, "x").unwrap_err().sqlstate(),
+        Some("22P02")
+    );
+    assert_eq!(ask(&mut session, sql, "8").unwrap(), count("9"));
+    // What something else has taken away is refused, and asked without a name it is answered.
+    session.execute("DEALLOCATE ALL").unwrap();
+    assert_eq!(
+        ask(&mut session, sql, "1").unwrap_err().sqlstate(),
+        Some("26000")
+    );
+    session.keep_statements(0);
+    assert_eq!(ask(&mut session, sql, "1").unwrap(), count("2"));
 }
 
 #[test]

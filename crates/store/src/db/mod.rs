@@ -4,6 +4,7 @@
 //!
 //! Not for: what the tables are (schema), what is read from them.
 
+mod ahead;
 mod dialect;
 mod error;
 mod params;
@@ -124,6 +125,14 @@ impl Db {
                 done
             }
             Self::Server(server) => server.transaction(&mut || work(self)),
+        }
+    }
+
+    /// Trials that will be read in this order, and nothing written meanwhile: a server is asked for several
+    /// at once. None: each when it is read.
+    pub fn will_read(&self, trials: &[i64]) {
+        if let Self::Server(server) = self {
+            server.will_read(trials);
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use pgdyno_session::{Column, ConnInfo, Error as SessionError, Session};
 
+use super::ahead::{Ahead, Answer, Texts};
 use super::{Error, Result, Row, Value};
 
 /// How long connecting may take where the URL does not say: nobody is to wait for a server that is away.
@@ -15,6 +16,9 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// So often a transaction is done again, with pauses that grow from this.
 const TRIES_MAX: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// So many different statements are kept prepared in a session: all of the notebook's own.
+const KEPT_MAX: usize = 300;
 
 /// A server with the session to it.
 pub struct Server {
@@ -27,6 +31,9 @@ pub struct Server {
     reads_only: bool,
     /// How long it may say nothing.
     silence_limit: Duration,
+    /// Whether statements may be kept prepared: not through a pooler that does not know them.
+    keeps: Cell<bool>,
+    ahead: RefCell<Ahead>,
 }
 
 impl Server {
@@ -42,6 +49,8 @@ impl Server {
             in_transaction: Cell::new(false),
             reads_only,
             silence_limit,
+            keeps: Cell::new(true),
+            ahead: RefCell::default(),
         };
         server.with(|_| Ok(()))?;
         Ok(server)
@@ -50,6 +59,11 @@ impl Server {
     /// Where it is.
     pub fn info(&self) -> &ConnInfo {
         &self.info
+    }
+
+    /// Trials that will be read in this order, and nothing written meanwhile; none: as it comes.
+    pub fn will_read(&self, trials: &[i64]) {
+        self.ahead.replace(Ahead::of(trials));
     }
 
     /// What the last statement changed.
@@ -70,6 +84,9 @@ impl Server {
             settings += "; SET default_transaction_read_only = on";
         }
         session.simple_query(&settings)?;
+        if self.keeps.get() {
+            session.keep_statements(KEPT_MAX);
+        }
         Ok(session)
     }
 
@@ -104,7 +121,16 @@ impl Server {
         params: &[Value],
         read: &mut dyn FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let texts: Vec<Option<String>> = params.iter().map(text).collect();
+        let texts: Texts = params.iter().map(text).collect();
+        if is_query(sql)
+            && let Some(answer) = self.ahead(sql, &texts)
+        {
+            let Answer { columns, rows, .. } = &answer;
+            return rows.iter().try_for_each(|row| {
+                let values: Vec<Option<&[u8]>> = row.iter().map(Option::as_deref).collect();
+                read(&Row::Server(columns, &values))
+            });
+        }
         let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
         let rows = Cell::new(0_u64);
         let ask = |read: &mut dyn FnMut(&Row<'_>) -> Result<()>| {
@@ -120,18 +146,61 @@ impl Server {
                 refused.map_or(Ok(()), Err)
             })
         };
-        let first = ask(read);
-        match first {
-            Err(Error::Server(e))
-                if is_lost(&e)
-                    && !self.in_transaction.get()
-                    && is_query(sql)
-                    && rows.get() == 0 =>
-            {
-                ask(read)
-            }
+        match ask(read) {
+            Err(Error::Server(e)) if self.asks_again(&e, sql) && rows.get() == 0 => ask(read),
             first => first,
         }
+    }
+
+    /// The answer to a question about a trial that is read ahead, asked now with those about the next or
+    /// earlier with another's. `None` when the question is to be asked alone, also where asking for
+    /// several has failed.
+    fn ahead(&self, sql: &str, params: &Texts) -> Option<Answer> {
+        let mut ahead = self.ahead.borrow_mut();
+        if let Some(answer) = ahead.take(sql, params) {
+            return Some(answer);
+        }
+        let questions = ahead.questions(params);
+        if questions.len() < 2 {
+            return None;
+        }
+        let lists: Vec<Vec<Option<&str>>> = questions
+            .iter()
+            .map(|texts| texts.iter().map(Option::as_deref).collect())
+            .collect();
+        let lists: Vec<&[Option<&str>]> = lists.iter().map(Vec::as_slice).collect();
+        let mut answers: Vec<Answer> = Vec::new();
+        answers.resize_with(lists.len(), Answer::default);
+        let asked = self.with(|session| {
+            let mut add = |list: usize, columns: &[Column], values: &[Option<&[u8]>]| {
+                if let Some(answer) = answers.get_mut(list) {
+                    answer.add(columns, values);
+                }
+            };
+            Ok(session.query_all(sql, &lists, &mut add)?)
+        });
+        if asked.is_err() {
+            *ahead = Ahead::default();
+            return None;
+        }
+        for (texts, answer) in questions.into_iter().zip(answers) {
+            ahead.keep(sql, texts, answer);
+        }
+        ahead.take(sql, params)
+    }
+
+    /// Whether a statement that failed so is asked again. A transaction is as a whole.
+    fn asks_again(&self, error: &SessionError, sql: &str) -> bool {
+        let is_of_keeping = self.keeps.get() && is_of_keeping(error);
+        if is_of_keeping {
+            self.keeps.set(false);
+            if let Ok(mut place) = self.session.try_borrow_mut()
+                && let Some(session) = &mut *place
+            {
+                session.keep_statements(0);
+            }
+        }
+        !self.in_transaction.get() && (is_of_keeping || is_lost(error) && is_query(sql))
     }
 
     /// Statements without parameters.
@@ -150,9 +219,12 @@ impl Server {
         let mut tries = 0;
         loop {
             tries += 1;
+            let kept = self.keeps.get();
             let done = self.once(work);
             match done {
-                Err(Error::Server(e)) if tries < TRIES_MAX && is_retried(&e) => {
+                Err(Error::Server(e))
+                    if tries < TRIES_MAX && (is_retried(&e) || kept && is_of_keeping(&e)) =>
+                {
                     std::thread::sleep(PAUSE * tries);
                 }
                 done => return done,
@@ -190,6 +262,16 @@ fn is_lost(error: &SessionError) -> bool {
             .sqlstate()
             .is_some_and(|state| ["57P01", "57P02"].contains(&state)),
     }
+}
+
+/// What a statement that is kept prepared may be refused with and would not be without its name: another
+/// server connection behind a pooler has no such statement, or has one of that name, or its columns have
+/// changed. Nothing was done then.
+fn is_of_keeping(error: &SessionError) -> bool {
+    let states = ["26000", "42P05", "0A000"];
+    error
+        .sqlstate()
+        .is_some_and(|state| states.contains(&state))
 }
 
 /// A conflict, by PostgreSQL's, CockroachDB's or YugabyteDB's codes.
