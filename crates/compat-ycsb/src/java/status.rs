@@ -76,8 +76,11 @@ impl Status {
 
     /// The run is over, and connections are closed: the last line.
     pub fn finish(&mut self, closings: &[Closing]) {
+        // Clients with a target end when no operation is due any more before the end.
+        let is_all_done = self.todo.is_some_and(|todo| self.done >= todo);
         if let Some(seconds) = self.duration_s
-            && self.elapsed_s + 0.01 >= seconds as f64
+            && !is_all_done
+            && self.elapsed_s + 0.1 >= seconds as f64
         {
             remark!("Maximum time elapsed. Requesting stop for the workload.");
             remark!("Stop requested for workload. Now Joining!");

@@ -52,9 +52,9 @@ pub struct Metric {
     pub from: &'static [&'static str],
     /// The product's figure is divided by this.
     pub divided_by: u64,
-    /// How often the node itself looks, in seconds; 0 when the figure is of the moment. A page in
-    /// between has the same as the one before.
-    pub every_s: u64,
+    /// The figure is not of the moment: the node looks now and then, and pages in between have what the
+    /// one before had. Those of one group are looked at together.
+    pub refreshed: Option<Refreshed>,
     /// In which versions it is, and where that is from.
     pub versions: &'static str,
     /// What it tells.
@@ -79,6 +79,25 @@ pub enum Taken {
     P99,
 }
 
+/// What a node looks at together now and then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refreshed {
+    /// Its process and host.
+    Process,
+    /// Its stores and ranges.
+    Stores,
+}
+
+impl Refreshed {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Process => "of its process and host",
+            Self::Stores => "of its stores",
+        }
+    }
+}
+
 /// PostgreSQL tells its figures in SQL.
 pub const POSTGRESQL: Metrics = Metrics {
     pages: &[],
@@ -99,7 +118,7 @@ impl Metric {
             taken: Taken::Counter,
             from,
             divided_by: 1,
-            every_s: 0,
+            refreshed: None,
             versions,
             what,
         }
@@ -113,7 +132,10 @@ impl Metric {
         Metric { divided_by, ..self }
     }
 
-    const fn every_s(self, every_s: u64) -> Metric {
-        Metric { every_s, ..self }
+    const fn refreshed(self, refreshed: Refreshed) -> Metric {
+        Metric {
+            refreshed: Some(refreshed),
+            ..self
+        }
     }
 }

@@ -87,6 +87,6 @@ fn by_node(evidence: &Evidence<'_>) -> Option<Vec<(String, f64)>> {
     })
 }
 
-/// Series, by node, of what leaders do. CockroachDB's metrics tell no operations by node: the CPU time
-/// that a node uses for its users stands for them.
-const OPERATIONS: &[&str] = &["yb.reads", "crdb.cpu.user"];
+/// Series, by node, of what leaders do: requests to tablets, batches of requests to ranges. CPU time would
+/// not do: the nodes that clients are connected to use it for SQL.
+const OPERATIONS: &[&str] = &["yb.reads", "crdb.kv.batches"];

@@ -1,6 +1,6 @@
 //! One page of one node, read once a second.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::page::Reader;
 use super::place::{Node, Places};
@@ -83,16 +83,18 @@ impl Instrument for NodePage {
     }
 
     fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        self.look(false, out)
+        self.look(out)
     }
 
     fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        self.look(true, out)
+        self.look(out)?;
+        self.tell_refreshed(out);
+        Ok(())
     }
 }
 
 impl NodePage {
-    fn look(&mut self, is_last: bool, out: &mut Readings) -> Result<(), Gap> {
+    fn look(&mut self, out: &mut Readings) -> Result<(), Gap> {
         let origin = Origin::parse(&self.address);
         let answer = origin.and_then(|origin| origin.get(self.page.path, None, ANSWER_LIMIT));
         let text = answer.map_err(|why| {
@@ -102,7 +104,7 @@ impl NodePage {
         let mut of_page = Readings::default();
         let page = self
             .reader
-            .read(&text, (&self.node.label, is_last), &mut of_page);
+            .read(&text, &self.node.label, Instant::now(), &mut of_page);
         self.is_nodes(page.number)?;
         if page.used == 0 {
             let (address, path) = (&self.address, self.page.path);
@@ -111,6 +113,28 @@ impl NodePage {
         }
         out.append(of_page);
         Ok(())
+    }
+
+    /// How often the node looks at what it does not always look at, or that this is not known, and so no
+    /// rate of it.
+    fn tell_refreshed(&self, out: &mut Readings) {
+        let (instrument, label) = (self.page.instrument, &self.node.label);
+        for (group, every_s) in self.reader.refreshed() {
+            let what = group.words();
+            match every_s {
+                Some(every_s) => {
+                    let name = format!("{instrument} {label}: counters {what} refreshed every (s)");
+                    out.fact(name, (every_s * 10.0).round() / 10.0);
+                }
+                None => {
+                    let why = format!(
+                        "{label} did not refresh its counters {what} twice: their rates are not known"
+                    );
+                    let gap = Gap::because(why).remedy("-T 60");
+                    out.gap(format!("{label} {what}"), gap);
+                }
+            }
+        }
     }
 }
 

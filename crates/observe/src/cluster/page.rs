@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::histogram::{Between, Histogram};
 use crate::{Readings, prometheus};
-use pgdyno_database::dialect::metrics::{Metric, Taken};
+use pgdyno_database::dialect::metrics::{Metric, Refreshed, Taken};
 use pgdyno_model::observed::Series;
 
 /// More names that end otherwise than those that are known are not kept.
@@ -20,12 +20,45 @@ pub struct Reader {
     by_name: HashMap<String, Vec<(usize, usize)>>,
     /// Of histograms, by metric, as they were at the last reading.
     last: BTreeMap<usize, BTreeMap<String, Histogram>>,
-    /// Of those that the node seldom looks at: what was given last, and when.
-    given: BTreeMap<usize, (f64, Instant)>,
+    /// Of those that the node looks at now and then: the last page's, and the node's looks.
+    refreshed: BTreeMap<Refreshed, Group>,
     /// Those that are taken by the end of their name.
     by_end: Vec<usize>,
     /// The figure that is the node's number.
     number: Option<&'static str>,
+}
+
+/// What the node looks at together.
+#[derive(Debug, Default)]
+struct Group {
+    /// Counters as the last page had them, by metric.
+    values: BTreeMap<usize, f64>,
+    /// When pages had others for the first time and for the last, and how many did.
+    first: Option<Instant>,
+    last: Option<Instant>,
+    looks: u32,
+}
+
+impl Group {
+    /// Takes note of a page; whether the node has looked since the one before. The first tells values of
+    /// nobody knows when.
+    fn has_looked(&mut self, values: BTreeMap<usize, f64>, now: Instant) -> bool {
+        let has_looked = !self.values.is_empty() && self.values != values;
+        self.values = values;
+        if has_looked {
+            self.first.get_or_insert(now);
+            self.last = Some(now);
+            self.looks += 1;
+        }
+        has_looked
+    }
+
+    /// Seconds from one look to the next; `None` before the second.
+    fn every_s(&self) -> Option<f64> {
+        let (first, last) = self.first.zip(self.last)?;
+        let between = self.looks.checked_sub(1).filter(|between| *between > 0)?;
+        Some((last - first).as_secs_f64() / f64::from(between))
+    }
 }
 
 /// What a page tells of one metric.
@@ -71,14 +104,14 @@ impl Reader {
             metrics,
             by_name,
             last: BTreeMap::new(),
-            given: BTreeMap::new(),
+            refreshed: BTreeMap::new(),
             by_end,
             number,
         }
     }
 
-    /// Reads a page of the node of this label; the last of a trial has all.
-    pub fn read(&mut self, text: &str, (label, is_last): (&str, bool), out: &mut Readings) -> Page {
+    /// Reads a page of the node of this label, as it was at that moment.
+    pub fn read(&mut self, text: &str, label: &str, now: Instant, out: &mut Readings) -> Page {
         let mut page = Page {
             used: 0,
             number: None,
@@ -90,10 +123,47 @@ impl Reader {
             }
             page.used += usize::from(self.take(&sample, &mut found));
         }
+        let looked = self.looked(&found, now);
         for (index, found) in found {
-            self.give(index, found, (label, is_last), out);
+            // A counter is given when the node has looked at it, so that its rate is over the time from
+            // look to look.
+            let metric = &self.metrics[index];
+            let is_news = match metric.refreshed {
+                Some(group) if metric.taken == Taken::Counter => looked.contains(&group),
+                _ => true,
+            };
+            if is_news {
+                self.give(index, found, label, out);
+            }
         }
         page
+    }
+
+    /// What the node has looked at since the last page.
+    fn looked(&mut self, found: &BTreeMap<usize, Found>, now: Instant) -> Vec<Refreshed> {
+        let mut groups: BTreeMap<Refreshed, BTreeMap<usize, f64>> = BTreeMap::new();
+        for (index, found) in found {
+            let metric = &self.metrics[*index];
+            let value = found.values.values().next();
+            let is_counter = metric.taken == Taken::Counter;
+            if let Some((group, value)) = metric.refreshed.filter(|_| is_counter).zip(value) {
+                groups.entry(group).or_default().insert(*index, *value);
+            }
+        }
+        let groups = groups.into_iter();
+        let looked = groups.filter_map(|(group, values)| {
+            let known = self.refreshed.entry(group).or_default();
+            known.has_looked(values, now).then_some(group)
+        });
+        looked.collect()
+    }
+
+    /// How often the node looks at what it does not always look at, in seconds; `None` where it was not
+    /// seen to look twice.
+    pub fn refreshed(&self) -> impl Iterator<Item = (Refreshed, Option<f64>)> {
+        self.refreshed
+            .iter()
+            .map(|(group, of)| (*group, of.every_s()))
     }
 
     fn take(&self, sample: &prometheus::Sample<'_>, found: &mut BTreeMap<usize, Found>) -> bool {
@@ -127,30 +197,7 @@ impl Reader {
         is_of_use
     }
 
-    /// Whether a counter is worth a reading: one that the node seldom looks at only when it has, so
-    /// that its rate is over the time that it is of.
-    fn is_news(&mut self, index: usize, value: f64) -> bool {
-        let every_s = self.metrics[index].every_s;
-        if every_s == 0 {
-            return true;
-        }
-        let now = Instant::now();
-        let is_old = |at: Instant| (now - at).as_secs() > every_s;
-        let last = self.given.get(&index);
-        let is_news = last.is_none_or(|(last, at)| *last != value || is_old(*at));
-        if is_news {
-            self.given.insert(index, (value, now));
-        }
-        is_news
-    }
-
-    fn give(
-        &mut self,
-        index: usize,
-        found: Found,
-        (label, is_last): (&str, bool),
-        out: &mut Readings,
-    ) {
+    fn give(&mut self, index: usize, found: Found, label: &str, out: &mut Readings) {
         let metric = &self.metrics[index];
         let series = Series::new(metric.series, metric.unit);
         let divided = |value: f64| value / metric.divided_by as f64;
@@ -159,7 +206,6 @@ impl Reader {
         match metric.taken {
             Taken::Counter => {
                 let value = value.filter(|value| *value >= 0.0);
-                let value = value.filter(|value| self.is_news(index, *value) || is_last);
                 value
                     .into_iter()
                     .for_each(|value| out.counter(series.of(label), value));
@@ -196,7 +242,7 @@ impl Reader {
     /// What was read is of another life of the node, or too old to be compared with.
     pub fn forget(&mut self) {
         self.last.clear();
-        self.given.clear();
+        self.refreshed.clear();
     }
 }
 
@@ -229,9 +275,11 @@ fn take_part(sample: &prometheus::Sample<'_>, found: &mut Found) {
 mod tests {
     use super::*;
     use crate::Instrument;
+    use crate::recorder::Recorder;
     use crate::testing::{Bench, Figures};
     use pgdyno_database::dialect::metrics::{COCKROACHDB_VARS, YUGABYTEDB_TSERVER};
     use pgdyno_model::observed::{Batch, Gap};
+    use std::time::Duration;
 
     /// Reads recorded pages, one after the other.
     struct Recorded {
@@ -254,8 +302,8 @@ mod tests {
 
         fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
             let text = self.pages.next().expect("as many as are read");
-            let is_last = self.pages.len() == 0;
-            assert!(self.reader.read(text, ("node 1", is_last), out).used > 50);
+            let page = self.reader.read(text, "node 1", Instant::now(), out);
+            assert!(page.used > 50);
             Ok(())
         }
     }
@@ -303,9 +351,9 @@ mod tests {
         assert_eq!(grown("crdb.txn.commits"), 272_263.0 - 108.0);
         assert_eq!(grown("crdb.txn.aborts"), 3232.0 - 1.0);
         assert_eq!(grown("crdb.sql.select"), 198_982.0 - 3.0);
-        assert_eq!(grown("crdb.cache.misses"), 18_021.0);
-        assert_eq!(grown("crdb.disk.reads"), 7690.0 - 120.0);
-        assert!((grown("crdb.cpu.user") - (206.25 - 0.23)).abs() < 1e-6);
+        assert_eq!(grown("crdb.kv.batches"), 555_239.0 - 410.0);
+        // Looked at between these pages; what the first has is of nobody knows when.
+        assert!((grown("crdb.cpu.user") - (206.25 - 12.16)).abs() < 1e-6);
     }
 
     #[test]
@@ -324,19 +372,78 @@ mod tests {
     }
 
     #[test]
-    fn what_the_node_seldom_looks_at_is_read_when_it_has() {
-        let pages = [BEFORE, BEFORE, END];
-        let batch = batch(&COCKROACHDB_VARS, pages);
-        // The second page has the same as the first.
+    fn rates_of_what_is_refreshed_now_and_then_are_from_look_to_look() {
+        // A process that uses 1.5 CPUs, looked at every ten seconds, read from three seconds after a look on;
+        // reads of a disk that come to rest, and stores that are looked at at other times.
+        let page = |second: u32| {
+            let look = (second + 7) / 10;
+            let of_stores = (second + 2) / 10;
+            let reads = [0, 1000, 3000, 3000, 3000][look as usize];
+            format!(
+                "node_id 1\nsys_cpu_user_ns {}\nsys_host_disk_read_count {reads}\n\
+                 rocksdb_block_cache_hits {}\ntxn_commits {second}\n",
+                u64::from(look) * 15_000_000_000,
+                of_stores * 500,
+            )
+        };
+        let mut reader = Reader::new(&COCKROACHDB_VARS, Some("node_id"));
+        let epoch = Instant::now();
+        let mut recorder = Recorder::new(epoch);
+        recorder.instrument("crdb.vars".to_owned(), String::new());
+        for second in 0..=30 {
+            let now = epoch + Duration::from_secs(second.into());
+            let mut out = Readings::starting(now);
+            reader.read(&page(second), "node 1", now, &mut out);
+            recorder.reading(0, out, Ok(()), now);
+        }
+        recorder.end();
+        let batch = recorder.take(epoch);
+        let of = |name: &str| batch.values(name, "node 1");
+        assert_eq!(of("crdb.cpu.user"), [1.5, 1.5]);
+        assert_eq!(of("crdb.disk.reads"), [200.0, 0.0]);
+        assert_eq!(of("crdb.cache.hits"), [50.0, 50.0]);
+        assert_eq!(of("crdb.txn.commits").len(), 30);
+        assert_eq!(batch.grown("crdb.cpu.user", "node 1"), 30.0);
+        let cpu = batch
+            .series
+            .iter()
+            .find(|new| new.series.name == "crdb.cpu.user");
+        let cpu = cpu.unwrap().number;
+        let total = batch
+            .totals
+            .iter()
+            .find(|total| total.series == cpu)
+            .unwrap();
+        assert_eq!(total.after_at_us - total.before_at_us, 20_000_000);
+        let refreshed: Vec<_> = reader.refreshed().collect();
+        let every_ten = Some(10.0);
+        assert_eq!(
+            refreshed,
+            [
+                (Refreshed::Process, every_ten),
+                (Refreshed::Stores, every_ten)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_looked_at_once_has_no_rate() {
+        let batch = batch(&COCKROACHDB_VARS, [BEFORE, BEFORE, END]);
         assert_eq!(batch.values("crdb.txn.commits", "node 1").len(), 2);
-        assert_eq!(batch.values("crdb.cpu.user", "node 1").len(), 1);
-        assert!((batch.grown("crdb.cpu.user", "node 1") - (206.25 - 0.23)).abs() < 1e-6);
+        assert!(batch.values("crdb.cpu.user", "node 1").is_empty());
+        let cpu = batch
+            .series
+            .iter()
+            .find(|new| new.series.name == "crdb.cpu.user");
+        let cpu = cpu.unwrap().number;
+        assert!(batch.totals.iter().all(|total| total.series != cpu));
     }
 
     fn read(metrics: &'static [Metric], text: &str) -> Page {
         Reader::new(metrics, Some("node_id")).read(
             text,
-            ("node 1", false),
+            "node 1",
+            Instant::now(),
             &mut Readings::default(),
         )
     }

@@ -3,15 +3,14 @@
 //! in the product's source, and were never seen at work. Dots and hyphens of those lists are
 //! underscores here (captured).
 
-use super::{Metric, Metrics, Page, Taken};
+use super::{Metric, Metrics, Page, Refreshed, Taken};
 
 const ALL: &str = "19.1 (captured) and later lists";
 const LATER: &str = "later lists; not in 19.1";
 const ALL_SELDOM: &str = "19.1 (captured) and later lists; the node looks every 10 s";
 
-/// Measured (19.1): figures of the process, its host and its stores change so often; documented for
-/// later versions as the interval of its own time series.
-const SELDOM_S: u64 = 10;
+// Measured (19.1): figures of the process and host change every 10 s, and those of the stores too, at other
+// moments; documented for later versions as the interval of the node's own time series.
 
 const NS_PER_S: u64 = 1_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
@@ -88,7 +87,7 @@ const fn latency(
 }
 
 /// What is kept of it.
-pub const COCKROACHDB_VARS: [Metric; 51] = [
+pub const COCKROACHDB_VARS: [Metric; 52] = [
     // Documented (contention): serializable, writetooold, writetoooldmulti, asyncwritefailure,
     // commitdeadlineexceeded, readwithinuncertainty, txnaborted, txnpush, unknown; earlier
     // possiblereplay (19.1) and deleterange (before).
@@ -176,6 +175,12 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         &["exec_latency"],
         "the same: 99th percentile of the second",
     ),
+    counter(
+        "crdb.kv.batches",
+        &["exec_success"],
+        ALL,
+        "batches of key-value requests that the node did, for whichever node asked",
+    ),
     latency(
         "crdb.raft.commit.mean",
         Taken::Mean,
@@ -221,7 +226,7 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         ALL_SELDOM,
         "CPUs used by the node's process",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Process),
     seconds(
         "crdb.cpu.system",
         "cores",
@@ -229,7 +234,7 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         ALL_SELDOM,
         "CPUs used by the kernel for the node's process",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Process),
     seconds(
         "crdb.gc.pause",
         "s/s",
@@ -237,7 +242,7 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         ALL_SELDOM,
         "share of time in which the garbage collector stopped the node",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Process),
     gauge(
         "crdb.goroutines",
         "goroutines",
@@ -245,7 +250,7 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         ALL_SELDOM,
         "goroutines",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Process),
     gauge(
         "crdb.memory",
         "bytes",
@@ -253,7 +258,7 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         ALL_SELDOM,
         "main memory of the node's process",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Process),
     gauge(
         "crdb.nodes.live",
         "nodes",
@@ -276,7 +281,7 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         ALL_SELDOM,
         "ranges whose reads and writes go to this node",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     gauge(
         "crdb.ranges.unavailable",
         "ranges",
@@ -284,7 +289,7 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         ALL_SELDOM,
         "ranges that cannot be read or written",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     gauge(
         "crdb.ranges.underreplicated",
         "ranges",
@@ -292,21 +297,21 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         ALL_SELDOM,
         "ranges with too few copies",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     counter(
         "crdb.cache.hits",
         &["rocksdb_block_cache_hits"],
         ALL_SELDOM,
         "blocks that were in the block cache",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     counter(
         "crdb.cache.misses",
         &["rocksdb_block_cache_misses"],
         ALL_SELDOM,
         "blocks that were not in the block cache: reads of files, from the page cache or a disk",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     gauge(
         "crdb.cache.bytes",
         "bytes",
@@ -314,35 +319,35 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         ALL_SELDOM,
         "what the block cache holds",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     counter(
         "crdb.seeks",
         &["storage_iterator_external_seeks"],
         LATER,
         "seeks of iterators over keys as transactions see them",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     counter(
         "crdb.steps",
         &["storage_iterator_external_steps"],
         LATER,
         "steps of those iterators: rows and versions passed",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     bytes(
         "crdb.blocks.loaded",
         &["storage_iterator_block_load_bytes"],
         LATER,
         "blocks that iterators loaded, those in the block cache included",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     bytes(
         "crdb.blocks.cached",
         &["storage_iterator_block_load_cached_bytes"],
         LATER,
         "those of them that were in the block cache",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     seconds(
         "crdb.blocks.reading",
         "s/s",
@@ -350,7 +355,7 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         LATER,
         "how long iterators waited for blocks from files, all together",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     gauge(
         "crdb.lsm.read_amplification",
         "files",
@@ -359,7 +364,7 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         "files that a read may have to look into; of several stores the worst",
     )
     .taken(Taken::Largest)
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     gauge(
         "crdb.lsm.l0_sublevels",
         "levels",
@@ -368,7 +373,7 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         "sublevels of level 0; of several stores the worst; more than 20 slow writes down",
     )
     .taken(Taken::Largest)
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     gauge(
         "crdb.lsm.files",
         "files",
@@ -376,54 +381,54 @@ pub const COCKROACHDB_VARS: [Metric; 51] = [
         ALL_SELDOM,
         "files of the storage engine",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     counter(
         "crdb.lsm.compactions",
         &["rocksdb_compactions"],
         ALL_SELDOM,
         "compactions",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     counter(
         "crdb.lsm.flushes",
         &["rocksdb_flushes"],
         ALL_SELDOM,
         "memory tables written to files",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     counter(
         "crdb.lsm.write_stalls",
         &["storage_write_stalls"],
         LATER,
         "writes that the storage engine held back",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Stores),
     counter(
         "crdb.disk.reads",
         &["sys_host_disk_read_count"],
         ALL_SELDOM,
         "reads of all disks of the node's host",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Process),
     bytes(
         "crdb.disk.read",
         &["sys_host_disk_read_bytes"],
         ALL_SELDOM,
         "read from all disks of the node's host",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Process),
     counter(
         "crdb.disk.writes",
         &["sys_host_disk_write_count"],
         ALL_SELDOM,
         "writes to all disks of the node's host",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Process),
     bytes(
         "crdb.disk.written",
         &["sys_host_disk_write_bytes"],
         ALL_SELDOM,
         "written to all disks of the node's host",
     )
-    .every_s(SELDOM_S),
+    .refreshed(Refreshed::Process),
 ];
