@@ -1,7 +1,9 @@
 //! `pgdyno calibrate --self`, and what trials make of it.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
+use pgdyno_platform::child::{Signal, send_signal};
 use serde_json::Value;
 
 use crate::support::{Database, Ran, pgdyno, ran};
@@ -83,6 +85,7 @@ fn what_cannot_be_measured_or_kept_is_refused() {
         (&["--self", "--query-mode", "odd"], "--query-mode"),
         (&["--threads", "1"], "--self"),
         (&["--self", "postgresql://db1/x"], "cannot be used with"),
+        (&["--self", "--store", "x"], "cannot be used with"),
         (
             &["--self", "--threads", "4", "--clients", "1"],
             "each thread needs a client",
@@ -106,4 +109,24 @@ fn what_cannot_be_measured_or_kept_is_refused() {
     );
     assert!(unkept.stdout.contains("ceiling/s"), "{}", unkept.stdout);
     assert_eq!(unkept.code, Some(1));
+}
+
+#[test]
+fn ctrl_c_ends_it_and_keeps_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let args = [&ONE_THREAD[..], &["-T", "1h"]].concat();
+    let mut command = with_home(home.path(), &args);
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let measures = lines.next().unwrap().unwrap();
+    assert!(measures.contains("1 of "), "{measures}");
+    send_signal(child.id(), Signal::Interrupt).unwrap();
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert!(
+        rest.iter().any(|line| line.contains("not kept")),
+        "{rest:?}"
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
 }
