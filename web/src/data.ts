@@ -1061,6 +1061,8 @@ export type ServerCounters = {
   counted: { [key in string]: number };
   /** The sum of those that count what clients retry for, where there are any. */
   restarts: number | null;
+  /** Endpoints whose server was restarted meanwhile: what it counted before that is missing. */
+  restarted: Array<string>;
 };
 
 /** The commands of a script. */

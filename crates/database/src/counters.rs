@@ -57,17 +57,21 @@ impl Before<'_> {
         let until = Instant::now() + AFTER_MAX;
         self.0.and_then_known(|before| {
             let mut all = Counted::new();
+            let mut restarted = Vec::new();
             for (endpoint, before) in before {
                 let quickly = endpoint.within(until.saturating_duration_since(Instant::now()));
                 let now = connect(&quickly, dialect)
                     .and_then_known(|session| settled(session, dialect, has_settled, until));
                 match now {
-                    Fact::Known(now) => add_grown(&mut all, &before, &now),
+                    Fact::Known(now) if add_grown(&mut all, &before, &now) => {
+                        restarted.push(endpoint.name.clone());
+                    }
+                    Fact::Known(_) => {}
                     // Without it the sum would be of fewer nodes than clients were at.
                     Fact::Unknown(why) => return Fact::Unknown(why),
                 }
             }
-            Fact::Known(counters(all, dialect))
+            Fact::Known(counters(all, restarted, dialect))
         })
     }
 }
@@ -109,15 +113,19 @@ fn read(session: &mut Session, dialect: &Dialect) -> Fact<Counted> {
     }
 }
 
-/// A server that was restarted counts from zero; so much of it is then not known.
-fn add_grown(all: &mut Counted, before: &Counted, now: &Counted) {
+/// Whether the server was restarted meanwhile: then it counts from zero, and what it counted before that is
+/// not known.
+fn add_grown(all: &mut Counted, before: &Counted, now: &Counted) -> bool {
+    let of = |counted: &Counted, name: &String| counted.get(name).copied().unwrap_or(0);
+    let was_restarted = before.iter().any(|(name, before)| of(now, name) < *before);
     for (name, now) in now {
-        let before = before.get(name).copied().unwrap_or(0);
-        *all.entry(name.clone()).or_default() += now.saturating_sub(before);
+        let before = if was_restarted { 0 } else { of(before, name) };
+        *all.entry(name.clone()).or_default() += now - before;
     }
+    was_restarted
 }
 
-fn counters(counted: Counted, dialect: &Dialect) -> ServerCounters {
+fn counters(counted: Counted, restarted: Vec<String>, dialect: &Dialect) -> ServerCounters {
     let (source, prefix) = match &dialect.retries.counters {
         Ok(counters) => (counters.source, counters.restarts),
         Err(_) => ("", ""),
@@ -127,6 +135,7 @@ fn counters(counted: Counted, dialect: &Dialect) -> ServerCounters {
     ServerCounters {
         source: source.to_owned(),
         restarts: (!prefix.is_empty()).then_some(restarts),
+        restarted,
         counted,
     }
 }
@@ -151,15 +160,22 @@ mod tests {
         ]);
         let crdb = Product::recognise("CockroachDB CCL v22.2.0").dialect;
         let mut all = Counted::new();
-        add_grown(&mut all, &before, &now);
-        add_grown(&mut all, &before, &now);
-        // This one was restarted.
-        add_grown(&mut all, &now, &before);
-        let told = counters(all, crdb);
-        assert_eq!(told.restarts, Some(52));
-        assert_eq!(told.counted["txn.restarts.writetooold"], 24);
+        assert!(!add_grown(&mut all, &before, &now));
+        assert!(!add_grown(&mut all, &before, &now));
+        // This one was restarted, and has counted these since.
+        let since = counts(&[
+            ("txn.restarts.serializable", 20),
+            ("txn.restarts.writetooold", 7),
+        ]);
+        assert!(add_grown(&mut all, &now, &since));
+        // As this one, which has counted none since.
+        assert!(add_grown(&mut all, &now, &Counted::new()));
+        let told = counters(all, vec!["db2:26257".to_owned()], crdb);
+        assert_eq!(told.restarts, Some(2 * (14 + 12) + 27));
+        assert_eq!(told.counted["txn.restarts.writetooold"], 24 + 7);
+        assert_eq!(told.restarted, ["db2:26257"]);
         let postgresql = Product::recognise("PostgreSQL 18.1").dialect;
-        let told = counters(counts(&[("deadlocks", 2)]), postgresql);
+        let told = counters(counts(&[("deadlocks", 2)]), Vec::new(), postgresql);
         assert_eq!((told.restarts, told.counted["deadlocks"]), (None, 2));
     }
 }

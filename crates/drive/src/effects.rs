@@ -2,6 +2,10 @@
 //! a lost transaction (rolled back with its connection) from an unknown one (it may have been
 //! committed when the connection broke).
 
+mod reads;
+
+use reads::plainly_reads;
+
 /// What happens to the transaction block when a command runs, for each state it may find.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Effects {
@@ -109,7 +113,7 @@ fn simulate(sql: &str, mut in_block: bool) -> Effect {
                 let to = words.by_ref().take(2).any(|w| w.eq_ignore_ascii_case("to"));
                 in_block &= to;
             }
-            _ if in_block => {}
+            _ if in_block || plainly_reads(statement) => {}
             _ => may_commit = true,
         }
     }
@@ -214,6 +218,8 @@ mod tests {
         assert_eq!(effect("BEGIN", false), (false, true));
         assert_eq!(effect("update t set a = 1", true), (false, true));
         assert_eq!(effect("update t set a = 1", false), (true, false));
+        assert_eq!(effect("select a from t", false), (false, false));
+        assert_eq!(effect("select f(a) from t", false), (true, false));
         assert_eq!(effect("END", true), (true, false));
         assert_eq!(effect("commit and chain", true), (true, false));
         assert_eq!(effect("ROLLBACK", true), (false, false));

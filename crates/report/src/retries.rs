@@ -52,7 +52,7 @@ fn totals(all: &Figures) -> String {
     }
     if work.given_up > 0 {
         text += &format!(
-            "given up     {} transactions, after their last try\n",
+            "given up     {} transactions, after their last try or when the run was over\n",
             figures::count(work.given_up)
         );
     }
@@ -99,7 +99,7 @@ fn server(run: &Run) -> String {
     let seen = retries + given_up;
     let mut text = String::new();
     if let Some(restarts) = counters.restarts.filter(|restarts| seen + restarts > 0) {
-        text += &gap(seen, restarts);
+        text += &gap(seen, restarts, &counters.restarted);
     }
     if !grown.is_empty() && (seen > 0 || !run.reasons.is_empty()) {
         text += &format!("counted      {} ({})\n", grown.join(", "), counters.source);
@@ -107,8 +107,12 @@ fn server(run: &Run) -> String {
     text
 }
 
-fn gap(seen: u64, restarts: u64) -> String {
+fn gap(seen: u64, restarts: u64, restarted: &[String]) -> String {
     let gap = match seen.cmp(&restarts) {
+        _ if !restarted.is_empty() => format!(
+            "at least, for {} was restarted and does not know what it counted before",
+            restarted.join(" and ")
+        ),
         Ordering::Equal => "as many".to_owned(),
         Ordering::Less => format!("{} more", figures::count(restarts - seen)),
         Ordering::Greater => format!("{} fewer", figures::count(seen - restarts)),
@@ -166,12 +170,13 @@ mod tests {
             (96, 1200, "1,200 restarts: 1,104 more\n"),
             (120, 118, "118 restarts: 2 fewer\n"),
         ] {
-            assert!(
-                gap(seen, restarts).ends_with(told),
-                "{}",
-                gap(seen, restarts)
-            );
+            let gap = gap(seen, restarts, &[]);
+            assert!(gap.ends_with(told), "{gap}");
         }
+        let of_restarted = gap(96, 40, &["db2:26257".to_owned()]);
+        let told = "40 restarts: at least, for db2:26257 was restarted and does not know what it \
+                    counted before\n";
+        assert!(of_restarted.ends_with(told), "{of_restarted}");
     }
 
     #[test]

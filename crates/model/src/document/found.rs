@@ -88,4 +88,7 @@ pub struct ServerCounters {
     pub counted: BTreeMap<String, u64>,
     /// The sum of those that count what clients retry for, where there are any.
     pub restarts: Option<u64>,
+    /// Endpoints whose server was restarted meanwhile: what it counted before that is missing.
+    #[serde(default)]
+    pub restarted: Vec<String>,
 }
