@@ -104,6 +104,7 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         endpoints: &target.endpoints,
         progress: &mut progress,
         interrupts: Some(interrupts),
+        others: None,
     };
     let loaded = match args.grow {
         true => loader::grow(&mut session, &pack, &params, &mut watch)?,

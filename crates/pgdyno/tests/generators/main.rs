@@ -21,6 +21,7 @@ mod a_dead_one;
 mod crew;
 mod daemons;
 mod ended;
+mod filled;
 mod joint;
 mod keys;
 mod killed;

@@ -15,6 +15,7 @@ use super::notebook::{Room, outcome};
 use super::plan::MS;
 use super::{Log, Merging, Run};
 use crate::generators::company::{Company, words};
+use crate::generators::filling::Filling;
 use crate::generators::merge::sum;
 use crate::generators::part::{Beside, measure_by};
 use crate::generators::time::Time;
@@ -110,7 +111,7 @@ impl Process {
     fn measure(&self, company: &mut Company, watch: &Watch) -> Result<(), Failure> {
         let host = &self.room.world.plan.hosts[self.room.host];
         let (time, interrupts) = (self.time(), self.interrupts);
-        company.prepare_once(|| {
+        let prepare = |_: &Filling<'_>| {
             let mut left = host.prepares;
             while left > 0 && interrupts.count() == 0 {
                 let step = left.min(100 * MS);
@@ -121,7 +122,8 @@ impl Process {
                 0 => Ok(()),
                 _ => Err(Failure::with(Exit::Interrupted(130), "interrupted")),
             }
-        })?;
+        };
+        company.prepare_once(prepare, |_| ())?;
         let writer = Box::new(self.room.begin());
         let number = writer.number();
         let beside = Beside {
