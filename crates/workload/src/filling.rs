@@ -166,7 +166,8 @@ impl Job<'_> {
                     .map_err(|e| trouble::server(&e, &format!("could not fill {}", table.name)))?,
             };
             let is_in = |(_, range): &(usize, Range<u64>)| recorded.contains(&range.start);
-            let (there, missing): (Vec<_>, Vec<_>) = all.iter().cloned().enumerate().partition(is_in);
+            let (there, missing): (Vec<_>, Vec<_>) =
+                all.iter().cloned().enumerate().partition(is_in);
             let done: u64 = there.iter().map(|(_, r)| r.end - r.start).sum();
             if done > 0 && beside.others.is_none() {
                 beside.means.push(format!(

@@ -11,8 +11,8 @@ use pgdyno_output::{Sink, Verbosity, print_document, remark, rescued};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_report::documents;
 use pgdyno_run::generators::{
-    Company, Conductor, Filling, Followed, Follows, Means, Measured, Merged, Watch, follow, measure, merge,
-    observed,
+    Company, Conductor, Filling, Followed, Follows, Means, Measured, Merged, Watch, follow,
+    measure, merge, observed,
 };
 use pgdyno_run::prepare::{self, Prepared, prepare};
 use pgdyno_run::trial::Trial;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use pgdyno_platform::child::Signal;
 use pgdyno_session::Session;
 
-use crate::child::{Running, wait_until};
+use crate::child::Running;
 use crate::crew::Crew;
 use crate::support::{Database, connect};
 
@@ -62,7 +62,8 @@ pub struct Held(Session);
 impl Held {
     /// From when tables are there.
     pub fn of(crew: &Crew) -> Held {
-        let record = "SELECT relname FROM pg_class WHERE relname LIKE 'pgdyno_loading%' AND relkind = 'r'";
+        let record =
+            "SELECT relname FROM pg_class WHERE relname LIKE 'pgdyno_loading%' AND relkind = 'r'";
         crew.target.wait_for(record);
         let mut session = connect(&crew.target.url);
         let record = crew.target.value(record);
@@ -71,15 +72,12 @@ impl Held {
         Held(session)
     }
 
-    /// Waits until so many processes wait.
-    pub fn wait_for(&mut self, processes: u32) {
-        let query = format!(
+    /// Waits until so many processes wait; asked elsewhere, as a transaction sees the first answer again.
+    pub fn wait_for(&self, crew: &Crew, processes: u32) {
+        crew.target.wait_for(&format!(
             "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
              AND wait_event_type = 'Lock' HAVING count(*) >= {processes}"
-        );
-        wait_until("all wait", || {
-            !self.0.query(&query).unwrap().rows.is_empty()
-        });
+        ));
     }
 
     pub fn let_go(mut self) {
@@ -89,9 +87,8 @@ impl Held {
 
 /// Waits until the tables are complete.
 pub fn wait_until_loaded(crew: &Crew, table: &str) {
-    let complete = format!(
-        "SELECT 1 WHERE obj_description(to_regclass('{table}')) LIKE '%\"complete\"%'"
-    );
+    let complete =
+        format!("SELECT 1 WHERE obj_description(to_regclass('{table}')) LIKE '%\"complete\"%'");
     crew.target.wait_for(&complete);
 }
 
@@ -110,13 +107,14 @@ pub fn start(crew: &Crew, line: &str, generators: u32, count: u32) -> Vec<Option
 /// Three generators fill a table of so many rows; each says how many it put in.
 fn three_fill(crew: &Crew, line: &str, table: &str, rows: u64) {
     let all = start(crew, line, 3, 3);
-    let mut held = Held::of(crew);
-    held.wait_for(3);
+    let held = Held::of(crew);
+    held.wait_for(crew, 3);
     held.let_go();
     let all: Vec<_> = all.into_iter().flatten().map(Running::ended).collect();
     let mut sum = 0;
-    for ran in &all {
-        ran.expect(0, &["kept as trial"]);
+    let count = all.len();
+    for ran in all {
+        let ran = ran.expect(0, &["kept as trial"]);
         let before = |text: &str| -> Option<u64> {
             let at = ran.stderr.find(text)?;
             let number = ran.stderr[..at].rsplit([' ', '\n']).next()?;
@@ -133,7 +131,7 @@ fn three_fill(crew: &Crew, line: &str, table: &str, rows: u64) {
         assert!(own > 0 && own < rows, "{ran:#?}");
         sum += own;
     }
-    assert_eq!(sum, rows, "{all:#?}");
+    assert_eq!((count, sum), (3, rows));
     nothing_is_left(&crew.target);
 }
 
@@ -142,9 +140,9 @@ fn three_generators_load_what_one_process_loads() {
     let by_one = tpcb_by_one("filled_one");
     let crew = Crew::in_file("filled");
     let all = start(&crew, TPCB, 3, 3);
-    let mut held = Held::of(&crew);
+    let held = Held::of(&crew);
     // Small tables come first, and all of them wait for the first range.
-    held.wait_for(3);
+    held.wait_for(&crew, 3);
     held.let_go();
     for ran in all.into_iter().flatten().map(Running::ended) {
         ran.expect(0, &["kept as trial"]);
@@ -176,7 +174,10 @@ fn a_pack_of_ones_own_is_filled_by_all_of_them() {
              { name = \"nothing\", value = \"null\" }]\n\
              [[script]]\nname = \"read\"\nfile = \"read.sql\"\n",
         );
-        crew.write("schema.sql", "CREATE TABLE mine (id int, drawn int, word text, nothing int);\n");
+        crew.write(
+            "schema.sql",
+            "CREATE TABLE mine (id int, drawn int, word text, nothing int);\n",
+        );
         let read = crew.write("read.sql", "SELECT count(*) FROM mine WHERE id = 1;\n");
         read.trim_end_matches("/read.sql").to_owned()
     };
@@ -197,7 +198,11 @@ fn one_that_never_comes_leaves_its_share_to_the_others() {
     let by_one = tpcb_by_one("filled_never_one");
     let crew = Crew::in_file("filled_never");
     let line = format!("{TPCB} --join-deadline 1s");
-    for ran in start(&crew, &line, 3, 2).into_iter().flatten().map(Running::ended) {
+    for ran in start(&crew, &line, 3, 2)
+        .into_iter()
+        .flatten()
+        .map(Running::ended)
+    {
         ran.expect(1, &["kept as trial"]);
     }
     is_tpcb(&crew, &by_one);
@@ -210,12 +215,13 @@ fn one_that_is_killed_while_it_fills_leaves_its_share_to_the_others() {
     let by_one = tpcb_by_one("filled_killed_one");
     let crew = Crew::in_file("filled_killed");
     let mut all = start(&crew, TPCB, 3, 3);
-    crew.target.wait_for("SELECT 1 WHERE to_regclass('pgbench_accounts') IS NOT NULL");
+    crew.target
+        .wait_for("SELECT 1 WHERE to_regclass('pgbench_accounts') IS NOT NULL");
     let mut session = connect(&crew.target.url);
     let hold = "BEGIN; LOCK TABLE pgbench_accounts IN SHARE MODE";
     session.simple_query(hold).unwrap();
-    let mut held = Held(session);
-    held.wait_for(3);
+    let held = Held(session);
+    held.wait_for(&crew, 3);
     let victim = (preparing(&crew) + 1) % 3;
     let killed = all[victim].take().unwrap();
     killed.signal(Signal::Kill);
@@ -227,7 +233,8 @@ fn one_that_is_killed_while_it_fills_leaves_its_share_to_the_others() {
     interrupted(all);
 }
 
-fn interrupted(all: Vec<Option<Running>>) {
+/// Ends all by a signal to one.
+pub fn interrupted(all: Vec<Option<Running>>) {
     let all: Vec<Running> = all.into_iter().flatten().collect();
     all[0].signal(Signal::Interrupt);
     let began = Instant::now();
@@ -242,8 +249,8 @@ fn interrupted(all: Vec<Option<Running>>) {
 fn a_signal_to_one_ends_all_that_fill() {
     let crew = Crew::in_file("filled_signal");
     let all = start(&crew, TPCB, 3, 3);
-    let mut held = Held::of(&crew);
-    held.wait_for(3);
+    let held = Held::of(&crew);
+    held.wait_for(&crew, 3);
     interrupted(all);
     held.let_go();
     // The record says what is missing.

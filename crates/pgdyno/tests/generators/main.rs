@@ -17,6 +17,7 @@ mod support;
 mod alone;
 mod away;
 // It takes longest, mostly waiting: tests begin in the order of their names.
+mod a_dead_loader;
 mod a_dead_one;
 mod crew;
 mod daemons;

@@ -63,7 +63,10 @@ impl Load<'_, '_, '_, '_> {
         let commits_by_itself = matches!(self.facts().filling, Filling::Committing { .. });
         let by_ranges = !commits_by_itself && recipe.tables.iter().all(|table| table.by_ranges);
         let is_shared = self.watch.others.is_some()
-            && recipe.tables.iter().any(|table| table.rows >= SHARED_ROWS_MIN);
+            && recipe
+                .tables
+                .iter()
+                .any(|table| table.rows >= SHARED_ROWS_MIN);
         let goes_on = done.is_some();
         (by_ranges || is_shared || goes_on).then(|| Resume {
             record,
@@ -85,7 +88,10 @@ impl Load<'_, '_, '_, '_> {
         if resume.steps_done.contains(&number) {
             return Ok(());
         }
-        let note = format!("INSERT INTO {} VALUES ('{STEPS}', {number}, 0)", resume.record);
+        let note = format!(
+            "INSERT INTO {} VALUES ('{STEPS}', {number}, 0)",
+            resume.record
+        );
         let in_one = self.facts().transactional_ddl;
         if in_one {
             self.sql("BEGIN")?;
