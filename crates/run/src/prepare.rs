@@ -23,10 +23,10 @@ use pgdyno_model::notebook::Notebook;
 use pgdyno_model::observed::Observed;
 use pgdyno_model::spec::secret;
 use pgdyno_model::spec::secret::is_secret_name;
-use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec, text};
+use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
 use pgdyno_wire::redact;
 use pgdyno_workload::contention::FewRows;
-use pgdyno_workload::loader::{self, Others, Watch};
+use pgdyno_workload::loader::{self, Others, Request, Watch};
 use pgdyno_workload::mix::WeightedScript;
 use pgdyno_workload::needs::Needs;
 use pgdyno_workload::pack::Pack;
@@ -250,13 +250,8 @@ pub fn help(
         interrupts: Some(interrupts),
         others: Some(others),
     };
-    let put_in = loader::help(&mut session, &pack, &checked.chosen, &mut watch);
-    let put_in = put_in.map_err(|failure| target.explain(failure))?;
-    for (table, rows) in put_in.iter().filter(|(_, rows)| *rows > 0) {
-        let rows = text::count(*rows);
-        progress.step(&format!("{table}: {rows} rows by this generator"));
-    }
-    Ok(())
+    let request = Request::keeping(&pack, &checked.chosen);
+    loader::help(&mut session, &request, &mut watch).map_err(|failure| target.explain(failure))
 }
 
 /// The target with the settings that sessions are to have.

@@ -65,7 +65,7 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Drops nothing.
-    fn keeping(pack: &'a Pack, params: &'a Params) -> Self {
+    pub fn keeping(pack: &'a Pack, params: &'a Params) -> Self {
         Self {
             pack,
             params,

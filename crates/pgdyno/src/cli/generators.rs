@@ -81,7 +81,7 @@ pub fn run(
 }
 
 /// Says who it is.
-fn introduce(company: &Company, verbosity: Verbosity) {
+pub fn introduce(company: &Company, verbosity: Verbosity) {
     let (number, count, key) = (company.generator(), company.generators(), company.key());
     if !verbosity.quiet {
         remark!("pgdyno: generator {number} of {count} of {key}");

@@ -160,27 +160,27 @@ fn each_of_three_generators_puts_in_a_part_of_a_table() {
     assert_eq!(content(&crew.target, &["usertable"]), by_one);
 }
 
-/// Rows of numbers, texts, chance and nothing, made by a pack of one's own.
+/// Rows of numbers, texts, chance and nothing, made by a pack of one's own; its folder.
+fn pack_of_ones_own(crew: &Crew) -> String {
+    crew.write(
+        "pack.toml",
+        "name = \"mine\"\nsummary = \"Mine\"\ndescription = \"No more.\"\nschema = \"schema.sql\"\n\
+         [[table]]\nname = \"mine\"\nrows = \"210001\"\ncolumns = [\
+         { name = \"id\", value = \":row\" },\
+         { name = \"drawn\", value = \"random(1, 1000000)\" },\
+         { name = \"word\", value = \"'a\tb\\\\' || :row\" },\
+         { name = \"nothing\", value = \"null\" }]\n\
+         [[script]]\nname = \"read\"\nfile = \"read.sql\"\n",
+    );
+    let schema = "CREATE TABLE mine (id int, drawn int, word text, nothing int);\n";
+    crew.write("schema.sql", schema);
+    let read = crew.write("read.sql", "SELECT count(*) FROM mine WHERE id = 1;\n");
+    read.trim_end_matches("/read.sql").to_owned()
+}
+
 #[test]
 fn a_pack_of_ones_own_is_filled_by_all_of_them() {
-    let pack = |crew: &Crew| {
-        crew.write(
-            "pack.toml",
-            "name = \"mine\"\nsummary = \"Mine\"\ndescription = \"No more.\"\nschema = \"schema.sql\"\n\
-             [[table]]\nname = \"mine\"\nrows = \"210001\"\ncolumns = [\
-             { name = \"id\", value = \":row\" },\
-             { name = \"drawn\", value = \"random(1, 1000000)\" },\
-             { name = \"word\", value = \"'a\\tb\\\\' || :row\" },\
-             { name = \"nothing\", value = \"null\" }]\n\
-             [[script]]\nname = \"read\"\nfile = \"read.sql\"\n",
-        );
-        crew.write(
-            "schema.sql",
-            "CREATE TABLE mine (id int, drawn int, word text, nothing int);\n",
-        );
-        let read = crew.write("read.sql", "SELECT count(*) FROM mine WHERE id = 1;\n");
-        read.trim_end_matches("/read.sql").to_owned()
-    };
+    let pack = pack_of_ones_own;
     let one = Crew::in_file("filled_mine_one");
     let load = format!("load {} --url {}", pack(&one), one.target.url);
     one.pgdyno(&load).expect(0, &[]);
@@ -258,4 +258,74 @@ fn a_signal_to_one_ends_all_that_fill() {
     let load = format!("load tpcb --param scale=2 --url {}", crew.target.url);
     crew.pgdyno(&load).expect(0, &["tpcb is loaded"]);
     is_tpcb(&crew, &by_one);
+}
+
+/// `pgdyno load` alone can be shared, too: the second time nothing is to be done.
+#[test]
+fn loads_are_shared_without_a_trial() {
+    let by_one = tpcb_by_one("filled_load_one");
+    let crew = Crew::in_file("filled_load");
+    let line = "load tpcb --param scale=2";
+    let all = start(&crew, line, 2, 2);
+    let held = Held::of(&crew);
+    held.wait_for(&crew, 2);
+    held.let_go();
+    let all: Vec<_> = all.into_iter().flatten().map(Running::ended).collect();
+    let said = |text: &str| all.iter().filter(|ran| ran.stdout.contains(text)).count();
+    assert_eq!(said("200,022 rows in"), 1, "{all:#?}");
+    assert_eq!(said("of 200,000 rows by other generators"), 1, "{all:#?}");
+    assert_eq!(said("tpcb is already loaded (fillfactor"), 1, "{all:#?}");
+    is_tpcb(&crew, &by_one);
+    for ran in crew.run(2, &format!("{line} --join again --replace")) {
+        let ran = ran.expect(0, &[]);
+        assert!(ran.stdout.contains("loaded"), "{ran:#?}");
+    }
+    is_tpcb(&crew, &by_one);
+    assert!(crew.listed().is_empty());
+    let other = format!(
+        "load tpcb --param scale=3 --generators 2 --join again --url {}",
+        crew.target.url
+    );
+    crew.pgdyno(&other)
+        .expect(2, &["again is a trial of another load", "params"]);
+    let kept = format!("load tpcb --store x --url {}", crew.target.url);
+    crew.pgdyno(&kept)
+        .expect(2, &["--store says where generators meet"]);
+}
+
+/// YugabyteDB's dialect on PostgreSQL: rows go in with their records, so that no statement commits in its
+/// middle and no setting makes transactions something less.
+#[test]
+fn where_a_copy_commits_by_itself_shared_ranges_do_not() {
+    let crew = Crew::in_file("filled_yugabytedb");
+    crew.target.sql(
+        "CREATE SCHEMA yb; CREATE FUNCTION yb.version() RETURNS text LANGUAGE sql AS \
+         $$ SELECT 'PostgreSQL 15.12-YB-2025.2.2.2-b0 on x86_64-pc-linux-gnu'::text $$; \
+         DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = yb, pg_catalog, public', \
+         current_database()); END $$",
+    );
+    let pack = pack_of_ones_own(&crew);
+    let all = start(&crew, &format!("load {pack}"), 2, 2);
+    let held = Held::of(&crew);
+    held.wait_for(&crew, 2);
+    held.let_go();
+    let all: Vec<_> = all.into_iter().flatten().map(Running::ended).collect();
+    for ran in &all {
+        assert_eq!(ran.code, Some(0), "{ran:#?}");
+        assert!(
+            !ran.stdout.contains("yb_disable_transactional_writes"),
+            "{ran:#?}"
+        );
+    }
+    let said = |text: &str| all.iter().filter(|ran| ran.stdout.contains(text)).count();
+    assert_eq!(said("committed every 20,000 rows"), 1, "{all:#?}");
+    assert_eq!(said("of 210,001 rows by other generators"), 1, "{all:#?}");
+    let one = Crew::in_file("filled_yugabytedb_one");
+    let load = format!("load {} --url {}", pack_of_ones_own(&one), one.target.url);
+    one.pgdyno(&load).expect(0, &[]);
+    assert_eq!(
+        content(&crew.target, &["mine"]),
+        content(&one.target, &["mine"])
+    );
+    nothing_is_left(&crew.target);
 }

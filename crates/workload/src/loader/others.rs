@@ -8,17 +8,15 @@
 
 use pgdyno_session::Session;
 
-use super::Watch;
 use super::load::{Load, mark_for};
 use super::resume::record_name;
-use crate::filling::{self, Beside, Connections, Job};
-use crate::pack::Pack;
-use crate::params::Params;
+use super::{Request, Watch};
+use crate::filling::{self, Beside, Job};
 use crate::recipe::Recipe;
 use crate::stop::Stop;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::trouble;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, text};
 
 /// The ranges with which a process begins: of so many processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,23 +52,23 @@ impl Load<'_, '_, '_, '_> {
     }
 }
 
-/// Fills the tables of a load together with the process that called. Gives how many rows of each table it
-/// put in. Ends early, without an error, when the load has ended or was begun anew by another process.
+/// Fills the tables of a load together with the process that called. Ends early, without an error, when
+/// the load has ended or was begun anew by another process. Of the request it matters what is loaded, and how
+/// rows travel.
 ///
 /// # Errors
 /// The tables cannot be filled from here; an interrupt. The others do what is missing.
 pub fn help(
     session: &mut Session,
-    pack: &Pack,
-    params: &Params,
+    request: &Request<'_>,
     watch: &mut Watch<'_>,
-) -> Result<Vec<(String, u64)>, Failure> {
-    let Some(others) = watch.others else {
-        return Ok(Vec::new());
+) -> Result<(), Failure> {
+    let (pack, Some(others)) = (request.pack, watch.others) else {
+        return Ok(());
     };
     let product = Product::ask(session)
         .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
-    let params = params.clone().on(pack, product.dialect.name);
+    let params = request.params.clone().on(pack, product.dialect.name);
     let values = params.or_defaults(pack);
     let recipe = Recipe::new(pack.tables_pack(), product.dialect.name, &values);
     let recipe = recipe.map_err(Failure::new)?;
@@ -78,17 +76,17 @@ pub fn help(
     let stop = Stop::new(watch.interrupts);
     let job = Job {
         product: &product,
-        connections: Connections::default(),
+        connections: request.connections,
         endpoints: watch.endpoints,
         record: Some(&record),
         stop,
     };
-    let mut put_in = Vec::new();
     for table in &recipe.tables {
         if others.is_over() {
             break;
         }
-        watch.progress.table(&table.name, table.rows);
+        let name = &table.name;
+        watch.progress.table(name, table.rows);
         let mut beside = Beside {
             progress: &mut *watch.progress,
             means: &mut Vec::new(),
@@ -97,7 +95,12 @@ pub fn help(
         let filled = job.fill(session, table, &mut beside);
         watch.progress.table_ends();
         match filled {
-            Ok(rows) => put_in.push((table.name.clone(), rows)),
+            Ok(0) => {}
+            Ok(rows) => {
+                let rows = text::count(rows);
+                let told = format!("{name}: {rows} rows by this generator");
+                watch.progress.step(&told);
+            }
             Err(_) if stop.asked() => {
                 let code = stop.exit_code().unwrap_or(130);
                 let text = format!("loading {} was interrupted", pack.name());
@@ -105,9 +108,9 @@ pub fn help(
             }
             // The record goes with the load.
             Err(_) if others.is_over() => break,
-            Err(_) if filling::recorded(session, &record, &table.name).is_err() => break,
+            Err(_) if filling::recorded(session, &record, name).is_err() => break,
             Err(failure) => return Err(failure),
         }
     }
-    Ok(put_in)
+    Ok(())
 }
