@@ -146,6 +146,11 @@ impl Load<'_, '_, '_, '_> {
         if in_one {
             self.sql("BEGIN").map_err(creating)?;
         }
+        // Before the tables: so do those who still fill them lock both.
+        for record in records_of(found) {
+            self.sql(&format!("DROP TABLE IF EXISTS {record}"))
+                .map_err(|e| trouble::server(&e, "could not drop the old tables"))?;
+        }
         if !found.is_empty() {
             // In one statement, so that keys between the tables do not matter; no CASCADE, so that
             // nothing else goes with them.
@@ -158,10 +163,6 @@ impl Load<'_, '_, '_, '_> {
         }
         for statement in create {
             self.sql(statement).map_err(creating)?;
-        }
-        for record in records_of(found) {
-            self.sql(&format!("DROP TABLE IF EXISTS {record}"))
-                .map_err(creating)?;
         }
         if let Some(resume) = &self.resume {
             let sql = format!(
