@@ -54,6 +54,7 @@ pub fn open(args: &SetupArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         endpoints: &target.endpoints,
         progress: &mut progress,
         interrupts: Some(interrupts),
+        others: None,
     };
     let request = Request {
         experiment: None,

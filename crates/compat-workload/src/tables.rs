@@ -165,6 +165,7 @@ pub fn load(
         endpoints: &target.endpoints,
         progress: &mut progress,
         interrupts: Some(interrupts),
+        others: None,
     };
     let loaded = loader::load(session, &request, &mut watch)?;
     for (table, rows) in &loaded.rows {
@@ -197,6 +198,7 @@ pub fn as_loaded(
         endpoints: &target.endpoints,
         progress: &mut progress,
         interrupts: None,
+        others: None,
     };
     let loaded = loader::ensure_loaded(session, &pack, &params, &mut watch)?;
     Ok((loaded.variables, loaded.how))

@@ -53,6 +53,7 @@ pub fn open(
         endpoints: &target.endpoints,
         progress: &mut progress,
         interrupts: Some(interrupts),
+        others: None,
     };
     let request = Request {
         experiment: None,

@@ -61,6 +61,7 @@ fn create(plan: &Plan, pack: &Pack, session: &mut Session) -> Result<(), Refusal
         endpoints: &[],
         progress: &mut progress,
         interrupts: None,
+        others: None,
     };
     loader::ensure_loaded(session, pack, &params, &mut watch)?;
     remark!("pgdyno: created usertable");

@@ -18,7 +18,7 @@ use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, reach, trouble};
-use pgdyno_model::document::{EndedBy, Facts, Stalls, Steadiness, WarmupEnd};
+use pgdyno_model::document::{EndedBy, Facts, Stalls, Steadiness, TargetKind, WarmupEnd};
 use pgdyno_model::notebook::Notebook;
 use pgdyno_model::observed::Observed;
 use pgdyno_model::spec::secret;
@@ -26,7 +26,7 @@ use pgdyno_model::spec::secret::is_secret_name;
 use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
 use pgdyno_wire::redact;
 use pgdyno_workload::contention::FewRows;
-use pgdyno_workload::loader::{self, Watch};
+use pgdyno_workload::loader::{self, Others, Request, Watch};
 use pgdyno_workload::mix::WeightedScript;
 use pgdyno_workload::needs::Needs;
 use pgdyno_workload::pack::Pack;
@@ -205,27 +205,69 @@ pub fn prepare(
     progress: &mut dyn Progress,
     interrupts: &'static Interrupts,
 ) -> Result<Prepared, Failure> {
+    prepare_with(asked, progress, interrupts, None)
+}
+
+/// The same, where other processes fill missing tables, too: by [`help`].
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_with(
+    asked: &TrialSpec,
+    progress: &mut dyn Progress,
+    interrupts: &'static Interrupts,
+    others: Option<&dyn Others>,
+) -> Result<Prepared, Failure> {
     // What can be wrong without a server is said before one is started.
     let checked = check(asked)?;
     let target = open::open(&asked.target, &mut |step| progress.step(&step.to_string()))?;
     for warning in &target.warnings {
         progress.warning(warning);
     }
+    let target = with_settings(target, asked)?;
+    prepare_on(target, checked, asked, (progress, interrupts), others)
+}
+
+/// Fills the tables that another process prepares, together with it: the same trial was asked for there.
+///
+/// # Errors
+/// They cannot be filled from here; an interrupt. The others do what is missing.
+pub fn help(
+    asked: &TrialSpec,
+    progress: &mut dyn Progress,
+    interrupts: &'static Interrupts,
+    others: &dyn Others,
+) -> Result<(), Failure> {
+    let checked = check(asked)?;
+    let (Some(pack), Some(target)) = (checked.workload.pack, open::existing(&asked.target)?) else {
+        return Ok(());
+    };
+    let target = with_settings(target, asked)?;
+    let mut session = target.connect()?;
+    let mut watch = Watch {
+        endpoints: &target.endpoints,
+        progress,
+        interrupts: Some(interrupts),
+        others: Some(others),
+    };
+    let request = Request::keeping(&pack, &checked.chosen);
+    loader::help(&mut session, &request, &mut watch).map_err(|failure| target.explain(failure))
+}
+
+/// The target with the settings that sessions are to have.
+fn with_settings(target: Target, asked: &TrialSpec) -> Result<Target, Failure> {
     let mut settings = asked.settings.clone();
     settings.extend(asked.isolation.iter().flat_map(|level| level.setting()));
-    let target = match settings.is_empty() {
-        true => target,
-        false => {
-            // How a session is told depends on the product.
-            let mut session = target.connect()?;
-            let product = Product::ask(&mut session)
-                .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
-            of_sessions(&mut session, &asked.settings)?;
-            session.close();
-            target.with_settings(product.dialect, &settings)
-        }
-    };
-    prepare_on(target, checked, asked, progress, interrupts)
+    if settings.is_empty() {
+        return Ok(target);
+    }
+    // How a session is told depends on the product.
+    let mut session = target.connect()?;
+    let product = Product::ask(&mut session)
+        .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
+    of_sessions(&mut session, &asked.settings)?;
+    session.close();
+    Ok(target.with_settings(product.dialect, &settings))
 }
 
 /// Refuses settings that a session cannot have: only a sweep changes a whole server, and puts it back.
@@ -248,8 +290,8 @@ pub fn prepare_on(
     target: Target,
     mut checked: Checked,
     asked: &TrialSpec,
-    progress: &mut dyn Progress,
-    interrupts: &'static Interrupts,
+    (progress, interrupts): (&mut dyn Progress, &'static Interrupts),
+    others: Option<&dyn Others>,
 ) -> Result<Prepared, Failure> {
     let interrupts_before = interrupts.count();
     // Before tables are loaded, which may take long.
@@ -275,7 +317,15 @@ pub fn prepare_on(
     let (variables, mismatches) = match &workload.pack {
         Some(pack) => {
             let needed = &workload.needs.procedures;
-            let variables = loaded(&target, &mut session, (pack, &chosen), progress, interrupts)?;
+            // A private server is reached by nobody else.
+            let others = others.filter(|_| target.kind != TargetKind::Own);
+            let mut watch = Watch {
+                endpoints: &target.endpoints,
+                progress,
+                interrupts: Some(interrupts),
+                others,
+            };
+            let variables = loaded(&target, &mut session, (pack, &chosen), &mut watch)?;
             procedures::ensure(&mut session, product.dialect, pack, needed, &variables)?;
             (variables, Vec::new())
         }
@@ -334,16 +384,11 @@ fn loaded(
     target: &Target,
     session: &mut Session,
     (pack, chosen): (&Pack, &Params),
-    progress: &mut dyn Progress,
-    interrupts: &'static Interrupts,
+    watch: &mut Watch<'_>,
 ) -> Result<BTreeMap<String, String>, Failure> {
-    let mut watch = Watch {
-        endpoints: &target.endpoints,
-        progress,
-        interrupts: Some(interrupts),
-    };
-    let loaded = loader::ensure_loaded(session, pack, chosen, &mut watch)
+    let loaded = loader::ensure_loaded(session, pack, chosen, watch)
         .map_err(|failure| target.explain(failure))?;
+    let progress = &mut *watch.progress;
     for means in &loaded.means {
         progress.step(&format!("note: loaded: {means}"));
     }

@@ -1,5 +1,5 @@
 //! Rows by ranges: over several connections at the same time, each range in a transaction of its own
-//! that also records it, so that an interrupted load can go on.
+//! that also records it, so that an interrupted load can go on, and several processes can fill a table.
 //!
 //! Not for: creating tables, marks, what comes when the rows are in (`loader.rs`).
 
@@ -13,6 +13,7 @@ use std::time::Duration;
 use pgdyno_platform::host;
 use pgdyno_session::{Error, Session, quote_literal};
 
+use super::loader::{Others, Share};
 use super::recipe::{Form, TableRows};
 use super::stop::Stop;
 use pgdyno_database::dialect::{Filling, Product};
@@ -77,6 +78,16 @@ pub struct Job<'a> {
     pub stop: Stop,
 }
 
+/// Who is told of a filling, and who fills the same table.
+pub struct Beside<'a> {
+    /// Told how far it is.
+    pub progress: &'a mut dyn Progress,
+    /// What is to be told of it when it is done.
+    pub means: &'a mut Vec<String>,
+    /// Other processes that do the same, with the same record.
+    pub others: Option<&'a dyn Others>,
+}
+
 /// What all connections of a filling share.
 struct Shared<'a> {
     job: &'a Job<'a>,
@@ -84,11 +95,14 @@ struct Shared<'a> {
     next: AtomicUsize,
     is_over: AtomicBool,
     /// Whether the server has refused COPY.
-    by_insert: AtomicBool,
+    by_insert: &'a AtomicBool,
 }
 
 enum Said {
+    /// So many rows are in.
     Rows(u64),
+    /// The same, and another process has put them in.
+    RowsOfOthers(u64),
     NoCopy(String),
     NoConnection(String, Failure),
     Failed(Failure),
@@ -98,7 +112,8 @@ enum Said {
 enum Trouble {
     Server(Error),
     Other(Failure),
-    /// It is in: the server has ended meanwhile what a load that was killed had sent it.
+    /// It is in: another process has put it in meanwhile, or the server has ended what one that was
+    /// killed had sent it.
     IsIn,
 }
 
@@ -120,43 +135,78 @@ impl Job<'_> {
 
     /// Whether the table is filled so.
     pub fn is_for(&self, table: &TableRows) -> bool {
-        table.by_ranges
+        self.record.is_some()
+            || table.by_ranges
             || self.connections_for(table) > 1
             || self.connections.method == Method::Insert
     }
 
-    /// Fills the table but for the rows that begin the ranges recorded already. What is to be told of
-    /// it goes to `means`.
+    /// Fills the table but for the ranges that are recorded. Gives how many rows this process put in.
     ///
     /// # Errors
     /// The first that any connection met.
     pub fn fill(
         &self,
+        session: &mut Session,
+        table: &TableRows,
+        beside: &mut Beside<'_>,
+    ) -> Result<u64, Failure> {
+        let size = self.product.dialect.tables.filling.batch_rows();
+        let all = ranges(table.rows, size.unwrap_or(RANGE_ROWS));
+        let by_insert = AtomicBool::new(self.connections.method == Method::Insert);
+        let turns: &[Turn] = match beside.others {
+            None => &[Turn::All],
+            Some(_) => &[Turn::Own, Turn::OfOthers],
+        };
+        let mut own = 0;
+        for turn in turns {
+            let recorded = match self.record {
+                None => BTreeSet::new(),
+                Some(record) => recorded(session, record, &table.name)
+                    .map_err(|e| trouble::server(&e, &format!("could not fill {}", table.name)))?,
+            };
+            let is_in = |(_, range): &(usize, Range<u64>)| recorded.contains(&range.start);
+            let (there, missing): (Vec<_>, Vec<_>) =
+                all.iter().cloned().enumerate().partition(is_in);
+            let done: u64 = there.iter().map(|(_, r)| r.end - r.start).sum();
+            if done > 0 && beside.others.is_none() {
+                beside.means.push(format!(
+                    "{}: {} of {} rows were there from an interrupted load",
+                    table.name,
+                    text::count(done),
+                    text::count(table.rows)
+                ));
+            }
+            let ranges = turn.of(missing, beside.others.map(Others::share));
+            own += self.turn(session, table, &ranges, (done, &by_insert), beside)?;
+        }
+        if let Some(by_others) = table.rows.checked_sub(own).filter(|rows| *rows > 0)
+            && beside.others.is_some()
+        {
+            let (by_others, rows) = (text::count(by_others), text::count(table.rows));
+            let name = &table.name;
+            let note = format!("{name}: {by_others} of {rows} rows by other generators");
+            beside.means.push(note);
+        }
+        Ok(own)
+    }
+
+    /// Puts in these ranges; so many rows were there before. Gives how many rows this process put in.
+    fn turn(
+        &self,
         session: &Session,
         table: &TableRows,
-        progress: &mut dyn Progress,
-        means: &mut Vec<String>,
-        recorded: &BTreeSet<u64>,
-    ) -> Result<(), Failure> {
-        let rows = self.product.dialect.tables.filling.batch_rows();
-        let all = ranges(table.rows, rows.unwrap_or(RANGE_ROWS));
-        let (there, ranges): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|r| recorded.contains(&r.start));
-        let done: u64 = there.iter().map(|r| r.end - r.start).sum();
-        if done > 0 {
-            means.push(format!(
-                "{}: {} of {} rows were there from an interrupted load",
-                table.name,
-                text::count(done),
-                text::count(table.rows)
-            ));
-        }
+        ranges: &[Range<u64>],
+        (done, by_insert): (u64, &AtomicBool),
+        beside: &mut Beside<'_>,
+    ) -> Result<u64, Failure> {
+        let rows_then = done + ranges.iter().map(|r| r.end - r.start).sum::<u64>();
         let shared = Shared {
             job: self,
-            ranges: &ranges,
+            ranges,
             next: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
-            by_insert: AtomicBool::new(self.connections.method == Method::Insert),
+            by_insert,
         };
         let own = [Endpoint {
             name: String::new(),
@@ -170,10 +220,12 @@ impl Job<'_> {
         let workers = self.connections_for(table).min(ranges.len());
         let nodes = places.len().min(workers);
         if nodes > 1 {
-            means.push(format!("filled through {nodes} nodes at once"));
+            let note = format!("filled through {nodes} nodes at once");
+            beside.note(note);
         }
         let mut collected = Collected {
             done,
+            own: 0,
             failure: None,
             unreachable: None,
         };
@@ -199,9 +251,64 @@ impl Job<'_> {
                 }
             }
             drop(sender);
-            collected.all(&inbox, &shared, &table.name, progress, means);
+            collected.all(&inbox, &shared, &table.name, beside);
         });
-        collected.result(table.rows, self.stop)
+        collected.result(rows_then, self.stop)
+    }
+}
+
+/// The first rows of the ranges of a table, or the numbers of other things, that are recorded.
+///
+/// # Errors
+/// There is no such record, or the server does not answer.
+pub fn recorded(session: &mut Session, record: &str, of: &str) -> Result<BTreeSet<u64>, Error> {
+    let sql = format!(
+        "SELECT row_first FROM {record} WHERE filled = {}",
+        quote_literal(of)
+    );
+    let rows = admin::rows(session, &sql)?.into_iter().flatten().flatten();
+    Ok(rows.filter_map(|first| first.parse().ok()).collect())
+}
+
+/// Which of the ranges that are missing it is the turn of.
+#[derive(Debug, Clone, Copy)]
+enum Turn {
+    /// All: nobody else is there.
+    All,
+    /// This process's share: dealt in turn, so that rows lie in the table about in their order.
+    Own,
+    /// What others have not put in, from the end: who has them goes on from the beginning. Each begins
+    /// elsewhere.
+    OfOthers,
+}
+
+impl Turn {
+    fn of(self, missing: Vec<(usize, Range<u64>)>, share: Option<Share>) -> Vec<Range<u64>> {
+        let share = share.unwrap_or(Share { index: 0, of: 1 });
+        let (index, of) = (share.index as usize, share.of.max(1) as usize);
+        let missing = missing.into_iter();
+        match self {
+            Turn::All => missing.map(|(_, range)| range).collect(),
+            Turn::Own => missing
+                .filter(|(number, _)| number % of == index)
+                .map(|(_, range)| range)
+                .collect(),
+            Turn::OfOthers => {
+                let mut ranges: Vec<Range<u64>> = missing.rev().map(|(_, range)| range).collect();
+                let first = ranges.len() * index / of;
+                ranges.rotate_left(first);
+                ranges
+            }
+        }
+    }
+}
+
+impl Beside<'_> {
+    /// Told once.
+    fn note(&mut self, note: String) {
+        if !self.means.contains(&note) {
+            self.means.push(note);
+        }
     }
 }
 
@@ -209,6 +316,8 @@ impl Job<'_> {
 struct Collected {
     /// Rows that are in.
     done: u64,
+    /// Rows of them that this process put in now.
+    own: u64,
     /// The first that any worker met.
     failure: Option<Failure>,
     /// Why the first place that could not be reached could not.
@@ -222,42 +331,43 @@ impl Collected {
         inbox: &Receiver<Said>,
         shared: &Shared<'_>,
         table: &str,
-        progress: &mut dyn Progress,
-        means: &mut Vec<String>,
+        beside: &mut Beside<'_>,
     ) {
         loop {
             match inbox.recv_timeout(LOOK_INTERVAL) {
                 Ok(Said::Rows(rows)) => {
                     self.done += rows;
-                    progress.rows(self.done);
+                    self.own += rows;
+                    beside.progress.rows(self.done);
                 }
-                Ok(Said::NoCopy(why)) => means.push(format!(
+                Ok(Said::RowsOfOthers(rows)) => {
+                    self.done += rows;
+                    beside.progress.rows(self.done);
+                }
+                Ok(Said::NoCopy(why)) => beside.note(format!(
                     "{table}: by INSERT, because the server refused COPY: {why}"
                 )),
                 Ok(Said::NoConnection(place, why)) => {
-                    let note = format!("not filled through {place}: {}", why.message);
-                    if !means.contains(&note) {
-                        means.push(note);
-                    }
+                    beside.note(format!("not filled through {place}: {}", why.message));
                     self.unreachable.get_or_insert(why);
                 }
                 Ok(Said::Failed(first)) => drop(self.failure.get_or_insert(first)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if shared.job.stop.asked() {
+            if shared.job.stop.asked() || beside.others.is_some_and(Others::is_over) {
                 shared.is_over.store(true, Ordering::Release);
             }
         }
     }
 
-    /// How the filling of so many rows went.
-    fn result(self, rows: u64, stop: Stop) -> Result<(), Failure> {
+    /// How the filling of so many rows went: how many of them this process put in.
+    fn result(self, rows: u64, stop: Stop) -> Result<u64, Failure> {
         let missed = self.unreachable.filter(|_| self.done < rows);
         match self.failure.or(missed) {
             Some(failure) => Err(failure),
             None if stop.asked() => Err(Failure::new("interrupted")),
-            None => Ok(()),
+            None => Ok(self.own),
         }
     }
 }
@@ -287,7 +397,7 @@ impl Shared<'_> {
                 return Ok(());
             }
         };
-        for setting in self.job.product.load_settings() {
+        for setting in self.job.product.load_settings(self.job.record.is_some()) {
             // The load's own session has told what became of it.
             let _ = admin::run(
                 &mut session,
@@ -299,32 +409,37 @@ impl Shared<'_> {
             let Some(range) = self.ranges.get(next) else {
                 break;
             };
-            self.range(&mut session, &mut table, range, sender)?;
+            let rows = range.end - range.start;
+            let said = match self.range(&mut session, &mut table, range, sender)? {
+                true => Said::Rows(rows),
+                false => Said::RowsOfOthers(rows),
+            };
             // The collector outlives its workers.
-            let _ = sender.send(Said::Rows(range.end - range.start));
+            let _ = sender.send(said);
         }
         session.close();
         Ok(())
     }
 
-    /// One range, whatever it takes.
+    /// One range, whatever it takes; whether it was put in here.
     fn range(
         &self,
         session: &mut Session,
         table: &mut TableRows,
         range: &Range<u64>,
         sender: &Sender<Said>,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let mut tries = 0;
         loop {
             let by_insert = self.by_insert.load(Ordering::Acquire);
             let error = match self.try_range(session, table, range, by_insert) {
-                Ok(()) => return Ok(()),
+                Ok(()) => return Ok(true),
                 Err(Trouble::Other(failure)) => return Err(failure),
                 Err(Trouble::IsIn) => {
-                    return admin::run(session, "ROLLBACK").map_err(|error| {
+                    admin::run(session, "ROLLBACK").map_err(|error| {
                         trouble::server(&error, &format!("could not fill {}", table.name))
-                    });
+                    })?;
+                    return Ok(false);
                 }
                 Err(Trouble::Server(error)) => error,
             };
@@ -353,7 +468,11 @@ impl Shared<'_> {
         by_insert: bool,
     ) -> Result<(), Trouble> {
         let into = format!("{} ({})", table.name, table.column_list());
-        let filling = self.job.product.dialect.tables.filling;
+        // What is recorded goes in with its record.
+        let filling = match self.job.record {
+            None => self.job.product.dialect.tables.filling,
+            Some(_) => Filling::Whole,
+        };
         let commits_by_itself = matches!(filling, Filling::Committing { .. });
         if !commits_by_itself {
             admin::run(session, "BEGIN")?;
@@ -462,6 +581,26 @@ impl Shared<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_are_dealt_in_turn_and_the_rest_is_taken_from_the_end() {
+        let missing = || -> Vec<(usize, Range<u64>)> {
+            let ranges = ranges(70, 10).into_iter().enumerate();
+            ranges.filter(|(number, _)| *number != 2).collect()
+        };
+        let firsts = |turn: Turn, index| -> Vec<u64> {
+            let ranges = turn.of(missing(), Some(Share { index, of: 3 }));
+            ranges.into_iter().map(|range| range.start / 10).collect()
+        };
+        assert_eq!(firsts(Turn::Own, 0), [0, 3, 6]);
+        assert_eq!(firsts(Turn::Own, 1), [1, 4]);
+        assert_eq!(firsts(Turn::Own, 2), [5]);
+        assert_eq!(firsts(Turn::OfOthers, 0), [6, 5, 4, 3, 1, 0]);
+        assert_eq!(firsts(Turn::OfOthers, 1), [4, 3, 1, 0, 6, 5]);
+        assert_eq!(firsts(Turn::OfOthers, 2), [1, 0, 6, 5, 4, 3]);
+        let none = Turn::OfOthers.of(Vec::new(), Some(Share { index: 2, of: 3 }));
+        assert_eq!(none, []);
+    }
 
     #[test]
     fn ranges_cover_all_rows_once() {

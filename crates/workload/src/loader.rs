@@ -7,6 +7,8 @@
 //! "complete". Wherever that ends early, the marks tell the next load what it finds. Other products
 //! have their own facts for most of it: smaller transactions, settings, no vacuum. What they are is
 //! told with the load.
+//!
+//! Several processes can fill the tables that one of them loads: [`Others`].
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,6 +35,7 @@ mod grow;
 mod inspect;
 mod load;
 mod lock;
+mod others;
 mod resume;
 mod settings;
 
@@ -41,6 +44,7 @@ use load::Load;
 use lock::{lock, unlock};
 
 pub use grow::grow;
+pub use others::{Others, Share, help};
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +65,7 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Drops nothing.
-    fn keeping(pack: &'a Pack, params: &'a Params) -> Self {
+    pub fn keeping(pack: &'a Pack, params: &'a Params) -> Self {
         Self {
             pack,
             params,
@@ -94,6 +98,8 @@ pub struct Watch<'a> {
     pub progress: &'a mut dyn Progress,
     /// Asked whether to stop.
     pub interrupts: Option<&'static Interrupts>,
+    /// Other processes that fill the same tables.
+    pub others: Option<&'a dyn Others>,
 }
 
 /// How the tables came to be.

@@ -121,6 +121,7 @@ mod tests {
             endpoints: &[],
             progress: &mut progress,
             interrupts: None,
+            others: None,
         };
         let tpcb = shipped::find("tpcb").unwrap();
         let three = Params::parse(&tpcb, None, &["scale=3".to_owned()]).unwrap();

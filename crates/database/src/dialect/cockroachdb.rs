@@ -51,6 +51,7 @@ pub const COCKROACHDB: Dialect = Dialect {
             value: "regular",
             // Documented (session variables, v23.1): introduced with the default `background`.
             since: Version::new(23, 1),
+            keeps_transactions: true,
             why: "COPY does not wait for other work",
         }],
     },

@@ -33,9 +33,11 @@ pub struct TableFacts {
 }
 
 impl super::Product {
-    /// The settings for a load that this version has.
-    pub fn load_settings(&self) -> impl Iterator<Item = &'static LoadSetting> {
+    /// The settings for a load that this version has; of one that records what it has done in the same
+    /// transactions.
+    pub fn load_settings(&self, is_recorded: bool) -> impl Iterator<Item = &'static LoadSetting> {
         let settings = self.dialect.tables.load_settings.iter();
+        let settings = settings.filter(move |s| s.keeps_transactions || !is_recorded);
         settings.filter(|setting| self.is_since(setting.since))
     }
 }
@@ -84,6 +86,8 @@ pub struct LoadSetting {
     pub value: &'static str,
     /// The first version that has it.
     pub since: Version,
+    /// Whether transactions are still all or nothing with it, and wait for each other.
+    pub keeps_transactions: bool,
     /// What it does, for people.
     pub why: &'static str,
 }

@@ -41,6 +41,8 @@ pub const YUGABYTEDB: Dialect = Dialect {
             value: "on",
             // Documented: a setting since 2.8.
             since: Version::new(2, 8),
+            // Articles: that a transaction is all or nothing is what is given up for it.
+            keeps_transactions: false,
             why: "rows are written once, without provisional records",
         }],
     },

@@ -19,8 +19,9 @@ const JOIN_DEADLINE: &str = "2m";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Several generators")]
 pub struct GeneratorsSpec {
-    /// Measure together with others: so many pgdynos run this same command line, here or on other
-    /// hosts, with the same --store. Clients and rate are those of all together
+    /// Work together with others: so many pgdynos run this same command line, here or on other
+    /// hosts, with the same --store. Clients and rate are those of all together, and missing tables
+    /// are loaded by all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub generators: Option<u32>,
 

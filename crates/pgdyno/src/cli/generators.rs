@@ -6,13 +6,13 @@ use pgdyno_drive::record::End;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::notebook::Rendezvous;
 use pgdyno_model::spec::generators::{self, GeneratorsSpec};
-use pgdyno_model::{Exit, Failure, Observer, Outcome, State, TrialSpec, text};
+use pgdyno_model::{Exit, Failure, Observer, Outcome, Progress, State, TrialSpec, text};
 use pgdyno_output::{Sink, Verbosity, print_document, remark, rescued};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_report::documents;
 use pgdyno_run::generators::{
-    Company, Conductor, Followed, Follows, Means, Measured, Merged, Watch, follow, measure, merge,
-    observed,
+    Company, Conductor, Filling, Followed, Follows, Means, Measured, Merged, Watch, follow,
+    measure, merge, observed,
 };
 use pgdyno_run::prepare::{self, Prepared, prepare};
 use pgdyno_run::trial::Trial;
@@ -81,7 +81,7 @@ pub fn run(
 }
 
 /// Says who it is.
-fn introduce(company: &Company, verbosity: Verbosity) {
+pub fn introduce(company: &Company, verbosity: Verbosity) {
     let (number, count, key) = (company.generator(), company.generators(), company.key());
     if !verbosity.quiet {
         remark!("pgdyno: generator {number} of {count} of {key}");
@@ -106,15 +106,25 @@ impl Own<'_> {
         interrupts: &'static Interrupts,
     ) -> Result<(Prepared, Measured), Failure> {
         let whole = &self.whole;
-        let prepare = || prepare(whole, &mut self.verbosity.progress(), interrupts);
+        let progress = &mut self.verbosity.progress();
+        let helping = &mut self.verbosity.progress();
         let mut prepared = None;
-        let observes = company.prepare_once(|| {
-            prepared = Some(all_reach(prepare()?)?);
+        let prepares = |others: &Filling<'_>| {
+            let own = prepare::prepare_with(whole, progress, interrupts, Some(others))?;
+            prepared = Some(all_reach(own)?);
             Ok(())
+        };
+        let observes = company.prepare_once(prepares, |others| {
+            // The others do what is missing; an interrupt is seen by the wait.
+            if let Err(why) = prepare::help(whole, helping, interrupts, others)
+                && !matches!(why.exit, Exit::Interrupted(_))
+            {
+                helping.warning(&format!("does not load tables with the others: {why}"));
+            }
         })?;
         let mut prepared = match prepared {
             Some(prepared) => prepared,
-            None => all_reach(prepare()?)?,
+            None => all_reach(prepare(whole, helping, interrupts)?)?,
         };
         let share = company.share(whole)?;
         let mut spec = generators::part(whole, &share);

@@ -2,13 +2,16 @@
 
 use clap::Args;
 
+use super::load_together;
 use super::pack_args::PackArgs;
-use pgdyno_database::open;
+use pgdyno_database::open::{self, Target};
+use pgdyno_model::spec::generators::GeneratorsSpec;
 use pgdyno_model::spec::{TargetSpec, secret};
 use pgdyno_model::{Exit, Failure, text};
-use pgdyno_output::{Verbosity, answer};
+use pgdyno_output::{StoreArgs, Verbosity, answer};
+use pgdyno_session::Session;
 use pgdyno_workload::filling::{Connections, Method};
-use pgdyno_workload::loader::{self, How, Loaded, Request, Watch};
+use pgdyno_workload::loader::{self, How, Loaded, Others, Request, Watch};
 use pgdyno_workload::params::Params;
 use pgdyno_workload::{refusal, resolve};
 
@@ -22,6 +25,8 @@ Examples:
   pgdyno load slob --param copies=2 --grow        appends to tables that pgdyno loaded
   pgdyno load ycsb --param recordcount=10000000 --jobs 8     eight connections fill the table
   pgdyno load ./mine --url postgresql://me@db1/bench
+  pgdyno load tpcb --param scale=5000 --generators 4 --store postgresql://notes/pgdyno --url …
+                                                  the same line on four hosts, which share the work
 
 Tables that pgdyno did not create (by `pgbench -i`, say) are used when they fit, and
 dropped only when --drop-tables names them.
@@ -44,7 +49,7 @@ pub struct LoadArgs {
     pub drop_tables: Vec<String>,
 
     /// Append rows to the tables that pgdyno loaded, until they are those of the larger parameter
-    #[arg(long, conflicts_with_all = ["replace", "drop_tables", "jobs", "method"])]
+    #[arg(long, conflicts_with_all = ["replace", "drop_tables", "jobs", "method", "generators"])]
     pub grow: bool,
 
     /// Parallel connections that fill a table [default: one per CPU, at most 8, for workloads that
@@ -59,6 +64,14 @@ pub struct LoadArgs {
     /// Parameters of the workload.
     #[command(flatten)]
     pub workload: PackArgs,
+
+    /// Whether others load the same tables with it.
+    #[command(flatten)]
+    pub generators: GeneratorsSpec,
+
+    /// Where generators meet; nothing is kept there.
+    #[command(flatten)]
+    pub store: StoreArgs,
 
     /// The server's options.
     #[command(flatten)]
@@ -79,6 +92,11 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     {
         return Err(usage(why));
     }
+    if args.store.store.is_some() && args.generators.generators.is_none() {
+        let text =
+            "--store says where generators meet: a load without --generators is kept nowhere";
+        return Err(usage(text.to_owned()));
+    }
     let Some(target) = open::existing(&args.target)? else {
         return Err(Failure::new(
             "nothing names a server, and one of pgdyno's own would end with this command",
@@ -86,9 +104,6 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         .hint("start one that stays: pgdyno server start")
         .hint("or name one: --url, PGHOST"));
     };
-    let mut session = target.connect()?;
-    let interrupts = pgdyno_run::interrupts()?;
-    let mut progress = verbosity.progress();
     let request = Request {
         experiment: None,
         pack: &pack,
@@ -100,19 +115,36 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
             method: args.method,
         },
     };
-    let mut watch = Watch {
-        endpoints: &target.endpoints,
-        progress: &mut progress,
-        interrupts: Some(interrupts),
-    };
-    let loaded = match args.grow {
-        true => loader::grow(&mut session, &pack, &params, &mut watch)?,
-        false => loader::load(&mut session, &request, &mut watch)?,
+    let loaded = match args.generators.generators {
+        None => on(&target, verbosity, None, |session, watch| match args.grow {
+            true => loader::grow(session, &pack, &params, watch),
+            false => loader::load(session, &request, watch),
+        })?,
+        Some(_) => load_together::load(args, &request, &target, verbosity)?,
     };
     if !verbosity.quiet {
         answer!("{}", summary(pack.name(), &loaded))?;
     }
     Ok(Exit::Ok)
+}
+
+/// Does something with the tables of a target.
+///
+/// # Errors
+/// It cannot be reached; what is done goes wrong.
+pub fn on<T>(
+    target: &Target,
+    verbosity: Verbosity,
+    others: Option<&dyn Others>,
+    work: impl FnOnce(&mut Session, &mut Watch<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut watch = Watch {
+        endpoints: &target.endpoints,
+        progress: &mut verbosity.progress(),
+        interrupts: Some(pgdyno_run::interrupts()?),
+        others,
+    };
+    work(&mut target.connect()?, &mut watch)
 }
 
 fn summary(name: &str, loaded: &Loaded) -> String {

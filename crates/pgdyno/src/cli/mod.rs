@@ -9,6 +9,7 @@ pub mod exchange;
 mod generators;
 pub mod lab;
 pub mod load;
+mod load_together;
 pub mod ls;
 mod made_args;
 pub mod marks;

@@ -358,15 +358,18 @@ fn loading(db: &Database, params: &[&str], jobs: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// A load that Ctrl-C ends when some of its ranges are in.
-fn interrupted(db: &Database, params: &[&str]) {
+/// A load that Ctrl-C ends when some of its ranges are in; the table where they are recorded.
+fn interrupted(db: &Database, params: &[&str]) -> String {
     let child = loading(db, params, "1");
-    db.wait_for("SELECT 1 FROM pg_class WHERE relname = 'pgdyno_loading_ycsb'");
-    db.wait_for("SELECT 1 FROM pgdyno_loading_ycsb");
+    let record = "SELECT relname FROM pg_class \
+                  WHERE relname LIKE 'pgdyno_loading_ycsb_%' AND relkind = 'r'";
+    db.wait_for(record);
+    let record = db.value(record);
+    db.wait_for(&format!("SELECT 1 FROM {record}"));
     // It does not end before the signal comes, however late that is.
     let mut held = connect(&db.url);
-    let hold = "BEGIN; LOCK TABLE pgdyno_loading_ycsb IN SHARE MODE";
-    held.simple_query(hold).unwrap();
+    let hold = format!("BEGIN; LOCK TABLE {record} IN SHARE MODE");
+    held.simple_query(&hold).unwrap();
     send_signal(child.id(), Signal::Interrupt).unwrap();
     held.simple_query("COMMIT").unwrap();
     ended(child.wait_with_output().unwrap()).expect(
@@ -376,6 +379,7 @@ fn interrupted(db: &Database, params: &[&str]) {
             "with the same parameters continues the load",
         ],
     );
+    record
 }
 
 #[test]
@@ -386,16 +390,18 @@ fn a_load_waits_for_ranges_that_the_server_still_commits_for_one_that_was_killed
     let whole = db.value(DIGEST);
     for end in ["COMMIT", "ROLLBACK"] {
         let db = Database::new(&format!("ycsb_still_at_{}", end.to_lowercase()));
-        interrupted(&db, &params);
-        db.sql(
+        let record = interrupted(&db, &params);
+        db.sql(&format!(
             "CREATE TABLE their_rows AS TABLE usertable; \
-             CREATE TABLE their_ranges AS TABLE pgdyno_loading_ycsb; \
-             TRUNCATE usertable, pgdyno_loading_ycsb",
-        );
+             CREATE TABLE their_ranges AS TABLE {record}; \
+             TRUNCATE usertable, {record}"
+        ));
         let mut killed = connect(&db.url);
-        let its = "BEGIN; INSERT INTO usertable TABLE their_rows; \
-                   INSERT INTO pgdyno_loading_ycsb TABLE their_ranges";
-        killed.simple_query(its).unwrap();
+        let its = format!(
+            "BEGIN; INSERT INTO usertable TABLE their_rows; \
+             INSERT INTO {record} TABLE their_ranges"
+        );
+        killed.simple_query(&its).unwrap();
         let next = loading(&db, &params, "2");
         db.wait_for(
             "SELECT 1 FROM pg_stat_activity \
@@ -416,11 +422,11 @@ fn loads_over_several_connections_and_loads_that_go_on_make_the_same_rows() {
     assert!(whole.starts_with("200000|200000|"), "{whole}");
 
     let db = Database::new("ycsb_resumed");
-    interrupted(&db, &params);
+    let record = interrupted(&db, &params);
     let there: u64 = db.value("SELECT count(*) FROM usertable").parse().unwrap();
     assert!(there > 0 && there < 200_000, "{there}");
-    let recorded = "SELECT sum(row_end - row_first) FROM pgdyno_loading_ycsb";
-    assert_eq!(db.value(recorded), there.to_string());
+    let recorded = format!("SELECT sum(row_end - row_first) FROM {record}");
+    assert_eq!(db.value(&recorded), there.to_string());
     load(&db, &params, &["--jobs", "2"]).expect(0, &[]);
     assert_eq!(db.value(DIGEST), whole);
     assert_eq!(
@@ -431,6 +437,15 @@ fn loads_over_several_connections_and_loads_that_go_on_make_the_same_rows() {
                contype = 'p'";
     assert_eq!(db.value(key), "usertable_pkey");
     load(&db, &params, &[]).expect(0, &[]);
+
+    // With other parameters it begins anew, and the record goes.
+    let db = Database::new("ycsb_not_resumed");
+    interrupted(&db, &params);
+    let other = ["recordcount=1000", "fieldcount=1", "fieldlength=5"];
+    load(&db, &other, &[]).expect(0, &[]);
+    assert_eq!(db.value("SELECT count(*) FROM usertable"), "1000");
+    let left = "SELECT relname FROM pg_class WHERE relname LIKE 'pgdyno%'";
+    assert_eq!(db.rows(left), [""; 0]);
 }
 
 #[test]

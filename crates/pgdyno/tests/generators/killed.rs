@@ -28,12 +28,7 @@ enum Doing {
 #[ignore = "takes minutes: make test-long PART=generators"]
 fn ten_are_killed_at_ten_moments() {
     use Doing::{AddingUp, Measuring, Preparing, Waiting};
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let seed = std::env::var("PGDYNO_SEED").map_or(now.as_micros() as u64 % 1_000_000, |text| {
-        text.parse().expect("PGDYNO_SEED is a number")
-    });
-    println!("PGDYNO_SEED={seed}");
-    let mut draw = SplitMix64(seed);
+    let mut draw = SplitMix64(seed());
     let doing = [
         Measuring, Preparing, Waiting, AddingUp, Measuring, Measuring, Measuring, AddingUp,
         Measuring, Measuring,
@@ -54,6 +49,16 @@ fn ten_are_killed_at_ten_moments() {
             }
         });
     }
+}
+
+/// The seed that was asked for, else one of this moment.
+pub fn seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let seed = std::env::var("PGDYNO_SEED").map_or(now.as_micros() as u64 % 1_000_000, |text| {
+        text.parse().expect("PGDYNO_SEED is a number")
+    });
+    println!("PGDYNO_SEED={seed}");
+    seed
 }
 
 fn kill(number: usize, doing: Doing, victim: u32, after: Duration) {

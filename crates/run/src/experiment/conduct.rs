@@ -412,7 +412,8 @@ impl Sweep<'_> {
         let target = place.target.with_settings(place.dialect, &of_session);
         // What it would load is loaded already.
         let mut progress = WarningsOnly(&mut *self.means.progress);
-        let prepared = prepare::prepare_on(target, checked, spec, &mut progress, interrupts)?;
+        let by = (&mut progress as &mut dyn Progress, interrupts);
+        let prepared = prepare::prepare_on(target, checked, spec, by, None)?;
         if planned.writes {
             let names = pack.into_iter().flat_map(|pack| pack.tables());
             place.written.extend(names.map(|table| table.name.clone()));
@@ -568,6 +569,7 @@ impl Place {
             endpoints: &self.target.endpoints,
             progress: &mut *means.progress,
             interrupts: Some(means.interrupts),
+            others: None,
         };
         let (pack, chosen) = (&tables.pack, &tables.chosen);
         let loaded = match means.study.keeps_tables() {

@@ -15,7 +15,7 @@ use pgdyno_platform::process::Identity;
 use serde::{Deserialize, Serialize};
 
 use super::time::{OfHost, Time};
-use super::{Clock, place};
+use super::{Clock, Filling, place};
 
 /// What generators say. Of those in the first list each says its own, of those in the second one says it
 /// for all.
@@ -31,6 +31,8 @@ pub(super) mod words {
 
     /// It prepares what all need.
     pub const PREPARING: &str = "preparing";
+    /// It has created tables that all may fill.
+    pub const FILLING: &str = "filling";
     /// That is done, or why not.
     pub const PREPARED: &str = "prepared";
     /// When all begin, and who.
@@ -352,21 +354,32 @@ impl Company {
     }
 
     /// Does what is needed once: by whoever says so first, or by another when it has died. The others
-    /// wait. Whether it was this one.
+    /// wait, and help each time that they are called. Whether it was this one.
     ///
     /// # Errors
     /// It went wrong, here or there.
     pub fn prepare_once(
         &mut self,
-        prepare: impl FnOnce() -> Result<(), Failure>,
+        prepare: impl FnOnce(&Filling<'_>) -> Result<(), Failure>,
+        mut help: impl FnMut(&Filling<'_>),
     ) -> Result<bool, Failure> {
         let names = (words::PREPARING, words::PREPARED);
         let mut prepare = Some(prepare);
-        let outcome = self.once(names, |company| {
+        let mut helped = None;
+        let waiting = |company: &mut Self| {
+            let call = company.heard(words::FILLING)?.pop().map(|word| word.step);
+            match call > helped {
+                true => help(&Filling::called(company)),
+                false => company.pause(),
+            }
+            helped = call;
+            Ok(())
+        };
+        let outcome = self.once(names, waiting, |company| {
             let Some(prepare) = prepare.take() else {
                 return Ok(String::new());
             };
-            if let Err(failure) = prepare() {
+            if let Err(failure) = prepare(&Filling::calling(company)) {
                 let word = |text| company.say(words::PREPARED, Whose::First, 0, text);
                 // The others need not find out themselves.
                 let _ = word(failure.message.clone());
@@ -448,7 +461,11 @@ impl Company {
         self.wait_for_all()?;
         let mut merge = merge;
         let names = (words::MERGING, words::MERGED);
-        let (word, own) = self.once(names, |company| {
+        let waiting = |company: &mut Self| {
+            company.pause();
+            Ok(())
+        };
+        let (word, own) = self.once(names, waiting, |company| {
             let number = merge(company)?;
             Ok(number.to_string())
         })?;
@@ -525,12 +542,13 @@ impl Company {
         self.time.sleep(look_pause(self.generators()));
     }
 
-    /// Has one generator do what is to be done once. Gives what was said of it, and whether it was said
+    /// Has one generator do what is to be done once, while the others are waiting. Gives what was said of it, and whether it was said
     /// here. The first step is said by one, the second too, so that a generator that was thought dead
     /// changes nothing.
     fn once(
         &mut self,
         (doing, done): (&str, &str),
+        mut waiting: impl FnMut(&mut Self) -> Result<(), Failure>,
         mut work: impl FnMut(&mut Self) -> Result<String, Failure>,
     ) -> Result<(Word, bool), Failure> {
         loop {
@@ -543,7 +561,7 @@ impl Company {
                 let text = work(self)?;
                 self.say(done, Whose::First, 0, text)?;
             } else {
-                self.pause();
+                waiting(self)?;
             }
         }
     }

@@ -3,6 +3,7 @@
 //! done by whoever says so first, and by another when it dies.
 //!
 //! - [`Company`]: joins a trial, prepares it once, and ends with what all measured.
+//! - [`Filling`]: has all fill the tables that one prepares.
 //! - [`Barrier`]: lets all begin at one instant.
 //! - [`Watch`]: says that this one is alive, and passes an end on to all.
 //! - [`measure`]: one generator's part of a trial.
@@ -15,6 +16,7 @@ mod barrier;
 mod clock;
 mod company;
 mod conductor;
+mod filling;
 mod merge;
 mod part;
 mod place;
@@ -27,6 +29,7 @@ pub use barrier::Barrier;
 pub use clock::Clock;
 pub use company::{Company, Part};
 pub use conductor::{Conductor, Followed, Follows, follow};
+pub use filling::Filling;
 pub use merge::{Merged, merge};
 pub use part::{Means, Measured, measure, observed};
 pub use watch::Watch;

@@ -27,6 +27,7 @@ fn load(session: &mut Session) -> Pack {
         endpoints: &[],
         progress: &mut progress,
         interrupts: None,
+        others: None,
     };
     loader::ensure_loaded(session, &pack, &Params::default(), &mut watch).unwrap();
     // A backend tells what it has written once a second at most: what it tells of the load after

@@ -1,10 +1,9 @@
 //! One table's rows by COPY over the load's own session, or over one on each node.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::load::Load;
-use crate::filling::Job;
+use crate::filling::{Beside, Job};
 use crate::recipe::{Form, TableRows};
 use pgdyno_database::dialect::Filling;
 use pgdyno_database::trouble;
@@ -20,6 +19,7 @@ impl Load<'_, '_, '_, '_> {
         let rows = table.rows;
         self.watch.progress.table(&name, rows);
         let record = self.resume.as_ref().map(|resume| resume.record.clone());
+        let is_shared = self.resume.as_ref().is_some_and(|resume| resume.is_shared);
         let job = Job {
             product: self.product,
             connections: self.request.connections,
@@ -28,13 +28,14 @@ impl Load<'_, '_, '_, '_> {
             stop: self.stop,
         };
         if job.is_for(table) {
-            let resume = self.resume.iter().flat_map(|resume| &resume.done);
-            let there = resume.filter(|(table, _)| *table == name);
-            let there: BTreeSet<u64> = there.map(|(_, row)| *row).collect();
-            let (session, progress) = (&*self.session, &mut *self.watch.progress);
-            let filled = job.fill(session, table, progress, &mut self.means, &there);
+            let mut beside = Beside {
+                progress: &mut *self.watch.progress,
+                means: &mut self.means,
+                others: self.watch.others.filter(|_| is_shared),
+            };
+            let filled = job.fill(self.session, table, &mut beside);
             self.watch.progress.table_ends();
-            return filled.map(|()| rows);
+            return filled.map(|_| rows);
         }
         let filling = |e| trouble::server(&e, &format!("could not fill {name}"));
         let copy = format!("COPY {name} ({}) FROM STDIN", table.column_list());

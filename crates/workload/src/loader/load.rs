@@ -5,9 +5,11 @@ use std::time::Instant;
 
 use pgdyno_session::{Session, quote_literal};
 
+use super::resume::records_of;
 use super::{How, Loaded, Request, Watch};
 use crate::manifest::Table;
 use crate::mark::{self, Mark};
+use crate::pack::Pack;
 use crate::recipe::Recipe;
 use crate::spread::Spread;
 use crate::state::Found;
@@ -31,10 +33,12 @@ pub(super) enum Reached {
 pub(super) struct Resume {
     /// The table where it is recorded what has been done.
     pub(super) record: String,
-    /// The tables and the first rows of ranges that are in; with the empty name, steps behind them.
-    pub(super) done: BTreeSet<(String, u64)>,
+    /// Statements behind the rows that have been executed.
+    pub(super) steps_done: BTreeSet<u64>,
     /// Whether this load goes on with what another one began.
     pub(super) goes_on: bool,
+    /// Whether others fill the tables, too.
+    pub(super) is_shared: bool,
 }
 
 /// One load under way.
@@ -142,6 +146,11 @@ impl Load<'_, '_, '_, '_> {
         if in_one {
             self.sql("BEGIN").map_err(creating)?;
         }
+        // Before the tables: so do those who still fill them lock both.
+        for record in records_of(found) {
+            self.sql(&format!("DROP TABLE IF EXISTS {record}"))
+                .map_err(|e| trouble::server(&e, "could not drop the old tables"))?;
+        }
         if !found.is_empty() {
             // In one statement, so that keys between the tables do not matter; no CASCADE, so that
             // nothing else goes with them.
@@ -156,14 +165,6 @@ impl Load<'_, '_, '_, '_> {
             self.sql(statement).map_err(creating)?;
         }
         if let Some(resume) = &self.resume {
-            if !found.is_empty() && found.iter().all(|f| f.mark.is_some()) {
-                // Left by a load that was interrupted.
-                admin::run(
-                    self.session,
-                    &format!("DROP TABLE IF EXISTS {}", resume.record),
-                )
-                .map_err(creating)?;
-            }
             let sql = format!(
                 "CREATE TABLE {} (filled text NOT NULL, row_first bigint NOT NULL, row_end bigint \
                  NOT NULL, PRIMARY KEY (filled, row_first))",
@@ -187,6 +188,9 @@ impl Load<'_, '_, '_, '_> {
         after_load: &[String],
     ) -> Result<Vec<(String, u64)>, Failure> {
         let in_one = self.facts().transactional_ddl;
+        if self.resume.as_ref().is_some_and(|resume| resume.is_shared) {
+            self.call_others();
+        }
         let mut filled = Vec::new();
         for table in &mut recipe.tables {
             filled.push((table.name.clone(), self.fill(table)?));
@@ -266,23 +270,28 @@ impl Load<'_, '_, '_, '_> {
         statements.iter().try_for_each(|sql| self.sql(sql))
     }
 
-    pub(super) fn mark_for(&self, recipe: &Recipe, state: mark::State) -> Mark {
-        let pack = self.request.pack.tables_pack();
-        Mark {
-            pack: pack.name().to_owned(),
-            state,
-            params: recipe.params.clone(),
-            pack_sha256: pack.content_hash(),
-            pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
-            experiment: self.request.experiment.map(str::to_owned),
-        }
-    }
-
     fn comments(&self, recipe: &Recipe, state: mark::State) -> Vec<String> {
-        let comment = quote_literal(&self.mark_for(recipe, state).comment());
+        let mark = Mark {
+            state,
+            ..mark_for(self.request.pack, recipe, self.request.experiment)
+        };
+        let comment = quote_literal(&mark.comment());
         let tables = self.tables.iter();
         tables
             .map(|table| format!("COMMENT ON TABLE {} IS {comment}", table.name))
             .collect()
+    }
+}
+
+/// The mark of tables that are being loaded.
+pub(super) fn mark_for(pack: &Pack, recipe: &Recipe, experiment: Option<&str>) -> Mark {
+    let pack = pack.tables_pack();
+    Mark {
+        pack: pack.name().to_owned(),
+        state: mark::State::Loading,
+        params: recipe.params.clone(),
+        pack_sha256: pack.content_hash(),
+        pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
+        experiment: experiment.map(str::to_owned),
     }
 }

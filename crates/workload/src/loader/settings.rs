@@ -17,7 +17,7 @@ impl Load<'_, '_, '_, '_> {
             self.means
                 .push(format!("committed every {} rows", text::count(rows)));
             // Ranges have connections of their own.
-            let spreads = recipe.tables.iter().any(|table| !table.by_ranges);
+            let spreads = self.resume.is_none() && recipe.tables.iter().any(|t| !t.by_ranges);
             let endpoints = if spreads { self.watch.endpoints } else { &[] };
             let (spread, left_out) = Spread::connect(endpoints);
             for node in left_out {
@@ -30,7 +30,7 @@ impl Load<'_, '_, '_, '_> {
             }
             self.spread = spread;
         }
-        for setting in self.product.load_settings() {
+        for setting in self.product.load_settings(self.resume.is_some()) {
             let (name, value) = (setting.name, setting.value);
             let set = format!("SET {name} = {value}");
             let done = self.sql(&set).and_then(|()| match &mut self.spread {
@@ -59,7 +59,7 @@ impl Load<'_, '_, '_, '_> {
 
     /// The session goes on as the user wanted it.
     pub(super) fn reset_settings(&mut self) {
-        for setting in self.product.load_settings() {
+        for setting in self.product.load_settings(self.resume.is_some()) {
             // What was not set needs no reset, and a lost session none either.
             let _ = self.sql(&format!("RESET {}", setting.name));
         }

@@ -15,10 +15,12 @@ use super::notebook::{Room, outcome};
 use super::plan::MS;
 use super::{Log, Merging, Run};
 use crate::generators::company::{Company, words};
+use crate::generators::filling::Filling;
 use crate::generators::merge::sum;
 use crate::generators::part::{Beside, measure_by};
 use crate::generators::time::Time;
 use crate::generators::watch::Watch;
+use pgdyno_workload::loader::Others;
 
 /// The engine looks so often whether it is to end; its transactions take less.
 const LOOK: Duration = Duration::from_millis(100);
@@ -110,18 +112,30 @@ impl Process {
     fn measure(&self, company: &mut Company, watch: &Watch) -> Result<(), Failure> {
         let host = &self.room.world.plan.hosts[self.room.host];
         let (time, interrupts) = (self.time(), self.interrupts);
-        company.prepare_once(|| {
+        let prepare = |others: &Filling<'_>| {
             let mut left = host.prepares;
             while left > 0 && interrupts.count() == 0 {
                 let step = left.min(100 * MS);
                 time.sleep(Duration::from_nanos(step));
                 left -= step;
             }
+            let ranges = self.room.world.plan.ranges;
+            if ranges > 0 {
+                self.log.lock().unwrap().tables.get_or_insert_default();
+                // Those who do not hear it do not help.
+                let _ = others.call();
+                self.fill(others);
+            }
             match interrupts.count() {
                 0 => Ok(()),
                 _ => Err(Failure::with(Exit::Interrupted(130), "interrupted")),
             }
-        })?;
+        };
+        company.prepare_once(prepare, |others| self.fill(others))?;
+        if !self.are_full() {
+            let text = "they go on with tables that are not full".to_owned();
+            self.room.world.violated(text);
+        }
         let writer = Box::new(self.room.begin());
         let number = writer.number();
         let beside = Beside {
@@ -134,6 +148,37 @@ impl Process {
         let run = |observers: &mut dyn Observer<Outcome>| self.run(index, number, observers);
         measure_by(company, writer, &self.control, beside, run)?.kept?;
         Ok(())
+    }
+
+    /// Its own ranges, then what others have not put in; the database lets each in once.
+    fn fill(&self, others: &Filling<'_>) {
+        let (world, time, share) = (&self.room.world, self.time(), others.share());
+        let all = || 0..world.plan.ranges;
+        let own = all().filter(|range| range % share.of == share.index);
+        for range in own.chain(all().rev()) {
+            if self.interrupts.count() > 0 || others.is_over() {
+                return;
+            }
+            if self.is_in(range) {
+                continue;
+            }
+            time.sleep(Duration::from_nanos(world.plan.hosts[self.room.host].fills));
+            let mut log = self.log.lock().unwrap();
+            match &mut log.tables {
+                Some(tables) => drop(tables.entry(range).or_insert(self.room.host)),
+                None => world.violated("called before there are tables".to_owned()),
+            }
+        }
+    }
+
+    fn is_in(&self, range: u32) -> bool {
+        let log = self.log.lock().unwrap();
+        let tables = log.tables.as_ref();
+        tables.is_some_and(|tables| tables.contains_key(&range))
+    }
+
+    fn are_full(&self) -> bool {
+        (0..self.room.world.plan.ranges).all(|range| self.is_in(range))
     }
 
     /// The engine: connects, waits for the start, and commits so many transactions in each second of its

@@ -11,7 +11,7 @@ mod plan;
 mod planted;
 mod world;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -39,6 +39,8 @@ struct Logged {
     /// By host.
     ended: Vec<Option<(u64, Result<(), String>)>>,
     merged: Vec<Merging>,
+    /// Which host put in each range of the tables, when they are there.
+    tables: Option<BTreeMap<u32, usize>>,
 }
 
 type Log = Arc<Mutex<Logged>>;
@@ -66,6 +68,8 @@ struct Passed {
     began: usize,
     merged: usize,
     partial: usize,
+    /// How many hosts filled the tables.
+    filled: usize,
     until: u64,
 }
 
@@ -80,6 +84,10 @@ impl Plan {
             began: log.runs.len(),
             merged: log.merged.len(),
             partial: usize::from(missing.is_some()),
+            filled: {
+                let tables = log.tables.iter().flatten();
+                tables.map(|(_, host)| host).collect::<BTreeSet<_>>().len()
+            },
             until: room.world.now(),
         })
     }
@@ -232,4 +240,6 @@ fn schedules_of_generators_reach_every_end() {
         "{passed:?}"
     );
     assert!(count(|passed| passed.began > 8) > 5, "{passed:?}");
+    assert!(count(|passed| passed.filled > 1) > 50, "{passed:?}");
+    assert!(count(|passed| passed.filled > 5) > 3, "{passed:?}");
 }

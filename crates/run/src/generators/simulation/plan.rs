@@ -37,6 +37,8 @@ pub(super) struct Host {
     /// The index that it asks for.
     pub(super) asks: Option<u32>,
     pub(super) prepares: u64,
+    /// What it takes to fill a range of the tables.
+    pub(super) fills: u64,
     pub(super) connects: u64,
     /// Its process is killed.
     pub(super) dies: Option<u64>,
@@ -63,6 +65,8 @@ pub(super) struct Plan {
     pub(super) is_lan: bool,
     pub(super) join_deadline: u64,
     pub(super) duration_s: u64,
+    /// How many ranges the tables have; none: they are there.
+    pub(super) ranges: u32,
     pub(super) leaves: bool,
     /// When the notebook cannot be reached: from, until.
     pub(super) away: Option<(u64, u64)>,
@@ -74,6 +78,7 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn of(seed: u64) -> Self {
         let mut draw = Draw::of(seed ^ 0x6765_6e65_7261_746f);
+        let mut load = Draw::of(seed ^ 0x6c6f_6164);
         // Mostly few: many take as long as all the others.
         let count = match draw.range(0, 9) {
             0 => draw.range(9, 16),
@@ -95,6 +100,7 @@ impl Plan {
                 arrives: Some(draw.range(0, spread)),
                 asks: None,
                 prepares: draw.range(0, 800 * MS),
+                fills: load.range(5 * MS, 300 * MS),
                 connects: draw.range(0, spread / 3),
                 dies: None,
                 signal: None,
@@ -143,6 +149,10 @@ impl Plan {
             is_lan,
             join_deadline: spread + draw.range(2, 10) * S,
             duration_s,
+            ranges: match load.one_in(3) {
+                true => 0,
+                false => load.range(1, 30) as u32,
+            },
             leaves: draw.one_in(3),
             away,
             lost_permille: match has_trouble && draw.one_in(4) {
