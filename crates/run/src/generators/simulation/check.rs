@@ -5,7 +5,7 @@ use pgdyno_model::document::{Generator, GeneratorEnd};
 use pgdyno_model::notebook::state;
 
 use super::notebook::Room;
-use super::plan::{MS, Plan, S, US};
+use super::plan::{Host, MS, Plan, S, US};
 use super::{Logged, Merging, generator};
 use crate::generators::company::words;
 
@@ -34,6 +34,7 @@ pub(super) fn check(room: &Room, log: &Logged) -> Result<(), String> {
             "one began without a start".to_owned()
         });
     };
+    latecomers(plan, log)?;
     for index in log.runs.keys() {
         must(start.generators.contains(index), || {
             format!("generator {index} began, which was to stay away")
@@ -52,6 +53,30 @@ pub(super) fn check(room: &Room, log: &Logged) -> Result<(), String> {
             || "nothing was added up, and nobody says why".to_owned(),
         ),
     }
+}
+
+/// Who came in time is waited for, however long it takes to connect, and whether it is heard or not.
+fn latecomers(plan: &Plan, log: &Logged) -> Result<(), String> {
+    let came = |host: &Host| {
+        let at = host.arrives?;
+        match plan.away {
+            Some((gone, back)) if (gone..back).contains(&(at + S)) => Some(back),
+            _ => Some(at),
+        }
+    };
+    let Some(first) = plan.hosts.iter().filter_map(came).min() else {
+        return Ok(());
+    };
+    let until = first + plan.join_deadline;
+    for (host, ended) in plan.hosts.iter().zip(&log.ended) {
+        let Some((_, Err(why))) = ended else { continue };
+        let is_late = came(host).is_none_or(|at| at + 3 * S > until);
+        must(
+            is_late || plan.lost_permille > 0 || !why.contains("which came late"),
+            || format!("one that came at {:?}, before {until}: {why}", host.arrives),
+        )?;
+    }
+    Ok(())
 }
 
 /// A signal to one ends all that run, soon.
@@ -146,7 +171,12 @@ fn row(
     let host = &plan.hosts[run.host];
     let is_dead = host.dies.is_some_and(|dies| dies <= merged.at);
     match one.end {
-        GeneratorEnd::Died => must(!is_done || is_dead || !plan.is_reached(0, merged.at), wrong)?,
+        // Or it has given up itself, or what it said was lost again and again.
+        GeneratorEnd::Died => {
+            let ended = log.ended[run.host].as_ref();
+            let gave_up = ended.is_some_and(|(at, how)| *at <= merged.at && how.is_err());
+            must(is_dead || gave_up || plan.lost_permille > 0, wrong)?;
+        }
         GeneratorEnd::Complete => must(
             is_done && run.seconds.len() as u64 == plan.duration_s,
             wrong,
@@ -154,6 +184,10 @@ fn row(
         GeneratorEnd::Early => must(is_done, wrong)?,
         GeneratorEnd::Waits | GeneratorEnd::NeverArrived => return Err(wrong()),
     }
+    must(
+        one.end == GeneratorEnd::Died || one.began_late_us.is_some(),
+        wrong,
+    )?;
     let whole_s = (one.until_us / 1_000_000).saturating_sub(moved_s(all, one));
     must(whole_s <= run.seconds.len() as u64, wrong)?;
     let each = 50 + u64::from(number) * 7;

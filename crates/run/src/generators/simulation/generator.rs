@@ -237,6 +237,10 @@ impl Process {
         }
         run.ended = Some(world.now());
         self.log.lock().unwrap().runs.insert(index, run);
+        if self.control.is_stopping() {
+            let drains = world.plan.hosts[self.room.host].drains;
+            time.sleep(Duration::from_nanos(drains));
+        }
         Ok(outcome(
             seconds.clone(),
             seconds.len() as u64 == duration_s && !self.control.is_stopping(),

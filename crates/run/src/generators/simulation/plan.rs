@@ -40,6 +40,8 @@ pub(super) struct Host {
     /// What it takes to fill a range of the tables.
     pub(super) fills: u64,
     pub(super) connects: u64,
+    /// How long transactions in flight take to end when it is told to.
+    pub(super) drains: u64,
     /// Its process is killed.
     pub(super) dies: Option<u64>,
     /// It gets a SIGINT.
@@ -79,6 +81,7 @@ impl Plan {
     pub(super) fn of(seed: u64) -> Self {
         let mut draw = Draw::of(seed ^ 0x6765_6e65_7261_746f);
         let mut load = Draw::of(seed ^ 0x6c6f_6164);
+        let mut more = Draw::of(seed ^ 0x6d6f_7265);
         // Mostly few: many take as long as all the others.
         let count = match draw.range(0, 9) {
             0 => draw.range(9, 16),
@@ -89,7 +92,12 @@ impl Plan {
         let has_trouble = draw.one_in(2);
         // Some arrive and connect for long, so that clocks have time to drift.
         let spread = if draw.one_in(6) { 60 * S } else { 3 * S };
-        let duration_s = draw.range(2, 8);
+        let short_s = draw.range(2, 8);
+        // Some go on when the notebook is back.
+        let duration_s = match more.one_in(12) {
+            true => more.range(30, 60),
+            false => short_s,
+        };
         let end = spread + (duration_s + 3) * S;
         let hosts = (0..count).map(|number| {
             let way = |draw: &mut Draw| match is_lan {
@@ -102,6 +110,10 @@ impl Plan {
                 prepares: draw.range(0, 800 * MS),
                 fills: load.range(5 * MS, 300 * MS),
                 connects: draw.range(0, spread / 3),
+                drains: match more.one_in(2) {
+                    true => more.range(0, 5 * S),
+                    false => 0,
+                },
                 dies: None,
                 signal: None,
                 skew_us: match draw.range(0, 2) {
@@ -141,8 +153,22 @@ impl Plan {
             hosts[0].asks = hosts[1].asks;
         }
         let from = draw.range(0, end);
-        let away =
-            (has_trouble && draw.one_in(3)).then(|| (from, from + draw.range(S / 2, 20 * S)));
+        let away = (has_trouble && draw.one_in(3)).then(|| {
+            let short = draw.range(S / 2, 20 * S);
+            // Sometimes for longer than silence means death.
+            let long = more.one_in(3).then(|| more.range(20 * S, 45 * S));
+            (from, from + long.unwrap_or(short))
+        });
+        // One connects until the notebook is back.
+        if let Some((from, back)) = away
+            && more.one_in(2)
+        {
+            let late = &mut hosts[more.range(0, count - 1) as usize];
+            late.connects = match late.arrives {
+                Some(arrives) if arrives < from => back - arrives + more.range(S / 2, 10 * S),
+                _ => late.connects,
+            };
+        }
         Self {
             seed,
             hosts,
