@@ -270,6 +270,14 @@ pub fn recorded(session: &mut Session, record: &str, of: &str) -> Result<BTreeSe
     Ok(rows.filter_map(|first| first.parse().ok()).collect())
 }
 
+/// Has the server give up a session for which others wait, when this process or its host is gone.
+pub fn give_up_lost_client(session: &mut Session, product: &Product) {
+    for sql in product.dialect.gives_up_lost_clients {
+        // Where it is refused they wait longer.
+        let _ = admin::run(session, sql);
+    }
+}
+
 /// Which of the ranges that are missing it is the turn of.
 #[derive(Debug, Clone, Copy)]
 enum Turn {
@@ -403,6 +411,10 @@ impl Shared<'_> {
                 &mut session,
                 &format!("SET {} = {}", setting.name, setting.value),
             );
+        }
+        if self.job.record.is_some() {
+            // Whoever finds a range recorded, and not committed, waits for this session.
+            give_up_lost_client(&mut session, self.job.product);
         }
         while !self.is_over.load(Ordering::Acquire) {
             let next = self.next.fetch_add(1, Ordering::AcqRel);

@@ -16,7 +16,7 @@ use std::time::Duration;
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::{Error, Session};
 
-use super::filling::Connections;
+use super::filling::{Connections, give_up_lost_client};
 use super::manifest::Table;
 use super::pack::Pack;
 use super::params::Params;
@@ -357,7 +357,10 @@ pub fn load(
         return Ok(told(loaded));
     }
     // Only one load at a time; the other one may have changed what is there.
-    lock(session, pack, &product)?;
+    if watch.others.is_some() {
+        give_up_lost_client(session, &product);
+    }
+    lock(session, pack, &product, watch)?;
     let found = state::find(session, product.dialect, pack, &values)?;
     let result = match check(session, product.dialect, request, &found) {
         Ok(None) => {

@@ -103,6 +103,8 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: a setting's name is a start-up parameter; `options` is ignored by 19.1.
     settings_at_start: AtStart::Parameters,
     lock_timeout: None,
+    // No setting of sessions for it is documented.
+    gives_up_lost_clients: &[],
     // Sessions have no processes.
     waits_for: None,
     lacks: &[

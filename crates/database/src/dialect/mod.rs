@@ -93,6 +93,9 @@ pub struct Dialect {
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
     /// for a lock; `None` where there is no such setting.
     pub lock_timeout: Option<&'static str>,
+    /// Statements after which the server ends this session, and what it executes, within 20 s when its
+    /// client or the client's host is gone. One that is refused is left out.
+    pub gives_up_lost_clients: &'static [&'static str],
     /// Query for what the session of process `{pid}` waits for, such as `a lock on t held by pid 1`;
     /// NULL or no row when it waits for no lock. `None` if the product has no such view.
     pub waits_for: Option<&'static str>,

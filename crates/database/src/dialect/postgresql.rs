@@ -65,6 +65,16 @@ pub const POSTGRESQL: Dialect = Dialect {
     checkpoint: Some("CHECKPOINT"),
     settings_at_start: AtStart::Options,
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    // Documented: milliseconds until what was sent by TCP must have arrived (since 12), seconds where
+    // nothing is sent, and how often a session that executes something looks (since 14). The system's own
+    // are a quarter of an hour, two hours, and never.
+    gives_up_lost_clients: &[
+        "SET tcp_user_timeout = 20000",
+        "SET tcp_keepalives_idle = 5",
+        "SET tcp_keepalives_interval = 5",
+        "SET tcp_keepalives_count = 3",
+        "SET client_connection_check_interval = 5000",
+    ],
     // Documented: system information functions, pg_blocking_pids, from 9.6 on.
     waits_for: Some(
         "SELECT 'a lock' || coalesce(' on ' || (SELECT relation::regclass FROM pg_locks \

@@ -81,6 +81,8 @@ pub const YUGABYTEDB: Dialect = Dialect {
     settings_at_start: AtStart::Options,
     // Inherited from PostgreSQL.
     lock_timeout: Some("SET lock_timeout = {ms}"),
+    // Inherited from PostgreSQL.
+    gives_up_lost_clients: super::POSTGRESQL.gives_up_lost_clients,
     // Its locks are the tablet servers'.
     waits_for: None,
     // PostgreSQL's own language layer, from 11.2 on; an article shows a procedure that retries on 2.1.

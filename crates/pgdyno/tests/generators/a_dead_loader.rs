@@ -1,7 +1,8 @@
-//! The one that prepares is killed while all fill tables: another goes on where it was.
+//! The one that prepares is killed while all fill tables, or after that: another goes on where it was.
 
 use pgdyno_platform::child::Signal;
 
+use crate::child::Running;
 use crate::crew::Crew;
 use crate::filled::{
     Held, TPCB, interrupted, is_tpcb, preparing, start, tpcb_by_one, wait_until_loaded,
@@ -27,4 +28,30 @@ fn another_goes_on_with_the_load_of_one_that_was_killed() {
     assert_eq!(crew.value(begun), "2");
     is_tpcb(&crew, &by_one);
     interrupted(all);
+}
+
+/// The server executes something for the dead one, and keeps the lock of its load, until it looks whether
+/// anybody waits for it.
+#[test]
+fn another_goes_on_when_one_was_killed_while_it_created_keys() {
+    let by_one = tpcb_by_one("dead_keys_one");
+    let crew = Crew::on_server("dead_keys");
+    let mut all = start(&crew, "load tpcb --param scale=2", 2, 2);
+    crew.target
+        .wait_for("SELECT 1 WHERE to_regclass('pgbench_accounts') IS NOT NULL");
+    // Rows go in, keys wait.
+    let held = Held::by(&crew, "LOCK TABLE pgbench_accounts IN ACCESS SHARE MODE");
+    let waits = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() \
+                 AND wait_event_type = 'Lock' AND query LIKE 'alter table%'";
+    crew.target.wait_for(waits);
+    let pid = crew.target.value(waits);
+    let killed = all[preparing(&crew)].take().unwrap();
+    killed.signal(Signal::Kill);
+    drop(killed);
+    crew.target.wait_for(&format!("{waits} AND pid <> {pid}"));
+    held.let_go();
+    for ran in all.into_iter().flatten().map(Running::ended) {
+        ran.expect(0, &["tpcb is loaded"]);
+    }
+    is_tpcb(&crew, &by_one);
 }

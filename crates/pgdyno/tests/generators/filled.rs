@@ -65,10 +65,14 @@ impl Held {
         let record =
             "SELECT relname FROM pg_class WHERE relname LIKE 'pgdyno_loading%' AND relkind = 'r'";
         crew.target.wait_for(record);
-        let mut session = connect(&crew.target.url);
         let record = crew.target.value(record);
-        let hold = format!("BEGIN; LOCK TABLE {record} IN SHARE MODE");
-        session.simple_query(&hold).unwrap();
+        Held::by(crew, &format!("LOCK TABLE {record} IN SHARE MODE"))
+    }
+
+    /// By this statement.
+    pub fn by(crew: &Crew, lock: &str) -> Held {
+        let mut session = connect(&crew.target.url);
+        session.simple_query(&format!("BEGIN; {lock}")).unwrap();
         Held(session)
     }
 
@@ -217,10 +221,7 @@ fn one_that_is_killed_while_it_fills_leaves_its_share_to_the_others() {
     let mut all = start(&crew, TPCB, 3, 3);
     crew.target
         .wait_for("SELECT 1 WHERE to_regclass('pgbench_accounts') IS NOT NULL");
-    let mut session = connect(&crew.target.url);
-    let hold = "BEGIN; LOCK TABLE pgbench_accounts IN SHARE MODE";
-    session.simple_query(hold).unwrap();
-    let held = Held(session);
+    let held = Held::by(&crew, "LOCK TABLE pgbench_accounts IN SHARE MODE");
     held.wait_for(&crew, 3);
     let victim = (preparing(&crew) + 1) % 3;
     let killed = all[victim].take().unwrap();

@@ -42,7 +42,7 @@ pub fn grow(
     params
         .check_on(pack, &product)
         .map_err(|why| Failure::with(Exit::Usage, why))?;
-    lock(session, pack, &product)?;
+    lock(session, pack, &product, watch)?;
     let grown = grow_locked(session, pack, &params, &product, watch);
     unlock(session, product.dialect);
     grown
