@@ -342,6 +342,11 @@ export type TrialSpec = {
    * before they start
    */
   latency_limit_us: number | null;
+  /**
+   * A client that has waited this long for the answer to a statement gives its connection up, as if
+   * it had been lost; the statement is cancelled on the server, if that still answers
+   */
+  statement_timeout_us: number | null;
   /** Protocol for sending statements [default: simple, unless the workload needs another] */
   query_mode: string | null;
   /**

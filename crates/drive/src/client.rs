@@ -14,6 +14,8 @@ mod reply;
 mod state;
 mod units;
 
+use std::time::Duration;
+
 use pgdyno_script::{Draws, Op, Prng, Value, Vars};
 use pgdyno_wire::backend::TransactionStatus;
 
@@ -65,6 +67,8 @@ pub(crate) struct Client {
     scheduled: Nanos,
     begun: Nanos,
     command_begun: Nanos,
+    /// When the request was sent whose answer is waited for.
+    sent: Nanos,
     sleep_until: Nanos,
     /// When the first bytes of the answer came that has not come to its end.
     answered_since: Option<Nanos>,
@@ -141,6 +145,7 @@ impl Client {
             scheduled: 0,
             begun: 0,
             command_begun: 0,
+            sent: 0,
             sleep_until: 0,
             answered_since: None,
             delay: None,
@@ -592,6 +597,7 @@ impl Client {
     /// Sends what the link has gathered and goes on in `next`.
     fn transmit_and<I: Io>(&mut self, cx: &mut Context<'_, I>, next: State) {
         self.state = next;
+        self.sent = cx.now;
         self.units.send(cx.now);
         cx.recorder.round_trip();
         let Some(link) = &mut self.link else { return };
@@ -666,6 +672,25 @@ impl Client {
             let candidate = &cx.drive.endpoints[endpoint][self.candidate];
             cx.cancels.push(link.cancel_handle(candidate));
         }
+    }
+
+    /// Since when it has waited for an answer.
+    pub(crate) fn waits_since(&self) -> Option<Nanos> {
+        use State::{Beginning, Committing, Preparing, Restoring, RollingBack, WaitResult};
+        let waits = matches!(
+            self.state,
+            Beginning | Committing | Preparing | Restoring | RollingBack | WaitResult
+        );
+        waits.then_some(self.sent)
+    }
+
+    /// It has waited too long: the connection is as good as lost.
+    pub(crate) fn times_out<I: Io>(&mut self, cx: &mut Context<'_, I>, limit: Duration) -> Wait {
+        self.cancel(cx);
+        let reason = format!("no answer within {limit:?}");
+        self.last_words.get_or_insert((0, reason));
+        self.lose_connection(cx, None);
+        self.advance(cx)
     }
 
     /// The run is stopped: what has not ended is given up.

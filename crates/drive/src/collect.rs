@@ -161,6 +161,10 @@ impl Collected {
                 recording.end = End::InvariantBroken;
                 recording.broken_invariant.get_or_insert(text);
             }
+            Report::Cancel(statements) => {
+                // A server that hangs answers to no cancel either.
+                let _ = thread::Builder::new().spawn(move || cancel(statements));
+            }
             Report::Finished(thread, mut end) => {
                 self.cancels.append(&mut end.cancels);
                 links[thread].progress = Nanos::MAX;

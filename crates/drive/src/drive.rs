@@ -198,6 +198,9 @@ pub struct Drive {
     /// disconnects: the server reports its statistics of a session late otherwise. What comes of it
     /// does not matter.
     pub last_statement: Option<String>,
+    /// A client that waits longer for the answer to a statement gives its connection up, as if it had been
+    /// lost, and has the statement cancelled. Looked at a few times within this time.
+    pub statement_timeout: Option<Duration>,
     /// How long transactions in flight may take to finish after [`crate::Control::finish`].
     pub grace: Duration,
 }
@@ -224,6 +227,7 @@ impl Default for Drive {
             warmup_apart: false,
             rate: None,
             latency_limit: None,
+            statement_timeout: None,
             errors: PGBENCH_RULES,
             retries_every_error: false,
             retry: Retry::Restart,

@@ -47,7 +47,12 @@ pub(crate) struct EventLoop<'run, I> {
     /// When the transactions in flight are given up, once the run is to stop.
     give_up_at: Option<Nanos>,
     is_given_up: bool,
+    /// When it is looked next for clients that have waited too long.
+    impatient_at: Nanos,
 }
+
+/// Of the time that a client waits for an answer it is looked so many times whether it is over.
+const LOOKS_WITHIN_TIMEOUT: u32 = 8;
 
 impl<'run, I: Io> EventLoop<'run, I> {
     pub(crate) fn new(setup: Setup<'run>, clients: usize, io: I) -> Self {
@@ -61,6 +66,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             buffer: vec![0; BUFFER_BYTES],
             give_up_at: None,
             is_given_up: false,
+            impatient_at: Nanos::MAX,
         }
     }
 
@@ -121,6 +127,9 @@ impl<'run, I: Io> EventLoop<'run, I> {
         }
         if let Some(duration) = duration {
             self.cx.end = begin + warmup + duration;
+        }
+        if drive.statement_timeout.is_some() {
+            self.impatient_at = self.cx.now;
         }
         for (index, client) in clients.iter_mut().enumerate() {
             client.begin();
@@ -235,7 +244,31 @@ impl<'run, I: Io> EventLoop<'run, I> {
             self.cx.now = self.cx.clock_now();
         }
         self.cx.rotate(self.cx.now);
+        if self.cx.now >= self.impatient_at {
+            self.lose_patience(clients);
+        }
         Ok(())
+    }
+
+    /// Gives up the connections of clients that have waited too long for an answer.
+    fn lose_patience(&mut self, clients: &mut [Client]) {
+        let Some(timeout) = self.cx.drive.statement_timeout else {
+            return;
+        };
+        for (index, client) in clients.iter_mut().enumerate() {
+            let sent = client.waits_since();
+            if sent.is_none_or(|sent| self.cx.now.saturating_sub(sent) < nanos(timeout)) {
+                continue;
+            }
+            let wait = client.times_out(&mut self.cx, timeout);
+            self.note(index as u32, wait);
+            self.goes(client);
+        }
+        if !self.cx.cancels.is_empty() {
+            let cancels = std::mem::take(&mut self.cx.cancels);
+            let _ = self.cx.reports.send(Report::Cancel(cancels));
+        }
+        self.impatient_at = self.cx.now + nanos(timeout / LOOKS_WITHIN_TIMEOUT);
     }
 
     /// When to look again, whatever happens.
@@ -247,6 +280,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             self.cx.deadlines.next(),
             limit,
             Some(self.cx.recorder.boundary),
+            Some(self.impatient_at),
         ];
         next.into_iter()
             .flatten()

@@ -174,6 +174,7 @@ impl Trial {
             warmup_apart: account::is_due(prepared),
             rate: spec.rate,
             latency_limit: spec.latency_limit,
+            statement_timeout: spec.statement_timeout,
             retries_every_error: spec.errors.retries_every_error,
             retry: spec.retry.retry(),
             max_tries: spec.retry.tries(),

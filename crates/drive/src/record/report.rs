@@ -27,6 +27,8 @@ pub(crate) enum Report {
     ClientAborted(usize),
     /// A script found an invariant broken, which ends the run: where, and what it says.
     InvariantBroken(String),
+    /// Cancel these statements at once: nobody waits for them any more.
+    Cancel(Vec<CancelHandle>),
     /// All clients of the thread have ended.
     Finished(usize, Box<ThreadEnd>),
 }

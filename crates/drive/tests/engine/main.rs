@@ -24,6 +24,7 @@ mod same_statements;
 mod scripted;
 mod sockets;
 mod support;
+mod timeouts;
 mod tls;
 mod units;
 mod warmup;

@@ -110,6 +110,13 @@ pub struct TrialSpec {
     #[cfg_attr(test, ts(as = "Option<f64>"))]
     pub latency_limit: Option<Duration>,
 
+    /// A client that has waited this long for the answer to a statement gives its connection up, as if
+    /// it had been lost; the statement is cancelled on the server, if that still answers
+    #[arg(long, id = "statement_timeout_us", value_name = "TIME", value_parser = duration::parse_positive)]
+    #[serde(rename = "statement_timeout_us", with = "serialized::us")]
+    #[cfg_attr(test, ts(as = "Option<f64>"))]
+    pub statement_timeout: Option<Duration>,
+
     /// What follows errors that may be tried again.
     #[command(flatten)]
     #[serde(flatten)]
