@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use pgdyno_platform::child::Signal;
 use pgdyno_session::Session;
 
-use crate::child::Running;
+use crate::child::{Running, wait_until};
 use crate::crew::Crew;
 use crate::support::{Database, connect};
 
@@ -329,4 +329,52 @@ fn where_a_copy_commits_by_itself_shared_ranges_do_not() {
         content(&one.target, &["mine"])
     );
     nothing_is_left(&crew.target);
+}
+
+#[test]
+fn one_that_does_not_reach_the_server_says_so_and_the_others_load() {
+    let by_one = tpcb_by_one("filled_unreached_one");
+    let crew = Crew::in_file("filled_unreached");
+    let line = "load tpcb --param scale=2 --generators 2 --join k";
+    let own = crew.start(&format!("{line} --generator 0"));
+    let held = Held::of(&crew);
+    held.wait_for(&crew, 1);
+    let said = crew.file("said");
+    let nowhere = "--url postgresql://me@127.0.0.1:1/nowhere";
+    let mut other = crew.command(&format!("{line} --generator 1 {nowhere}"));
+    let other = other.stderr(std::fs::File::create(&said).unwrap());
+    let mut other = other.spawn().unwrap();
+    let text = "does not load tables with the others: ";
+    wait_until(text, || {
+        std::fs::read_to_string(&said).unwrap().contains(text)
+    });
+    held.let_go();
+    own.ended().expect(0, &["tpcb is loaded"]);
+    assert!(!other.wait().unwrap().success());
+    is_tpcb(&crew, &by_one);
+}
+
+#[test]
+fn a_load_of_another_is_waited_for_as_if_it_had_died() {
+    let crew = Crew::in_file("filled_locked");
+    crew.pgdyno(&format!("load tpcb --url {}", crew.target.url))
+        .expect(0, &[]);
+    // The lock of a load, by its number.
+    let mut session = connect(&crew.target.url);
+    session.simple_query(&lock("pg_advisory_lock")).unwrap();
+    let own = crew.start("load tpcb --replace --generators 2 --join k");
+    crew.target.wait_for(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
+         AND query LIKE 'SELECT pg_try_advisory_lock%' AND pid <> pg_backend_pid()",
+    );
+    session.simple_query(&lock("pg_advisory_unlock")).unwrap();
+    let waited = "waiting until another pgdyno does not load into this database any more";
+    own.ended().expect(0, &["tpcb is loaded", waited]);
+}
+
+/// As pgdyno computes it: the first eight bytes of a hash.
+fn lock(function: &str) -> String {
+    format!(
+        "SELECT {function}(('x' || left(encode(sha256('pgdyno load'), 'hex'), 16))::bit(64)::bigint)"
+    )
 }
