@@ -1,6 +1,7 @@
 //! Tables that are missing are filled by all generators that are there: what comes of it is what one
 //! process would load, whoever dies, is late or never comes.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use pgdyno_platform::child::Signal;
@@ -41,13 +42,13 @@ pub fn loaded_by_one(name: &str, line: &str, tables: &[&str]) -> Vec<String> {
     content(&crew.target, tables)
 }
 
-pub fn tpcb_by_one(name: &str) -> Vec<String> {
-    loaded_by_one(name, "tpcb --param scale=2", &TPCB_TABLES)
-}
-
+/// Whether the tables are those that one process loads, and no more.
 #[track_caller]
-pub fn is_tpcb(crew: &Crew, by_one: &[String]) {
-    assert_eq!(content(&crew.target, &TPCB_TABLES), by_one);
+pub fn is_tpcb(crew: &Crew) {
+    static BY_ONE: OnceLock<Vec<String>> = OnceLock::new();
+    let load = || loaded_by_one("filled_by_one", "tpcb --param scale=2", &TPCB_TABLES);
+    let by_one = BY_ONE.get_or_init(load);
+    assert_eq!(&content(&crew.target, &TPCB_TABLES), by_one);
     nothing_is_left(&crew.target);
 }
 
@@ -141,7 +142,6 @@ fn three_fill(crew: &Crew, line: &str, table: &str, rows: u64) {
 
 #[test]
 fn three_generators_load_what_one_process_loads() {
-    let by_one = tpcb_by_one("filled_one");
     let crew = Crew::in_file("filled");
     let all = start(&crew, TPCB, 3, 3);
     let held = Held::of(&crew);
@@ -151,7 +151,7 @@ fn three_generators_load_what_one_process_loads() {
     for ran in all.into_iter().flatten().map(Running::ended) {
         ran.expect(0, &["kept as trial"]);
     }
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
 }
 
 #[test]
@@ -199,7 +199,6 @@ fn a_pack_of_ones_own_is_filled_by_all_of_them() {
 
 #[test]
 fn one_that_never_comes_leaves_its_share_to_the_others() {
-    let by_one = tpcb_by_one("filled_never_one");
     let crew = Crew::in_file("filled_never");
     let line = format!("{TPCB} --join-deadline 1s");
     for ran in start(&crew, &line, 3, 2)
@@ -209,14 +208,13 @@ fn one_that_never_comes_leaves_its_share_to_the_others() {
     {
         ran.expect(1, &["kept as trial"]);
     }
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
 }
 
 /// What the dead one was about to put in is put in by the others; here its backend lives on for a while, with
 /// a range that it has recorded and not committed.
 #[test]
 fn one_that_is_killed_while_it_fills_leaves_its_share_to_the_others() {
-    let by_one = tpcb_by_one("filled_killed_one");
     let crew = Crew::in_file("filled_killed");
     let mut all = start(&crew, TPCB, 3, 3);
     crew.target
@@ -229,7 +227,7 @@ fn one_that_is_killed_while_it_fills_leaves_its_share_to_the_others() {
     drop(killed);
     held.let_go();
     wait_until_loaded(&crew, "pgbench_accounts");
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
     // Before the others have waited for it.
     interrupted(all);
 }
@@ -255,16 +253,14 @@ fn a_signal_to_one_ends_all_that_fill() {
     interrupted(all);
     held.let_go();
     // The record says what is missing.
-    let by_one = tpcb_by_one("filled_signal_one");
     let load = format!("load tpcb --param scale=2 --url {}", crew.target.url);
     crew.pgdyno(&load).expect(0, &["tpcb is loaded"]);
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
 }
 
 /// `pgdyno load` alone can be shared, too: the second time nothing is to be done.
 #[test]
 fn loads_are_shared_without_a_trial() {
-    let by_one = tpcb_by_one("filled_load_one");
     let crew = Crew::in_file("filled_load");
     let line = "load tpcb --param scale=2";
     let all = start(&crew, line, 2, 2);
@@ -276,12 +272,12 @@ fn loads_are_shared_without_a_trial() {
     assert_eq!(said("200,022 rows in"), 1, "{all:#?}");
     assert_eq!(said("of 200,000 rows by other generators"), 1, "{all:#?}");
     assert_eq!(said("tpcb is already loaded (fillfactor"), 1, "{all:#?}");
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
     for ran in crew.run(2, &format!("{line} --join again --replace")) {
         let ran = ran.expect(0, &[]);
         assert!(ran.stdout.contains("loaded"), "{ran:#?}");
     }
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
     assert!(crew.listed().is_empty());
     let other = format!(
         "load tpcb --param scale=3 --generators 2 --join again --url {}",
@@ -333,7 +329,6 @@ fn where_a_copy_commits_by_itself_shared_ranges_do_not() {
 
 #[test]
 fn one_that_does_not_reach_the_server_says_so_and_the_others_load() {
-    let by_one = tpcb_by_one("filled_unreached_one");
     let crew = Crew::in_file("filled_unreached");
     let line = "load tpcb --param scale=2 --generators 2 --join k";
     let own = crew.start(&format!("{line} --generator 0"));
@@ -351,7 +346,7 @@ fn one_that_does_not_reach_the_server_says_so_and_the_others_load() {
     held.let_go();
     own.ended().expect(0, &["tpcb is loaded"]);
     assert!(!other.wait().unwrap().success());
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
 }
 
 #[test]
