@@ -1,16 +1,23 @@
 //! The one that prepares is killed while all fill tables, or after that: another goes on where it was.
 
+use std::thread;
+
 use pgdyno_platform::child::Signal;
 
 use crate::child::Running;
 use crate::crew::Crew;
-use crate::filled::{
-    Held, TPCB, interrupted, is_tpcb, preparing, start, tpcb_by_one, wait_until_loaded,
-};
+use crate::filled::{Held, TPCB, interrupted, is_tpcb, preparing, start, wait_until_loaded};
 
+/// Both wait for the silence of the dead one, at the same time.
 #[test]
 fn another_goes_on_with_the_load_of_one_that_was_killed() {
-    let by_one = tpcb_by_one("dead_loader_one");
+    thread::scope(|scope| {
+        scope.spawn(while_it_filled);
+        scope.spawn(while_it_created_keys);
+    });
+}
+
+fn while_it_filled() {
     let crew = Crew::in_file("dead_loader");
     let mut all = start(&crew, TPCB, 3, 3);
     let held = Held::of(&crew);
@@ -26,15 +33,13 @@ fn another_goes_on_with_the_load_of_one_that_was_killed() {
     assert_eq!(crew.value(begun), "1");
     wait_until_loaded(&crew, "pgbench_accounts");
     assert_eq!(crew.value(begun), "2");
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
     interrupted(all);
 }
 
 /// The server executes something for the dead one, and keeps the lock of its load, until it looks whether
 /// anybody waits for it.
-#[test]
-fn another_goes_on_when_one_was_killed_while_it_created_keys() {
-    let by_one = tpcb_by_one("dead_keys_one");
+fn while_it_created_keys() {
     let crew = Crew::on_server("dead_keys");
     let mut all = start(&crew, "load tpcb --param scale=2", 2, 2);
     crew.target
@@ -53,5 +58,5 @@ fn another_goes_on_when_one_was_killed_while_it_created_keys() {
     for ran in all.into_iter().flatten().map(Running::ended) {
         ran.expect(0, &["tpcb is loaded"]);
     }
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
 }

@@ -1,12 +1,13 @@
 //! Tables that are missing are filled by all generators that are there: what comes of it is what one
 //! process would load, whoever dies, is late or never comes.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use pgdyno_platform::child::Signal;
 use pgdyno_session::Session;
 
-use crate::child::Running;
+use crate::child::{Running, wait_until};
 use crate::crew::Crew;
 use crate::support::{Database, connect};
 
@@ -41,13 +42,13 @@ pub fn loaded_by_one(name: &str, line: &str, tables: &[&str]) -> Vec<String> {
     content(&crew.target, tables)
 }
 
-pub fn tpcb_by_one(name: &str) -> Vec<String> {
-    loaded_by_one(name, "tpcb --param scale=2", &TPCB_TABLES)
-}
-
+/// Whether the tables are those that one process loads, and no more.
 #[track_caller]
-pub fn is_tpcb(crew: &Crew, by_one: &[String]) {
-    assert_eq!(content(&crew.target, &TPCB_TABLES), by_one);
+pub fn is_tpcb(crew: &Crew) {
+    static BY_ONE: OnceLock<Vec<String>> = OnceLock::new();
+    let load = || loaded_by_one("filled_by_one", "tpcb --param scale=2", &TPCB_TABLES);
+    let by_one = BY_ONE.get_or_init(load);
+    assert_eq!(&content(&crew.target, &TPCB_TABLES), by_one);
     nothing_is_left(&crew.target);
 }
 
@@ -141,7 +142,6 @@ fn three_fill(crew: &Crew, line: &str, table: &str, rows: u64) {
 
 #[test]
 fn three_generators_load_what_one_process_loads() {
-    let by_one = tpcb_by_one("filled_one");
     let crew = Crew::in_file("filled");
     let all = start(&crew, TPCB, 3, 3);
     let held = Held::of(&crew);
@@ -151,7 +151,7 @@ fn three_generators_load_what_one_process_loads() {
     for ran in all.into_iter().flatten().map(Running::ended) {
         ran.expect(0, &["kept as trial"]);
     }
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
 }
 
 #[test]
@@ -199,7 +199,6 @@ fn a_pack_of_ones_own_is_filled_by_all_of_them() {
 
 #[test]
 fn one_that_never_comes_leaves_its_share_to_the_others() {
-    let by_one = tpcb_by_one("filled_never_one");
     let crew = Crew::in_file("filled_never");
     let line = format!("{TPCB} --join-deadline 1s");
     for ran in start(&crew, &line, 3, 2)
@@ -209,14 +208,13 @@ fn one_that_never_comes_leaves_its_share_to_the_others() {
     {
         ran.expect(1, &["kept as trial"]);
     }
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
 }
 
 /// What the dead one was about to put in is put in by the others; here its backend lives on for a while, with
 /// a range that it has recorded and not committed.
 #[test]
 fn one_that_is_killed_while_it_fills_leaves_its_share_to_the_others() {
-    let by_one = tpcb_by_one("filled_killed_one");
     let crew = Crew::in_file("filled_killed");
     let mut all = start(&crew, TPCB, 3, 3);
     crew.target
@@ -229,7 +227,7 @@ fn one_that_is_killed_while_it_fills_leaves_its_share_to_the_others() {
     drop(killed);
     held.let_go();
     wait_until_loaded(&crew, "pgbench_accounts");
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
     // Before the others have waited for it.
     interrupted(all);
 }
@@ -255,16 +253,14 @@ fn a_signal_to_one_ends_all_that_fill() {
     interrupted(all);
     held.let_go();
     // The record says what is missing.
-    let by_one = tpcb_by_one("filled_signal_one");
     let load = format!("load tpcb --param scale=2 --url {}", crew.target.url);
     crew.pgdyno(&load).expect(0, &["tpcb is loaded"]);
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
 }
 
 /// `pgdyno load` alone can be shared, too: the second time nothing is to be done.
 #[test]
 fn loads_are_shared_without_a_trial() {
-    let by_one = tpcb_by_one("filled_load_one");
     let crew = Crew::in_file("filled_load");
     let line = "load tpcb --param scale=2";
     let all = start(&crew, line, 2, 2);
@@ -276,12 +272,12 @@ fn loads_are_shared_without_a_trial() {
     assert_eq!(said("200,022 rows in"), 1, "{all:#?}");
     assert_eq!(said("of 200,000 rows by other generators"), 1, "{all:#?}");
     assert_eq!(said("tpcb is already loaded (fillfactor"), 1, "{all:#?}");
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
     for ran in crew.run(2, &format!("{line} --join again --replace")) {
         let ran = ran.expect(0, &[]);
         assert!(ran.stdout.contains("loaded"), "{ran:#?}");
     }
-    is_tpcb(&crew, &by_one);
+    is_tpcb(&crew);
     assert!(crew.listed().is_empty());
     let other = format!(
         "load tpcb --param scale=3 --generators 2 --join again --url {}",
@@ -329,4 +325,51 @@ fn where_a_copy_commits_by_itself_shared_ranges_do_not() {
         content(&one.target, &["mine"])
     );
     nothing_is_left(&crew.target);
+}
+
+#[test]
+fn one_that_does_not_reach_the_server_says_so_and_the_others_load() {
+    let crew = Crew::in_file("filled_unreached");
+    let line = "load tpcb --param scale=2 --generators 2 --join k";
+    let own = crew.start(&format!("{line} --generator 0"));
+    let held = Held::of(&crew);
+    held.wait_for(&crew, 1);
+    let said = crew.file("said");
+    let nowhere = "--url postgresql://me@127.0.0.1:1/nowhere";
+    let mut other = crew.command(&format!("{line} --generator 1 {nowhere}"));
+    let other = other.stderr(std::fs::File::create(&said).unwrap());
+    let mut other = other.spawn().unwrap();
+    let text = "does not load tables with the others: ";
+    wait_until(text, || {
+        std::fs::read_to_string(&said).unwrap().contains(text)
+    });
+    held.let_go();
+    own.ended().expect(0, &["tpcb is loaded"]);
+    assert!(!other.wait().unwrap().success());
+    is_tpcb(&crew);
+}
+
+#[test]
+fn a_load_of_another_is_waited_for_as_if_it_had_died() {
+    let crew = Crew::in_file("filled_locked");
+    crew.pgdyno(&format!("load tpcb --url {}", crew.target.url))
+        .expect(0, &[]);
+    // The lock of a load, by its number.
+    let mut session = connect(&crew.target.url);
+    session.simple_query(&lock("pg_advisory_lock")).unwrap();
+    let own = crew.start("load tpcb --replace --generators 2 --join k");
+    crew.target.wait_for(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
+         AND query LIKE 'SELECT pg_try_advisory_lock%' AND pid <> pg_backend_pid()",
+    );
+    session.simple_query(&lock("pg_advisory_unlock")).unwrap();
+    let waited = "waiting until another pgdyno does not load into this database any more";
+    own.ended().expect(0, &["tpcb is loaded", waited]);
+}
+
+/// As pgdyno computes it: the first eight bytes of a hash.
+fn lock(function: &str) -> String {
+    format!(
+        "SELECT {function}(('x' || left(encode(sha256('pgdyno load'), 'hex'), 16))::bit(64)::bigint)"
+    )
 }

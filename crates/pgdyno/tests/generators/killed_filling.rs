@@ -9,7 +9,7 @@ use pgdyno_testkit::SplitMix64;
 
 use crate::child::{Running, wait_until};
 use crate::crew::Crew;
-use crate::filled::{is_tpcb, preparing, start, tpcb_by_one};
+use crate::filled::{is_tpcb, preparing, start};
 use crate::killed::seed;
 
 const LOAD: &str = "load tpcb --param scale=2";
@@ -19,7 +19,6 @@ const GENERATORS: u32 = 3;
 #[ignore = "takes minutes: make test-long PART=generators"]
 fn twenty_are_killed_while_they_fill() {
     let mut draw = SplitMix64(seed());
-    let by_one = &tpcb_by_one("killed_filling_one");
     let kills: Vec<(u64, u64)> = (0..20).map(|_| (draw.next(), draw.next())).collect();
     // Most of the time is waiting for the silence of the dead one: ten at once.
     for (part, some) in kills.chunks(10).enumerate() {
@@ -27,13 +26,13 @@ fn twenty_are_killed_while_they_fill() {
             for (index, (who, when)) in some.iter().enumerate() {
                 let number = part * 10 + index;
                 let after = Duration::from_millis(when % 2000);
-                scope.spawn(move || kill(number, (*who % 3) as usize, after, by_one));
+                scope.spawn(move || kill(number, (*who % 3) as usize, after));
             }
         });
     }
 }
 
-fn kill(number: usize, who: usize, after: Duration, by_one: &[String]) {
+fn kill(number: usize, who: usize, after: Duration) {
     let name = format!("killed_filling_{number}");
     let crew = match number % 2 {
         0 => Crew::in_file(&name),
@@ -55,5 +54,5 @@ fn kill(number: usize, who: usize, after: Duration, by_one: &[String]) {
         assert_eq!(ran.code, Some(0), "{number}: {ran:#?}");
     }
     println!("{number}: generator {who} after {after:?}, prepares {prepares}, was over {was_over}");
-    is_tpcb(&crew, by_one);
+    is_tpcb(&crew);
 }

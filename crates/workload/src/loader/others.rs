@@ -114,3 +114,68 @@ pub fn help(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loader::load;
+    use crate::params::Params;
+    use crate::shipped;
+    use pgdyno_database::open;
+    use pgdyno_model::progress::Silent;
+    use pgdyno_model::spec::TargetSpec;
+
+    /// Nobody hears this one, and nobody tells it anything.
+    struct OutOfReach;
+
+    impl Others for OutOfReach {
+        fn share(&self) -> Share {
+            Share { index: 1, of: 3 }
+        }
+
+        fn call(&self) -> Result<(), Failure> {
+            Err(Failure::new("the notebook is away"))
+        }
+
+        fn is_over(&self) -> bool {
+            false
+        }
+    }
+
+    fn session(database: &str) -> Session {
+        let url = pgdyno_testkit::postgres().address().url();
+        let url = url.replace("@/postgres?", &format!("@/{database}?"));
+        let target = open::existing(&TargetSpec::at(url)).unwrap().unwrap();
+        target.connect().unwrap()
+    }
+
+    #[test]
+    fn one_that_nobody_hears_fills_all_of_it_and_there_is_nothing_to_help_with_later() {
+        let create = "CREATE DATABASE others_out_of_reach";
+        session("postgres").simple_query(create).unwrap();
+        let mut session = session("others_out_of_reach");
+        let pack = shipped::find("tpcb").unwrap();
+        let params = Params::parse(&pack, None, &["scale=2".to_owned()]).unwrap();
+        let request = Request::keeping(&pack, &params);
+        let mut watch = Watch {
+            endpoints: &[],
+            progress: &mut Silent,
+            interrupts: None,
+            others: Some(&OutOfReach),
+        };
+        // Before there are tables.
+        help(&mut session, &request, &mut watch).unwrap();
+        let loaded = load(&mut session, &request, &mut watch).unwrap();
+        assert_eq!(loaded.rows[2], ("pgbench_accounts".to_owned(), 200_000));
+        assert_eq!(
+            loaded.means,
+            ["filled alone: no other could be called: the notebook is away"]
+        );
+        // After the load.
+        help(&mut session, &request, &mut watch).unwrap();
+        let count = "SELECT count(*), count(DISTINCT aid) FROM pgbench_accounts";
+        let counted = session.query(count).unwrap().rows;
+        let both = Some("200000".to_owned());
+        assert_eq!(counted, [[both.clone(), both]]);
+    }
+}
