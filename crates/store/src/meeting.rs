@@ -235,6 +235,11 @@ fn meet(db: &Db, offer: &Offer, now_us: u64) -> db::Result<Meeting> {
     let key = match &offer.key {
         Some(key) => key.clone(),
         None => {
+            // Counted before it is looked for: what is opened in between is found, and what is opened
+            // after has the number that this one would open, so that both meet there.
+            let sql = "SELECT count(*) FROM meeting WHERE load_sha256 = ? AND is_named = ?";
+            let of_load = params![offer.load_sha256, false];
+            let before: u64 = db.query_row(sql, of_load, |row| row.get(0))?;
             let newest = newest(db, offer)?;
             if let Some(newest) = &newest
                 && newest.created_us.saturating_add(offer.age_max_us) >= now_us
@@ -242,10 +247,6 @@ fn meet(db: &Db, offer: &Offer, now_us: u64) -> db::Result<Meeting> {
             {
                 return Ok(newest.clone());
             }
-            // Those who come at the same time count the same ones before, and open the same.
-            let sql = "SELECT count(*) FROM meeting WHERE load_sha256 = ? AND is_named = ?";
-            let of_load = params![offer.load_sha256, false];
-            let before: u64 = db.query_row(sql, of_load, |row| row.get(0))?;
             let load = offer.load_sha256.get(..8).unwrap_or(&offer.load_sha256);
             format!("{load}-{}", before + 1)
         }

@@ -1,10 +1,11 @@
 //! A notebook on a server, against real ones.
 
 use std::path::Path;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use pgdyno_drive::record::{Interval, ScriptInterval};
-use pgdyno_model::notebook::{ExperimentHeader, Filter, Kind, TrialHeader};
+use pgdyno_model::notebook::{ExperimentHeader, Filter, Kind, Offer, Rendezvous, TrialHeader};
 use pgdyno_model::{Observer, Outcome, State};
 use pgdyno_testkit::{MAJORS, RecordingProxy, postgres, postgres_of, record_skip};
 
@@ -312,6 +313,40 @@ fn ten_writers_at_once_lose_nothing() {
     assert_eq!(cells, ["10", "200"]);
     assert_eq!(store.count(&Filter::default()), Ok(10));
     assert_eq!(store.waits(), Ok(0));
+}
+
+#[test]
+fn generators_without_a_key_that_come_at_once_meet_in_one_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = database(&postgres().address().url());
+    let store = notebook(&url, dir.path());
+    let together = Barrier::new(8);
+    let met = || {
+        let store = opened(&url, dir.path());
+        let met = (0..100).map(|round| {
+            let offer = Offer {
+                key: None,
+                generators: 8,
+                load_sha256: format!("{round:08}"),
+                spec: "{}".to_owned(),
+                age_max_us: 1_000_000,
+            };
+            together.wait();
+            store.meet(&offer, 1).unwrap().uuid
+        });
+        met.collect::<Vec<String>>()
+    };
+    let all: Vec<Vec<String>> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..8).map(|_| scope.spawn(met)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let made = store.query("SELECT uuid FROM meeting ORDER BY load_sha256");
+    let made = made.unwrap().rows.into_iter();
+    let made: Vec<String> = made.map(|cells| cells[0].text()).collect();
+    assert_eq!(made.len(), 100);
+    for one in all {
+        assert_eq!(one, made);
+    }
 }
 
 #[test]
