@@ -150,11 +150,18 @@ impl Rendezvous for Store {
         count.map_err(self.failed("cannot read"))
     }
 
-    fn last_steps(&self, meeting: &Meeting, what: &str) -> Result<Vec<(u32, u32)>, Failure> {
-        let sql = "SELECT generator, max(step) FROM word WHERE meeting = ? AND what = ? \
+    fn last_steps(
+        &self,
+        meeting: &Meeting,
+        what: &str,
+        from: u32,
+    ) -> Result<Vec<(u32, u32)>, Failure> {
+        let sql = "SELECT generator, max(step) FROM word \
+                   WHERE meeting = ? AND what = ? AND step >= ? \
                    GROUP BY generator ORDER BY generator";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        let read = self.db.prepare(sql).query_map([&*meeting.uuid, what], read);
+        let which = params![meeting.uuid, what, from];
+        let read = self.db.prepare(sql).query_map(which, read);
         read.map_err(self.failed("cannot read"))
     }
 

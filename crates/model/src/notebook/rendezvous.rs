@@ -101,8 +101,13 @@ pub trait Rendezvous: Send {
     /// How often something was said of this.
     fn count(&self, meeting: &Meeting, what: &str) -> Result<u32, Failure>;
 
-    /// The last step at which each generator said this.
-    fn last_steps(&self, meeting: &Meeting, what: &str) -> Result<Vec<(u32, u32)>, Failure>;
+    /// The last step at which each generator said this, of those from this step on.
+    fn last_steps(
+        &self,
+        meeting: &Meeting,
+        what: &str,
+        from: u32,
+    ) -> Result<Vec<(u32, u32)>, Failure>;
 
     /// A trial is this generator's part of a meeting's, or (`None`) what came of all parts: then one that
     /// was said to be that before is removed, for who kept it has died.

@@ -121,7 +121,7 @@ impl Barrier {
     fn start(&self, clock: &mut Clock) -> Result<Start, Failure> {
         let pause = look_pause(self.generators);
         let mut asked = self.time.now();
-        let (mut reached, mut heard) = (self.time.now(), Heard::new(&self.time));
+        let (mut reached, mut heard) = (self.time.now(), Heard::new(&self.time, self.generators));
         loop {
             if self.control.is_stopping() {
                 // Here, or where another was.

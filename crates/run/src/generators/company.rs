@@ -51,6 +51,10 @@ pub(super) mod words {
     pub const OVER: &str = "over";
 }
 
+/// How often a generator says that it is alive: a step, counted by the notebook's clock since they met.
+pub(super) const ALIVE: Duration = Duration::from_secs(4);
+/// Who listens again hears steps that are at most so many older than the newest: clocks drift apart.
+const RECENT: u32 = 15;
 /// A generator of which nothing was heard for so long, while the notebook could be reached, has died.
 const SILENCE_MAX: Duration = Duration::from_secs(20);
 /// Who has not listened for so long, because the notebook was away, begins anew: others could not say that
@@ -60,8 +64,12 @@ const DEAF_MAX: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 /// So many looks a second of all generators together are no load for a notebook.
 const LOOKS_PER_S: f64 = 2000.0;
-/// While it is waited for others, it is heard so often who is alive.
+/// While it is waited for others, it is heard so often who is alive, more seldom where many listen: each
+/// hears all of them.
 const LISTEN: Duration = Duration::from_secs(2);
+const LISTEN_EACH: Duration = Duration::from_millis(8);
+/// More seldom than this nobody listens: see `DEAF_MAX`.
+const LISTEN_MAX: Duration = Duration::from_secs(8);
 /// How long a notebook that is away is waited for when a trial has been measured.
 const AWAY_MAX: Duration = Duration::from_secs(60);
 
@@ -114,15 +122,19 @@ pub struct Company {
 /// When something was last heard of each generator.
 pub(super) struct Heard {
     time: Arc<dyn Time>,
+    pause: Duration,
     last: BTreeMap<u32, (u32, Instant)>,
     since: Option<Instant>,
     listened: Option<Instant>,
 }
 
 impl Heard {
-    pub(super) fn new(time: &Arc<dyn Time>) -> Self {
+    /// Of so many.
+    pub(super) fn new(time: &Arc<dyn Time>, generators: u32) -> Self {
+        let each = LISTEN_EACH.saturating_mul(generators);
         Self {
             time: Arc::clone(time),
+            pause: each.clamp(LISTEN, LISTEN_MAX),
             last: BTreeMap::new(),
             since: None,
             listened: None,
@@ -131,14 +143,25 @@ impl Heard {
 
     /// Hears who is alive.
     pub(super) fn listen(&mut self, room: &dyn Rendezvous, meeting: &Meeting) {
-        let Ok(steps) = room.last_steps(meeting, words::ALIVE) else {
+        if self
+            .listened
+            .is_some_and(|at| self.time.since(at) > DEAF_MAX)
+        {
+            self.forget();
+        }
+        let steps = self.last.values().map(|(step, _)| *step);
+        let from = steps.max().unwrap_or_default().saturating_sub(RECENT);
+        let Ok(steps) = room.last_steps(meeting, words::ALIVE, from) else {
             // Who cannot be heard may be alive.
             self.forget();
             return;
         };
         let now = self.time.now();
-        let was_deaf = |at| now.saturating_duration_since(at) > DEAF_MAX;
-        if self.listened.is_some_and(was_deaf) {
+        if self
+            .listened
+            .is_some_and(|at| self.time.since(at) > DEAF_MAX)
+        {
+            // The answer took long: who was silent meanwhile may have been heard of.
             self.forget();
         }
         self.listened = Some(now);
@@ -156,7 +179,8 @@ impl Heard {
 
     fn forget(&mut self) {
         planted!(9, return);
-        *self = Self::new(&self.time);
+        self.last.clear();
+        (self.since, self.listened) = (None, None);
     }
 
     /// Whether nothing was heard of a generator for long.
@@ -174,7 +198,8 @@ impl Heard {
 
     /// Whether to listen again; more seldom than it is looked, where that is for all there are.
     pub(super) fn is_due(&self) -> bool {
-        self.listened.is_none_or(|at| self.time.since(at) > LISTEN)
+        self.listened
+            .is_none_or(|at| self.time.since(at) > self.pause)
     }
 }
 
@@ -268,10 +293,11 @@ impl Company {
             interrupts,
             // One that came while it joined is not lost.
             interrupted_before: 0,
-            listened: Heard::new(&time),
+            listened: Heard::new(&time, offer.generators),
             time,
         };
-        company.say(words::ALIVE, Whose::Each, 0, String::new())?;
+        let step = step_at(&company.meeting, &company.clock);
+        company.say(words::ALIVE, Whose::Each, step, String::new())?;
         Ok(company)
     }
 
@@ -305,10 +331,11 @@ impl Company {
             deadline: self.deadline,
             interrupts: self.interrupts,
             interrupted_before: self.interrupted_before,
-            listened: Heard::new(&time),
+            listened: Heard::new(&time, offer.generators),
             time,
         };
-        company.say(words::ALIVE, Whose::Each, 0, String::new())?;
+        let step = step_at(&company.meeting, &company.clock);
+        company.say(words::ALIVE, Whose::Each, step, String::new())?;
         for generator in gone {
             let word = Word {
                 generator: *generator,
@@ -486,7 +513,7 @@ impl Company {
             let said = (count(words::DONE)? + count(words::LEFT)?) as usize;
             if said >= began.len() || self.listened.is_due() {
                 self.listen();
-                let by = |what| self.patiently(|room, it| room.last_steps(it, what));
+                let by = |what| self.patiently(|room, it| room.last_steps(it, what, 0));
                 let (done, left) = (by(words::DONE)?, by(words::LEFT)?);
                 let is_over = |number: &u32| done.iter().chain(&left).any(|(by, _)| by == number);
                 let mut missing = began.iter().filter(|number| !is_over(number));
@@ -659,6 +686,12 @@ pub(super) fn say(
     word: &Word,
 ) -> Result<bool, Failure> {
     room.say(meeting, what, whose, word)
+}
+
+/// The step at which a generator says now that it is alive.
+pub(super) fn step_at(meeting: &Meeting, clock: &Clock) -> u32 {
+    let since_us = clock.now_us().saturating_sub(meeting.created_us);
+    (since_us / ALIVE.as_micros() as u64) as u32
 }
 
 /// Between two looks of one of so many.

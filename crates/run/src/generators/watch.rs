@@ -11,11 +11,9 @@ use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
 use pgdyno_platform::interrupt::Interrupts;
 
 use super::Clock;
-use super::company::{Company, look_pause, say, words};
+use super::company::{ALIVE, Company, look_pause, say, step_at, words};
 use super::time::Time;
 
-/// How often it says that it is alive.
-const ALIVE: Duration = Duration::from_secs(4);
 /// How often it looks whether all are to end; more seldom where many look.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -118,14 +116,15 @@ struct Work {
 
 impl Work {
     fn work(self, is_over: &AtomicBool, pause: Duration) {
-        let (mut step, mut said) = (1, self.time.now());
+        let (mut step, mut said) = (0, self.time.now());
         let mut has_passed_on = false;
         while !is_over.load(Ordering::Relaxed) {
             self.time.sleep(pause);
             if self.time.since(said) >= ALIVE {
+                step = step_at(&self.meeting, &self.clock).max(step + 1);
+                said = self.time.now();
                 // A notebook that is away is told later.
                 let _ = self.say((words::ALIVE, Whose::Each), step);
-                (step, said) = (step + 1, self.time.now());
             }
             let phase = self.phase();
             if has_passed_on || matches!(phase, Phase::After) {

@@ -5,6 +5,7 @@
 
 mod check;
 mod generator;
+mod model;
 mod notebook;
 mod plan;
 #[cfg(feature = "planted")]

@@ -25,6 +25,26 @@ pub(super) struct Book {
     /// The trial that comes of all parts.
     pub(super) whole: Option<i64>,
     pub(super) trials: Vec<Kept>,
+    pub(super) asked: Vec<Asked>,
+}
+
+/// A statement that the notebook answered.
+pub(super) struct Asked {
+    /// In true time.
+    pub(super) at: u64,
+    pub(super) what: What,
+    /// How many rows it has to read.
+    pub(super) rows: usize,
+}
+
+/// What a statement does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum What {
+    /// Writes a row.
+    Write,
+    Read,
+    /// Asks for the time.
+    Clock,
 }
 
 /// A trial.
@@ -35,6 +55,13 @@ pub(super) struct Kept {
 }
 
 impl Book {
+    /// The statement that is being answered reads so many rows.
+    fn reads(&mut self, rows: usize) {
+        if let Some(asked) = self.asked.last_mut() {
+            asked.rows = rows;
+        }
+    }
+
     pub(super) fn meet(&mut self, offer: &Offer, now_us: u64) -> Meeting {
         let first = || Meeting {
             uuid: "meeting".to_owned(),
@@ -77,8 +104,9 @@ impl Book {
         words
     }
 
-    pub(super) fn last_steps(&self, what: &str) -> Vec<(u32, u32)> {
+    pub(super) fn last_steps(&self, what: &str, from: u32) -> Vec<(u32, u32)> {
         let words = self.heard(what).into_iter();
+        let words = words.filter(|word| word.step >= from);
         let last: BTreeMap<u32, u32> = words.map(|word| (word.generator, word.step)).collect();
         last.into_iter().collect()
     }
@@ -177,14 +205,22 @@ impl Room {
     }
 
     /// There and back.
-    fn ask<T>(&self, answer: impl FnOnce(&mut Book) -> T) -> Result<T, Failure> {
+    fn ask<T>(&self, what: What, answer: impl FnOnce(&mut Book) -> T) -> Result<T, Failure> {
         let (out, back) = self.world.plan.hosts[self.host].ways;
         self.world.wait(self.way(out));
         if self.is_away() || self.is_lost() {
             self.world.wait(PATIENCE);
             return Err(Failure::new("the notebook is away"));
         }
-        let answer = answer(&mut self.book());
+        let answer = {
+            let mut book = self.book();
+            book.asked.push(Asked {
+                at: self.world.now(),
+                what,
+                rows: 0,
+            });
+            answer(&mut book)
+        };
         if self.is_lost() {
             self.world.wait(PATIENCE);
             return Err(Failure::new("the notebook's answer is lost"));
@@ -200,16 +236,16 @@ impl Rendezvous for Room {
     }
 
     fn again(&self) -> Result<Box<dyn Rendezvous>, Failure> {
-        self.ask(|_| ())?;
+        self.ask(What::Read, |_| ())?;
         Ok(Box::new(self.clone()))
     }
 
     fn clock_us(&self) -> Result<u64, Failure> {
-        self.ask(|_| self.world.notebook_us())
+        self.ask(What::Clock, |_| self.world.notebook_us())
     }
 
     fn meet(&self, offer: &Offer, now_us: u64) -> Result<Meeting, Failure> {
-        self.ask(|book| book.meet(offer, now_us))
+        self.ask(What::Write, |book| book.meet(offer, now_us))
     }
 
     fn claim(
@@ -218,50 +254,68 @@ impl Rendezvous for Room {
         host: &str,
         asked: Option<u32>,
     ) -> Result<Option<u32>, Failure> {
-        self.ask(|book| book.claim(host, meeting.generators, asked))
+        self.ask(What::Write, |book| {
+            book.claim(host, meeting.generators, asked)
+        })
     }
 
     fn hosts(&self, _: &Meeting) -> Result<Vec<(u32, String)>, Failure> {
-        self.ask(|book| book.hosts.clone().into_iter().collect())
+        self.ask(What::Read, |book| {
+            book.reads(book.hosts.len());
+            book.hosts.clone().into_iter().collect()
+        })
     }
 
     fn say(&self, _: &Meeting, what: &str, whose: Whose, word: &Word) -> Result<bool, Failure> {
-        self.ask(|book| book.say(what, whose, word))
+        self.ask(What::Write, |book| book.say(what, whose, word))
     }
 
     fn heard(&self, _: &Meeting, what: &str) -> Result<Vec<Word>, Failure> {
-        self.ask(|book| book.heard(what))
+        self.ask(What::Read, |book| {
+            let heard = book.heard(what);
+            book.reads(heard.len());
+            heard
+        })
     }
 
     fn count(&self, _: &Meeting, what: &str) -> Result<u32, Failure> {
-        self.ask(|book| book.heard(what).len() as u32)
+        self.ask(What::Read, |book| {
+            let count = book.heard(what).len();
+            book.reads(count);
+            count as u32
+        })
     }
 
-    fn last_steps(&self, _: &Meeting, what: &str) -> Result<Vec<(u32, u32)>, Failure> {
-        self.ask(|book| book.last_steps(what))
+    fn last_steps(&self, _: &Meeting, what: &str, from: u32) -> Result<Vec<(u32, u32)>, Failure> {
+        self.ask(What::Read, |book| {
+            let words = book.heard(what).into_iter();
+            book.reads(words.filter(|word| word.step >= from).count());
+            book.last_steps(what, from)
+        })
     }
 
     fn keep_part(&self, _: &Meeting, trial: i64, generator: Option<u32>) -> Result<(), Failure> {
-        self.ask(|book| match generator {
+        self.ask(What::Write, |book| match generator {
             Some(generator) => book.parts.push((generator, trial)),
             None => book.whole = Some(trial),
         })
     }
 
     fn parts(&self, _: &Meeting) -> Result<Vec<(u32, i64)>, Failure> {
-        self.ask(|book| {
+        self.ask(What::Read, |book| {
             let mut parts = book.parts.clone();
             parts.sort_unstable();
+            book.reads(parts.len());
             parts
         })
     }
 
     fn outcome(&self, trial: i64) -> Result<Outcome, Failure> {
-        self.ask(|book| book.outcome(trial))
+        self.ask(What::Read, |book| book.outcome(trial))
     }
 
     fn copy_observed(&self, _: i64, _: i64) -> Result<(), Failure> {
-        self.ask(|_| ())
+        self.ask(What::Write, |_| ())
     }
 }
 
