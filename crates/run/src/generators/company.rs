@@ -186,6 +186,10 @@ impl Heard {
     /// Whether nothing was heard of a generator for long.
     pub(super) fn has_died(&self, generator: u32) -> bool {
         planted!(3, return false);
+        // It may have been heard of since then.
+        if self.listened.is_none_or(|at| self.time.since(at) > DEAF_MAX) {
+            return false;
+        }
         let last = self.last.get(&generator).map(|(_, at)| *at);
         let last = last.or(self.since);
         last.is_some_and(|at| self.time.since(at) > SILENCE_MAX)
