@@ -1137,6 +1137,8 @@ export type Endpoint = {
   service: Latencies;
   /** As in the figures. */
   response: Latencies | null;
+  /** Times in which nothing was committed there; only where there are several endpoints. */
+  stalls: Array<EndpointStall>;
   /** Ended well. */
   committed: number;
   /** Ended badly: certainly not committed. */
@@ -1153,6 +1155,16 @@ export type Endpoint = {
   retries: number;
   /** Transactions that were tried more than once. */
   retried: number;
+};
+
+/** A time in which nothing was committed at an endpoint, a second or longer. */
+export type EndpointStall = {
+  /** When it began, in microseconds since clients began to work. */
+  start_us: number;
+  /** Its length. */
+  length_us: number;
+  /** Whether a commit ended it; else the end of the asked duration did. */
+  is_over: boolean;
 };
 
 /** Something that happened to a connection. */
@@ -1181,6 +1193,11 @@ export type Stalls = {
   /** Each, the first thousand. */
   each: Array<Stall>;
   /**
+   * The longest times in which one client wanted to commit and did not, ten at most, the longest
+   * first: failures, connections lost and waits for locks, from 100 ms on.
+   */
+  clients: Array<ClientStall>;
+  /**
    * What a request at a random moment would have taken; `null` without stalls, and with a rate,
    * where response times say it.
    */
@@ -1191,8 +1208,38 @@ export type Stalls = {
 export type Stall = {
   /** When it began, in microseconds since clients began to work. */
   start_us: number;
+  /** Its length: from the last commit before to the first after. */
+  length_us: number;
+  /** Whether a commit ended it; else the end of the asked duration did. */
+  is_over: boolean;
+  /** Transactions that failed in the seconds that it touches, by class. */
+  failed: { [key in string]: number };
+  /** Those of which nobody knows whether they were committed. */
+  unknown: number;
+  /**
+   * From its end to the end of the first second that had 90 % of the rate of the ten seconds before
+   * it; `null` where there is no such second, before or after.
+   */
+  recovered_us: number | null;
+};
+
+/** A time in which a client wanted to commit something and did not. */
+export type ClientStall = {
+  /** Which client. */
+  client: number;
+  /**
+   * When it began, in microseconds since clients began to work: with its last commit, or when what it
+   * wanted next was scheduled.
+   */
+  start_us: number;
   /** Its length. */
   length_us: number;
+  /** Whether a commit ended it; else the run did, or the client's end. */
+  is_over: boolean;
+  /** Its transactions that failed meanwhile, by class. */
+  failed: { [key in string]: number };
+  /** Those of which nobody knows whether they were committed. */
+  unknown: number;
 };
 
 /** One of the committed transactions that took longest. */

@@ -22,7 +22,9 @@ use pgdyno_wire::backend::TransactionStatus;
 use crate::clock::{Nanos, micros};
 use crate::context::Context;
 use crate::program::{Prepare, Statement};
-use crate::record::{Activity, Cause, ClientUnits, Closing, Delay, Ended, Failure, Outcome};
+use crate::record::{
+    Activity, Cause, ClientUnits, Closing, Delay, Ended, Failure, Outcome, Without,
+};
 use error::TransactionError;
 use link::Link;
 use outage::Outage;
@@ -89,6 +91,8 @@ pub(crate) struct Client {
     reply: Reply,
     /// Its work units that are not booked yet.
     units: Units,
+    /// What it has had since its last commit.
+    without: Without,
     /// The time without a connection, while it lasts and is to be ended.
     outage: Option<Outage>,
     /// Whether anything was waited for since the present transaction began.
@@ -157,6 +161,7 @@ impl Client {
             is_given_up: false,
             reply: Reply::default(),
             units: Units::default(),
+            without: Without::default(),
             outage: None,
             has_waited: false,
             has_missed: false,
@@ -172,8 +177,9 @@ impl Client {
     }
 
     /// The run has begun.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self, now: Nanos) {
         self.state = State::Choose;
+        self.without.begin(now);
         self.activity = Some(Activity::Statement);
     }
 
@@ -574,6 +580,25 @@ impl Client {
             cx.recorder.probe.ended();
         }
         cx.recorder.transaction(self.script, ended);
+        let wanted = match cx.schedule {
+            Some(_) => ended.scheduled,
+            None => 0,
+        };
+        if ended.outcome != Outcome::Committed {
+            return self.without.lost(wanted, ended.outcome);
+        }
+        self.without.wants(wanted);
+        self.book_wait(cx, ended.at, true);
+        self.without.over(ended.at);
+    }
+
+    /// Books how long it has waited for a commit that has come, or will not come any more.
+    fn book_wait<I: Io>(&self, cx: &mut Context<'_, I>, at: Nanos, is_over: bool) {
+        if let Some(since) = self.without.since() {
+            let waited = (since, at);
+            cx.recorder
+                .client_waited((self.id, &self.without), waited, is_over);
+        }
     }
 
     /// Books a transaction that ends before all of its answers have come: failed, unless the server
@@ -637,7 +662,11 @@ impl Client {
     fn finish<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if let Some(outage) = self.outage.take() {
             outage.book(cx, false);
+            if cx.schedule.is_none() {
+                self.without.wants(0);
+            }
         }
+        self.book_wait(cx, cx.now, false);
         // A transaction that is forgotten must not hold up the keys of others.
         self.draws.end();
         self.part(cx);

@@ -19,7 +19,7 @@ use crate::places::Places;
 use crate::record::{
     ClientsEnd, End, EndpointRecord, Event, Execution, GapsOfThread, Interval, LoggedTransaction,
     Phase, Recording, Report, ScriptInterval, ScriptRecord, Second, Seconds, Stall,
-    StatementTotals, ThreadEnd, executions, order_worst, reasons,
+    StatementTotals, ThreadEnd, executions, order_client_stalls, order_worst, reasons,
 };
 
 /// How long it may take to have statements cancelled that were given up.
@@ -75,6 +75,7 @@ impl Collector<'_> {
         let mut collected = Collected {
             recording,
             gaps: vec![GapsOfThread::default(); self.links.len()],
+            endpoint_gaps: Vec::new(),
             links: self.links,
             begin,
             open: BTreeMap::new(),
@@ -118,6 +119,8 @@ struct Collected {
     links: Vec<Link>,
     /// By thread.
     gaps: Vec<GapsOfThread>,
+    /// By place, and by thread.
+    endpoint_gaps: Vec<Vec<GapsOfThread>>,
     /// When the run began.
     begin: Nanos,
     /// Seconds that not all threads have reported, by their start, with the thread that gave the
@@ -169,6 +172,12 @@ impl Collected {
                 self.cancels.append(&mut end.cancels);
                 links[thread].progress = Nanos::MAX;
                 live.thread_ended(thread, micros(end.at.saturating_sub(self.begin)));
+                let gaps = std::mem::take(&mut end.finished.endpoint_gaps);
+                self.endpoint_gaps
+                    .resize_with(gaps.len().max(self.endpoint_gaps.len()), Vec::new);
+                for (all, gaps) in self.endpoint_gaps.iter_mut().zip(gaps) {
+                    all.push(gaps);
+                }
                 finish_thread(recording, *end, live);
             }
         }
@@ -211,7 +220,12 @@ impl Collected {
             .as_ref()
             .map_or(0, |phase| phase.elapsed_us);
         let phase = &recording.measured;
-        recording.stalls = Stall::find(&self.gaps, phase, (self.begin, begin_us));
+        let when = (self.begin, begin_us);
+        recording.stalls = Stall::find(&self.gaps, phase, when);
+        for (endpoint, gaps) in recording.endpoints.iter_mut().zip(&self.endpoint_gaps) {
+            endpoint.stalls = Stall::find_at(gaps, phase, when, endpoint.counts.committed);
+        }
+        order_client_stalls(&mut recording.client_stalls);
         keep_endpoints(&mut recording, places);
         recording.by_client.sort_by_key(|client| client.client);
         recording.end = if recording.end != End::Complete {
@@ -291,6 +305,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     reasons::merge(&mut recording.reasons, end.finished.reasons);
     recording.added.merge(&end.finished.added);
     recording.worst.extend(end.finished.worst.finish());
+    recording.client_stalls.extend(end.finished.client_stalls);
     recording.threads.push(end.finished.used);
     let endpoints = recording.endpoints.iter_mut();
     for (mine, theirs) in endpoints.zip(&end.finished.endpoints) {

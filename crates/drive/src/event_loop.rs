@@ -132,7 +132,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             self.impatient_at = self.cx.now;
         }
         for (index, client) in clients.iter_mut().enumerate() {
-            client.begin();
+            client.begin(begin);
             self.ready.push_back(index as u32);
         }
     }

@@ -4,6 +4,7 @@
 //! merges the threads' intervals into [`Second`]s and into a [`Phase`] for warm-up and one for the
 //! measured time.
 
+mod client_stalls;
 mod client_time;
 mod endpoint;
 pub(crate) mod executions;
@@ -26,6 +27,8 @@ mod units;
 mod work;
 mod worst;
 
+pub use client_stalls::{CLIENT_STALLS_MAX, ClientStall};
+pub(crate) use client_stalls::{Without, order as order_client_stalls};
 pub(crate) use client_time::Whereabouts;
 pub use client_time::{Activity, ClientTime};
 pub use endpoint::{EndpointRecord, Event, EventKind};

@@ -21,6 +21,9 @@ const VARIABLES_MAX: usize = 12;
 /// From so long on it is said how long it took until all had ended.
 const DRAIN_LONG_US: u64 = 100_000;
 
+/// Of stalls that are as long it is told what happened around them.
+const STALL_TOLD_US: u64 = 1_000_000;
+
 /// A terminal shows so many lines without scrolling.
 pub const LINES: usize = 45;
 
@@ -219,7 +222,7 @@ fn totals(run: &Run) -> String {
         let share = figures::percent(number, counts.total());
         text += &format!("{what:<13}{} ({share})\n", figures::count(number));
     }
-    text += &stalls(&run.stalls);
+    text += &stalls(run);
     text += &steadiness(&run.steadiness);
     if let Some(warmup) = &run.warmup {
         let ended = warmup.detected.map_or_else(String::new, |ended| {
@@ -253,8 +256,78 @@ fn drained(measured: &Phase) -> String {
     }
 }
 
-/// Times without service.
-fn stalls(stalls: &Stalls) -> String {
+/// Times without service: of all, of an endpoint among several, and of the client that had to wait longest,
+/// where something went wrong with it.
+fn stalls(run: &Run) -> String {
+    let stalls = &run.stalls;
+    let mut text = of_all(stalls);
+    let longest = stalls.each.iter().max_by_key(|stall| stall.length_us);
+    if let Some(stall) = longest.filter(|stall| stall.length_us >= STALL_TOLD_US) {
+        text += &format!(
+            "             {}{}\n",
+            span(stall.start_us, stall.length_us, stall.is_over),
+            went_wrong(&stall.failed, stall.unknown)
+        );
+        if let Some(after_us) = stall.recovered_us {
+            text += &format!(
+                "             90 % of the rate before again within {}\n",
+                figures::time(after_us as f64)
+            );
+        }
+    }
+    for endpoint in &run.endpoints {
+        let longest = endpoint.stalls.iter().max_by_key(|stall| stall.length_us);
+        if let Some(stall) = longest {
+            text += &format!(
+                "no service   {} at {}: {}\n",
+                figures::time(stall.length_us as f64),
+                endpoint.name,
+                span(stall.start_us, stall.length_us, stall.is_over)
+            );
+        }
+    }
+    let mut clients = stalls.clients.iter();
+    let client = clients.find(|stall| {
+        !stall.is_over || stall.unknown > 0 || !stall.failed.is_empty() || run.outages.count > 0
+    });
+    // Of a stall of all it is told already.
+    let told_us = STALL_TOLD_US.max(stalls.longest_us + stalls.longest_us / 10);
+    if let Some(stall) = client.filter(|stall| stall.length_us >= told_us) {
+        text += &format!(
+            "no commit    {} of client {}: {}{}\n",
+            figures::time(stall.length_us as f64),
+            stall.client,
+            span(stall.start_us, stall.length_us, stall.is_over),
+            went_wrong(&stall.failed, stall.unknown)
+        );
+    }
+    text
+}
+
+fn span(start_us: u64, length_us: u64, is_over: bool) -> String {
+    let second = |us: u64| figures::seconds(us as f64 / 1e6);
+    let (from, to) = (second(start_us), second(start_us + length_us));
+    match is_over {
+        true => format!("from {from} to {to}"),
+        false => format!("from {from} to the end"),
+    }
+}
+
+fn went_wrong(failed: &BTreeMap<String, u64>, unknown: u64) -> String {
+    let mut all: Vec<String> = failed
+        .iter()
+        .map(|(class, count)| format!("{} {class}", figures::count(*count)))
+        .collect();
+    if unknown > 0 {
+        all.push(format!("{} unknown", figures::count(unknown)));
+    }
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("; failed meanwhile: {}", all.join(", ")),
+    }
+}
+
+fn of_all(stalls: &Stalls) -> String {
     match stalls.count {
         0 => String::new(),
         1 => format!(
@@ -532,7 +605,7 @@ fn outages(run: &Run) -> String {
     let outages = &run.outages;
     let mut text = String::new();
     if outages.count > 0 {
-        text += &format!("outages      {}", figures::count(outages.count));
+        text += &format!("reconnects   {}", figures::count(outages.count));
         if let (Some(mean_us), Some(max_us)) = (outages.length.mean_us, outages.length.max_us) {
             text += &format!(
                 ", without a connection for {} ms each, {} ms at worst",

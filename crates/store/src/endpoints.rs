@@ -80,6 +80,8 @@ fn endpoint(row: &Row<'_>) -> db::Result<EndpointRecord> {
         counts,
         service: packed::read_latencies(row, 12)?,
         response: packed::read(row, 16)?.map(|packed| packed.unpack()),
+        // A table of its own.
+        stalls: Vec::new(),
     })
 }
 

@@ -109,10 +109,12 @@ impl Store {
         let threads = self.threads(number)?;
         let io = engine::read(&self.db, number)?;
         let operations = units::operations(&self.db, number)?;
-        let endpoints = endpoints::read(&self.db, number)?;
+        let mut endpoints = endpoints::read(&self.db, number)?;
+        stalls::read_of_endpoints(&self.db, number, &mut endpoints)?;
         let events = endpoints::events(&self.db, number)?;
         let reasons = self.reasons(number)?;
         let stalls = stalls::read(&self.db, number)?;
+        let client_stalls = stalls::read_of_clients(&self.db, number)?;
         let worst = worst::read(&self.db, number)?;
         let sql = "SELECT state, started, coalesce(warmup_s, 0) > 0, coalesce(clients, 1), clients_aborted, \
                    clients_disconnected, reason, spec FROM trial WHERE number = ?";
@@ -149,6 +151,7 @@ impl Store {
                 threads,
                 added,
                 stalls,
+                client_stalls,
                 worst,
                 io,
                 clients,

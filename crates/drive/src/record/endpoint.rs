@@ -1,6 +1,6 @@
 //! What happened at each endpoint, and what happened to connections.
 
-use super::{Counts, Ended, Latencies, Outcome};
+use super::{Counts, Ended, Latencies, Outcome, Stall};
 use crate::clock::micros;
 
 /// A server that clients connect to, by the name its user gave it.
@@ -23,6 +23,11 @@ pub struct EndpointRecord {
     pub service: Latencies,
     /// Their response times; with a rate only.
     pub response: Option<Latencies>,
+    /// Times of a second and longer in which nothing was committed there, as [`Recording::stalls`];
+    /// where there are several endpoints.
+    ///
+    /// [`Recording::stalls`]: super::Recording::stalls
+    pub stalls: Vec<Stall>,
 }
 
 impl EndpointRecord {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::stalls::Gap;
 use super::{
     ClientTime, End, GapsOfThread, Phase, Recording, ScriptInterval, ScriptSecond, Second, Stall,
-    StatementTotals, order_worst, reasons,
+    StatementTotals, order_client_stalls, order_worst, reasons,
 };
 use crate::clock::Nanos;
 
@@ -20,6 +20,8 @@ pub struct Merge {
     seconds: BTreeMap<(u64, bool), Open>,
     /// The times without service of each, by which those of all are found.
     gaps: Vec<GapsOfThread>,
+    /// The same of each endpoint.
+    endpoint_gaps: BTreeMap<String, Vec<GapsOfThread>>,
     /// How each ended.
     ends: Vec<End>,
     /// When the first of them was gone.
@@ -45,10 +47,15 @@ impl Recording {
         let moved_us = (late_us + LATE_MIN_US) / 1_000_000 * 1_000_000;
         let seconds = self.seconds.iter_mut().map(|second| &mut second.start_us);
         let events = self.events.iter_mut().map(|event| &mut event.at_us);
-        let stalls = self.stalls.iter_mut().map(|stall| &mut stall.start_us);
+        let of_endpoints = self.endpoints.iter_mut().flat_map(|one| &mut one.stalls);
+        let stalls = self.stalls.iter_mut().chain(of_endpoints);
+        let stalls = stalls.map(|stall| &mut stall.start_us);
+        let of_clients = self.client_stalls.iter_mut();
+        let of_clients = of_clients.map(|stall| &mut stall.start_us);
         seconds
             .chain(events)
             .chain(stalls)
+            .chain(of_clients)
             .for_each(|us| *us += moved_us);
     }
 }
@@ -65,7 +72,13 @@ impl Merge {
         for second in seconds {
             self.add_second(&second);
         }
-        self.gaps.push(gaps(&part));
+        self.gaps
+            .push(gaps(&part.measured, part.warmup.as_ref(), &part.stalls));
+        for endpoint in &mut part.endpoints {
+            let all = self.endpoint_gaps.entry(endpoint.name.clone()).or_default();
+            let stalls = std::mem::take(&mut endpoint.stalls);
+            all.push(gaps(&part.measured, part.warmup.as_ref(), &stalls));
+        }
         self.ends.push(part.end);
         // Made of the seconds at the end.
         (part.measured, part.warmup) = (Phase::default(), part.warmup.map(|_| Phase::default()));
@@ -121,6 +134,13 @@ impl Merge {
         }
         let warmup_us = warmup.as_ref().map_or(0, |phase| phase.elapsed_us);
         all.stalls = Stall::find(&self.gaps, &measured, (0, warmup_us));
+        for endpoint in &mut all.endpoints {
+            if let Some(gaps) = self.endpoint_gaps.get(&endpoint.name) {
+                let committed = endpoint.counts.committed;
+                endpoint.stalls = Stall::find_at(gaps, &measured, (0, warmup_us), committed);
+            }
+        }
+        order_client_stalls(&mut all.client_stalls);
         (all.measured, all.warmup) = (measured, warmup);
         all.end = end(&self.ends);
         order_worst(&mut all.worst);
@@ -159,16 +179,16 @@ fn common(spans: &[(u64, u64)]) -> (u64, u64) {
     }
 }
 
-/// Its times without service, and from its end on for ever.
-fn gaps(part: &Recording) -> Vec<Gap> {
-    let stalls = part.stalls.iter();
+/// A generator's times without service, and from its end on for ever.
+fn gaps(measured: &Phase, warmup: Option<&Phase>, stalls: &[Stall]) -> Vec<Gap> {
+    let stalls = stalls.iter();
     let gap = |stall: &Stall| {
         let start = stall.start_us * 1000;
         (start, start + stall.length_us * 1000)
     };
     let mut gaps: Vec<Gap> = stalls.map(gap).collect();
-    let warmup_us = part.warmup.as_ref().map_or(0, |phase| phase.elapsed_us);
-    let end = (warmup_us + part.measured.asked_us()) * 1000;
+    let warmup_us = warmup.map_or(0, |phase| phase.elapsed_us);
+    let end = (warmup_us + measured.asked_us()) * 1000;
     match gaps.last_mut() {
         Some(last) if last.1 >= end => last.1 = Nanos::MAX,
         _ => gaps.push((end, Nanos::MAX)),
@@ -224,6 +244,7 @@ fn merge(all: &mut Recording, part: Recording) {
     all.threads.extend(part.threads);
     all.added.merge(&part.added);
     all.worst.extend(part.worst);
+    all.client_stalls.extend(part.client_stalls);
     all.clients.total += part.clients.total;
     all.clients.aborted += part.clients.aborted;
     all.clients.disconnected += part.clients.disconnected;
@@ -318,6 +339,7 @@ mod tests {
             part.stalls = vec![Stall {
                 start_us: 1_200_000 + generator * 1000,
                 length_us: 500_000,
+                is_over: true,
             }];
             merge.add(part, None);
         }
@@ -347,6 +369,7 @@ mod tests {
         let stall = Stall {
             start_us: 1_202_000,
             length_us: 498_000,
+            is_over: true,
         };
         assert_eq!(all.stalls, [stall]);
     }

@@ -3,11 +3,12 @@
 use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::stalls::OwnGaps;
+use super::client_stalls::{Longest, Without};
+use super::stalls::{ENDPOINT_GAP_MIN, OwnGaps};
 use super::{
-    Activity, Added, Delay, EndpointRecord, Execution, Executions, Failure, HowEnded, Interval,
-    Lags, Latencies, LoggedTransaction, Outages, Outcome, Probe, Reason, Reasons, Report,
-    SlowTransaction, ThreadUse, TransactionLog, Units, Whereabouts, Worst,
+    Activity, Added, ClientStall, Delay, EndpointRecord, Execution, Executions, Failure,
+    GapsOfThread, HowEnded, Interval, Lags, Latencies, LoggedTransaction, Outages, Outcome, Probe,
+    Reason, Reasons, Report, SlowTransaction, ThreadUse, TransactionLog, Units, Whereabouts, Worst,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
@@ -50,6 +51,9 @@ pub(crate) struct Recorder {
     /// The asked duration, where it is a time.
     duration: Option<Nanos>,
     gaps: OwnGaps,
+    /// By place, where there are several.
+    endpoint_gaps: Vec<(OwnGaps, GapsOfThread)>,
+    client_stalls: Longest,
     control: Control,
     /// When the present interval ends.
     pub(crate) boundary: Nanos,
@@ -63,6 +67,8 @@ pub(crate) struct Finished {
     pub(crate) outages: Outages,
     pub(crate) undone: u64,
     pub(crate) endpoints: Vec<EndpointRecord>,
+    pub(crate) endpoint_gaps: Vec<GapsOfThread>,
+    pub(crate) client_stalls: Vec<ClientStall>,
     pub(crate) reasons: Vec<Reason>,
     pub(crate) worst: Worst,
     pub(crate) used: ThreadUse,
@@ -105,6 +111,11 @@ impl Recorder {
             warmup_end: 0,
             duration: None,
             gaps: OwnGaps::default(),
+            endpoint_gaps: match places {
+                0 | 1 => Vec::new(),
+                _ => vec![(OwnGaps::from(ENDPOINT_GAP_MIN), Vec::with_capacity(64)); places],
+            },
+            client_stalls: Longest::default(),
             control: Control::default(),
             boundary: Nanos::MAX,
             reports,
@@ -127,7 +138,7 @@ impl Recorder {
         self.probe.begin(begin);
         self.scheduled = self.probe.scheduled();
         self.duration = duration;
-        self.gaps.begin(begin);
+        self.begin_gaps(begin);
         self.control = control.clone();
         self.begin = begin;
         self.phase_begin = begin;
@@ -181,6 +192,9 @@ impl Recorder {
             Outcome::Failed(_) | Outcome::Skipped => return,
         }
         self.gaps.committed(end.at, &mut self.interval.gaps);
+        if let Some((own, gaps)) = self.endpoint_gaps.get_mut(end.place) {
+            own.committed(end.at, gaps);
+        }
         let interval = &mut self.interval.scripts[script];
         let service_us = micros(end.at - end.begun);
         interval.service.record(service_us);
@@ -212,6 +226,39 @@ impl Recorder {
                 ended_us: micros(end.at.saturating_sub(self.begin)),
                 latency_us,
             });
+        }
+    }
+
+    /// A client that waited for a commit `since` has got it, or will get none any more.
+    #[inline]
+    pub(crate) fn client_waited(
+        &mut self,
+        (client, without): (usize, &Without),
+        (since, at): (Nanos, Nanos),
+        is_over: bool,
+    ) {
+        let since = since.max(self.phase_begin);
+        let length = at.saturating_sub(since);
+        if self.client_stalls.takes(length) && !self.interval.warmup {
+            let start_us = micros(since - self.begin);
+            self.client_stalls
+                .keep((client, without), (start_us, length), is_over);
+        }
+    }
+
+    fn begin_gaps(&mut self, at: Nanos) {
+        self.gaps.begin(at);
+        for (own, gaps) in &mut self.endpoint_gaps {
+            own.begin(at);
+            gaps.clear();
+        }
+        self.client_stalls.clear();
+    }
+
+    fn end_gaps(&mut self) {
+        self.gaps.end(&mut self.interval.gaps);
+        for (own, gaps) in &mut self.endpoint_gaps {
+            own.end(gaps);
         }
     }
 
@@ -442,7 +489,7 @@ impl Recorder {
         while now >= self.boundary {
             let end = self.boundary;
             if self.measured_end() == Some(end) {
-                self.gaps.end(&mut self.interval.gaps);
+                self.end_gaps();
             }
             self.hand_over(end);
             self.interval.drain |= self.measured_end() == Some(end);
@@ -464,7 +511,7 @@ impl Recorder {
         let has_begun = self.boundary < Nanos::MAX;
         if has_begun {
             self.rotate(now);
-            self.gaps.end(&mut self.interval.gaps);
+            self.end_gaps();
             self.hand_over(now);
         }
         self.executions.hand_over(self.thread, &self.reports);
@@ -482,6 +529,12 @@ impl Recorder {
             outages: self.outages,
             undone: self.undone,
             endpoints: self.endpoints,
+            endpoint_gaps: self
+                .endpoint_gaps
+                .into_iter()
+                .map(|(_, gaps)| gaps)
+                .collect(),
+            client_stalls: self.client_stalls.finish(),
             reasons: self.reasons.finish().collect(),
             worst: self.worst,
             used,
@@ -530,7 +583,7 @@ impl Recorder {
 
     fn end_warmup(&mut self, now: Nanos) {
         self.interval.warmup = false;
-        self.gaps.begin(now);
+        self.begin_gaps(now);
         self.phase_begin = now;
         self.used = self.cpu_now();
         self.lag_max_ns = 0;

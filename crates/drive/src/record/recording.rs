@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use pgdyno_platform::io::Used;
 
 use super::{
-    Added, ClientTime, ClientUnits, EndpointRecord, Event, Interval, Latencies, Reason,
-    ScriptInterval, Second, SlowTransaction, Stall,
+    Added, ClientStall, ClientTime, ClientUnits, EndpointRecord, Event, Interval, Latencies,
+    Reason, ScriptInterval, Second, SlowTransaction, Stall,
 };
 use crate::drive::Script;
 
@@ -47,6 +47,9 @@ pub struct Recording {
     pub added: Added,
     /// Times without service within the asked duration, in their order: see [`Stall`].
     pub stalls: Vec<Stall>,
+    /// The longest times in which one client got no commit, the longest first; begun in the measured
+    /// phase.
+    pub client_stalls: Vec<ClientStall>,
     /// The committed transactions of the measured phase that took longest, the longest first.
     pub worst: Vec<SlowTransaction>,
     /// How their sockets were waited for; `None` where nobody has kept it.
@@ -86,6 +89,7 @@ impl Default for Recording {
             threads: Vec::new(),
             added: Added::default(),
             stalls: Vec::new(),
+            client_stalls: Vec::new(),
             worst: Vec::new(),
             io: None,
             clients: ClientsEnd::default(),

@@ -9,6 +9,8 @@ use crate::clock::{Nanos, micros};
 
 /// Shorter gaps are not kept.
 pub(crate) const GAP_MIN: Nanos = 100_000_000;
+/// Nor are shorter ones of an endpoint among several.
+pub(super) const ENDPOINT_GAP_MIN: Nanos = 1_000_000_000;
 /// More than end in one interval of a thread: a second, and one that began before.
 pub(crate) const GAPS_MAX: usize = 12;
 
@@ -26,13 +28,26 @@ pub(crate) type Gap = (Nanos, Nanos);
 pub(crate) type GapsOfThread = Vec<Gap>;
 
 /// A thread's eye on its own commits.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct OwnGaps {
     /// The last commit, or when the phase began; none when gaps do not matter any more.
     since: Option<Nanos>,
+    /// No shorter one is noted.
+    min: Nanos,
+}
+
+impl Default for OwnGaps {
+    fn default() -> Self {
+        Self::from(GAP_MIN)
+    }
 }
 
 impl OwnGaps {
+    /// Notes gaps that take so long or longer.
+    pub(super) fn from(min: Nanos) -> Self {
+        Self { since: None, min }
+    }
+
     /// A phase begins.
     pub(super) fn begin(&mut self, at: Nanos) {
         self.since = Some(at);
@@ -43,7 +58,7 @@ impl OwnGaps {
     pub(super) fn committed(&mut self, at: Nanos, gaps: &mut Vec<Gap>) {
         if let Some(since) = self.since {
             self.since = Some(at.max(since));
-            if at.saturating_sub(since) >= GAP_MIN {
+            if at.saturating_sub(since) >= self.min {
                 gaps.push((since, at));
             }
         }
@@ -71,6 +86,8 @@ pub struct Stall {
     pub start_us: u64,
     /// Its length.
     pub length_us: u64,
+    /// Whether a commit ended it; else the end of the asked duration did.
+    pub is_over: bool,
 }
 
 impl Stall {
@@ -81,13 +98,39 @@ impl Stall {
         phase: &Phase,
         (begin, phase_us): (Nanos, u64),
     ) -> Vec<Self> {
-        let end = begin + (phase_us + phase.asked_us()) * 1000;
-        let gaps = common(threads, end);
-        let longest_usual = usual(phase);
         let scripts = phase.scripts.iter();
         let committed: u64 = scripts.map(|script| script.counts.committed).sum();
         let drained = phase.drain.committed_total();
-        let committed = committed.saturating_sub(drained) as f64;
+        Self::longer(
+            threads,
+            phase,
+            (begin, phase_us),
+            committed.saturating_sub(drained),
+        )
+    }
+
+    /// The same of one endpoint, where so many were committed: times of a second and longer.
+    pub(crate) fn find_at(
+        threads: &[GapsOfThread],
+        phase: &Phase,
+        when: (Nanos, u64),
+        committed: u64,
+    ) -> Vec<Self> {
+        let mut stalls = Self::longer(threads, phase, when, committed);
+        stalls.retain(|stall| stall.length_us >= micros(ENDPOINT_GAP_MIN));
+        stalls
+    }
+
+    fn longer(
+        threads: &[GapsOfThread],
+        phase: &Phase,
+        (begin, phase_us): (Nanos, u64),
+        committed: u64,
+    ) -> Vec<Self> {
+        let end = begin + (phase_us + phase.asked_us()) * 1000;
+        let gaps = common(threads, end);
+        let longest_usual = usual(phase);
+        let committed = committed as f64;
         let asked = phase.asked_us() as f64 * 1000.0;
         // What is left out makes the rate higher and the limit lower: until nothing changes.
         let mut stalls = Vec::new();
@@ -108,6 +151,7 @@ impl Stall {
         let stall = |gap: &Gap| Self {
             start_us: micros(gap.0.saturating_sub(begin)),
             length_us: micros(length(gap)),
+            is_over: gap.1 < end,
         };
         stalls.iter().map(stall).collect()
     }

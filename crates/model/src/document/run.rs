@@ -6,7 +6,7 @@ use pgdyno_drive::record::{self, EndpointRecord, Recording, StatementRecord, Sta
 use pgdyno_platform::host;
 use serde::{Deserialize, Serialize};
 
-use super::{Ceiling, Counts, Facts, Latency, TargetKind};
+use super::{Ceiling, Counts, EndpointStall, Facts, Latency, TargetKind};
 use crate::State;
 
 /// What was run.
@@ -231,6 +231,8 @@ pub struct Endpoint {
     pub service: Latency,
     /// As in the figures.
     pub response: Option<Latency>,
+    /// Times in which nothing was committed there; only where there are several endpoints.
+    pub stalls: Vec<EndpointStall>,
 }
 
 impl From<&EndpointRecord> for Endpoint {
@@ -244,6 +246,7 @@ impl From<&EndpointRecord> for Endpoint {
             counts: Counts::from(&endpoint.counts),
             service: Latency::from(&endpoint.service),
             response: endpoint.response.as_ref().map(Latency::from),
+            stalls: endpoint.stalls.iter().map(EndpointStall::from).collect(),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Times without service, and what they would mean for requests that come by themselves.
 
-use pgdyno_drive::record::{self, Recording};
+use std::collections::BTreeMap;
+
+use pgdyno_drive::record::{self, Failure, Recording, Second};
 use pgdyno_stats::Arrival;
 use serde::Serialize;
 
@@ -8,6 +10,10 @@ use super::Latency;
 
 /// So many are listed.
 const LISTED_MAX: usize = 1000;
+/// So many seconds before a stall say what the rate was.
+const BEFORE_MAX: usize = 10;
+/// Of the rate before, when it is back.
+const BACK_SHARE: f64 = 0.9;
 
 /// Times without service within the asked duration: from 100 ms on nothing was committed, and that is
 /// not usual for the trial (docs/results.md).
@@ -24,6 +30,9 @@ pub struct Stalls {
     pub share: f64,
     /// Each, the first thousand.
     pub each: Vec<Stall>,
+    /// The longest times in which one client wanted to commit and did not, ten at most, the longest
+    /// first: failures, connections lost and waits for locks, from 100 ms on.
+    pub clients: Vec<ClientStall>,
     /// What a request at a random moment would have taken; `null` without stalls, and with a rate,
     /// where response times say it.
     pub random_arrival: Option<Latency>,
@@ -35,8 +44,48 @@ pub struct Stalls {
 pub struct Stall {
     /// When it began, in microseconds since clients began to work.
     pub start_us: u64,
+    /// Its length: from the last commit before to the first after.
+    pub length_us: u64,
+    /// Whether a commit ended it; else the end of the asked duration did.
+    pub is_over: bool,
+    /// Transactions that failed in the seconds that it touches, by class.
+    pub failed: BTreeMap<String, u64>,
+    /// Those of which nobody knows whether they were committed.
+    pub unknown: u64,
+    /// From its end to the end of the first second that had 90 % of the rate of the ten seconds before
+    /// it; `null` where there is no such second, before or after.
+    pub recovered_us: Option<u64>,
+}
+
+/// A time in which nothing was committed at an endpoint, a second or longer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct EndpointStall {
+    /// When it began, in microseconds since clients began to work.
+    pub start_us: u64,
     /// Its length.
     pub length_us: u64,
+    /// Whether a commit ended it; else the end of the asked duration did.
+    pub is_over: bool,
+}
+
+/// A time in which a client wanted to commit something and did not.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ClientStall {
+    /// Which client.
+    pub client: usize,
+    /// When it began, in microseconds since clients began to work: with its last commit, or when what it
+    /// wanted next was scheduled.
+    pub start_us: u64,
+    /// Its length.
+    pub length_us: u64,
+    /// Whether a commit ended it; else the run did, or the client's end.
+    pub is_over: bool,
+    /// Its transactions that failed meanwhile, by class.
+    pub failed: BTreeMap<String, u64>,
+    /// Those of which nobody knows whether they were committed.
+    pub unknown: u64,
 }
 
 impl From<&Recording> for Stalls {
@@ -52,17 +101,98 @@ impl From<&Recording> for Stalls {
                 0 => 0.0,
                 asked_us => total_us as f64 / asked_us as f64,
             },
-            each: stalls.iter().take(LISTED_MAX).map(Stall::from).collect(),
+            each: {
+                let listed = stalls.iter().take(LISTED_MAX);
+                listed.map(|stall| Stall::of(stall, recording)).collect()
+            },
+            clients: recording
+                .client_stalls
+                .iter()
+                .map(ClientStall::from)
+                .collect(),
             random_arrival: random_arrival(recording),
         }
     }
 }
 
-impl From<&record::Stall> for Stall {
+impl Stall {
+    fn of(stall: &record::Stall, recording: &Recording) -> Self {
+        let end_us = stall.start_us + stall.length_us;
+        let touches = |second: &&Second| {
+            let until_us = second.start_us + second.length_us;
+            second.start_us < end_us && until_us > stall.start_us && !second.warmup
+        };
+        let touched = || recording.seconds.iter().filter(touches);
+        let counts = || touched().flat_map(|second| second.scripts.iter().map(|one| &one.counts));
+        let mut failed = BTreeMap::new();
+        for (class, count) in counts().flat_map(|counts| &counts.failed) {
+            *failed.entry(class.code().to_owned()).or_default() += count;
+        }
+        Self {
+            start_us: stall.start_us,
+            length_us: stall.length_us,
+            is_over: stall.is_over,
+            failed,
+            unknown: counts().map(|counts| counts.unknown).sum(),
+            recovered_us: match stall.is_over {
+                true => recovered_us(stall, recording),
+                false => None,
+            },
+        }
+    }
+}
+
+/// Seconds are judged whole: those that a stall of a second touches are no rate before.
+fn recovered_us(stall: &record::Stall, recording: &Recording) -> Option<u64> {
+    let end_us = stall.start_us + stall.length_us;
+    let is_stalled = |second: &Second| {
+        recording.stalls.iter().any(|stall| {
+            stall.length_us >= 1_000_000
+                && second.start_us < stall.start_us + stall.length_us
+                && second.start_us + second.length_us > stall.start_us
+        })
+    };
+    let measured = recording
+        .seconds
+        .iter()
+        .filter(|second| !second.warmup && !second.drain && second.length_us >= 999_000);
+    let rate_per_s = |second: &Second| {
+        let committed: u64 = second.scripts.iter().map(|one| one.counts.committed).sum();
+        committed as f64 * 1e6 / second.length_us as f64
+    };
+    let before = measured.clone().filter(|second| {
+        second.start_us + second.length_us <= stall.start_us && !is_stalled(second)
+    });
+    let before: Vec<f64> = before.map(rate_per_s).collect();
+    let before = &before[before.len().saturating_sub(BEFORE_MAX)..];
+    let mean_per_s = before.iter().sum::<f64>() / before.len() as f64;
+    // Not a number where there is none before: nothing is as much.
+    let mut after = measured.filter(|second| second.start_us >= end_us);
+    let back = after.find(|second| rate_per_s(second) >= BACK_SHARE * mean_per_s)?;
+    Some(back.start_us + back.length_us - end_us)
+}
+
+impl From<&record::Stall> for EndpointStall {
     fn from(stall: &record::Stall) -> Self {
         Self {
             start_us: stall.start_us,
             length_us: stall.length_us,
+            is_over: stall.is_over,
+        }
+    }
+}
+
+impl From<&record::ClientStall> for ClientStall {
+    fn from(stall: &record::ClientStall) -> Self {
+        let failed = stall.failed.iter();
+        let by_code = |(class, count): &(Failure, u64)| (class.code().to_owned(), *count);
+        Self {
+            client: stall.client,
+            start_us: stall.start_us,
+            length_us: stall.length_us,
+            is_over: stall.is_over,
+            failed: failed.map(by_code).collect(),
+            unknown: stall.unknown,
         }
     }
 }

@@ -7,9 +7,12 @@ use pgdyno_stats::{Steadiness as Found, steadiness};
 use serde::Serialize;
 
 use super::Figure;
+use crate::text;
 
 /// Shorter intervals are the rest of a second at the end of a phase: they are no second's figure.
 const SECOND_MIN_S: f64 = 0.999;
+/// A stall that is no longer does not make a trial unsteady.
+const STALL_MIN_US: u64 = 1_000_000;
 
 /// Of a second while the trial runs; `None` of less than one. A figure that the second does not
 /// have is not a number.
@@ -113,13 +116,26 @@ impl Steadiness {
         let has_schedule = scripts.any(|script| script.response.is_some());
         let response = has_schedule.then_some(Figure::ResponseTime);
         let figures = [Figure::Throughput].into_iter().chain(response);
+        let longest_us = recording.stalls.iter().map(|stall| stall.length_us);
+        let longest_us = longest_us.max().unwrap_or(0);
         let of = |figure: Figure| {
             let measured = recording.seconds.iter();
             let measured = measured.filter(|second| !second.warmup && !second.drain);
             let series: Vec<f64> = measured.filter_map(|s| of_second(figure, s)).collect();
-            Self::of(figure, &series)
+            Self::of(figure, &series).unless_stalled(figure, longest_us)
         };
         figures.map(of).collect()
+    }
+
+    /// Where nothing was committed for a second and longer, nothing is steady, whatever a test of the
+    /// seconds finds.
+    fn unless_stalled(mut self, figure: Figure, longest_us: u64) -> Self {
+        if self.verdict == SteadinessVerdict::Steady && longest_us >= STALL_MIN_US {
+            let (name, longest) = (figure.name(), text::time(longest_us as f64));
+            self.verdict = SteadinessVerdict::Holes;
+            self.sentence = format!("{name} was not steady: nothing was committed for {longest}");
+        }
+        self
     }
 
     /// Of a figure of each second.
@@ -166,5 +182,19 @@ mod tests {
         assert_eq!(figure(Figure::Throughput, 500), Some(500.0));
         assert_eq!(figure(Figure::ResponseTime, 500), Some(100.0));
         assert_eq!(of(Figure::Throughput, 0.5, [done(1)].into_iter()), None);
+    }
+
+    #[test]
+    fn a_trial_in_which_nothing_was_committed_for_a_second_is_not_steady() {
+        let steady = || Steadiness::of(Figure::Throughput, &[100.0; 60]);
+        assert_eq!(steady().verdict, SteadinessVerdict::Steady);
+        let short = steady().unless_stalled(Figure::Throughput, 999_999);
+        assert_eq!(short, steady());
+        let stalled = steady().unless_stalled(Figure::Throughput, 1_000_000);
+        assert_eq!(stalled.verdict, SteadinessVerdict::Holes);
+        assert_eq!(
+            stalled.sentence,
+            "throughput was not steady: nothing was committed for 1.00 s"
+        );
     }
 }

@@ -111,7 +111,7 @@ fn a_server_that_comes_back_in_time_is_an_outage_and_no_failure() {
     std::fs::write(&script, text).unwrap();
     let script = script.to_str().unwrap();
     let args = ["run", script, "-t", "40", "--param", "n=0", "--reconnect"];
-    let ran = notebook.run(&db, &args).expect(0, &["outages      4,"]);
+    let ran = notebook.run(&db, &args).expect(0, &["reconnects   4,"]);
     assert!(!ran.stdout.contains("while connected"), "{ran:#?}");
     assert_eq!(notebook.value("SELECT state FROM trial"), "complete");
 }

@@ -1,9 +1,11 @@
 //! Several servers as endpoints: dealt, counted apart, one of them killed and started again; and
 //! what `pgdyno target` tells of them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use pgdyno_platform::child::{Signal, send_signal};
 use pgdyno_server::kept::{self, Kept};
@@ -86,6 +88,87 @@ impl Drop for Killable {
 }
 
 #[test]
+fn a_server_that_is_gone_for_two_seconds_is_a_time_without_a_commit() {
+    let mut server = Killable::start();
+    sql(&server.url, "CREATE TABLE visit (client int)");
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("visit.sql");
+    fs::write(
+        &script,
+        "\\sleep 5 ms\ninsert into visit values (:client_id);\n",
+    )
+    .unwrap();
+    let store = crate::support::notebook::at(&dir.path().join("notebook.sqlite"));
+    let store = store.to_str().unwrap();
+    let running = Running::start(
+        pgdyno(&[
+            "run",
+            script.to_str().unwrap(),
+            "-c",
+            "4",
+            "-T",
+            "14",
+            "--reconnect",
+        ])
+        .args(["--url", &server.url, "--store", store]),
+    );
+    let rows = |server: &Killable| number(&server.url, "SELECT count(*) FROM visit");
+    wait_until("rows come for two seconds", || rows(&server) > 1000);
+    server.kill();
+    let before = std::time::Instant::now();
+    std::thread::sleep(Duration::from_secs(2));
+    let gone_us = before.elapsed().as_micros() as u64;
+    server.start_again();
+    let ran = running.ended().expect(
+        0,
+        &[
+            "\nstalls       ",
+            "\n             from ",
+            "90 % of the rate before again within ",
+            "reconnects   4, without a connection for ",
+        ],
+    );
+    let shown = json(&pgdyno_shown(store));
+    let stalls = &shown["stalls"];
+    let of = |stall: &Value, what: &str| stall[what].as_u64().unwrap();
+    let each = stalls["each"].as_array().unwrap().iter();
+    let all = each.max_by_key(|stall| of(stall, "length_us")).unwrap();
+    assert!(of(all, "length_us") >= gone_us, "{stalls}");
+    assert_eq!(all["is_over"], true);
+    assert!(of(all, "recovered_us") < 5_000_000, "{stalls}");
+    // Four had a connection when it was killed, and lost what they were at.
+    let lost = |stall: &Value| {
+        let failed = stall["failed"].as_object().unwrap().values();
+        failed.map(|count| count.as_u64().unwrap()).sum::<u64>() + of(stall, "unknown")
+    };
+    assert_eq!(lost(all), 4, "{stalls}");
+    let clients = stalls["clients"].as_array().unwrap();
+    for client in &clients[..4] {
+        assert!(of(client, "length_us") >= of(all, "length_us"), "{stalls}");
+        assert_eq!(
+            (lost(client), &client["is_over"]),
+            (1, &true.into()),
+            "{stalls}"
+        );
+        assert!(of(client, "start_us") <= of(all, "start_us"), "{stalls}");
+    }
+    let clients: BTreeSet<u64> = clients[..4].iter().map(|one| of(one, "client")).collect();
+    assert_eq!(clients, (0..4).collect());
+    let [throughput] = shown["steadiness"].as_array().unwrap().as_slice() else {
+        panic!("{}", shown["steadiness"]);
+    };
+    assert_ne!(throughput["verdict"], "steady");
+    // Told once, of all.
+    for line in ["no service", "no commit"] {
+        assert!(!ran.stdout.contains(line), "{ran:#?}");
+    }
+}
+
+fn pgdyno_shown(store: &str) -> Ran {
+    ran(&mut pgdyno(&["show", "1", "--json", "--store", store])).expect(0, &[])
+}
+
+#[test]
 fn clients_of_a_killed_server_move_and_every_row_is_counted_once() {
     let mut servers = [Killable::start(), Killable::start()];
     for server in &servers {
@@ -159,6 +242,13 @@ fn clients_of_a_killed_server_move_and_every_row_is_counted_once() {
         (&3.into(), &0.into())
     );
     assert_eq!(endpoints[1]["lost"], 3);
+    assert_eq!(endpoints[0]["stalls"].as_array().unwrap().len(), 0);
+    let gone = endpoints[1]["stalls"].as_array().unwrap().last().unwrap();
+    let [start_us, length_us] = ["start_us", "length_us"].map(|what| gone[what].as_u64().unwrap());
+    // The last second ends with its last transaction.
+    let end_us = start_us + length_us;
+    assert!((4_900_000..=5_000_000).contains(&end_us), "{gone}");
+    assert_eq!(gone["is_over"], false);
     assert_eq!(document["outages"]["count"], 3);
     assert_eq!(document["trial"]["reconnect"], true);
     let events = document["events"].as_array().unwrap();
@@ -190,6 +280,7 @@ fn clients_of_a_killed_server_move_and_every_row_is_counted_once() {
         "lost",
         "arrived",
         "moved        3 times",
+        "\nno service   ",
     ];
     let shown = self::ran(&mut pgdyno(&["show", "1", "--store", store])).expect(0, &texts);
     assert!(shown.stdout.contains(&names[1]), "{shown:#?}");

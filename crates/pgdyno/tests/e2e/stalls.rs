@@ -154,3 +154,56 @@ fn a_trial_without_stalls_says_nothing_of_them() {
     }
     assert!(json["stalls"]["random_arrival"].is_null());
 }
+
+#[test]
+fn a_client_that_fails_for_a_second_is_told_with_its_failures_though_others_commit() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let database = Database::on(postgres(), "stalls_client");
+    database.sql(
+        "CREATE TABLE fails AS SELECT true AS yes; CREATE TABLE failed (at int); \
+         CREATE FUNCTION work(client int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN \
+         IF client = 1 AND (SELECT yes FROM fails) THEN RAISE SQLSTATE '40001'; END IF; \
+         RETURN 1; END $$",
+    );
+    let text = "\\sleep 10 ms\nSELECT work(:client_id);\n";
+    fs::write(folder.path().join("work.sql"), text).expect("written");
+    let store = crate::support::notebook::at(&folder.path().join("notebook"));
+    let mut command = pgdyno(&[
+        "run",
+        "-q",
+        "work.sql",
+        "-c",
+        "3",
+        "-T",
+        "4",
+        "--max-tries",
+        "1",
+    ]);
+    command
+        .args(["--url", &database.url])
+        .current_dir(folder.path());
+    let running = Running::start(command.env("PGDYNO_STORE", &store));
+    database.wait_for(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = 'stalls_client' AND query LIKE '%work(%'",
+    );
+    sleep(2 * SECOND);
+    database.sql("UPDATE fails SET yes = false");
+    let told = [
+        "\nno commit    ",
+        " s of client 1: from 0 s to ",
+        " 40001\n",
+    ];
+    running.ended().expect(0, &told);
+    let mut show = pgdyno(&["show", "1", "--json"]);
+    let shown = ran(show.env("PGDYNO_STORE", &store)).expect(0, &[]).stdout;
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let stalls = &shown["stalls"];
+    assert_eq!(stalls["count"], 0, "{stalls}");
+    let longest = &stalls["clients"][0];
+    assert_eq!(
+        (&longest["client"], &longest["is_over"]),
+        (&1.into(), &true.into())
+    );
+    assert_eq!(longest["failed"]["40001"], shown["measured"]["failed"]);
+    assert!(number(&longest["length_us"]) > 1_000_000.0, "{stalls}");
+}

@@ -187,7 +187,10 @@ impl Heard {
     pub(super) fn has_died(&self, generator: u32) -> bool {
         planted!(3, return false);
         // It may have been heard of since then.
-        if self.listened.is_none_or(|at| self.time.since(at) > DEAF_MAX) {
+        if self
+            .listened
+            .is_none_or(|at| self.time.since(at) > DEAF_MAX)
+        {
             return false;
         }
         let last = self.last.get(&generator).map(|(_, at)| *at);

@@ -484,9 +484,18 @@ CREATE TABLE finding (
 -- Times without service within the asked duration.
 CREATE TABLE stall (
     trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
+    -- 'all', 'endpoint', 'client'.
+    whose       TEXT    NOT NULL,
+    -- Which endpoint or client; 0 of all.
+    number      INTEGER NOT NULL,
     start_us    INTEGER NOT NULL,
     length_us   INTEGER NOT NULL,
-    PRIMARY KEY (trial, start_us)
+    -- Whether a commit ended it.
+    is_over     INTEGER NOT NULL,
+    -- A client's transactions that failed meanwhile: an object of numbers by class, as JSON.
+    failed_by_class TEXT NOT NULL,
+    unknown     INTEGER NOT NULL,
+    PRIMARY KEY (trial, whose, number, start_us)
 ) WITHOUT ROWID;
 
 -- The measured transactions that took longest, the longest first.

@@ -1,0 +1,197 @@
+//! Times in which one client got no commit: the longest of them, with what went wrong meanwhile.
+
+use std::cmp::Reverse;
+
+use super::stalls::GAP_MIN;
+use super::{Failure, Outcome};
+use crate::clock::{Nanos, micros};
+
+/// So many are kept.
+pub const CLIENT_STALLS_MAX: usize = 10;
+
+/// A time in which a client wanted to commit something and did not: from its last commit, or from when
+/// what it wanted next was scheduled, to its next commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientStall {
+    /// Which client.
+    pub client: usize,
+    /// When it began, in microseconds since clients began to work.
+    pub start_us: u64,
+    /// Its length.
+    pub length_us: u64,
+    /// Whether a commit ended it; else the run did, or the client's end.
+    pub is_over: bool,
+    /// Transactions that failed meanwhile, by class.
+    pub failed: Vec<(Failure, u64)>,
+    /// Those of which nobody knows whether they were committed.
+    pub unknown: u64,
+}
+
+/// What a client has had since its last commit.
+#[derive(Debug, Default)]
+pub(crate) struct Without {
+    committed: Nanos,
+    /// When that was scheduled which it wanted first, where it came to nothing.
+    wanted: Option<Nanos>,
+    failed: Vec<(Failure, u64)>,
+    unknown: u64,
+}
+
+impl Without {
+    /// The client begins to work.
+    pub(crate) fn begin(&mut self, at: Nanos) {
+        self.committed = at;
+    }
+
+    /// A transaction that was scheduled then has ended without a commit.
+    pub(crate) fn lost(&mut self, scheduled: Nanos, outcome: Outcome) {
+        self.wants(scheduled);
+        let failure = match outcome {
+            Outcome::Unknown => return self.unknown += 1,
+            // What the end of the run cut off did not fail by itself.
+            Outcome::Failed(Failure::Interrupted) | Outcome::Committed | Outcome::Skipped => return,
+            Outcome::Failed(failure) => failure,
+        };
+        match self.failed.iter_mut().find(|(class, _)| *class == failure) {
+            Some((_, count)) => *count += 1,
+            None => self.failed.push((failure, 1)),
+        }
+    }
+
+    /// It wants to commit something since then: 0 where nothing is scheduled and it wants to all the time.
+    pub(crate) fn wants(&mut self, scheduled: Nanos) {
+        self.wanted.get_or_insert(scheduled);
+    }
+
+    /// Since when it waits.
+    pub(crate) fn since(&self) -> Option<Nanos> {
+        self.wanted.map(|wanted| wanted.max(self.committed))
+    }
+
+    /// It has committed.
+    #[inline]
+    pub(crate) fn over(&mut self, at: Nanos) {
+        self.committed = at;
+        if self.wanted.take().is_some() {
+            self.failed.clear();
+            self.unknown = 0;
+        }
+    }
+}
+
+/// The longest so far, in no order. What is shorter than all of them costs one comparison.
+#[derive(Debug)]
+pub(super) struct Longest {
+    kept: Vec<ClientStall>,
+    /// No shorter one is kept.
+    floor: Nanos,
+}
+
+impl Default for Longest {
+    fn default() -> Self {
+        Self {
+            kept: Vec::with_capacity(CLIENT_STALLS_MAX),
+            floor: GAP_MIN,
+        }
+    }
+}
+
+impl Longest {
+    /// Whether it is one of the longest so far.
+    #[inline]
+    pub(super) fn takes(&self, length: Nanos) -> bool {
+        length >= self.floor
+    }
+
+    /// Keeps one that is, instead of the shortest.
+    #[cold]
+    pub(super) fn keep(
+        &mut self,
+        (client, without): (usize, &Without),
+        (start_us, length): (u64, Nanos),
+        is_over: bool,
+    ) {
+        let shortest = |kept: &[ClientStall]| {
+            let lengths = kept.iter().enumerate();
+            lengths
+                .min_by_key(|(_, one)| one.length_us)
+                .map(|(at, _)| at)
+        };
+        if self.kept.len() == CLIENT_STALLS_MAX
+            && let Some(at) = shortest(&self.kept)
+        {
+            self.kept.swap_remove(at);
+        }
+        self.kept.push(ClientStall {
+            client,
+            start_us,
+            length_us: micros(length),
+            is_over,
+            failed: without.failed.clone(),
+            unknown: without.unknown,
+        });
+        if self.kept.len() == CLIENT_STALLS_MAX
+            && let Some(at) = shortest(&self.kept)
+        {
+            self.floor = self.kept[at].length_us * 1000 + 1;
+        }
+    }
+
+    /// Those of the warm-up are forgotten.
+    pub(super) fn clear(&mut self) {
+        self.kept.clear();
+        self.floor = GAP_MIN;
+    }
+
+    pub(super) fn finish(self) -> Vec<ClientStall> {
+        self.kept
+    }
+}
+
+/// Brings those of several threads into order, the longest first, and leaves the rest out.
+pub(crate) fn order(stalls: &mut Vec<ClientStall>) {
+    stalls.sort_by_key(|stall| (Reverse(stall.length_us), stall.start_us, stall.client));
+    stalls.truncate(CLIENT_STALLS_MAX);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_are_kept_with_what_went_wrong() {
+        let (mut longest, mut without) = (Longest::default(), Without::default());
+        assert!(!longest.takes(GAP_MIN - 1));
+        without.begin(5);
+        without.lost(3, Outcome::Failed(Failure::DEADLOCK));
+        without.lost(9, Outcome::Failed(Failure::DEADLOCK));
+        without.lost(9, Outcome::Unknown);
+        // What was scheduled while another was under way waits from the end of that on.
+        assert_eq!(without.since(), Some(5));
+        longest.keep((7, &without), (1, 40 * GAP_MIN), true);
+        without.over(50);
+        assert_eq!(without.since(), None);
+        without.wants(60);
+        assert_eq!(without.since(), Some(60));
+        for length in 1..=20 {
+            if longest.takes(length * GAP_MIN) {
+                longest.keep((1, &without), (0, length * GAP_MIN), false);
+            }
+        }
+        assert!(!longest.takes(12 * GAP_MIN));
+        let mut kept = longest.finish();
+        order(&mut kept);
+        let lengths: Vec<u64> = kept.iter().map(|one| one.length_us / 100_000).collect();
+        assert_eq!(lengths, [40, 20, 19, 18, 17, 16, 15, 14, 13, 12]);
+        let first = ClientStall {
+            client: 7,
+            start_us: 1,
+            length_us: 4_000_000,
+            is_over: true,
+            failed: vec![(Failure::DEADLOCK, 2)],
+            unknown: 1,
+        };
+        assert_eq!(kept[0], first);
+        assert!(kept[1].failed.is_empty() && kept[1].unknown == 0);
+    }
+}
