@@ -787,8 +787,10 @@ export type Work = {
   lost_statement_share: number | null;
   /** Pauses between tries, in microseconds: in no other figure here. */
   backoff_us: number;
-  /** Transactions that failed with an error that might be tried again, and were not any more. */
+  /** Transactions that failed with an error that might be tried again, after their last try. */
   given_up: number;
+  /** Those that would have been tried again, had the trial not been over. */
+  cut_off: number;
   /** Retries that the server made itself, as committed transactions report. */
   server_retries: number;
 };

@@ -88,6 +88,8 @@ pub(crate) struct Client {
     last_cause: Option<Cause>,
     /// Whether the transaction has failed as soon as it is rolled back.
     is_given_up: bool,
+    /// Whether it would be tried again, were the run not over.
+    is_cut_off: bool,
     reply: Reply,
     /// Its work units that are not booked yet.
     units: Units,
@@ -159,6 +161,7 @@ impl Client {
             last_words: None,
             last_cause: None,
             is_given_up: false,
+            is_cut_off: false,
             reply: Reply::default(),
             units: Units::default(),
             without: Without::default(),
@@ -345,7 +348,7 @@ impl Client {
                 number: 0,
                 outcome: Outcome::Skipped,
                 tries: 1,
-                is_given_up: false,
+                given_up: None,
                 tried: scheduled,
                 statements: 0,
                 server_retries: 0,
@@ -373,7 +376,7 @@ impl Client {
         self.random_at_begin = self.random.clone();
         self.begun = cx.now;
         (self.tried, self.statements) = (Some(cx.now), 0);
-        self.is_given_up = false;
+        (self.is_given_up, self.is_cut_off) = (false, false);
         if cx.schedule.is_none() {
             self.scheduled = cx.now;
         }
@@ -557,7 +560,7 @@ impl Client {
             number: 0,
             outcome,
             tries,
-            is_given_up: false,
+            given_up: None,
             tried: self.tried.unwrap_or(begun),
             statements,
             server_retries: 0,

@@ -43,7 +43,7 @@ pub use probe::Added;
 pub(crate) use probe::{Delay, Probe};
 pub use reasons::Reason;
 pub(crate) use reasons::{Cause, Reasons};
-pub(crate) use recorder::{Ended, Finished, Recorder, Then};
+pub(crate) use recorder::{Ended, Finished, GivenUp, Recorder, Then};
 pub use recording::{
     ClientsEnd, Closing, Connections, Drain, End, Outages, Phase, Recording, ScriptRecord,
     StatementRecord, StatementTotals, ThreadUse,

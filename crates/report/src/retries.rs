@@ -52,8 +52,14 @@ fn totals(all: &Figures) -> String {
     }
     if work.given_up > 0 {
         text += &format!(
-            "given up     {} transactions, after their last try or when the run was over\n",
+            "given up     {} transactions, after their last try\n",
             figures::count(work.given_up)
+        );
+    }
+    if work.cut_off > 0 {
+        text += &format!(
+            "cut off      {} transactions that the end of the run left no time for another try\n",
+            figures::count(work.cut_off)
         );
     }
     if work.lost_tries > 0 {
@@ -132,7 +138,10 @@ fn of_run(run: &Run) -> (u64, u64) {
     let phases = [Some(&run.measured), warmup].into_iter().flatten();
     phases.fold((0, 0), |(retries, given_up), phase| {
         let all = &phase.all;
-        (retries + all.counts.retries, given_up + all.work.given_up)
+        (
+            retries + all.counts.retries,
+            given_up + all.work.given_up + all.work.cut_off,
+        )
     })
 }
 

@@ -176,6 +176,7 @@ fn figures(phase: &Phase) -> Columns {
         ("retries", counts.retries),
         ("retried", counts.retried),
         ("given_up", all.work.given_up),
+        ("cut_off", all.work.cut_off),
         ("kept_us", all.work.kept_us),
         ("kept_statements", all.work.kept_statements),
         ("lost_tries", all.work.lost_tries),

@@ -100,7 +100,7 @@ pub fn read(connection: &Db, number: i64) -> db::Result<Vec<Second>> {
          response_sum_us, response_sum_squares_us2, response_max_us, response_histogram, \
          lag_sum_us, lag_sum_squares_us2, lag_max_us, lag_histogram, \
          attempt_sum_us, attempt_sum_squares_us2, attempt_max_us, attempt_histogram, \
-         given_up, kept_us, kept_statements, lost_tries, lost_us, lost_statements, backoff_us, \
+         given_up, cut_off, kept_us, kept_statements, lost_tries, lost_us, lost_statements, backoff_us, \
          server_retries, drain \
          FROM second LEFT JOIN work USING (trial, start_us, warmup, script) \
          WHERE trial = ? ORDER BY start_us, warmup DESC, script",
@@ -122,7 +122,7 @@ pub fn read(connection: &Db, number: i64) -> db::Result<Vec<Second>> {
                 length_us: row.get(2)?,
                 warmup,
                 time: times.remove(&(start_us, warmup)).unwrap_or_default(),
-                drain: row.get(34)?,
+                drain: row.get(35)?,
                 scripts: vec![script],
             }),
         }
@@ -177,13 +177,14 @@ fn work(row: &Row<'_>, first: usize) -> db::Result<Work> {
     };
     Ok(Work {
         given_up: number(0)?,
-        kept_us: number(1)?,
-        kept_statements: number(2)?,
-        lost_tries: number(3)?,
-        lost_us: number(4)?,
-        lost_statements: number(5)?,
-        backoff_us: number(6)?,
-        server_retries: number(7)?,
+        cut_off: number(1)?,
+        kept_us: number(2)?,
+        kept_statements: number(3)?,
+        lost_tries: number(4)?,
+        lost_us: number(5)?,
+        lost_statements: number(6)?,
+        backoff_us: number(7)?,
+        server_retries: number(8)?,
     })
 }
 

@@ -267,7 +267,7 @@ pub(super) fn write_second(connection: &Db, number: i64, second: &Second) -> db:
     let places = vec!["?"; 25].join(", ");
     let insert = format!("INSERT INTO second VALUES ({places})");
     let insert = connection.prepare(&insert);
-    let spend = format!("INSERT INTO work VALUES ({})", ["?"; 16].join(", "));
+    let spend = format!("INSERT INTO work VALUES ({})", ["?"; 17].join(", "));
     let spend = connection.prepare(&spend);
     let fail = connection.prepare("INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?)");
     for (index, script) in second.scripts.iter().enumerate() {
@@ -299,6 +299,7 @@ pub(super) fn write_second(connection: &Db, number: i64, second: &Second) -> db:
         let work = &script.work;
         let numbers = [
             work.given_up,
+            work.cut_off,
             work.kept_us,
             work.kept_statements,
             work.lost_tries,

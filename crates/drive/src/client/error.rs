@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::drive::{OnConnectionLoss, OnError, OnLastTry};
 use crate::message::Level;
 use crate::query_mode::QueryMode;
-use crate::record::{Cause, Failure, Outcome, Then};
+use crate::record::{Cause, Failure, GivenUp, Outcome, Then};
 use crate::rules::{ErrorClass, ErrorRule, ROLLED_BACK};
 
 const SEND_FAILED: &str = "SQL command send failed";
@@ -241,14 +241,18 @@ impl Client {
     fn try_again<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.lose_try(cx);
         if std::mem::take(&mut self.is_given_up) || !self.may_retry(cx) {
+            self.is_cut_off |= self.has_tries_left(cx) && cx.is_time_up();
             return self.give_transaction_up(cx);
         }
         let backoff = cx.drive.backoff.as_ref();
         let pause = backoff.map_or(0, |backoff| backoff.pause(self.tries, &mut self.pauses));
         let (since, until) = (cx.now, cx.now.saturating_add(pause));
         let is_too_late = |deadline| until.saturating_sub(self.begun) > nanos(deadline);
-        if until >= cx.end || cx.drive.retry_deadline.is_some_and(is_too_late) {
+        if cx.drive.retry_deadline.is_some_and(is_too_late) {
             // There is nothing to wait for.
+            self.give_transaction_up(cx);
+        } else if until >= cx.end {
+            self.is_cut_off = true;
             self.give_transaction_up(cx);
         } else if pause == 0 {
             self.state = State::Retry;
@@ -263,6 +267,7 @@ impl Client {
         cx.recorder
             .paused(self.script, cx.now.saturating_sub(since));
         if cx.is_time_up() {
+            self.is_cut_off = true;
             self.give_transaction_up(cx);
         } else {
             self.state = State::Retry;
@@ -302,15 +307,17 @@ impl Client {
     /// limit (counted from the scheduled start), the deadline of retries (counted from the first
     /// try) and the time of the run.
     fn may_retry<I: Io>(&self, cx: &Context<'_, I>) -> bool {
+        self.has_tries_left(cx) && !cx.is_time_up()
+    }
+
+    /// The same, were the run not over.
+    fn has_tries_left<I: Io>(&self, cx: &Context<'_, I>) -> bool {
         let is_retryable = self
             .error
             .as_ref()
             .is_some_and(|error| error.is_retryable(cx));
         let max_tries = cx.drive.max_tries;
-        planted!(
-            8,
-            return is_retryable && self.tries <= max_tries && !cx.is_time_up()
-        );
+        planted!(8, return is_retryable && self.tries <= max_tries);
         is_retryable
             && !self.is_released(cx)
             && (max_tries == 0 || self.tries < max_tries)
@@ -321,7 +328,6 @@ impl Client {
                 .drive
                 .retry_deadline
                 .is_none_or(|limit| cx.now.saturating_sub(self.begun) <= nanos(limit))
-            && !cx.is_time_up()
     }
 
     /// Whether the savepoint of the present try has been released, which has committed it.
@@ -366,7 +372,10 @@ impl Client {
             None => Outcome::Failed(Failure::Script),
         };
         let mut ended = self.ended(cx, outcome);
-        ended.is_given_up = is_retryable;
+        ended.given_up = is_retryable.then_some(match self.is_cut_off {
+            true => GivenUp::CutOff,
+            false => GivenUp::AfterLastTry,
+        });
         self.book(cx, ended);
         match error {
             Some(error) if is_retryable && cx.drive.on_last_try == OnLastTry::EndClient => {

@@ -180,7 +180,11 @@ impl Recorder {
         }
         let interval = &mut self.interval.scripts[script];
         interval.counts.book(end.outcome, end.tries);
-        interval.work.given_up += u64::from(end.is_given_up);
+        match end.given_up {
+            Some(GivenUp::AfterLastTry) => interval.work.given_up += 1,
+            Some(GivenUp::CutOff) => interval.work.cut_off += 1,
+            None => {}
+        }
         let attempt_us = micros(end.at.saturating_sub(end.tried));
         match end.outcome {
             Outcome::Committed => {}
@@ -633,6 +637,15 @@ pub(crate) enum Then {
     Abort,
 }
 
+/// Why a transaction is not tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GivenUp {
+    /// There are no more tries, or no more time for it.
+    AfterLastTry,
+    /// The run is over.
+    CutOff,
+}
+
 /// How and when a transaction ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
@@ -643,8 +656,8 @@ pub(crate) struct Ended {
     pub(crate) number: u64,
     pub(crate) outcome: Outcome,
     pub(crate) tries: u32,
-    /// Whether it failed with an error that might be tried again.
-    pub(crate) is_given_up: bool,
+    /// Why it is not tried again, where it failed with an error that might be.
+    pub(crate) given_up: Option<GivenUp>,
     /// When the last try began, and the statements sent in it.
     pub(crate) tried: Nanos,
     pub(crate) statements: u32,

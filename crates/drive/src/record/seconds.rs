@@ -151,17 +151,30 @@ fn write_work(out: &mut Vec<u8>, work: &Work) {
         lost_statements,
         backoff_us,
         given_up,
+        cut_off,
         server_retries,
     } = work;
     let kept_and_lost = [kept_us, kept_statements, lost_tries, lost_us];
-    let rest = [lost_statements, backoff_us, given_up, server_retries];
+    let rest = [
+        lost_statements,
+        backoff_us,
+        given_up,
+        cut_off,
+        server_retries,
+    ];
     numbers(out, kept_and_lost.map(|n| *n));
     numbers(out, rest.map(|n| *n));
 }
 
 fn read_work(from: &mut impl Read) -> io::Result<Work> {
     let [kept_us, kept_statements, lost_tries, lost_us] = read_numbers(from)?;
-    let [lost_statements, backoff_us, given_up, server_retries] = read_numbers(from)?;
+    let [
+        lost_statements,
+        backoff_us,
+        given_up,
+        cut_off,
+        server_retries,
+    ] = read_numbers(from)?;
     Ok(Work {
         kept_us,
         kept_statements,
@@ -170,6 +183,7 @@ fn read_work(from: &mut impl Read) -> io::Result<Work> {
         lost_statements,
         backoff_us,
         given_up,
+        cut_off,
         server_retries,
     })
 }
@@ -282,6 +296,7 @@ mod tests {
             lost_statements: 5,
             backoff_us: 6,
             given_up: 7,
+            cut_off: 11,
             server_retries: 8,
         };
         // More than 64 bits of squares.

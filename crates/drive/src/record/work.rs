@@ -16,8 +16,10 @@ pub struct Work {
     pub lost_statements: u64,
     /// Pauses between tries, in microseconds: in no other figure here.
     pub backoff_us: u64,
-    /// Transactions that failed with an error that might be tried again, and were not any more.
+    /// Transactions that failed with an error that might be tried again, after their last try.
     pub given_up: u64,
+    /// Those that would have been tried again, had the run not been over.
+    pub cut_off: u64,
     /// Retries that the server made itself, as committed transactions report
     /// ([`crate::Script::server_retries`]).
     pub server_retries: u64,
@@ -43,6 +45,7 @@ impl Work {
         self.lost_statements += other.lost_statements;
         self.backoff_us += other.backoff_us;
         self.given_up += other.given_up;
+        self.cut_off += other.cut_off;
         self.server_retries += other.server_retries;
     }
 }

@@ -72,8 +72,10 @@ pub struct Work {
     pub lost_statement_share: Option<f64>,
     /// Pauses between tries, in microseconds: in no other figure here.
     pub backoff_us: u64,
-    /// Transactions that failed with an error that might be tried again, and were not any more.
+    /// Transactions that failed with an error that might be tried again, after their last try.
     pub given_up: u64,
+    /// Those that would have been tried again, had the trial not been over.
+    pub cut_off: u64,
     /// Retries that the server made itself, as committed transactions report.
     pub server_retries: u64,
 }
@@ -90,6 +92,7 @@ impl From<&record::Work> for Work {
             lost_statement_share: work.lost_statement_share(),
             backoff_us: work.backoff_us,
             given_up: work.given_up,
+            cut_off: work.cut_off,
             server_retries: work.server_retries,
         }
     }
