@@ -13,6 +13,9 @@ pub fn differences(product: &Product) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if let Some(why) = product.untried() {
+        sentences.push(format!("{why} (pgdyno target --facts)"));
+    }
     let tables = &dialect.tables;
     match tables.filling {
         Filling::Whole => {}
@@ -102,9 +105,23 @@ mod tests {
         ] {
             assert!(old.contains(word), "{word}: {old}");
         }
+        assert!(!old.contains("until 19.1"), "{old}");
+        let next = of("PostgreSQL 19.0 on x86_64");
+        assert!(
+            next.len() == 1 && next[0].contains("until 18.0"),
+            "{next:?}"
+        );
         let new = of("CockroachDB CCL v22.2.0 (x86_64)").join("\n");
+        assert!(
+            new.contains("until 19.1: what it knows of 22.2 is"),
+            "{new}"
+        );
         assert!(new.contains("--inject-retries"), "{new}");
         let yugabyte = of("PostgreSQL 15.12-YB-2025.2.2.2-b0 on x86_64").join("\n");
         assert!(yugabyte.contains("40P01"), "{yugabyte}");
+        assert!(
+            yugabyte.contains("no YugabyteDB has answered"),
+            "{yugabyte}"
+        );
     }
 }

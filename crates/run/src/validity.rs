@@ -19,6 +19,7 @@ use crate::shared::Shared;
 use pgdyno_diagnose::{added, too_much};
 use pgdyno_drive::record::{Added, ThreadUse};
 
+use pgdyno_database::dialect::Product;
 use pgdyno_database::locate::Role;
 use pgdyno_model::document::{Accounting, Facts, Stalls, Steadiness, SteadinessVerdict, WarmupEnd};
 use pgdyno_model::observed::Observed;
@@ -93,6 +94,7 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
         notes.extend(shared_host(facts, s.observed));
         notes.extend(isolation(facts, s.isolation_asked));
         notes.extend(same_node(facts));
+        notes.extend(untried(facts));
     }
     if let Some(observed) = s.observed {
         notes.extend(observed.notes.iter().cloned());
@@ -261,6 +263,18 @@ fn isolation(facts: &Facts, asked: Option<&str>) -> Option<Note> {
              server or the script sets it"
         ),
         "treat the figures as those of the level in effect, or enable the requested level on the server",
+    ))
+}
+
+/// A version of which nothing was captured.
+fn untried(facts: &Facts) -> Option<Note> {
+    let version = facts.version.known().filter(|_| facts.dialect_known)?;
+    let product = Product::recognise(version);
+    Some(Note::new(
+        "untried-version",
+        Severity::Notice,
+        product.untried()?,
+        "pgdyno target --facts says what each fact rests on",
     ))
 }
 
@@ -826,5 +840,27 @@ mod tests {
             .map(|(code, _)| code)
             .collect();
         assert_eq!(got, ["assertions-on", "fsync-off", "same-host"]);
+    }
+
+    #[test]
+    fn a_version_that_was_never_tried_is_told() {
+        let of = |version: &str| {
+            let facts = Facts {
+                dialect_known: true,
+                version: Fact::Known(version.to_owned()),
+                ..Facts::unknown("not asked")
+            };
+            untried(&facts).map(|note| note.code)
+        };
+        assert_eq!(of("PostgreSQL 18.6 on x86_64"), None);
+        assert_eq!(of("CockroachDB CCL v19.1.0 (x86_64)"), None);
+        assert_eq!(
+            of("PostgreSQL 19.1 on x86_64").as_deref(),
+            Some("untried-version")
+        );
+        assert_eq!(
+            of("CockroachDB CCL v24.3.1 (x86_64)").as_deref(),
+            Some("untried-version")
+        );
     }
 }

@@ -11,6 +11,8 @@ use super::{
 pub const COCKROACHDB: Dialect = Dialect {
     name: "cockroachdb",
     title: "CockroachDB",
+    // Captured: v19.1.0-alpha.20190219.
+    tried_until: Some(Version::new(19, 1)),
     // Captured: a session begins in a database that does not exist, and 19.1 answers questions about
     // its tables with an internal error.
     counts_database: Some(

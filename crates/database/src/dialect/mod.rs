@@ -12,6 +12,7 @@ mod processes;
 mod product;
 mod retries;
 mod server_views;
+pub mod sources;
 mod storage;
 mod tables;
 mod yugabytedb;
@@ -36,6 +37,9 @@ pub struct Dialect {
     pub name: &'static str,
     /// The product as people write it.
     pub title: &'static str,
+    /// The newest version that has answered to pgdyno; without a minor number all of that major one.
+    /// `None`: no version has.
+    pub tried_until: Option<Version>,
     /// Query that tells how many databases have the name of the session's; `None` where a session
     /// cannot begin without one.
     pub counts_database: Option<&'static str>,
@@ -127,6 +131,12 @@ pub enum AtStart {
 }
 
 impl Dialect {
+    /// The dialect of this [`Dialect::name`].
+    pub fn named(name: &str) -> Option<&'static Self> {
+        let all = [&POSTGRESQL, &COCKROACHDB, &YUGABYTEDB];
+        all.into_iter().find(|dialect| dialect.name == name)
+    }
+
     /// The statements for this table when its rows and keys are there; `settles`: so that the first
     /// reads find nothing to be done.
     pub fn after_load(&self, table: &str, settles: bool) -> impl Iterator<Item = String> {

@@ -9,6 +9,8 @@ use super::{
 pub const POSTGRESQL: Dialect = Dialect {
     name: "postgresql",
     title: "PostgreSQL",
+    // Measured: the tests run on 13 to 18.
+    tried_until: Some(Version::new(18, 0)),
     counts_database: None,
     tables: TableFacts {
         transactional_ddl: true,

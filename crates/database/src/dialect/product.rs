@@ -132,6 +132,28 @@ impl Product {
         })
     }
 
+    /// Why what is known of this version rests on documentation; `None` where the product has answered
+    /// to pgdyno in it.
+    pub fn untried(&self) -> Option<String> {
+        let Some(until) = self.dialect.tried_until else {
+            return Some(format!(
+                "no {0} has answered to pgdyno yet: what it knows of {0} is documented or assumed",
+                self.dialect.title
+            ));
+        };
+        let is_tried = self.version.major < until.major
+            || self.version <= until
+            || until.minor == 0 && self.version.major == until.major;
+        (self.known && !is_tried).then(|| {
+            format!(
+                "pgdyno was tried with {title} until {until}: what it knows of {version} is documented or \
+                 assumed",
+                title = self.dialect.title,
+                version = self.version
+            )
+        })
+    }
+
     /// Name and version, for people.
     pub fn title(&self) -> String {
         match self.known {

@@ -10,6 +10,7 @@ use super::{
 pub const YUGABYTEDB: Dialect = Dialect {
     name: "yugabytedb",
     title: "YugabyteDB",
+    tried_until: None,
     // Inherited from PostgreSQL.
     counts_database: None,
     tables: TableFacts {

@@ -29,6 +29,7 @@ pub mod sql;
 pub mod store;
 pub mod sweep;
 pub mod target;
+mod target_facts;
 mod trials_arg;
 
 use clap::{Args, Parser, Subcommand};

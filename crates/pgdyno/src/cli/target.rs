@@ -3,7 +3,8 @@
 use clap::Args;
 use pgdyno_session::{Error, Session};
 
-use pgdyno_database::dialect::Product;
+use super::target_facts;
+use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Endpoint, Target};
 use pgdyno_database::{cluster, facts, trouble, words};
 use pgdyno_model::document::target::Observable;
@@ -24,6 +25,7 @@ Examples:
   pgdyno target postgresql://me@db1/bench
   pgdyno target postgresql://root@db1:26257/bench --discover     all nodes of a cluster
   pgdyno target postgresql://me@db1,db2,db3/bench --json
+  pgdyno target --facts=cockroachdb     what pgdyno knows of it, and from where
 
 pgdyno opens several connections to each endpoint and asks each which node it
 reached, because a load balancer hides that. Isolation levels are read back in
@@ -32,6 +34,18 @@ pub struct TargetVerbArgs {
     /// Servers to describe, as with --url [default: as for pgdyno run]
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
+
+    /// Print instead what pgdyno knows of the server's product, or of the one named here, and what
+    /// each fact rests on: captured from a real server, measured, documented, assumed
+    #[arg(
+        long,
+        value_name = "PRODUCT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "server",
+        value_parser = ["server", "postgresql", "cockroachdb", "yugabytedb"]
+    )]
+    pub facts: Option<String>,
 
     /// Connections to each endpoint
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -68,6 +82,9 @@ struct Found {
 /// Runs the command.
 pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
+    if let Some(dialect) = args.facts.as_deref().and_then(Dialect::named) {
+        return target_facts::tell(dialect, args.json.replaces_text(), json_to);
+    }
     let mut wanted = args.target.clone();
     wanted
         .urls
@@ -79,6 +96,11 @@ pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
     };
     for warning in &target.warnings {
         pgdyno_output::remark!("pgdyno: warning: {warning}");
+    }
+    if args.facts.is_some() {
+        let mut session = target.connect()?;
+        let product = product(&mut session)?;
+        return target_facts::tell(product.dialect, args.json.replaces_text(), json_to);
     }
     let interrupts = pgdyno_run::interrupts()?;
     let interrupts_before = interrupts.count();
@@ -103,8 +125,7 @@ pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
 fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
     // Of no endpoint at all there is nothing to tell.
     let mut session = target.connect()?;
-    let product = Product::ask(&mut session)
-        .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
+    let product = product(&mut session)?;
     let endpoints = target.endpoints.iter();
     let endpoints = endpoints.map(|endpoint| meet(endpoint, &product, connections));
     let endpoints = endpoints.collect::<Result<_, _>>()?;
@@ -132,6 +153,11 @@ fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
         observables,
         product,
     })
+}
+
+fn product(session: &mut Session) -> Result<Product, Failure> {
+    let why = "could not read the server's version";
+    Product::ask(session).map_err(|e| trouble::server(&e, why))
 }
 
 /// All connections stand before the first is asked, so that a load balancer deals them.

@@ -4,6 +4,8 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
+use serde_json::Value;
+
 use crate::cases::{document, replay};
 use crate::documented::{Documented, Product};
 use crate::documented_products::{COCKROACHDB_25_2, YUGABYTEDB};
@@ -133,4 +135,34 @@ fn where_views_are_closed_a_node_of_cockroachdb_tells_over_http() {
     });
     let found = target(&server, &[&address]);
     found.expect(0, &[&format!("127.0.0.1:{port}: 1 connection met node 1")]);
+}
+
+#[test]
+fn facts_say_what_they_rest_on_with_a_server_and_without() {
+    let told = support::ran(&mut support::pgdyno(&["target", "--facts=cockroachdb"]));
+    let told = told
+        .expect(0, &["CockroachDB, tried until 19.1: ", " captured, "])
+        .stdout;
+    let vacuum = told.lines().find(|line| line.contains(" vacuum "));
+    assert!(
+        vacuum.is_some_and(|line| line.starts_with("captured ")),
+        "{told}"
+    );
+
+    let server = Documented::start(YUGABYTEDB);
+    let ran = target(&server, &["--facts", "--json"]);
+    let document: Value = serde_json::from_str(&ran.expect(0, &[]).stdout).unwrap();
+    assert_eq!(
+        (&document["product"], &document["tried_until"]),
+        (&"yugabytedb".into(), &Value::Null)
+    );
+    let facts = document["facts"].as_array().unwrap();
+    let captured = facts.iter().filter(|fact| fact["source"] == "captured");
+    assert_eq!((facts.len() > 60, captured.count()), (true, 0));
+    target(&server, &[]).expect(0, &["no YugabyteDB has answered to pgdyno yet"]);
+
+    let wrong = support::ran(&mut support::pgdyno(&["target", "--facts=oracle"]));
+    assert_eq!(wrong.code, Some(2));
+    let named = "[possible values: server, postgresql, cockroachdb, yugabytedb]";
+    assert!(wrong.stderr.contains(named), "{wrong:#?}");
 }
