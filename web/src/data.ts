@@ -1924,6 +1924,11 @@ export type Point = {
   workload: string;
   /** All its parameters. */
   point: unknown;
+  /**
+   * The isolation level at which its transactions really ran; `null` where that is not known, or not
+   * the same for all.
+   */
+  isolation_in_effect: string | null;
   /** How many trials count. */
   repeats: number;
   /** The trials that count, in the order in which they were run. */

@@ -5,12 +5,14 @@
 //! histograms merged), never averages. What does not count is left out and named, outliers count
 //! and are named.
 
+mod isolation;
 #[cfg(test)]
 mod tests;
 mod text;
 mod uneven;
 mod varied;
 
+pub use isolation::same as same_isolation;
 pub use varied::{named, values, words};
 
 use pgdyno_model::notebook::Notebook;
@@ -87,6 +89,7 @@ pub fn of_trials(
     let points = points.map(|trials| point(store, trials, &varied));
     let mut points: Vec<PointResult> = points.collect::<Result<_, _>>()?;
     points.sort_by(varied::order);
+    isolation::mark(&mut points);
     Ok(Points {
         experiment: ExperimentName {
             number: experiment.number,
@@ -172,6 +175,7 @@ fn point(
         varied,
         workload,
         point,
+        isolation_in_effect: isolation::in_effect(&counted),
         repeats: counted.len(),
         left_out,
         latency,

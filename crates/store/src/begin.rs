@@ -178,6 +178,10 @@ pub(super) fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Va
             "server_version",
             optional(header.facts.server_version.known().cloned()),
         ),
+        (
+            "isolation_in_effect",
+            optional(header.facts.isolation.known().cloned()),
+        ),
         ("pgdyno", text(env!("CARGO_PKG_VERSION"))),
         ("command", text(&header.command)),
         ("spec", text(json!(header.spec).to_string())),

@@ -54,6 +54,7 @@ columns! { TrialRow:
     pack_sha256,
     target,
     server_version,
+    isolation_in_effect,
     pgdyno,
     command,
     spec,

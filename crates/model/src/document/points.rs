@@ -50,6 +50,9 @@ pub struct PointResult {
     /// All its parameters.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub point: Option<Value>,
+    /// The isolation level at which its transactions really ran; `null` where that is not known, or not
+    /// the same for all.
+    pub isolation_in_effect: Option<String>,
     /// How many trials count.
     pub repeats: usize,
     /// The trials that count, in the order in which they were run.

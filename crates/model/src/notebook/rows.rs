@@ -76,6 +76,8 @@ pub struct TrialRow {
     pub pack_sha256: Option<String>,
     pub target: String,
     pub server_version: Option<String>,
+    /// At which transactions really ran, where that is known.
+    pub isolation_in_effect: Option<String>,
     pub pgdyno: String,
     pub command: String,
     #[serde(skip)]

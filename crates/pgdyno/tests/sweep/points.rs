@@ -111,3 +111,54 @@ fn trials_that_find_the_maximum_are_no_points() {
     );
     assert_eq!(json["points"][0]["latency"], "response");
 }
+
+#[test]
+fn levels_that_are_one_in_effect_are_marked() {
+    let database = Database::new("sweep_levels");
+    let experiment = Experiment::new(
+        "workload = 'select-only'\nduration = '300ms'\nreset.settle = 0\n\
+         isolation = ['read uncommitted', 'read committed', 'serializable']\n",
+        &database,
+    );
+    let same = "isolation read committed and read uncommitted ran at one and the same level, read \
+                committed: a difference between these points is not the level's";
+    let swept = experiment
+        .run(&[])
+        .expect(0, &["3 of 3 trials complete", same]);
+    let of = |asked: &str| {
+        let mut lines = swept.stdout.lines();
+        let line = lines.find(|line| line.starts_with(&format!("isolation {asked}")));
+        line.unwrap_or_else(|| panic!("{asked}: {swept:#?}"))
+            .to_owned()
+    };
+    assert!(of("read uncommitted").contains(" (ran read committed)"));
+    for asked in ["read committed", "serializable"] {
+        assert!(!of(asked).contains("ran "), "{asked}");
+    }
+    let show = ["show", "--experiment", "e", "--json"];
+    let shown = ran(&mut experiment.command(&show)).expect(0, &[]);
+    let json: Value = serde_json::from_str(&shown.stdout).unwrap();
+    let points = json["points"].as_array().unwrap();
+    let levels: Vec<(&str, &str, usize)> = points
+        .iter()
+        .map(|point| {
+            let notes = point["notes"].as_array().unwrap().iter();
+            (
+                point["varied"]["isolation"].as_str().unwrap(),
+                point["isolation_in_effect"].as_str().unwrap(),
+                notes
+                    .filter(|note| note["code"] == "same-isolation")
+                    .count(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("read committed", "read committed", 1),
+        ("read uncommitted", "read committed", 1),
+        ("serializable", "serializable", 0),
+    ];
+    assert_eq!(levels, expected);
+    ran(&mut experiment.command(&["report", "e", "-o", "e.html"])).expect(0, &[]);
+    let page = std::fs::read_to_string(experiment.store().with_file_name("e.html")).unwrap();
+    assert!(page.contains("ran at one and the same level"));
+}

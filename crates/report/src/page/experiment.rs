@@ -147,6 +147,7 @@ fn read(
         facts(row, first, &all),
         first.map_or("", |(_, trial)| &trial.command),
     );
+    let same_isolation = points::same_isolation(&found.points);
     let documents = axes.documents(&found.points, &sizes);
     let points = found.points.into_iter();
     let points: Vec<Point> = points.map(|point| on_grid(point, &axes, &judged)).collect();
@@ -162,6 +163,9 @@ fn read(
     let (paged, with_figures) = pages.as_ref().map_or((0, all.len()), |(_, pages)| {
         (pages.documents.len(), pages.with_figures)
     });
+    common
+        .notes
+        .extend(same_isolation.into_iter().map(Into::into));
     if with_trials.is_some() && paged < with_figures {
         common.notes.push(without_pages(paged, with_figures).into());
     }

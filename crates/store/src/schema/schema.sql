@@ -36,6 +36,8 @@ CREATE TABLE trial_begun (
     target      TEXT NOT NULL,
     target_kind TEXT NOT NULL,
     server_version TEXT,
+    -- At which transactions really run, whatever was asked for.
+    isolation_in_effect TEXT,
     pgdyno      TEXT NOT NULL,
     command     TEXT NOT NULL,
     -- The trial as it was asked for, with nothing left open and without secrets: JSON. What people look
@@ -567,7 +569,7 @@ CREATE VIEW trial AS
     SELECT b.number, b.uuid, coalesce(e.state, 'running') AS state, e.reason, b.created,
            coalesce(e.started, b.created) AS started, e.ended, b.experiment, b.position, b.point,
            b.repeat, b.excluded, b.note, b.ran_by, b.workload, b.pack_sha256, b.target, b.target_kind,
-           b.server_version, b.pgdyno, b.command, b.spec, b.load_sha256, b.mix, b.clients,
+           b.server_version, b.isolation_in_effect, b.pgdyno, b.command, b.spec, b.load_sha256, b.mix, b.clients,
            b.threads, b.query_mode, b.isolation, b.duration_s, b.transactions_per_client,
            b.warmup_s, b.rate_per_s, b.latency_limit_us, b.retry, b.max_tries, b.backoff,
            b.retry_deadline_us, b.continue_on_error, b.connection_per_transaction, b.reconnect,
