@@ -582,6 +582,8 @@ export type Facts = {
    * as they do; several with commas between.
    */
   isolation: Fact<string>;
+  /** The tables that the workload reads or updates, by name, before the run. */
+  tables: Fact<{ [key in string]: TableShape }>;
   /** Which node a connection to each endpoint met before the run. */
   reached: Array<Reached>;
 };
@@ -603,6 +605,14 @@ export type ClusterNode = {
   version: string | null;
   /** Whether it was alive when asked. */
   is_live: boolean | null;
+};
+
+/** What a table is like. */
+export type TableShape = {
+  /** About how many rows it has; `null` where the server has not counted. */
+  rows_estimate: number | null;
+  /** Its keys and indexes: `primary btree (aid)`; `null` without any. */
+  keys: string | null;
 };
 
 /** What a connection met. */

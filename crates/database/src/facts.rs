@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use pgdyno_model::Fact;
 use pgdyno_platform::{address, file_system};
-use pgdyno_session::Session;
+use pgdyno_session::{Session, quote_literal};
 use pgdyno_wire::Addr;
 
 use super::dialect::{Dialect, Product};
 use super::{admin, cluster};
-use pgdyno_model::document::Facts;
+use pgdyno_model::document::{Facts, TableShape};
 
 /// Settings asked for; pg_settings leaves out those that the role may not see, where SHOW would fail.
 const SETTINGS: &str = "'server_version_num', 'fsync', 'synchronous_commit', 'full_page_writes', \
@@ -70,6 +70,7 @@ pub fn collect(session: &mut Session) -> Facts {
         nodes: Fact::default(),
         replication_factor: Fact::default(),
         isolation: Fact::default(),
+        tables: Fact::default(),
         reached: Vec::new(),
     }
 }
@@ -90,6 +91,35 @@ pub fn of_cluster(
         },
         ..facts
     }
+}
+
+/// Rows and keys of these tables, as scripts name them; what is no table is left out.
+pub fn tables(
+    session: &mut Session,
+    dialect: &Dialect,
+    names: impl IntoIterator<Item = String>,
+) -> Fact<BTreeMap<String, TableShape>> {
+    let Some(query) = dialect.table_shape else {
+        return Fact::Unknown(format!("{} is not asked for it", dialect.title));
+    };
+    let mut tables = BTreeMap::new();
+    for name in names {
+        let query = query.replace("{literal}", &quote_literal(&name));
+        let row = match admin::rows(session, &query) {
+            Ok(rows) => rows.into_iter().next(),
+            Err(e) => return Fact::Unknown(e.to_string()),
+        };
+        let Some(mut row) = row.map(Vec::into_iter) else {
+            continue;
+        };
+        let rows = row.next().flatten();
+        let shape = TableShape {
+            rows_estimate: rows.and_then(|rows| rows.parse().ok()),
+            keys: row.next().flatten(),
+        };
+        tables.insert(name, shape);
+    }
+    Fact::Known(tables)
 }
 
 /// What is set otherwise than in the server's program, by whatever source. Settings that may hold

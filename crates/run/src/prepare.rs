@@ -355,6 +355,10 @@ pub fn prepare_on(
         [only] => vec![reach::by(&mut session, product.dialect, &only.name)],
         _ => reached,
     };
+    let used = workload.scripts.iter();
+    let used = used.flat_map(|script| sql_words::used_tables(&script.text));
+    let used: BTreeSet<String> = used.collect();
+    facts.tables = facts::tables(&mut session, product.dialect, used);
     let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.clients() as usize);
     // What could not be asked any more is only unknown.
     if interrupts.count() > interrupts_before {

@@ -34,6 +34,26 @@ pub fn updated_tables(script: &str) -> BTreeSet<String> {
     tables
 }
 
+/// The tables that statements of the script read or update, as written there: what follows `FROM`,
+/// `JOIN` and `UPDATE`. Functions are among them; names built from variables are left out.
+pub fn used_tables(script: &str) -> BTreeSet<String> {
+    let words = words(script);
+    let pairs = words.iter().zip(words.iter().skip(1));
+    let read = pairs.filter(|(before, name)| {
+        let is = |word: &Word, texts: &[&str]| {
+            texts
+                .iter()
+                .any(|text| word.text.eq_ignore_ascii_case(text))
+        };
+        is(before, &["from", "join"])
+            && !is(name, &["select", "only", "lateral"])
+            && !name.has_variable
+    });
+    let mut tables = updated_tables(script);
+    tables.extend(read.map(|(_, name)| name.text.clone()));
+    tables
+}
+
 /// Whether the script's SQL or variables mention this unquoted name.
 pub fn mentions(script: &str, name: &str) -> bool {
     words(script).iter().any(|w| {
@@ -259,5 +279,14 @@ mod tests {
         ));
         assert!(!mentions("select 'pgbench_branches'", "pgbench_branches"));
         assert!(writes("insert into a values (1)") && !writes("SELECT 1"));
+    }
+
+    #[test]
+    fn tables_that_are_read_or_updated_are_used() {
+        let text = "SELECT * FROM a JOIN s.b USING (x) WHERE y IN (SELECT z FROM \"C\");\n\
+                    UPDATE d SET x = 1; INSERT INTO e SELECT 1 FROM (SELECT 1) AS f;\n\
+                    SELECT 1 FROM t_:n; DELETE FROM g; -- FROM h";
+        let used: Vec<String> = used_tables(text).into_iter().collect();
+        assert_eq!(used, ["\"C\"", "a", "d", "g", "s.b"]);
     }
 }

@@ -70,6 +70,8 @@ pub const COCKROACHDB: Dialect = Dialect {
     find_table: "SELECT table_name FROM information_schema.tables \
         WHERE table_catalog = current_database() AND table_schema = current_schema() \
         AND table_name = {literal}",
+    // Neither were its statistics captured in a form to be read, nor its indexes.
+    table_shape: None,
     // Captured: neither VACUUM nor ANALYZE is known to 19.1. The server makes statistics by itself,
     // at a time of its own; made now, they do not come in the middle of a run.
     after_load: &["CREATE STATISTICS pgdyno FROM {table}"],

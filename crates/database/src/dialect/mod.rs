@@ -52,6 +52,10 @@ pub struct Dialect {
     /// Query for the name of the table that `{literal}` is to the session; NULL or no row when there
     /// is none.
     pub find_table: &'static str,
+    /// Query for about how many rows the table has that `{literal}` is to the session (NULL where nobody
+    /// has counted them), and for its keys and indexes in one text; no row when there is none. `None` where
+    /// the product does not tell.
+    pub table_shape: Option<&'static str>,
     /// Statements for each table when its rows and keys are there; `{table}` is its name.
     pub after_load: &'static [&'static str],
     /// The same for rows that no vacuum shall have to visit again.

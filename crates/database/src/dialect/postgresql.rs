@@ -34,6 +34,16 @@ pub const POSTGRESQL: Dialect = Dialect {
         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
         ORDER BY t.name, a.attnum",
     find_table: "SELECT to_regclass({literal})::text",
+    // Documented: reltuples is an estimate, -1 (before 14: 0) while nobody has counted.
+    table_shape: Some(
+        "SELECT CASE WHEN c.reltuples > 0 THEN c.reltuples::bigint END, \
+         (SELECT string_agg(concat( \
+            CASE WHEN i.indisprimary THEN 'primary ' WHEN i.indisunique THEN 'unique ' END, \
+            regexp_replace(pg_get_indexdef(i.indexrelid), '^.*? USING ', '')), '; ' \
+            ORDER BY i.indisprimary DESC, pg_get_indexdef(i.indexrelid)) \
+          FROM pg_index i WHERE i.indrelid = c.oid) \
+         FROM pg_class c WHERE c.oid = to_regclass({literal})",
+    ),
     after_load: &["VACUUM ANALYZE {table}"],
     after_settled_load: &["VACUUM (FREEZE, ANALYZE) {table}"],
     // Documented: ctid is the block's number and the row's place in it, from 1.

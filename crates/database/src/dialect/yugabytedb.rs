@@ -50,6 +50,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
     // Inherited from PostgreSQL.
     find_tables: super::POSTGRESQL.find_tables,
     find_table: super::POSTGRESQL.find_table,
+    table_shape: super::POSTGRESQL.table_shape,
     // Documented: VACUUM does nothing and says so; ANALYZE is what counts rows.
     after_load: &["ANALYZE {table}"],
     after_settled_load: &["ANALYZE {table}"],

@@ -58,8 +58,20 @@ pub struct Facts {
     /// The isolation level in effect in the workload's transactions, read back in one that begins
     /// as they do; several with commas between.
     pub isolation: Fact<String>,
+    /// The tables that the workload reads or updates, by name, before the run.
+    pub tables: Fact<BTreeMap<String, TableShape>>,
     /// Which node a connection to each endpoint met before the run.
     pub reached: Vec<Reached>,
+}
+
+/// What a table is like.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TableShape {
+    /// About how many rows it has; `null` where the server has not counted.
+    pub rows_estimate: Option<u64>,
+    /// Its keys and indexes: `primary btree (aid)`; `null` without any.
+    pub keys: Option<String>,
 }
 
 impl Default for Facts {
@@ -97,6 +109,7 @@ impl Facts {
             nodes: gap(why),
             replication_factor: gap(why),
             isolation: gap(why),
+            tables: gap(why),
             reached: Vec::new(),
         }
     }

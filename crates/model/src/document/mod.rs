@@ -51,7 +51,7 @@ pub use budget::{AddedRow, BudgetPart, BudgetPhase, Part, TimeBudget};
 pub use ceiling::{Ceiling, CeilingRow, GeneratorShare, SelfCalibration};
 pub use common::{Common, PageNote};
 pub use counts::{Counts, Reason, Work};
-pub use facts::{Facts, Node, Reached, TargetKind};
+pub use facts::{Facts, Node, Reached, TableShape, TargetKind};
 pub use figures::{Figures, Phase, ScriptFigures, ScriptSecond, Second, UnitFigures, Warmup};
 pub use found::{EndedBy, Figure, KeySkew, ServerCounters, WarmupEnd};
 pub use generators::{ClockReading, Generator, GeneratorEnd, Generators};

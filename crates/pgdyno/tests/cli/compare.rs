@@ -269,3 +269,38 @@ fn a_serious_note_and_a_point_that_one_side_lacks_make_a_gate_cannot_tell() {
         "{notes}"
     );
 }
+
+#[test]
+fn tables_with_other_rows_and_keys_are_told_and_estimates_of_the_same_are_not() {
+    let database = Database::new("compare_tables");
+    let folder = tempfile::tempdir().unwrap();
+    let notebook = Notebook {
+        database: &database,
+        folder: folder.path(),
+    };
+    database.sql(
+        "CREATE TABLE t AS SELECT generate_series(1, 1000) AS id; \
+         ALTER TABLE t ADD PRIMARY KEY (id); ANALYZE t",
+    );
+    let text = "SELECT count(*) FROM t WHERE id = 1;\n";
+    notebook.trials(1, text, "keyed");
+    database.sql("INSERT INTO t SELECT generate_series(1001, 1020); ANALYZE t");
+    notebook.trials(1, text, "nearly");
+    database.sql(
+        "INSERT INTO t SELECT generate_series(1021, 3000); ALTER TABLE t DROP CONSTRAINT t_pkey; \
+         CREATE INDEX ON t (id DESC); ANALYZE t",
+    );
+    notebook.trials(1, text, "other");
+    let compare = |a: &str, b: &str| notebook.pgdyno(&["compare", a, b]).stdout;
+    let same = compare("tag:keyed", "tag:nearly");
+    assert!(!same.contains("server.tables"), "{same}");
+    let other = compare("tag:keyed", "tag:other");
+    for text in [
+        "server.tables.t.rows_estimate",
+        "1000 → 3000",
+        "server.tables.t.keys",
+        "primary btree (id) → btree (id DESC)",
+    ] {
+        assert!(other.contains(text), "{text}: {other}");
+    }
+}

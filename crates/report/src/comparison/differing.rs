@@ -18,6 +18,10 @@ pub struct Differing {
 
 /// Where settings are.
 const SETTINGS: &str = "server.changed_settings.";
+/// Where the workload's tables are.
+const TABLES: &str = "server.tables.";
+/// Estimates of one table's rows lie so far apart at most.
+const ESTIMATE_SHARE: f64 = 0.05;
 /// Facts that are settings too, under the setting's own name or another.
 const FACTS: [(&str, &str); 6] = [
     ("server.shared_buffers_bytes", "shared_buffers"),
@@ -55,7 +59,7 @@ pub fn differences(a: &Value, b: &Value) -> (Vec<Differing>, usize) {
         let mut facts = FACTS.iter();
         facts.any(|(fact, setting)| *fact == what && settings.iter().any(|name| name == setting))
     };
-    found.retain(|one| !is_double(&one.what));
+    found.retain(|one| !is_double(&one.what) && !is_near(one));
     for one in &mut found {
         if let Some(name) = one.what.strip_prefix(SETTINGS) {
             one.what = name.to_owned();
@@ -80,6 +84,17 @@ pub fn differences(a: &Value, b: &Value) -> (Vec<Differing>, usize) {
     let left_out = all - found.len();
     found.sort_by_key(|one| one.kind != "setting");
     (found, left_out)
+}
+
+/// Estimates of a table's rows that are no further apart than estimates of the same rows.
+fn is_near(one: &Differing) -> bool {
+    let is_estimate = one.what.starts_with(TABLES) && one.what.ends_with(".rows_estimate");
+    let number = |text: &str| text.parse::<f64>().ok();
+    match (number(&one.a), number(&one.b)) {
+        (Some(a), Some(b)) => is_estimate && (a - b).abs() <= ESTIMATE_SHARE * a.max(b),
+        // One that was never counted says nothing.
+        _ => is_estimate,
+    }
 }
 
 fn differ(path: &str, a: &Value, b: &Value, found: &mut Vec<Differing>) {
