@@ -539,6 +539,8 @@ export type Facts = {
   dialect: string;
   /** Whether a dialect is written for this product; else PostgreSQL's is tried. */
   dialect_known: boolean;
+  /** What workloads may need and this version does not have, as packs name it: `for-update`. */
+  lacks: Array<string>;
   /** All of `version()`. */
   version: Fact<string>;
   /** Such as `18.1`. */

@@ -46,6 +46,7 @@ pub fn collect(session: &mut Session) -> Facts {
     Facts {
         dialect: product.dialect.name.to_owned(),
         dialect_known: product.known,
+        lacks: product.lacking(),
         version,
         server_version,
         server_version_num: settings

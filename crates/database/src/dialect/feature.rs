@@ -18,6 +18,20 @@ pub enum Feature {
     Procedures,
 }
 
+impl Feature {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::ForUpdate, Self::WritingWith, Self::Procedures];
+
+    /// As packs name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ForUpdate => "for-update",
+            Self::WritingWith => "writing-with",
+            Self::Procedures => "procedures",
+        }
+    }
+}
+
 impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -40,6 +54,13 @@ pub struct Lack {
 }
 
 impl Product {
+    /// All that this server does not have, as packs name it.
+    pub fn lacking(&self) -> Vec<String> {
+        let all = Feature::ALL.into_iter();
+        let lacking = all.filter(|feature| self.lacks(*feature).is_some());
+        lacking.map(|feature| feature.name().to_owned()).collect()
+    }
+
     /// Why this server does not have the feature; `None` when it has, as far as is known.
     pub fn lacks(&self, feature: Feature) -> Option<String> {
         let is_it = |lack: &&Lack| {

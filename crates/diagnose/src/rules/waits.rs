@@ -6,6 +6,9 @@ use pgdyno_model::text;
 use crate::evidence::Evidence;
 use crate::rule::{Examined, Found, Rule};
 
+const RETRIED: &str = "Contention limited it: conflicting transactions had to be retried";
+const RETRY_LAB: &str = "compare forms and retry policies on this server: `pgdyno lab retries`";
+
 /// Locks of transactions.
 pub const CONTENTION: Rule = Rule {
     cause: Cause::Contention,
@@ -175,11 +178,20 @@ fn contention(evidence: &Evidence<'_>) -> Examined {
             .at("statements", "Statements"),
         );
     }
+    let lacks = &evidence.outcome.facts.lacks;
+    let can_lock_early = !lacks.iter().any(|lacking| lacking == "for-update");
     let (sentence, remedies): (&str, &[&str]) = match lost_share > waiting_share {
-        true => (
-            "Contention limited it: conflicting transactions had to be retried",
+        true if !can_lock_early => (
+            RETRIED,
             &[
-                "compare forms and retry policies on this server: `pgdyno lab retries`",
+                RETRY_LAB,
+                "spread the work over more rows: this server has no `FOR UPDATE` to lock them early",
+            ],
+        ),
+        true => (
+            RETRIED,
+            &[
+                RETRY_LAB,
                 "lock rows early (`FOR UPDATE`), or spread the work over more rows",
             ],
         ),

@@ -308,7 +308,18 @@ fn tries_thrown_away_are_contention_whatever_the_server_did_in_them() {
         .conflicts(0.7)
         .with("pg.waits", "Running", 7.5)
         .scheduled(3.0, 4.5);
-    assert_limit(&made, Cause::Contention);
+    let verdict = assert_limit(&made, Cause::Contention);
+    let advice = |verdict: &Verdict| verdict.remedies.join("\n");
+    assert!(advice(&verdict).contains("lock rows early (`FOR UPDATE`)"));
+    // Not where the server has none.
+    let mut lacking = made.outcome();
+    lacking.facts.lacks = vec!["for-update".to_owned()];
+    let (_, verdict) = diagnose(&lacking).unwrap();
+    assert!(!advice(&verdict).contains("lock rows early"), "{verdict:?}");
+    assert!(
+        advice(&verdict).contains("has no `FOR UPDATE`"),
+        "{verdict:?}"
+    );
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct Facts {
     pub dialect: String,
     /// Whether a dialect is written for this product; else PostgreSQL's is tried.
     pub dialect_known: bool,
+    /// What workloads may need and this version does not have, as packs name it: `for-update`.
+    pub lacks: Vec<String>,
     /// All of `version()`.
     pub version: Fact<String>,
     /// Such as `18.1`.
@@ -89,6 +91,7 @@ impl Facts {
         Facts {
             dialect: "postgresql".to_owned(),
             dialect_known: false,
+            lacks: Vec::new(),
             version: gap(why),
             server_version: gap(why),
             server_version_num: gap(why),
