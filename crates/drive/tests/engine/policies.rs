@@ -256,7 +256,7 @@ fn a_client_that_pauses_ends_when_it_is_told_to() {
         drive.run(&control, &mut Seen::default()).unwrap()
     });
     let all = recording.measured.all();
-    assert_eq!((all.counts.failed_total(), all.work.given_up), (1, 1));
+    assert_eq!((all.counts.failed_total(), all.work.cut_off), (1, 1));
     assert!(all.work.backoff_us > 100_000 && recording.measured.elapsed_us < 30_000_000);
 }
 
