@@ -260,6 +260,8 @@ export type Run = {
   key_skew: KeySkew | null;
   /** What the storage layer did, where the workload is about that. */
   accounting: Accounted | null;
+  /** What must hold of the data, by the workload's pack; empty without any, or where none was asked. */
+  checks: Array<DataCheck>;
   /** Of throughput, and with a rate of response time. */
   steadiness: Array<Steadiness>;
   /** Why tries of the measured time failed, most frequent first. */
@@ -373,6 +375,11 @@ export type TrialSpec = {
    * Others are read from the loaded tables or have their defaults
    */
   params: { [key in string]: string };
+  /**
+   * Do not ask the checks of the workload's pack (what must hold of the data) before, during and
+   * after the trial
+   */
+  no_checks: boolean;
   /** What is observed during the trial. */
   observe: ObserveSpec;
   /** The server's options. */
@@ -1029,6 +1036,33 @@ export type NodeFigures = {
   unit: string;
   /** The mean over the measured time, by node. */
   by_node: { [key in string]: number };
+};
+
+/**
+ * A check of the workload's pack (`[[check]]`, workloads/README.md): what must hold of the data whatever
+ * transactions do.
+ */
+export type DataCheck = {
+  /** Its name in the pack. */
+  name: string;
+  /** What holds, in one sentence. */
+  help: string;
+  /** Whether it held each time; `null`: not known. */
+  held: boolean | null;
+  /** What the query must return: `no row`, a value. */
+  expected: string;
+  /** What it returned: the first time that it did not hold, else the last time; `null`: never asked. */
+  found: string | null;
+  /** When that was: `before`, `during`, `after` the trial. */
+  at: string | null;
+  /** How often it was asked. */
+  looks: number;
+  /** How often it did not hold. */
+  failures: number;
+  /** The longest time that the query took. */
+  took_us_max: number;
+  /** Why it was not asked, or not as often as it should. */
+  unknown: string | null;
 };
 
 /** Whether a figure was steady over the seconds of the measured time. */

@@ -89,6 +89,12 @@ impl Ran {
         }
     }
 
+    /// Whether something that must hold of the data did not.
+    fn has_failed_check(&self) -> bool {
+        let mut checks = self.outcome.checks.iter();
+        checks.any(|check| check.held == Some(false))
+    }
+
     /// What the run came to, whether or not it could be kept.
     pub fn measured(&self, interrupts: &Interrupts) -> Exit {
         let recording = &self.outcome.recording;
@@ -96,7 +102,7 @@ impl Ran {
             Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
         } else if recording.has_lost_server() {
             Exit::Connection
-        } else if recording.clients.aborted > 0 {
+        } else if recording.clients.aborted > 0 || self.has_failed_check() {
             Exit::Failed
         } else {
             Exit::Ok

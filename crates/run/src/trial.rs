@@ -9,15 +9,16 @@ use pgdyno_wire::{Candidate, shuffle};
 
 use super::emitter::Emitter;
 use super::prepare::Prepared;
-use super::{account, before_warmup, ceiling, key_skew, warmup};
+use super::{account, before_warmup, ceiling, checks, key_skew, warmup};
+use crate::checks::Checks;
 use pgdyno_database::counters;
 use pgdyno_database::open::Target;
 
 use pgdyno_model::event::Title;
 
 use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
-use pgdyno_observe::Scene;
 use pgdyno_observe::host::ThreadLags;
+use pgdyno_observe::{Instrument, Scene};
 
 /// How long transactions in flight may take to finish when a run is ended early; then they are
 /// cancelled.
@@ -49,12 +50,15 @@ impl Trial {
         if !self.spec.warmup.longest().is_zero() {
             before_warmup::run(prepared, control)?;
         }
+        let asks = !self.spec.no_checks && self.share.is_none_or(|share| share.generator == 0);
+        let checks = asks.then(|| Checks::begin(prepared)).transpose()?;
+        let sampler = checks.as_ref().and_then(|checks| checks.sampler(prepared));
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
         let measured = match account::is_due(prepared) && !control.is_stopping() {
             true => account::of(prepared, control, observer, |observer| {
-                self.measure(prepared, control, observer)
+                self.measure_beside(prepared, control, observer, sampler)
             }),
-            false => self.measure(prepared, control, observer),
+            false => self.measure_beside(prepared, control, observer, sampler),
         };
         let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
         let recording = &outcome.recording;
@@ -62,6 +66,13 @@ impl Trial {
             && recording.warmup.is_none()
             && recording.clients.aborted == 0;
         outcome.server_counters = counters.after(dialect, all_went_well);
+        if let Some(checks) = checks {
+            outcome.checks = checks.end(prepared, control);
+            outcome.notes.extend(checks::notes(&outcome.checks));
+            outcome
+                .notes
+                .sort_by_key(|note| std::cmp::Reverse(note.severity));
+        }
         Ok(outcome)
     }
 
@@ -70,10 +81,21 @@ impl Trial {
     /// # Errors
     /// Clients that cannot connect: nothing was measured then.
     pub fn measure(
+        self,
+        prepared: &Prepared,
+        control: &Control,
+        observer: &mut dyn Observer<Outcome>,
+    ) -> Result<Outcome, DriveError> {
+        self.measure_beside(prepared, control, observer, None)
+    }
+
+    /// The same, with one more instrument beside it.
+    fn measure_beside(
         mut self,
         prepared: &Prepared,
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
+        instrument: Option<Box<dyn Instrument>>,
     ) -> Result<Outcome, DriveError> {
         self.spec.query_mode = Some(prepared.query_mode());
         let host = ceiling::kept::host(&self.spec);
@@ -81,7 +103,7 @@ impl Trial {
         let _ = limits::raise_open_files();
         let drive = self.drive(prepared)?;
         let mut lags = ThreadLags::default();
-        let instruments = self.observe.instruments(&Scene {
+        let mut instruments = self.observe.instruments(&Scene {
             target: &prepared.target,
             product: &prepared.product,
             facts: &prepared.facts,
@@ -89,6 +111,7 @@ impl Trial {
             disks: &self.observe.spec.disk,
             lags: &lags,
         });
+        instruments.extend(instrument);
         let mut watch = warmup::Watch::new(&self.spec, control);
         let mut export = self.observe.prometheus_export.as_deref();
         // The warm-up's end is found first, so that no other observer delays it. Then come those of
@@ -116,6 +139,7 @@ impl Trial {
             recording,
             key_skew,
             accounting: None,
+            checks: Vec::new(),
             warmup_ended,
             observed,
             generators: None,

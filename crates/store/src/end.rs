@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::packed::whole;
 use super::{
-    Store, accounting, client_time, endpoints, engine, happening, key_skew, packed, seconds,
-    stalls, warmup, worst,
+    Store, accounting, checks, client_time, endpoints, engine, happening, key_skew, packed,
+    seconds, stalls, warmup, worst,
 };
 use pgdyno_model::text::{self, PERCENTILES};
 use pgdyno_model::{Failure, Outcome, State};
@@ -60,6 +60,9 @@ impl Store {
             }
             if let Some(key_skew) = &outcome.key_skew {
                 key_skew::write(connection, number, key_skew)?;
+            }
+            if !outcome.checks.is_empty() {
+                checks::write(connection, number, &outcome.checks)?;
             }
             statements(connection, number, recording)?;
             reasons(connection, number, recording)?;

@@ -14,8 +14,8 @@ use crate::db::{self, At, Error, Optional, Row};
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::{
-    Store, accounting, client_time, endpoints, engine, key_skew, observed, packed, seconds, stalls,
-    units, warmup, worst,
+    Store, accounting, checks, client_time, endpoints, engine, key_skew, observed, packed, seconds,
+    stalls, units, warmup, worst,
 };
 use pgdyno_model::document::{Generators, TargetKind};
 use pgdyno_model::notebook::BROKEN_INVARIANT;
@@ -62,6 +62,7 @@ impl Store {
         let warmup_ended = warmup::read(&self.db, number)?;
         let key_skew = key_skew::read(&self.db, number)?;
         let accounting = accounting::read(&self.db, number)?;
+        let checks = checks::read(&self.db, number)?;
         let observed = observed::read(&self.db, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
@@ -72,6 +73,7 @@ impl Store {
         Ok(Outcome {
             key_skew,
             accounting,
+            checks,
             warmup_ended,
             observed,
             generators: generators.transpose()?,
@@ -291,6 +293,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> db::Result<Outcome> {
         recording,
         key_skew: None,
         accounting: None,
+        checks: Vec::new(),
         warmup_ended: None,
         observed: Observed::default(),
         generators: match row.get::<Option<String>>("generators")? {

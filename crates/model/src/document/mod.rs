@@ -19,6 +19,7 @@ mod budget;
 pub mod calibration;
 pub mod capacity;
 pub mod ceiling;
+mod checks;
 mod common;
 pub mod comparison;
 mod counts;
@@ -49,6 +50,7 @@ pub use accounting::{
 };
 pub use budget::{AddedRow, BudgetPart, BudgetPhase, Part, TimeBudget};
 pub use ceiling::{Ceiling, CeilingRow, GeneratorShare, SelfCalibration};
+pub use checks::DataCheck;
 pub use common::{Common, PageNote};
 pub use counts::{Counts, Reason, Work};
 pub use facts::{Facts, Node, Reached, TableShape, TargetKind};

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::{
-    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, GeneratorShare,
-    Generators, Host, KeySkew, Observed, Outages, Phase, Reason, ScriptStatements, Second,
-    ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget, Verdict,
-    Warmup, Workload,
+    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, DataCheck, End, Endpoint,
+    GeneratorShare, Generators, Host, KeySkew, Observed, Outages, Phase, Reason, ScriptStatements,
+    Second, ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget,
+    Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -40,6 +40,8 @@ pub struct Run {
     pub key_skew: Option<KeySkew>,
     /// What the storage layer did, where the workload is about that.
     pub accounting: Option<Accounted>,
+    /// What must hold of the data, by the workload's pack; empty without any, or where none was asked.
+    pub checks: Vec<DataCheck>,
     /// Of throughput, and with a rate of response time.
     pub steadiness: Vec<Steadiness>,
     /// Why tries of the measured time failed, most frequent first.

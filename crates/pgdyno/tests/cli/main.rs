@@ -4,6 +4,7 @@
 mod accounting;
 mod calibrate;
 mod calibrate_self;
+mod checks;
 #[path = "../e2e/child.rs"]
 #[allow(
     dead_code,
