@@ -27,6 +27,7 @@ mod observe;
 mod observe_host;
 mod own_pack;
 mod pack;
+mod packs;
 mod pgbench;
 mod pgbench_tools;
 mod pgio;
