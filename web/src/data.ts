@@ -276,6 +276,8 @@ export type Run = {
   outages: Outages;
   /** By server that clients connected to. */
   endpoints: Array<Endpoint>;
+  /** The cluster before and after; `null` where there is but one node. */
+  cluster: Cluster | null;
   /** What happened to connections, the first thousand. */
   events: Array<ConnectionEvent>;
   /** Times without service. */
@@ -356,6 +358,11 @@ export type TrialSpec = {
    * level the server uses [default: the server's]
    */
   isolation: string | null;
+  /**
+   * Read from the nearest replica, a few seconds stale, in sessions that are read-only: on
+   * CockroachDB and YugabyteDB
+   */
+  follower_reads: boolean;
   /** Server settings by name, for sweeps. Session settings are set by the clients' sessions. */
   settings: { [key in string]: string };
   /** Open a new connection for each transaction */
@@ -595,6 +602,10 @@ export type Facts = {
   tables: Fact<{ [key in string]: TableShape }>;
   /** Which node a connection to each endpoint met before the run. */
   reached: Array<Reached>;
+  /** Where the ranges or tablets of the workload's tables were before the run. */
+  placement: Fact<Placement>;
+  /** Standbys of this server before the run, or the server that it follows. */
+  replication: Fact<Replication>;
 };
 
 /** Something known, or why it is not. */
@@ -614,6 +625,8 @@ export type ClusterNode = {
   version: string | null;
   /** Whether it was alive when asked. */
   is_live: boolean | null;
+  /** Whether it was draining: it hands its leaders over and takes no new connections. */
+  is_draining: boolean | null;
 };
 
 /** What a table is like. */
@@ -630,6 +643,70 @@ export type Reached = {
   endpoint: string;
   /** The node, as it calls itself. */
   node: Fact<string>;
+  /** Whether it is a standby; `null` where the product has none, or that is not known. */
+  is_standby: boolean | null;
+  /** How far away it is, on an idle session. */
+  round_trip: Fact<RoundTrip>;
+};
+
+/** How long an idle session waits for the answer to a trivial query. */
+export type RoundTrip = {
+  /** The shortest. */
+  min_us: number;
+  /** The median. */
+  median_us: number;
+  /** How many were measured, one after another. */
+  count: number;
+};
+
+/** Where the parts of some tables are. */
+export type Placement = {
+  /** What the parts are called: `ranges`, `tablets`. */
+  parts: string;
+  /** By table. */
+  tables: { [key in string]: TablePlacement };
+};
+
+/** Where the parts of a table are. A node is its id or, where nodes have none, its address. */
+export type TablePlacement = {
+  /** How many parts it has. */
+  parts: number;
+  /** By node: of how many parts it is the leader (the lease holder). */
+  leaders: { [key in string]: number };
+  /** By node: of how many parts it has a replica. */
+  replicas: { [key in string]: number };
+  /**
+   * The settings of its zone, as the server has them; `null` where the product has no zones, or
+   * does not show them.
+   */
+  zone: string | null;
+};
+
+/** The streaming replication of PostgreSQL, as one server sees it. */
+export type Replication = {
+  /** Those that receive its log. */
+  standbys: Array<Standby>;
+  /** `host:port` of the server that it receives its log from, as a standby. */
+  primary: string | null;
+};
+
+/**
+ * A standby, as the server that it receives the log from sees it. `null`: not known (yet), or hidden from
+ * the role.
+ */
+export type Standby = {
+  /** Its `application_name`. */
+  name: string | null;
+  /** Where it connected from; without a port, `null` over a Unix socket. */
+  address: string | null;
+  /** `streaming`, `catchup`, `startup`, `backup`. */
+  state: string | null;
+  /** `async`, `sync`, `potential`, `quorum`. */
+  sync_state: string | null;
+  /** Log that it has not replayed yet. */
+  lag_bytes: number | null;
+  /** How long after the server it replays, as measured last. */
+  lag_us: number | null;
 };
 
 /** The machine that pgdyno ran on. */
@@ -1173,6 +1250,10 @@ export type Outages = {
 export type Endpoint = {
   /** `host:port`, or the path of a Unix socket. */
   name: string;
+  /** The position of its node, where the cluster tells. */
+  locality: string | null;
+  /** The part of its node in the cluster, as its nodes have it. */
+  role: string | null;
   /** Clients that try it first. */
   clients: number;
   /** Connections made there; like the two below over the whole run. */
@@ -1213,6 +1294,76 @@ export type EndpointStall = {
   length_us: number;
   /** Whether a commit ended it; else the end of the asked duration did. */
   is_over: boolean;
+};
+
+/** The cluster of a trial; only where there is more than one node. */
+export type Cluster = {
+  /** What parts of tables are called: `ranges`, `tablets`; `null` where they are not known. */
+  parts: string | null;
+  /** Its nodes, as the cluster lists them; for PostgreSQL endpoints and standbys. */
+  nodes: Array<Member>;
+  /** Where the parts of the workload's tables were. */
+  tables: Array<Placed>;
+  /**
+   * How many leaders moved at least: what nodes had less of after the trial, of all tables. `null`
+   * where one of both is not known.
+   */
+  moved: number | null;
+  /** What is not known, each with its reason. */
+  unknown: Array<string>;
+};
+
+/** A node of a trial's cluster. */
+export type Member = {
+  /** Its number, or a standby's name. */
+  id: string | null;
+  /** `host:port` for clients; of a standby only the host, where no endpoint is known to be it. */
+  address: string;
+  /** Its position. */
+  locality: string | null;
+  /** What it runs. */
+  version: string | null;
+  /**
+   * Its part: `leaders` (of parts of the workload's tables), `followers` (replicas alone), `gateway`
+   * (neither); `primary`, `standby`. `null`: not known.
+   */
+  role: string | null;
+  /** Whether it was alive before the trial. */
+  is_live: boolean | null;
+  /** Whether it was alive after the trial. */
+  is_live_after: boolean | null;
+  /** Whether it was draining before the trial. */
+  is_draining: boolean | null;
+  /** Whether it was draining after the trial. */
+  is_draining_after: boolean | null;
+  /** Of how many parts of the workload's tables it was the leader before. */
+  leaders: number | null;
+  /** The same after the trial. */
+  leaders_after: number | null;
+  /** Of how many parts it had a replica before. */
+  replicas: number | null;
+  /** The same after the trial. */
+  replicas_after: number | null;
+  /** The endpoint whose connection met it. */
+  endpoint: string | null;
+  /** To it from here, before the trial. */
+  round_trip: RoundTrip | null;
+  /** Of a standby: `streaming, async`. */
+  state: string | null;
+  /** Of a standby: log that it had not replayed before the trial. */
+  lag_bytes: number | null;
+  /** The same after the trial. */
+  lag_bytes_after: number | null;
+};
+
+/** A table, before the trial and after. */
+export type Placed = {
+  /** Its name. */
+  table: string;
+  /** Before. */
+  before: TablePlacement | null;
+  /** After; `null` where that is not known. */
+  after: TablePlacement | null;
 };
 
 /** Something that happened to a connection. */

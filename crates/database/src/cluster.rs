@@ -3,14 +3,18 @@
 //!
 //! Not for: what to ask (`dialect/cluster.rs`), and what follows from the answers.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use pgdyno_session::{Error, Session, quote_ident};
 use serde_json::Value;
 
-use super::admin;
 use super::dialect::{Cluster, Dialect};
+use super::target::Target;
+use super::{admin, placement, replication};
 use pgdyno_model::Fact;
-use pgdyno_model::document::Node;
 use pgdyno_model::document::target::Observable;
+use pgdyno_model::document::{ClusterAfter, Facts, Node};
 
 /// The nodes of the cluster that the session is with.
 pub fn nodes(session: &mut Session, dialect: &Dialect) -> Fact<Vec<Node>> {
@@ -23,8 +27,9 @@ pub fn nodes(session: &mut Session, dialect: &Dialect) -> Fact<Vec<Node>> {
     for sql in nodes {
         match admin::rows(session, sql) {
             Ok(rows) => {
-                let nodes: Vec<Node> = rows.into_iter().filter_map(node).collect();
+                let mut nodes: Vec<Node> = rows.into_iter().filter_map(node).collect();
                 if !nodes.is_empty() {
+                    mark_draining(session, dialect, &mut nodes);
                     return Fact::Known(nodes);
                 }
             }
@@ -32,6 +37,20 @@ pub fn nodes(session: &mut Session, dialect: &Dialect) -> Fact<Vec<Node>> {
         }
     }
     Fact::Unknown(why)
+}
+
+/// Which of the nodes are draining, where the product tells.
+fn mark_draining(session: &mut Session, dialect: &Dialect, nodes: &mut [Node]) {
+    let Some(query) = dialect.cluster.draining else {
+        return;
+    };
+    let Ok(rows) = admin::rows(session, query) else {
+        return;
+    };
+    let draining: BTreeSet<String> = rows.into_iter().flatten().flatten().collect();
+    for node in nodes {
+        node.is_draining = node.id.as_ref().map(|id| draining.contains(id));
+    }
 }
 
 fn node(row: Vec<Option<String>>) -> Option<Node> {
@@ -46,6 +65,7 @@ fn node(row: Vec<Option<String>>) -> Option<Node> {
         locality: row.next().flatten().filter(|text| text != "{}"),
         version: row.next().flatten(),
         is_live: row.next().flatten().map(|live| live == "t"),
+        is_draining: None,
     })
 }
 
@@ -76,7 +96,7 @@ pub fn nodes_in_json(text: &str) -> Result<Vec<Node>, String> {
             address: address(desc, "sqlAddress").or_else(|| address(desc, "address"))?,
             locality: (!tiers.is_empty()).then(|| tiers.join(",")),
             version: node["buildInfo"]["tag"].as_str().map(str::to_owned),
-            is_live: None,
+            ..Node::default()
         })
     };
     let nodes: Vec<Node> = nodes.iter().filter_map(node).collect();
@@ -93,6 +113,50 @@ pub fn this_node(session: &mut Session, dialect: &Dialect) -> Fact<String> {
         Ok(None) => Fact::Unknown("the server gave no value".to_owned()),
         Err(e) => Fact::Unknown(one_line(&e)),
     }
+}
+
+/// How long the look after a trial may take to connect, and for each answer.
+const AFTER_LIMIT: Duration = Duration::from_secs(3);
+
+/// Whether there is more than one node, as far as is known.
+pub fn is_cluster(facts: &Facts) -> bool {
+    let replication = facts.replication.known();
+    facts.nodes.known().is_some_and(|nodes| nodes.len() > 1)
+        || facts.placement.known().is_some()
+        || replication.is_some_and(|of| !of.standbys.is_empty() || of.primary.is_some())
+}
+
+/// What the cluster is like after a trial before which it was like this; `None` where there is but one node.
+pub fn after(target: &Target, dialect: &'static Dialect, before: &Facts) -> Option<ClusterAfter> {
+    if !is_cluster(before) {
+        return None;
+    }
+    let mut session = match target.connect_within(AFTER_LIMIT) {
+        Ok(session) => session,
+        Err(e) => {
+            let why = one_line(&e);
+            return Some(ClusterAfter {
+                nodes: Fact::Unknown(why.clone()),
+                placement: Fact::Unknown(why.clone()),
+                replication: Fact::Unknown(why),
+            });
+        }
+    };
+    let nodes = nodes(&mut session, dialect);
+    let replication = replication::seen(&mut session, dialect);
+    let placement = match &before.placement {
+        Fact::Known(placement) => {
+            let tables: Vec<String> = placement.tables.keys().cloned().collect();
+            placement::look(&mut session, dialect, Some(&tables))
+        }
+        Fact::Unknown(why) => Fact::Unknown(why.clone()),
+    };
+    session.close();
+    Some(ClusterAfter {
+        nodes,
+        placement,
+        replication,
+    })
 }
 
 /// Queries whose answers tell where a session is: the server with its cluster, and the database.
@@ -194,7 +258,7 @@ pub fn observables(session: &mut Session, dialect: &Dialect) -> Vec<Observable> 
 }
 
 /// The error in one line: the server's message without what it adds.
-fn one_line(error: &Error) -> String {
+pub(crate) fn one_line(error: &Error) -> String {
     let text = match error {
         Error::Server(e) => e.message().to_owned(),
         other => other.to_string(),
@@ -346,9 +410,8 @@ mod tests {
         let expected = Node {
             id: Some("1".to_owned()),
             address: "127.0.0.1:26257".to_owned(),
-            locality: None,
             version: Some("v19.1.0-alpha.20190219-g30e3ac0fdd".to_owned()),
-            is_live: None,
+            ..Node::default()
         };
         assert_eq!(nodes, [expected]);
         for (text, why) in [

@@ -113,9 +113,8 @@ mod tests {
         let node = |id: u64, address: &str, is_live: Option<bool>| Node {
             id: Some(id.to_string()),
             address: address.to_owned(),
-            locality: None,
-            version: None,
             is_live,
+            ..Node::default()
         };
         let nodes = vec![
             node(1, "127.0.0.1:26257", Some(true)),

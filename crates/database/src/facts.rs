@@ -12,7 +12,7 @@ use pgdyno_session::{Session, quote_literal};
 use pgdyno_wire::Addr;
 
 use super::dialect::{Dialect, Product};
-use super::{admin, cluster};
+use super::{admin, cluster, replication};
 use pgdyno_model::document::{Facts, TableShape};
 
 /// Settings asked for; pg_settings leaves out those that the role may not see, where SHOW would fail.
@@ -73,6 +73,8 @@ pub fn collect(session: &mut Session) -> Facts {
         isolation: Fact::default(),
         tables: Fact::default(),
         reached: Vec::new(),
+        placement: Fact::default(),
+        replication: Fact::default(),
     }
 }
 
@@ -86,6 +88,7 @@ pub fn of_cluster(
     Facts {
         nodes: cluster::nodes(session, dialect),
         replication_factor: cluster::replication_factor(session, dialect),
+        replication: replication::seen(session, dialect),
         isolation: match begins {
             Ok(begins) => cluster::isolation(session, dialect, begins),
             Err(why) => Fact::Unknown(why.to_owned()),

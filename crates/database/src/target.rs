@@ -259,6 +259,18 @@ impl Target {
         })
     }
 
+    /// A session with the first endpoint that takes one, where connecting to an endpoint and each answer
+    /// takes no longer than that: for what is only looked at.
+    ///
+    /// # Errors
+    /// No endpoint takes one, or an interrupt came.
+    pub fn connect_within(&self, limit: Duration) -> Result<Session, Error> {
+        let endpoints: Vec<Endpoint> = { self.endpoints.iter() }.map(|e| e.within(limit)).collect();
+        let mut session = connect_any(&endpoints)?;
+        session.set_answer_timeout(Some(limit));
+        Ok(session)
+    }
+
     /// The same failure; when the connection to an own server was lost, with what the server said
     /// last, since its log goes with it.
     pub fn explain(&self, failure: Failure) -> Failure {

@@ -81,6 +81,14 @@ pub fn differences(product: &Product) -> Vec<String> {
             ),
         });
     }
+    if let Ok(reads) = &dialect.cluster.follower_reads
+        && product.is_since(reads.since)
+    {
+        let staleness = reads.staleness;
+        sentences.push(format!(
+            "sessions can read from the nearest replica: --follower-reads; stale by {staleness}"
+        ));
+    }
     sentences.extend(dialect.cluster.differs.iter().map(|&text| text.to_owned()));
     sentences
 }

@@ -3,7 +3,8 @@
 use pgdyno_drive::record::Recording;
 
 use crate::document::{
-    Accounting, DataCheck, Facts, Generators, Host, KeySkew, ServerCounters, TargetKind, WarmupEnd,
+    Accounting, ClusterAfter, DataCheck, Facts, Generators, Host, KeySkew, ServerCounters,
+    TargetKind, WarmupEnd,
 };
 use crate::observed::Observed;
 use crate::{Fact, Note, TrialSpec};
@@ -24,6 +25,8 @@ pub struct Outcome {
     pub target_kind: TargetKind,
     /// What is known about the server.
     pub facts: Facts,
+    /// What the cluster was like after it, where there is more than one node.
+    pub cluster_after: Option<ClusterAfter>,
     /// What the server counted of restarts itself.
     pub server_counters: Fact<ServerCounters>,
     /// The host that pgdyno ran on.

@@ -8,6 +8,7 @@ pub mod calibration;
 pub mod capacity;
 pub mod ceiling;
 mod checks;
+pub mod cluster;
 pub mod comparison;
 pub mod csv;
 pub mod documents;

@@ -8,7 +8,7 @@ use pgdyno_drive::record::{EventKind, Failure};
 use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
 use super::table::Table;
 use super::wrap::wrapped;
-use super::{accounting, budget, checks, generators, observed, retries, units, verdict};
+use super::{accounting, budget, checks, cluster, generators, observed, retries, units, verdict};
 use pgdyno_model::document::{
     Counts, End, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Latency, Phase, Run,
     ScriptStatements, Stalls, Steadiness, SteadinessVerdict, TimeBudget, Trial,
@@ -77,6 +77,9 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
             + &within(&interval(main_latency(&run.measured)))
             + &within(&added(trial.budget.as_ref())),
         endpoints(run, width),
+        run.cluster.as_ref().map_or_else(String::new, |of| {
+            cluster::table(of, width) + &within(&cluster::lines(of))
+        }),
         run.generators
             .as_ref()
             .map_or_else(String::new, |all| generators::text(all, width)),

@@ -14,6 +14,7 @@ pub mod command_line;
 mod compile;
 mod emitter;
 pub mod experiment;
+mod follower_reads;
 pub mod generators;
 pub mod header;
 pub mod interrupt;

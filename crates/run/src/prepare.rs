@@ -11,13 +11,13 @@ use pgdyno_session::Session;
 use sha2::{Digest, Sha256};
 
 use super::compile::compile;
-use super::retries;
 use super::settings::{self, Way};
 use super::shared::{self, Shared};
+use super::{follower_reads, retries};
 use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
-use pgdyno_database::{facts, reach, trouble};
+use pgdyno_database::{facts, placement, reach, trouble};
 use pgdyno_model::document::{EndedBy, Facts, Stalls, Steadiness, TargetKind, WarmupEnd};
 use pgdyno_model::notebook::Notebook;
 use pgdyno_model::observed::Observed;
@@ -306,6 +306,7 @@ pub fn prepare_on(
         .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
     // Before anything is loaded for it.
     retries::check(asked, &product)?;
+    follower_reads::check(asked, &product, &checked.workload.scripts)?;
     checked.suit(&mut session, &product, asked)?;
     let Checked {
         mut workload,
@@ -359,6 +360,11 @@ pub fn prepare_on(
     let used = used.flat_map(|script| sql_words::used_tables(&script.text));
     let used: BTreeSet<String> = used.collect();
     facts.tables = facts::tables(&mut session, product.dialect, used);
+    let touched = workload.scripts.iter();
+    let touched = touched.flat_map(|script| sql_words::touched_tables(&script.text));
+    let touched: BTreeSet<String> = touched.collect();
+    let touched: Vec<String> = touched.into_iter().collect();
+    facts.placement = placement::before(&target, product.dialect, &facts, Some(&touched));
     let few_rows = contention::few_rows(&mut session, &workload.scripts, asked.clients() as usize);
     // What could not be asked any more is only unknown.
     if interrupts.count() > interrupts_before {

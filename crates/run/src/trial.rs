@@ -1,5 +1,6 @@
 //! One measured run: what it is, and running it.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use super::emitter::Emitter;
 use super::prepare::Prepared;
 use super::{account, before_warmup, ceiling, checks, key_skew, warmup};
 use crate::checks::Checks;
-use pgdyno_database::counters;
 use pgdyno_database::open::Target;
+use pgdyno_database::{cluster, counters};
 
 use pgdyno_model::event::Title;
 
@@ -121,6 +122,8 @@ impl Trial {
         let emitter = Emitter::start(&self.title(prepared), instruments, control, observers);
         let (recording, observed) = emitter.run(&drive, control)?;
         let warmup_ended = watch.ended(&recording.measured);
+        let dialect = prepared.product.dialect;
+        let cluster_after = cluster::after(&prepared.target, dialect, &prepared.facts);
         let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
         let key_skew = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
@@ -134,6 +137,7 @@ impl Trial {
             target: prepared.target.title.clone(),
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
+            cluster_after,
             server_counters: Fact::Unknown("not requested".to_owned()),
             host,
             recording,
@@ -249,18 +253,16 @@ impl Trial {
 
     /// The target as clients see it: what only concerns them is in their sessions alone.
     fn target_of_clients(&self, prepared: &Prepared) -> Target {
-        match (
-            &prepared.product.dialect.retries.inject,
-            self.spec.retry.inject_retries,
-        ) {
-            (Ok(inject), true) => {
-                let setting = (inject.setting.to_owned(), "true".to_owned());
-                prepared
-                    .target
-                    .with_settings(prepared.product.dialect, &[setting].into())
-            }
-            _ => prepared.target.clone(),
+        let dialect = prepared.product.dialect;
+        let mut settings = BTreeMap::new();
+        if let (Ok(inject), true) = (&dialect.retries.inject, self.spec.retry.inject_retries) {
+            settings.insert(inject.setting.to_owned(), "true".to_owned());
         }
+        if let (Ok(reads), true) = (&dialect.cluster.follower_reads, self.spec.follower_reads) {
+            let reads = reads.settings.iter();
+            settings.extend(reads.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        }
+        prepared.target.with_settings(dialect, &settings)
     }
 
     /// Those of the target, or for each client a list in an order of its own.

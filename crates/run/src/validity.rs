@@ -645,6 +645,8 @@ mod tests {
                     "" => Fact::Unknown("refused".to_owned()),
                     node => Fact::Known(node.to_owned()),
                 },
+                is_standby: None,
+                round_trip: Fact::default(),
             });
             let facts = Facts {
                 reached: reached.collect(),

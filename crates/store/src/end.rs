@@ -42,6 +42,9 @@ impl Store {
         columns.push(("notes".to_owned(), Value::Text(notes)));
         let counters = json!(outcome.server_counters).to_string();
         columns.push(("server_counters".to_owned(), Value::Text(counters)));
+        let after = outcome.cluster_after.as_ref();
+        let after = after.map_or(Value::Null, |after| Value::Text(json!(after).to_string()));
+        columns.push(("cluster_after".to_owned(), after));
         let cpu_us = outcome.observed.cpu_us.map_or(Value::Null, whole);
         columns.push(("observers_cpu_us".to_owned(), cpu_us));
         let generators = outcome.generators.as_ref();

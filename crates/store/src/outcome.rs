@@ -285,6 +285,10 @@ fn outcome(row: &Row<'_>, recording: Recording) -> db::Result<Outcome> {
             _ => TargetKind::Named,
         },
         facts: json(row, "facts")?,
+        cluster_after: match row.get::<Option<String>>("cluster_after")? {
+            Some(_) => Some(json(row, "cluster_after")?),
+            None => None,
+        },
         server_counters: match row.get::<Option<String>>("server_counters")? {
             Some(_) => json(row, "server_counters")?,
             None => Fact::default(),

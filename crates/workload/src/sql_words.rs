@@ -37,6 +37,20 @@ pub fn updated_tables(script: &str) -> BTreeSet<String> {
 /// The tables that statements of the script read or update, as written there: what follows `FROM`,
 /// `JOIN` and `UPDATE`. Functions are among them; names built from variables are left out.
 pub fn used_tables(script: &str) -> BTreeSet<String> {
+    let mut tables = updated_tables(script);
+    tables.extend(named_after(script, &["from", "join"]));
+    tables
+}
+
+/// The same with those that rows are inserted into.
+pub fn touched_tables(script: &str) -> BTreeSet<String> {
+    let mut tables = used_tables(script);
+    tables.extend(named_after(script, &["into"]));
+    tables
+}
+
+/// What follows one of these words.
+fn named_after(script: &str, befores: &[&str]) -> BTreeSet<String> {
     let words = words(script);
     let pairs = words.iter().zip(words.iter().skip(1));
     let read = pairs.filter(|(before, name)| {
@@ -45,13 +59,9 @@ pub fn used_tables(script: &str) -> BTreeSet<String> {
                 .iter()
                 .any(|text| word.text.eq_ignore_ascii_case(text))
         };
-        is(before, &["from", "join"])
-            && !is(name, &["select", "only", "lateral"])
-            && !name.has_variable
+        is(before, befores) && !is(name, &["select", "only", "lateral"]) && !name.has_variable
     });
-    let mut tables = updated_tables(script);
-    tables.extend(read.map(|(_, name)| name.text.clone()));
-    tables
+    read.map(|(_, name)| name.text.clone()).collect()
 }
 
 /// Whether the script's SQL or variables mention this unquoted name.

@@ -23,7 +23,7 @@ export interface NumberedEvent extends Event {
 
 /** Kinds that are drawn as ticks and have no numbers. */
 export const TICKS = new Set(['wal-switch']);
-export const LOST = new Set(['outage', 'connection-lost', 'failover']);
+export const LOST = new Set(['outage', 'connection-lost', 'failover', 'node-down']);
 
 export class Model {
   readonly seconds: Seconds;

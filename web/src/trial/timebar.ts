@@ -16,14 +16,18 @@ interface Lane {
   events: NumberedEvent[];
 }
 
+/** What becomes of nodes and of the leaders of tables' parts. */
+const NODES = new Set(['node-down', 'node-up', 'node-draining', 'leader-moved']);
+
 function lanes(model: Model): Lane[] {
   const of = (test: (event: NumberedEvent) => boolean): NumberedEvent[] => model.events.filter(test);
   const isCheckpoint = (event: NumberedEvent): boolean => event.kind === 'checkpoint';
   const isTick = (event: NumberedEvent): boolean => TICKS.has(event.kind);
   const others = of((event) => !isCheckpoint(event) && !isTick(event));
   const vacuums = others.some((event) => /vacuum|analyze/.test(event.kind));
-  const connections = others.some((event) => LOST.has(event.kind) || event.kind === 'reconnected' || event.kind === 'moved');
-  const names = [vacuums ? 'autovacuum' : '', connections ? 'connections' : ''].filter((name) => name !== '');
+  const connections = others.some((event) => (LOST.has(event.kind) && !NODES.has(event.kind)) || event.kind === 'reconnected' || event.kind === 'moved');
+  const nodes = others.some((event) => NODES.has(event.kind));
+  const names = [vacuums ? 'autovacuum' : '', connections ? 'connections' : '', nodes ? 'cluster' : ''].filter((name) => name !== '');
   return [
     { name: 'checkpoint', events: of(isCheckpoint) },
     { name: names.length > 0 ? names.join(', ') : 'events', events: others },
@@ -221,7 +225,7 @@ export function eventKey(model: Model): HTMLElement {
   const items: [boolean, string, SVGElement][] = [
     [has((kind) => kind === 'checkpoint'), 'checkpoint', svg('rect', { x: 2, y: 1, width: 12, height: 8, fill: 'var(--ipc)' })],
     [has((kind) => kind !== 'checkpoint' && !LOST.has(kind) && !TICKS.has(kind)), 'other events', svg('rect', { x: 2, y: 1, width: 12, height: 8, fill: 'var(--other)' })],
-    [has((kind) => LOST.has(kind)), 'connection lost', svg('line', { x1: 0, x2: 16, y1: 5, y2: 5, stroke: 'var(--bad)', 'stroke-width': 2, 'stroke-dasharray': '4 2' })],
+    [has((kind) => LOST.has(kind)), 'connection or node lost', svg('line', { x1: 0, x2: 16, y1: 5, y2: 5, stroke: 'var(--bad)', 'stroke-width': 2, 'stroke-dasharray': '4 2' })],
   ];
   const shown = items.filter(([there]) => there);
   return h('ul', { class: 'key' }, ...shown.map(([, name, shape]) => h('li', {}, svg('svg', { width: 16, height: 10, 'aria-hidden': 'true' }, shape), name)));

@@ -9,6 +9,8 @@ pub use cockroachdb::COCKROACHDB;
 pub use postgresql::POSTGRESQL;
 pub use yugabytedb::YUGABYTEDB;
 
+use super::Version;
+
 /// The facts of one product.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cluster {
@@ -19,6 +21,8 @@ pub struct Cluster {
     /// Why there is nothing to be found, where `nodes` is empty; else what to do when none of them
     /// is answered.
     pub without_nodes: &'static str,
+    /// Query for the ids of the nodes that are draining; `None` where the product does not tell.
+    pub draining: Option<&'static str>,
     /// The path at which a node's HTTP port lists the nodes, as JSON of CockroachDB's kind.
     pub nodes_over_http: Option<&'static str>,
     /// Query that tells which node this connection has reached.
@@ -30,6 +34,16 @@ pub struct Cluster {
     pub replication: &'static [(&'static str, &'static str)],
     /// Why `replication` may not be told.
     pub without_replication: &'static str,
+    /// Where the parts of tables are; `None` where tables have no parts on several nodes.
+    pub placement: Option<PlacementQueries>,
+    /// Query for the servers that receive this one's log: a row for each with its `application_name`, its
+    /// host, its state, its `sync_state`, bytes of log and microseconds it is behind; all but the state may be
+    /// NULL. `None` where there is no such thing.
+    pub standbys: Option<&'static str>,
+    /// Query for `host:port` of the server that this one receives its log from; no row without one.
+    pub primary: Option<&'static str>,
+    /// How sessions are made to read from the nearest replica, or why they cannot be.
+    pub follower_reads: Result<FollowerReads, &'static str>,
     /// Queries for the isolation level of the transaction that they are asked in, tried in order.
     pub isolation: &'static [IsolationQuery],
     /// Levels that are not what they are called: what is asked for, what it is.
@@ -38,6 +52,34 @@ pub struct Cluster {
     pub views: &'static [View],
     /// What is different here from what a user of PostgreSQL expects of a benchmark, in sentences.
     pub differs: &'static [&'static str],
+}
+
+/// How sessions read from the nearest replica, a little stale.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FollowerReads {
+    /// Settings of a session: names and values.
+    pub settings: &'static [(&'static str, &'static str)],
+    /// The first version that has them.
+    pub since: Version,
+    /// How stale, for people.
+    pub staleness: &'static str,
+}
+
+/// Queries for the parts (ranges, tablets) of a table.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PlacementQueries {
+    /// What the parts are called.
+    pub parts: &'static str,
+    /// Queries for the parts of a table, tried in order until one is answered: a row for each, with its
+    /// id, the node of its leader (NULL: none now) and with commas between those of its replicas. `{table}`
+    /// is the table's name, `{literal}` the same as a literal, `{most}` the most rows that are wanted.
+    pub of_table: &'static [&'static str],
+    /// What it takes when none is answered.
+    pub without: &'static str,
+    /// Query for the settings of a table's zone, in the last column of the first row.
+    pub zone: Option<&'static str>,
+    /// Query for the names of the tables that the session sees by their bare names, the first `{most}`.
+    pub tables: &'static str,
 }
 
 /// A query for the isolation level in effect.

@@ -17,7 +17,7 @@ mod storage;
 mod tables;
 mod yugabytedb;
 
-pub use cluster::{Cluster, View};
+pub use cluster::{Cluster, FollowerReads, PlacementQueries, View};
 pub use cockroachdb::COCKROACHDB;
 pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;

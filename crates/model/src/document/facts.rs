@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::{Placement, Replication, RoundTrip};
 use crate::Fact;
 
 /// What is known about the server.
@@ -64,6 +65,10 @@ pub struct Facts {
     pub tables: Fact<BTreeMap<String, TableShape>>,
     /// Which node a connection to each endpoint met before the run.
     pub reached: Vec<Reached>,
+    /// Where the ranges or tablets of the workload's tables were before the run.
+    pub placement: Fact<Placement>,
+    /// Standbys of this server before the run, or the server that it follows.
+    pub replication: Fact<Replication>,
 }
 
 /// What a table is like.
@@ -114,12 +119,15 @@ impl Facts {
             isolation: gap(why),
             tables: gap(why),
             reached: Vec::new(),
+            placement: gap(why),
+            replication: gap(why),
         }
     }
 }
 
 /// A node of a cluster, as the cluster reports it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ClusterNode"))]
 pub struct Node {
     /// Its number, where nodes have one.
@@ -132,6 +140,8 @@ pub struct Node {
     pub version: Option<String>,
     /// Whether it was alive when asked.
     pub is_live: Option<bool>,
+    /// Whether it was draining: it hands its leaders over and takes no new connections.
+    pub is_draining: Option<bool>,
 }
 
 /// What a connection met.
@@ -142,6 +152,12 @@ pub struct Reached {
     pub endpoint: String,
     /// The node, as it calls itself.
     pub node: Fact<String>,
+    /// Whether it is a standby; `null` where the product has none, or that is not known.
+    #[serde(default)]
+    pub is_standby: Option<bool>,
+    /// How far away it is, on an idle session.
+    #[serde(default)]
+    pub round_trip: Fact<RoundTrip>,
 }
 
 /// Whose server it is.

@@ -20,6 +20,7 @@ pub mod calibration;
 pub mod capacity;
 pub mod ceiling;
 mod checks;
+mod cluster;
 mod common;
 pub mod comparison;
 mod counts;
@@ -51,6 +52,10 @@ pub use accounting::{
 pub use budget::{AddedRow, BudgetPart, BudgetPhase, Part, TimeBudget};
 pub use ceiling::{Ceiling, CeilingRow, GeneratorShare, SelfCalibration};
 pub use checks::DataCheck;
+pub use cluster::{
+    Cluster, ClusterAfter, Member, Placed, Placement, Replication, RoundTrip, Standby,
+    TablePlacement,
+};
 pub use common::{Common, PageNote};
 pub use counts::{Counts, Reason, Work};
 pub use facts::{Facts, Node, Reached, TableShape, TargetKind};

@@ -216,6 +216,10 @@ impl From<&Recording> for Outages {
 pub struct Endpoint {
     /// `host:port`, or the path of a Unix socket.
     pub name: String,
+    /// The position of its node, where the cluster tells.
+    pub locality: Option<String>,
+    /// The part of its node in the cluster, as its nodes have it.
+    pub role: Option<String>,
     /// Clients that try it first.
     pub clients: u64,
     /// Connections made there; like the two below over the whole run.
@@ -239,6 +243,8 @@ impl From<&EndpointRecord> for Endpoint {
     fn from(endpoint: &EndpointRecord) -> Self {
         Self {
             name: endpoint.name.clone(),
+            locality: None,
+            role: None,
             clients: endpoint.clients,
             connections: endpoint.connections,
             lost: endpoint.lost,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Facts;
+use super::{Facts, RoundTrip};
 use crate::Fact;
 
 /// A database and its endpoints.
@@ -53,6 +53,10 @@ pub struct Endpoint {
     pub name: String,
     /// What each connection met.
     pub connections: Vec<Met>,
+    /// Whether it is a standby; `null` where the product has none, or that is not known.
+    pub is_standby: Option<bool>,
+    /// How far away it is, on an idle session.
+    pub round_trip: Fact<RoundTrip>,
 }
 
 /// What a connection met.

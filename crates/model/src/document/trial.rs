@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, DataCheck, End, Endpoint,
+    Accounted, ClientCpu, Clients, Cluster, ConnectionEvent, Connections, DataCheck, End, Endpoint,
     GeneratorShare, Generators, Host, KeySkew, Observed, Outages, Phase, Reason, ScriptStatements,
     Second, ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget,
     Verdict, Warmup, Workload,
@@ -56,6 +56,8 @@ pub struct Run {
     pub outages: Outages,
     /// By server that clients connected to.
     pub endpoints: Vec<Endpoint>,
+    /// The cluster before and after; `null` where there is but one node.
+    pub cluster: Option<Cluster>,
     /// What happened to connections, the first thousand.
     pub events: Vec<ConnectionEvent>,
     /// Times without service.

@@ -138,6 +138,11 @@ pub struct TrialSpec {
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub isolation: Option<Isolation>,
 
+    /// Read from the nearest replica, a few seconds stale, in sessions that are read-only: on
+    /// CockroachDB and YugabyteDB
+    #[arg(long)]
+    pub follower_reads: bool,
+
     /// Server settings by name, for sweeps. Session settings are set by the clients' sessions.
     #[arg(skip)]
     #[serde(deserialize_with = "serialized::settings::deserialize")]

@@ -1,7 +1,9 @@
-//! The nodes of a distributed database: what each reports about itself over HTTP, in Prometheus' text. Which
-//! figures, under which names, the dialect knows (`crates/database/src/dialect/metrics`).
+//! The nodes of a distributed database: what each reports about itself over HTTP, in Prometheus' text, and
+//! what becomes of them and of leaders. Which figures, under which names, the dialect knows
+//! (`crates/database/src/dialect/metrics`).
 
 mod histogram;
+mod moves;
 mod node;
 mod page;
 mod place;
@@ -12,8 +14,14 @@ use pgdyno_database::dialect::metrics::{
 };
 use pgdyno_model::observed::{Chapter, Kind, Row};
 
-/// The names of the instruments, each of one kind of page.
-pub const INSTRUMENTS: &[&str] = &["crdb.vars", "yb.master", "yb.tserver", "yb.ysql"];
+/// The names of the instruments; but for one, each of one kind of page.
+pub const INSTRUMENTS: &[&str] = &[
+    "crdb.vars",
+    "yb.master",
+    "yb.tserver",
+    "yb.ysql",
+    moves::NAME,
+];
 
 /// Nodes beyond are left out: each is a request and some fifty figures a second.
 const NODES_MAX: usize = 32;
@@ -62,12 +70,12 @@ const fn row(metric: &Metric) -> Row {
     }
 }
 
-/// One for each page of each node.
+/// One for each page of each node, and one for what becomes of nodes and leaders.
 pub fn instruments(scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
     let dialect = scene.product.dialect;
     let places = place::Places::new(scene.target, dialect);
     let nodes = place::nodes(scene.target, scene.facts);
-    let mut all: Vec<Box<dyn Instrument>> = Vec::new();
+    let mut all: Vec<Box<dyn Instrument>> = moves::instrument(scene).into_iter().collect();
     for page in dialect.metrics.pages {
         for node in nodes.iter().take(NODES_MAX) {
             let places = places.clone();

@@ -235,9 +235,7 @@ mod tests {
         let node = |id: Option<&str>| pgdyno_model::document::Node {
             id: id.map(str::to_owned),
             address: "db1:5433".to_owned(),
-            locality: None,
-            version: None,
-            is_live: None,
+            ..Default::default()
         };
         facts.nodes = Fact::Known(vec![node(Some("7")), node(None)]);
         let labels: Vec<String> = nodes(&target, &facts)

@@ -1,6 +1,6 @@
 //! How far standbys are behind, and when one falls behind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use pgdyno_model::text;
@@ -49,6 +49,8 @@ const OF_STANDBY: &str = "SELECT '', \
 pub struct Standbys {
     /// Those that lag: since when, and by how much at most, in seconds.
     late: BTreeMap<String, (Instant, f64)>,
+    /// Those that received the log at the last reading.
+    last: Option<BTreeSet<String>>,
 }
 
 impl Standbys {
@@ -79,6 +81,10 @@ impl Standbys {
             out.gap(place.label("standbys"), gap);
             return Ok(());
         }
+        if !connection.is_standby {
+            let names = rows.iter().filter_map(|row| row.first()?.clone());
+            self.come_and_go(names.collect(), place, now, out);
+        }
         let mut lags = BTreeMap::new();
         for row in rows {
             let [name, lag, bytes] = row.as_slice() else {
@@ -96,6 +102,30 @@ impl Standbys {
         }
         self.mark(&lags, now, out);
         Ok(())
+    }
+
+    fn come_and_go(
+        &mut self,
+        names: BTreeSet<String>,
+        place: &Place,
+        now: Instant,
+        out: &mut Readings,
+    ) {
+        let Some(last) = self.last.replace(names) else {
+            return;
+        };
+        let names = self.last.iter().flatten();
+        for name in last
+            .iter()
+            .filter(|name| !names.clone().any(|now| now == *name))
+        {
+            let text = format!("standby {} no longer streams", place.label(name));
+            out.event("node-down", now, None, text);
+        }
+        for name in names.filter(|name| !last.contains(*name)) {
+            let text = format!("standby {} streams", place.label(name));
+            out.event("node-up", now, None, text);
+        }
     }
 
     fn mark(&mut self, lags: &BTreeMap<String, f64>, now: Instant, out: &mut Readings) {

@@ -1,18 +1,23 @@
 //! `pgdyno target`: what is there, what is different about it, and what can be seen of it.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use pgdyno_session::{Error, Session};
 
 use super::target_facts;
 use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Endpoint, Target};
-use pgdyno_database::{cluster, facts, trouble, words};
+use pgdyno_database::{cluster, facts, placement, reach, trouble, words};
 use pgdyno_model::document::target::Observable;
-use pgdyno_model::document::{Facts, Node, TargetKind, target as document};
+use pgdyno_model::document::{
+    Facts, Node, Reached, TablePlacement, TargetKind, target as document,
+};
 use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::text::message;
+use pgdyno_model::text::{self as figures, message};
 use pgdyno_model::{Exit, Fact, Failure, Isolation};
 use pgdyno_output::{JsonArg, Verbosity, write_answer};
+use pgdyno_report::cluster::node_parts;
 use pgdyno_report::table::Table;
 
 /// Grows when a field of the document changes its meaning or goes.
@@ -28,8 +33,10 @@ Examples:
   pgdyno target --facts=cockroachdb     what pgdyno knows of it, and from where
 
 pgdyno opens several connections to each endpoint and asks each which node it
-reached, because a load balancer hides that. Isolation levels are read back in
-transactions that request them. Nothing is changed.")]
+reached, because a load balancer hides that, and measures the round trip to it.
+Isolation levels are read back in transactions that request them. Of a cluster's
+tables (those that the session sees by their bare names) it counts ranges or tablets,
+their leaders and replicas by node; of PostgreSQL it shows standbys. Nothing is changed.")]
 pub struct TargetVerbArgs {
     /// Servers to describe, as with --url [default: as for pgdyno run]
     #[arg(value_name = "URL")]
@@ -63,6 +70,8 @@ pub struct TargetVerbArgs {
 /// What the connections to one endpoint met.
 struct Met {
     endpoint: String,
+    /// Of the first connection that was made.
+    first: Fact<Reached>,
     /// By connection: the node, or why there is none.
     nodes: Vec<Result<Fact<String>, String>>,
 }
@@ -128,14 +137,17 @@ fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
     let product = product(&mut session)?;
     let endpoints = target.endpoints.iter();
     let endpoints = endpoints.map(|endpoint| meet(endpoint, &product, connections));
-    let endpoints = endpoints.collect::<Result<_, _>>()?;
+    let endpoints: Vec<Met> = endpoints.collect::<Result<_, _>>()?;
     let default = ["BEGIN".to_owned()];
-    let facts = facts::of_cluster(
+    let mut facts = facts::of_cluster(
         facts::collect(&mut session),
         &mut session,
         product.dialect,
         Ok(default.as_slice()),
     );
+    let first = endpoints.iter().filter_map(|met| met.first.known());
+    facts.reached = first.cloned().collect();
+    facts.placement = placement::before(target, product.dialect, &facts, None);
     let mut levels = Vec::new();
     for level in Isolation::ALL {
         let begin = format!("BEGIN ISOLATION LEVEL {}", level.name().to_uppercase());
@@ -171,8 +183,17 @@ fn meet(endpoint: &Endpoint, product: &Product, connections: u32) -> Result<Met,
             session => sessions.push(session),
         }
     }
-    let ask = |mut session: Session| {
-        let node = cluster::this_node(&mut session, product.dialect);
+    let mut first = Fact::Unknown("no connection was made".to_owned());
+    let mut ask = |mut session: Session| {
+        let node = match &first {
+            Fact::Known(_) => cluster::this_node(&mut session, product.dialect),
+            Fact::Unknown(_) => {
+                let reached = reach::by(&mut session, product.dialect, &endpoint.name);
+                let node = reached.node.clone();
+                first = Fact::Known(reached);
+                node
+            }
+        };
         session.close();
         node
     };
@@ -180,9 +201,11 @@ fn meet(endpoint: &Endpoint, product: &Product, connections: u32) -> Result<Met,
         Ok(session) => Ok(ask(session)),
         Err(e) => Err(one_line(&e.to_string())),
     });
+    let nodes = nodes.collect();
     Ok(Met {
         endpoint: endpoint.name.clone(),
-        nodes: nodes.collect(),
+        nodes,
+        first,
     })
 }
 
@@ -219,6 +242,8 @@ fn text(found: &Found) -> String {
     text += &part("endpoints", found.endpoints.iter().flat_map(met_lines));
     text += &part("nodes", node_lines(found));
     text += &part("copies", [copies(&found.facts)]);
+    text += &part("tables", table_lines(&found.facts));
+    text += &part("standbys", standby_lines(&found.facts));
     text += &part("isolation", isolation_lines(found));
     let differences = match found.differences.as_slice() {
         [] => vec!["nothing: everything is as on PostgreSQL".to_owned()],
@@ -254,7 +279,24 @@ fn met_lines(met: &Met) -> Vec<String> {
         1 => format!("{}: 1 connection met {what}", met.endpoint),
         count => format!("{}: {count} connections met {what}", met.endpoint),
     };
-    counted.into_iter().map(line).collect()
+    let mut lines: Vec<String> = counted.into_iter().map(line).collect();
+    if let Some(reached) = met.first.known() {
+        let standby = match reached.is_standby {
+            Some(true) => "a standby, ",
+            _ => "",
+        };
+        let round_trip = match &reached.round_trip {
+            Fact::Known(of) => format!(
+                "round trip {} ms (median of {}; {} at least)",
+                figures::ms_shortly(of.median_us as f64),
+                of.count,
+                figures::ms_shortly(of.min_us as f64)
+            ),
+            Fact::Unknown(why) => format!("round trip not known: {why}"),
+        };
+        lines.push(format!("  {standby}{round_trip}"));
+    }
+    lines
 }
 
 fn node_lines(found: &Found) -> Vec<String> {
@@ -269,14 +311,24 @@ fn node_lines(found: &Found) -> Vec<String> {
         "where",
         "version",
         "alive",
+        "leaders",
+        "replicas",
         "connections here",
     ]);
     for node in nodes {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
-        let alive = match node.is_live {
-            Some(true) => "yes",
-            Some(false) => "NO",
-            None => "–",
+        let alive = match (node.is_live, node.is_draining) {
+            (Some(true), Some(true)) => "draining",
+            (Some(true), _) => "yes",
+            (Some(false), _) => "NO",
+            (None, _) => "–",
+        };
+        let placement = found.facts.placement.known();
+        let count = |of: fn(&TablePlacement) -> &BTreeMap<String, u64>| {
+            placement.map_or_else(
+                || "–".to_owned(),
+                |placement| node_parts(placement, node, of).to_string(),
+            )
         };
         table.row([
             node.address.clone(),
@@ -284,6 +336,8 @@ fn node_lines(found: &Found) -> Vec<String> {
             text(&node.locality),
             text(&node.version),
             alive.to_owned(),
+            count(|table| &table.leaders),
+            count(|table| &table.replicas),
             met(found, node).to_string(),
         ]);
     }
@@ -299,6 +353,58 @@ fn met(found: &Found, node: &Node) -> usize {
         _ => false,
     };
     nodes.filter(is_this).count()
+}
+
+/// The parts of each table by node, and the settings of its zone.
+fn table_lines(facts: &Facts) -> Vec<String> {
+    let placement = match &facts.placement {
+        Fact::Known(placement) => placement,
+        // What one server has needs no words.
+        Fact::Unknown(_) if !cluster::is_cluster(facts) => return Vec::new(),
+        Fact::Unknown(why) => return vec![format!("not known where they are: {why}")],
+    };
+    let by_node = |counts: &BTreeMap<String, u64>| {
+        let nodes = counts
+            .iter()
+            .map(|(node, count)| format!("{count} on {node}"));
+        nodes.collect::<Vec<_>>().join(", ")
+    };
+    let lines = placement.tables.iter().flat_map(|(name, table)| {
+        let parts = format!(
+            "{name}: {} {}; leaders {}; replicas {}",
+            table.parts,
+            placement.parts,
+            by_node(&table.leaders),
+            by_node(&table.replicas)
+        );
+        let zone = table.zone.iter().map(|zone| format!("  {zone}"));
+        [parts].into_iter().chain(zone)
+    });
+    lines.collect()
+}
+
+/// PostgreSQL's standbys, or the server that this one follows.
+fn standby_lines(facts: &Facts) -> Vec<String> {
+    let Fact::Known(replication) = &facts.replication else {
+        return Vec::new();
+    };
+    let follows = replication.primary.iter();
+    let follows = follows.map(|primary| format!("none of its own: it follows {primary}"));
+    let standbys = replication.standbys.iter().map(|standby| {
+        let name = standby.name.as_deref().unwrap_or("without a name");
+        let words = [&standby.state, &standby.sync_state];
+        let mut words: Vec<String> = words.into_iter().flatten().cloned().collect();
+        words.extend(
+            standby
+                .address
+                .iter()
+                .map(|address| format!("from {address}")),
+        );
+        let behind = |bytes: &u64| format!("{} behind", figures::bytes(*bytes as f64));
+        words.extend(standby.lag_bytes.as_ref().map(behind));
+        format!("{name}: {}", words.join(", "))
+    });
+    standbys.chain(follows).collect()
 }
 
 fn copies(facts: &Facts) -> String {
@@ -338,6 +444,11 @@ fn document(found: &Found) -> document::Target {
         document::Endpoint {
             name: met.endpoint.clone(),
             connections: nodes.collect(),
+            is_standby: met.first.known().and_then(|first| first.is_standby),
+            round_trip: match &met.first {
+                Fact::Known(first) => first.round_trip.clone(),
+                Fact::Unknown(why) => Fact::Unknown(why.clone()),
+            },
         }
     });
     let levels = found.levels.iter();

@@ -13,9 +13,9 @@ fn example(option: &TrialOption) -> Option<Value> {
     Some(match option.name.as_str() {
         "workload" => json!("tpcb"),
         "mix" => json!("cte"),
-        // Savepoints are CockroachDB's, and so is failing on purpose.
+        // Savepoints are CockroachDB's, and so is failing on purpose; followers are of clusters.
         "retry" => json!("restart"),
-        "inject_retries" => return None,
+        "inject_retries" | "follower_reads" => return None,
         _ => option.example(),
     })
 }

@@ -100,6 +100,113 @@ fn the_nodes_of_a_yugabytedb_come_from_yb_servers_and_its_isolation_from_its_own
     assert!(copies.contains("yb-admin"), "{copies}");
 }
 
+/// Three nodes, and the ranges of a table, which the form of 23.2 alone shows (SHOW RANGES, v23.2).
+const THREE_NODES: &[(&str, usize, &[&str])] = &[
+    (
+        "SELECT node_id::STRING, advertise_sql_address",
+        5,
+        &[
+            "1",
+            "127.0.0.1:{port}",
+            "region=eu,zone=a",
+            "v25.2.0",
+            "t", //
+            "2",
+            "10.0.0.2:26257",
+            "region=eu,zone=b",
+            "v25.2.0",
+            "t", //
+            "3",
+            "10.0.0.3:26257",
+            "region=us,zone=a",
+            "v25.2.0",
+            "f",
+        ],
+    ),
+    (
+        "SELECT node_id::STRING FROM crdb_internal.gossip_liveness WHERE draining",
+        1,
+        &["2"],
+    ),
+    (
+        "SELECT tablename FROM pg_catalog.pg_tables",
+        1,
+        &["orders", "Odd"],
+    ),
+    (
+        "SELECT range_id::STRING, lease_holder::STRING, array_to_string(replicas, ',') \
+         FROM [SHOW RANGES FROM TABLE orders WITH DETAILS]",
+        3,
+        &["70", "2", "1,2", "71", "2", "1,2,3", "72", "1", "1,2,3"],
+    ),
+    (
+        "SHOW ZONE CONFIGURATION FOR TABLE orders",
+        2,
+        &[
+            "TABLE orders",
+            "ALTER TABLE orders CONFIGURE ZONE USING\n\tnum_replicas = 3",
+        ],
+    ),
+];
+
+#[test]
+fn the_ranges_of_tables_are_counted_by_node_with_their_leaders_replicas_and_zone() {
+    let product = || Product {
+        answers: &[("SHOW node_id", &["1"])],
+        tables: THREE_NODES,
+        ..COCKROACHDB_25_2
+    };
+    let server = Documented::start(product());
+    let document = document(&target(&server, &["--json"]));
+    let facts = &document["facts"];
+    let orders = &facts["placement"]["tables"]["orders"];
+    assert_eq!(facts["placement"]["parts"], "ranges");
+    assert_eq!(
+        (&orders["parts"], &orders["leaders"], &orders["replicas"]),
+        (
+            &3.into(),
+            &serde_json::json!({"1": 1, "2": 2}),
+            &serde_json::json!({"1": 3, "2": 3, "3": 2})
+        )
+    );
+    assert_eq!(
+        orders["zone"],
+        "ALTER TABLE orders CONFIGURE ZONE USING num_replicas = 3"
+    );
+    let draining = |at: usize| facts["nodes"][at]["is_draining"].as_bool();
+    assert_eq!((draining(0), draining(1)), (Some(false), Some(true)));
+    assert!(document["endpoints"][0]["round_trip"]["min_us"].is_u64());
+    // A name that takes quotes is sent with them.
+    let asked = server.statements();
+    assert!(
+        asked
+            .iter()
+            .any(|sql| sql.contains("FROM TABLE \"Odd\" WITH DETAILS"))
+    );
+    target(&Documented::start(product()), &[]).expect(
+        0,
+        &[
+            "orders: 3 ranges; leaders 1 on 1, 2 on 2; replicas 3 on 1, 3 on 2, 2 on 3",
+            "draining",
+        ],
+    );
+}
+
+#[test]
+fn where_nobody_may_see_ranges_the_reason_and_the_way_out_are_told() {
+    let server = Documented::start(Product {
+        refuses: &[(
+            "SELECT range_id::STRING",
+            "42501",
+            "only users with the ZONECONFIG privilege",
+        )],
+        tables: THREE_NODES,
+        ..COCKROACHDB_25_2
+    });
+    let told = "only users with the ZONECONFIG privilege; ranges may be seen by admins";
+    target(&server, &[]).expect(0, &[&format!("not known where they are: {told}")]);
+}
+
 #[test]
 fn where_views_are_closed_a_node_of_cockroachdb_tells_over_http() {
     let server = Documented::start(Product {

@@ -21,6 +21,8 @@ pub struct Product {
     /// Beginnings of queries that it answers with one row; nothing stands for NULL, `{port}` for
     /// its own port.
     pub answers: &'static [(&'static str, &'static [&'static str])],
+    /// The same with several rows, of so many columns each.
+    pub tables: &'static [(&'static str, usize, &'static [&'static str])],
 }
 
 /// The server, or several nodes of one.
@@ -111,6 +113,10 @@ fn serve(client: TcpStream, product: &Product, seen: &Mutex<Seen>) -> io::Result
             .answers
             .iter()
             .find(|(start, _)| sql.starts_with(start));
+        let table = product
+            .tables
+            .iter()
+            .find(|(start, _, _)| sql.starts_with(start));
         let lower = sql.to_lowercase();
         let words: Vec<&str> = lower.split_whitespace().collect();
         if let Some((_, sqlstate, text)) = refused {
@@ -119,6 +125,10 @@ fn serve(client: TcpStream, product: &Product, seen: &Mutex<Seen>) -> io::Result
         } else if let Some((_, values)) = answer {
             let values = values.iter().map(|value| value.replace("{port}", &port));
             row(&mut say, &values.collect::<Vec<_>>())?;
+        } else if let Some((_, columns, values)) = table {
+            let values = values.iter().map(|value| value.replace("{port}", &port));
+            let values: Vec<String> = values.collect();
+            rows(&mut say, &values.chunks(*columns).collect::<Vec<_>>())?;
         } else if words[0] == "copy" {
             say(b'G', &[0, 0, 0])?;
             let rows = copied(&mut requests)?;
@@ -162,23 +172,36 @@ fn row(
     say: &mut impl FnMut(u8, &[u8]) -> io::Result<()>,
     values: &[impl AsRef<str>],
 ) -> io::Result<()> {
-    let count = (values.len() as u16).to_be_bytes();
-    let (mut columns, mut texts) = (count.to_vec(), count.to_vec());
-    for value in values {
+    rows(say, &[values])
+}
+
+/// Rows of texts, all of as many columns.
+fn rows(
+    say: &mut impl FnMut(u8, &[u8]) -> io::Result<()>,
+    rows: &[&[impl AsRef<str>]],
+) -> io::Result<()> {
+    let width = rows.first().map_or(0, |row| row.len()) as u16;
+    let mut columns = width.to_be_bytes().to_vec();
+    for _ in 0..width {
         columns.extend(b"value\0");
         // No table, the type text, no format.
         columns.extend([
             0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 255, 255, 255, 255, 255, 255, 0, 0,
         ]);
-        match value.as_ref() {
-            "" => texts.extend([255; 4]),
-            text => {
-                texts.extend((text.len() as u32).to_be_bytes());
-                texts.extend(text.as_bytes());
-            }
-        }
     }
     say(b'T', &columns)?;
-    say(b'D', &texts)?;
-    say(b'C', b"SELECT 1\0")
+    for row in rows {
+        let mut texts = width.to_be_bytes().to_vec();
+        for value in *row {
+            match value.as_ref() {
+                "" => texts.extend([255; 4]),
+                text => {
+                    texts.extend((text.len() as u32).to_be_bytes());
+                    texts.extend(text.as_bytes());
+                }
+            }
+        }
+        say(b'D', &texts)?;
+    }
+    say(b'C', format!("SELECT {}\0", rows.len()).as_bytes())
 }

@@ -13,6 +13,7 @@ pub const YUGABYTEDB: Product = Product {
     version: "PostgreSQL 15.12-YB-2025.2.2.2-b0 on x86_64-pc-linux-gnu, compiled by clang",
     refuses: &[],
     answers: &[],
+    tables: &[],
 };
 
 pub const COCKROACHDB_25_2: Product = Product {
@@ -27,6 +28,7 @@ pub const COCKROACHDB_25_2: Product = Product {
     version: "CockroachDB CCL v25.2.0 (x86_64-pc-linux-gnu, built 2025/05/09, go1.23.7)",
     refuses: &[],
     answers: &[],
+    tables: &[],
 };
 
 /// Runs the program on such a server; what it said, and the statements.
@@ -262,6 +264,7 @@ fn a_product_that_nobody_knows_is_treated_as_postgresql_and_that_is_told() {
         version: "Somebody's database 9.9",
         refuses: &[("SELECT pg_", "42883", "unknown function")],
         answers: &[],
+        tables: &[],
     };
     let (ran, statements) = on(product, &["load", "tpcb"]);
     ran.expect(

@@ -14,3 +14,4 @@ mod message;
 mod recorder;
 mod recording;
 mod replay;
+mod standby;

@@ -15,6 +15,16 @@ use std::time::{Duration, Instant};
 use crate::message::Message;
 use crate::recording::{Copying, Event, Recorded};
 
+/// Beginnings of queries that pgdyno has asked since the conversations were recorded. What that server would
+/// have answered is not known: they are refused, as by a server that does not know them. Recording anew
+/// empties this list.
+const SINCE_RECORDED: &[&str] = &[
+    "SELECT 1\0",
+    "SELECT node_id::STRING FROM crdb_internal.gossip_liveness",
+    "SELECT range_id::STRING, lease_holder",
+    "SELECT tablename FROM pg_catalog.pg_tables",
+];
+
 /// The server, or several, as many as were recorded.
 pub struct Replay {
     ports: Vec<u16>,
@@ -147,6 +157,14 @@ fn play(client: TcpStream, node: usize, stage: &Mutex<Stage>) -> io::Result<()> 
                     _ => continue,
                 }
             }
+            if said.last().is_some_and(is_since_recorded) {
+                said.pop();
+                drop(stage);
+                let refused = *b"SERROR\0VERROR\0C42601\0Masked since this was recorded\0\0";
+                answers.write_all(&Message::new(b'E', refused).bytes())?;
+                answers.write_all(&Message::new(b'Z', *b"I").bytes())?;
+                continue;
+            }
             let complaint = complaint(&stage, &said);
             stage.complaints.push(complaint);
             drop(stage);
@@ -174,6 +192,14 @@ fn play(client: TcpStream, node: usize, stage: &Mutex<Stage>) -> io::Result<()> 
             return Ok(());
         }
     }
+}
+
+fn is_since_recorded(event: &Event) -> bool {
+    let Event::Client(message) = event else {
+        return false;
+    };
+    let begins = |start: &&str| message.body.starts_with(start.as_bytes());
+    message.tag == b'Q' && SINCE_RECORDED.iter().any(begins)
 }
 
 /// Whether the client goes.
@@ -362,6 +388,28 @@ mod tests {
         said(&replay, "SELECT 2");
         let text = complaint(replay);
         assert_eq!(text, "recorded connections never made: [1]");
+    }
+
+    #[test]
+    fn what_is_asked_since_is_refused_and_the_conversation_goes_on() {
+        let replay = Replay::start(vec![recorded("7")]);
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, replay.ports()[0])).unwrap();
+        let mut say = |message: &Message| stream.write_all(&message.bytes()).unwrap();
+        say(&Message::new(crate::message::STARTUP, *b"hello"));
+        for sql in ["SELECT 1\0", "SELECT 7\0"] {
+            say(&Message::new(b'Q', sql));
+        }
+        say(&Message::new(b'X', *b""));
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let text = String::from_utf8_lossy(&answer);
+        assert!(text.contains("asked since this was recorded"), "{text}");
+        assert!(
+            answer.ends_with(&Message::new(b'C', *b"7").bytes()),
+            "{text}"
+        );
+        replay.ended();
     }
 
     #[test]

@@ -34,8 +34,8 @@ const FACTS: [(&str, &str); 6] = [
         "default_transaction_isolation",
     ),
 ];
-/// Values that only name the server itself.
-const NAMES_OF_THE_SERVER: [&str; 8] = [
+/// Values that only name the server itself, and what was seen of its cluster at that moment.
+const NAMES_OF_THE_SERVER: [&str; 10] = [
     "port",
     "cluster_name",
     "unix_socket_directories",
@@ -44,6 +44,8 @@ const NAMES_OF_THE_SERVER: [&str; 8] = [
     "log_directory",
     "server.data_directory",
     "server.reached",
+    "server.placement",
+    "server.replication",
 ];
 
 /// What is not the same in two documents, settings first, and how many values were left out that only
@@ -79,7 +81,10 @@ pub fn differences(a: &Value, b: &Value) -> (Vec<Differing>, usize) {
     let all = found.len();
     found.retain(|one| {
         let mut names = NAMES_OF_THE_SERVER.iter();
-        !names.any(|name| one.what == *name)
+        !names.any(|name| {
+            let below = one.what.strip_prefix(name);
+            below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
+        })
     });
     let left_out = all - found.len();
     found.sort_by_key(|one| one.kind != "setting");

@@ -8,6 +8,7 @@ mod tests;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use crate::cluster;
 use pgdyno_diagnose::diagnose;
 use pgdyno_model::Outcome;
 use pgdyno_model::document::{
@@ -52,6 +53,9 @@ pub fn run(outcome: &Outcome) -> Run {
     {
         arrival.withhold(intervals);
     }
+    let cluster = cluster::of(outcome);
+    let mut endpoints: Vec<Endpoint> = recording.endpoints.iter().map(Endpoint::from).collect();
+    cluster::place(&mut endpoints, cluster.as_ref());
     Run {
         format: FORMAT,
         pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
@@ -84,7 +88,8 @@ pub fn run(outcome: &Outcome) -> Run {
         statements: ScriptStatements::all(recording),
         connections: Connections::from(&recording.connections),
         outages: Outages::from(recording),
-        endpoints: recording.endpoints.iter().map(Endpoint::from).collect(),
+        endpoints,
+        cluster,
         events: recording.events.iter().map(ConnectionEvent::from).collect(),
         stalls,
         worst: SlowTransaction::all(recording),

@@ -18,12 +18,14 @@ use pgdyno_store::{Store, example};
 const DOCS: &str = include_str!("../../../../docs/json.md");
 
 /// Objects whose fields are names of other things than the document's.
-const FREE: [&str; 5] = [
+const FREE: [&str; 7] = [
     "facts",
     "variables",
     "failed_by_class",
     "counted",
     "details",
+    "leaders",
+    "replicas",
 ];
 /// Of these the docs say what they are about.
 const UNNAMED: [&str; 1] = ["host"];
@@ -70,6 +72,7 @@ fn outcome() -> (Outcome, TrialRow) {
         message: "no".to_owned(),
     }];
     outcome.generators = Some(generators());
+    crate::cluster::tests::three_nodes(&mut outcome);
     (outcome, store.trial(&number.to_string()).unwrap())
 }
 

@@ -2,7 +2,8 @@
 //! (v19.1.0-alpha.20190219); "documented" ones from CockroachDB's own documentation of the version
 //! named.
 
-use super::{Cluster, IsolationQuery, View};
+use super::{Cluster, FollowerReads, IsolationQuery, PlacementQueries, View};
+use crate::dialect::Version;
 
 /// The facts of CockroachDB.
 pub const COCKROACHDB: Cluster = Cluster {
@@ -20,6 +21,8 @@ pub const COCKROACHDB: Cluster = Cluster {
     without_nodes: "this role cannot read crdb_internal.gossip_nodes (from 26.1 on \
                     allow_unsafe_internals must be on): use a node's HTTP port, \
                     --discover=http://HOST:8080",
+    // Captured (19.1). Documented (crdb_internal): all node liveness that this node heard of by gossip.
+    draining: Some("SELECT node_id::STRING FROM crdb_internal.gossip_liveness WHERE draining"),
     // Captured (19.1, status-nodes-before.json).
     nodes_over_http: Some("/_status/nodes"),
     // Captured (19.1, psql-basic.txt); documented as the gateway of the session.
@@ -37,6 +40,43 @@ pub const COCKROACHDB: Cluster = Cluster {
     ],
     without_replication: "zone configurations may be seen by roles with the privilege \
         ZONECONFIG, or by admins",
+    placement: Some(PlacementQueries {
+        parts: "ranges",
+        of_table: &[
+            // Documented (SHOW RANGES, v23.2; on request v23.1): the lease holder is one of the details.
+            "SELECT range_id::STRING, lease_holder::STRING, array_to_string(replicas, ',') \
+                FROM [SHOW RANGES FROM TABLE {table} WITH DETAILS] LIMIT {most}",
+            // Documented (SHOW RANGES, v20.1 to v22.2): the lease holder is always there.
+            "SELECT range_id::STRING, lease_holder::STRING, array_to_string(replicas, ',') \
+                FROM [SHOW RANGES FROM TABLE {table}] LIMIT {most}",
+            // Captured (19.1): SHOW RANGES is a syntax error there.
+            "SELECT range_id::STRING, lease_holder::STRING, array_to_string(replicas, ',') \
+                FROM [SHOW EXPERIMENTAL_RANGES FROM TABLE {table}] LIMIT {most}",
+        ],
+        // Documented (SHOW RANGES, v22.1).
+        without: "ranges may be seen by admins, from 22.1 on also with the privilege ZONECONFIG",
+        // Captured (19.1): the zone's name and its settings, those of all ranges where it has none of its own.
+        zone: Some("SHOW ZONE CONFIGURATION FOR TABLE {table}"),
+        // Captured (19.1).
+        tables: "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = current_schema() \
+            ORDER BY tablename LIMIT {most}",
+    }),
+    // Assumed: replicas are of ranges, not of servers.
+    standbys: None,
+    // Assumed: as above.
+    primary: None,
+    // Documented (session variables, follower reads): read-only transactions use
+    // follower_read_timestamp() then. Captured (19.1): that setting is not known there, and a build without
+    // the CCL part has no experimental_follower_read_timestamp(). Assumed: since 22.1.
+    follower_reads: Ok(FollowerReads {
+        settings: &[
+            ("default_transaction_use_follower_reads", "on"),
+            ("default_transaction_read_only", "on"),
+        ],
+        since: Version::new(22, 1),
+        // Documented (follower reads, v20.1 and later).
+        staleness: "about 4.8 s",
+    }),
     // Captured (19.1): `serializable`. Documented (transactions, read-committed): a level that
     // is not enabled runs as SERIALIZABLE, and the transaction says so.
     isolation: &[IsolationQuery {

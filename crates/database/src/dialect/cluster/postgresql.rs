@@ -7,6 +7,7 @@ use super::{Cluster, IsolationQuery, View};
 pub const POSTGRESQL: Cluster = Cluster {
     nodes: &[],
     without_nodes: "PostgreSQL has no list of cluster nodes: give each server with --url",
+    draining: None,
     nodes_over_http: None,
     // Documented: NULL over a Unix socket.
     this_node: "SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), \
@@ -17,6 +18,18 @@ pub const POSTGRESQL: Cluster = Cluster {
         || ' ' || current_setting('port')",
     replication: &[],
     without_replication: "PostgreSQL keeps one copy of its rows; standbys are not counted",
+    placement: None,
+    // Documented (pg_stat_replication): rows are seen by all, their content by members of pg_read_all_stats.
+    standbys: Some(
+        "SELECT application_name, host(client_addr), coalesce(state, 'hidden from this role'), \
+            sync_state, pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() \
+            THEN pg_last_wal_receive_lsn() ELSE pg_current_wal_lsn() END, replay_lsn)::bigint, \
+            (extract(epoch FROM replay_lag) * 1000000)::bigint \
+            FROM pg_stat_replication ORDER BY application_name, client_addr, pid LIMIT 64",
+    ),
+    // Documented (pg_stat_wal_receiver, since 11).
+    primary: Some("SELECT sender_host || ':' || sender_port FROM pg_stat_wal_receiver"),
+    follower_reads: Err("PostgreSQL reads where clients are connected: give a standby with --url"),
     isolation: &[IsolationQuery {
         sql: "SHOW transaction_isolation",
         hides: &[],

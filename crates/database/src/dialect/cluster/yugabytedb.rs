@@ -1,7 +1,8 @@
 //! YugabyteDB's cluster. Every fact rests on documentation and articles: nothing here was run on a
 //! real server.
 
-use super::{Cluster, IsolationQuery, View};
+use super::{Cluster, FollowerReads, IsolationQuery, PlacementQueries, View};
+use crate::dialect::Version;
 
 /// The facts of YugabyteDB.
 pub const YUGABYTEDB: Cluster = Cluster {
@@ -11,6 +12,8 @@ pub const YUGABYTEDB: Cluster = Cluster {
         NULL FROM yb_servers() ORDER BY host, port",
     ],
     without_nodes: "yb_servers() gives no answer",
+    // Assumed: no documentation of a state like it in SQL was found.
+    draining: None,
     nodes_over_http: None,
     // Inherited from PostgreSQL.
     this_node: "SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), \
@@ -20,6 +23,35 @@ pub const YUGABYTEDB: Cluster = Cluster {
     replication: &[],
     without_replication: "YugabyteDB does not show it in SQL: yb-admin get_universe_config, or \
         the HTTP port of a master",
+    placement: Some(PlacementQueries {
+        parts: "tablets",
+        // Documented (yb_tablet_metadata, 2025.2): leader and replicas as `host:port`, the cluster over.
+        // yb_local_tablets (2024.1) has the tablets of one node and no leader.
+        of_table: &[
+            "SELECT tablet_id, leader, array_to_string(replicas, ',') FROM yb_tablet_metadata \
+            WHERE oid = to_regclass({literal})::oid AND db_name = current_database() LIMIT {most}",
+        ],
+        without: "yb_tablet_metadata takes YugabyteDB 2025.2",
+        zone: None,
+        // Inherited from PostgreSQL.
+        tables: "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = current_schema() \
+            ORDER BY tablename LIMIT {most}",
+    }),
+    // Assumed: replicas are of tablets, not of servers.
+    standbys: None,
+    // Assumed: as above.
+    primary: None,
+    // Documented (follower reads): reads of a read-only transaction with yb_read_from_followers.
+    follower_reads: Ok(FollowerReads {
+        settings: &[
+            ("yb_read_from_followers", "on"),
+            ("default_transaction_read_only", "on"),
+        ],
+        // Assumed: every release that pgdyno may meet.
+        since: Version::new(2, 0),
+        // Documented (yb_follower_read_staleness_ms).
+        staleness: "30 s unless yb_follower_read_staleness_ms says otherwise",
+    }),
     isolation: &[
         // Documented (isolation levels): what the transaction really runs with.
         IsolationQuery {
@@ -51,6 +83,11 @@ pub const YUGABYTEDB: Cluster = Cluster {
             what: "statements by their cost (pg_stat_statements)",
             sql: "SELECT count(*) >= 0 FROM (SELECT 1 FROM pg_stat_statements LIMIT 1) AS s",
             takes: "CREATE EXTENSION pg_stat_statements",
+        },
+        View {
+            what: "leaders and replicas of tablets (yb_tablet_metadata)",
+            sql: "SELECT count(*) >= 0 FROM (SELECT 1 FROM yb_tablet_metadata LIMIT 1) AS s",
+            takes: "YugabyteDB 2025.2",
         },
         View {
             what: "where tablets lie (yb_local_tablets)",

@@ -131,6 +131,7 @@ pub(super) fn outcome(seconds: Vec<Second>, is_complete: bool) -> Outcome {
         target: "simulated".to_owned(),
         target_kind: TargetKind::Named,
         facts: Facts::unknown("simulated"),
+        cluster_after: None,
         server_counters: Fact::Unknown("simulated".to_owned()),
         host: host(),
         recording: Recording {
