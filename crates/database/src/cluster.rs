@@ -62,11 +62,22 @@ fn node(row: Vec<Option<String>>) -> Option<Node> {
     Some(Node {
         id,
         address,
-        locality: row.next().flatten().filter(|text| text != "{}"),
+        locality: row.next().flatten().and_then(locality),
         version: row.next().flatten(),
         is_live: row.next().flatten().map(|live| live == "t"),
         is_draining: None,
     })
+}
+
+/// CockroachDB's tiers as `region=eu,zone=a`, whatever form the server has them in (captured, 19.1: JSON).
+fn locality(text: String) -> Option<String> {
+    let Ok(Value::Object(tiers)) = serde_json::from_str(&text) else {
+        return Some(text);
+    };
+    let tiers = tiers.iter();
+    let tiers = tiers.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+    let tiers: Vec<String> = tiers.collect();
+    (!tiers.is_empty()).then(|| tiers.join(","))
 }
 
 /// The nodes in CockroachDB's `/_status/nodes`.
@@ -391,6 +402,8 @@ mod tests {
             (Some("1"), Some(true))
         );
         assert_eq!(first.address, "127.0.0.1:26261");
+        assert_eq!(first.locality.as_deref(), Some("rack=r1,region=local"));
+        assert_eq!(locality("{}".to_owned()), None);
         // Documented (yb_servers).
         let second = row([None, Some("10.0.1.1:5433"), Some("azure.c.z1"), None, None]);
         assert_eq!(second.unwrap().is_live, None);

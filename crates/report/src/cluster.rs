@@ -371,7 +371,7 @@ fn condition(member: &Member) -> Option<String> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
     use pgdyno_model::document::{ClusterAfter, RoundTrip};
     use pgdyno_store::{Store, example};

@@ -480,9 +480,12 @@ fn endpoints(run: &Run, width: usize) -> String {
         let reached = run.target.facts.reached.iter();
         let mut reached = reached.filter(|reached| reached.endpoint == endpoint.name);
         let node = reached.find_map(|reached| reached.node.known());
-        let name = match node.filter(|node| **node != endpoint.name) {
-            Some(node) => format!("{} (node {node})", endpoint.name),
-            None => endpoint.name.clone(),
+        let node = node.filter(|node| **node != endpoint.name);
+        let node = node.map(|node| format!("node {node}"));
+        let of_node: Vec<String> = node.into_iter().chain(endpoint.locality.clone()).collect();
+        let name = match of_node.as_slice() {
+            [] => endpoint.name.clone(),
+            of_node => format!("{} ({})", endpoint.name, of_node.join(", ")),
         };
         let latencies = endpoint.response.as_ref().unwrap_or(&endpoint.service);
         let mut cells = latency_cells(&name, latencies);

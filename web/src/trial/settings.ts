@@ -60,7 +60,7 @@ function parts(data: TrialData): HTMLElement | null {
       table(
         'Endpoints',
         ['Endpoint', 'Clients', 'Committed', 'Failed', 'Unknown', 'Lost', 'Arrived', `p50 ${unit.unit}`, `p99 ${unit.unit}`],
-        endpoints.map((e) => [e.name, count(e.clients), count(e.committed), count(e.failed), count(e.unknown), count(e.lost), count(e.arrived), inUnit((e.response ?? e.service).p50_us, unit), inUnit((e.response ?? e.service).p99_us, unit)]),
+        endpoints.map((e) => [e.locality === null || e.locality === undefined ? e.name : `${e.name} (${e.locality})`, count(e.clients), count(e.committed), count(e.failed), count(e.unknown), count(e.lost), count(e.arrived), inUnit((e.response ?? e.service).p50_us, unit), inUnit((e.response ?? e.service).p99_us, unit)]),
       ),
     );
   }

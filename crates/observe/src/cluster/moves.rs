@@ -25,6 +25,8 @@ pub const NAME: &str = "cluster.nodes";
 const INTERVAL: Duration = Duration::from_secs(5);
 /// How long connecting to an endpoint may take, and an answer.
 const LIMIT: Duration = Duration::from_secs(2);
+/// A look at leaders that took so long is followed by a pause of so many times that.
+const PAUSE_TIMES: u32 = 20;
 /// Moves between so many pairs of nodes are told one by one, for each look.
 const MOVES_MAX: usize = 16;
 
@@ -40,6 +42,8 @@ pub struct Moves {
     /// The endpoint that is asked; the next one when it does not answer.
     at: usize,
     last: Last,
+    /// Leaders are not looked at before.
+    next_leaders: Option<Instant>,
 }
 
 /// As they were at the last look.
@@ -75,6 +79,7 @@ pub fn instrument(scene: &Scene<'_>) -> Option<Box<dyn Instrument>> {
         session: None,
         at: 0,
         last: Last::default(),
+        next_leaders: None,
     }))
 }
 
@@ -147,6 +152,10 @@ impl Moves {
         let Some(reader) = &mut self.reader else {
             return Ok(());
         };
+        let began = Instant::now();
+        if self.next_leaders.is_some_and(|next| began < next) {
+            return Ok(());
+        }
         let mut leaders = BTreeMap::new();
         for table in &self.tables {
             match reader.parts(session, table) {
@@ -159,6 +168,7 @@ impl Moves {
             }
         }
         let now = Instant::now();
+        self.next_leaders = Some(now + (now - began) * PAUSE_TIMES);
         for text in moves(&self.last.leaders, &leaders) {
             out.event("leader-moved", now, None, text);
         }
@@ -331,6 +341,7 @@ mod tests {
             session: None,
             at: 0,
             last: Last::default(),
+            next_leaders: None,
         }
     }
 

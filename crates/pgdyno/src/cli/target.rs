@@ -11,7 +11,7 @@ use pgdyno_database::open::{self, Endpoint, Target};
 use pgdyno_database::{cluster, facts, placement, reach, trouble, words};
 use pgdyno_model::document::target::Observable;
 use pgdyno_model::document::{
-    Facts, Node, Reached, TablePlacement, TargetKind, target as document,
+    Facts, Node, Placement, Reached, TablePlacement, TargetKind, target as document,
 };
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::text::{self as figures, message};
@@ -242,7 +242,7 @@ fn text(found: &Found) -> String {
     text += &part("endpoints", found.endpoints.iter().flat_map(met_lines));
     text += &part("nodes", node_lines(found));
     text += &part("copies", [copies(&found.facts)]);
-    text += &part("tables", table_lines(&found.facts));
+    text += &part("tables", table_lines(found));
     text += &part("standbys", standby_lines(&found.facts));
     text += &part("isolation", isolation_lines(found));
     let differences = match found.differences.as_slice() {
@@ -356,11 +356,14 @@ fn met(found: &Found, node: &Node) -> usize {
 }
 
 /// The parts of each table by node, and the settings of its zone.
-fn table_lines(facts: &Facts) -> Vec<String> {
+fn table_lines(found: &Found) -> Vec<String> {
+    let facts = &found.facts;
+    let has_parts = found.product.dialect.cluster.placement.is_some();
+    let may_be_spread = has_parts && facts.nodes.known().is_none_or(|nodes| nodes.len() > 1);
     let placement = match &facts.placement {
         Fact::Known(placement) => placement,
-        // What one server has needs no words.
-        Fact::Unknown(_) if !cluster::is_cluster(facts) => return Vec::new(),
+        // What one server or node has needs no words.
+        Fact::Unknown(_) if !may_be_spread => return Vec::new(),
         Fact::Unknown(why) => return vec![format!("not known where they are: {why}")],
     };
     let by_node = |counts: &BTreeMap<String, u64>| {
@@ -369,18 +372,32 @@ fn table_lines(facts: &Facts) -> Vec<String> {
             .map(|(node, count)| format!("{count} on {node}"));
         nodes.collect::<Vec<_>>().join(", ")
     };
-    let lines = placement.tables.iter().flat_map(|(name, table)| {
-        let parts = format!(
-            "{name}: {} {}; leaders {}; replicas {}",
-            table.parts,
-            placement.parts,
+    let one = placement.parts.trim_end_matches('s');
+    let lines = placement.tables.iter().map(|(name, table)| {
+        format!(
+            "{name}: {}; leaders {}; replicas {}",
+            figures::plural(table.parts, one),
             by_node(&table.leaders),
             by_node(&table.replicas)
-        );
-        let zone = table.zone.iter().map(|zone| format!("  {zone}"));
-        [parts].into_iter().chain(zone)
+        )
     });
-    lines.collect()
+    lines.chain(zone_lines(placement)).collect()
+}
+
+/// The settings of the tables' zones, once where several have the same.
+fn zone_lines(placement: &Placement) -> Vec<String> {
+    let mut zones: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, table) in &placement.tables {
+        if let Some(zone) = &table.zone {
+            zones.entry(zone).or_default().push(name);
+        }
+    }
+    let is_one = zones.len() == 1;
+    let line = |(zone, tables): (&str, Vec<&str>)| match is_one {
+        true => format!("zone: {zone}"),
+        false => format!("zone of {}: {zone}", tables.join(", ")),
+    };
+    zones.into_iter().map(line).collect()
 }
 
 /// PostgreSQL's standbys, or the server that this one follows.

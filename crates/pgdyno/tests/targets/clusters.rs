@@ -188,6 +188,7 @@ fn the_ranges_of_tables_are_counted_by_node_with_their_leaders_replicas_and_zone
         &[
             "orders: 3 ranges; leaders 1 on 1, 2 on 2; replicas 3 on 1, 3 on 2, 2 on 3",
             "draining",
+            "zone: ALTER TABLE orders CONFIGURE ZONE USING num_replicas = 3",
         ],
     );
 }

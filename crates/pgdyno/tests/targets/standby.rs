@@ -136,6 +136,9 @@ fn a_primary_and_its_standby_are_seen_before_a_trial_during_it_and_after() {
     // A trial on both that reads, in the middle of which the standby is gone.
     let script = tempfile::NamedTempFile::new().unwrap();
     fs::write(script.path(), "SELECT pg_sleep(0.02);\n").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let store = support::notebook::at(&directory.path().join("store"));
+    let store = store.display().to_string();
     let mut command = support::pgdyno(&[
         "run",
         script.path().to_str().unwrap(),
@@ -145,7 +148,8 @@ fn a_primary_and_its_standby_are_seen_before_a_trial_during_it_and_after() {
         "pg.events",
         "-T",
         "4",
-        "--no-store",
+        "--store",
+        &store,
         "--quiet",
         "--json",
     ]);
@@ -184,4 +188,9 @@ fn a_primary_and_its_standby_are_seen_before_a_trial_during_it_and_after() {
         text.contains("standby second 127.0.0.1 no longer streams"),
         "{text}"
     );
+
+    // The notebook has all of it.
+    let shown = ["show", "1", "--json", "--store", &store];
+    let shown = json(support::ran(&mut support::pgdyno(&shown)));
+    assert_eq!(shown["cluster"], *cluster);
 }
