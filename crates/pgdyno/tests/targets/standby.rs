@@ -156,7 +156,7 @@ fn a_primary_and_its_standby_are_seen_before_a_trial_during_it_and_after() {
     let trial = std::thread::spawn(move || support::ran(&mut command));
     wait_for(
         &first,
-        "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_stat_get_wal_senders%' \
+        "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pgdyno_standbys%' \
          AND application_name = 'pgdyno observer'",
     );
     drop(standby);
