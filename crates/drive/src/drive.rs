@@ -203,6 +203,9 @@ pub struct Drive {
     pub statement_timeout: Option<Duration>,
     /// How long transactions in flight may take to finish after [`crate::Control::finish`].
     pub grace: Duration,
+    /// How long they may take when the time of [`Until::Elapsed`] is over, while their server answers new
+    /// connections; clients of one that does not are given up after two seconds in any case.
+    pub late_max: Option<Duration>,
 }
 
 impl Default for Drive {
@@ -249,6 +252,7 @@ impl Default for Drive {
             seed: 0,
             last_statement: None,
             grace: Duration::from_secs(5),
+            late_max: None,
         }
     }
 }

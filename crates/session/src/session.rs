@@ -10,7 +10,7 @@ use pgdyno_wire::answer::{Answer, Due};
 use pgdyno_wire::backend::{self, Frame, Message, ProtocolError, TransactionStatus};
 use pgdyno_wire::limits::{SETTINGS_MAX, TEXT_BYTES_MAX};
 use pgdyno_wire::{
-    Candidate, Channel, ConnectError, Connecting, Encryption, Established, Login, Notice,
+    Candidate, Channel, ConnectError, ConnectErrorKind, Connecting, Encryption, Established, Login, Notice,
     ServerError, frontend, next_candidate,
 };
 
@@ -900,6 +900,14 @@ impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Session({}, process {})", self.candidate, self.cancel.0)
     }
+}
+
+/// Whether a server answers a new connection within this time: with a session, an error, or in any
+/// other way. One that takes no connections any more is no answer only when nothing says so.
+pub fn answers(candidate: &Candidate, limit: Duration) -> bool {
+    let deadline = Instant::now().checked_add(limit);
+    let started = start(candidate, deadline, Brake::default());
+    !started.is_err_and(|error| matches!(error.kind(), ConnectErrorKind::TimedOut))
 }
 
 /// Cancels the statement that a session is running, from any thread.

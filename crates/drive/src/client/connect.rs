@@ -56,6 +56,11 @@ impl Attempt {
     pub(super) fn is_before_run(&self) -> bool {
         self.is_before_run
     }
+
+    /// Which candidate of which endpoint is tried, and since when the first was.
+    pub(super) fn waits_for(&self) -> ((usize, usize), Nanos) {
+        ((self.endpoint, self.candidate), self.begun)
+    }
 }
 
 impl Client {
