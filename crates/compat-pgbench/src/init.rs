@@ -23,6 +23,7 @@ use pgdyno_model::{Exit, Failure};
 use pgdyno_workload::pgbench_tables::{Fill, Schema};
 use pgdyno_workload::stop::Stop;
 
+use crate::connect;
 use crate::messages::theirs;
 pub use pgdyno_workload::pgbench_tables::{PartitionMethod, Tables};
 use progress::Progress;
@@ -121,7 +122,7 @@ fn run_on(
             Ok(()) => pgdyno_output::remark!("Cancel request sent"),
             Err(error) => pgdyno_output::remark!("Could not send cancel request: {error}"),
         }),
-        ..Patience::default()
+        ..connect::patience()
     });
     Init {
         session,

@@ -729,22 +729,24 @@ impl Client {
 
     /// The run's time is over, and the server does not answer, nor a new connection.
     pub(crate) fn is_left_alone<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Wait {
-        match self.waits_since() {
-            Some(since) => {
-                let waited = Duration::from_nanos(cx.now.saturating_sub(since));
-                let reason = format!(
-                    "no answer for {:.1} s, and none to a new connection",
-                    waited.as_secs_f64()
-                );
-                self.times_out(cx, reason)
-            }
-            None => {
-                self.give_up(cx);
+        let Some((_, since)) = self.waits_for() else {
+            return self.advance(cx);
+        };
+        let waited = Duration::from_nanos(cx.now.saturating_sub(since));
+        let reason = format!(
+            "no answer for {:.1} s, and none to a new connection",
+            waited.as_secs_f64()
+        );
+        match self.state {
+            State::Connecting(_) => self.connects_in_vain(cx, since, &reason),
+            State::Parting(_) => {
                 // What comes after all is nobody's any more.
                 self.disconnect(cx);
-                Wait::Ended
+                self.leave(cx);
             }
+            _ => return self.times_out(cx, reason),
         }
+        self.advance(cx)
     }
 
     /// It has waited too long: the connection is as good as lost.

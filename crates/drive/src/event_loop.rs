@@ -277,7 +277,9 @@ impl<'run, I: Io> EventLoop<'run, I> {
     /// When to find out whether the servers that clients wait for still answer. Who has no end, or is
     /// stopped, ends in another way.
     fn asks_at(&self) -> Nanos {
-        self.asked.unwrap_or(self.cx.end).saturating_add(ASK_EACH_NS)
+        self.asked
+            .unwrap_or(self.cx.end)
+            .saturating_add(ASK_EACH_NS)
     }
 
     /// The time is over, and clients still wait: for something slow, or for what will never come.
@@ -302,10 +304,12 @@ impl<'run, I: Io> EventLoop<'run, I> {
     fn leave_silent(&mut self, clients: &mut [Client], silence: Silence) {
         self.cx.now = self.cx.clock_now();
         for (index, client) in clients.iter_mut().enumerate() {
-            let is_concerned = client.waits_for().is_some_and(|((endpoint, candidate), since)| {
-                let place = self.cx.places.number(endpoint, candidate);
-                place == silence.place && since <= silence.asked
-            });
+            let is_concerned = client
+                .waits_for()
+                .is_some_and(|((endpoint, candidate), since)| {
+                    let place = self.cx.places.number(endpoint, candidate);
+                    place == silence.place && since <= silence.asked
+                });
             if is_concerned {
                 let wait = client.is_left_alone(&mut self.cx);
                 self.note(index as u32, wait);

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Commits, Control, Drive, DriveError, Setup, Share};
+use pgdyno_drive::{Commits, Control, Drive, DriveError, Setup, Share, Until};
 use pgdyno_platform::limits;
 use pgdyno_wire::{Candidate, shuffle};
 
@@ -225,7 +225,9 @@ impl Trial {
             grace: GRACE,
             // pgbench waits for what is slow.
             late_max: match spec.until() {
-                Until::Elapsed(asked) if !spec.errors.counts_as_pgbench => Some(asked.max(LATE_MIN)),
+                Until::Elapsed(asked) if !spec.errors.counts_as_pgbench => {
+                    Some(asked.max(LATE_MIN))
+                }
                 _ => None,
             },
         })

@@ -18,6 +18,9 @@ const AGAIN_NS: Nanos = 1_000_000;
 /// For how long to do so when the candidate sets no limit.
 const PATIENCE_NS: Nanos = 10_000_000_000;
 
+/// For how long a run that has not begun waits for each address when the candidate sets no limit.
+const BEFORE_RUN_NS: Nanos = 30_000_000_000;
+
 /// One client on its way to a connection.
 #[derive(Debug)]
 pub(super) struct Attempt {
@@ -97,6 +100,9 @@ impl Client {
         let mut limit = candidate.connect_timeout.map(nanos);
         if cx.drive.tries_other_endpoints {
             limit = limit.or(Some(PATIENCE_NS));
+        }
+        if attempt.is_before_run {
+            limit = limit.or(Some(BEFORE_RUN_NS));
         }
         attempt.deadline = limit.map(|limit| cx.clock_now().saturating_add(limit));
         if self.outage.is_some() {
@@ -289,15 +295,34 @@ impl Client {
         if attempt.is_before_run {
             self.is_disconnected = true;
             self.state = State::Aborted;
-            cx.client_not_connected(DriveError::Connect {
+            return cx.client_not_connected(DriveError::Connect {
                 client: self.id,
                 text,
             });
-        } else if cx.drive.on_connection_loss == OnConnectionLoss::Reconnect {
-            self.not_connected(cx, attempt.begun, &text);
-        } else {
+        }
+        if cx.drive.on_connection_loss == OnConnectionLoss::EndClient {
             self.note_refusal(cx, &error);
-            self.abort_disconnected(cx, &text);
+        }
+        self.stays_without(cx, attempt.begun, &text);
+    }
+
+    /// The attempt that began then is given up, whatever else could be tried.
+    pub(super) fn connects_in_vain<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        begun: Nanos,
+        words: &str,
+    ) {
+        cx.io.close(self.key);
+        cx.deadlines.clear(self.key);
+        self.stays_without(cx, begun, words);
+    }
+
+    /// It has not got the connection that it wanted in the course of the run.
+    fn stays_without<I: Io>(&mut self, cx: &mut Context<'_, I>, begun: Nanos, words: &str) {
+        match cx.drive.on_connection_loss {
+            OnConnectionLoss::Reconnect => self.not_connected(cx, begun, words),
+            OnConnectionLoss::EndClient => self.abort_disconnected(cx, words),
         }
     }
 }

@@ -57,6 +57,8 @@ impl Recording {
             .chain(stalls)
             .chain(of_clients)
             .for_each(|us| *us += moved_us);
+        let endpoints = self.endpoints.iter_mut();
+        endpoints.for_each(|one| one.seconds.from_us += moved_us);
     }
 }
 

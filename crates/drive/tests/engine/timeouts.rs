@@ -102,7 +102,8 @@ fn silenced(drive: Drive) -> (pgdyno_drive::Recording, Seen, Duration) {
 #[test]
 fn a_server_that_answers_nothing_any_more_ends_a_run_two_seconds_after_its_time() {
     sql("create table silenced (n int)");
-    let script = "\\if :client_id = 0\ninsert into silenced values (1);\n\\else\nselect 1;\n\\endif\n";
+    let script =
+        "\\if :client_id = 0\ninsert into silenced values (1);\n\\else\nselect 1;\n\\endif\n";
     for loss in [OnConnectionLoss::EndClient, OnConnectionLoss::Reconnect] {
         sql("truncate silenced");
         let (recording, seen, took) = silenced(Drive {
@@ -134,7 +135,11 @@ fn connecting_to_a_server_that_answers_nothing_any_more_holds_no_run() {
     });
     assert!(took < Duration::from_secs(6), "{took:?}");
     let counts = counts(&recording);
-    assert_eq!((counts.failed_total(), counts.unknown), (2, 0), "{counts:?}");
+    assert_eq!(
+        (counts.failed_total(), counts.unknown),
+        (2, 0),
+        "{counts:?}"
+    );
     assert!(counts.committed > 0);
 }
 
