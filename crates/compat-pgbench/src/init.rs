@@ -20,6 +20,7 @@ use pgdyno_session::{Error, Patience, Session};
 
 use pgdyno_database::dialect::{Filling, Product};
 use pgdyno_model::{Exit, Failure};
+use pgdyno_workload::foreign_keys;
 use pgdyno_workload::pgbench_tables::{Fill, Schema};
 use pgdyno_workload::stop::Stop;
 
@@ -229,6 +230,7 @@ impl Init<'_, '_, '_> {
             'f' => {
                 self.screen.line("creating foreign keys...");
                 self.execute_all(self.schema.foreign_keys())?;
+                self.tell_unvalidated();
                 "foreign keys"
             }
             ' ' => return Ok(None),
@@ -239,6 +241,19 @@ impl Init<'_, '_, '_> {
             }
         };
         Ok(Some(name))
+    }
+
+    /// Says which foreign keys the product has not validated. pgbench knows of none, and where all are it
+    /// is not asked.
+    fn tell_unvalidated(&mut self) {
+        if self.schema.validates_foreign_keys() {
+            return;
+        }
+        let tables = self.schema.referring_tables();
+        let tables = tables.iter().map(String::as_str);
+        if let Ok(Some(text)) = foreign_keys::unvalidated(self.session, tables) {
+            self.screen.line(&text);
+        }
     }
 
     /// Says why a step has nothing to do on this product.

@@ -111,7 +111,7 @@ pub struct Drive {
     pub endpoints: Vec<Vec<Candidate>>,
     /// Whether a client that gets no connection at its own endpoint tries the others: the clients
     /// of one endpoint begin with different ones, so that they spread evenly. Each address is then
-    /// given at most ten seconds, unless its candidate says otherwise.
+    /// given at most ten seconds, or [`Drive::statement_timeout`], unless its candidate says otherwise.
     pub tries_other_endpoints: bool,
     /// At least one.
     pub scripts: Vec<Script>,

@@ -508,7 +508,9 @@ mod tests {
         use LineVerdict::{Met, Missed};
         assert_eq!((way.endpoint, way.verdict), (Some("far"), Missed));
         let verdicts = commit.endpoints.iter();
-        let verdicts: Vec<_> = verdicts.map(|(name, _, verdict)| (*name, *verdict)).collect();
+        let verdicts: Vec<_> = verdicts
+            .map(|(name, _, verdict)| (*name, *verdict))
+            .collect();
         assert_eq!(verdicts, [("near", Met), ("far", Missed)]);
         let cause = commit.cause.as_ref().unwrap();
         assert_eq!((commit.endpoint, cause.part), (Some("far"), Part::Network));
@@ -517,7 +519,10 @@ mod tests {
         assert_eq!((read.endpoint, read.verdict), (None, Met));
         assert!(read.without_round_trip.is_some_and(|(us, _)| us > 1100.0));
         let of_update = parts(update);
-        let commit = of_update.iter().find(|(part, _)| *part == "commit").unwrap();
+        let commit = of_update
+            .iter()
+            .find(|(part, _)| *part == "commit")
+            .unwrap();
         assert!((2900..=3100).contains(&commit.1), "{of_update:?}");
     }
 
@@ -528,7 +533,10 @@ mod tests {
         assert!(of(&c).sentences[1].contains("own time of a sync is not known: not requested"));
         c.sync_series = Some("crdb.raft.log.mean".to_owned());
         let text = of(&c).sentences.pop().unwrap();
-        assert!(text.ends_with("; the trial has no readings of crdb.raft.log.mean"), "{text}");
+        assert!(
+            text.ends_with("; the trial has no readings of crdb.raft.log.mean"),
+            "{text}"
+        );
         c.log_syncs = vec![("node 1".to_owned(), 400.0), ("node 3".to_owned(), 2600.0)];
         let sync = of(&c);
         assert_eq!(sync.server_us, Some(2600.0));

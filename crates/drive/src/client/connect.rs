@@ -18,6 +18,8 @@ const AGAIN_NS: Nanos = 1_000_000;
 /// For how long to do so when the candidate sets no limit.
 const PATIENCE_NS: Nanos = 10_000_000_000;
 
+/// The least time of an address among several endpoints.
+const IMPATIENCE_NS: Nanos = 1_000_000_000;
 /// For how long a run that has not begun waits for each address when the candidate sets no limit.
 const BEFORE_RUN_NS: Nanos = 30_000_000_000;
 
@@ -99,7 +101,9 @@ impl Client {
         let candidate = &cx.drive.endpoints[attempt.endpoint][attempt.candidate];
         let mut limit = candidate.connect_timeout.map(nanos);
         if cx.drive.tries_other_endpoints {
-            limit = limit.or(Some(PATIENCE_NS));
+            // Where it waits no longer for a statement, another endpoint is better than this one.
+            let patience = cx.drive.statement_timeout.map_or(PATIENCE_NS, nanos);
+            limit = limit.or(Some(patience.clamp(IMPATIENCE_NS, PATIENCE_NS)));
         }
         if attempt.is_before_run {
             limit = limit.or(Some(BEFORE_RUN_NS));

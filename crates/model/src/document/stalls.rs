@@ -261,3 +261,46 @@ fn random_arrival(recording: &Recording) -> Option<Latency> {
         intervals: None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_drive::record::Wrong;
+
+    #[test]
+    fn an_outage_of_an_endpoint_has_its_errors_by_class_and_its_own_recovery() {
+        let wrong = |second, failure, count| Wrong {
+            second,
+            failure,
+            count,
+        };
+        let stall = record::Stall {
+            start_us: 7_000_000,
+            length_us: 3_000_000,
+            is_over: true,
+        };
+        let mut endpoint = EndpointRecord {
+            stalls: vec![stall],
+            seconds: EndpointSeconds {
+                from_us: 2_000_000,
+                committed: vec![100, 100, 100, 100, 100, 0, 0, 0, 50, 95, 100],
+                wrong: vec![
+                    wrong(3, Some(Failure::DEADLOCK), 9),
+                    wrong(5, Some(Failure::ConnectionLost), 2),
+                    wrong(6, Some(Failure::ConnectionLost), 1),
+                    wrong(7, None, 1),
+                    wrong(8, Some(Failure::SERIALIZATION), 4),
+                ],
+            },
+            ..EndpointRecord::default()
+        };
+        let [told] = Stall::at(&endpoint).try_into().unwrap();
+        assert_eq!(told.failed, [("connection-lost".to_owned(), 3)].into());
+        assert_eq!((told.unknown, told.recovered_us), (1, Some(2_000_000)));
+        // Never at nine tenths again; and not over.
+        endpoint.seconds.committed.truncate(9);
+        assert_eq!(Stall::at(&endpoint)[0].recovered_us, None);
+        endpoint.stalls[0].is_over = false;
+        assert_eq!(Stall::at(&endpoint)[0].recovered_us, None);
+    }
+}
