@@ -142,6 +142,8 @@ impl<'run, I: Io> EventLoop<'run, I> {
         if drive.statement_timeout.is_some() {
             self.impatient_at = self.cx.now;
         }
+        // A warm-up of its own has had its own.
+        self.silences = self.control.silences_after(0).len();
         for (index, client) in clients.iter_mut().enumerate() {
             client.begin(begin);
             self.ready.push_back(index as u32);

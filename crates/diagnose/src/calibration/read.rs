@@ -230,7 +230,7 @@ impl Calibration {
         let all = || {
             let latencies = recording.measured.all().service;
             (latencies.count() > 0)
-                .then(|| measured(trial, latencies, &outcome, server_side.clone()))
+                .then(|| at_endpoints(trial, latencies, &outcome, server_side.clone()))
         };
         match measure {
             Measure::RoundTrip => self.round_trip = all(),
@@ -287,30 +287,33 @@ fn client_share(recording: &Recording) -> f64 {
     shares.fold(0.0, f64::max)
 }
 
-fn measured(
+/// All transactions of a trial, and those of each endpoint, where there are several that have a client.
+fn at_endpoints(
     trial: i64,
     latencies: Latencies,
     outcome: &Outcome,
     server_side: Fact<Grown>,
 ) -> Measured {
-    let recording = &outcome.recording;
-    let mut all = of_all(trial, latencies, outcome, server_side);
-    let several = recording
-        .endpoints
-        .iter()
-        .filter(|_| recording.endpoints.len() > 1);
-    let at = several.filter(|endpoint| endpoint.service.count() > 0);
-    let at = at.map(|endpoint| {
-        let server_side = all.server_side.clone();
-        let mut own = of_all(trial, endpoint.service.clone(), outcome, server_side);
-        own.transactions = endpoint.counts.total();
-        (endpoint.name.clone(), own)
-    });
-    all.endpoints = at.collect();
-    all
+    let endpoints = outcome.recording.endpoints.iter();
+    let at = endpoints.filter(|endpoint| endpoint.service.count() > 0);
+    let mut at: Vec<_> = at
+        .map(|endpoint| {
+            let latencies = endpoint.service.clone();
+            let mut own = measured(trial, latencies, outcome, server_side.clone());
+            own.transactions = endpoint.counts.total();
+            (endpoint.name.clone(), own)
+        })
+        .collect();
+    if at.len() == 1 {
+        at.clear();
+    }
+    Measured {
+        endpoints: at,
+        ..measured(trial, latencies, outcome, server_side)
+    }
 }
 
-fn of_all(
+fn measured(
     trial: i64,
     latencies: Latencies,
     outcome: &Outcome,
