@@ -2,9 +2,10 @@
 //! several endpoints has its errors and its recovery.
 
 use super::{Failure, Outcome};
-use crate::clock::{Nanos, micros};
+use crate::clock::Nanos;
 
 const SECOND_US: u64 = 1_000_000;
+const SECOND_NS: Nanos = 1_000_000_000;
 /// So many seconds have their memory from the beginning; longer runs get more now and then.
 const SECONDS_RESERVED: u64 = 1 << 13;
 /// As many entries of what went wrong.
@@ -35,7 +36,7 @@ pub struct Wrong {
 impl EndpointSeconds {
     /// With memory for so many seconds, as far as that is known.
     pub(crate) fn reserve(&mut self, duration: Option<Nanos>) {
-        let seconds = duration.map_or(SECONDS_RESERVED, |ns| micros(ns) / SECOND_US + 1);
+        let seconds = duration.map_or(SECONDS_RESERVED, |ns| ns / SECOND_NS + 1);
         self.committed
             .reserve(seconds.min(SECONDS_RESERVED) as usize);
         self.wrong.reserve(WRONG_RESERVED);
@@ -51,7 +52,8 @@ impl EndpointSeconds {
     /// Books a transaction that ended so long after the beginning.
     #[inline]
     pub(crate) fn book(&mut self, after: Nanos, outcome: Outcome) {
-        let second = micros(after) / SECOND_US;
+        // Not rounded: it is the second in which it ended.
+        let second = after / SECOND_NS;
         match outcome {
             Outcome::Committed => self.commit(second, 1),
             Outcome::Failed(failure) => self.fail(second, Some(failure), 1),
