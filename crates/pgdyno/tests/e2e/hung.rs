@@ -110,7 +110,7 @@ fn a_server_that_hangs_holds_no_command_when_its_time_is_over() {
     let mut ends = Vec::new();
     for (name, running) in running {
         ends.push((name, running.ended()));
-        assert!(began.elapsed() < Duration::from_secs(20), "{name}");
+        assert!(began.elapsed() < Duration::from_secs(40), "{name}");
     }
     server.thaw();
     for (name, ran) in &ends[1..] {
