@@ -291,6 +291,18 @@ impl Schema<'_> {
         }
     }
 
+    /// Whether foreign keys are validated when they are added.
+    pub fn validates_foreign_keys(&self) -> bool {
+        let since = self.facts().foreign_keys_validated_since;
+        since.is_none_or(|since| self.version >= since)
+    }
+
+    /// The tables that have foreign keys.
+    pub fn referring_tables(&self) -> Vec<String> {
+        let tables = REFERENCES.iter().map(|(table, ..)| self.name(table));
+        tables.collect()
+    }
+
     /// One statement a foreign key, and before it the index on its column where it needs one.
     pub fn foreign_keys(&self) -> Vec<String> {
         let since = self.facts().foreign_keys_without_index_since;
@@ -317,6 +329,25 @@ impl Schema<'_> {
 mod tests {
     use super::*;
     use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
+
+    #[test]
+    fn an_old_cockroachdb_does_not_validate_the_foreign_keys_that_are_added() {
+        let of = |dialect, version| Schema {
+            dialect,
+            version,
+            ..plain()
+        };
+        assert!(!of(&COCKROACHDB, Version::new(19, 1)).validates_foreign_keys());
+        assert!(of(&COCKROACHDB, Version::new(19, 2)).validates_foreign_keys());
+        assert!(of(&POSTGRESQL, Version::new(13, 0)).validates_foreign_keys());
+        let referring = ["pgbench_tellers", "pgbench_accounts", "pgbench_history"];
+        assert!(
+            plain()
+                .referring_tables()
+                .iter()
+                .all(|table| referring.contains(&table.as_str()))
+        );
+    }
 
     fn plain() -> Schema<'static> {
         Schema {
