@@ -423,9 +423,15 @@ export type TrialSpec = {
   verbose_errors: boolean;
   /**
    * Reconnect when a connection is lost or cannot be made: to the same endpoint, else to the
-   * others in turn. Without it the client ends
+   * others in turn. With --retry a transaction whose connection was lost before its COMMIT was sent
+   * is tried again on the next one. Without --reconnect the client ends
    */
   reconnect: boolean;
+  /**
+   * With --reconnect and several endpoints: a client that went to another endpoint stays there.
+   * Without it, it returns between two transactions once its own accepts connections again
+   */
+  no_failback: boolean;
   /** Stop the run when a client ends early because of an error */
   exit_on_abort: boolean;
   /** A COMMIT that the server answers with ROLLBACK counts as committed: pgbench does not look. */
@@ -1256,12 +1262,14 @@ export type Endpoint = {
   role: string | null;
   /** Clients that try it first. */
   clients: number;
-  /** Connections made there; like the two below over the whole run. */
+  /** Connections made there; like the three below over the whole run. */
   connections: number;
   /** Connections to it that broke. */
   lost: number;
   /** How often a client came here from another endpoint. */
   arrived: number;
+  /** How often a client of this endpoint came back to it; among those that arrived. */
+  returned: number;
   /** As in the figures. */
   service: Latencies;
   /** As in the figures. */
@@ -1382,7 +1390,7 @@ export type Placed = {
 export type ConnectionEvent = {
   /** When, in microseconds since clients began to work; 0: before. */
   at_us: number;
-  /** `outage`, `reconnected`, `moved`. */
+  /** `outage`, `reconnected`, `moved`, `returned`, `endpoint-down`, `endpoint-up`. */
   kind: string;
   /** For people. */
   text: string;
@@ -1926,7 +1934,7 @@ export type Event = {
   at_us: number;
   /** For how long, where it has a length. */
   length_us?: number | null;
-  /** checkpoint, autovacuum, wal-switch, outage, reconnected, moved, error, standby, … */
+  /** checkpoint, autovacuum, wal-switch, outage, reconnected, moved, returned, endpoint-down, endpoint-up, error, standby, … */
   kind: string;
   /** For people. */
   text: string;

@@ -304,9 +304,9 @@ fn to_trial(options: &Bench, flavour: &Flavour, say: &Messages) -> Trial {
             reconnect: options.reconnect,
             exit_on_abort: options.exit_on_abort,
             trusts_commit: true,
-            retries_every_error: false,
             ends_on_last_try: flavour.ends_on_last_try,
             counts_as_pgbench: true,
+            ..ErrorPolicy::default()
         },
         query_mode: Some(options.query_mode),
         connection_per_transaction: options.connect,

@@ -45,6 +45,8 @@ pub(crate) struct Client {
     link: Option<Link>,
     /// The endpoint that it was connected to last; none yet: its own.
     endpoint: Option<usize>,
+    /// Whether that is another than its own, and it is to return.
+    is_away: bool,
     /// The place that it was connected to last.
     place: usize,
     /// The candidate of its endpoint that led there.
@@ -135,6 +137,7 @@ impl Client {
             state: State::Idle,
             link: None,
             endpoint: None,
+            is_away: false,
             place,
             candidate: 0,
             vars,
@@ -247,17 +250,27 @@ impl Client {
                 }
                 State::Connecting(ref mut attempt) => {
                     self.has_waited = true;
-                    if self.outage.is_some() {
+                    // No transaction of a client that returns waits for it.
+                    let ends_in_time = self.outage.is_some() || attempt.is_between();
+                    if ends_in_time {
                         attempt.end_by(cx.end);
                     }
                     let wait = attempt.wait();
-                    if self.outage.is_none() || !cx.is_time_up() {
+                    if !ends_in_time || !cx.is_time_up() {
                         return wait;
                     }
                     self.finish(cx);
                 }
                 State::Reconnecting(at) => {
                     self.has_waited = true;
+                    // Not a wait for a moment that is never over.
+                    planted!(
+                        4,
+                        if cx.now >= cx.end {
+                            self.finish(cx);
+                            continue;
+                        }
+                    );
                     if cx.is_time_up() {
                         self.finish(cx);
                     } else if cx.now < at {
@@ -372,6 +385,9 @@ impl Client {
         if self.link.is_none() {
             self.begun = cx.now;
             return self.connect(cx);
+        }
+        if let Some(link) = &mut self.link {
+            link.begin_try();
         }
         self.random_at_begin = self.random.clone();
         self.begun = cx.now;
@@ -529,6 +545,8 @@ impl Client {
         }
         if self.has_ended_all(cx) || cx.is_time_up() {
             self.finish(cx);
+        } else if self.is_away && self.may_return(cx) {
+            self.go_home(cx);
         } else {
             self.state = State::Choose;
         }
@@ -665,6 +683,11 @@ impl Client {
     fn finish<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if let Some(outage) = self.outage.take() {
             outage.book(cx, false);
+            if outage.holds_transaction() {
+                planted!(19, return self.part(cx));
+                self.is_cut_off = true;
+                self.book_failed(cx);
+            }
             if cx.schedule.is_none() {
                 self.without.wants(0);
             }
@@ -738,7 +761,10 @@ impl Client {
             waited.as_secs_f64()
         );
         match self.state {
-            State::Connecting(_) => self.connects_in_vain(cx, since, &reason),
+            State::Connecting(ref attempt) => {
+                let is_between = attempt.is_between();
+                self.connects_in_vain(cx, (since, is_between), &reason);
+            }
             State::Parting(_) => {
                 // What comes after all is nobody's any more.
                 self.disconnect(cx);
@@ -762,7 +788,7 @@ impl Client {
         match self.state {
             State::Finished | State::Aborted => return,
             State::Idle | State::Choose | State::Schedule | State::Throttled | State::Begin => {}
-            State::Connecting(ref attempt) if attempt.is_before_run() => {}
+            State::Connecting(ref attempt) if attempt.is_before_run() || attempt.is_between() => {}
             State::Connecting(_) | State::Reconnecting(_) if self.outage.is_some() => {}
             State::Parting(_) => return self.leave(cx),
             _ => {

@@ -13,6 +13,7 @@ use crate::control::{Control, Stop};
 use crate::deadlines::Deadlines;
 use crate::drive::{Drive, Until};
 use crate::error::DriveError;
+use crate::homes::Homes;
 use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::program::Program;
@@ -27,6 +28,7 @@ const NOTICE_BYTES_MAX: usize = 1 << 20;
 pub(crate) struct Setup<'run> {
     pub(crate) drive: &'run Drive,
     pub(crate) places: &'run Places,
+    pub(crate) homes: Option<&'run Homes>,
     pub(crate) clock: Clock,
     pub(crate) control: Control,
     pub(crate) choose: Prng,
@@ -39,6 +41,8 @@ pub(crate) struct Setup<'run> {
 pub(crate) struct Context<'run, I> {
     pub(crate) drive: &'run Drive,
     pub(crate) places: &'run Places,
+    /// Where clients return to their endpoints.
+    pub(crate) homes: Option<&'run Homes>,
     pub(crate) io: I,
     pub(crate) clock: Clock,
     /// The time, as of the last event; read once for all that follows from it.
@@ -84,6 +88,7 @@ impl<'run, I: Io> Context<'run, I> {
         Self {
             drive,
             places: setup.places,
+            homes: setup.homes,
             clock: setup.clock,
             now: setup.clock.since(io.now_ns()),
             io,
@@ -208,10 +213,15 @@ impl<'run, I: Io> Context<'run, I> {
 
     /// Tells what has happened to a connection.
     pub(crate) fn happened(&self, kind: EventKind, text: String) {
+        self.happened_at(self.now, kind, text);
+    }
+
+    /// The same of another moment than the present one.
+    pub(crate) fn happened_at(&self, at: Nanos, kind: EventKind, text: String) {
         if self.is_over {
             return;
         }
-        let at_us = self.recorder.at_us(self.now);
+        let at_us = self.recorder.at_us(at);
         let event = Event { at_us, kind, text };
         let _ = self.reports.send(Report::Event(event));
     }

@@ -113,6 +113,9 @@ pub struct Drive {
     /// of one endpoint begin with different ones, so that they spread evenly. Each address is then
     /// given at most ten seconds, or [`Drive::statement_timeout`], unless its candidate says otherwise.
     pub tries_other_endpoints: bool,
+    /// Whether a client that is at another endpoint returns to its own, between two transactions, once
+    /// that accepts connections again. (With a connection for each transaction it does in any case.)
+    pub comes_back: bool,
     /// At least one.
     pub scripts: Vec<Script>,
     /// The names of all variables of all scripts.
@@ -192,6 +195,10 @@ pub struct Drive {
     pub exit_on_abort: bool,
     /// What to do about lost connections.
     pub on_connection_loss: OnConnectionLoss,
+    /// With [`OnConnectionLoss::Reconnect`]: a transaction whose connection was lost before anything was
+    /// sent that may commit is tried again when its client is connected again, within
+    /// [`Drive::max_tries`] and the other limits of retries.
+    pub retries_lost: bool,
     /// Where the random numbers come from: the same seed gives the same transactions.
     pub seed: i64,
     /// What each client asks of the server when it has done all it was told to, before it
@@ -215,6 +222,7 @@ impl Default for Drive {
         Self {
             endpoints: Vec::new(),
             tries_other_endpoints: false,
+            comes_back: false,
             scripts: Vec::new(),
             names: Names::new(),
             variables: Vec::new(),
@@ -249,6 +257,7 @@ impl Default for Drive {
             debug: false,
             exit_on_abort: false,
             on_connection_loss: OnConnectionLoss::EndClient,
+            retries_lost: false,
             seed: 0,
             last_statement: None,
             grace: Duration::from_secs(5),

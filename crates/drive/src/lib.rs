@@ -26,6 +26,7 @@ mod drive;
 mod effects;
 mod error;
 mod event_loop;
+mod homes;
 mod live;
 mod message;
 mod places;

@@ -18,13 +18,15 @@ pub enum ErrorClass {
     Draining,
     /// The server, or the session, takes no writes.
     ReadOnly,
+    /// The connection was lost before anything was sent that may commit.
+    ConnectionLost,
     /// Anything else.
     Other,
 }
 
 impl ErrorClass {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Serialization,
         Self::Deadlock,
         Self::Ambiguous,
@@ -32,6 +34,7 @@ impl ErrorClass {
         Self::Overload,
         Self::Draining,
         Self::ReadOnly,
+        Self::ConnectionLost,
         Self::Other,
     ];
 
@@ -45,6 +48,7 @@ impl ErrorClass {
             Self::Overload => "overload",
             Self::Draining => "draining",
             Self::ReadOnly => "read-only",
+            Self::ConnectionLost => "connection-lost",
             Self::Other => "other",
         }
     }
@@ -131,6 +135,14 @@ pub(crate) const ROLLED_BACK: &ErrorRule = &ErrorRule::fatal(
     "",
     "COMMIT was answered with ROLLBACK",
     ErrorClass::RolledBack,
+);
+
+/// The connection was lost, and the transaction with it: the server rolls back what it has of it.
+pub(crate) const CONNECTION_LOST: &ErrorRule = &ErrorRule::retryable(
+    "",
+    "",
+    "connection lost before COMMIT was sent",
+    ErrorClass::ConnectionLost,
 );
 
 #[cfg(test)]

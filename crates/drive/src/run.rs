@@ -17,6 +17,7 @@ use crate::control::Control;
 use crate::drive::{Drive, Setup as Variable, Share};
 use crate::error::DriveError;
 use crate::event_loop;
+use crate::homes::Homes;
 use crate::live::Live;
 use crate::places::Places;
 use crate::record::{Executions, Recorder, Recording, TransactionLog};
@@ -25,6 +26,15 @@ use crate::schedule::Schedule;
 
 /// Between the seeds of two generators' threads: 2^64 divided by the golden ratio, as splitmix64 steps.
 const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Ends the thread that asks endpoints, however the run ends.
+struct Closes<'run>(&'run Homes);
+
+impl Drop for Closes<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
 
 impl Drive {
     /// Does it. Returns when all clients have ended.
@@ -49,6 +59,16 @@ impl Drive {
             _ => DriveError::EventLoop(error),
         })?;
         let (reports, inbox) = channel();
+        let homes = self.homes();
+        let _closes = homes.as_deref().map(Closes);
+        if let Some(homes) = homes.clone() {
+            let endpoints = self.endpoints.clone();
+            // Not waited for: it may be asking when the run is over.
+            let thread = thread::Builder::new().name("scout".to_owned());
+            let scout = thread.spawn(move || homes.scout(&endpoints, clock));
+            scout.map_err(DriveError::NoThread)?;
+        }
+        let homes = homes.as_deref();
         thread::scope(|scope| {
             let mut clients = (share.clients_before..).zip(&seeds.clients);
             let mut links = Vec::with_capacity(threads);
@@ -87,6 +107,7 @@ impl Drive {
                 let setup = Setup {
                     drive: self,
                     places: &places,
+                    homes,
                     clock,
                     control: control.clone(),
                     choose: seeds_of_thread.choose.clone(),
@@ -143,6 +164,14 @@ impl Drive {
             seeds.threads = Seeds::deal(other, 0, threads, true).threads;
         }
         seeds
+    }
+
+    /// Where its clients return to, if they do.
+    pub(crate) fn homes(&self) -> Option<Arc<Homes>> {
+        let clients = self.share().clients_total;
+        let comes_back = self.comes_back && !self.connection_per_transaction;
+        (comes_back && self.endpoints.len() > 1)
+            .then(|| Arc::new(Homes::new(self.endpoints.len(), clients)))
     }
 
     /// Its share; all of it when there is no other generator.

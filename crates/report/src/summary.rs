@@ -488,11 +488,12 @@ fn endpoints(run: &Run, width: usize) -> String {
     let mut heading = heading_of_latencies(&format!("endpoint: {what}, ms"));
     heading.insert(1, "clients".to_owned());
     type Column = (&'static str, fn(&Endpoint) -> u64);
-    let columns: [Column; 4] = [
+    let columns: [Column; 5] = [
         ("failed", |e| e.counts.failed),
         ("unknown", |e| e.counts.unknown),
         ("lost", |e| e.lost),
         ("arrived", |e| e.arrived),
+        ("returned", |e| e.returned),
     ];
     let columns = columns
         .iter()
@@ -651,7 +652,8 @@ fn outages(run: &Run) -> String {
         }
         text.push('\n');
     }
-    let moved: u64 = run.endpoints.iter().map(|e| e.arrived).sum();
+    let returned: u64 = run.endpoints.iter().map(|e| e.returned).sum();
+    let moved: u64 = run.endpoints.iter().map(|e| e.arrived - e.returned).sum();
     if moved > 0 {
         text += &format!(
             "moved        {} to another endpoint",
@@ -661,6 +663,19 @@ fn outages(run: &Run) -> String {
         if let Some(event) = events.find(|event| event.kind == EventKind::Moved.word()) {
             let at_s = event.at_us as f64 / 1e6;
             text += &format!(", the first time after {}", figures::seconds(at_s));
+        }
+        text.push('\n');
+    }
+    if returned > 0 {
+        text += &format!(
+            "returned     {} to the client's own endpoint",
+            figures::plural(returned, "time")
+        );
+        let last = run.events.iter().rev();
+        let mut last = last.filter(|event| event.kind == EventKind::Returned.word());
+        if let Some(event) = last.next() {
+            let at_s = event.at_us as f64 / 1e6;
+            text += &format!(", the last time after {}", figures::seconds(at_s));
         }
         text.push('\n');
     }

@@ -186,6 +186,8 @@ impl Trial {
             tries_other_endpoints: spec.errors.reconnect
                 && !target.load_balances
                 && target.endpoints.len() > 1,
+            comes_back: spec.errors.fails_back() && !target.load_balances,
+            retries_lost: spec.errors.reconnect && spec.retry.tries() != 1,
             scripts: prepared.scripts.clone(),
             names: prepared.names.clone(),
             variables: self.variables(prepared),

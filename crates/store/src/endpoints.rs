@@ -25,6 +25,7 @@ pub fn write(connection: &Db, number: i64, recording: &Recording) -> db::Result<
             endpoint.connections,
             endpoint.lost,
             endpoint.arrived,
+            endpoint.returned,
             counts.committed,
             counts.failed_total(),
             counts.skipped,
@@ -51,7 +52,7 @@ pub fn write(connection: &Db, number: i64, recording: &Recording) -> db::Result<
 /// Reads them back, in order.
 pub fn read(connection: &Db, number: i64) -> db::Result<Vec<EndpointRecord>> {
     let select = connection.prepare(
-        "SELECT name, clients, connections, lost, arrived, committed, skipped, unknown, late, \
+        "SELECT name, clients, connections, lost, arrived, returned, committed, skipped, unknown, late, \
          retries, retried, failed_by_class, service_sum_us, service_sum_squares_us2, \
          service_max_us, service_histogram, response_sum_us, response_sum_squares_us2, \
          response_max_us, response_histogram, seconds FROM endpoint WHERE trial = ? ORDER BY endpoint",
@@ -60,17 +61,17 @@ pub fn read(connection: &Db, number: i64) -> db::Result<Vec<EndpointRecord>> {
 }
 
 fn endpoint(row: &Row<'_>) -> db::Result<EndpointRecord> {
-    let failed: String = row.get(11)?;
+    let failed: String = row.get(12)?;
     let failed: BTreeMap<String, u64> = serde_json::from_str(&failed)
         .map_err(|e| Error::Unreadable(format!("failures of an endpoint: {e}")))?;
     let failed = failed.into_iter();
     let counts = Counts {
-        committed: row.get(5)?,
-        skipped: row.get(6)?,
-        unknown: row.get(7)?,
-        late: row.get(8)?,
-        retries: row.get(9)?,
-        retried: row.get(10)?,
+        committed: row.get(6)?,
+        skipped: row.get(7)?,
+        unknown: row.get(8)?,
+        late: row.get(9)?,
+        retries: row.get(10)?,
+        retried: row.get(11)?,
         failed: failed
             .map(|(code, n)| (Failure::from_code(&code), n))
             .collect(),
@@ -81,9 +82,10 @@ fn endpoint(row: &Row<'_>) -> db::Result<EndpointRecord> {
         connections: row.get(2)?,
         lost: row.get(3)?,
         arrived: row.get(4)?,
+        returned: row.get(5)?,
         counts,
-        service: packed::read_latencies(row, 12)?,
-        response: packed::read(row, 16)?.map(|packed| packed.unpack()),
+        service: packed::read_latencies(row, 13)?,
+        response: packed::read(row, 17)?.map(|packed| packed.unpack()),
         // A table of its own.
         stalls: Vec::new(),
         seconds: read_seconds(row.get(20)?)?,
@@ -150,9 +152,11 @@ pub fn events(connection: &Db, number: i64) -> db::Result<Vec<Event>> {
     let mut events = Vec::new();
     connection.each(sql, [number], |row| {
         let kind: String = row.get(1)?;
-        let kinds = [EventKind::Outage, EventKind::Reconnected, EventKind::Moved];
         // Other kinds are not about connections.
-        if let Some(kind) = kinds.into_iter().find(|known| known.word() == kind) {
+        if let Some(kind) = EventKind::ALL
+            .into_iter()
+            .find(|known| known.word() == kind)
+        {
             events.push(Event {
                 at_us: row.get(0)?,
                 kind,

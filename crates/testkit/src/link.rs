@@ -125,7 +125,7 @@ impl Link {
             let pipes = [pipe(Direction::ToServer), pipe(Direction::ToClient)];
             let (server, cut) = (self.server.clone(), self.cut);
             let Ok(orders) = connections.join() else {
-                // No more sockets: to the client it looks like a server that hangs up.
+                // No more sockets, or down: to the client it looks like a server that hangs up.
                 return;
             };
             thread::spawn(move || {
@@ -178,6 +178,17 @@ impl LinkProxy {
     /// Cuts the connections that there are; new ones can be made.
     pub fn cut_now(&self, how: How) {
         self.control.order(Order::Cut(how));
+    }
+
+    /// Cuts all connections, and hangs up on those who connect until [`Self::come_up`].
+    pub fn go_down(&self) {
+        self.control.set_down(true);
+        self.cut_now(How::Reset);
+    }
+
+    /// New connections can be made again.
+    pub fn come_up(&self) {
+        self.control.set_down(false);
     }
 
     /// The connections that there are become half open: this side's sockets are closed, the other

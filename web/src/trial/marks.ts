@@ -4,7 +4,7 @@ import type { Range } from '../pure/bus';
 import { timeTicks } from '../pure/ticks';
 import { token } from '../page/theme';
 import { drawn, hatch, rect, segment, within, words } from '../chart/shapes';
-import { LOST, TICKS, type Model } from './model';
+import { AGAIN, LOST, TICKS, type Model } from './model';
 
 export interface Hole {
   from: number;
@@ -43,6 +43,8 @@ export function marks(model: Model, range: Range, axes: { xAxisIndex?: number; y
         if (LOST.has(event.kind)) {
           if (event.to_s > event.from_s) shapes.push(rect(x(event.from_s), top, x(event.to_s), bottom, token('bad'), 0.08));
           shapes.push(segment(x(event.from_s), top, x(event.from_s), bottom, token('bad'), 1.2, [4, 3]));
+        } else if (AGAIN.has(event.kind)) {
+          shapes.push(segment(x(event.from_s), top, x(event.from_s), bottom, token('ok'), 1.2, [1, 3]));
         } else if (event.kind === 'checkpoint') {
           shapes.push(rect(x(event.from_s), top, Math.max(x(event.to_s), x(event.from_s) + 1), bottom, token('ipc'), 0.16));
           if (event.sync_after_us !== undefined && event.sync_after_us !== null) {

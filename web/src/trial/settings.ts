@@ -59,8 +59,8 @@ function parts(data: TrialData): HTMLElement | null {
     tables.push(
       table(
         'Endpoints',
-        ['Endpoint', 'Clients', 'Committed', 'Failed', 'Unknown', 'Lost', 'Arrived', `p50 ${unit.unit}`, `p99 ${unit.unit}`],
-        endpoints.map((e) => [e.locality === null || e.locality === undefined ? e.name : `${e.name} (${e.locality})`, count(e.clients), count(e.committed), count(e.failed), count(e.unknown), count(e.lost), count(e.arrived), inUnit((e.response ?? e.service).p50_us, unit), inUnit((e.response ?? e.service).p99_us, unit)]),
+        ['Endpoint', 'Clients', 'Committed', 'Failed', 'Unknown', 'Lost', 'Arrived', 'Returned', `p50 ${unit.unit}`, `p99 ${unit.unit}`],
+        endpoints.map((e) => [e.locality === null || e.locality === undefined ? e.name : `${e.name} (${e.locality})`, count(e.clients), count(e.committed), count(e.failed), count(e.unknown), count(e.lost), count(e.arrived), count(e.returned), inUnit((e.response ?? e.service).p50_us, unit), inUnit((e.response ?? e.service).p99_us, unit)]),
       ),
     );
   }

@@ -8,7 +8,7 @@ import type { Bus } from '../pure/bus';
 import { thin } from '../pure/bins';
 import { clock, span } from '../pure/format';
 import { timeTicks } from '../pure/ticks';
-import { LOST, TICKS, type Model, type NumberedEvent } from './model';
+import { AGAIN, LOST, TICKS, type Model, type NumberedEvent } from './model';
 import { LEFT, RIGHT } from '../chart/axes';
 
 interface Lane {
@@ -25,7 +25,7 @@ function lanes(model: Model): Lane[] {
   const isTick = (event: NumberedEvent): boolean => TICKS.has(event.kind);
   const others = of((event) => !isCheckpoint(event) && !isTick(event));
   const vacuums = others.some((event) => /vacuum|analyze/.test(event.kind));
-  const connections = others.some((event) => (LOST.has(event.kind) && !NODES.has(event.kind)) || event.kind === 'reconnected' || event.kind === 'moved');
+  const connections = others.some((event) => (LOST.has(event.kind) && !NODES.has(event.kind)) || AGAIN.has(event.kind));
   const nodes = others.some((event) => NODES.has(event.kind));
   const names = [vacuums ? 'autovacuum' : '', connections ? 'connections' : '', nodes ? 'cluster' : ''].filter((name) => name !== '');
   return [
@@ -115,7 +115,7 @@ export function timeBar(model: Model, bus: Bus): HTMLElement {
         } else {
           const lost = LOST.has(event.kind);
           if (lost) shapes.push(svg('path', { d: `M${x0} ${top + 2}l5 5.5l-5 5.5l-5 -5.5z`, fill: 'var(--bad)' }));
-          else shapes.push(svg('rect', { x: x0, y: top + 3, width: Math.max(3, x1 - x0), height: LANE - 7, fill: 'var(--other)' }));
+          else shapes.push(svg('rect', { x: x0, y: top + 3, width: Math.max(3, x1 - x0), height: LANE - 7, fill: AGAIN.has(event.kind) ? 'var(--ok)' : 'var(--other)' }));
           const end = Math.max(x1, x0 + 5) + 3;
           if (end >= free) {
             shapes.push(text(end, event.name));
@@ -224,8 +224,9 @@ export function eventKey(model: Model): HTMLElement {
   const has = (test: (kind: string) => boolean): boolean => model.events.some((event) => test(event.kind));
   const items: [boolean, string, SVGElement][] = [
     [has((kind) => kind === 'checkpoint'), 'checkpoint', svg('rect', { x: 2, y: 1, width: 12, height: 8, fill: 'var(--ipc)' })],
-    [has((kind) => kind !== 'checkpoint' && !LOST.has(kind) && !TICKS.has(kind)), 'other events', svg('rect', { x: 2, y: 1, width: 12, height: 8, fill: 'var(--other)' })],
+    [has((kind) => kind !== 'checkpoint' && !LOST.has(kind) && !AGAIN.has(kind) && !TICKS.has(kind)), 'other events', svg('rect', { x: 2, y: 1, width: 12, height: 8, fill: 'var(--other)' })],
     [has((kind) => LOST.has(kind)), 'connection or node lost', svg('line', { x1: 0, x2: 16, y1: 5, y2: 5, stroke: 'var(--bad)', 'stroke-width': 2, 'stroke-dasharray': '4 2' })],
+    [has((kind) => AGAIN.has(kind)), 'connected again, moved or returned', svg('line', { x1: 0, x2: 16, y1: 5, y2: 5, stroke: 'var(--ok)', 'stroke-width': 2, 'stroke-dasharray': '1 2' })],
   ];
   const shown = items.filter(([there]) => there);
   return h('ul', { class: 'key' }, ...shown.map(([, name, shape]) => h('li', {}, svg('svg', { width: 16, height: 10, 'aria-hidden': 'true' }, shape), name)));

@@ -280,6 +280,7 @@ impl Made {
             locality: None,
             version: None,
             is_live: None,
+            is_draining: None,
         };
         if self.nodes > 0 {
             outcome.facts.nodes = Fact::Known((1..=self.nodes).map(node).collect());

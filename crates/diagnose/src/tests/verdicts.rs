@@ -404,6 +404,7 @@ fn leaders_on_few_nodes_are_found_by_what_the_nodes_did_and_not_by_their_cpu_tim
         locality: None,
         version: None,
         is_live: Some(true),
+        is_draining: None,
     });
     // Clients are connected to the first node, which uses most CPU time for SQL: rates of a counter
     // that nodes refresh every ten seconds named it (7.3 cores).

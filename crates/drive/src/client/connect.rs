@@ -3,6 +3,7 @@
 use std::io;
 
 use pgdyno_platform::io::{Address, Io};
+use pgdyno_wire::backend::TransactionStatus;
 use pgdyno_wire::{Addr, Candidate, ConnectError, Connecting, next_candidate};
 
 use super::link::Link;
@@ -12,6 +13,7 @@ use crate::context::Context;
 use crate::drive::OnConnectionLoss;
 use crate::error::DriveError;
 use crate::places::endpoint_at;
+use crate::record::EventKind;
 
 /// How soon to knock again at a Unix socket whose queue is full.
 const AGAIN_NS: Nanos = 1_000_000;
@@ -41,7 +43,18 @@ pub(super) struct Attempt {
     is_open: bool,
     /// What became of the candidates before, a line each.
     failures: String,
-    is_before_run: bool,
+    before: Before,
+}
+
+/// What a client is to do when it is connected, where no outage says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    /// To wait for the run.
+    Run,
+    /// To choose its next transaction.
+    Choose,
+    /// To begin with the one that it has chosen.
+    Begin,
 }
 
 impl Attempt {
@@ -59,7 +72,12 @@ impl Attempt {
     }
 
     pub(super) fn is_before_run(&self) -> bool {
-        self.is_before_run
+        self.before == Before::Run
+    }
+
+    /// Whether no transaction waits for it.
+    pub(super) fn is_between(&self) -> bool {
+        self.before == Before::Choose
     }
 
     /// Which candidate of which endpoint is tried, and since when the first was.
@@ -71,14 +89,41 @@ impl Attempt {
 impl Client {
     /// Connects before the run begins; the event loop is told how it went.
     pub(crate) fn connect_before_run<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        self.connect_first(cx, true);
+        self.connect_first(cx, Before::Run);
     }
 
     pub(super) fn connect<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        self.connect_first(cx, false);
+        self.connect_first(cx, Before::Begin);
     }
 
-    fn connect_first<I: Io>(&mut self, cx: &mut Context<'_, I>, is_before_run: bool) {
+    /// Whether the client is between two transactions, away from its endpoint, and may return.
+    pub(super) fn may_return<I: Io>(&self, cx: &Context<'_, I>) -> bool {
+        planted!(20, return false);
+        let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
+        is_idle && cx.homes.is_some_and(|homes| homes.is_turn(self.id, cx.now))
+    }
+
+    /// Returns to its endpoint; to another one if it is not there after all.
+    pub(super) fn go_home<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let own = self.id % cx.drive.endpoints.len();
+        if let Some((lost_at, back_at)) = cx.homes.and_then(|homes| homes.returns(own)) {
+            let name = cx.places.name(cx.places.number(own, 0));
+            let length_s = back_at.saturating_sub(lost_at) as f64 / 1e9;
+            let text =
+                format!("{name} accepts connections again, {length_s:.3} s after it was lost");
+            cx.happened_at(back_at, EventKind::EndpointUp, text);
+        }
+        self.disconnect(cx);
+        self.connect_first(cx, Before::Choose);
+    }
+
+    /// Whether the endpoint that it was connected to last is its own.
+    pub(super) fn is_at_home<I: Io>(&self, cx: &Context<'_, I>) -> bool {
+        let own = self.id % cx.drive.endpoints.len();
+        self.endpoint.is_none_or(|endpoint| endpoint == own)
+    }
+
+    fn connect_first<I: Io>(&mut self, cx: &mut Context<'_, I>, before: Before) {
         let begun = cx.clock_now();
         self.count_attempt(cx);
         let attempt = Attempt {
@@ -91,7 +136,7 @@ impl Client {
             again: None,
             is_open: false,
             failures: String::new(),
-            is_before_run,
+            before,
         };
         self.begin_candidate(cx, Box::new(attempt));
     }
@@ -105,11 +150,11 @@ impl Client {
             let patience = cx.drive.statement_timeout.map_or(PATIENCE_NS, nanos);
             limit = limit.or(Some(patience.clamp(IMPATIENCE_NS, PATIENCE_NS)));
         }
-        if attempt.is_before_run {
+        if attempt.is_before_run() {
             limit = limit.or(Some(BEFORE_RUN_NS));
         }
         attempt.deadline = limit.map(|limit| cx.clock_now().saturating_add(limit));
-        if self.outage.is_some() {
+        if self.outage.is_some() || attempt.is_between() {
             attempt.end_by(cx.end);
         }
         self.try_candidate(cx, attempt);
@@ -195,7 +240,7 @@ impl Client {
                 };
                 cx.deadlines.clear(self.key);
                 cx.now = cx.clock_now();
-                let (endpoint, is_before_run) = (attempt.endpoint, attempt.is_before_run);
+                let (endpoint, before) = (attempt.endpoint, attempt.before);
                 let failures = std::mem::take(&mut attempt.failures);
                 self.candidate = attempt.candidate;
                 self.place = cx.places.number(endpoint, attempt.candidate);
@@ -207,11 +252,13 @@ impl Client {
                 }
                 self.units.booked.backend_pid = established.backend_pid;
                 self.link = Some(Link::new(established));
-                if is_before_run {
-                    self.state = State::Idle;
+                self.state = match before {
+                    Before::Run => State::Idle,
+                    Before::Choose => State::Choose,
+                    Before::Begin => State::Begin,
+                };
+                if before == Before::Run {
                     cx.client_connected();
-                } else {
-                    self.state = State::Begin;
                 }
                 self.end_outage(cx, moved.as_deref());
                 self.read_leftover(cx);
@@ -222,11 +269,26 @@ impl Client {
     /// The client is connected to this endpoint; whether it was at another before.
     fn arrive<I: Io>(&mut self, cx: &mut Context<'_, I>, endpoint: usize) -> bool {
         let endpoints = cx.drive.endpoints.len();
-        let before = self.endpoint.unwrap_or(self.id % endpoints);
+        let own = self.id % endpoints;
+        let before = self.endpoint.unwrap_or(own);
         self.endpoint = Some(endpoint);
         let has_moved = before != endpoint;
+        let is_at_home = self.is_at_home(cx);
         if has_moved {
-            cx.recorder.arrived(self.place);
+            cx.recorder.arrived(self.place, is_at_home);
+        }
+        if let Some(homes) = cx.homes {
+            let was_away = std::mem::replace(&mut self.is_away, !is_at_home);
+            match is_at_home {
+                true if was_away => homes.returned(endpoint),
+                true => {}
+                false if homes.left(own, was_away, cx.now) => {
+                    let name = cx.places.name(cx.places.number(own, 0));
+                    let text = format!("{name} is lost: its clients go to other endpoints");
+                    cx.happened(EventKind::EndpointDown, text);
+                }
+                false => {}
+            }
         }
         has_moved
     }
@@ -296,7 +358,7 @@ impl Client {
             (attempt.endpoint, attempt.step, attempt.candidate) = (other, step, 0);
             return self.begin_candidate(cx, attempt);
         }
-        if attempt.is_before_run {
+        if attempt.is_before_run() {
             self.is_disconnected = true;
             self.state = State::Aborted;
             return cx.client_not_connected(DriveError::Connect {
@@ -307,25 +369,31 @@ impl Client {
         if cx.drive.on_connection_loss == OnConnectionLoss::EndClient {
             self.note_refusal(cx, &error);
         }
-        self.stays_without(cx, attempt.begun, &text);
+        self.stays_without(cx, (attempt.begun, attempt.is_between()), &text);
     }
 
-    /// The attempt that began then is given up, whatever else could be tried.
+    /// The attempt that began then, and whether no transaction waits for it, is given up, whatever else
+    /// could be tried.
     pub(super) fn connects_in_vain<I: Io>(
         &mut self,
         cx: &mut Context<'_, I>,
-        begun: Nanos,
+        attempt: (Nanos, bool),
         words: &str,
     ) {
         cx.io.close(self.key);
         cx.deadlines.clear(self.key);
-        self.stays_without(cx, begun, words);
+        self.stays_without(cx, attempt, words);
     }
 
     /// It has not got the connection that it wanted in the course of the run.
-    fn stays_without<I: Io>(&mut self, cx: &mut Context<'_, I>, begun: Nanos, words: &str) {
+    fn stays_without<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        attempt: (Nanos, bool),
+        words: &str,
+    ) {
         match cx.drive.on_connection_loss {
-            OnConnectionLoss::Reconnect => self.not_connected(cx, begun, words),
+            OnConnectionLoss::Reconnect => self.not_connected(cx, attempt, words),
             OnConnectionLoss::EndClient => self.abort_disconnected(cx, words),
         }
     }

@@ -12,7 +12,7 @@ use crate::drive::{OnConnectionLoss, OnError, OnLastTry};
 use crate::message::Level;
 use crate::query_mode::QueryMode;
 use crate::record::{Cause, Failure, GivenUp, Outcome, Then};
-use crate::rules::{ErrorClass, ErrorRule, ROLLED_BACK};
+use crate::rules::{CONNECTION_LOST, ErrorClass, ErrorRule, ROLLED_BACK};
 
 const SEND_FAILED: &str = "SQL command send failed";
 
@@ -238,7 +238,7 @@ impl Client {
     }
 
     /// What follows a try that has failed and was rolled back.
-    fn try_again<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+    pub(super) fn try_again<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.lose_try(cx);
         if std::mem::take(&mut self.is_given_up) || !self.may_retry(cx) {
             self.is_cut_off |= self.has_tries_left(cx) && cx.is_time_up();
@@ -303,6 +303,58 @@ impl Client {
         cx.recorder.try_lost(self.script, times, self.statements);
     }
 
+    /// The connection is lost with a transaction under way; `words` says how. Whether that is tried
+    /// again on the next connection; if not, it is booked. It is only where nothing of it can have been
+    /// committed.
+    pub(super) fn lose_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>, words: &str) -> bool {
+        if !self.is_lost_for_certain(cx) {
+            self.count_error(cx, Then::Fail);
+            self.book_broken_off(cx, Failure::ConnectionLost);
+            return false;
+        }
+        self.failed_at.get_or_insert(cx.now);
+        let is_known = { self.error.as_ref() }.is_some_and(|error| error.is_retryable(cx));
+        if !is_known {
+            let told = self
+                .last_cause
+                .or(self.error.as_ref().and_then(|error| error.cause));
+            let cause = Cause {
+                rule: Some(CONNECTION_LOST),
+                sqlstate: told.map_or([0; 5], |told| told.sqlstate),
+            };
+            cx.recorder.reasons().seen(cause, || words.to_owned());
+            self.error = Some(TransactionError {
+                failure: Failure::ConnectionLost,
+                query: self.reply.queries(),
+                text: words.to_owned(),
+                is_told: false,
+                is_of_preparing: false,
+                cause: Some(cause),
+            });
+        }
+        self.lose_try(cx);
+        let is_given_up = std::mem::take(&mut self.is_given_up);
+        if is_given_up || !self.may_retry(cx) {
+            self.is_cut_off |= self.has_tries_left(cx) && cx.is_time_up();
+            self.book_failed(cx);
+            return false;
+        }
+        true
+    }
+
+    /// Whether a transaction whose connection is lost may be tried again, as far as the loss goes.
+    fn is_lost_for_certain<I: Io>(&self, cx: &Context<'_, I>) -> bool {
+        planted!(18, return cx.drive.retries_lost);
+        // In a pause between tries it is known already.
+        let may_have_committed = !matches!(self.state, State::BackingOff { .. })
+            && self.link.as_ref().is_none_or(Link::may_have_committed);
+        // What failed for another reason before has failed for that.
+        let is_of_loss = self.error.as_ref().is_none_or(|error| {
+            error.is_retryable(cx) || error.class() == Some(ErrorClass::Draining)
+        });
+        cx.drive.retries_lost && !may_have_committed && is_of_loss
+    }
+
     /// pgbench's `doRetry`: only errors that may be tried again, within the tries allowed, the latency
     /// limit (counted from the scheduled start), the deadline of retries (counted from the first
     /// try) and the time of the run.
@@ -341,6 +393,9 @@ impl Client {
         self.count_error(cx, Then::Retry);
         planted!(2, self.tries += 1);
         self.tries += 1;
+        if let Some(link) = &mut self.link {
+            link.begin_try();
+        }
         self.random = self.random_at_begin.clone();
         self.units.restart();
         (self.error, self.has_missed) = (None, false);
@@ -361,6 +416,21 @@ impl Client {
     }
 
     pub(super) fn fail_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        match self.book_failed(cx) {
+            Some(error)
+                if error.is_retryable(cx) && cx.drive.on_last_try == OnLastTry::EndClient =>
+            {
+                self.end_after_last_try(cx, &error);
+            }
+            _ => self.next_transaction(cx),
+        }
+    }
+
+    /// Books a transaction whose last try has failed; says why it has.
+    pub(super) fn book_failed<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+    ) -> Option<TransactionError> {
         self.tell_tries(cx, "ends the failed transaction");
         self.count_error(cx, Then::Fail);
         let error = self.error.take();
@@ -377,12 +447,7 @@ impl Client {
             false => GivenUp::AfterLastTry,
         });
         self.book(cx, ended);
-        match error {
-            Some(error) if is_retryable && cx.drive.on_last_try == OnLastTry::EndClient => {
-                self.end_after_last_try(cx, &error);
-            }
-            _ => self.next_transaction(cx),
-        }
+        error
     }
 
     /// The failed transaction is booked already.

@@ -1,24 +1,26 @@
 //! What a simulation looks at from outside.
 
-use super::{Client, State};
+use super::{Client, Outage, State};
 use crate::clock::Nanos;
 
 impl Client {
     /// Whether a transaction of it has begun and has not ended.
     pub(crate) fn is_in_flight(&self) -> bool {
-        !matches!(
-            self.state,
-            State::Idle
-                | State::Connecting(_)
-                | State::Reconnecting(_)
-                | State::Choose
-                | State::Schedule
-                | State::Throttled
-                | State::Begin
-                | State::Parting(_)
-                | State::Finished
-                | State::Aborted
-        )
+        let is_held = self.outage.as_ref().is_some_and(Outage::holds_transaction);
+        is_held
+            || !matches!(
+                self.state,
+                State::Idle
+                    | State::Connecting(_)
+                    | State::Reconnecting(_)
+                    | State::Choose
+                    | State::Schedule
+                    | State::Throttled
+                    | State::Begin
+                    | State::Parting(_)
+                    | State::Finished
+                    | State::Aborted
+            )
     }
 
     /// The moment that it waits for, if it waits for one.

@@ -50,6 +50,8 @@ pub(super) struct Link {
     may_commit: bool,
     /// Whether something sent and not answered yet may commit.
     may_be_committing: bool,
+    /// Whether something sent since the present try began may have committed.
+    may_have_committed: bool,
 }
 
 impl Link {
@@ -68,6 +70,7 @@ impl Link {
             will_be_in_block: false,
             may_commit: false,
             may_be_committing: false,
+            may_have_committed: false,
         }
     }
 
@@ -84,6 +87,16 @@ impl Link {
     /// Whether the server may commit something that it has not answered yet.
     pub(super) fn may_be_committing(&self) -> bool {
         self.may_be_committing
+    }
+
+    /// A try of a transaction begins.
+    pub(super) fn begin_try(&mut self) {
+        self.may_have_committed = false;
+    }
+
+    /// Whether the server may have committed something of the present try, answered or not.
+    pub(super) fn may_have_committed(&self) -> bool {
+        self.may_have_committed
     }
 
     pub(super) fn is_prepared(&self, number: usize) -> bool {
@@ -267,6 +280,7 @@ impl Link {
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Err(None),
             sent => {
                 self.may_be_committing |= may_commit;
+                self.may_have_committed |= may_commit;
                 sent.map_err(|error| broken(&error, "send data to"))
             }
         }

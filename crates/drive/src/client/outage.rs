@@ -7,7 +7,7 @@ use super::reply::Reply;
 use super::{Client, State};
 use crate::clock::Nanos;
 use crate::context::Context;
-use crate::record::{EventKind, Failure, Then};
+use crate::record::EventKind;
 
 /// The pause after the first attempt that fails; it doubles with each other one.
 const PAUSE_MIN_NS: Nanos = 10_000_000;
@@ -33,9 +33,16 @@ enum Resume {
     Throttled,
     /// With the one that is about to begin.
     Begin,
+    /// With the one that was lost with the connection, once more.
+    Retry,
 }
 
 impl Outage {
+    /// Whether a transaction waits for its end to be tried again.
+    pub(super) fn holds_transaction(&self) -> bool {
+        matches!(self.resume, Resume::Retry)
+    }
+
     /// It is over: the client is connected again, or ends without.
     pub(super) fn book<I: Io>(&self, cx: &mut Context<'_, I>, is_connected: bool) {
         cx.recorder.outage_over(self.begun, cx.now, is_connected);
@@ -55,12 +62,15 @@ impl Client {
             State::Begin => Resume::Begin,
             _ => {
                 planted!(5, self.error = None; self.link = None; self.disconnect(cx); self.draws.end(); return self.state = State::Choose);
-                self.count_error(cx, Then::Fail);
-                self.book_broken_off(cx, Failure::ConnectionLost);
-                Resume::Choose
+                match self.lose_transaction(cx, words) {
+                    true => Resume::Retry,
+                    false => Resume::Choose,
+                }
             }
         };
-        self.error = None;
+        if !matches!(resume, Resume::Retry) {
+            self.error = None;
+        }
         self.last_cause = None;
         self.reply = Reply::default();
         self.link = None;
@@ -80,10 +90,11 @@ impl Client {
     }
 
     /// An attempt to connect that began at `begun` has failed: an outage begins, or lasts.
+    /// `is_between` says whether the client was between two transactions.
     pub(super) fn not_connected<I: Io>(
         &mut self,
         cx: &mut Context<'_, I>,
-        begun: Nanos,
+        (begun, is_between): (Nanos, bool),
         words: &str,
     ) {
         cx.now = cx.clock_now();
@@ -96,7 +107,10 @@ impl Client {
                 begun,
                 attempts: 1,
                 pause: PAUSE_MIN_NS,
-                resume: Resume::Begin,
+                resume: match is_between {
+                    true => Resume::Choose,
+                    false => Resume::Begin,
+                },
             }
         });
         self.state = State::Reconnecting(cx.now + outage.pause);
@@ -117,11 +131,19 @@ impl Client {
         // libpq's texts go over several lines.
         let why: Vec<&str> = failures.split_whitespace().collect();
         let why = match why.as_slice() {
-            [] => "its own endpoint accepts connections again".to_owned(),
+            [] => "its endpoint accepts connections again".to_owned(),
             words => words.join(" "),
         };
         let text = format!("client {} is connected{place}: {why}", self.id);
-        cx.happened(EventKind::Moved, text);
+        cx.happened(self.kind_of_move(cx), text);
+    }
+
+    /// Whether the endpoint that it came to is its own.
+    fn kind_of_move<I: Io>(&self, cx: &Context<'_, I>) -> EventKind {
+        match self.is_at_home(cx) {
+            true => EventKind::Returned,
+            false => EventKind::Moved,
+        }
     }
 
     /// The endpoint of a client, if there is more than one.
@@ -155,7 +177,7 @@ impl Client {
             length as f64 / 1e9
         );
         let kind = match failures {
-            Some(_) => EventKind::Moved,
+            Some(_) => self.kind_of_move(cx),
             None => EventKind::Reconnected,
         };
         cx.happened(kind, text);
@@ -165,6 +187,7 @@ impl Client {
             // The last attempt may have taken all the time there was.
             Resume::Begin if cx.is_time_up() => return self.finish(cx),
             Resume::Begin => State::Begin,
+            Resume::Retry => return self.try_again(cx),
         };
     }
 }

@@ -10,12 +10,14 @@ pub struct EndpointRecord {
     pub name: String,
     /// Clients that try it first.
     pub clients: u64,
-    /// Connections made there; like the two below over the whole run, warm-up included.
+    /// Connections made there; like the three below over the whole run, warm-up included.
     pub connections: u64,
     /// Connections to it that broke.
     pub lost: u64,
     /// How often a client came here from another endpoint.
     pub arrived: u64,
+    /// How often a client of this endpoint came back; these are among those that arrived.
+    pub returned: u64,
     /// Transactions of the measured phase, all scripts together: each one booked where its client
     /// was connected when it ended, or had been last.
     pub counts: Counts,
@@ -65,6 +67,7 @@ impl EndpointRecord {
         self.connections += other.connections;
         self.lost += other.lost;
         self.arrived += other.arrived;
+        self.returned += other.returned;
         self.counts.merge(&other.counts);
         self.service.merge(&other.service);
         if let (Some(mine), Some(theirs)) = (&mut self.response, &other.response) {
@@ -81,17 +84,36 @@ pub enum EventKind {
     Outage,
     /// It is connected again where it was.
     Reconnected,
-    /// It is connected to another endpoint than before.
+    /// It is connected to another endpoint than before, which is not its own.
     Moved,
+    /// It is connected to its own endpoint again, after another one.
+    Returned,
+    /// A client of an endpoint gets no connection there and goes to another one: the first of them.
+    EndpointDown,
+    /// That endpoint accepts connections again, and its clients return.
+    EndpointUp,
 }
 
 impl EventKind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Outage,
+        Self::Reconnected,
+        Self::Moved,
+        Self::Returned,
+        Self::EndpointDown,
+        Self::EndpointUp,
+    ];
+
     /// Its word in records.
     pub fn word(self) -> &'static str {
         match self {
             Self::Outage => "outage",
             Self::Reconnected => "reconnected",
             Self::Moved => "moved",
+            Self::Returned => "returned",
+            Self::EndpointDown => "endpoint-down",
+            Self::EndpointUp => "endpoint-up",
         }
     }
 }

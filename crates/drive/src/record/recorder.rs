@@ -434,9 +434,10 @@ impl Recorder {
         self.endpoints[place].lost += 1;
     }
 
-    /// Books that a client came from another endpoint.
-    pub(crate) fn arrived(&mut self, place: usize) {
+    /// Books that a client came from another endpoint, and whether this one is its own.
+    pub(crate) fn arrived(&mut self, place: usize, is_own: bool) {
         self.endpoints[place].arrived += 1;
+        self.endpoints[place].returned += u64::from(is_own);
     }
 
     /// A moment in microseconds since clients began to work; 0 before.

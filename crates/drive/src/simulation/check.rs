@@ -208,6 +208,10 @@ impl<'run> Checks<'run> {
         must(!is_whole || counts.retries == world.retries(), || {
             format!("{} retries were sent, booked {counts:?}", world.retries())
         })?;
+        must(
+            self.stopped.is_some() || counts.retries >= world.retries(),
+            || format!("{} retries were sent, booked {counts:?}", world.retries()),
+        )?;
         // Cancelling would open real sockets.
         for report in &mut self.reports {
             if let Report::Finished(_, end) = report {

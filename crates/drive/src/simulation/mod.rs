@@ -55,6 +55,8 @@ const RULES: &[ErrorRule] = &[
 ];
 
 const ORIGIN_NS: u64 = 1_000_000_000;
+/// The port of the first endpoint; the others follow.
+const FIRST_PORT: u16 = 5432;
 
 /// How a schedule that went well ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,11 +87,19 @@ impl Plan {
             _ => QueryMode::Simple,
         };
         let scripts = Drive::compile(vec![(script, 1)], mode, None).expect("a program");
-        let address = Addr::Tcp(([127, 0, 0, 1], 5432).into());
-        let mut candidate = Candidate::new(address, Arc::new(Login::new("simulated", "simulated")));
-        candidate.connect_timeout = Some(ms(2000));
+        let endpoint = |number: u64| {
+            let address = Addr::Tcp(([127, 0, 0, 1], FIRST_PORT + number as u16).into());
+            let login = Arc::new(Login::new("simulated", "simulated"));
+            let mut candidate = Candidate::new(address, login);
+            candidate.connect_timeout = Some(ms(2000));
+            vec![candidate]
+        };
+        let endpoints = (0..self.endpoints).map(endpoint).collect();
         let goes_on = self.goes_on == 1;
         Drive {
+            tries_other_endpoints: goes_on && self.endpoints > 1,
+            comes_back: goes_on && self.comes_back == 1,
+            retries_lost: self.retries_lost == 1,
             query_mode: mode,
             clients: self.clients as usize,
             until: match NonZeroU64::new(self.transactions) {
@@ -118,7 +128,7 @@ impl Plan {
             },
             connection_per_transaction: self.connect_each == 1,
             seed: self.seed as i64,
-            ..Drive::new(vec![vec![candidate]], scripts, names)
+            ..Drive::new(endpoints, scripts, names)
         }
     }
 
@@ -128,7 +138,9 @@ impl Plan {
         let drive = self.drive();
         let places = Places::of(&drive.endpoints);
         let clock = Clock::with_origin(ORIGIN_NS);
-        let world = World::new(self.clone(), WAKER.with(Clone::clone));
+        let homes = drive.homes();
+        let mut world = World::new(self.clone(), WAKER.with(Clone::clone));
+        world.homes = homes.clone().map(|homes| (homes, clock));
         let seeds = drive.seeds(1);
         let counters = Counters::new(&drive.names);
         let control = Control::default();
@@ -150,6 +162,7 @@ impl Plan {
         let setup = Setup {
             drive: &drive,
             places: &places,
+            homes: homes.as_deref(),
             clock,
             control: control.clone(),
             choose: seeds.threads[0].choose.clone(),
@@ -163,7 +176,8 @@ impl Plan {
                 let random = (random.clone(), random_of_pauses(drive.seed, id));
                 let draws = Draws::new(Arc::clone(&counters));
                 let vars = drive.vars(id, &seeds);
-                crate::client::Client::new(id, key, 0, vars, random, draws)
+                let place = id % drive.endpoints.len();
+                crate::client::Client::new(id, key, place, vars, random, draws)
             })
             .collect();
         let mut event_loop = EventLoop::new(setup, clients.len(), world);
@@ -189,6 +203,10 @@ impl Plan {
                     break;
                 }
                 event_loop.world_says()?;
+                let world = &event_loop.cx.io;
+                if let Some(homes) = &homes {
+                    homes.ask(event_loop.cx.now, |endpoint| !world.is_down(endpoint));
+                }
                 checks.step(&mut event_loop, &clients, &counters, &control, begin)?;
             }
         }
@@ -360,7 +378,7 @@ fn a_million_schedules_keep_the_books() {
 const FOUND: [&str; 1] = [
     // The queue of a Unix socket stayed full until the time to connect was over: the client waited for ever.
     "11846 transactions=1 duration_ms=0 latency_limit_ms=0 max_tries=1 goes_on=0 mode=0 script=0 \
-     checks_commit=0 faults=8 fault_percent=39 kinds=1760",
+     checks_commit=0 faults=8 fault_percent=39 kinds=1760 endpoints=1 comes_back=0 retries_lost=0",
 ];
 
 #[test]

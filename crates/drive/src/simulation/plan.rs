@@ -29,10 +29,12 @@ pub(super) enum Fault {
     ClockStep,
     /// A notice comes before an answer.
     Notice,
+    /// A server is gone for up to two seconds: its connections break, and it refuses others.
+    Down,
 }
 
 impl Fault {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Retryable,
         Self::Fatal,
         Self::Ambiguous,
@@ -45,6 +47,7 @@ impl Fault {
         Self::Slow,
         Self::ClockStep,
         Self::Notice,
+        Self::Down,
     ];
 }
 
@@ -116,6 +119,12 @@ plan! {
     kinds,
     /// Whether they happen before the run as well.
     faults_early,
+    /// Servers of the one database, each an endpoint; at least one.
+    endpoints,
+    /// Whether clients return to their endpoint.
+    comes_back,
+    /// Whether transactions are tried again that were lost with their connection.
+    retries_lost,
 }
 
 impl Plan {
@@ -148,6 +157,9 @@ impl Plan {
             fault_percent: [2, 5, 15, 40][up_to(3) as usize],
             kinds: up_to((1 << Fault::ALL.len()) - 1),
             faults_early: u64::from(up_to(7) == 0),
+            endpoints: 1 + up_to(2),
+            comes_back: up_to(2).min(1),
+            retries_lost: up_to(1),
         }
     }
 
@@ -187,7 +199,8 @@ impl Plan {
     fn smaller(&self) -> Vec<Self> {
         let mut plans = Vec::new();
         for (name, value) in Self::NAMES.iter().zip(self.values()) {
-            let least = u64::from(["clients", "transactions", "max_tries"].contains(name));
+            let least =
+                u64::from(["clients", "transactions", "max_tries", "endpoints"].contains(name));
             let values: Vec<u64> = match *name {
                 "kinds" => (0..Fault::ALL.len())
                     .map(|bit| value & !(1 << bit))

@@ -5,7 +5,7 @@ use super::{FOUND, Failures, LISTED_MAX};
 use crate::planted::choose;
 
 /// What is planted, by number from 1.
-const FAULTS: [&str; 17] = [
+const FAULTS: [&str; 20] = [
     "bytes that came are dropped (a lost wakeup)",
     "a retry counts twice",
     "a deadline is due one nanosecond late",
@@ -23,6 +23,9 @@ const FAULTS: [&str; 17] = [
     "a rolled back COMMIT counts as committed",
     "the collector leaves out seconds after the end",
     "a client waits for ever at a full Unix socket queue",
+    "what may be committed is tried again on another connection",
+    "a transaction that waits for a connection is forgotten at the end",
+    "a client does not return to its endpoint",
 ];
 
 /// How many schedules a fault may pass unseen.

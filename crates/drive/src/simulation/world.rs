@@ -4,12 +4,16 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::sync::Arc;
 
 use pgdyno_platform::io::{Address, Event, Io, Key, Socket, Waker};
 use pgdyno_script::Prng;
 
+use super::FIRST_PORT;
 use super::plan::{Fault, Plan};
 use super::server::{self, Asked, Decoder, Rows, Session, Sql, Trouble};
+use crate::clock::Clock;
+use crate::homes::Homes;
 
 const MS: u64 = 1_000_000;
 /// More waits than any schedule needs.
@@ -32,6 +36,7 @@ enum Arrival {
 #[derive(Debug, Default)]
 struct Connection {
     key: Key,
+    endpoint: usize,
     is_closed_by_client: bool,
     is_broken: bool,
     is_silent: bool,
@@ -40,6 +45,8 @@ struct Connection {
     to_client_at: u64,
     session: Session,
     sent: Decoder,
+    /// Whether a block was begun, and its end not sent.
+    has_open_block: bool,
     /// When BEGIN was sent last, and a row.
     begun: u64,
     inserted: u64,
@@ -75,6 +82,10 @@ pub(super) struct World {
     /// No transaction begins at or after this.
     pub(super) end: u64,
     pub(super) has_lost: bool,
+    /// By endpoint, until when it is gone.
+    down_until: Vec<u64>,
+    /// Where clients return to, and the clock of that.
+    pub(super) homes: Option<(Arc<Homes>, Clock)>,
     pub(super) is_silent: bool,
     pub(super) has_stepped: bool,
     pub(super) violation: Option<String>,
@@ -88,6 +99,7 @@ impl World {
         let coarse = plan.is_coarse == 1;
         Self {
             random: Prng::seed(plan.seed),
+            down_until: vec![0; plan.endpoints as usize],
             now: Cell::new(1000 * MS),
             read_ns: if coarse { 0 } else { 37 },
             plan,
@@ -103,6 +115,7 @@ impl World {
             has_begun: false,
             end: u64::MAX,
             has_lost: false,
+            homes: None,
             is_silent: false,
             has_stepped: false,
             violation: None,
@@ -199,6 +212,7 @@ impl World {
         let now = self.now.get();
         self.connections[id].sent.push(bytes);
         while let Some(asked) = self.connections[id].sent.next() {
+            self.observe_parting(id, asked);
             let (Asked::Query(sql) | Asked::Execute(sql)) = asked else {
                 continue;
             };
@@ -231,6 +245,10 @@ impl World {
                     tries.first_begun = begun;
                 }
                 let (count, since) = (tries.count, begun - tries.first_begun);
+                let is_at_once = self.plan.mode < 2 && self.plan.rate == 0;
+                if count == 1 && is_at_once && begun == now {
+                    self.observe_away(id);
+                }
                 if count > self.plan.max_tries {
                     self.violated(format!("transaction {row} is tried {count} times"));
                 }
@@ -238,6 +256,59 @@ impl World {
                 if limit > 0 && since > limit + slack && !self.has_stepped {
                     self.violated(format!("transaction {row} is tried again after {since} ns"));
                 }
+            }
+        }
+    }
+
+    /// A client that goes on leaves no connection within a transaction.
+    fn observe_parting(&mut self, id: usize, asked: Asked) {
+        let connection = &mut self.connections[id];
+        match asked {
+            Asked::Query(Sql::Begin) | Asked::Execute(Sql::Begin) => {
+                connection.has_open_block = true;
+            }
+            Asked::Query(Sql::Commit | Sql::Rollback)
+            | Asked::Execute(Sql::Commit | Sql::Rollback) => connection.has_open_block = false,
+            Asked::Terminate if connection.has_open_block => {
+                let goes_on = self.plan.goes_on == 1 && self.plan.stop_ms == 0;
+                if goes_on && !self.is_silent && !connection.session.is_over {
+                    self.violated("a client left in the middle of a transaction".to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A transaction begins at an endpoint that is not its client's own, though that is back.
+    fn observe_away(&mut self, id: usize) {
+        let Connection { key, endpoint, .. } = self.connections[id];
+        let own = key as usize % self.down_until.len();
+        let Some((homes, clock)) = self.homes.as_ref().filter(|_| endpoint != own) else {
+            return;
+        };
+        let now = clock.since(self.now.get()).saturating_sub(MS);
+        if homes.is_turn(key as usize, now) {
+            self.violated(format!("client {key} has not returned to endpoint {own}"));
+        }
+    }
+
+    /// Whether an endpoint is gone.
+    pub(super) fn is_down(&self, endpoint: usize) -> bool {
+        self.now.get() < self.down_until[endpoint]
+    }
+
+    /// A server goes, and with it its connections.
+    fn goes_down(&mut self) {
+        let last = self.down_until.len() as u64 - 1;
+        let endpoint = self.random.range_u64(0, last) as usize;
+        let length = self.random.range_u64(1, 2000) * MS;
+        self.down_until[endpoint] = self.now.get() + length;
+        self.has_lost = true;
+        for id in self.of_key.clone().into_iter().flatten() {
+            let connection = &self.connections[id];
+            if connection.endpoint == endpoint && !connection.session.is_over {
+                let delay = self.delay();
+                self.breaks(id, delay);
             }
         }
     }
@@ -368,17 +439,22 @@ impl Io for World {
         self.now.get()
     }
 
-    fn connect(&mut self, key: Key, _address: Address<'_>) -> io::Result<bool> {
+    fn connect(&mut self, key: Key, address: Address<'_>) -> io::Result<bool> {
         self.close(key);
         let id = self.connections.len();
+        let Address::Tcp(address, _) = address else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        let endpoint = usize::from(address.port() - FIRST_PORT);
         self.connections.push(Connection {
             key,
+            endpoint,
             ..Connection::default()
         });
         if self.of_key.len() <= key as usize {
             self.of_key.resize(key as usize + 1, None);
         }
-        let is_refused = self.fault(Fault::Refused);
+        let is_refused = self.is_down(endpoint) || self.fault(Fault::Refused);
         self.has_lost |= is_refused;
         if is_refused {
             match self.random.range_u64(0, 2) {
@@ -474,6 +550,9 @@ impl Io for World {
             self.has_stepped = true;
             let step = self.random.range_u64(1, 1500) * MS;
             self.now.set(self.now.get() + step);
+        }
+        if self.fault(Fault::Down) {
+            self.goes_down();
         }
         Ok(())
     }

@@ -152,7 +152,8 @@ fn the_clients_of_a_lost_endpoint_move_to_the_others_and_nothing_is_counted_twic
         };
         assert_eq!((first.lost, last.lost), (0, 0));
         let moved = recording.events.iter();
-        let moved = moved.filter(|event| event.kind == EventKind::Moved);
+        let has_moved = |kind| matches!(kind, EventKind::Moved | EventKind::Returned);
+        let moved = moved.filter(|event| has_moved(event.kind));
         let arrived: u64 = recording.endpoints.iter().map(|e| e.arrived).sum();
         assert_eq!(moved.clone().count() as u64, arrived);
         // Not at the very beginning.

@@ -8,6 +8,7 @@ mod connecting;
 mod control;
 mod endpoints;
 mod ends;
+mod failback;
 mod failed;
 mod hostile;
 mod lags;

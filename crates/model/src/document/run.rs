@@ -222,12 +222,14 @@ pub struct Endpoint {
     pub role: Option<String>,
     /// Clients that try it first.
     pub clients: u64,
-    /// Connections made there; like the two below over the whole run.
+    /// Connections made there; like the three below over the whole run.
     pub connections: u64,
     /// Connections to it that broke.
     pub lost: u64,
     /// How often a client came here from another endpoint.
     pub arrived: u64,
+    /// How often a client of this endpoint came back to it; among those that arrived.
+    pub returned: u64,
     /// Transactions of the measured time, all scripts together.
     #[serde(flatten)]
     pub counts: Counts,
@@ -250,6 +252,7 @@ impl From<&EndpointRecord> for Endpoint {
             connections: endpoint.connections,
             lost: endpoint.lost,
             arrived: endpoint.arrived,
+            returned: endpoint.returned,
             counts: Counts::from(&endpoint.counts),
             service: Latency::from(&endpoint.service),
             response: endpoint.response.as_ref().map(Latency::from),
@@ -264,7 +267,7 @@ impl From<&EndpointRecord> for Endpoint {
 pub struct ConnectionEvent {
     /// When, in microseconds since clients began to work; 0: before.
     pub at_us: u64,
-    /// `outage`, `reconnected`, `moved`.
+    /// `outage`, `reconnected`, `moved`, `returned`, `endpoint-down`, `endpoint-up`.
     pub kind: String,
     /// For people.
     pub text: String,

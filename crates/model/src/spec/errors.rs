@@ -18,9 +18,15 @@ pub struct ErrorPolicy {
     pub verbose_errors: bool,
 
     /// Reconnect when a connection is lost or cannot be made: to the same endpoint, else to the
-    /// others in turn. Without it the client ends
+    /// others in turn. With --retry a transaction whose connection was lost before its COMMIT was sent
+    /// is tried again on the next one. Without --reconnect the client ends
     #[arg(long)]
     pub reconnect: bool,
+
+    /// With --reconnect and several endpoints: a client that went to another endpoint stays there.
+    /// Without it, it returns between two transactions once its own accepts connections again
+    #[arg(long, requires = "reconnect")]
+    pub no_failback: bool,
 
     /// Stop the run when a client ends early because of an error
     #[arg(long)]
@@ -59,6 +65,11 @@ impl ErrorPolicy {
             true => OnConnectionLoss::Reconnect,
             false => OnConnectionLoss::EndClient,
         }
+    }
+
+    /// Whether a client that went to another endpoint returns to its own.
+    pub fn fails_back(&self) -> bool {
+        self.reconnect && !self.no_failback
     }
 
     /// What the engine does when the last try has failed.

@@ -227,6 +227,7 @@ impl<O> Observer<O> for Screen {
             match event.kind {
                 EventKind::Outage => *lost += 1,
                 EventKind::Reconnected | EventKind::Moved => *again += 1,
+                EventKind::Returned | EventKind::EndpointDown | EventKind::EndpointUp => {}
             }
         } else if self.form != Form::Quiet {
             self.print(&format!("pgdyno: {}", event.text));

@@ -12,6 +12,7 @@ use pgdyno_platform::child::{Signal, send_signal};
 use pgdyno_server::kept::{self, Kept};
 use pgdyno_server::{Cache, Listen, Options};
 use pgdyno_testkit::closed_address;
+use pgdyno_testkit::link::Link;
 use serde_json::Value;
 
 use crate::child::{Running, server_processes, wait_until};
@@ -219,6 +220,7 @@ fn clients_of_a_killed_server_move_and_every_row_is_counted_once() {
         "--url",
         &second,
         "--reconnect",
+        "--no-failback",
         "--json",
         "--store",
         store,
@@ -312,6 +314,101 @@ fn clients_of_a_killed_server_move_and_every_row_is_counted_once() {
     rows.expect(
         0,
         &[&format!("{},0,3", names[0]), &format!("{},3,0", names[1])],
+    );
+}
+
+#[test]
+fn clients_return_to_an_endpoint_that_is_up_again_and_the_notebook_and_the_page_say_so() {
+    let links = [(); 2].map(|()| {
+        let server = pgdyno_testkit::postgres().address().socket_path();
+        Link::to(&*server).start().unwrap()
+    });
+    let [first, second] = links.each_ref().map(|link| link.url("postgres"));
+    sql(&first, "CREATE TABLE visit_again (client int)");
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("visit.sql");
+    let text = "begin;\ninsert into visit_again values (:client_id);\nend;\n";
+    fs::write(&script, text).unwrap();
+    let store = crate::support::notebook::at(&dir.path().join("notebook.sqlite"));
+    let store = store.to_str().unwrap();
+    let script = script.to_str().unwrap();
+    let running = Running::start(&mut pgdyno(&[
+        "run",
+        script,
+        "-c",
+        "4",
+        "-T",
+        "6",
+        "--rate",
+        "400",
+        "--url",
+        &first,
+        "--url",
+        &second,
+        "--reconnect",
+        "--retry",
+        "restart",
+        "--json",
+        "--store",
+        store,
+    ]));
+    let rows = || number(&first, "SELECT count(*) FROM visit_again");
+    wait_until("rows come", || rows() > 50);
+    links[1].go_down();
+    let at_the_loss = rows();
+    wait_until("transactions go on elsewhere", || rows() > at_the_loss + 50);
+    links[1].come_up();
+    let ran = running.ended().expect(0, &[]);
+    let document = json(&ran);
+    let counts = &document["measured"];
+    let [committed, unknown] = ["committed", "unknown"].map(|what| counts[what].as_u64().unwrap());
+    assert!(
+        (committed..=committed + unknown).contains(&rows()),
+        "{counts}"
+    );
+    // What was lost before COMMIT was tried again.
+    assert_eq!(counts["failed"], 0, "{counts}");
+    let lost = &document["endpoints"][1];
+    assert_eq!(
+        (&lost["arrived"], &lost["returned"]),
+        (&2.into(), &2.into()),
+        "{lost}"
+    );
+    let events = document["events"].as_array().unwrap();
+    let kinds = [
+        "outage",
+        "endpoint-down",
+        "moved",
+        "endpoint-up",
+        "returned",
+    ];
+    let of = |kind: &str| events.iter().filter(|e| e["kind"] == kind).count();
+    assert_eq!(kinds.map(of), [2, 1, 2, 1, 2], "{events:?}");
+    let show = ["show", "1", "--store", store];
+    let summary = [
+        "moved        2 times",
+        "returned     2 times to the client's own endpoint",
+    ];
+    self::ran(&mut pgdyno(&show)).expect(0, &summary);
+    let again = self::ran(pgdyno(&show).arg("--json")).expect(0, &[]);
+    assert_eq!(json(&again)["events"], document["events"]);
+    assert_eq!(json(&again)["endpoints"], document["endpoints"]);
+    let page = dir.path().join("page.html");
+    let report = [
+        "report",
+        "1",
+        "-o",
+        page.to_str().unwrap(),
+        "--store",
+        store,
+    ];
+    self::ran(&mut pgdyno(&report)).expect(0, &[]);
+    let page = crate::support::document_of(&page);
+    let on_page = page["events"].as_array().unwrap().iter();
+    let on_page: BTreeSet<&str> = on_page.filter_map(|e| e["kind"].as_str()).collect();
+    assert!(
+        kinds.iter().all(|kind| on_page.contains(kind)),
+        "{on_page:?}"
     );
 }
 

@@ -3,6 +3,7 @@
 
 mod accounting;
 mod bad_input;
+mod balancers;
 mod budget;
 mod child;
 mod endpoints;

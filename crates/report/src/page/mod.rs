@@ -6,6 +6,7 @@
 
 pub(crate) mod blocks;
 mod compare;
+mod connections;
 mod environment;
 mod experiment;
 mod file;

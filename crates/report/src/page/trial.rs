@@ -1,9 +1,11 @@
 //! A trial's page.
 
-use super::{begin, environment, histogram, observed, slob, statements, timeline, words};
+use super::{
+    begin, connections, environment, histogram, observed, slob, statements, timeline, words,
+};
 use crate::documents::{self, stored};
 use crate::observed::outages;
-use pgdyno_model::document::page::{Histograms, Sibling, TrialPage, Worst};
+use pgdyno_model::document::page::{Event, Histograms, Sibling, TrialPage, Worst};
 use pgdyno_model::document::{Observed, Run, Trial};
 use pgdyno_model::notebook::{Filter, Notebook, TrialRow};
 use pgdyno_model::observed::Rows;
@@ -55,6 +57,8 @@ fn of(
     let is_here = run.target.facts.same_host.known().is_some_and(|here| *here);
     let cores = is_here.then_some(run.host.cpus as f64);
     let watched = observed::watched(&seen, cores, rows);
+    let mut events = observed::events(&seen);
+    events.extend(connections::marks(&run.events));
     let (settings, settings_unknown) = environment::settings(&run.target.facts);
     TrialPage {
         kind: TrialPage::KIND,
@@ -75,8 +79,8 @@ fn of(
         clocks_us: watched.clocks_us,
         series: watched.series,
         waits: watched.waits,
-        events: observed::events(&seen),
-        worst: worst(run, &seen),
+        worst: worst(run, &seen, &events),
+        events,
         server_statements: statements::of_server(&seen),
         slob: slob::of_trial(run, recording),
         settings,
@@ -88,7 +92,7 @@ fn of(
 }
 
 /// The longest transactions, with what happened around them.
-fn worst(run: &Run, observed: &Observed) -> Vec<Worst> {
+fn worst(run: &Run, observed: &Observed, events: &[Event]) -> Vec<Worst> {
     let has_rate = run.trial.rate.is_some();
     let has_scripts = run.measured.scripts.len() > 1;
     let worst = run.worst.iter();
@@ -98,7 +102,7 @@ fn worst(run: &Run, observed: &Observed) -> Vec<Worst> {
                 slow.ended_us as i64 - slow.latency_us as i64,
                 slow.ended_us as i64,
             );
-            let events = observed.events.iter().enumerate();
+            let events = events.iter().enumerate();
             let near = events.filter(|(_, event)| {
                 let end_us = event.at_us + event.length_us.unwrap_or(0) as i64;
                 event.at_us <= to_us + AROUND_US && end_us >= from_us - AROUND_US

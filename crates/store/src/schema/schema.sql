@@ -380,6 +380,7 @@ CREATE TABLE endpoint (
     connections INTEGER NOT NULL,
     lost        INTEGER NOT NULL,
     arrived     INTEGER NOT NULL,
+    returned    INTEGER NOT NULL,
     committed   INTEGER NOT NULL,
     failed      INTEGER NOT NULL,
     skipped     INTEGER NOT NULL,

@@ -22,6 +22,7 @@ pub(super) struct Control(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     is_blocked: [bool; 2],
+    is_down: bool,
     connections: Vec<(Sender<Order>, UnixStream)>,
 }
 
@@ -41,6 +42,9 @@ impl Control {
         wake.set_nonblocking(true)?;
         let (sender, orders) = channel();
         let mut state = self.state();
+        if state.is_down {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
         for direction in [Direction::ToServer, Direction::ToClient] {
             let is_blocked = state.is_blocked[direction as usize];
             // The receiver is right here.
@@ -53,6 +57,11 @@ impl Control {
     pub(super) fn block(&self, direction: Direction, is_blocked: bool) {
         self.state().is_blocked[direction as usize] = is_blocked;
         self.order(Order::Block(direction, is_blocked));
+    }
+
+    /// From now on there are no new connections, or there are again.
+    pub(super) fn set_down(&self, is_down: bool) {
+        self.state().is_down = is_down;
     }
 
     /// To all connections that there are.

@@ -129,7 +129,7 @@ pub struct Event {
     /// For how long, where it has a length.
     #[cfg_attr(test, ts(optional = nullable))]
     pub length_us: Option<u64>,
-    /// checkpoint, autovacuum, wal-switch, outage, reconnected, moved, error, standby, …
+    /// checkpoint, autovacuum, wal-switch, outage, reconnected, moved, returned, endpoint-down, endpoint-up, error, standby, …
     pub kind: String,
     /// For people.
     pub text: String,
