@@ -194,6 +194,62 @@ fn the_ranges_of_tables_are_counted_by_node_with_their_leaders_replicas_and_zone
 }
 
 #[test]
+fn tablets_of_a_yugabytedb_are_counted_by_the_nodes_of_their_leaders() {
+    let server = Documented::start(Product {
+        tables: &[
+            (
+                "SELECT NULL, host || ':' || port",
+                5,
+                &[
+                    "",
+                    "127.0.0.1:{port}",
+                    "aws.eu.a",
+                    "",
+                    "", //
+                    "",
+                    "10.0.0.2:5433",
+                    "aws.eu.b",
+                    "",
+                    "",
+                ],
+            ),
+            ("SELECT tablename FROM pg_catalog.pg_tables", 1, &["orders"]),
+            (
+                "SELECT tablet_id, leader, array_to_string(replicas, ',') FROM yb_tablet_metadata",
+                3,
+                &[
+                    "aa",
+                    "127.0.0.1:{port}",
+                    "127.0.0.1:{port},10.0.0.2:5433", //
+                    "bb",
+                    "10.0.0.2:5433",
+                    "10.0.0.2:5433", //
+                    "cc",
+                    "",
+                    "10.0.0.2:5433",
+                ],
+            ),
+        ],
+        ..YUGABYTEDB
+    });
+    let document = document(&target(&server, &["--json"]));
+    let placement = &document["facts"]["placement"];
+    let orders = &placement["tables"]["orders"];
+    assert_eq!(
+        (&placement["parts"], &orders["parts"]),
+        (&"tablets".into(), &3.into())
+    );
+    // A tablet may be without a leader.
+    assert_eq!(
+        orders["leaders"].as_object().unwrap().len(),
+        2,
+        "{orders:#}"
+    );
+    assert_eq!(orders["replicas"]["10.0.0.2:5433"], 3);
+    assert_eq!(orders["zone"], Value::Null);
+}
+
+#[test]
 fn where_nobody_may_see_ranges_the_reason_and_the_way_out_are_told() {
     let server = Documented::start(Product {
         refuses: &[(
