@@ -70,7 +70,7 @@ export type Verdict = {
 };
 
 /** What can limit a trial (docs/verdict.md). */
-export type LimitCause = "rate-met" | "think-time" | "client" | "other-processes" | "network" | "bandwidth" | "pooler" | "server-stopped" | "connections" | "server-cpu" | "cpu-quota" | "durable-commit" | "contention" | "lightweight-locks" | "buffer-misses" | "device-reads" | "data-writes" | "temporary-files" | "slru" | "relation-extension" | "ipc" | "other-waits" | "stalls" | "stragglers" | "clock-uncertainty" | "leaders";
+export type LimitCause = "rate-met" | "think-time" | "client" | "other-processes" | "network" | "bandwidth" | "pooler" | "server-stopped" | "connections" | "server-cpu" | "cpu-quota" | "durable-commit" | "contention" | "lightweight-locks" | "buffer-misses" | "device-reads" | "data-writes" | "temporary-files" | "slru" | "relation-extension" | "ipc" | "other-waits" | "stalls" | "stragglers" | "clock-uncertainty" | "leaders" | "hot-range" | "slow-node" | "replication" | "passed-on" | "restarts" | "admission" | "write-stalls" | "unavailable";
 
 /** One piece of evidence. */
 export type Evidence = {
@@ -1518,7 +1518,7 @@ export type BudgetPart = {
 };
 
 /** What a client's time can go into, in the order of a request's way. */
-export type TimePart = "schedule" | "think" | "between" | "generator-cpu" | "generator-wait" | "wire" | "queued" | "server-cpu" | "server-wait" | "row-locks" | "lightweight-locks" | "wal" | "data-reads" | "data-writes" | "temporary-files" | "slru" | "extension" | "client-io" | "ipc" | "others" | "not-attributed";
+export type TimePart = "schedule" | "think" | "between" | "generator-cpu" | "generator-wait" | "wire" | "queued" | "server-cpu" | "server-wait" | "sql" | "passed-on" | "admission" | "key-value" | "row-locks" | "lightweight-locks" | "wal" | "replication" | "data-reads" | "data-writes" | "temporary-files" | "slru" | "extension" | "client-io" | "ipc" | "others" | "not-attributed";
 
 /** The parts' shares in a phase of the trial. */
 export type BudgetPhase = {

@@ -8,6 +8,7 @@ use pgdyno_model::document::Part;
 use pgdyno_model::observed::{Gap, Observed};
 
 use super::blocks::{self, Block};
+use super::nodes::{Nodes, Whole};
 use super::path::Way;
 use super::ratio::ratio;
 use super::split::Seen;
@@ -49,8 +50,10 @@ pub struct Budget {
     pub way: Way,
     /// Whether several clients share a session of the server.
     pub is_pooled: bool,
-    /// Why wait events were not seen, where they were not.
+    /// Why wait events were not seen, where they were not and no nodes tell instead.
     pub unseen: Option<Gap>,
+    /// Whether the nodes of a cluster tell where the time went.
+    pub is_of_nodes: bool,
 }
 
 impl Budget {
@@ -63,7 +66,9 @@ impl Budget {
             way: Way::of(outcome),
             unseen: unseen(observed, &time, measured_us),
             is_pooled: false,
+            whole: Whole::of(outcome, measured_us),
         };
+        let is_of_nodes = reader.nodes(measured_us).is_some();
         reader.is_pooled = reader.is_pooled(&time, measured_us);
         let seconds = &outcome.recording.seconds;
         let ranges = blocks::of_seconds(outcome);
@@ -105,7 +110,8 @@ impl Budget {
             events,
             way: reader.way,
             is_pooled: reader.is_pooled,
-            unseen: reader.unseen,
+            unseen: reader.unseen.filter(|_| !is_of_nodes),
+            is_of_nodes,
         }
     }
 
@@ -139,6 +145,7 @@ struct Reader<'a> {
     way: Way,
     unseen: Option<Gap>,
     is_pooled: bool,
+    whole: Whole,
 }
 
 impl Reader<'_> {
@@ -180,6 +187,7 @@ impl Reader<'_> {
             length_s,
             processes,
             sessions,
+            nodes: self.nodes(read_us),
             stopped: ratio(stopped.unwrap_or(0.0), there.unwrap_or(0.0)).min(1.0),
             throttled: self.throttled(read_us),
             trip_us: self.way.trip_us(),
@@ -189,6 +197,11 @@ impl Reader<'_> {
             threads: self.outcome.recording.threads.len(),
             held_back: self.mean("host.throttled", read_us).unwrap_or(0.0),
         }
+    }
+
+    /// What the nodes of a cluster tell of these times.
+    fn nodes(&self, read_us: (i64, i64)) -> Option<Nodes> {
+        Nodes::of(&|name| self.mean(name, read_us), &self.whole)
     }
 
     /// What an empty statement took beyond the way, and beyond what waiting for CPUs explains.

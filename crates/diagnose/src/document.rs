@@ -68,6 +68,14 @@ fn source(evidence: &Evidence<'_>, part: Part) -> String {
         Part::Wire => "an empty statement’s round trip, answers’ bytes".to_owned(),
         Part::Queued if budget.is_pooled => "fewer sessions than clients".to_owned(),
         Part::Queued => "an empty statement’s wait, stopped processes".to_owned(),
+        Part::Sql | Part::KeyValue => "the nodes’ own clocks, all requests together".to_owned(),
+        Part::PassedOn => "requests passed on × least round trip of the nodes".to_owned(),
+        Part::Replication => "commits that wait × least round trip of the nodes".to_owned(),
+        Part::Admission => "the nodes’ own clocks".to_owned(),
+        Part::Wal if budget.is_of_nodes => "commits that wait × mean log commit".to_owned(),
+        Part::RowLocks | Part::DataReads if budget.is_of_nodes => {
+            "the nodes’ own clocks".to_owned()
+        }
         Part::ServerCpu | Part::ServerWait if has_processes => {
             "schedstat of its processes".to_owned()
         }

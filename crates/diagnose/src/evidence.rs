@@ -4,6 +4,7 @@ use pgdyno_drive::ErrorClass;
 use pgdyno_drive::record::{Activity, Reason, ScriptInterval};
 use pgdyno_model::Outcome;
 use pgdyno_model::document::Part;
+use pgdyno_model::observed::Course;
 
 use super::budget::Budget;
 use super::ratio::ratio;
@@ -26,14 +27,19 @@ pub struct Evidence<'a> {
 }
 
 /// Parts in which a transaction is under way.
-const IN_TRANSACTIONS: [Part; 16] = [
+pub const IN_TRANSACTIONS: [Part; 21] = [
     Part::Wire,
     Part::Queued,
     Part::ServerCpu,
     Part::ServerWait,
+    Part::Sql,
+    Part::PassedOn,
+    Part::Admission,
+    Part::KeyValue,
     Part::RowLocks,
     Part::LightweightLocks,
     Part::Wal,
+    Part::Replication,
     Part::DataReads,
     Part::DataWrites,
     Part::TemporaryFiles,
@@ -168,6 +174,18 @@ impl<'a> Evidence<'a> {
         let courses = courses.filter(|course| is_wanted(&course.of.series.label));
         let means = courses.filter_map(|course| course.mean(from_us, to_us, 0));
         means.reduce(|a, b| a + b)
+    }
+
+    /// The means of a series over the measured time by its label, which is a node of a cluster.
+    pub fn by_node(&self, name: &str) -> Vec<(&'a str, f64)> {
+        let (from_us, to_us) = self.measured_us;
+        let courses = self.outcome.observed.series.iter();
+        let courses = courses.filter(|course| course.of.series.name == name);
+        let of = |course: &'a Course| {
+            let mean = course.mean(from_us, to_us, 0)?;
+            Some((course.of.series.label.as_str(), mean))
+        };
+        courses.filter_map(of).collect()
     }
 
     /// Round trips of a committed transaction.

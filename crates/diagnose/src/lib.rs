@@ -17,6 +17,7 @@ pub mod capacity;
 mod document;
 mod evidence;
 mod judge;
+mod nodes;
 mod path;
 mod ratio;
 mod rule;

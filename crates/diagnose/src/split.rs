@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use pgdyno_drive::record::{Activity, ClientTime};
 use pgdyno_model::document::Part;
 
+use super::nodes::Nodes;
+
 /// Client-seconds by part.
 pub type Parts = [f64; Part::ALL.len()];
 
@@ -43,6 +45,8 @@ pub struct Seen {
     /// Sessions in statements on average, by what they were at: `ServerCpu` stands for running; `None`
     /// where that was not seen.
     pub sessions: Option<BTreeMap<Part, f64>>,
+    /// What the nodes of a cluster tell; `None` elsewhere, or where they were not read.
+    pub nodes: Option<Nodes>,
     /// CPUs that processes of sessions used, and how many of them waited for one; `None` where that was
     /// not seen.
     pub processes: Option<(f64, f64)>,
@@ -74,7 +78,13 @@ impl Seen {
             s(time.late_ns) + rest.take(self.added_s(time.added_ns));
         // A stopped process does nothing, whatever it was at.
         parts[Part::Queued as usize] = rest.take(rest.0 * self.stopped);
-        let (running, working) = self.of_sessions(&mut parts, &mut rest);
+        let (running, working) = match &self.nodes {
+            Some(nodes) => {
+                nodes.split(self.length_s, &mut parts, &mut rest);
+                (0.0, None)
+            }
+            None => self.of_sessions(&mut parts, &mut rest),
+        };
         self.outside(&mut parts, &mut rest, running, working);
         parts[Part::NotAttributed as usize] += rest.0;
         parts
@@ -180,11 +190,11 @@ impl Seen {
 }
 
 /// Time that is not given to any part yet.
-struct Rest(f64);
+pub struct Rest(pub f64);
 
 impl Rest {
     /// So much of it, as far as there is.
-    fn take(&mut self, seconds: f64) -> f64 {
+    pub fn take(&mut self, seconds: f64) -> f64 {
         let taken = seconds.clamp(0.0, self.0);
         self.0 -= taken;
         taken

@@ -66,6 +66,8 @@ pub struct Metric {
 pub enum Taken {
     /// They grow; their sum.
     Counter,
+    /// The same of all names together that are there.
+    CounterOfAll,
     /// The same of all names that end as `*` stands for, each for itself, by that end. A name that
     /// is not there is zero.
     CounterByEnd,

@@ -95,6 +95,9 @@ pub fn generator_share_behind_others(evidence: &Evidence<'_>) -> f64 {
 
 fn server(evidence: &Evidence<'_>) -> Examined {
     let budget = &evidence.budget;
+    if budget.is_of_nodes {
+        return super::cluster::cpu(evidence);
+    }
     let is_seen = budget.unseen.is_none() || evidence.mean("host.server.sessions.cpu").is_some();
     if !is_seen {
         let gap = budget.unseen.as_ref();

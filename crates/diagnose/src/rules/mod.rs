@@ -2,10 +2,10 @@
 //! docs/verdict.md has each with its thresholds, where they come from, and what it cannot see.
 
 mod clock_uncertainty;
+mod cluster;
 mod connections;
 mod cpus;
 mod generator;
-mod leaders;
 mod rate_met;
 mod reads;
 mod stalls;
@@ -47,5 +47,13 @@ pub const RULES: &[Rule] = &[
     stalls::RULE,
     stragglers::RULE,
     clock_uncertainty::RULE,
-    leaders::RULE,
+    cluster::LEADERS,
+    cluster::HOT_RANGE,
+    cluster::SLOW_NODE,
+    cluster::PASSED_ON,
+    cluster::REPLICATION,
+    cluster::RESTARTS,
+    cluster::ADMISSION,
+    cluster::WRITE_STALLS,
+    cluster::UNAVAILABLE,
 ];

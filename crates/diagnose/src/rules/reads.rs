@@ -70,6 +70,14 @@ fn device_reads(evidence: &Evidence<'_>) -> Option<f64> {
 }
 
 fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
+    if evidence.budget.is_of_nodes {
+        return match from {
+            From::Kernel => super::cluster::reads(evidence),
+            From::Device => {
+                Examined::NotApplicable("nodes tell reads of files, from wherever".to_owned())
+            }
+        };
+    }
     if let Some(gap) = &evidence.budget.unseen {
         return Examined::NotKnown(gap.reason.clone());
     }

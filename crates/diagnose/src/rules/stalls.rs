@@ -21,6 +21,9 @@ pub const RULE: Rule = Rule {
 };
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
+    if evidence.budget.is_of_nodes {
+        return Examined::NotApplicable("nodes have no checkpoints; see write stalls".to_owned());
+    }
     let Some(stalls) = &evidence.stalls else {
         return Examined::NotKnown("checkpoints and vacuums were not observed".to_owned());
     };

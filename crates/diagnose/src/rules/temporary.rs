@@ -32,8 +32,8 @@ pub fn cpu_share(evidence: &Evidence<'_>) -> f64 {
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let bytes = evidence.mean("pg.temp.bytes");
-    if let (Some(gap), None) = (&evidence.budget.unseen, bytes) {
-        return Examined::NotKnown(gap.reason.clone());
+    if let (Some(unknown), None) = (super::cluster::no_waits(evidence), bytes) {
+        return unknown;
     }
     let on_cpu = cpu_share(evidence);
     let waits = evidence.shares(&[Part::TemporaryFiles]);

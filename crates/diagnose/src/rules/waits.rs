@@ -115,8 +115,8 @@ pub const OTHERS: Rule = Rule {
 };
 
 fn waits(evidence: &Evidence<'_>, part: Part, sentence: &str, remedy: &str) -> Examined {
-    if let Some(gap) = &evidence.budget.unseen {
-        return Examined::NotKnown(gap.reason.clone());
+    if let Some(unknown) = super::cluster::no_waits(evidence) {
+        return unknown;
     }
     Examined::found(Found {
         shares: evidence.shares(&[part]),
@@ -154,6 +154,13 @@ fn contention(evidence: &Evidence<'_>) -> Examined {
     let backoff = crate::ratio::ratio(backoff_s, evidence.budget.all_s());
     if let (Some(gap), true) = (&evidence.budget.unseen, lost_share + backoff == 0.0) {
         return Examined::NotKnown(gap.reason.clone());
+    }
+    let is_untold = evidence.budget.is_of_nodes && evidence.mean("crdb.contention").is_none();
+    if is_untold && lost_share + backoff == 0.0 {
+        return Examined::NotKnown(
+            "no try was thrown away, and nodes do not tell how long statements wait for locks"
+                .to_owned(),
+        );
     }
     let waiting = evidence.shares(&[Part::RowLocks]);
     let shares = waiting.iter().zip(&lost);

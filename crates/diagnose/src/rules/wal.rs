@@ -22,6 +22,9 @@ pub const RULE: Rule = Rule {
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let budget = &evidence.budget;
+    if budget.is_of_nodes {
+        return super::cluster::log(evidence);
+    }
     if let Some(gap) = &budget.unseen {
         return Examined::NotKnown(gap.reason.clone());
     }

@@ -5,8 +5,9 @@ use pgdyno_drive::record::{
     Activity, ClientTime, Latencies, Outcome as Ended, Reason, ScriptInterval, ScriptSecond,
     Second, ThreadUse,
 };
-use pgdyno_model::Outcome;
+use pgdyno_model::document::Node;
 use pgdyno_model::observed::{Batch, InstrumentRow, Kind, NewSeries, Sample, Series};
+use pgdyno_model::{Fact, Outcome};
 use pgdyno_store::{Store, example};
 use serde_json::json;
 
@@ -25,6 +26,8 @@ pub struct Made {
     asked: Option<f64>,
     asked_s: Option<u64>,
     idle_seconds: u64,
+    /// The server's nodes.
+    nodes: usize,
 }
 
 impl Made {
@@ -56,6 +59,7 @@ impl Made {
             asked: None,
             asked_s: None,
             idle_seconds: 0,
+            nodes: 0,
         };
         made.with("pg.sessions.others_active", "", 0.0)
             .with("pg.sessions.connected", "", clients)
@@ -63,6 +67,67 @@ impl Made {
             .with("host.server.sessions", "", clients)
             .with("host.server.sessions.stopped", "", 0.0)
             .cpus(2.0, 1.0)
+    }
+
+    /// A cluster of three nodes elsewhere, which tell of themselves what CockroachDB does: work that is
+    /// spread evenly, half of the CPUs used, 5 ms for a request, 1 ms from node to node.
+    pub fn of_three_nodes(clients: u32, seconds: u64) -> Self {
+        let made = Self::of_three(clients, seconds);
+        let each = 200.0;
+        let figures = [
+            ("crdb.kv.time", each * 0.005),
+            ("crdb.kv.batches", each),
+            ("crdb.sql.time", each * 0.006),
+            ("crdb.sql.queries", each),
+            ("crdb.txn.commits", each),
+            ("crdb.raft.applied", 3.0 * each),
+            ("crdb.raft.log.time", 0.0005 * each),
+            ("crdb.raft.log.commits", each),
+            ("crdb.round_trip.time", 0.001),
+            ("crdb.round_trips", 1.0),
+            ("crdb.rpc.sent", each),
+            ("crdb.rpc.local", 0.8 * each),
+            ("crdb.cpu.share", 0.5),
+            ("crdb.cpu.user", 2.0),
+            ("crdb.cpu.system", 0.5),
+            ("crdb.leaseholders", 30.0),
+            ("crdb.replicas", 90.0),
+            ("crdb.ranges", 30.0),
+            ("crdb.ranges.unavailable", 0.0),
+            ("crdb.ranges.underreplicated", 0.0),
+            ("crdb.clock.offset", 0.4),
+            ("crdb.lsm.read_amplification", 5.0),
+            ("crdb.cache.hits", 1000.0),
+            ("crdb.cache.misses", 0.0),
+        ];
+        figures
+            .into_iter()
+            .fold(made, |made, (name, value)| made.on_all(name, value))
+    }
+
+    /// The same without any figure yet, with three copies of each row.
+    pub fn of_yugabytedb(clients: u32, seconds: u64) -> Self {
+        Self::of_three(clients, seconds)
+    }
+
+    fn of_three(clients: u32, seconds: u64) -> Self {
+        let mut made = Self::of(clients, seconds);
+        made.series.retain(|(name, ..)| *name == "client.ping");
+        made.nodes = 3;
+        made.time.round_trips = 1000;
+        made.fact("host.role", json!("client"))
+    }
+
+    /// The same figure of each node.
+    pub fn on_all(self, name: &'static str, value: f64) -> Self {
+        let nodes = ["node 1", "node 2", "node 3"].into_iter();
+        nodes.fold(self, |made, node| made.with(name, node, value))
+    }
+
+    /// What is not told.
+    pub fn without(mut self, name: &str) -> Self {
+        self.series.retain(|(of, ..)| *of != name);
+        self
     }
 
     /// A series that reads the same every second.
@@ -140,6 +205,12 @@ impl Made {
         self
     }
 
+    /// Nothing commits in so many seconds at the end.
+    pub fn stopping(mut self, seconds: u64) -> Self {
+        self.idle_seconds = seconds;
+        self
+    }
+
     /// A checkpoint from then on, in seconds.
     pub fn checkpoint(mut self, at_s: i64, length_s: u64) -> Self {
         self.events.push((at_s * 1_000_000, length_s * 1_000_000));
@@ -203,6 +274,17 @@ impl Made {
             ..ThreadUse::default()
         }];
         outcome.observed.add(self.batch());
+        let node = |number: usize| Node {
+            id: Some(number.to_string()),
+            address: format!("db{number}:26257"),
+            locality: None,
+            version: None,
+            is_live: None,
+        };
+        if self.nodes > 0 {
+            outcome.facts.nodes = Fact::Known((1..=self.nodes).map(node).collect());
+            outcome.facts.replication_factor = Fact::Known(3);
+        }
         outcome
     }
 

@@ -7,14 +7,14 @@ use serde_json::json;
 use super::made::Made;
 use crate::diagnose;
 
-fn judged(made: &Made) -> (TimeBudget, Verdict) {
+pub fn judged(made: &Made) -> (TimeBudget, Verdict) {
     let (budget, verdict) = diagnose(&made.outcome()).expect("something was measured");
     let all: f64 = budget.parts.iter().map(|part| part.share).sum();
     assert!((all - 1.0).abs() < 1e-9, "{all}: {budget:?}");
     (budget, verdict)
 }
 
-fn assert_limit(made: &Made, cause: Cause) -> Verdict {
+pub fn assert_limit(made: &Made, cause: Cause) -> Verdict {
     let (budget, verdict) = judged(made);
     assert_eq!(verdict.causes, [cause], "{verdict:#?}\n{budget:#?}");
     let code = serde_json::to_value(cause).unwrap();
@@ -29,7 +29,7 @@ fn assert_limit(made: &Made, cause: Cause) -> Verdict {
     verdict
 }
 
-fn share(budget: &TimeBudget, part: Part) -> f64 {
+pub fn share(budget: &TimeBudget, part: Part) -> f64 {
     let found = budget.parts.iter().find(|of| of.part == part);
     found.map_or(0.0, |part| part.share)
 }

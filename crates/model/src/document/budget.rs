@@ -25,12 +25,22 @@ pub enum Part {
     ServerCpu,
     /// A session could be, and has no CPU.
     ServerWait,
+    /// The SQL layer of a cluster's node is at the statement, beside its key-value requests.
+    Sql,
+    /// Requests of a statement are on their way between nodes.
+    PassedOn,
+    /// Requests wait until their node admits them.
+    Admission,
+    /// Nodes are at key-value requests, with all waits in them that have no part of their own.
+    KeyValue,
     /// A session waits for a lock that another transaction holds.
     RowLocks,
     /// A session waits for what the server shares between sessions.
     LightweightLocks,
     /// A session waits for the log, or for a standby.
     Wal,
+    /// A commit waits until the message to other nodes and their answers have come.
+    Replication,
     /// A session waits for blocks that it reads.
     DataReads,
     /// A session waits for blocks that it writes.
@@ -53,7 +63,7 @@ pub enum Part {
 
 impl Part {
     /// All of them, in their order.
-    pub const ALL: [Part; 21] = [
+    pub const ALL: [Part; 26] = [
         Part::Schedule,
         Part::Think,
         Part::Between,
@@ -63,9 +73,14 @@ impl Part {
         Part::Queued,
         Part::ServerCpu,
         Part::ServerWait,
+        Part::Sql,
+        Part::PassedOn,
+        Part::Admission,
+        Part::KeyValue,
         Part::RowLocks,
         Part::LightweightLocks,
         Part::Wal,
+        Part::Replication,
         Part::DataReads,
         Part::DataWrites,
         Part::TemporaryFiles,
@@ -89,9 +104,14 @@ impl Part {
             Part::Queued => "queued",
             Part::ServerCpu => "server-cpu",
             Part::ServerWait => "server-wait",
+            Part::Sql => "sql",
+            Part::PassedOn => "passed-on",
+            Part::Admission => "admission",
+            Part::KeyValue => "key-value",
             Part::RowLocks => "row-locks",
             Part::LightweightLocks => "lightweight-locks",
             Part::Wal => "wal",
+            Part::Replication => "replication",
             Part::DataReads => "data-reads",
             Part::DataWrites => "data-writes",
             Part::TemporaryFiles => "temporary-files",
@@ -116,9 +136,14 @@ impl Part {
             Part::Queued => "Queued before the server",
             Part::ServerCpu => "Server on a CPU",
             Part::ServerWait => "Server waiting for a CPU",
+            Part::Sql => "SQL layer of the nodes",
+            Part::PassedOn => "Passed on to other nodes",
+            Part::Admission => "Admission control",
+            Part::KeyValue => "Key-value requests",
             Part::RowLocks => "Row locks",
             Part::LightweightLocks => "Lightweight locks",
             Part::Wal => "WAL and commit",
+            Part::Replication => "Replication between nodes",
             Part::DataReads => "Data reads",
             Part::DataWrites => "Data writes",
             Part::TemporaryFiles => "Temporary files",

@@ -96,6 +96,22 @@ pub enum Cause {
     ClockUncertainty,
     /// Few nodes that do the work of all.
     Leaders,
+    /// Few ranges or tablets that get the work of all.
+    HotRange,
+    /// A node that takes far longer than the others for the same.
+    SlowNode,
+    /// Messages to other copies and back, for each commit.
+    Replication,
+    /// Requests that one node passes on to another.
+    PassedOn,
+    /// Transactions that the server restarts by itself.
+    Restarts,
+    /// Requests that wait until their node admits them.
+    Admission,
+    /// Writes that the storage engine holds back.
+    WriteStalls,
+    /// Ranges or tablets that cannot be read or written.
+    Unavailable,
 }
 
 /// One check of a verdict against what else is known.

@@ -54,7 +54,7 @@ const fn row(metric: &Metric) -> Row {
         name: metric.series,
         unit: metric.unit,
         kind: match metric.taken {
-            Taken::Counter | Taken::CounterByEnd => Kind::Counter,
+            Taken::Counter | Taken::CounterOfAll | Taken::CounterByEnd => Kind::Counter,
             Taken::Sum | Taken::Largest | Taken::Mean | Taken::P99 => Kind::Gauge,
         },
         source: metric.versions,

@@ -201,10 +201,14 @@ impl Reader {
         let metric = &self.metrics[index];
         let series = Series::new(metric.series, metric.unit);
         let divided = |value: f64| value / metric.divided_by as f64;
-        // Of several names, the first that is there.
-        let value = found.values.values().next().copied().map(divided);
+        // Of several names, the first that is there, or all.
+        let value = match metric.taken {
+            Taken::CounterOfAll => found.values.values().copied().reduce(|a, b| a + b),
+            _ => found.values.values().next().copied(),
+        };
+        let value = value.map(divided);
         match metric.taken {
-            Taken::Counter => {
+            Taken::Counter | Taken::CounterOfAll => {
                 let value = value.filter(|value| *value >= 0.0);
                 value
                     .into_iter()

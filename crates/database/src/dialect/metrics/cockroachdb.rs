@@ -87,7 +87,7 @@ const fn latency(
 }
 
 /// What is kept of it.
-pub const COCKROACHDB_VARS: [Metric; 52] = [
+pub const COCKROACHDB_VARS: [Metric; 69] = [
     // Documented (contention): serializable, writetooold, writetoooldmulti, asyncwritefailure,
     // commitdeadlineexceeded, readwithinuncertainty, txnaborted, txnpush, unknown; earlier
     // possiblereplay (19.1) and deleterange (before).
@@ -175,6 +175,22 @@ pub const COCKROACHDB_VARS: [Metric; 52] = [
         &["exec_latency"],
         "the same: 99th percentile of the second",
     ),
+    // The sum of a histogram grows by what each took: seconds a second are as many at once.
+    seconds(
+        "crdb.sql.time",
+        "s/s",
+        &["sql_service_latency_sum"],
+        ALL,
+        "how long SQL statements took in the server, all together; BEGIN and COMMIT are not in it",
+    ),
+    seconds(
+        "crdb.kv.time",
+        "s/s",
+        &["exec_latency_sum"],
+        ALL,
+        "how long batches of key-value requests took where they were done, all together: with their \
+         waits for locks, for Raft's log and for other copies",
+    ),
     counter(
         "crdb.kv.batches",
         &["exec_success"],
@@ -199,6 +215,75 @@ pub const COCKROACHDB_VARS: [Metric; 52] = [
         &["raft_process_logcommit_latency"],
         "the same: 99th percentile of the second",
     ),
+    seconds(
+        "crdb.raft.log.time",
+        "s/s",
+        &["raft_process_logcommit_latency_sum"],
+        ALL,
+        "how long the node was at making Raft's log durable, all its ranges together",
+    ),
+    counter(
+        "crdb.raft.log.commits",
+        &["raft_process_logcommit_latency_count"],
+        ALL,
+        "how often it made Raft's log durable",
+    ),
+    counter(
+        "crdb.raft.applied",
+        &["raft_commandsapplied"],
+        ALL,
+        "Raft commands applied: each write of a range, by every copy of it",
+    ),
+    // Documented (26.x): round-trip-latency; heartbeats of the nodes' connections, every few seconds.
+    seconds(
+        "crdb.round_trip.time",
+        "s/s",
+        &[
+            "round_trip_latency_sum",
+            "round_trip_default_class_latency_sum",
+        ],
+        ALL,
+        "how long round trips to other nodes took, all together",
+    ),
+    counter(
+        "crdb.round_trips",
+        &[
+            "round_trip_latency_count",
+            "round_trip_default_class_latency_count",
+        ],
+        ALL,
+        "round trips to other nodes that were timed: heartbeats of the nodes' connections",
+    ),
+    counter(
+        "crdb.rpc.sent",
+        &["distsender_rpc_sent"],
+        ALL,
+        "batches of key-value requests that the node sent to a leaseholder, itself included",
+    ),
+    counter(
+        "crdb.rpc.local",
+        &["distsender_rpc_sent_local"],
+        ALL,
+        "those of them that it did itself; the others were passed on",
+    ),
+    counter(
+        "crdb.rpc.not_leaseholder",
+        &["distsender_errors_notleaseholder"],
+        ALL,
+        "batches that went to a node that was not the leaseholder any more",
+    ),
+    // Documented (admission control): waits of requests that waited, histograms in nanoseconds.
+    seconds(
+        "crdb.admission.waited",
+        "s/s",
+        &[
+            "admission_wait_durations_kv_sum",
+            "admission_wait_durations_kv_stores_sum",
+        ],
+        LATER,
+        "how long key-value requests waited to be admitted, for the CPU or a store, all together",
+    )
+    .taken(Taken::CounterOfAll),
     counter(
         "crdb.contended",
         &["sql_distsql_contended_queries_count"],
@@ -233,6 +318,22 @@ pub const COCKROACHDB_VARS: [Metric; 52] = [
         &["sys_cpu_sys_ns"],
         ALL_SELDOM,
         "CPUs used by the kernel for the node's process",
+    )
+    .refreshed(Refreshed::Process),
+    gauge(
+        "crdb.cpu.share",
+        "ratio",
+        &["sys_cpu_combined_percent_normalized"],
+        ALL_SELDOM,
+        "share of the CPUs of its host, or of its control group, that the node's process used",
+    )
+    .refreshed(Refreshed::Process),
+    gauge(
+        "crdb.host.cpu.share",
+        "ratio",
+        &["sys_cpu_host_combined_percent_normalized"],
+        LATER,
+        "share of the CPUs of its host that anybody used",
     )
     .refreshed(Refreshed::Process),
     seconds(
@@ -280,6 +381,30 @@ pub const COCKROACHDB_VARS: [Metric; 52] = [
         &["replicas_leaseholders"],
         ALL_SELDOM,
         "ranges whose reads and writes go to this node",
+    )
+    .refreshed(Refreshed::Stores),
+    gauge(
+        "crdb.replicas",
+        "replicas",
+        &["replicas"],
+        ALL_SELDOM,
+        "copies of ranges on the node",
+    )
+    .refreshed(Refreshed::Stores),
+    gauge(
+        "crdb.ranges",
+        "ranges",
+        &["ranges"],
+        ALL_SELDOM,
+        "ranges that the node counts: each is counted by one node",
+    )
+    .refreshed(Refreshed::Stores),
+    gauge(
+        "crdb.load.queries",
+        "1/s",
+        &["rebalancing_queriespersecond"],
+        ALL_SELDOM,
+        "batches a second to the node's leases, by the average that rebalancing goes by",
     )
     .refreshed(Refreshed::Stores),
     gauge(
@@ -401,6 +526,14 @@ pub const COCKROACHDB_VARS: [Metric; 52] = [
         &["storage_write_stalls"],
         LATER,
         "writes that the storage engine held back",
+    )
+    .refreshed(Refreshed::Stores),
+    seconds(
+        "crdb.lsm.write_stalled",
+        "s/s",
+        &["storage_write_stall_nanos"],
+        LATER,
+        "how long the storage engine held writes back",
     )
     .refreshed(Refreshed::Stores),
     counter(

@@ -7,6 +7,7 @@ use super::{Metric, Metrics, Page, Taken};
 const DOCUMENTED: &str = "documented, v2024.2 to v2025.2; never read from a real server";
 
 const US_PER_MS: u64 = 1_000;
+const US_PER_S: u64 = 1_000_000;
 
 /// YugabyteDB.
 pub const YUGABYTEDB: Metrics = Metrics {
@@ -61,6 +62,14 @@ const fn latency(
         .divided_by(US_PER_MS)
 }
 
+const fn seconds(
+    series: &'static str,
+    from: &'static [&'static str],
+    what: &'static str,
+) -> Metric {
+    Metric::counter(series, "s/s", from, DOCUMENTED, what).divided_by(US_PER_S)
+}
+
 const fn gauge(
     series: &'static str,
     unit: &'static str,
@@ -72,7 +81,7 @@ const fn gauge(
 }
 
 /// Of tablet servers.
-pub const YUGABYTEDB_TSERVER: [Metric; 19] = [
+pub const YUGABYTEDB_TSERVER: [Metric; 26] = [
     counter(
         "yb.reads",
         &["handler_latency_yb_tserver_TabletServerService_Read_count"],
@@ -93,6 +102,47 @@ pub const YUGABYTEDB_TSERVER: [Metric; 19] = [
         &["handler_latency_yb_tserver_TabletServerService_Write"],
         "how long one took on average over the second",
     ),
+    seconds(
+        "yb.read.time",
+        &["handler_latency_yb_tserver_TabletServerService_Read_sum"],
+        "how long read operations took, all together",
+    ),
+    seconds(
+        "yb.write.time",
+        &["handler_latency_yb_tserver_TabletServerService_Write_sum"],
+        "how long write operations took with their replication, all together",
+    ),
+    // Documented (Raft and distributed systems).
+    seconds(
+        "yb.consensus.time",
+        &["handler_latency_yb_consensus_ConsensusService_UpdateConsensus_sum"],
+        "how long the node's followers took for what leaders sent them, all together",
+    ),
+    counter(
+        "yb.consensus.updates",
+        &["handler_latency_yb_consensus_ConsensusService_UpdateConsensus_count"],
+        "what leaders sent to the node's followers: batches of log entries, and heartbeats",
+    ),
+    // Articles; by default syncs are behind the back of writes (durable_wal_write is off).
+    seconds(
+        "yb.log.time",
+        &["log_sync_latency_sum"],
+        "how long the node was at syncs of its tablets' logs, all together",
+    ),
+    counter(
+        "yb.log.syncs",
+        &["log_sync_latency_count"],
+        "syncs of its tablets' logs",
+    ),
+    Metric::counter(
+        "yb.clock.skew",
+        "ms",
+        &["hybrid_clock_skew"],
+        DOCUMENTED,
+        "how far the clocks of other nodes were ahead of this node's",
+    )
+    .taken(Taken::Largest)
+    .divided_by(US_PER_MS),
     counter(
         "yb.requests",
         &["handler_latency_yb_tserver_PgClientService_Perform_count"],
@@ -186,7 +236,7 @@ pub const YUGABYTEDB_TSERVER: [Metric; 19] = [
 ];
 
 /// Of the SQL layer.
-pub const YUGABYTEDB_SQL: [Metric; 8] = [
+pub const YUGABYTEDB_SQL: [Metric; 9] = [
     counter(
         "yb.sql.select",
         &["handler_latency_yb_ysqlserver_SQLProcessor_SelectStmt_count"],
@@ -222,6 +272,18 @@ pub const YUGABYTEDB_SQL: [Metric; 8] = [
         &["handler_latency_yb_ysqlserver_SQLProcessor_Transactions_count"],
         "transactions",
     ),
+    seconds(
+        "yb.sql.time",
+        &[
+            "handler_latency_yb_ysqlserver_SQLProcessor_SelectStmt_sum",
+            "handler_latency_yb_ysqlserver_SQLProcessor_InsertStmt_sum",
+            "handler_latency_yb_ysqlserver_SQLProcessor_UpdateStmt_sum",
+            "handler_latency_yb_ysqlserver_SQLProcessor_DeleteStmt_sum",
+            "handler_latency_yb_ysqlserver_SQLProcessor_CommitStmt_sum",
+        ],
+        "how long SQL statements took in the server, all together",
+    )
+    .taken(Taken::CounterOfAll),
     latency(
         "yb.sql.select.latency",
         &["handler_latency_yb_ysqlserver_SQLProcessor_SelectStmt"],

@@ -1,0 +1,89 @@
+//! CPUs of the nodes: where they are all busy, what requests and statements take beyond their waits is
+//! waiting for them.
+
+use pgdyno_model::document::Part;
+use pgdyno_model::text;
+
+use super::slow_node::Slow;
+use super::uneven::Busiest;
+use super::{AT_WORK, BUSY_SHARE, FULL_IDLE_SHARE, cpu_shares, most, of_budget, of_nodes, summed};
+use crate::evidence::Evidence;
+use crate::rule::{Examined, Found, check};
+
+/// Of what nodes tell.
+pub fn examine(evidence: &Evidence<'_>) -> Examined {
+    let cores = summed(
+        evidence,
+        &[
+            &["crdb.cpu.user", "crdb.cpu.system"],
+            &["yb.cpu.user", "yb.cpu.system"],
+        ],
+    );
+    let idle = evidence.server_idle_share();
+    let is_host_full = idle.is_some_and(|idle| idle <= FULL_IDLE_SHARE);
+    let shares = cpu_shares(evidence);
+    let all: f64 = cores.values().sum();
+    let used = || match most(&cores) {
+        Some((node, most)) => format!(
+            "{} CPUs used by all nodes, {} of them by {node}",
+            text::some(all),
+            text::some(most)
+        ),
+        None => "the CPUs of nodes were not read".to_owned(),
+    };
+    let busiest = most(&shares);
+    let figure = match (busiest, idle) {
+        (Some((node, share)), _) if !is_host_full => {
+            format!(
+                "{node}, the busiest, used {} of its CPUs",
+                text::roughly(share)
+            )
+        }
+        (_, Some(idle)) => format!(
+            "{} of the nodes’ host idle; {}",
+            text::roughly(idle),
+            used()
+        ),
+        (_, None) => {
+            return Examined::NotKnown(format!("{}: of how many is not told", used()));
+        }
+    };
+    let is_node_full = busiest.is_some_and(|(_, share)| share >= BUSY_SHARE);
+    if !is_node_full && !is_host_full {
+        return Examined::nothing(evidence, figure);
+    }
+    let is_for_one = Busiest::of(evidence).is_some_and(|busiest| busiest.is_limit() == Some(true));
+    let parts: &[Part] = if is_for_one { &[Part::Sql] } else { &AT_WORK };
+    // What a node takes longer than the others is that node's.
+    let slow = Slow::of(evidence).map_or(0.0, |slow| slow.part_of_work(evidence));
+    let of_work = evidence.shares(parts).into_iter();
+    let mut proofs = vec![
+        of_budget(
+            text::roughly(parts.iter().map(|part| evidence.budget.share(*part)).sum()),
+            "of the clients’ time nodes were at their statements, without waits that are known",
+        ),
+        of_nodes(text::some(all), used()),
+    ];
+    proofs.extend(shares.iter().map(|(node, share)| {
+        of_nodes(
+            text::roughly(*share),
+            format!("of its CPUs were used by {node}"),
+        )
+    }));
+    let sentence = match (is_host_full, busiest) {
+        (false, Some((node, _))) => format!("The CPUs of {node} limited it: all of them were busy"),
+        _ => "The CPUs of the nodes’ host limited it: all of them were busy".to_owned(),
+    };
+    Examined::found(Found {
+        shares: of_work.map(|share| share * (1.0 - slow)).collect(),
+        sentence,
+        proofs,
+        remedies: vec![
+            "give the nodes more or faster CPUs, or add nodes; optimise the most expensive statements \
+             (`EXPLAIN ANALYZE`)"
+                .to_owned(),
+        ],
+        checks: vec![check("CPUs were busy", true, figure)],
+        ..Found::default()
+    })
+}
