@@ -1,6 +1,7 @@
 //! CPUs of the server: what its sessions use of them, and why they wait for one: its quota, others on
 //! its host, or themselves.
 
+use crate::blocks;
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule, check};
@@ -255,10 +256,13 @@ fn others(evidence: &Evidence<'_>) -> Examined {
         return Examined::nothing(evidence, figure);
     }
     let of_generator = generator_share_behind_others(evidence);
-    let shares = evidence.shares(&[Part::ServerWait]).into_iter();
+    let of_server = match evidence.budget.is_of_nodes {
+        true => super::cluster::waiting(evidence),
+        false => evidence.shares(&[Part::ServerWait]),
+    };
+    let shares = of_server.iter().copied();
     let shares = shares.zip(evidence.shares(&[Part::GeneratorWait]));
-    let parts = [Part::ServerWait, Part::GeneratorWait];
-    let waited: f64 = parts.iter().map(|part| evidence.budget.share(*part)).sum();
+    let waited = blocks::mean(&of_server).0 + evidence.budget.share(Part::GeneratorWait);
     let idle = evidence.server_idle_share().unwrap_or(0.0);
     Examined::found(Found {
         shares: shares

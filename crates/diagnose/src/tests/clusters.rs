@@ -115,6 +115,13 @@ fn busy_cpus_of_nodes_limit_and_half_idle_ones_do_not() {
         "{}",
         verdict.sentence
     );
+    // Others have them.
+    let others = made()
+        .on_all("crdb.cpu.share", 0.1)
+        .cpus(2.0, 0.02)
+        .with("host.server.cpu", "", 0.4)
+        .with("host.cpu.others", "", 1.5);
+    assert_limit(&others, Cause::OtherProcesses);
     // Cores alone do not tell how many there are.
     let (_, verdict) = judged(&made().without("crdb.cpu.share"));
     assert_eq!(row(&verdict, "server-cpu").1, RuleState::NotKnown);
@@ -244,6 +251,15 @@ fn a_node_that_takes_longer_for_the_same_is_slow_and_one_that_does_more_is_not()
         .with("crdb.kv.batches", "node 3", 600.0);
     assert_ruled_out(
         &judged(&more),
+        "slow-node",
+        "no node took three times as long",
+    );
+    // A node that serves nobody takes long for what it does for itself.
+    let idle = made()
+        .with("crdb.kv.batches", "node 3", 3.0)
+        .with("crdb.kv.time", "node 3", 0.15);
+    assert_ruled_out(
+        &judged(&idle),
         "slow-node",
         "no node took three times as long",
     );

@@ -8,7 +8,31 @@ use super::slow_node::Slow;
 use super::uneven::Busiest;
 use super::{AT_WORK, BUSY_SHARE, FULL_IDLE_SHARE, cpu_shares, most, of_budget, of_nodes, summed};
 use crate::evidence::Evidence;
+use crate::ratio::ratio;
 use crate::rule::{Examined, Found, check};
+use crate::rules::cpus::share_behind_others;
+
+/// By block, the share of the clients' time in which nodes on this host, whose CPUs are all busy, were at
+/// their statements and had none: they used fewer than they had statements at work.
+pub fn waiting(evidence: &Evidence<'_>) -> Vec<f64> {
+    let work_s: f64 = AT_WORK
+        .iter()
+        .map(|part| evidence.budget.seconds(*part))
+        .sum();
+    let used = evidence.mean("host.server.cpu").unwrap_or(0.0);
+    let part = match is_host_full(evidence) {
+        true => 1.0 - ratio(used * evidence.elapsed_s, work_s).min(1.0),
+        false => 0.0,
+    };
+    let work = evidence.shares(&AT_WORK).into_iter();
+    work.map(|share| share * part).collect()
+}
+
+/// Whether nodes are on this host, and its CPUs are all busy.
+fn is_host_full(evidence: &Evidence<'_>) -> bool {
+    let idle = evidence.server_idle_share();
+    idle.is_some_and(|idle| idle <= FULL_IDLE_SHARE)
+}
 
 /// Of what nodes tell.
 pub fn examine(evidence: &Evidence<'_>) -> Examined {
@@ -20,7 +44,7 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
         ],
     );
     let idle = evidence.server_idle_share();
-    let is_host_full = idle.is_some_and(|idle| idle <= FULL_IDLE_SHARE);
+    let is_host_full = is_host_full(evidence);
     let shares = cpu_shares(evidence);
     let all: f64 = cores.values().sum();
     let used = || match most(&cores) {
@@ -56,7 +80,9 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
     let parts: &[Part] = if is_for_one { &[Part::Sql] } else { &AT_WORK };
     // What a node takes longer than the others is that node's.
     let slow = Slow::of(evidence).map_or(0.0, |slow| slow.part_of_work(evidence));
-    let of_work = evidence.shares(parts).into_iter();
+    // While they wait, others have some of the CPUs.
+    let behind_others = share_behind_others(evidence);
+    let of_work = evidence.shares(parts).into_iter().zip(waiting(evidence));
     let mut proofs = vec![
         of_budget(
             text::roughly(parts.iter().map(|part| evidence.budget.share(*part)).sum()),
@@ -75,7 +101,9 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
         _ => "The CPUs of the nodes’ host limited it: all of them were busy".to_owned(),
     };
     Examined::found(Found {
-        shares: of_work.map(|share| share * (1.0 - slow)).collect(),
+        shares: of_work
+            .map(|(share, waiting)| (share - waiting * behind_others).max(0.0) * (1.0 - slow))
+            .collect(),
         sentence,
         proofs,
         remedies: vec![

@@ -14,7 +14,7 @@ mod uneven;
 mod write_stalls;
 
 pub use admission::RULE as ADMISSION;
-pub use cpu::examine as cpu;
+pub use cpu::{examine as cpu, waiting};
 pub use log::examine as log;
 pub use passed_on::RULE as PASSED_ON;
 pub use reads::examine as reads;

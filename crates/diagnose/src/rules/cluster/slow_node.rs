@@ -26,6 +26,8 @@ pub const RULE: Rule = Rule {
 const SLOW: f64 = 3.0;
 /// The others must have done so much of what the node did, each: else they did something else.
 const COMPARABLE: f64 = 0.2;
+/// Less than this of the clients' time is nothing to them.
+const EXCESS_MIN: f64 = 0.05;
 /// Fewer a second say little.
 const RATE_MIN: f64 = 1.0;
 
@@ -54,6 +56,8 @@ impl<'a> Slow<'a> {
                 .into_iter()
                 .filter_map(move |node| compared(node, what, &times, &counts))
         });
+        // A node that does little but for itself may take as long as it likes.
+        let all = all.filter(|slow| slow.excess >= EXCESS_MIN * evidence.busy_clients());
         all.max_by(|a, b| a.excess.total_cmp(&b.excess))
     }
 
@@ -114,7 +118,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         return unknown;
     }
     let Some(slow) = Slow::of(evidence) else {
-        return Examined::nothing(evidence, "no node took three times as long as the others");
+        return Examined::nothing(
+            evidence,
+            "no node took three times as long as the others, for what mattered",
+        );
     };
     let Slow { node, what, .. } = slow;
     let part = slow.part_of(evidence, &AT_NODES);
