@@ -240,7 +240,7 @@ fn pooler(evidence: &Evidence<'_>) -> Examined {
         ],
         checks: vec![check(
             "The server had sessions to spare, or none to give",
-            (budget.unseen.is_none())
+            (budget.unseen.is_none() && !budget.is_of_nodes)
                 .then(|| active < evidence.busy_clients()),
             format!(
                 "{} of {} clients in statements had a session at work",
@@ -256,6 +256,10 @@ fn stopped(evidence: &Evidence<'_>) -> Examined {
     let Some(there) = evidence.mean("host.server.sessions") else {
         return Examined::NotKnown("the server’s processes were not seen".to_owned());
     };
+    if there == 0.0 && evidence.budget.is_of_nodes {
+        let why = "a node’s process serves all of its sessions; one that hangs is a slow node";
+        return Examined::NotApplicable(why.to_owned());
+    }
     let share = stopped_share(evidence);
     if share == 0.0 {
         return Examined::nothing(

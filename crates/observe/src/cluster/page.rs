@@ -376,6 +376,85 @@ mod tests {
     }
 
     #[test]
+    fn what_requests_took_in_all_is_the_sum_of_the_recorded_histograms() {
+        let batch = batch(&COCKROACHDB_VARS, [BEFORE, AFTER, END]);
+        let grown = |name: &str| batch.grown(name, "node 1");
+        let assert_grown = |name: &str, expected: f64| {
+            let grown = grown(name);
+            assert!(
+                (grown - expected).abs() < 1e-6,
+                "{name}: {grown}, not {expected}"
+            );
+        };
+        // From the recorded pages, in seconds.
+        assert_grown("crdb.sql.time", 1022.653599007 - 0.766103527);
+        assert_grown("crdb.kv.time", 1413.087027393 - 0.273073763);
+        assert_grown("crdb.raft.log.time", 152.850162572 - 0.089071446);
+        assert_grown("crdb.raft.log.commits", 171_124.0 - 170.0);
+        assert_grown("crdb.raft.applied", 192_403.0 - 212.0);
+        assert_grown("crdb.round_trip.time", 2.45596147 - 0.19795148);
+        assert_grown("crdb.round_trips", 130.0 - 8.0);
+        assert_grown("crdb.rpc.sent", 567_871.0 - 413.0);
+        // One node has nobody else to ask.
+        assert_grown("crdb.rpc.local", 567_871.0 - 413.0);
+        assert_eq!(batch.values("crdb.replicas", "node 1"), [21.0, 22.0, 97.0]);
+        assert_eq!(batch.values("crdb.ranges", "node 1"), [20.0, 22.0, 97.0]);
+        let share = batch.values("crdb.cpu.share", "node 1");
+        assert!(
+            share.iter().all(|share| (0.0..=1.0).contains(share)),
+            "{share:?}"
+        );
+        // What came later is not there.
+        let mut names = batch.series.iter().map(|new| &*new.series.name);
+        assert!(!names.any(|name| {
+            [
+                "crdb.admission.waited",
+                "crdb.lsm.write_stalled",
+                "crdb.host.cpu.share",
+            ]
+            .contains(&name)
+        }));
+    }
+
+    #[test]
+    fn later_names_are_read_as_they_are_documented() {
+        // In the form of 19.1's page, with names of the lists of 23.1 and later; no real server's.
+        let page = |second: u64| -> &'static str {
+            let more: String = (0..60).map(|n| format!("txn_restarts_x{n} 0\n")).collect();
+            format!(
+                "node_id 1\nadmission_wait_durations_kv_sum {}\nadmission_wait_durations_kv_count 9\n\
+                 admission_wait_durations_kv_stores_sum{{store=\"1\"}} {}\n\
+                 admission_wait_durations_kv_stores_sum{{store=\"2\"}} {}\n\
+                 round_trip_default_class_latency_sum {}\nround_trip_default_class_latency_count {}\n\
+                 storage_write_stall_nanos{{store=\"1\"}} {}\n\
+                 sys_cpu_host_combined_percent_normalized 0.75\n{more}",
+                second * 200_000_000,
+                second * 100_000_000,
+                second * 300_000_000,
+                second * 4_000_000,
+                second * 2,
+                second * 400_000_000,
+            )
+            .leak()
+        };
+        let batch = batch(&COCKROACHDB_VARS, [page(1), page(2), page(3)]);
+        let assert_grown = |name: &str, expected: f64| {
+            let grown = batch.grown(name, "node 1");
+            assert!(
+                (grown - expected).abs() < 1e-9,
+                "{name}: {grown}, not {expected}"
+            );
+        };
+        // Of the CPU's queue and of those of both stores.
+        assert_grown("crdb.admission.waited", 1.2);
+        assert_grown("crdb.round_trip.time", 0.008);
+        assert_grown("crdb.round_trips", 4.0);
+        // From look to look.
+        assert_grown("crdb.lsm.write_stalled", 0.4);
+        assert_eq!(batch.values("crdb.host.cpu.share", "node 1"), [0.75; 3]);
+    }
+
+    #[test]
     fn rates_of_what_is_refreshed_now_and_then_are_from_look_to_look() {
         // A process that uses 1.5 CPUs, looked at every ten seconds, read from three seconds after a look on;
         // reads of a disk that come to rest, and stores that are looked at at other times.
@@ -488,8 +567,10 @@ mod tests {
                 "handler_latency_yb_tserver_TabletServerService_Read_count{{metric_type=\"server\"}} \
                  {reads} 1700000000000\n\
                  handler_latency_yb_tserver_TabletServerService_Read_sum{{metric_type=\"server\"}} \
-                 {} 1700000000000\n",
-                reads * 250
+                 {} 1700000000000\n\
+                 handler_latency_yb_consensus_ConsensusService_UpdateConsensus_sum {}\n",
+                reads * 250,
+                reads * 1000
             );
             for tablet in 0..30 {
                 text += &format!(
@@ -504,6 +585,8 @@ mod tests {
         };
         let batch = batch(&YUGABYTEDB_TSERVER, [page(100), page(400), page(1000)]);
         assert_eq!(batch.grown("yb.reads", "node 1"), 900.0);
+        assert!((batch.grown("yb.read.time", "node 1") - 0.225).abs() < 1e-9);
+        assert!((batch.grown("yb.consensus.time", "node 1") - 0.9).abs() < 1e-9);
         assert_eq!(batch.grown("yb.seeks", "node 1"), 30.0 * 1800.0);
         assert_eq!(batch.values("yb.leaders", "node 1"), [10.0; 3]);
         assert_eq!(batch.values("yb.follower_lag", "node 1"), [29.0; 3]);
