@@ -7,7 +7,7 @@ pub use text::{systems as systems_text, text};
 
 use pgdyno_drive::record::Latencies;
 use pgdyno_model::document::calibration::{
-    Bar, Baseline, Calibration, CalibrationLine, Calibrations, Concurrency, What,
+    Bar, Baseline, Calibration, CalibrationLine, Calibrations, Concurrency, LineAt, What,
 };
 
 use pgdyno_diagnose::calibration::growth::bend;
@@ -43,10 +43,20 @@ pub fn document(c: &read::Calibration) -> Calibration {
 
 fn line(line: &Line<'_>) -> CalibrationLine {
     let latencies = &line.measured.latencies;
-    let parts = line.parts.iter();
+    let (parts, endpoints) = (line.parts.iter(), line.endpoints.iter());
     CalibrationLine {
         line: line.what,
         trial: line.measured.trial,
+        endpoint: line.endpoint.map(str::to_owned),
+        endpoints: endpoints
+            .map(|(name, at, verdict)| LineAt {
+                name: (*name).to_owned(),
+                count: at.latencies.count(),
+                p50_us: at.latencies.percentile_us(50.0),
+                mean_us: at.mean_us(),
+                verdict: *verdict,
+            })
+            .collect(),
         count: latencies.count(),
         min_us: min_us(latencies),
         p50_us: latencies.percentile_us(50.0),

@@ -29,8 +29,12 @@ const DOUBTS: [&str; 4] = [
 pub struct Line<'a> {
     /// What it is of.
     pub what: What,
-    /// What was measured.
+    /// What was measured: of several endpoints at the one where it takes longest.
     pub measured: &'a Measured,
+    /// Which endpoint that is, where there are several.
+    pub endpoint: Option<&'a str>,
+    /// Each endpoint and what came of it; none where there is one only.
+    pub endpoints: Vec<(&'a str, &'a Measured, LineVerdict)>,
     /// What was expected of the mean.
     pub expected: Range,
     /// Where that is from.
@@ -68,24 +72,30 @@ impl<'a> Judged<'a> {
     /// Judges it.
     pub fn of(c: &'a Calibration) -> Self {
         let sync = of_sync(c);
-        let round_trip = c.round_trip.as_ref();
-        let durable = match (sync.difference_us, &c.commit, round_trip) {
-            (Some(us), _, _) => Durable::Sync(us),
-            (None, Some(commit), Some(round_trip)) => {
-                Durable::Commit((commit.median_us() - round_trip.median_us()).max(0.0))
-            }
-            _ => Durable::Unknown,
-        };
         let lines = [
-            (What::RoundTrip, round_trip),
+            (What::RoundTrip, c.round_trip.as_ref()),
             (What::Commit, c.commit.as_ref()),
             (What::Read, c.read.as_ref()),
             (What::Update, c.update.as_ref()),
         ];
         let lines = lines.into_iter().filter_map(|(what, measured)| {
+            let all = measured?;
+            let (endpoint, measured) = all.worst();
+            // What is measured at one endpoint is so beside the round trip of that one.
+            let round_trip = c.round_trip.as_ref().map(|all| all.at(endpoint));
+            let commit = c.commit.as_ref().map(|all| all.at(endpoint));
+            let durable = match (sync.difference_us, commit, round_trip) {
+                (Some(us), _, _) => Durable::Sync(us),
+                (None, Some(commit), Some(round_trip)) => {
+                    Durable::Commit((commit.median_us() - round_trip.median_us()).max(0.0))
+                }
+                _ => Durable::Unknown,
+            };
             let judging = Judging {
                 what,
-                measured: measured?,
+                measured,
+                endpoint,
+                all,
                 round_trip,
                 durable,
                 facts: &c.facts,
@@ -114,10 +124,10 @@ impl<'a> Judged<'a> {
 /// What is known of the sync of a commit.
 fn of_sync(c: &Calibration) -> Sync {
     let mut sync = Sync::default();
-    let Some(commit) = &c.commit else {
+    let Some(commit) = c.commit.as_ref().map(Measured::first) else {
         return sync;
     };
-    match &c.commit_no_wait {
+    match c.commit_no_wait.as_ref().map(Measured::first) {
         Some(no_wait) => {
             let difference_us = (commit.median_us() - no_wait.median_us()).max(0.0);
             sync.difference_us = Some(difference_us);
@@ -134,15 +144,35 @@ fn of_sync(c: &Calibration) -> Sync {
             sync.sentences.push(text);
         }
     }
-    match &commit.server_side {
-        Fact::Known(grown) => {
+    let longest = c.log_syncs.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let series = c.sync_series.as_deref().unwrap_or_default();
+    match (&commit.server_side, longest) {
+        (Fact::Known(grown), _) => {
             let (server_us, sentence) = of_server(grown, commit.transactions);
             sync.server_us = server_us;
             sync.sentences.extend(sentence);
         }
-        Fact::Unknown(why) => sync.sentences.push(format!(
-            "the server's own time of a sync is not known: {why}"
-        )),
+        (Fact::Unknown(_), Some((node, us))) => {
+            sync.server_us = Some(*us);
+            let shortest = c.log_syncs.iter().map(|(_, us)| *us);
+            let shortest_us = shortest.fold(f64::INFINITY, f64::min);
+            let others = match c.log_syncs.len() {
+                1 => String::new(),
+                count => format!("; the shortest of {count} {} ms", ms(shortest_us)),
+            };
+            sync.sentences.push(format!(
+                "making the log durable takes {} ms on {node} by its own clock (median of the \
+                 seconds, {series}){others}",
+                ms(*us)
+            ));
+        }
+        (Fact::Unknown(why), None) => {
+            let mut text = format!("the server's own time of a sync is not known: {why}");
+            if c.sync_series.is_some() {
+                text += &format!("; the trial has no readings of {series}");
+            }
+            sync.sentences.push(text);
+        }
     }
     sync
 }
@@ -192,6 +222,9 @@ fn of_server(grown: &Grown, commits: u64) -> (Option<f64>, Option<String>) {
 struct Judging<'a, 'b> {
     what: What,
     measured: &'a Measured,
+    /// Where that was, and what was measured everywhere.
+    endpoint: Option<&'a str>,
+    all: &'a Measured,
     round_trip: Option<&'a Measured>,
     durable: Durable,
     facts: &'b Facts,
@@ -215,9 +248,14 @@ impl<'a> Judging<'a, '_> {
                 let rest_us = (self.measured.median_us() - round_trip.median_us()).max(0.0);
                 (rest_us, rest_us <= expected.high_us)
             });
+        let endpoints = self.all.endpoints.iter();
         Line {
             what: self.what,
             measured: self.measured,
+            endpoint: self.endpoint,
+            endpoints: endpoints
+                .map(|(name, at)| (name.as_str(), at, of_mean(at.mean_us(), expected)))
+                .collect(),
             expected,
             yardstick,
             verdict,
@@ -448,7 +486,65 @@ mod tests {
             transactions: 1000,
             server_side: Fact::Unknown("not requested".to_owned()),
             notes: Vec::new(),
+            endpoints: Vec::new(),
         }
+    }
+
+    #[test]
+    fn the_slowest_of_several_endpoints_is_judged_and_named_beside_its_own_round_trip() {
+        let mut c = calibration([300, 3300, 0, 1500, 3500]);
+        let by_endpoint = |times: [(&str, u64); 2]| {
+            let of = |(name, us): (&str, u64)| (name.to_owned(), measured(us));
+            times.map(of).into()
+        };
+        let ways = by_endpoint([("near", 300), ("far", 9000)]);
+        c.round_trip.as_mut().unwrap().endpoints = ways;
+        let commits = by_endpoint([("near", 3300), ("far", 12_000)]);
+        c.commit.as_mut().unwrap().endpoints = commits;
+        let judged = Judged::of(&c);
+        let [way, commit, read, update] = judged.lines.as_slice() else {
+            panic!("four lines");
+        };
+        use LineVerdict::{Met, Missed};
+        assert_eq!((way.endpoint, way.verdict), (Some("far"), Missed));
+        let verdicts = commit.endpoints.iter();
+        let verdicts: Vec<_> = verdicts
+            .map(|(name, _, verdict)| (*name, *verdict))
+            .collect();
+        assert_eq!(verdicts, [("near", Met), ("far", Missed)]);
+        let cause = commit.cause.as_ref().unwrap();
+        assert_eq!((commit.endpoint, cause.part), (Some("far"), Part::Network));
+        assert!(commit.without_round_trip.is_some_and(|(us, _)| us < 3100.0));
+        // A single client reads at the first, and so do its updates.
+        assert_eq!((read.endpoint, read.verdict), (None, Met));
+        assert!(read.without_round_trip.is_some_and(|(us, _)| us > 1100.0));
+        let of_update = parts(update);
+        let commit = of_update
+            .iter()
+            .find(|(part, _)| *part == "commit")
+            .unwrap();
+        assert!((2900..=3100).contains(&commit.1), "{of_update:?}");
+    }
+
+    #[test]
+    fn the_time_of_a_sync_is_what_the_nodes_logs_took() {
+        let mut c = calibration([300, 3300, 0, 1500, 3500]);
+        let of = |c: &Calibration| Judged::of(c).sync;
+        assert!(of(&c).sentences[1].contains("own time of a sync is not known: not requested"));
+        c.sync_series = Some("crdb.raft.log.mean".to_owned());
+        let text = of(&c).sentences.pop().unwrap();
+        assert!(
+            text.ends_with("; the trial has no readings of crdb.raft.log.mean"),
+            "{text}"
+        );
+        c.log_syncs = vec![("node 1".to_owned(), 400.0), ("node 3".to_owned(), 2600.0)];
+        let sync = of(&c);
+        assert_eq!(sync.server_us, Some(2600.0));
+        assert_eq!(
+            sync.sentences[1],
+            "making the log durable takes 2.600 ms on node 3 by its own clock (median of the seconds, \
+             crdb.raft.log.mean); the shortest of 2 0.400 ms"
+        );
     }
 
     /// Means in microseconds: round trip, commit, one that does not wait, read, update.

@@ -10,6 +10,7 @@ use pgdyno_model::document::Facts;
 use pgdyno_model::document::calibration::{Grown, HostSpeed, Step};
 use pgdyno_model::experiment::calibration::{Measure, READ, SERVER_SIDE, UPDATE};
 use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook};
+use pgdyno_model::observed::Course;
 use pgdyno_model::{Exit, Fact, Failure, Note, Outcome, State};
 
 /// All that was measured.
@@ -30,6 +31,10 @@ pub struct Calibration {
     pub server: String,
     /// Why no commit was measured that does not wait for the disk, where the product has none.
     pub no_wait: Option<String>,
+    /// The series of a trial that says how long nodes take to make their logs durable, where there is one.
+    pub sync_series: Option<String>,
+    /// What it said during commits, by node: the median of its seconds, in microseconds.
+    pub log_syncs: Vec<(String, f64)>,
     /// What is known of the server.
     pub facts: Facts,
     /// Rows and the like: what the workload's clients started with.
@@ -66,12 +71,33 @@ pub struct Measured {
     pub server_side: Fact<Grown>,
     /// What a reader must know.
     pub notes: Vec<Note>,
+    /// The same of each endpoint, by its name, in their order; none where there is one only.
+    pub endpoints: Vec<(String, Measured)>,
 }
 
 impl Measured {
     /// Whether pgdyno itself was the limit.
     pub fn is_client_bound(&self) -> bool {
         self.client_share >= CLIENT_BOUND_SHARE
+    }
+
+    /// That of the endpoint where it takes longest on average.
+    pub fn worst(&self) -> (Option<&str>, &Self) {
+        let all = self.endpoints.iter();
+        let worst = all.max_by(|(_, a), (_, b)| a.mean_us().total_cmp(&b.mean_us()));
+        worst.map_or((None, self), |(name, at)| (Some(name), at))
+    }
+
+    /// That of the first endpoint, to which a single client connects.
+    pub fn first(&self) -> &Self {
+        self.endpoints.first().map_or(self, |(_, at)| at)
+    }
+
+    /// That of the endpoint of this name; `None` is the only one.
+    pub fn at(&self, name: Option<&str>) -> &Self {
+        let mut all = self.endpoints.iter();
+        let named = all.find(|(other, _)| Some(other.as_str()) == name);
+        named.map_or(self.first(), |(_, at)| at)
     }
 
     /// The mean in microseconds; there is one.
@@ -108,6 +134,7 @@ pub fn of_experiment(
         server: definition["server"].as_str().unwrap_or_default().to_owned(),
         host: serde_json::from_value(definition["host"].clone()).unwrap_or_default(),
         no_wait: definition["no_wait"].as_str().map(str::to_owned),
+        sync_series: definition["sync_series"].as_str().map(str::to_owned),
         ..Calibration::new(experiment.clone(), expectations, growth)
     };
     let mut trials = store.trials(&Filter {
@@ -179,6 +206,8 @@ impl Calibration {
             target: String::new(),
             server: String::new(),
             no_wait: None,
+            sync_series: None,
+            log_syncs: Vec::new(),
             facts: Facts::unknown("nothing was measured"),
             variables: Vec::new(),
             round_trip: None,
@@ -201,11 +230,17 @@ impl Calibration {
         let all = || {
             let latencies = recording.measured.all().service;
             (latencies.count() > 0)
-                .then(|| measured(trial, latencies, &outcome, server_side.clone()))
+                .then(|| at_endpoints(trial, latencies, &outcome, server_side.clone()))
         };
         match measure {
             Measure::RoundTrip => self.round_trip = all(),
-            Measure::Commit => self.commit = all(),
+            Measure::Commit => {
+                self.commit = all();
+                self.log_syncs = self
+                    .sync_series
+                    .as_deref()
+                    .map_or_else(Vec::new, |series| log_syncs(&outcome, series));
+            }
             Measure::CommitNoWait => self.commit_no_wait = all(),
             Measure::Baseline => {
                 self.read = named(READ);
@@ -220,6 +255,18 @@ impl Calibration {
         self.target = outcome.target;
         self.facts = outcome.facts;
     }
+}
+
+/// By node the median of the seconds in which any log was written.
+fn log_syncs(outcome: &Outcome, series: &str) -> Vec<(String, f64)> {
+    let median_us = |course: &Course| {
+        let samples = course.samples.iter().map(|(_, ms)| ms * 1000.0);
+        let mut samples: Vec<f64> = samples.filter(|us| *us > 0.0).collect();
+        samples.sort_by(f64::total_cmp);
+        let median = samples.get(samples.len() / 2).copied()?;
+        Some((course.of.series.label.clone(), median))
+    };
+    outcome.observed.all(series).filter_map(median_us).collect()
 }
 
 fn step(measure: Measure, trial: i64, recording: &Recording) -> Step {
@@ -238,6 +285,32 @@ fn step(measure: Measure, trial: i64, recording: &Recording) -> Step {
 fn client_share(recording: &Recording) -> f64 {
     let shares = recording.threads.iter().map(|t| t.wanted_share());
     shares.fold(0.0, f64::max)
+}
+
+/// All transactions of a trial, and those of each endpoint, where there are several that have a client.
+fn at_endpoints(
+    trial: i64,
+    latencies: Latencies,
+    outcome: &Outcome,
+    server_side: Fact<Grown>,
+) -> Measured {
+    let endpoints = outcome.recording.endpoints.iter();
+    let at = endpoints.filter(|endpoint| endpoint.service.count() > 0);
+    let mut at: Vec<_> = at
+        .map(|endpoint| {
+            let latencies = endpoint.service.clone();
+            let mut own = measured(trial, latencies, outcome, server_side.clone());
+            own.transactions = endpoint.counts.total();
+            (endpoint.name.clone(), own)
+        })
+        .collect();
+    if at.len() == 1 {
+        at.clear();
+    }
+    Measured {
+        endpoints: at,
+        ..measured(trial, latencies, outcome, server_side)
+    }
 }
 
 fn measured(
@@ -259,5 +332,6 @@ fn measured(
         transactions,
         server_side,
         notes: outcome.notes.clone(),
+        endpoints: Vec::new(),
     }
 }

@@ -60,6 +60,11 @@ pub struct CalibrationLine {
     pub line: What,
     /// Its number in the notebook.
     pub trial: i64,
+    /// Where that was measured which follows; `null`: there is one endpoint, or it was measured at the
+    /// first only.
+    pub endpoint: Option<String>,
+    /// Each of several endpoints: the line is that of the slowest.
+    pub endpoints: Vec<LineAt>,
     /// Transactions.
     pub count: u64,
     /// The least.
@@ -93,6 +98,22 @@ pub struct CalibrationLine {
     pub doubts: Vec<String>,
     /// What the server counted.
     pub server_side: Fact<Grown>,
+}
+
+/// What a line came to at one of several endpoints.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LineAt {
+    /// Its name.
+    pub name: String,
+    /// Transactions there.
+    pub count: u64,
+    /// The median.
+    pub p50_us: Option<u64>,
+    /// What is judged.
+    pub mean_us: f64,
+    /// What came of the expectation.
+    pub verdict: LineVerdict,
 }
 
 /// What a line is of.

@@ -488,3 +488,77 @@ fn what_cannot_be_asked_is_refused_before_anything_is_measured() {
     assert_eq!(probe.rows, [[None]]);
     sql(&database.url, "DROP TABLE data");
 }
+
+#[test]
+fn each_of_several_endpoints_is_judged_and_the_slowest_is_named() {
+    let database = Database::new("calibrate_both");
+    let server = postgres();
+    let proxy = DelayingProxy::start(&server.address().socket_path(), Duration::from_millis(8));
+    let far = proxy.address().to_string();
+    let far_url = format!("postgresql://postgres@{far}/calibrate_both?sslmode=disable");
+    let near = format!("127.0.0.1:{}", server.address().port);
+    let near_url = format!("postgresql://postgres@{near}/calibrate_both?sslmode=disable");
+    database.pgdyno(&["load", "probe"]).expect(0, &[]);
+    database
+        .pgdyno(&["load", "ycsb", "--param", ROWS])
+        .expect(0, &[]);
+    let store = Store::new();
+    let json_file = store.0.path().join("both.json");
+    let json_to = format!("--json={}", json_file.display());
+    let args = [
+        "calibrate",
+        "--url",
+        &near_url,
+        "--url",
+        &far_url,
+        "-T",
+        "1s",
+        "--only-baseline",
+    ];
+    let more = [
+        "--param",
+        ROWS,
+        "--expect",
+        "round-trip=8ms,commit=8ms,read=1h,update=1h",
+        &json_to,
+    ];
+    let printed = store.run(&[&args[..], &more].concat()).expect(
+        0,
+        &[
+            &format!("round trip at the slowest of 2 endpoints, {far}:"),
+            &format!("round trip at {far}: network: "),
+            &format!("commit at {far}: network: "),
+        ],
+    );
+    let document: Value = serde_json::from_slice(&std::fs::read(json_file).unwrap()).unwrap();
+    for name in ["round-trip", "commit"] {
+        let line = line(&document, name);
+        assert_eq!(
+            (&line["endpoint"], &line["verdict"]),
+            (&json!(far), &json!("missed"))
+        );
+        assert!(us(&line["mean_us"]) > 16_000.0, "{line}");
+        let endpoints = line["endpoints"].as_array().unwrap();
+        let verdicts: Vec<_> = endpoints
+            .iter()
+            .map(|at| (&at["name"], &at["verdict"]))
+            .collect();
+        assert_eq!(
+            verdicts,
+            [
+                (&json!(near), &json!("met")),
+                (&json!(far), &json!("missed"))
+            ]
+        );
+    }
+    // A single client is at the first: the way of that one is what its reads have.
+    let read = line(&document, "read");
+    assert_eq!(read["endpoint"], Value::Null);
+    assert!(us(&read["parts"]["network_us"]) < 8_000.0, "{read}");
+    let shown = store.run(&[
+        "show",
+        "--experiment",
+        document["calibration"].as_str().unwrap(),
+    ]);
+    assert_eq!(shown.expect(0, &[]).stdout, printed.stdout);
+}

@@ -82,7 +82,33 @@ fn lines(c: &Calibration) -> String {
     }
     table.text(WIDTH)
         + "the mean is judged against the upper end; less RTT: p50 minus the p50 of the round trip\n"
+        + &endpoints(c)
         + &yardsticks(c)
+}
+
+/// What each of several endpoints takes: the lines are those of the slowest.
+fn endpoints(c: &Calibration) -> String {
+    let mut text = String::new();
+    for line in &c.lines {
+        let Some(worst) = &line.endpoint else {
+            continue;
+        };
+        text += &format!(
+            "{} at the slowest of {} endpoints, {}:\n",
+            title(line.line),
+            line.endpoints.len(),
+            one_line(worst)
+        );
+        for at in &line.endpoints {
+            text += &format!(
+                "    {:>10} ms on average  {}  {}\n",
+                ms(at.mean_us),
+                one_line(&at.name),
+                at.verdict.name()
+            );
+        }
+    }
+    text
 }
 
 /// Where the expectations are from, a line for each yardstick.
@@ -147,7 +173,10 @@ fn comments(c: &Calibration) -> String {
     let mut text = String::new();
     let mut told: Vec<&str> = Vec::new();
     for line in &c.lines {
-        let name = title(line.line);
+        let name = match &line.endpoint {
+            Some(endpoint) => format!("{} at {}", title(line.line), one_line(endpoint)),
+            None => title(line.line).to_owned(),
+        };
         if let Some(cause) = &line.cause {
             text += &format!("\n{name}: {}: {}\n", cause.part.name(), cause.sentence);
             for evidence in &cause.evidence {

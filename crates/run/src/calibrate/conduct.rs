@@ -99,6 +99,7 @@ pub fn conduct(options: &CalibrateOptions, means: Means<'_>) -> Result<Conducted
         probes: &POSTGRESQL.probes,
         waits_not: false,
         may_time: false,
+        endpoints: 1,
     };
     check_names(
         &options.plan("calibrate", &of_any, &means.wanted)?,
@@ -173,6 +174,7 @@ impl CalibrateOptions {
             "growth": self.growth,
             "server": product.as_deref().unwrap_or("a server that does not say what it is"),
             "no_wait": server.probes.wait.as_ref().err(),
+            "sync_series": server.probes.sync_series,
         })
     }
 }
@@ -223,6 +225,7 @@ fn look(target: &Target, interrupts: &'static Interrupts) -> Result<(Server, Fac
             .known()
             .is_some_and(|value| value == "off"),
         may_time,
+        endpoints: target.endpoints.len() as u32,
     };
     Ok((server, facts))
 }

@@ -50,7 +50,14 @@ pub fn point(
         (POINT_NAME.to_owned(), Value::from(measure.word())),
         ("workload".to_owned(), Value::from([workload])),
         ("mix".to_owned(), Value::from(mix)),
-        ("clients".to_owned(), Value::from(measure.clients())),
+        (
+            "clients".to_owned(),
+            Value::from(match measure.is_ycsb() {
+                true => measure.clients(),
+                // Each endpoint has one: what it takes there is told apart.
+                false => server.endpoints,
+            }),
+        ),
         ("duration".to_owned(), seconds(measured)),
         ("warmup".to_owned(), seconds(warmup)),
     ];
@@ -86,6 +93,8 @@ pub struct Server {
     pub waits_not: bool,
     /// Whether the role may have it time its syncs.
     pub may_time: bool,
+    /// How many endpoints there are.
+    pub endpoints: u32,
 }
 
 /// The experiment: everything up to the baseline, in this order.
@@ -129,6 +138,7 @@ mod tests {
         probes: &POSTGRESQL.probes,
         waits_not: false,
         may_time: false,
+        endpoints: 1,
     };
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -203,6 +213,26 @@ mod tests {
         probes: &COCKROACHDB.probes,
         ..SERVER
     };
+
+    #[test]
+    fn each_endpoint_has_a_client_of_its_own_where_the_parts_are_measured() {
+        let three = Server {
+            endpoints: 3,
+            ..SERVER
+        };
+        let clients = |measure: Measure, server: &Server| {
+            let point: BTreeMap<_, _> = point(measure, MINUTE, &[], server).into_iter().collect();
+            point["clients"].clone()
+        };
+        for part in [Measure::RoundTrip, Measure::Commit, Measure::CommitNoWait] {
+            assert_eq!(
+                (clients(part, &three), clients(part, &SERVER)),
+                (3.into(), 1.into())
+            );
+        }
+        assert_eq!(clients(Measure::Baseline, &three), 1);
+        assert_eq!(clients(Measure::Clients(8), &three), 8);
+    }
 
     #[test]
     fn a_minute_and_a_half_is_what_it_takes() {
