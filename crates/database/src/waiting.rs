@@ -65,6 +65,7 @@ impl Limits {
             // Where they cannot be caught, they end the process.
             interrupts: Interrupts::install().ok(),
             silence_limit: self.silence,
+            hang_limit: self.silence,
             watcher: SAY
                 .get()
                 .map(|say| Arc::new(Teller(*say)) as Arc<dyn Watcher>),

@@ -6,6 +6,7 @@ mod counting;
 mod expression;
 pub mod filling;
 pub mod folder;
+pub mod foreign_keys;
 pub mod loader;
 pub mod manifest;
 pub mod mark;

@@ -240,6 +240,11 @@ mod tests {
             transfer.contains("UPDATE bank_1 SET balance = CASE id"),
             "{transfer}"
         );
+        // Without names and in this order the server names them as those of `cockroach workload init`:
+        // fam_0_ycsb_key, fam_1_field0 … (measured on 19.1: SHOW CREATE TABLE has the same text).
+        let (schema, ..) = made("ycsb", "cockroachdb", &["families=true", "fieldcount=2"]);
+        let families = ", FAMILY (ycsb_key), FAMILY (field0), FAMILY (field1))";
+        assert!(schema.contains(families), "{schema}");
     }
 
     #[test]

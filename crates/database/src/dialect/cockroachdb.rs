@@ -42,6 +42,8 @@ pub const COCKROACHDB: Dialect = Dialect {
         integer_division: "//",
         // Captured: "foreign key requires an existing index". Documented: not since 20.2.
         foreign_keys_without_index_since: Some(Version::new(20, 2)),
+        // Captured (19.1: convalidated is false after ALTER TABLE); documented (release notes of 19.2).
+        foreign_keys_validated_since: Some(Version::new(19, 2)),
         // Documented (COPY, v24.3): FREEZE is not supported.
         copy_freeze_since: None,
         // Measured: with 19.1 batches of 1,000 to 100,000 rows take the same time, as the server

@@ -22,6 +22,7 @@ pub const POSTGRESQL: Dialect = Dialect {
         no_unlogged: None,
         integer_division: "/",
         foreign_keys_without_index_since: None,
+        foreign_keys_validated_since: None,
         // COPY FREEZE is older, but only from 14 on it also marks the pages all-visible, which is
         // what spares the vacuum (release notes of 14); pgbench draws the line there too.
         copy_freeze_since: Some(Version::new(14, 0)),

@@ -23,6 +23,8 @@ pub struct TableFacts {
     pub integer_division: &'static str,
     /// From this version on a foreign key needs no index on its columns; `None`: it never did.
     pub foreign_keys_without_index_since: Option<Version>,
+    /// Before it a foreign key that is added to a table is not validated; `None`: it always is.
+    pub foreign_keys_validated_since: Option<Version>,
     /// The first version whose COPY can write rows that no vacuum has to visit again; `None` when
     /// there is no such option.
     pub copy_freeze_since: Option<Version>,

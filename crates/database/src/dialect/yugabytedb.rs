@@ -32,6 +32,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
         no_unlogged: Some("it takes UNLOGGED and ignores it"),
         integer_division: "/",
         foreign_keys_without_index_since: None,
+        foreign_keys_validated_since: None,
         // Documented (2025.2): COPY FREEZE is ignored with a notice.
         copy_freeze_since: None,
         // Documented (COPY): ROWS_PER_TRANSACTION, 20,000 unless set since 2.14; inside BEGIN it is

@@ -422,3 +422,33 @@ columns = [
         );
     assert_eq!(db.value("SELECT count(*) FROM cities"), "0");
 }
+
+#[test]
+fn foreign_keys_that_the_server_has_not_validated_are_named_after_a_load() {
+    let db = Database::new("half_validated");
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    file(
+        "pack.toml",
+        "name = 'half'\nsummary = 'A parent and its children'\nschema = 'schema.sql'\n\
+         after_load = 'keys.sql'\n[[script]]\nname = 'read'\nfile = 'read.sql'\n\
+         [[table]]\nname = 'parent'\nrows = '10'\ncolumns = [{ name = 'id', value = ':row' }]\n\
+         [[table]]\nname = 'child'\nrows = '10'\ncolumns = [{ name = 'id', value = ':row' }]\n",
+    );
+    file("read.sql", "SELECT 1;\n");
+    file(
+        "schema.sql",
+        "CREATE TABLE parent (id int PRIMARY KEY);\nCREATE TABLE child (id int);\n",
+    );
+    let add = "ALTER TABLE child ADD CONSTRAINT child_id_fkey FOREIGN KEY (id) REFERENCES parent";
+    let pack = folder.path().to_str().unwrap().to_owned();
+    for (more, is_told) in [(" NOT VALID", true), ("", false)] {
+        file("keys.sql", &format!("{add}{more};\n"));
+        let ran = db.pgdyno(&["load", &pack, "--drop-tables", "parent,child"]);
+        let ran = ran.expect(0, &["is loaded"]);
+        let told = "foreign keys that are not validated: child_id_fkey: ";
+        assert_eq!(ran.stderr.contains(told), is_told, "{ran:#?}");
+        let remedy = "ALTER TABLE \"child\" VALIDATE CONSTRAINT \"child_id_fkey\"";
+        assert_eq!(ran.stderr.contains(remedy), is_told, "{ran:#?}");
+    }
+}

@@ -3,7 +3,8 @@
 use pgdyno_session::quote_literal;
 
 use super::load::Load;
-use crate::table_params;
+use crate::manifest::Table;
+use crate::{foreign_keys, table_params};
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::{Failure, text};
 
@@ -48,6 +49,19 @@ impl Load<'_, '_, '_, '_> {
                 "the parameters that the tables depend on: {} (--param NAME=VALUE)",
                 names.join(", ")
             ))),
+        }
+    }
+
+    /// Says which foreign keys hold for new rows only.
+    pub(super) fn tell_unvalidated(&mut self, tables: &[Table], after_load: &[String]) {
+        let mut statements = after_load.iter();
+        if !statements.any(|sql| sql.to_ascii_lowercase().contains("foreign key")) {
+            return;
+        }
+        let names = tables.iter().map(|table| table.name.as_str());
+        // Where the catalog is another, nothing is known.
+        if let Ok(Some(text)) = foreign_keys::unvalidated(self.session, names) {
+            self.watch.progress.warning(&text);
         }
     }
 

@@ -202,6 +202,7 @@ impl Load<'_, '_, '_, '_> {
             self.step(number as u64, statement)
                 .map_err(|e| trouble::server(&e, "could not create the keys"))?;
         }
+        self.tell_unvalidated(tables, after_load);
         let dialect = self.product.dialect;
         let pack = self.request.pack;
         // The first reads of an accounted run are to find nothing that the load has left to do.

@@ -291,6 +291,20 @@ impl Schema<'_> {
         }
     }
 
+    /// Foreign keys that the product does not validate when they are added: table and name of each.
+    pub fn unvalidated_keys(&self) -> Vec<(String, String)> {
+        let since = self.facts().foreign_keys_validated_since;
+        let mut keys = Vec::new();
+        if since.is_some_and(|since| self.version < since) {
+            for (table, column, _) in REFERENCES {
+                let name = self.name(table);
+                let key = format!("{name}_{column}_fkey");
+                keys.push((name, key));
+            }
+        }
+        keys
+    }
+
     /// One statement a foreign key, and before it the index on its column where it needs one.
     pub fn foreign_keys(&self) -> Vec<String> {
         let since = self.facts().foreign_keys_without_index_since;
@@ -317,6 +331,22 @@ impl Schema<'_> {
 mod tests {
     use super::*;
     use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
+
+    #[test]
+    fn an_old_cockroachdb_does_not_validate_the_foreign_keys_that_are_added() {
+        let of = |dialect, version| Schema {
+            dialect,
+            version,
+            ..plain()
+        };
+        let old = of(&COCKROACHDB, Version::new(19, 1));
+        let keys = old.unvalidated_keys();
+        // The names by which they are added.
+        let added = old.foreign_keys().join(";");
+        assert!(keys.len() == 5 && keys.iter().all(|(_, key)| added.contains(key.as_str())));
+        assert_eq!(of(&COCKROACHDB, Version::new(19, 2)).unvalidated_keys(), []);
+        assert_eq!(of(&POSTGRESQL, Version::new(13, 0)).unvalidated_keys(), []);
+    }
 
     fn plain() -> Schema<'static> {
         Schema {
