@@ -1185,8 +1185,11 @@ export type Endpoint = {
   service: Latencies;
   /** As in the figures. */
   response: Latencies | null;
-  /** Times in which nothing was committed there; only where there are several endpoints. */
-  stalls: Array<EndpointStall>;
+  /**
+   * Times in which nothing was committed there, a second or longer; only where there are several
+   * endpoints.
+   */
+  stalls: Array<Stall>;
   /** Ended well. */
   committed: number;
   /** Ended badly: certainly not committed. */
@@ -1205,14 +1208,23 @@ export type Endpoint = {
   retried: number;
 };
 
-/** A time in which nothing was committed at an endpoint, a second or longer. */
-export type EndpointStall = {
+/** A time without service, of all or of an endpoint; of an endpoint what failed there, and its own rate. */
+export type Stall = {
   /** When it began, in microseconds since clients began to work. */
   start_us: number;
-  /** Its length. */
+  /** Its length: from the last commit before to the first after. */
   length_us: number;
   /** Whether a commit ended it; else the end of the asked duration did. */
   is_over: boolean;
+  /** Transactions that failed in the seconds that it touches, by class. */
+  failed: { [key in string]: number };
+  /** Those of which nobody knows whether they were committed. */
+  unknown: number;
+  /**
+   * From its end to the end of the first second that had 90 % of the rate of the ten seconds before
+   * it; `null` where there is no such second, before or after.
+   */
+  recovered_us: number | null;
 };
 
 /** Something that happened to a connection. */
@@ -1250,25 +1262,6 @@ export type Stalls = {
    * where response times say it.
    */
   random_arrival: Latencies | null;
-};
-
-/** A time without service. */
-export type Stall = {
-  /** When it began, in microseconds since clients began to work. */
-  start_us: number;
-  /** Its length: from the last commit before to the first after. */
-  length_us: number;
-  /** Whether a commit ended it; else the end of the asked duration did. */
-  is_over: boolean;
-  /** Transactions that failed in the seconds that it touches, by class. */
-  failed: { [key in string]: number };
-  /** Those of which nobody knows whether they were committed. */
-  unknown: number;
-  /**
-   * From its end to the end of the first second that had 90 % of the rate of the ten seconds before
-   * it; `null` where there is no such second, before or after.
-   */
-  recovered_us: number | null;
 };
 
 /** A time in which a client wanted to commit something and did not. */
@@ -2398,6 +2391,13 @@ export type CalibrationLine = {
   line: LineOf;
   /** Its number in the notebook. */
   trial: number;
+  /**
+   * Where that was measured which follows; `null`: there is one endpoint, or it was measured at the
+   * first only.
+   */
+  endpoint: string | null;
+  /** Each of several endpoints: the line is that of the slowest. */
+  endpoints: Array<LineAt>;
   /** Transactions. */
   count: number;
   /** The least. */
@@ -2438,6 +2438,23 @@ export type CalibrationLine = {
 /** What a line is of. */
 export type LineOf = "round-trip" | "commit" | "read" | "update";
 
+/** What a line came to at one of several endpoints. */
+export type LineAt = {
+  /** Its name. */
+  name: string;
+  /** Transactions there. */
+  count: number;
+  /** The median. */
+  p50_us: number | null;
+  /** What is judged. */
+  mean_us: number;
+  /** What came of the expectation. */
+  verdict: LineVerdict;
+};
+
+/** What came of an expectation. */
+export type LineVerdict = "met" | "better" | "missed";
+
 /** Between which times a mean is to lie. */
 export type Range = {
   /** Below it is better than expected. */
@@ -2448,9 +2465,6 @@ export type Range = {
 
 /** Where an expectation is from. */
 export type Yardstick = "asked" | "host" | "article";
-
-/** What came of an expectation. */
-export type LineVerdict = "met" | "better" | "missed";
 
 /** The likely cause of a missed expectation. */
 export type Cause = {

@@ -1,14 +1,19 @@
 //! From `-h`, `-p`, `-U` and the database to a target and a first session, as pgbench connects:
 //! libpq's defaults, and a password asked for at the terminal when the server wants one.
 
+use std::time::Duration;
+
 use pgdyno_platform::terminal;
-use pgdyno_session::{Env, Error, Given, Session, resolve};
+use pgdyno_session::{Env, Error, Given, Patience, Session, resolve};
 use pgdyno_wire::ConnectErrorKind;
 
 use super::messages::{Messages, Stop, theirs, write_all};
 use super::options;
-use pgdyno_database::open::Target;
+use pgdyno_database::open::{CONNECT_LIMIT, Target};
 use pgdyno_model::document::TargetKind;
+
+/// A server that is silent for so long, and answers no new connection, hangs.
+const HANG_LIMIT: Duration = Duration::from_secs(30);
 
 /// Connects.
 ///
@@ -33,7 +38,11 @@ pub fn open(options: &options::Target, say: &Messages) -> Result<(Target, Sessio
     let mut unknown_setting = None;
     loop {
         let target = Target::of(&info, TargetKind::Named).map_err(refused)?;
-        match Session::connect(&target.endpoints[0].candidates, None) {
+        match Session::connect_with(
+            &target.endpoints[0].candidates,
+            Some(CONNECT_LIMIT),
+            patience(),
+        ) {
             Ok(mut session) => {
                 session.on_notice(|notice| {
                     write_all(&theirs(&format!("{}\n", notice.libpq_notice_text())))
@@ -56,6 +65,14 @@ pub fn open(options: &options::Target, say: &Messages) -> Result<(Target, Sessio
                 return Err(Stop::fatal(attempts.collect::<Vec<_>>().join("\n")));
             }
         }
+    }
+}
+
+/// What is slow is waited for, as pgbench does; a server that hangs is not.
+pub fn patience() -> Patience {
+    Patience {
+        hang_limit: Some(HANG_LIMIT),
+        ..Patience::default()
     }
 }
 

@@ -20,9 +20,11 @@ use pgdyno_session::{Error, Patience, Session};
 
 use pgdyno_database::dialect::{Filling, Product};
 use pgdyno_model::{Exit, Failure};
+use pgdyno_workload::foreign_keys;
 use pgdyno_workload::pgbench_tables::{Fill, Schema};
 use pgdyno_workload::stop::Stop;
 
+use crate::connect;
 use crate::messages::theirs;
 pub use pgdyno_workload::pgbench_tables::{PartitionMethod, Tables};
 use progress::Progress;
@@ -121,7 +123,7 @@ fn run_on(
             Ok(()) => pgdyno_output::remark!("Cancel request sent"),
             Err(error) => pgdyno_output::remark!("Could not send cancel request: {error}"),
         }),
-        ..Patience::default()
+        ..connect::patience()
     });
     Init {
         session,
@@ -228,6 +230,7 @@ impl Init<'_, '_, '_> {
             'f' => {
                 self.screen.line("creating foreign keys...");
                 self.execute_all(self.schema.foreign_keys())?;
+                self.tell_unvalidated();
                 "foreign keys"
             }
             ' ' => return Ok(None),
@@ -238,6 +241,13 @@ impl Init<'_, '_, '_> {
             }
         };
         Ok(Some(name))
+    }
+
+    /// Says which foreign keys the product does not validate when they are added. It is not asked.
+    fn tell_unvalidated(&mut self) {
+        if let Some(text) = foreign_keys::text(&self.schema.unvalidated_keys()) {
+            self.screen.line(&text);
+        }
     }
 
     /// Says why a step has nothing to do on this product.

@@ -147,7 +147,7 @@ impl Report<'_> {
                 share("other failures", tally.other)?;
             }
         }
-        if options.reconnect || tally.unknown > 0 {
+        if tally.unknown > 0 {
             share("transactions with an unknown result", tally.unknown)?;
         }
         if self.max_tries != 1 {

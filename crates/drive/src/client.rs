@@ -716,10 +716,42 @@ impl Client {
         waits.then_some(self.sent)
     }
 
+    /// The candidate of an endpoint from which it waits for anything, and since when; an answer to a
+    /// statement, to its farewell, or a connection.
+    pub(crate) fn waits_for(&self) -> Option<((usize, usize), Nanos)> {
+        let connected = self.endpoint.map(|endpoint| (endpoint, self.candidate));
+        match self.state {
+            State::Connecting(ref attempt) => Some(attempt.waits_for()),
+            State::Parting(_) => connected.zip(Some(self.parting)),
+            _ => connected.zip(self.waits_since()),
+        }
+    }
+
+    /// The run's time is over, and the server does not answer, nor a new connection.
+    pub(crate) fn is_left_alone<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Wait {
+        let Some((_, since)) = self.waits_for() else {
+            return self.advance(cx);
+        };
+        let waited = Duration::from_nanos(cx.now.saturating_sub(since));
+        let reason = format!(
+            "no answer for {:.1} s, and none to a new connection",
+            waited.as_secs_f64()
+        );
+        match self.state {
+            State::Connecting(_) => self.connects_in_vain(cx, since, &reason),
+            State::Parting(_) => {
+                // What comes after all is nobody's any more.
+                self.disconnect(cx);
+                self.leave(cx);
+            }
+            _ => return self.times_out(cx, reason),
+        }
+        self.advance(cx)
+    }
+
     /// It has waited too long: the connection is as good as lost.
-    pub(crate) fn times_out<I: Io>(&mut self, cx: &mut Context<'_, I>, limit: Duration) -> Wait {
+    pub(crate) fn times_out<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: String) -> Wait {
         self.cancel(cx);
-        let reason = format!("no answer within {limit:?}");
         self.last_words.get_or_insert((0, reason));
         self.lose_connection(cx, None);
         self.advance(cx)

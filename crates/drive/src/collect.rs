@@ -7,10 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use pgdyno_platform::io::Used;
-use pgdyno_session::CancelHandle;
+use pgdyno_session::{CancelHandle, answers};
+use pgdyno_wire::Candidate;
 
 use crate::clock::{Clock, Nanos, micros, nanos};
-use crate::control::Control;
+use crate::control::{Control, Silence};
 use crate::drive::{Drive, operations};
 use crate::error::DriveError;
 use crate::live::Live;
@@ -24,6 +25,8 @@ use crate::record::{
 
 /// How long it may take to have statements cancelled that were given up.
 const CANCEL_MAX: Duration = Duration::from_secs(1);
+/// A server that takes longer to answer a new connection hangs.
+const ANSWER_MAX: Duration = Duration::from_secs(1);
 /// So many of them are cancelled at the same time.
 const CANCELLERS_MAX: usize = 16;
 
@@ -81,12 +84,13 @@ impl Collector<'_> {
             open: BTreeMap::new(),
             seconds: Seconds::default(),
             cancels: Vec::new(),
+            control: control.clone(),
         };
         for report in self.inbox {
             collected.take(report, live);
             collected.close_seconds(live);
         }
-        Ok(collected.finish(self.places, control, live))
+        Ok(collected.finish(self.places, live))
     }
 
     /// Waits until all threads are connected and says how many microseconds that took.
@@ -129,6 +133,7 @@ struct Collected {
     seconds: Seconds,
     /// Cancel the statements that were given up.
     cancels: Vec<CancelHandle>,
+    control: Control,
 }
 
 impl Collected {
@@ -167,6 +172,11 @@ impl Collected {
             Report::Cancel(statements) => {
                 // A server that hangs answers to no cancel either.
                 let _ = thread::Builder::new().spawn(move || cancel(statements));
+            }
+            Report::Ask(places, asked) => {
+                for (place, candidate) in places {
+                    ask(candidate, Silence { place, asked }, &self.control);
+                }
             }
             Report::Finished(thread, mut end) => {
                 self.cancels.append(&mut end.cancels);
@@ -210,7 +220,7 @@ impl Collected {
     }
 
     /// All threads have ended.
-    fn finish(self, places: &Places, control: &Control, live: &mut dyn Live) -> Recording {
+    fn finish(self, places: &Places, live: &mut dyn Live) -> Recording {
         let mut recording = self.recording;
         cancel(self.cancels);
         recording.seconds = finish_seconds(self.seconds, live);
@@ -232,13 +242,23 @@ impl Collected {
             recording.end
         } else if recording.clients.aborted == recording.clients.total {
             End::AllClientsAborted
-        } else if control.is_stopping() {
+        } else if self.control.is_stopping() {
             End::Interrupted
         } else {
             End::Complete
         };
         recording
     }
+}
+
+/// Tells the threads when nothing answers at a place. Where there is no thread to ask, nothing is known.
+fn ask(candidate: Candidate, silence: Silence, control: &Control) {
+    let control = control.clone();
+    let _ = thread::Builder::new().spawn(move || {
+        if !answers(&candidate, ANSWER_MAX) {
+            control.is_silent(silence);
+        }
+    });
 }
 
 /// Cancels statements on the server, several at a time and no longer than [`CANCEL_MAX`]: whether it

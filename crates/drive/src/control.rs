@@ -1,10 +1,12 @@
 //! Steering a run from outside: stopping it (Ctrl-C, a time limit of the caller, a lost interest),
 //! ending its warm-up.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pgdyno_platform::io::Waker;
+
+use crate::clock::Nanos;
 
 /// How a run is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +30,18 @@ struct Inner {
     /// warm-up is to end with the second after it.
     warmup: AtomicU64,
     wakers: Mutex<Vec<Waker>>,
+    silences: Mutex<Vec<Silence>>,
+    /// How many of them there are.
+    silences_count: AtomicUsize,
+}
+
+/// A server that does not even answer a new connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Silence {
+    /// Its place.
+    pub(crate) place: usize,
+    /// When it was asked, on the run's clock.
+    pub(crate) asked: Nanos,
 }
 
 impl Control {
@@ -67,15 +81,37 @@ impl Control {
 
     fn raise(&self, stop: Stop) {
         self.0.stop.fetch_max(stop as u8, Ordering::Relaxed);
-        for waker in self
-            .0
-            .wakers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-        {
-            waker.wake();
+        self.wake();
+    }
+
+    fn wake(&self) {
+        let wakers = self.0.wakers.lock();
+        let wakers = wakers.unwrap_or_else(PoisonError::into_inner);
+        wakers.iter().for_each(Waker::wake);
+    }
+
+    /// A server does not answer: those that wait for it need not wait on.
+    pub(crate) fn is_silent(&self, silence: Silence) {
+        let mut all = self.silences();
+        all.push(silence);
+        // Under the lock: who sees the number finds as many.
+        self.0.silences_count.store(all.len(), Ordering::Relaxed);
+        drop(all);
+        self.wake();
+    }
+
+    /// Those that a thread has not seen, of which it knows so many. It is asked at each step.
+    #[inline]
+    pub(crate) fn silences_after(&self, seen: usize) -> Vec<Silence> {
+        match self.0.silences_count.load(Ordering::Relaxed) > seen {
+            true => self.silences()[seen..].to_vec(),
+            false => Vec::new(),
         }
+    }
+
+    fn silences(&self) -> MutexGuard<'_, Vec<Silence>> {
+        let silences = self.0.silences.lock();
+        silences.unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn stop(&self) -> Stop {

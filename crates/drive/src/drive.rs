@@ -111,7 +111,7 @@ pub struct Drive {
     pub endpoints: Vec<Vec<Candidate>>,
     /// Whether a client that gets no connection at its own endpoint tries the others: the clients
     /// of one endpoint begin with different ones, so that they spread evenly. Each address is then
-    /// given at most ten seconds, unless its candidate says otherwise.
+    /// given at most ten seconds, or [`Drive::statement_timeout`], unless its candidate says otherwise.
     pub tries_other_endpoints: bool,
     /// At least one.
     pub scripts: Vec<Script>,
@@ -203,6 +203,9 @@ pub struct Drive {
     pub statement_timeout: Option<Duration>,
     /// How long transactions in flight may take to finish after [`crate::Control::finish`].
     pub grace: Duration,
+    /// How long they may take when the time of [`Until::Elapsed`] is over, while their server answers new
+    /// connections; clients of one that does not are given up after two seconds in any case.
+    pub late_max: Option<Duration>,
 }
 
 impl Default for Drive {
@@ -249,6 +252,7 @@ impl Default for Drive {
             seed: 0,
             last_statement: None,
             grace: Duration::from_secs(5),
+            late_max: None,
         }
     }
 }

@@ -1,14 +1,15 @@
 //! One thread: its clients, their sockets and deadlines, its randomness and its books.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Receiver;
 
 use pgdyno_platform::io::{Event, Io};
+use pgdyno_wire::Candidate;
 
 use crate::client::{Client, Wait};
 use crate::clock::{Nanos, nanos};
 use crate::context::{Context, Setup};
-use crate::control::{Control, Stop};
+use crate::control::{Control, Silence, Stop};
 use crate::drive::Until;
 use crate::error::DriveError;
 use crate::record::{Delay, Report, ThreadEnd};
@@ -49,7 +50,15 @@ pub(crate) struct EventLoop<'run, I> {
     is_given_up: bool,
     /// When it is looked next for clients that have waited too long.
     impatient_at: Nanos,
+    /// When it was found out last whether servers still answer, once the time is over.
+    asked: Option<Nanos>,
+    /// So many servers that do not have been seen.
+    silences: usize,
 }
+
+/// What is under way when the time is over may take so long before it is asked whether its server still
+/// answers; then that is asked again and again.
+const ASK_EACH_NS: Nanos = 1_000_000_000;
 
 /// Of the time that a client waits for an answer it is looked so many times whether it is over.
 const LOOKS_WITHIN_TIMEOUT: u32 = 8;
@@ -67,6 +76,8 @@ impl<'run, I: Io> EventLoop<'run, I> {
             give_up_at: None,
             is_given_up: false,
             impatient_at: Nanos::MAX,
+            asked: None,
+            silences: 0,
         }
     }
 
@@ -131,6 +142,8 @@ impl<'run, I: Io> EventLoop<'run, I> {
         if drive.statement_timeout.is_some() {
             self.impatient_at = self.cx.now;
         }
+        // A warm-up of its own has had its own.
+        self.silences = self.control.silences_after(0).len();
         for (index, client) in clients.iter_mut().enumerate() {
             client.begin(begin);
             self.ready.push_back(index as u32);
@@ -147,6 +160,12 @@ impl<'run, I: Io> EventLoop<'run, I> {
             // Those that only wait for their next transaction need not.
             self.ready.extend(0..clients.len() as u32);
         }
+        if let Some(late_max) = drive.late_max
+            && self.give_up_at.is_none()
+            && self.cx.is_past_end()
+        {
+            self.give_up_at = Some(self.cx.end.saturating_add(nanos(late_max)));
+        }
         planted!(14, self.give_up_at = self.give_up_at.map(|_| Nanos::MAX));
         if self.cx.stop == Stop::Now || self.give_up_at.is_some_and(|at| self.cx.now >= at) {
             self.cx.now = self.cx.clock_now();
@@ -158,6 +177,10 @@ impl<'run, I: Io> EventLoop<'run, I> {
         }
         if std::mem::take(&mut self.cx.end_has_moved) {
             self.ready.extend(0..clients.len() as u32);
+        }
+        for silence in self.control.silences_after(self.silences) {
+            self.silences += 1;
+            self.leave_silent(clients, silence);
         }
         for _ in 0..self.ready.len() {
             if self.cx.is_over {
@@ -247,7 +270,63 @@ impl<'run, I: Io> EventLoop<'run, I> {
         if self.cx.now >= self.impatient_at {
             self.lose_patience(clients);
         }
+        if self.cx.now >= self.asks_at() {
+            self.ask(clients);
+        }
         Ok(())
+    }
+
+    /// When to find out whether the servers that clients wait for still answer. Who has no end, or is
+    /// stopped, ends in another way.
+    fn asks_at(&self) -> Nanos {
+        self.asked
+            .unwrap_or(self.cx.end)
+            .saturating_add(ASK_EACH_NS)
+    }
+
+    /// The time is over, and clients still wait: for something slow, or for what will never come.
+    fn ask(&mut self, clients: &[Client]) {
+        self.asked = Some(self.cx.now);
+        let (drive, places) = (self.cx.drive, self.cx.places);
+        let waits = clients.iter().filter_map(Client::waits_for);
+        let asked: BTreeMap<usize, Candidate> = waits
+            .map(|((endpoint, candidate), _)| {
+                let place = places.number(endpoint, candidate);
+                (place, drive.endpoints[endpoint][candidate].clone())
+            })
+            .collect();
+        if !asked.is_empty() {
+            let asked = asked.into_iter().collect();
+            let _ = self.cx.reports.send(Report::Ask(asked, self.cx.now));
+        }
+    }
+
+    /// Gives up the connections of clients that have waited for a server since before it was found not
+    /// to answer.
+    fn leave_silent(&mut self, clients: &mut [Client], silence: Silence) {
+        self.cx.now = self.cx.clock_now();
+        for (index, client) in clients.iter_mut().enumerate() {
+            let is_concerned = client
+                .waits_for()
+                .is_some_and(|((endpoint, candidate), since)| {
+                    let place = self.cx.places.number(endpoint, candidate);
+                    place == silence.place && since <= silence.asked
+                });
+            if is_concerned {
+                let wait = client.is_left_alone(&mut self.cx);
+                self.note(index as u32, wait);
+                self.goes(client);
+            }
+        }
+        self.cancel_apart();
+    }
+
+    /// Has statements cancelled that were given up, without waiting for it.
+    fn cancel_apart(&mut self) {
+        if !self.cx.cancels.is_empty() {
+            let cancels = std::mem::take(&mut self.cx.cancels);
+            let _ = self.cx.reports.send(Report::Cancel(cancels));
+        }
     }
 
     /// Gives up the connections of clients that have waited too long for an answer.
@@ -260,14 +339,12 @@ impl<'run, I: Io> EventLoop<'run, I> {
             if sent.is_none_or(|sent| self.cx.now.saturating_sub(sent) < nanos(timeout)) {
                 continue;
             }
-            let wait = client.times_out(&mut self.cx, timeout);
+            let reason = format!("no answer within {timeout:?}");
+            let wait = client.times_out(&mut self.cx, reason);
             self.note(index as u32, wait);
             self.goes(client);
         }
-        if !self.cx.cancels.is_empty() {
-            let cancels = std::mem::take(&mut self.cx.cancels);
-            let _ = self.cx.reports.send(Report::Cancel(cancels));
-        }
+        self.cancel_apart();
         self.impatient_at = self.cx.now + nanos(timeout / LOOKS_WITHIN_TIMEOUT);
     }
 
@@ -281,6 +358,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             limit,
             Some(self.cx.recorder.boundary),
             Some(self.impatient_at),
+            Some(self.asks_at()),
         ];
         next.into_iter()
             .flatten()

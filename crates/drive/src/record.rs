@@ -7,6 +7,7 @@
 mod client_stalls;
 mod client_time;
 mod endpoint;
+mod endpoint_seconds;
 pub(crate) mod executions;
 mod histogram;
 mod interval;
@@ -32,6 +33,7 @@ pub(crate) use client_stalls::{Without, order as order_client_stalls};
 pub(crate) use client_time::Whereabouts;
 pub use client_time::{Activity, ClientTime};
 pub use endpoint::{EndpointRecord, Event, EventKind};
+pub use endpoint_seconds::{EndpointSeconds, Wrong};
 pub(crate) use executions::{Execution, Executions, HowEnded};
 pub use histogram::{Bucket, Histogram};
 pub use interval::{FailedTries, Interval, LoopLags, ScriptInterval};

@@ -11,7 +11,7 @@ use super::wrap::wrapped;
 use super::{accounting, budget, checks, generators, observed, retries, units, verdict};
 use pgdyno_model::document::{
     Counts, End, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Latency, Phase, Run,
-    ScriptStatements, Stalls, Steadiness, SteadinessVerdict, TimeBudget, Trial,
+    ScriptStatements, Stall, Stalls, Steadiness, SteadinessVerdict, TimeBudget, Trial,
 };
 use pgdyno_model::{Note, Severity, text as figures};
 
@@ -23,6 +23,9 @@ const DRAIN_LONG_US: u64 = 100_000;
 
 /// Of stalls that are as long it is told what happened around them.
 const STALL_TOLD_US: u64 = 1_000_000;
+
+/// Clients that wait as long for one of several endpoints are told of `--statement-timeout`.
+const WAITED_LONG_US: u64 = 2_000_000;
 
 /// A terminal shows so many lines without scrolling.
 pub const LINES: usize = 45;
@@ -269,22 +272,20 @@ fn stalls(run: &Run) -> String {
             span(stall.start_us, stall.length_us, stall.is_over),
             went_wrong(&stall.failed, stall.unknown)
         );
-        if let Some(after_us) = stall.recovered_us {
-            text += &format!(
-                "             90 % of the rate before again within {}\n",
-                figures::time(after_us as f64)
-            );
-        }
+        text += &recovered(stall);
     }
     for endpoint in &run.endpoints {
         let longest = endpoint.stalls.iter().max_by_key(|stall| stall.length_us);
         if let Some(stall) = longest {
             text += &format!(
-                "no service   {} at {}: {}\n",
+                "no service   {} at {}: {}{}\n",
                 figures::time(stall.length_us as f64),
                 endpoint.name,
-                span(stall.start_us, stall.length_us, stall.is_over)
+                span(stall.start_us, stall.length_us, stall.is_over),
+                went_wrong(&stall.failed, stall.unknown)
             );
+            text += &recovered(stall);
+            text += waited_for(run, stall);
         }
     }
     let mut clients = stalls.clients.iter();
@@ -305,7 +306,29 @@ fn stalls(run: &Run) -> String {
     text
 }
 
-fn span(start_us: u64, length_us: u64, is_over: bool) -> String {
+fn recovered(stall: &Stall) -> String {
+    stall.recovered_us.map_or_else(String::new, |after_us| {
+        format!(
+            "             90 % of the rate before again within {}\n",
+            figures::time(after_us as f64)
+        )
+    })
+}
+
+/// Nothing went wrong at an endpoint, and nothing was committed for long: its clients waited for it, as
+/// nothing had them do something else.
+fn waited_for(run: &Run, stall: &Stall) -> &'static str {
+    let is_waited_for = stall.failed.is_empty() && stall.unknown == 0;
+    match run.trial.statement_timeout {
+        None if is_waited_for && stall.length_us >= WAITED_LONG_US => {
+            "             its clients waited for it: with --statement-timeout 1s --reconnect they go elsewhere\n"
+        }
+        _ => "",
+    }
+}
+
+/// From when until when something lasted.
+pub(super) fn span(start_us: u64, length_us: u64, is_over: bool) -> String {
     let second = |us: u64| figures::seconds(us as f64 / 1e6);
     let (from, to) = (second(start_us), second(start_us + length_us));
     match is_over {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Commits, Control, Drive, DriveError, Setup, Share};
+use pgdyno_drive::{Commits, Control, Drive, DriveError, Setup, Share, Until};
 use pgdyno_platform::limits;
 use pgdyno_wire::{Candidate, shuffle};
 
@@ -23,6 +23,8 @@ use pgdyno_observe::{Instrument, Scene};
 /// How long transactions in flight may take to finish when a run is ended early; then they are
 /// cancelled.
 const GRACE: Duration = Duration::from_secs(1);
+/// When the asked duration is over, what is under way may take as long once more, and at least so long.
+const LATE_MIN: Duration = Duration::from_secs(10);
 
 /// One run: what it is, and what watches it.
 #[derive(Debug, Clone)]
@@ -221,6 +223,13 @@ impl Trial {
             debug: compatible.debug,
             seed: spec.seed.unwrap_or_default(),
             grace: GRACE,
+            // pgbench waits for what is slow.
+            late_max: match spec.until() {
+                Until::Elapsed(asked) if !spec.errors.counts_as_pgbench => {
+                    Some(asked.max(LATE_MIN))
+                }
+                _ => None,
+            },
         })
     }
 

@@ -23,4 +23,5 @@ pub use patience::{Patience, Slow, Watcher, Watching};
 pub use quote::{quote_ident, quote_literal};
 pub use session::{
     CancelHandle, Column, NOTICES_MAX, Outcome, RESULT_BYTES_MAX, Session, TakeRow, TakeRowOf,
+    answers,
 };

@@ -13,6 +13,8 @@ use crate::error::Error;
 /// How long an interrupted statement may take to end on the server; after that the session is given
 /// up. Statements that clean up after an interrupt may take as long each.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
+/// So soon a server that hangs answers no new connection.
+pub(crate) const SIGN_OF_LIFE_MAX: Duration = Duration::from_secs(2);
 /// A statement that takes longer is slow: the user is told what it waits for.
 pub(crate) const SLOW: Duration = Duration::from_secs(2);
 /// How often a session looks for a further interrupt once there has been one: the descriptor of the
@@ -29,6 +31,9 @@ pub struct Patience {
     /// How long the server may stay silent when it owes the answer to a query. Statements that change
     /// or maintain something have no such limit.
     pub silence_limit: Option<Duration>,
+    /// After so long a silence in answer to any statement a new connection is tried, again and again: when
+    /// the server does not answer that either, it hangs, and the session is given up.
+    pub hang_limit: Option<Duration>,
     /// Told of statements that take longer than 2 s.
     pub watcher: Option<Arc<dyn Watcher>>,
     /// Told, at an interrupt, whether the server took the request to cancel the statement.

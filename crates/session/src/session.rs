@@ -10,13 +10,13 @@ use pgdyno_wire::answer::{Answer, Due};
 use pgdyno_wire::backend::{self, Frame, Message, ProtocolError, TransactionStatus};
 use pgdyno_wire::limits::{SETTINGS_MAX, TEXT_BYTES_MAX};
 use pgdyno_wire::{
-    Candidate, Channel, ConnectError, Connecting, Encryption, Established, Login, Notice,
-    ServerError, frontend, next_candidate,
+    Candidate, Channel, ConnectError, ConnectErrorKind, Connecting, Encryption, Established, Login,
+    Notice, ServerError, frontend, next_candidate,
 };
 
 use crate::error::Error;
 use crate::kept::{Kept, Named};
-use crate::patience::{Brake, Ending, GRACE, Patience, SLOW, Slow, Statement};
+use crate::patience::{Brake, Ending, GRACE, Patience, SIGN_OF_LIFE_MAX, SLOW, Slow, Statement};
 use crate::socket::{Ready, Socket};
 
 /// Bytes asked of the socket at once.
@@ -560,8 +560,16 @@ impl Session {
     /// Waits until the socket can be read or, if `write` asks, written.
     fn wait(&mut self, write: bool) -> Result<Ready, Error> {
         let silent_since = Instant::now();
+        let mut asked = silent_since;
         loop {
             self.heed_interrupts()?;
+            let hang_limit = self.patience.hang_limit;
+            if let Some(limit) = hang_limit.filter(|limit| asked.elapsed() >= *limit) {
+                if !answers(&self.candidate, SIGN_OF_LIFE_MAX) {
+                    return Err(self.hangs(limit));
+                }
+                asked = Instant::now();
+            }
             let limit = self.silence_limit();
             if let Some(limit) = limit.filter(|limit| silent_since.elapsed() >= *limit) {
                 return Err(self.silent_for(limit));
@@ -570,7 +578,9 @@ impl Session {
             let slow_from = self.tell_if_slow();
             let ending = self.statement.as_ref().and_then(|s| s.ending);
             let (interrupts, look_again) = self.brake.watch();
-            let until = [silent_until, slow_from, look_again, ending.map(|e| e.until)];
+            let ask_at = hang_limit.and_then(|limit| asked.checked_add(limit));
+            let ending = ending.map(|e| e.until);
+            let until = [silent_until, ask_at, slow_from, look_again, ending];
             let until = until.into_iter().flatten().min();
             let ready = self
                 .socket
@@ -592,6 +602,20 @@ impl Session {
         match self.cleans_up {
             true => Some(limit.map_or(GRACE, |limit| limit.min(GRACE))),
             false => limit,
+        }
+    }
+
+    /// The server has been silent for so long, and answers no new connection: a request to cancel would
+    /// have no answer either.
+    fn hangs(&mut self, limit: Duration) -> Error {
+        self.broken = true;
+        match self.statement.take() {
+            None => Error::TimedOut(limit),
+            Some(statement) => Error::Silent {
+                limit,
+                statement: statement.shown,
+                waited_for: Some("it answers no new connection either".to_owned()),
+            },
         }
     }
 
@@ -900,6 +924,14 @@ impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Session({}, process {})", self.candidate, self.cancel.0)
     }
+}
+
+/// Whether a server answers a new connection within this time: with a session, an error, or in any
+/// other way. One that takes no connections any more is no answer only when nothing says so.
+pub fn answers(candidate: &Candidate, limit: Duration) -> bool {
+    let deadline = Instant::now().checked_add(limit);
+    let started = start(candidate, deadline, Brake::default());
+    !started.is_err_and(|error| matches!(error.kind(), ConnectErrorKind::TimedOut))
 }
 
 /// Cancels the statement that a session is running, from any thread.

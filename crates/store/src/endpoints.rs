@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{Counts, EndpointRecord, Event, EventKind, Failure, Recording};
+use pgdyno_drive::record::{
+    Counts, EndpointRecord, EndpointSeconds, Event, EventKind, Failure, Recording, Wrong,
+};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::packed::{self, whole};
@@ -37,6 +40,7 @@ pub fn write(connection: &Db, number: i64, recording: &Recording) -> db::Result<
         row.extend(packed::columns(Some(&endpoint.service.pack())));
         let response = endpoint.response.as_ref().map(|response| response.pack());
         row.extend(packed::columns(response.as_ref()));
+        row.push(seconds(&endpoint.seconds));
         let places = vec!["?"; row.len()].join(", ");
         let sql = format!("INSERT INTO endpoint VALUES ({places})");
         connection.execute(&sql, row)?;
@@ -50,7 +54,7 @@ pub fn read(connection: &Db, number: i64) -> db::Result<Vec<EndpointRecord>> {
         "SELECT name, clients, connections, lost, arrived, committed, skipped, unknown, late, \
          retries, retried, failed_by_class, service_sum_us, service_sum_squares_us2, \
          service_max_us, service_histogram, response_sum_us, response_sum_squares_us2, \
-         response_max_us, response_histogram FROM endpoint WHERE trial = ? ORDER BY endpoint",
+         response_max_us, response_histogram, seconds FROM endpoint WHERE trial = ? ORDER BY endpoint",
     );
     select.query_map([number], endpoint)
 }
@@ -82,6 +86,60 @@ fn endpoint(row: &Row<'_>) -> db::Result<EndpointRecord> {
         response: packed::read(row, 16)?.map(|packed| packed.unpack()),
         // A table of its own.
         stalls: Vec::new(),
+        seconds: read_seconds(row.get(20)?)?,
+    })
+}
+
+/// The form of [`EndpointSeconds`].
+#[derive(Serialize, Deserialize)]
+struct BySecond {
+    from_us: u64,
+    committed: Vec<u64>,
+    /// Second, class, how many.
+    failed: Vec<(u64, String, u64)>,
+    /// Second, how many.
+    unknown: Vec<(u64, u64)>,
+}
+
+/// NULL where there is one endpoint only.
+fn seconds(seconds: &EndpointSeconds) -> Value {
+    if seconds.committed.is_empty() && seconds.wrong.is_empty() {
+        return Value::Null;
+    }
+    let failed = seconds.wrong.iter().filter_map(|one| {
+        let class = one.failure?.code().to_owned();
+        Some((one.second, class, one.count))
+    });
+    let unknown = seconds.wrong.iter().filter(|one| one.failure.is_none());
+    let form = BySecond {
+        from_us: seconds.from_us,
+        committed: seconds.committed.clone(),
+        failed: failed.collect(),
+        unknown: unknown.map(|one| (one.second, one.count)).collect(),
+    };
+    Value::Text(json!(form).to_string())
+}
+
+fn read_seconds(text: Option<String>) -> db::Result<EndpointSeconds> {
+    let Some(text) = text else {
+        return Ok(EndpointSeconds::default());
+    };
+    let form: BySecond = serde_json::from_str(&text)
+        .map_err(|e| Error::Unreadable(format!("the seconds of an endpoint: {e}")))?;
+    let failed = form.failed.into_iter().map(|(second, class, count)| Wrong {
+        second,
+        failure: Some(Failure::from_code(&class)),
+        count,
+    });
+    let unknown = form.unknown.into_iter().map(|(second, count)| Wrong {
+        second,
+        failure: None,
+        count,
+    });
+    Ok(EndpointSeconds {
+        from_us: form.from_us,
+        committed: form.committed,
+        wrong: failed.chain(unknown).collect(),
     })
 }
 

@@ -56,6 +56,11 @@ impl StallingProxy {
         proxy
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// The URL by which database `postgres` of the server is reached through it.
     pub fn url(&self) -> String {
         let port = self.address.port();

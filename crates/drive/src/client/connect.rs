@@ -18,6 +18,11 @@ const AGAIN_NS: Nanos = 1_000_000;
 /// For how long to do so when the candidate sets no limit.
 const PATIENCE_NS: Nanos = 10_000_000_000;
 
+/// The least time of an address among several endpoints.
+const IMPATIENCE_NS: Nanos = 1_000_000_000;
+/// For how long a run that has not begun waits for each address when the candidate sets no limit.
+const BEFORE_RUN_NS: Nanos = 30_000_000_000;
+
 /// One client on its way to a connection.
 #[derive(Debug)]
 pub(super) struct Attempt {
@@ -56,6 +61,11 @@ impl Attempt {
     pub(super) fn is_before_run(&self) -> bool {
         self.is_before_run
     }
+
+    /// Which candidate of which endpoint is tried, and since when the first was.
+    pub(super) fn waits_for(&self) -> ((usize, usize), Nanos) {
+        ((self.endpoint, self.candidate), self.begun)
+    }
 }
 
 impl Client {
@@ -91,7 +101,12 @@ impl Client {
         let candidate = &cx.drive.endpoints[attempt.endpoint][attempt.candidate];
         let mut limit = candidate.connect_timeout.map(nanos);
         if cx.drive.tries_other_endpoints {
-            limit = limit.or(Some(PATIENCE_NS));
+            // Where it waits no longer for a statement, another endpoint is better than this one.
+            let patience = cx.drive.statement_timeout.map_or(PATIENCE_NS, nanos);
+            limit = limit.or(Some(patience.clamp(IMPATIENCE_NS, PATIENCE_NS)));
+        }
+        if attempt.is_before_run {
+            limit = limit.or(Some(BEFORE_RUN_NS));
         }
         attempt.deadline = limit.map(|limit| cx.clock_now().saturating_add(limit));
         if self.outage.is_some() {
@@ -284,15 +299,34 @@ impl Client {
         if attempt.is_before_run {
             self.is_disconnected = true;
             self.state = State::Aborted;
-            cx.client_not_connected(DriveError::Connect {
+            return cx.client_not_connected(DriveError::Connect {
                 client: self.id,
                 text,
             });
-        } else if cx.drive.on_connection_loss == OnConnectionLoss::Reconnect {
-            self.not_connected(cx, attempt.begun, &text);
-        } else {
+        }
+        if cx.drive.on_connection_loss == OnConnectionLoss::EndClient {
             self.note_refusal(cx, &error);
-            self.abort_disconnected(cx, &text);
+        }
+        self.stays_without(cx, attempt.begun, &text);
+    }
+
+    /// The attempt that began then is given up, whatever else could be tried.
+    pub(super) fn connects_in_vain<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        begun: Nanos,
+        words: &str,
+    ) {
+        cx.io.close(self.key);
+        cx.deadlines.clear(self.key);
+        self.stays_without(cx, begun, words);
+    }
+
+    /// It has not got the connection that it wanted in the course of the run.
+    fn stays_without<I: Io>(&mut self, cx: &mut Context<'_, I>, begun: Nanos, words: &str) {
+        match cx.drive.on_connection_loss {
+            OnConnectionLoss::Reconnect => self.not_connected(cx, begun, words),
+            OnConnectionLoss::EndClient => self.abort_disconnected(cx, words),
         }
     }
 }

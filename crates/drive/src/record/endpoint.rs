@@ -1,6 +1,6 @@
 //! What happened at each endpoint, and what happened to connections.
 
-use super::{Counts, Ended, Latencies, Outcome, Stall};
+use super::{Counts, Ended, EndpointSeconds, Latencies, Outcome, Stall};
 use crate::clock::micros;
 
 /// A server that clients connect to, by the name its user gave it.
@@ -28,6 +28,8 @@ pub struct EndpointRecord {
     ///
     /// [`Recording::stalls`]: super::Recording::stalls
     pub stalls: Vec<Stall>,
+    /// What happened there by second; where there are several endpoints.
+    pub seconds: EndpointSeconds,
 }
 
 impl EndpointRecord {
@@ -68,6 +70,7 @@ impl EndpointRecord {
         if let (Some(mine), Some(theirs)) = (&mut self.response, &other.response) {
             mine.merge(theirs);
         }
+        self.seconds.merge(&other.seconds);
     }
 }
 

@@ -57,6 +57,8 @@ impl Recording {
             .chain(stalls)
             .chain(of_clients)
             .for_each(|us| *us += moved_us);
+        let endpoints = self.endpoints.iter_mut();
+        endpoints.for_each(|one| one.seconds.from_us += moved_us);
     }
 }
 
@@ -69,15 +71,18 @@ impl Merge {
         self.whole_until_us = until_us;
         let seconds = std::mem::take(&mut part.seconds);
         self.spans.extend(span(&seconds));
+        let measured = seconds.iter().filter(|second| !second.warmup);
+        let counts = measured.flat_map(|second| second.scripts.iter().map(|one| &one.counts));
+        let committed = counts.map(|counts| counts.committed).sum();
         for second in seconds {
             self.add_second(&second);
         }
-        self.gaps
-            .push(gaps(&part.measured, part.warmup.as_ref(), &part.stalls));
+        let end = asked_end(&part.measured, part.warmup.as_ref());
+        self.gaps.push(gaps(end, committed, &part.stalls));
         for endpoint in &mut part.endpoints {
             let all = self.endpoint_gaps.entry(endpoint.name.clone()).or_default();
             let stalls = std::mem::take(&mut endpoint.stalls);
-            all.push(gaps(&part.measured, part.warmup.as_ref(), &stalls));
+            all.push(gaps(end, endpoint.counts.committed, &stalls));
         }
         self.ends.push(part.end);
         // Made of the seconds at the end.
@@ -179,16 +184,23 @@ fn common(spans: &[(u64, u64)]) -> (u64, u64) {
     }
 }
 
-/// A generator's times without service, and from its end on for ever.
-fn gaps(measured: &Phase, warmup: Option<&Phase>, stalls: &[Stall]) -> Vec<Gap> {
+fn asked_end(measured: &Phase, warmup: Option<&Phase>) -> Nanos {
+    let warmup_us = warmup.map_or(0, |phase| phase.elapsed_us);
+    (warmup_us + measured.asked_us()) * 1000
+}
+
+/// A generator's times without service, and from its end on for ever; one that committed nothing has no
+/// stalls, and leaves the others' as they are.
+fn gaps(end: Nanos, committed: u64, stalls: &[Stall]) -> Vec<Gap> {
+    if committed == 0 {
+        return vec![(0, Nanos::MAX)];
+    }
     let stalls = stalls.iter();
     let gap = |stall: &Stall| {
         let start = stall.start_us * 1000;
         (start, start + stall.length_us * 1000)
     };
     let mut gaps: Vec<Gap> = stalls.map(gap).collect();
-    let warmup_us = warmup.map_or(0, |phase| phase.elapsed_us);
-    let end = (warmup_us + measured.asked_us()) * 1000;
     match gaps.last_mut() {
         Some(last) if last.1 >= end => last.1 = Nanos::MAX,
         _ => gaps.push((end, Nanos::MAX)),
@@ -268,7 +280,7 @@ fn merge_statement(mine: &mut StatementTotals, theirs: &StatementTotals) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{ClientsEnd, Counts, EndpointRecord, Failure, ScriptRecord};
+    use crate::record::{ClientsEnd, Counts, EndpointRecord, Failure, ScriptRecord, Wrong};
 
     /// A script's transactions that took so long, with one failure each ten.
     fn interval(latencies_us: &[u64]) -> ScriptInterval {
@@ -372,6 +384,54 @@ mod tests {
             is_over: true,
         };
         assert_eq!(all.stalls, [stall]);
+    }
+
+    #[test]
+    fn an_outage_of_an_endpoint_has_the_errors_and_the_rate_of_all_generators() {
+        let part = |committed: &[u64], failed: u64| {
+            let mut part = recording(
+                (0..10)
+                    .map(|s| second(s * 1_000_000, false, &[5000]))
+                    .collect(),
+            );
+            part.warmup = None;
+            part.measured.elapsed_us = 10_000_000;
+            let endpoint = &mut part.endpoints[0];
+            endpoint.counts.committed = committed.iter().sum();
+            endpoint.seconds.committed = committed.to_vec();
+            endpoint.seconds.wrong = vec![Wrong {
+                second: 4,
+                failure: Some(Failure::ConnectionLost),
+                count: failed,
+            }];
+            if endpoint.counts.committed > 0 {
+                endpoint.stalls = vec![Stall {
+                    start_us: 4_000_000 + failed * 1000,
+                    length_us: 3_000_000,
+                    is_over: true,
+                }];
+            }
+            part
+        };
+        let mut merge = Merge::default();
+        merge.add(part(&[100, 100, 100, 100, 0, 0, 0, 100, 100, 100], 2), None);
+        merge.add(part(&[10, 10, 10, 10, 0, 0, 0, 1, 10, 10], 3), None);
+        // One whose clients never got there.
+        merge.add(part(&[], 1), None);
+        let all = merge.finish().unwrap();
+        let endpoint = &all.endpoints[0];
+        let stall = Stall {
+            start_us: 4_003_000,
+            length_us: 2_999_000,
+            is_over: true,
+        };
+        assert_eq!(endpoint.stalls, [stall]);
+        let seconds = &endpoint.seconds;
+        assert_eq!(
+            seconds.committed,
+            [110, 110, 110, 110, 0, 0, 0, 101, 110, 110]
+        );
+        assert_eq!((seconds.wrong.len(), seconds.wrong[0].count), (1, 6));
     }
 
     #[test]

@@ -138,9 +138,13 @@ impl Recorder {
         self.probe.begin(begin);
         self.scheduled = self.probe.scheduled();
         self.duration = duration;
+        if self.endpoints.len() > 1 {
+            let seconds = self.endpoints.iter_mut().map(|one| &mut one.seconds);
+            seconds.for_each(|seconds| seconds.reserve(duration));
+        }
+        self.begin = begin;
         self.begin_gaps(begin);
         self.control = control.clone();
-        self.begin = begin;
         self.phase_begin = begin;
         self.warmup_end = begin + warmup;
         self.interval.warmup = warmup > 0;
@@ -176,7 +180,12 @@ impl Recorder {
             .latency_limit_us
             .is_some_and(|limit_us| response_us > limit_us);
         if self.endpoints.len() > 1 {
-            self.endpoints[end.place].book(&end, response_us, is_late);
+            let endpoint = &mut self.endpoints[end.place];
+            endpoint.book(&end, response_us, is_late);
+            if !self.interval.drain {
+                let after = end.at.saturating_sub(self.phase_begin);
+                endpoint.seconds.book(after, end.outcome);
+            }
         }
         let interval = &mut self.interval.scripts[script];
         interval.counts.book(end.outcome, end.tries);
@@ -256,6 +265,9 @@ impl Recorder {
             own.begin(at);
             gaps.clear();
         }
+        let from_us = micros(at.saturating_sub(self.begin));
+        let endpoints = self.endpoints.iter_mut();
+        endpoints.for_each(|one| one.seconds.begin(from_us));
         self.client_stalls.clear();
     }
 

@@ -3,6 +3,7 @@
 use std::io;
 
 use pgdyno_session::CancelHandle;
+use pgdyno_wire::Candidate;
 
 use super::{ClientUnits, Closing, Event, Execution, Finished, Interval, LoggedTransaction};
 use crate::clock::Nanos;
@@ -29,6 +30,9 @@ pub(crate) enum Report {
     InvariantBroken(String),
     /// Cancel these statements at once: nobody waits for them any more.
     Cancel(Vec<CancelHandle>),
+    /// Clients still wait at these places though the run's time is over: find out whether anything
+    /// answers there; asked at that time.
+    Ask(Vec<(usize, Candidate)>, Nanos),
     /// All clients of the thread have ended.
     Finished(usize, Box<ThreadEnd>),
 }

@@ -1,8 +1,12 @@
 //! Answers that do not come in time.
 
-use pgdyno_drive::{Drive, OnConnectionLoss, QueryMode};
-use pgdyno_testkit::HostileServer;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pgdyno_drive::record::Failure;
+use pgdyno_drive::{Drive, OnConnectionLoss, QueryMode, Until};
 use pgdyno_testkit::hostile::{Step, When};
+use pgdyno_testkit::{HostileServer, Passes, StallingProxy};
 use pgdyno_wire::Addr;
 
 use crate::support::*;
@@ -74,4 +78,86 @@ fn a_server_that_hangs_holds_no_run() {
         let said = seen.messages.join("\n");
         assert!(said.contains("no answer within 100ms"), "{said}");
     }
+}
+
+/// A run of 1 s on a server that goes silent in its middle; how long it took.
+fn silenced(drive: Drive) -> (pgdyno_drive::Recording, Seen, Duration) {
+    let proxy = StallingProxy::start(&socket(), Passes::All);
+    let drive = Drive {
+        endpoints: vec![vec![candidate_at(Addr::Tcp(proxy.address()), &[])]],
+        until: Until::Elapsed(millis(1000)),
+        ..drive
+    };
+    let begun = Instant::now();
+    let (recording, seen) = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(millis(500));
+            proxy.pass(Passes::Nothing);
+        });
+        run(&drive)
+    });
+    (recording, seen, begun.elapsed())
+}
+
+#[test]
+fn a_server_that_answers_nothing_any_more_ends_a_run_two_seconds_after_its_time() {
+    sql("create table silenced (n int)");
+    let script =
+        "\\if :client_id = 0\ninsert into silenced values (1);\n\\else\nselect 1;\n\\endif\n";
+    for loss in [OnConnectionLoss::EndClient, OnConnectionLoss::Reconnect] {
+        sql("truncate silenced");
+        let (recording, seen, took) = silenced(Drive {
+            clients: 3,
+            threads: 2,
+            on_connection_loss: loss,
+            ..drive(script)
+        });
+        assert!(took < Duration::from_secs(6), "{took:?}");
+        let counts = counts(&recording);
+        // The INSERT may have been committed; nothing else can.
+        assert_eq!(counts.unknown, 1, "{counts:?}");
+        assert_eq!(counts.failed[&Failure::ConnectionLost], 2, "{counts:?}");
+        let said = seen.messages.join("\n");
+        assert!(said.contains(" s, and none to a new connection"), "{said}");
+        match loss {
+            OnConnectionLoss::EndClient => assert_eq!(recording.clients.disconnected, 3),
+            OnConnectionLoss::Reconnect => assert_eq!(recording.outages.unended, 3),
+        }
+    }
+}
+
+#[test]
+fn connecting_to_a_server_that_answers_nothing_any_more_holds_no_run() {
+    let (recording, _, took) = silenced(Drive {
+        clients: 2,
+        connection_per_transaction: true,
+        ..drive("select 1;\n")
+    });
+    assert!(took < Duration::from_secs(6), "{took:?}");
+    let counts = counts(&recording);
+    assert_eq!(
+        (counts.failed_total(), counts.unknown),
+        (2, 0),
+        "{counts:?}"
+    );
+    assert!(counts.committed > 0);
+}
+
+#[test]
+fn a_slow_statement_of_a_server_that_answers_is_waited_for() {
+    let slow = || Drive {
+        until: Until::Elapsed(millis(200)),
+        ..drive("select pg_sleep(3.5);\n")
+    };
+    let (recording, seen) = run(&slow());
+    assert_eq!(counts(&recording).committed, 1, "{seen:?}");
+    // But not for ever, where that is not wanted.
+    let begun = Instant::now();
+    let (recording, _) = run(&Drive {
+        late_max: Some(millis(300)),
+        ..slow()
+    });
+    assert!(begun.elapsed() < millis(3000));
+    let counts = counts(&recording);
+    assert_eq!((counts.committed, counts.total()), (0, 1), "{counts:?}");
 }

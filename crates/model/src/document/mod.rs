@@ -67,7 +67,7 @@ pub use run::{
     ClientCpu, ClientThread, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
     ScriptStatements, SlowTransaction, Statement, Stored, Target, Workload,
 };
-pub use stalls::{ClientStall, EndpointStall, Stall, Stalls};
+pub use stalls::{ClientStall, Stall, Stalls};
 pub use steadiness::{Steadiness, SteadinessVerdict};
 pub use trial::{Run, Trial, WholeTrial};
 pub use verdict::{

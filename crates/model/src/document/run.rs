@@ -6,7 +6,7 @@ use pgdyno_drive::record::{self, EndpointRecord, Recording, StatementRecord, Sta
 use pgdyno_platform::host;
 use serde::{Deserialize, Serialize};
 
-use super::{Ceiling, Counts, EndpointStall, Facts, Latency, TargetKind};
+use super::{Ceiling, Counts, Facts, Latency, Stall, TargetKind};
 use crate::State;
 
 /// What was run.
@@ -231,8 +231,9 @@ pub struct Endpoint {
     pub service: Latency,
     /// As in the figures.
     pub response: Option<Latency>,
-    /// Times in which nothing was committed there; only where there are several endpoints.
-    pub stalls: Vec<EndpointStall>,
+    /// Times in which nothing was committed there, a second or longer; only where there are several
+    /// endpoints.
+    pub stalls: Vec<Stall>,
 }
 
 impl From<&EndpointRecord> for Endpoint {
@@ -246,7 +247,7 @@ impl From<&EndpointRecord> for Endpoint {
             counts: Counts::from(&endpoint.counts),
             service: Latency::from(&endpoint.service),
             response: endpoint.response.as_ref().map(Latency::from),
-            stalls: endpoint.stalls.iter().map(EndpointStall::from).collect(),
+            stalls: Stall::at(endpoint),
         }
     }
 }

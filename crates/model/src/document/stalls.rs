@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{self, Failure, Recording, Second};
+use pgdyno_drive::record::{self, EndpointRecord, EndpointSeconds, Failure, Recording, Second};
 use pgdyno_stats::Arrival;
 use serde::Serialize;
 
 use super::Latency;
 
+const SECOND_US: u64 = 1_000_000;
 /// So many are listed.
 const LISTED_MAX: usize = 1000;
 /// So many seconds before a stall say what the rate was.
@@ -38,7 +39,7 @@ pub struct Stalls {
     pub random_arrival: Option<Latency>,
 }
 
-/// A time without service.
+/// A time without service, of all or of an endpoint; of an endpoint what failed there, and its own rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Stall {
@@ -55,18 +56,6 @@ pub struct Stall {
     /// From its end to the end of the first second that had 90 % of the rate of the ten seconds before
     /// it; `null` where there is no such second, before or after.
     pub recovered_us: Option<u64>,
-}
-
-/// A time in which nothing was committed at an endpoint, a second or longer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct EndpointStall {
-    /// When it began, in microseconds since clients began to work.
-    pub start_us: u64,
-    /// Its length.
-    pub length_us: u64,
-    /// Whether a commit ended it; else the end of the asked duration did.
-    pub is_over: bool,
 }
 
 /// A time in which a client wanted to commit something and did not.
@@ -135,51 +124,94 @@ impl Stall {
             failed,
             unknown: counts().map(|counts| counts.unknown).sum(),
             recovered_us: match stall.is_over {
-                true => recovered_us(stall, recording),
+                true => recovered_us(stall, &recording.stalls, whole_seconds(recording)),
                 false => None,
             },
         }
     }
+
+    /// Those of an endpoint among several.
+    pub fn at(endpoint: &EndpointRecord) -> Vec<Self> {
+        let seconds = &endpoint.seconds;
+        let of = |stall: &record::Stall| {
+            let end_us = stall.start_us + stall.length_us;
+            let (mut failed, mut unknown) = (BTreeMap::new(), 0);
+            for wrong in &seconds.wrong {
+                let start_us = seconds.from_us + wrong.second * SECOND_US;
+                if start_us >= end_us || start_us + SECOND_US <= stall.start_us {
+                    continue;
+                }
+                match wrong.failure {
+                    Some(class) => {
+                        *failed.entry(class.code().to_owned()).or_default() += wrong.count;
+                    }
+                    None => unknown += wrong.count,
+                }
+            }
+            Self {
+                start_us: stall.start_us,
+                length_us: stall.length_us,
+                is_over: stall.is_over,
+                failed,
+                unknown,
+                recovered_us: match stall.is_over {
+                    true => recovered_us(stall, &endpoint.stalls, seconds_at(seconds)),
+                    false => None,
+                },
+            }
+        };
+        endpoint.stalls.iter().map(of).collect()
+    }
+}
+
+/// A whole second: when it began, its length, and what was committed in it.
+type Whole = (u64, u64, u64);
+
+fn whole_seconds(recording: &Recording) -> impl Iterator<Item = Whole> + Clone {
+    let seconds = recording.seconds.iter();
+    let whole =
+        seconds.filter(|second| !second.warmup && !second.drain && second.length_us >= 999_000);
+    whole.map(|second| {
+        let committed = second.scripts.iter().map(|one| one.counts.committed);
+        (second.start_us, second.length_us, committed.sum())
+    })
+}
+
+/// The last of them may be shorter: it may look like less.
+fn seconds_at(seconds: &EndpointSeconds) -> impl Iterator<Item = Whole> + Clone {
+    let starts = (0..).map(|second| seconds.from_us + second * SECOND_US);
+    let committed = seconds.committed.iter();
+    starts
+        .zip(committed)
+        .map(|(start_us, committed)| (start_us, SECOND_US, *committed))
 }
 
 /// Seconds are judged whole: those that a stall of a second touches are no rate before.
-fn recovered_us(stall: &record::Stall, recording: &Recording) -> Option<u64> {
+fn recovered_us(
+    stall: &record::Stall,
+    stalls: &[record::Stall],
+    seconds: impl Iterator<Item = Whole> + Clone,
+) -> Option<u64> {
     let end_us = stall.start_us + stall.length_us;
-    let is_stalled = |second: &Second| {
-        recording.stalls.iter().any(|stall| {
-            stall.length_us >= 1_000_000
-                && second.start_us < stall.start_us + stall.length_us
-                && second.start_us + second.length_us > stall.start_us
+    let is_stalled = |(start_us, length_us, _): &Whole| {
+        stalls.iter().any(|stall| {
+            stall.length_us >= SECOND_US
+                && *start_us < stall.start_us + stall.length_us
+                && start_us + length_us > stall.start_us
         })
     };
-    let measured = recording
-        .seconds
-        .iter()
-        .filter(|second| !second.warmup && !second.drain && second.length_us >= 999_000);
-    let rate_per_s = |second: &Second| {
-        let committed: u64 = second.scripts.iter().map(|one| one.counts.committed).sum();
-        committed as f64 * 1e6 / second.length_us as f64
-    };
-    let before = measured.clone().filter(|second| {
-        second.start_us + second.length_us <= stall.start_us && !is_stalled(second)
+    let rate_per_s = |(_, length_us, committed): Whole| committed as f64 * 1e6 / length_us as f64;
+    let before = seconds.clone().filter(|second| {
+        let (start_us, length_us, _) = second;
+        start_us + length_us <= stall.start_us && !is_stalled(second)
     });
     let before: Vec<f64> = before.map(rate_per_s).collect();
     let before = &before[before.len().saturating_sub(BEFORE_MAX)..];
     let mean_per_s = before.iter().sum::<f64>() / before.len() as f64;
     // Not a number where there is none before: nothing is as much.
-    let mut after = measured.filter(|second| second.start_us >= end_us);
-    let back = after.find(|second| rate_per_s(second) >= BACK_SHARE * mean_per_s)?;
-    Some(back.start_us + back.length_us - end_us)
-}
-
-impl From<&record::Stall> for EndpointStall {
-    fn from(stall: &record::Stall) -> Self {
-        Self {
-            start_us: stall.start_us,
-            length_us: stall.length_us,
-            is_over: stall.is_over,
-        }
-    }
+    let mut after = seconds.filter(|(start_us, ..)| *start_us >= end_us);
+    let back = after.find(|second| rate_per_s(*second) >= BACK_SHARE * mean_per_s)?;
+    Some(back.0 + back.1 - end_us)
 }
 
 impl From<&record::ClientStall> for ClientStall {
@@ -228,4 +260,47 @@ fn random_arrival(recording: &Recording) -> Option<Latency> {
         max_us: Some(arrival.max().round() as u64),
         intervals: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_drive::record::Wrong;
+
+    #[test]
+    fn an_outage_of_an_endpoint_has_its_errors_by_class_and_its_own_recovery() {
+        let wrong = |second, failure, count| Wrong {
+            second,
+            failure,
+            count,
+        };
+        let stall = record::Stall {
+            start_us: 7_000_000,
+            length_us: 3_000_000,
+            is_over: true,
+        };
+        let mut endpoint = EndpointRecord {
+            stalls: vec![stall],
+            seconds: EndpointSeconds {
+                from_us: 2_000_000,
+                committed: vec![100, 100, 100, 100, 100, 0, 0, 0, 50, 95, 100],
+                wrong: vec![
+                    wrong(3, Some(Failure::DEADLOCK), 9),
+                    wrong(5, Some(Failure::ConnectionLost), 2),
+                    wrong(6, Some(Failure::ConnectionLost), 1),
+                    wrong(7, None, 1),
+                    wrong(8, Some(Failure::SERIALIZATION), 4),
+                ],
+            },
+            ..EndpointRecord::default()
+        };
+        let [told] = Stall::at(&endpoint).try_into().unwrap();
+        assert_eq!(told.failed, [("connection-lost".to_owned(), 3)].into());
+        assert_eq!((told.unknown, told.recovered_us), (1, Some(2_000_000)));
+        // Never at nine tenths again; and not over.
+        endpoint.seconds.committed.truncate(9);
+        assert_eq!(Stall::at(&endpoint)[0].recovered_us, None);
+        endpoint.stalls[0].is_over = false;
+        assert_eq!(Stall::at(&endpoint)[0].recovered_us, None);
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::Duration;
 
 use pgdyno_platform::child::{Signal, send_signal};
@@ -13,7 +14,7 @@ use pgdyno_server::{Cache, Listen, Options};
 use pgdyno_testkit::closed_address;
 use serde_json::Value;
 
-use crate::child::{Running, wait_until};
+use crate::child::{Running, server_processes, wait_until};
 use crate::support::{Ran, connect, pgdyno, ran, sql};
 
 fn json(ran: &Ran) -> Value {
@@ -26,22 +27,22 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-fn number(url: &str, query: &str) -> u64 {
+pub fn number(url: &str, query: &str) -> u64 {
     let value = connect(url).query_one_value(query).unwrap();
     value.unwrap().parse().unwrap()
 }
 
-/// A kept server that a test can kill and start again on the same port.
-struct Killable {
+/// A kept server that a test can kill and start again on the same port, or freeze.
+pub struct Killable {
     options: Options,
-    _dir: tempfile::TempDir,
-    url: String,
-    name: String,
+    dir: tempfile::TempDir,
+    pub url: String,
+    pub name: String,
     pid: u32,
 }
 
 impl Killable {
-    fn start() -> Killable {
+    pub fn start() -> Killable {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let port = free_port();
@@ -55,7 +56,7 @@ impl Killable {
         let (running, _) = kept::start(&options, &mut |_| {}).unwrap();
         Killable {
             options,
-            _dir: dir,
+            dir,
             url: running.address.loopback_url().unwrap(),
             name: format!("127.0.0.1:{port}"),
             pid: running.pid,
@@ -74,6 +75,27 @@ impl Killable {
         });
     }
 
+    /// Stops all of its processes: connections are taken, and nothing is answered.
+    pub fn freeze(&self) {
+        self.signal_all("-STOP");
+    }
+
+    /// They go on.
+    pub fn thaw(&self) {
+        self.signal_all("-CONT");
+    }
+
+    fn signal_all(&self, signal: &str) {
+        // A postmaster that has stopped starts no others.
+        let _ = Command::new("kill")
+            .args([signal, &self.pid.to_string()])
+            .output();
+        let all = server_processes(self.dir.path());
+        let all = all.iter().map(u32::to_string);
+        // One that ends meanwhile is not to be signalled.
+        let _ = Command::new("kill").arg(signal).args(all).output();
+    }
+
     fn start_again(&mut self) {
         let (running, started) = kept::start(&self.options, &mut |_| {}).unwrap();
         assert!(started);
@@ -83,6 +105,7 @@ impl Killable {
 
 impl Drop for Killable {
     fn drop(&mut self) {
+        self.thaw();
         let _ = kept::stop(self.cache(), true);
     }
 }

@@ -8,6 +8,7 @@ mod child;
 mod endpoints;
 mod figures;
 mod hosts;
+mod hung;
 mod language;
 mod retries;
 mod stalls;

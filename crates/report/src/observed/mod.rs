@@ -2,6 +2,7 @@
 //! worst latencies with what went on then, and what was not seen.
 
 mod moments;
+pub(crate) mod outages;
 mod series;
 
 use super::table::{Table, one_line};

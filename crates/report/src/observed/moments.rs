@@ -1,7 +1,7 @@
 //! What happened when: events, and the transactions that took longest with what went on then.
 
 use super::super::table::one_line;
-use super::{EVENTS_MAX, Window, rest, top_waits};
+use super::{EVENTS_MAX, Window, outages, rest, top_waits};
 use pgdyno_model::document::{Observed, Run};
 use pgdyno_model::text::{self as figures, decimal_seconds as seconds};
 
@@ -85,11 +85,13 @@ pub fn worst(run: &Run, observed: &Observed) -> String {
             let end_us = moment.at_us + moment.length_us.unwrap_or(0) as i64;
             moment.at_us <= to_us + AROUND_US && end_us >= from_us - AROUND_US
         });
-        let mut around: Vec<String> = around
-            .map(|moment| format!("{} at {} s", one_line(moment.kind), seconds(moment.at_us)))
-            .collect();
-        let more = around.len().saturating_sub(WAITS_MAX);
-        around.truncate(WAITS_MAX);
+        let around = around
+            .map(|moment| format!("{} at {} s", one_line(moment.kind), seconds(moment.at_us)));
+        let outages = outages::around(run, slow);
+        let told = outages.len() + WAITS_MAX;
+        let mut around: Vec<String> = outages.into_iter().chain(around).collect();
+        let more = around.len().saturating_sub(told);
+        around.truncate(told);
         if more > 0 {
             around.push(format!("{more} more"));
         }

@@ -2,6 +2,7 @@
 
 use super::{begin, environment, histogram, observed, slob, statements, timeline, words};
 use crate::documents::{self, stored};
+use crate::observed::outages;
 use pgdyno_model::document::page::{Histograms, Sibling, TrialPage, Worst};
 use pgdyno_model::document::{Observed, Run, Trial};
 use pgdyno_model::notebook::{Filter, Notebook, TrialRow};
@@ -112,15 +113,26 @@ fn worst(run: &Run, observed: &Observed) -> Vec<Worst> {
                 script: slow.script.clone().filter(|_| has_scripts),
                 endpoint: None,
                 slowest: None,
-                around: around(observed, (from_us, to_us), &near),
+                around: around(
+                    observed,
+                    (from_us, to_us),
+                    &near,
+                    outages::around(run, slow),
+                ),
                 events: near.iter().map(|(at, _)| *at).collect(),
             }
         })
         .collect()
 }
 
-/// What most sessions waited for at that time, and which events were under way.
-fn around(observed: &Observed, (from_us, to_us): (i64, i64), events: &[(usize, &str)]) -> String {
+/// The outages that it fell into, what most sessions waited for at that time, and which events were under
+/// way.
+fn around(
+    observed: &Observed,
+    (from_us, to_us): (i64, i64),
+    events: &[(usize, &str)],
+    outages: Vec<String>,
+) -> String {
     // A second's mean is told at its end.
     let waits = observed.all("pg.waits").filter_map(|series| {
         let within = series.samples.iter();
@@ -130,7 +142,7 @@ fn around(observed: &Observed, (from_us, to_us): (i64, i64), events: &[(usize, &
             .map(|(_, sessions)| (series.label.as_str(), *sessions))
     });
     let most = waits.max_by(|a, b| a.1.total_cmp(&b.1));
-    let mut told = Vec::new();
+    let mut told = outages;
     let mut kinds: Vec<&str> = events.iter().map(|(_, kind)| *kind).collect();
     kinds.dedup();
     if !kinds.is_empty() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use crate::common::{Server, Setup, shared};
-use pgdyno_session::{Error, Patience, Slow, Watcher, Watching};
+use pgdyno_session::{Error, Patience, Session, Slow, Watcher, Watching};
 
 static SERVER: Mutex<Weak<Server>> = Mutex::new(Weak::new());
 
@@ -131,4 +131,36 @@ fn a_statement_that_takes_long_is_looked_at_until_it_ends() {
         "{error}"
     );
     assert_eq!(*ended.lock().unwrap(), 2);
+}
+
+#[test]
+fn work_is_given_up_when_the_server_answers_no_new_connection_either() {
+    use pgdyno_testkit::{Passes, StallingProxy};
+    let server = pgdyno_testkit::postgres().address().socket_path();
+    let proxy = StallingProxy::start(&server, Passes::All);
+    let given = pgdyno_session::Given::target(proxy.url());
+    let info = pgdyno_session::resolve(&given, &pgdyno_session::Env::empty()).unwrap();
+    let candidates = info.candidates().unwrap().list;
+    let connect = || {
+        let patience = Patience {
+            hang_limit: Some(Duration::from_millis(300)),
+            ..Patience::default()
+        };
+        Session::connect_with(&candidates, None, patience).unwrap()
+    };
+    // A server that answers others may take its time.
+    connect()
+        .execute("DO $$ BEGIN PERFORM pg_sleep(1) ; END $$")
+        .unwrap();
+    let mut session = connect();
+    proxy.pass(Passes::Nothing);
+    let began = Instant::now();
+    let error = session.execute("VACUUM pg_class").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the server has sent nothing for 0.3 s in answer to: VACUUM pg_class (it answers no new \
+         connection either)"
+    );
+    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(session.is_broken());
 }

@@ -395,6 +395,8 @@ CREATE TABLE endpoint (
     response_sum_squares_us2 TEXT,
     response_max_us INTEGER,
     response_histogram BLOB,
+    -- What happened there by second, as JSON; NULL where there is one endpoint only.
+    seconds     TEXT,
     PRIMARY KEY (trial, endpoint)
 );
 
