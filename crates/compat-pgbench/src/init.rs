@@ -243,15 +243,9 @@ impl Init<'_, '_, '_> {
         Ok(Some(name))
     }
 
-    /// Says which foreign keys the product has not validated. pgbench knows of none, and where all are it
-    /// is not asked.
+    /// Says which foreign keys the product does not validate when they are added. It is not asked.
     fn tell_unvalidated(&mut self) {
-        if self.schema.validates_foreign_keys() {
-            return;
-        }
-        let tables = self.schema.referring_tables();
-        let tables = tables.iter().map(String::as_str);
-        if let Ok(Some(text)) = foreign_keys::unvalidated(self.session, tables) {
+        if let Some(text) = foreign_keys::text(&self.schema.unvalidated_keys()) {
             self.screen.line(&text);
         }
     }

@@ -39,7 +39,8 @@ pub fn unvalidated<'a>(
     Ok(text(&found))
 }
 
-fn text(found: &[(String, String)]) -> Option<String> {
+/// What to say of keys that are not validated: table and name of each.
+pub fn text(found: &[(String, String)]) -> Option<String> {
     let (table, key) = found.first()?;
     let named = found.iter().take(NAMED_MAX).map(|(_, key)| key.as_str());
     let mut named: Vec<&str> = named.collect();

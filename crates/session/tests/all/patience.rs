@@ -138,7 +138,7 @@ fn work_is_given_up_when_the_server_answers_no_new_connection_either() {
     use pgdyno_testkit::{Passes, StallingProxy};
     let server = pgdyno_testkit::postgres().address().socket_path();
     let proxy = StallingProxy::start(&server, Passes::All);
-    let given = pgdyno_session::Given::target(&proxy.url());
+    let given = pgdyno_session::Given::target(proxy.url());
     let info = pgdyno_session::resolve(&given, &pgdyno_session::Env::empty()).unwrap();
     let candidates = info.candidates().unwrap().list;
     let connect = || {
