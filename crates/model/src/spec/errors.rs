@@ -25,7 +25,7 @@ pub struct ErrorPolicy {
 
     /// With --reconnect and several endpoints: a client that went to another endpoint stays there.
     /// Without it, it returns between two transactions once its own accepts connections again
-    #[arg(long, requires = "reconnect")]
+    #[arg(long)]
     pub no_failback: bool,
 
     /// Stop the run when a client ends early because of an error
