@@ -65,6 +65,9 @@ pub struct Recording {
     /// Transactions that were booked as committed and rolled back later, with the block that they
     /// shared ([`crate::Commits`]); of a trial from the notebook 0.
     pub undone: u64,
+    /// Transactions that the schedule had for the measured time, as drawn; `None` without a rate or
+    /// an asked duration, and of a trial from the notebook.
+    pub due: Option<u64>,
     /// How the run ended.
     pub end: End,
     /// The invariant that ended it: script, line and the script's own words.
@@ -96,6 +99,7 @@ impl Default for Recording {
             by_client: Vec::new(),
             drawn: BTreeMap::new(),
             undone: 0,
+            due: None,
             end: End::default(),
             broken_invariant: None,
         }
