@@ -292,10 +292,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
             text,
         });
     }
-    recording.due = match (recording.due, end.due) {
-        (Some(mine), Some(theirs)) => Some(mine + theirs),
-        (mine, theirs) => mine.or(theirs),
-    };
+    recording.add_due(end.due);
     recording.clients.aborted += end.aborted;
     recording.clients.disconnected += end.disconnected;
     recording.by_client.extend(end.by_client);

@@ -110,6 +110,14 @@ impl Recording {
     /// So many events are kept: a thousand clients that lose their server all say the same.
     pub const EVENTS_MAX: usize = 1000;
 
+    /// Adds what another's schedule had.
+    pub(crate) fn add_due(&mut self, theirs: Option<u64>) {
+        self.due = match (self.due, theirs) {
+            (Some(mine), Some(theirs)) => Some(mine + theirs),
+            (mine, theirs) => mine.or(theirs),
+        };
+    }
+
     /// CPU time of the engine's threads in the measured phase, in microseconds: user, system.
     pub fn cpu_us(&self) -> (u64, u64) {
         let user_us = self.threads.iter().map(|thread| thread.user_us).sum();

@@ -23,6 +23,7 @@ pub mod ceiling;
 mod common;
 pub mod comparison;
 mod counts;
+pub mod course;
 mod facts;
 mod figures;
 mod found;
@@ -34,6 +35,7 @@ mod observed;
 pub mod page;
 pub mod phases;
 pub mod points;
+mod rate_step;
 pub mod repeats;
 pub mod retries_lab;
 mod run;
@@ -63,6 +65,7 @@ pub use latency::Latency;
 pub use observed::{
     Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,
 };
+pub use rate_step::RateStep;
 pub use run::{
     ClientCpu, ClientThread, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
     ScriptStatements, SlowTransaction, Statement, Stored, Target, Workload,

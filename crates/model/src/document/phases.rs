@@ -63,6 +63,15 @@ pub struct PhaseFigures {
     pub schedule_lag: Option<Latency>,
 }
 
+/// When what is measured began, in microseconds since clients began to work: where the time of a
+/// profile begins.
+pub fn measured_from_us(seconds: &[Second]) -> u64 {
+    let warmup = seconds.iter().rev().find(|second| second.warmup);
+    let first = seconds.iter().find(|second| !second.warmup);
+    let begun = first.map(|second| second.start_us);
+    begun.unwrap_or_else(|| warmup.map_or(0, |last| last.start_us + last.length_us))
+}
+
 /// The figures of phases, in their order. `due` says how many transactions the schedule asked for
 /// between two times in microseconds since clients began to work; `None` without a rate.
 pub fn phases(
