@@ -142,7 +142,7 @@ fn heading(run: &Run) -> String {
     if let Some(rate) = &trial.rate {
         how += &match rate.constant() {
             Some(per_s) => format!(", {} transactions/s scheduled", figures::rate(per_s)),
-            None => format!(", {} scheduled", crate::page::asked(rate)),
+            None => format!(", {} transactions/s scheduled", crate::page::asked(rate)),
         };
     }
     let warmup = figures::seconds(trial.warmup.longest().as_secs_f64());

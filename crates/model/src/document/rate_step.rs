@@ -26,8 +26,9 @@ const BAND_US: f64 = 500.0;
 /// From the moment on that response times are steady, so many of the seconds lie within the band: one
 /// of ten may be out of it.
 const WITHIN_SHARE: f64 = 0.9;
-/// Successive differences of independent normal values: their median magnitude times this estimates
-/// the standard deviation of the values (1 / (0.6745 · √2)), whatever slow course these have.
+/// Successive differences of independent normal values: the median distance from their median times
+/// this estimates the standard deviation of the values (1 / (0.6745 · √2)), whatever straight course
+/// these have.
 const DEVIATION_OF_DIFFERENCES: f64 = 1.0484;
 
 /// A jump of the rate, and what followed.
@@ -155,9 +156,11 @@ fn committed(second: &Second) -> u64 {
 fn settled(course: &[f64]) -> Option<(usize, f64)> {
     let half = &course[course.len() / 2..];
     let level = median(half).filter(|level| level.is_finite())?;
-    let differences = half.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+    let differences = half.windows(2).map(|pair| pair[1] - pair[0]);
     let differences: Vec<f64> = differences.filter(|one| one.is_finite()).collect();
-    let deviation = median(&differences)? * DEVIATION_OF_DIFFERENCES;
+    let trend = median(&differences)?;
+    let distances: Vec<f64> = differences.iter().map(|one| (one - trend).abs()).collect();
+    let deviation = median(&distances)? * DEVIATION_OF_DIFFERENCES;
     let band = (DEVIATIONS * deviation)
         .max(BAND_SHARE * level)
         .max(BAND_US);
@@ -256,6 +259,9 @@ mod tests {
         assert_eq!((steps[0].settled_us, steps[0].after_us), (None, None));
         assert_eq!(steps[0].not_known, None);
         assert_eq!(steps[0].missed, Some(4000.0));
+        // Not even where there are few seconds to tell.
+        let steps = with((0..8).map(|at| (400, 50.0 + 300.0 * f64::from(at))));
+        assert_eq!(steps[0].settled_us, None);
         // Nor is one that answers nothing, and one that swings.
         let steps = with(std::iter::repeat_n((0, 1.0), 20));
         assert_eq!(

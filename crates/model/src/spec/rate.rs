@@ -156,13 +156,11 @@ fn percent(share: f64) -> f64 {
 
 /// How it stands in records.
 #[derive(Debug, Clone, Default, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Fields {
     /// Transactions a second, where they do not move.
     pub rate_per_s: Option<f64>,
     /// How they move, as people type it; left out where they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, ts(optional))]
     pub rate_profile: Option<String>,
 }
 

@@ -30,14 +30,14 @@ pub fn title(run: &Run) -> String {
     title
 }
 
-/// `4,200.0/s`; of a rate that moves what was typed.
+/// `4,200.0/s`; of a rate that moves what is typed: `100..2000/60s`.
 pub fn asked(rate: &Rate) -> String {
     match rate.constant() {
         Some(per_s) => format!("{}/s", figures::rate(per_s)),
         None => {
-            let text = format!("{rate}/s");
+            let text = rate.to_string();
             match text.chars().count() > ASKED_MAX {
-                true => text.chars().take(ASKED_MAX).chain("…/s".chars()).collect(),
+                true => text.chars().take(ASKED_MAX).chain(['…']).collect(),
                 false => text,
             }
         }
