@@ -99,7 +99,7 @@ impl FromStr for Rate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (shares, of) = match text.rsplit_once(OF) {
+        let (shares, of) = match text.split_once(OF) {
             Some((shares, of)) if !text.starts_with('@') => (shares, Some(of.trim())),
             _ => (text, None),
         };
