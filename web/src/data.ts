@@ -248,6 +248,16 @@ export type Run = {
   target: Target;
   /** Where pgdyno was. */
   host: Host;
+  /**
+   * Figures by phase: of the steps, bursts, parts of ramps or periods of a rate, or number of
+   * clients, that moves; left out of other trials.
+   */
+  phases?: Array<PhaseFigures>;
+  /**
+   * Where the rate jumped, and how long response times were not steady then; left out where it
+   * did not.
+   */
+  rate_steps?: Array<RateStep>;
   /** How it ended. */
   end: End;
   /** What `\error` said, behind its script and line. */
@@ -331,16 +341,10 @@ export type TrialSpec = {
   clients: number | null;
   /** Threads that drive the clients [default: one per CPU, at most one per client] */
   threads: number | null;
-  /** How long to measure: 60, 60s, 2m [default: 10s] */
+  /** How long to measure: 60, 60s, 2m [default: 10s; with a rate that moves, its length] */
   duration_s: number | null;
   /** Transactions per client, instead of a duration */
   transactions_per_client: number | null;
-  /**
-   * Target rate in transactions per second over all clients (open loop): transactions start on a
-   * Poisson schedule whether or not the server keeps up; latency is also measured from the
-   * scheduled start
-   */
-  rate_per_s: number | null;
   /**
    * Count slower transactions as late; with --rate, skip transactions that are already this late
    * before they start
@@ -747,6 +751,116 @@ export type Ceiling = {
   measured_per_s: number;
 };
 
+/**
+ * What came of a [`Phase`]: of the transactions that ended in its seconds, whole ones. A second that
+ * two phases share counts in the one that has its middle.
+ */
+export type PhaseFigures = {
+  /** The length of its seconds together: less than the phase where the trial ended in it. */
+  measured_us: number;
+  /** Committed transactions a second of its seconds; `null` when it has none. */
+  goodput_per_s: number | null;
+  /** Transactions that the schedule asked for in its seconds; `null` without a rate. */
+  due: number | null;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What people call it: `500/s`, `before`. */
+  name: string;
+  /** Where it begins, in microseconds since clients began to work. */
+  from_us: number;
+  /** Where it ends. */
+  to_us: number;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/**
+ * Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`; where
+ * there are intervals, with fewer than ten effective ones.
+ */
+export type Latencies = {
+  /** How many there are. */
+  count: number;
+  /** Their mean. */
+  mean_us: number | null;
+  /** Their standard deviation, over all of them. */
+  stddev_us: number | null;
+  /** The median. */
+  p50_us: number | null;
+  /** The 90th percentile. */
+  p90_us: number | null;
+  /** The 95th percentile. */
+  p95_us: number | null;
+  /** The 99th percentile. */
+  p99_us: number | null;
+  /** The 99.9th percentile. */
+  p99_9_us: number | null;
+  /** The longest. */
+  max_us: number | null;
+  /** How far the percentiles can be trusted; left out where that is not known. */
+  intervals?: Array<PercentileInterval>;
+};
+
+/** How far a percentile can be trusted, its transactions depending on one another. */
+export type PercentileInterval = {
+  /** Such as 99. */
+  percentile: number;
+  /** So many independent transactions would show it as surely. */
+  effective: number;
+  /** The lower end of its 95 % interval; `null` where this trial does not show it. */
+  low_us: number | null;
+  /** The upper end; `null` where it is above all that was measured, too. */
+  high_us: number | null;
+  /** About how long a trial shows it; `null` where this one does. */
+  needs_s: number | null;
+};
+
+/** A jump of the rate, and what followed. */
+export type RateStep = {
+  /** When, in microseconds since clients began to work. */
+  at_us: number;
+  /** Transactions a second before it. */
+  from_per_s: number;
+  /** Transactions a second after it. */
+  to_per_s: number;
+  /**
+   * Which percentile of response time was followed, second by second: the highest of 95, 90 and 50
+   * that each second has.
+   */
+  percentile: number | null;
+  /** Its level before the step: the median of the last seconds. */
+  before_us: number | null;
+  /** Its level after it, once steady. */
+  after_us: number | null;
+  /** From the step until it was steady; `null` where it never was, or where that is not known. */
+  settled_us: number | null;
+  /** Why that is not known. */
+  not_known: string | null;
+  /**
+   * Transactions that were due and not committed from the step until it was steady, or until the
+   * next step.
+   */
+  missed: number | null;
+};
+
 /** How a run ended. */
 export type End = "complete" | "interrupted" | "client-aborted" | "all-clients-aborted" | "invariant-broken";
 
@@ -828,47 +942,6 @@ export type ScriptFigures = {
   retries: number;
   /** Transactions that were tried more than once. */
   retried: number;
-};
-
-/**
- * Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`; where
- * there are intervals, with fewer than ten effective ones.
- */
-export type Latencies = {
-  /** How many there are. */
-  count: number;
-  /** Their mean. */
-  mean_us: number | null;
-  /** Their standard deviation, over all of them. */
-  stddev_us: number | null;
-  /** The median. */
-  p50_us: number | null;
-  /** The 90th percentile. */
-  p90_us: number | null;
-  /** The 95th percentile. */
-  p95_us: number | null;
-  /** The 99th percentile. */
-  p99_us: number | null;
-  /** The 99.9th percentile. */
-  p99_9_us: number | null;
-  /** The longest. */
-  max_us: number | null;
-  /** How far the percentiles can be trusted; left out where that is not known. */
-  intervals?: Array<PercentileInterval>;
-};
-
-/** How far a percentile can be trusted, its transactions depending on one another. */
-export type PercentileInterval = {
-  /** Such as 99. */
-  percentile: number;
-  /** So many independent transactions would show it as surely. */
-  effective: number;
-  /** The lower end of its 95 % interval; `null` where this trial does not show it. */
-  low_us: number | null;
-  /** The upper end; `null` where it is above all that was measured, too. */
-  high_us: number | null;
-  /** About how long a trial shows it; `null` where this one does. */
-  needs_s: number | null;
 };
 
 /** What tries cost: those that were committed, and those that were thrown away. */

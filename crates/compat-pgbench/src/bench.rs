@@ -292,7 +292,7 @@ fn to_trial(options: &Bench, flavour: &Flavour, say: &Messages) -> Trial {
         transactions: (transactions > 0).then_some(transactions),
         duration: Some(Duration::from_secs(options.duration_s.into())),
         warmup: Warmup::Given(options.warmup),
-        rate: options.rate,
+        rate: options.rate.map(Into::into),
         latency_limit: (limit_us > 0).then(|| Duration::from_micros(limit_us)),
         retry: RetryPolicy {
             max_tries: Some(if is_one_try { 1 } else { options.max_tries }),

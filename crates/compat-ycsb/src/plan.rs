@@ -183,7 +183,7 @@ impl Plan {
             rate: properties
                 .count("target")?
                 .filter(|n| *n > 0)
-                .map(|n| n as f64 / batch as f64),
+                .map(|n| (n as f64 / batch as f64).into()),
             warmup: Warmup::Given(warmup(command)?),
             retry,
             errors: ErrorPolicy {
@@ -723,7 +723,7 @@ pub(crate) mod tests {
             (Some(2), Some(2))
         );
         assert_eq!(run.spec.until(), Until::Elapsed(Duration::from_secs(7)));
-        assert_eq!(run.spec.rate, Some(500.0));
+        assert_eq!(run.spec.rate, Some(500.0.into()));
         let run = plan(Tool::Ycsb, "run", "operationcount=3 threadcount=4");
         assert_eq!((run.spec.clients(), run.spec.transactions), (3, Some(1)));
     }

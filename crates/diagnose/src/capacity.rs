@@ -127,9 +127,14 @@ impl Ladder<'_> {
     }
 }
 
+/// The rate of a trial, where it does not move: one that does is no step of a search.
+fn constant(trial: &TrialRow) -> Option<f64> {
+    trial.spec.rate.as_ref()?.constant()
+}
+
 /// A trial as a step of a search.
 fn step(trial: &TrialRow, (from_s, to_s): (f64, f64)) -> Step {
-    let rate = trial.spec.rate.unwrap_or(f64::NAN);
+    let rate = constant(trial).unwrap_or(f64::NAN);
     let seconds = trial.elapsed_us.unwrap_or(0) as f64 / 1e6;
     let done = trial.committed.unwrap_or(0) + trial.failed.unwrap_or(0);
     let due = rate * seconds;
@@ -169,7 +174,7 @@ pub fn ladders<'a>(
         // By what the point says, not by the rate: shares of a maximum are not round.
         let mut loads: BTreeMap<String, Load<'_>> = BTreeMap::new();
         for trial in trials {
-            let Some((rate_per_s, rated)) = trial.spec.rate.zip(trial.point.as_ref()) else {
+            let Some((rate_per_s, rated)) = constant(trial).zip(trial.point.as_ref()) else {
                 continue;
             };
             let (mut bare, mut by_rate) = (rated.clone(), rated.clone());

@@ -352,7 +352,7 @@ impl Client {
         self.scheduled = schedule.next();
         if cx
             .latency_limit
-            .is_some_and(|limit| self.scheduled + limit < cx.now)
+            .is_some_and(|limit| self.scheduled.saturating_add(limit) < cx.now)
         {
             let (scheduled, at) = (self.scheduled, cx.now);
             let ended = Ended {

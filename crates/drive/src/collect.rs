@@ -312,6 +312,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
             text,
         });
     }
+    recording.add_due(end.due);
     recording.clients.aborted += end.aborted;
     recording.clients.disconnected += end.disconnected;
     recording.by_client.extend(end.by_client);

@@ -148,6 +148,9 @@ impl<'run, I: Io> Context<'run, I> {
             return;
         }
         let warmup_end = self.recorder.rotate(now);
+        if let (Some(at), Some(schedule)) = (warmup_end, &mut self.schedule) {
+            schedule.warmup_ends(at);
+        }
         if let (Some(at), Until::Elapsed(duration)) = (warmup_end, self.drive.until) {
             let end = at + nanos(duration);
             self.end_has_moved = end < self.end;

@@ -8,6 +8,7 @@ use pgdyno_platform::io::Choice;
 use pgdyno_script::{Names, Slot, Value};
 use pgdyno_wire::Candidate;
 
+use crate::profile::Profile;
 use crate::program::{CompileError, Numbers, Program};
 use crate::query_mode::QueryMode;
 use crate::retry::{Backoff, Retry};
@@ -148,9 +149,10 @@ pub struct Drive {
     /// The warm-up has connections of its own, which end with it: what a server counts of the others
     /// is then of the measured time alone.
     pub warmup_apart: bool,
-    /// Transactions a second, over all clients: an open loop. Without it each client starts the
+    /// Transactions a second, over all clients: an open loop. What moves does so from the end of the
+    /// warm-up on. Without it each client starts the
     /// next transaction when the last has ended.
-    pub rate: Option<f64>,
+    pub rate: Option<Profile>,
     /// A transaction that takes longer is late; with a rate, one that is so late before it starts
     /// is skipped.
     pub latency_limit: Option<Duration>,

@@ -134,7 +134,8 @@ impl<'run, I: Io> EventLoop<'run, I> {
         let recorder = &mut self.cx.recorder;
         recorder.begin(count, begin, warmup, duration, &self.control);
         if let Some(schedule) = &mut self.cx.schedule {
-            schedule.begin(begin);
+            let duration = duration.map(std::time::Duration::from_nanos);
+            schedule.begin(begin, drive.warmup, duration);
         }
         if let Some(duration) = duration {
             self.cx.end = begin + warmup + duration;
@@ -401,6 +402,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             .iter_mut()
             .for_each(|client| client.disconnect(&mut self.cx));
         self.cx.tell_unsaid();
+        let schedule = self.cx.schedule.take();
         let end = ThreadEnd {
             aborted,
             disconnected: clients
@@ -410,6 +412,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             cancels: std::mem::take(&mut self.cx.cancels),
             by_client: clients.iter().filter_map(Client::work_units).collect(),
             closings: clients.iter().filter_map(Client::closing).collect(),
+            due: schedule.and_then(|schedule| schedule.due(self.cx.now)),
             error,
             at: self.cx.now,
             finished: self.cx.recorder.finish(self.cx.now),

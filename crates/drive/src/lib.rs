@@ -7,6 +7,7 @@
 //! - `client`: one client's state machine, over a sans-I/O connection.
 //! - `event_loop`: the clients of one thread, their sockets and deadlines; `context`: what they share.
 //! - `rules`, `retry`: what errors mean, and what follows them.
+//! - `profile`: a number that moves with the time; `schedule`: when transactions are due.
 //! - `record`: what happened, in histograms and counts, handed over once a second.
 //! - `run`: starts the threads; `collect`: adds up what they record until they have ended.
 //!
@@ -30,6 +31,7 @@ mod homes;
 mod live;
 mod message;
 mod places;
+pub mod profile;
 mod program;
 mod query_mode;
 pub mod record;
@@ -48,6 +50,7 @@ pub use drive::{
 pub use error::DriveError;
 pub use live::Live;
 pub use message::{Level, Message};
+pub use profile::Profile;
 pub use program::{CompileError, Program};
 pub use query_mode::QueryMode;
 pub use record::Recording;

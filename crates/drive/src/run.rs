@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::collect::{Collector, Link};
 use crate::context::Setup;
 use crate::control::Control;
-use crate::drive::{Drive, Setup as Variable, Share};
+use crate::drive::{Drive, Setup as Variable, Share, Until};
 use crate::error::DriveError;
 use crate::event_loop;
 use crate::homes::Homes;
@@ -103,6 +103,7 @@ impl Drive {
                 );
                 let schedule = self
                     .rate
+                    .clone()
                     .map(|rate| Schedule::new(rate, threads, seeds_of_thread.throttle.clone()));
                 let setup = Setup {
                     drive: self,
@@ -195,11 +196,15 @@ impl Drive {
         if self.clients == 0 || self.threads == 0 {
             return invalid("there must be at least one client and one thread");
         }
-        if self
-            .rate
-            .is_some_and(|rate| !(rate > 0.0 && rate.is_finite()))
-        {
+        if self.rate.as_ref().is_some_and(|rate| !rate.is_rate()) {
             return invalid("the rate must be a positive number of transactions a second");
+        }
+        if let (Some(rate), Until::Transactions(_)) = (&self.rate, self.until)
+            && !rate.lasts()
+        {
+            return invalid(
+                "the rate ends at 0, so that so many transactions per client might never come",
+            );
         }
         Ok(())
     }

@@ -87,7 +87,7 @@ pub const METRICS: [Metric; 6] = [
 ];
 
 fn time(trial: &TrialRow, of: fn(&pgdyno_model::notebook::Latency) -> Option<u64>) -> Option<f64> {
-    let latency = match trial.spec.rate {
+    let latency = match &trial.spec.rate {
         Some(_) => &trial.response,
         None => &trial.service,
     };

@@ -19,6 +19,7 @@ pub mod notes;
 pub mod observed;
 pub mod over;
 pub mod page;
+mod phases;
 pub mod points;
 pub mod retries;
 pub mod retries_lab;

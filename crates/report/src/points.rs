@@ -139,7 +139,7 @@ fn point(
     let title = varied::title(&workload, &varied);
     let varied = varied.into_iter().map(|(p, v)| (p.clone(), v.clone()));
     let varied = varied.collect();
-    let (kind, latency) = match first.spec.rate {
+    let (kind, latency) = match &first.spec.rate {
         Some(_) => (Kind::Response, LatencyKind::Response),
         None => (Kind::Service, LatencyKind::Service),
     };

@@ -8,7 +8,9 @@ use pgdyno_drive::record::{EventKind, Failure};
 use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
 use super::table::Table;
 use super::wrap::wrapped;
-use super::{accounting, budget, checks, cluster, generators, observed, retries, units, verdict};
+use super::{
+    accounting, budget, checks, cluster, generators, observed, phases, retries, units, verdict,
+};
 use pgdyno_model::document::{
     Counts, End, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Latency, Phase, Run,
     ScriptStatements, Stall, Stalls, Steadiness, SteadinessVerdict, TimeBudget, Trial,
@@ -79,6 +81,7 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
             + &latencies(&run.measured, &run.stalls, width)
             + &within(&interval(main_latency(&run.measured)))
             + &within(&added(trial.budget.as_ref())),
+        phases::text(run, width, !has_room),
         endpoints(run, width),
         run.cluster.as_ref().map_or_else(String::new, |of| {
             cluster::table(of, width) + &within(&cluster::lines(of))
@@ -145,8 +148,11 @@ fn heading(run: &Run) -> String {
         figures::plural(trial.threads().into(), "thread"),
     );
     how += &retries::policy(&trial.retry);
-    if let Some(rate) = trial.rate {
-        how += &format!(", {} transactions/s scheduled", figures::rate(rate));
+    if let Some(rate) = &trial.rate {
+        how += &match rate.constant() {
+            Some(per_s) => format!(", {} transactions/s scheduled", figures::rate(per_s)),
+            None => format!(", {} transactions/s scheduled", crate::page::asked(rate)),
+        };
     }
     let warmup = figures::seconds(trial.warmup.longest().as_secs_f64());
     if trial.warmup.is_detected() {

@@ -534,6 +534,7 @@ impl Prepared {
                 let without = r.outages.unended + r.clients.disconnected as u64;
                 (without, r.outage_share().unwrap_or_default())
             }),
+            schedule: recording.and_then(validity::Kept::of),
             stalls: recording.map(Stalls::from).unwrap_or_default(),
             courses: &recording.map(Steadiness::all).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),

@@ -16,6 +16,7 @@ use pgdyno_database::open::Target;
 use pgdyno_database::{cluster, counters};
 
 use pgdyno_model::event::Title;
+use pgdyno_model::note::{DRIFTS, WARMUP_MEASURED};
 
 use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
 use pgdyno_observe::host::ThreadLags;
@@ -126,7 +127,11 @@ impl Trial {
         let warmup_ended = watch.ended(&recording.measured);
         let dialect = prepared.product.dialect;
         let cluster_after = cluster::after(&prepared.target, dialect, &prepared.facts);
-        let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
+        let mut notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
+        // What is asked to move is not steady.
+        notes.retain(|note| {
+            !(self.spec.moves() && [DRIFTS, WARMUP_MEASURED].contains(&&*note.code))
+        });
         let key_skew = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
@@ -179,6 +184,11 @@ impl Trial {
     fn drive(&self, prepared: &Prepared) -> Result<Drive, DriveError> {
         let (spec, target) = (&self.spec, &prepared.target);
         let compatible = &spec.compatible;
+        if let Some(of) = spec.rate.as_ref().and_then(|rate| rate.of()) {
+            let text =
+                format!("the rate is shares of the capacity of {of}, which nobody has looked up");
+            return Err(DriveError::Invalid(text));
+        }
         let per_client = compatible.transactions_per_client_max;
         Ok(Drive {
             endpoints: self.endpoints(&self.target_of_clients(prepared)),
@@ -204,7 +214,7 @@ impl Trial {
             warmup: spec.warmup.longest(),
             // The server tells what a session did when it ends.
             warmup_apart: account::is_due(prepared),
-            rate: spec.rate,
+            rate: spec.rate.as_ref().map(|rate| rate.profile().clone()),
             latency_limit: spec.latency_limit,
             statement_timeout: spec.statement_timeout,
             retries_every_error: spec.errors.retries_every_error,

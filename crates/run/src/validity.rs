@@ -17,13 +17,15 @@ use serde::Serialize;
 
 use crate::shared::Shared;
 use pgdyno_diagnose::{added, too_much};
-use pgdyno_drive::record::{Added, ThreadUse};
+use pgdyno_drive::record::{Added, Latencies, Recording, ThreadUse};
 
 use pgdyno_database::dialect::Product;
 use pgdyno_database::locate::Role;
 use pgdyno_model::document::{Accounting, Facts, Stalls, Steadiness, SteadinessVerdict, WarmupEnd};
 use pgdyno_model::observed::Observed;
 
+/// The schedule of a rate was not kept.
+pub const SCHEDULE_MISSED: &str = "schedule-missed";
 /// The notebook is on the server under test.
 const NOTEBOOK_HERE: &str = "notebook-here";
 
@@ -36,6 +38,38 @@ pub struct Mismatch {
     pub used: String,
     /// What the tables have.
     pub loaded: String,
+}
+
+/// Transactions of the measured time that a schedule had, and what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// As drawn.
+    pub due: u64,
+    /// Never started: already too late.
+    pub skipped: u64,
+    /// Started a second late or later: in another second than they were due.
+    pub late: u64,
+    /// Not started when the time was over.
+    pub left: u64,
+}
+
+impl Kept {
+    /// Of a recording with a rate and an asked duration.
+    pub fn of(recording: &Recording) -> Option<Self> {
+        let due = recording.due?;
+        let all = recording.measured.all();
+        let started_late = |lag: &Latencies| -> u64 {
+            let buckets = lag.histogram().buckets();
+            let late = buckets.filter(|bucket| bucket.middle_us() >= LATE_US);
+            late.map(|bucket| bucket.count).sum()
+        };
+        Some(Self {
+            due,
+            skipped: all.counts.skipped,
+            late: all.lag.as_ref().map_or(0, started_late),
+            left: due.saturating_sub(all.counts.total()),
+        })
+    }
 }
 
 /// What is known about a run once it is over. Each field that is empty leads to no note.
@@ -62,6 +96,8 @@ pub struct Situation<'a> {
     /// Clients without a connection when the run ended, with the share of all clients' time that was
     /// without one.
     pub lost_server: Option<(u64, f64)>,
+    /// The schedule, and what of it was kept; `None` without a rate.
+    pub schedule: Option<Kept>,
     /// Times without service.
     pub stalls: Stalls,
     /// What the measured seconds tell.
@@ -86,6 +122,7 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     }
     notes.extend(s.shared.map(notebook_here));
     notes.extend(s.warmup_cut_short.map(warmup_cut_short));
+    notes.extend(s.schedule.and_then(schedule_missed));
     notes.extend(stalled(&s.stalls));
     notes.extend(s.courses.iter().filter_map(not_steady));
     if let Some(facts) = s.facts {
@@ -320,6 +357,40 @@ fn warmup_cut_short((ended, elapsed_us): (WarmupEnd, u64)) -> Note {
     )
 }
 
+/// Schedules are kept to within so much of their transactions, or a note says so.
+const KEPT_SHARE: f64 = 0.01;
+/// From so late on a transaction starts in another second than it was due.
+const LATE_US: u64 = 1_000_000;
+
+fn schedule_missed(kept: Kept) -> Option<Note> {
+    let missed = kept.skipped + kept.late + kept.left;
+    let is_kept = missed as f64 <= KEPT_SHARE * kept.due as f64;
+    if is_kept || kept.due == 0 {
+        return None;
+    }
+    let share = |count: u64| text::share(count as f64 / kept.due as f64);
+    let parts = [
+        (kept.late, "started a second late or later"),
+        (kept.skipped, "were skipped, too late for --latency-limit"),
+        (kept.left, "had not started when the time was over"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, what)| format!("{} {what}", share(count)))
+        .collect();
+    Some(Note::new(
+        SCHEDULE_MISSED,
+        Severity::Warning,
+        format!(
+            "the load was not the one scheduled: of {} transactions due {}",
+            text::count(kept.due),
+            parts.join(", ")
+        ),
+        "a lower --rate, more clients (-c) where all of them were busy, or read the figures as those \
+         of an overload",
+    ))
+}
+
 fn stalled(stalls: &Stalls) -> Option<Note> {
     let (times, longest) = match stalls.count {
         0 => return None,
@@ -526,6 +597,26 @@ mod tests {
             .into_iter()
             .map(|n| (n.code, n.severity))
             .collect()
+    }
+
+    #[test]
+    fn a_schedule_that_was_not_kept_to_within_one_percent_is_noted() {
+        let note = |due, skipped, late, left| {
+            let kept = Kept {
+                due,
+                skipped,
+                late,
+                left,
+            };
+            schedule_missed(kept).map(|note| note.sentence)
+        };
+        assert_eq!(note(1000, 3, 3, 4), None);
+        assert_eq!(note(0, 0, 0, 0), None);
+        let text = note(1000, 5, 100, 0).unwrap();
+        assert!(text.contains("of 1,000 transactions due 10"), "{text}");
+        assert!(text.contains("a second late or later, 0.5"), "{text}");
+        assert!(!text.contains("when the time was over"), "{text}");
+        assert!(note(1000, 0, 0, 11).unwrap().contains("had not started"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl<'a> Watch<'a> {
         Self {
             control,
             warmup: spec.warmup.is_detected().then(|| WarmUp::new(limit_s)),
-            figure: Figure::of_pace(spec.rate),
+            figure: Figure::of_pace(spec.rate.as_ref()),
             state: WarmUpState::Warming,
         }
     }

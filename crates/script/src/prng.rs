@@ -137,9 +137,14 @@ impl Prng {
         }
     }
 
+    /// Exponential with mean 1: the waiting time of a Poisson process of rate 1.
+    pub fn waiting(&mut self) -> f64 {
+        -self.double_above_zero().ln()
+    }
+
     /// A waiting time with mean `center`, rounded: the gaps of pgbench's Poisson schedule (`-R`).
     pub fn poisson(&mut self, center: f64) -> i64 {
-        (-self.double_above_zero().ln() * center + 0.5) as i64
+        (self.waiting() * center + 0.5) as i64
     }
 }
 

@@ -142,7 +142,7 @@ fn add_trial(
         Some(_) => State::Failed,
         None => State::Complete,
     };
-    let kind = match header.spec.rate {
+    let kind = match &header.spec.rate {
         Some(_) => "response",
         None => "service",
     };

@@ -141,6 +141,7 @@ impl Store {
                 broken_invariant: broken.map(str::to_owned),
                 by_client: Vec::new(),
                 drawn: BTreeMap::new(),
+                due: None,
                 undone: 0,
                 scripts,
                 operations,

@@ -110,7 +110,7 @@ fn what_a_spec_says_stands_in_columns_of_its_own() {
     let dir = dir();
     let store = Store::open(&dir.path().join("s")).unwrap();
     let spec = TrialSpec {
-        rate: Some(2.5),
+        rate: Some(2.5.into()),
         ..example().spec
     };
     let header = TrialHeader {

@@ -1,10 +1,11 @@
-/** What lies behind every plot over time: warm-up, checkpoints, vacuum, lost connections, gaps. */
+/** What lies behind every plot over time: warm-up, phases, checkpoints, vacuum, lost connections, gaps. */
 
 import type { Range } from '../pure/bus';
 import { timeTicks } from '../pure/ticks';
 import { token } from '../page/theme';
 import { drawn, hatch, rect, segment, within, words } from '../chart/shapes';
 import { AGAIN, LOST, TICKS, type Model } from './model';
+import { boundaries } from './phases';
 
 export interface Hole {
   from: number;
@@ -38,6 +39,7 @@ export function marks(model: Model, range: Range, axes: { xAxisIndex?: number; y
         const room = x(model.measured_from_s) - x(model.whole.from);
         if (room > 62) shapes.push(words(x(model.whole.from) + 4, top + 4, 'warm-up', token('ink3'), { fontSize: 11 }));
       }
+      for (const at of boundaries(model.data.run.phases)) if (seen(at, at)) shapes.push(segment(x(at), top, x(at), bottom, token('ink3'), 1, [6, 3]));
       for (const event of model.events) {
         if (TICKS.has(event.kind) || !seen(event.from_s, event.to_s)) continue;
         if (LOST.has(event.kind)) {

@@ -13,6 +13,7 @@ import { generatorsSection } from './generators';
 import { banner, accounting, trialHeadlines } from './headline';
 import { instruments } from './instruments';
 import { Model } from './model';
+import { phasesSection } from './phases';
 import { repeatIt, settings } from './settings';
 import { slobSection } from './slob';
 import { isWaits, retries, sessions } from './stacks';
@@ -24,7 +25,7 @@ export function trialPage(data: TrialData, back: { title: string } | null = null
   const model = new Model(data);
   const bus = new Bus(model.whole);
   namePage(data.title);
-  const sections = [generatorsSection(data), budgetSection(data), overTime(model, bus), clusterSection(data), slobSection(data), distribution(data), statements(data), retriesSection(data), worstSection(model, bus), instruments(model, bus), settings(data), repeatIt(data.command)].filter((s): s is Section => s !== null);
+  const sections = [generatorsSection(data), budgetSection(data), overTime(model, bus), phasesSection(data), clusterSection(data), slobSection(data), distribution(data), statements(data), retriesSection(data), worstSection(model, bus), instruments(model, bus), settings(data), repeatIt(data.command)].filter((s): s is Section => s !== null);
   const id = data.run.stored === undefined ? '' : `trial ${data.run.stored.uuid}`;
   const top: Section = { id: 'verdict', link: 'Verdict', element: verdictBlock(data.verdict, checks(data.verdict), bus, data.budget === undefined || data.budget === null || data.budget.parts.length === 0 ? null : budgetBar(data.budget)) };
   const up = back === null ? null : h('p', { class: 'back' }, h('a', { href: '#trial' }, `Back to ${back.title}`));

@@ -173,7 +173,7 @@ pub fn run(parsed: &Parsed, workload: &Workload) -> Result<Run, String> {
         transactions: each.filter(|_| duration.is_none()),
         duration: Some(duration.unwrap_or(FOREVER)),
         warmup: Warmup::Given(flags.duration("ramp").unwrap_or_default()),
-        rate: (rate > 0.0).then_some(rate),
+        rate: (rate > 0.0).then(|| rate.into()),
         retry: RetryPolicy {
             // What cockroach's own client library does with transactions of several statements.
             max_tries: Some(if workload.retries { 0 } else { 1 }),
@@ -358,7 +358,10 @@ mod tests {
         assert_eq!(spec.until(), Until::Elapsed(Duration::from_secs(90)));
         assert_eq!(spec.compatible.transactions_per_client_max, Some(3));
         assert_eq!(
-            (spec.warmup.longest(), spec.rate),
+            (
+                spec.warmup.longest(),
+                spec.rate.as_ref().and_then(|rate| rate.constant())
+            ),
             (Duration::from_secs(5), Some(2.5))
         );
         assert_eq!((spec.seed, spec.retry.tries()), (Some(-3), 0));

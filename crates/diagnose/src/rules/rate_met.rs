@@ -26,11 +26,12 @@ const QUEUE_SERVICES: f64 = 3.0;
 const QUEUE_US: f64 = 20_000.0;
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
-    let Some(rate) = evidence.outcome.spec.rate else {
+    let Some(rate) = &evidence.outcome.spec.rate else {
         return Examined::NotApplicable("no rate was set".to_owned());
     };
     let all = &evidence.all;
-    let due = rate * evidence.elapsed_s;
+    let due = rate.due(0, (evidence.elapsed_s * 1e6) as i64);
+    let rate = due / evidence.elapsed_s;
     let committed = all.counts.committed as f64;
     let got = committed / evidence.elapsed_s;
     let short = due - committed > 3.0 * due.sqrt() + EDGE;

@@ -226,7 +226,7 @@ impl Made {
         let mut outcome = store.outcome(number).unwrap();
         let asked_s = self.asked_s.unwrap_or(self.seconds);
         outcome.spec.duration = Some(std::time::Duration::from_secs(asked_s));
-        outcome.spec.rate = self.asked;
+        outcome.spec.rate = self.asked.map(Into::into);
         let recording = &mut outcome.recording;
         recording.warmup = None;
         recording.clients.total = self.clients as usize;

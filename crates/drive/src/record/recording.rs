@@ -65,6 +65,9 @@ pub struct Recording {
     /// Transactions that were booked as committed and rolled back later, with the block that they
     /// shared ([`crate::Commits`]); of a trial from the notebook 0.
     pub undone: u64,
+    /// Transactions that the schedule had for the measured time, as drawn; `None` without a rate or
+    /// an asked duration, and of a trial from the notebook.
+    pub due: Option<u64>,
     /// How the run ended.
     pub end: End,
     /// The invariant that ended it: script, line and the script's own words.
@@ -96,6 +99,7 @@ impl Default for Recording {
             by_client: Vec::new(),
             drawn: BTreeMap::new(),
             undone: 0,
+            due: None,
             end: End::default(),
             broken_invariant: None,
         }
@@ -105,6 +109,14 @@ impl Default for Recording {
 impl Recording {
     /// So many events are kept: a thousand clients that lose their server all say the same.
     pub const EVENTS_MAX: usize = 1000;
+
+    /// Adds what another's schedule had.
+    pub(crate) fn add_due(&mut self, theirs: Option<u64>) {
+        self.due = match (self.due, theirs) {
+            (Some(mine), Some(theirs)) => Some(mine + theirs),
+            (mine, theirs) => mine.or(theirs),
+        };
+    }
 
     /// CPU time of the engine's threads in the measured phase, in microseconds: user, system.
     pub fn cpu_us(&self) -> (u64, u64) {

@@ -46,6 +46,8 @@ pub(crate) struct ThreadEnd {
     pub(crate) disconnected: usize,
     pub(crate) by_client: Vec<ClientUnits>,
     pub(crate) closings: Vec<Closing>,
+    /// Transactions that its schedule had for the measured time; `None` without one.
+    pub(crate) due: Option<u64>,
     /// Cancel the statements that were given up.
     pub(crate) cancels: Vec<CancelHandle>,
     /// The event loop itself broke.

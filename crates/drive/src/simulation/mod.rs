@@ -107,7 +107,7 @@ impl Plan {
                 _ => Until::Elapsed(ms(self.duration_ms)),
             },
             warmup: ms(self.warmup_ms),
-            rate: some(self.rate).map(|rate| rate as f64),
+            rate: some(self.rate).map(|rate| (rate as f64).into()),
             latency_limit: some(self.latency_limit_ms).map(ms),
             errors: RULES,
             max_tries: self.max_tries as u32,
@@ -166,7 +166,10 @@ impl Plan {
             clock,
             control: control.clone(),
             choose: seeds.threads[0].choose.clone(),
-            schedule: drive.rate.map(|rate| Schedule::new(rate, 1, throttle)),
+            schedule: drive
+                .rate
+                .clone()
+                .map(|rate| Schedule::new(rate, 1, throttle)),
             recorder,
             reports: reports.clone(),
         };

@@ -51,7 +51,7 @@ fn every_client_second_is_at_one_place_and_think_time_is_its_own() {
 fn the_wait_for_the_schedule_is_told_from_the_wait_for_the_server() {
     let drive = Drive {
         clients: 2,
-        rate: Some(20.0),
+        rate: Some(20.0.into()),
         until: Until::Elapsed(millis(1_500)),
         ..drive("select 1;\n")
     };

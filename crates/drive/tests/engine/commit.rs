@@ -166,7 +166,7 @@ fn killed_in_a_block_before_its_commit_is_failed_not_unknown() {
 fn killed_while_it_waits_for_its_schedule_fails_the_next_transaction_alone() {
     let drive = Drive {
         endpoints: named("between"),
-        rate: Some(2.0),
+        rate: Some(2.0.into()),
         until: transactions(50),
         ..drive("select 'between';\n")
     };

@@ -49,7 +49,7 @@ fn clients_that_wait_for_their_schedule_end_at_once() {
     let drive = Drive {
         clients: 4,
         threads: 2,
-        rate: Some(0.001),
+        rate: Some(0.001.into()),
         until: Until::Elapsed(millis(600_000)),
         ..drive("select 1;")
     };
@@ -165,14 +165,14 @@ fn what_makes_no_sense_is_refused_before_anything_is_connected() {
         ),
         (
             Drive {
-                rate: Some(0.0),
+                rate: Some(0.0.into()),
                 ..one()
             },
             "rate",
         ),
         (
             Drive {
-                rate: Some(f64::NAN),
+                rate: Some(f64::NAN.into()),
                 ..one()
             },
             "rate",

@@ -70,7 +70,7 @@ fn clients_are_dealt_evenly_and_each_endpoint_has_its_own_figures() {
         let recording = run_well(&Drive {
             clients: 5,
             threads,
-            rate,
+            rate: rate.map(Into::into),
             warmup: millis(300),
             until: transactions(40),
             ..over(&servers)

@@ -47,7 +47,7 @@ fn a_failed_transaction_is_timed_apart_from_the_others() {
 fn with_a_rate_a_failed_transaction_is_also_timed_from_its_schedule() {
     let (recording, _) = run(&Drive {
         on_error: OnError::Continue,
-        rate: Some(1000.0),
+        rate: Some(1000.0.into()),
         until: transactions(5),
         ..drive(FAILING)
     });

@@ -68,7 +68,7 @@ fn what_is_handed_over_agrees_with_what_is_booked() {
     let (recording, seen) = run(&Drive {
         log: Some(1.0),
         max_tries: 2,
-        rate: Some(200.0),
+        rate: Some(200.0.into()),
         latency_limit: Some(millis(40)),
         warmup: millis(300),
         until: Until::Elapsed(millis(1200)),

@@ -98,7 +98,7 @@ fn a_connection_lost_between_transactions_costs_none() {
     let drive = Drive {
         // With this seed the second start comes a second after the first.
         seed: 8,
-        rate: Some(1.0),
+        rate: Some(1.0.into()),
         until: transactions(3),
         log: Some(1.0),
         // A session that prepares is idle before it executes, too.

@@ -9,7 +9,7 @@ fn transactions_arrive_at_the_rate_whatever_the_number_of_clients() {
     let recording = run_well(&Drive {
         clients: 6,
         threads: 2,
-        rate: Some(300.0),
+        rate: Some(300.0.into()),
         until: Until::Elapsed(millis(2000)),
         ..drive("select 1;")
     });
@@ -30,7 +30,7 @@ fn transactions_arrive_at_the_rate_whatever_the_number_of_clients() {
 #[test]
 fn what_is_too_late_to_be_in_time_is_skipped_and_what_takes_too_long_is_late() {
     let recording = run(&Drive {
-        rate: Some(200.0),
+        rate: Some(200.0.into()),
         latency_limit: Some(millis(30)),
         until: Until::Elapsed(millis(1000)),
         ..drive("select pg_sleep(0.02);")
@@ -71,7 +71,7 @@ fn skipped_transactions_count_for_the_limit_of_transactions() {
     let recording = run(&Drive {
         clients: 2,
         threads: 2,
-        rate: Some(1000.0),
+        rate: Some(1000.0.into()),
         latency_limit: Some(millis(1)),
         until: transactions(40),
         ..drive("select pg_sleep(0.01);")

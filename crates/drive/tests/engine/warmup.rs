@@ -97,7 +97,7 @@ fn clients_whose_schedule_lies_beyond_the_end_that_came_nearer_end() {
         &Drive {
             clients: 4,
             threads: 2,
-            rate: Some(0.001),
+            rate: Some(0.001.into()),
             warmup: millis(600_000),
             until: Until::Elapsed(millis(400)),
             ..drive("select 1;")

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::spec::Rate;
+
 /// Why a warm-up whose end was to be found came to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -46,7 +48,7 @@ pub enum Figure {
 
 impl Figure {
     /// The most informative one for a trial at this rate.
-    pub fn of_pace(rate: Option<f64>) -> Self {
+    pub fn of_pace(rate: Option<&Rate>) -> Self {
         match rate {
             None => Self::Throughput,
             Some(_) => Self::ResponseTime,

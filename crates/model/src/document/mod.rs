@@ -9,6 +9,7 @@
 //! - [`comparison`]: two sets of trials beside each other.
 //! - [`calibration`], [`retries_lab`], [`slob_sweep`], [`sweep`], [`target`]: what the verbs of these
 //!   names find.
+//! - [`phases`]: figures by phase of a trial.
 //! - [`page`]: what the report's page is given beside; [`Common`] is what every page begins with.
 //!
 //! A field is `null` where something is not known, and left out where it was not recorded or there
@@ -24,6 +25,7 @@ mod cluster;
 mod common;
 pub mod comparison;
 mod counts;
+pub mod course;
 mod facts;
 mod figures;
 mod found;
@@ -33,7 +35,9 @@ mod interval;
 mod latency;
 mod observed;
 pub mod page;
+pub mod phases;
 pub mod points;
+mod rate_step;
 pub mod repeats;
 pub mod retries_lab;
 mod run;
@@ -68,6 +72,7 @@ pub use latency::Latency;
 pub use observed::{
     Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,
 };
+pub use rate_step::RateStep;
 pub use run::{
     ClientCpu, ClientThread, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
     ScriptStatements, SlowTransaction, Statement, Stored, Target, Workload,

@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
+use super::phases::PhaseFigures;
 use super::{
     Accounted, ClientCpu, Clients, Cluster, ConnectionEvent, Connections, DataCheck, End, Endpoint,
-    GeneratorShare, Generators, Host, KeySkew, Observed, Outages, Phase, Reason, ScriptStatements,
-    Second, ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget,
-    Verdict, Warmup, Workload,
+    GeneratorShare, Generators, Host, KeySkew, Observed, Outages, Phase, RateStep, Reason,
+    ScriptStatements, Second, ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target,
+    TimeBudget, Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -28,6 +29,16 @@ pub struct Run {
     pub target: Target,
     /// Where pgdyno was.
     pub host: Host,
+    /// Figures by phase: of the steps, bursts, parts of ramps or periods of a rate, or number of
+    /// clients, that moves; left out of other trials.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<PhaseFigures>>"))]
+    pub phases: Vec<PhaseFigures>,
+    /// Where the rate jumped, and how long response times were not steady then; left out where it
+    /// did not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<RateStep>>"))]
+    pub rate_steps: Vec<RateStep>,
     /// How it ended.
     pub end: End,
     /// What `\error` said, behind its script and line.

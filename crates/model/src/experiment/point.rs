@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{POINT_NAME, seconds};
-use crate::spec::{OwnSpec, TargetSpec, secret};
+use crate::spec::{self, OwnSpec, TargetSpec, secret};
 use crate::{Failure, TrialSpec};
 
 /// The rate of a closed loop.
@@ -20,12 +20,12 @@ const PARAMS: &str = "params";
 pub struct Point(BTreeMap<String, Value>);
 
 /// The pace of a trial.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Rate {
     /// A closed loop.
     Max,
-    /// Transactions a second.
-    PerSecond(f64),
+    /// Transactions a second, which may move with the time.
+    Asked(spec::Rate),
     /// A share of what the closed loop comes to, 1 for all of it.
     Share(f64),
 }
@@ -178,8 +178,15 @@ impl Point {
     /// Its pace.
     pub fn rate(&self) -> Rate {
         match self.0.get("rate") {
-            Some(Value::String(text)) => share(text).map_or(Rate::Max, Rate::Share),
-            Some(number) => number.as_f64().map_or(Rate::Max, Rate::PerSecond),
+            Some(Value::String(text)) => match (share(text), text.parse()) {
+                (Some(share), _) => Rate::Share(share),
+                (None, Ok(rate)) => Rate::Asked(rate),
+                (None, Err(_)) => Rate::Max,
+            },
+            Some(number) => {
+                let number = number.as_f64();
+                number.map_or(Rate::Max, |per_s| Rate::Asked(per_s.into()))
+            }
             None => Rate::Max,
         }
     }
@@ -210,7 +217,7 @@ impl Point {
     pub fn spec(
         &self,
         target: TargetSpec,
-        rate: Option<f64>,
+        rate: Option<spec::Rate>,
         seed: i64,
     ) -> Result<TrialSpec, Failure> {
         let mut values = self.without_rate().nested();
@@ -288,14 +295,16 @@ mod tests {
             "retry_deadline": 0.2, "warmup": "auto=90s", "transactions": 100, "params.scale": 3,
             "settings.work_mem": "4MB", "rate": "70%", "target": "host=x", "isolation": "serializable",
         }));
-        let spec = p.spec(TargetSpec::at("host=y"), Some(5.0), 42).unwrap();
+        let spec = p
+            .spec(TargetSpec::at("host=y"), Some(5.0.into()), 42)
+            .unwrap();
         assert_eq!(
             (spec.clients(), spec.threads(), spec.retry.tries()),
             (8, 2, 0)
         );
         assert_eq!(spec.params, ["scale=3"]);
         assert_eq!(spec.target, TargetSpec::at("host=x"));
-        assert_eq!((spec.rate, spec.seed), (Some(5.0), Some(42)));
+        assert_eq!((spec.rate, spec.seed), (Some(5.0.into()), Some(42)));
         assert_eq!(spec.settings["work_mem"], "4MB");
         assert!(spec.warmup.is_detected());
         assert_eq!(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The longest that is taken: a year. Beyond it a number is a typing error.
-const SECONDS_MAX: f64 = 366.0 * 86_400.0;
+pub(super) const SECONDS_MAX: f64 = 366.0 * 86_400.0;
 
 /// Reads a duration; a bare number is in seconds.
 ///

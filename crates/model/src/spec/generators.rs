@@ -87,7 +87,8 @@ pub fn part(spec: &TrialSpec, share: &Share) -> TrialSpec {
         threads: spec.threads.map(|threads| threads.min(own)),
         rate: spec
             .rate
-            .map(|rate| rate * f64::from(own) / f64::from(clients)),
+            .as_ref()
+            .map(|rate| rate.times(f64::from(own) / f64::from(clients))),
         ..spec.clone()
     }
 }
@@ -139,7 +140,7 @@ mod tests {
         for (clients, generators) in [(10, 3), (4, 4), (4000, 16), (17, 16)] {
             let whole = TrialSpec {
                 clients: Some(clients),
-                rate: Some(1000.0),
+                rate: Some(1000.0.into()),
                 ..TrialSpec::of("tpcb")
             };
             let mut next = 0;
@@ -149,7 +150,7 @@ mod tests {
                 assert_eq!(share.clients_before, next);
                 let part = part(&whole, &share);
                 next += part.clients() as usize;
-                rate += part.rate.unwrap();
+                rate += part.rate.and_then(|rate| rate.constant()).unwrap();
             }
             assert_eq!(next, clients as usize);
             assert!((rate - 1000.0).abs() < 1e-6, "{rate}");
@@ -190,7 +191,7 @@ mod tests {
         );
         let json = |spec: TrialSpec| serde_json::to_string(&spec.resolved()).unwrap();
         let there = TrialSpec {
-            rate: Some(100.0),
+            rate: Some(100.0.into()),
             ..of(8, Some(2), None)
         };
         assert_eq!(

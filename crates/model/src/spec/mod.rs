@@ -11,6 +11,8 @@ pub mod generators;
 mod isolation;
 mod observe;
 mod option;
+mod profile;
+mod rate;
 mod retry;
 pub mod secret;
 mod serialized;
@@ -19,6 +21,7 @@ mod warmup;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
+use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
@@ -34,12 +37,13 @@ pub use generators::GeneratorsSpec;
 pub use isolation::Isolation;
 pub use observe::{ObserveSpec, Wish};
 pub use option::{Takes, TrialOption};
+pub use rate::Rate;
 pub use retry::{Policy, RetryPolicy};
 pub use secret::Address;
 pub use target::{Discover, OwnSpec, TargetSpec};
 pub use warmup::Warmup;
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 
 /// How long a trial lasts when the user does not say: long enough for a p99 at a few hundred
 /// transactions a second.
@@ -77,7 +81,7 @@ pub struct TrialSpec {
     #[arg(short = 'j', long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
 
-    /// How long to measure: 60, 60s, 2m [default: 10s]
+    /// How long to measure: 60, 60s, 2m [default: 10s; with a rate that moves, its length]
     #[arg(short = 'T', long, id = "duration_s", value_name = "TIME", value_parser = duration::parse_positive, conflicts_with = "transactions_per_client")]
     #[serde(rename = "duration_s", with = "serialized::s")]
     #[cfg_attr(test, ts(as = "Option<f64>"))]
@@ -91,10 +95,13 @@ pub struct TrialSpec {
 
     /// Target rate in transactions per second over all clients (open loop): transactions start on a
     /// Poisson schedule whether or not the server keeps up; latency is also measured from the
-    /// scheduled start
-    #[arg(short = 'R', long, id = "rate_per_s", value_name = "PER_SECOND", value_parser = rate)]
-    #[serde(rename = "rate_per_s")]
-    pub rate: Option<f64>,
+    /// scheduled start. It may move: a ramp 100..2000/60s, steps 500@30s,1000@30s, a sine
+    /// 1000~400/60s (mean~amplitude/period), bursts 200+1500@2s/20s (1500 more for 2 s every 20 s),
+    /// @FILE.csv (seconds,rate); '80% of EXPERIMENT' is a share of the capacity that it found
+    #[arg(short = 'R', long, id = "rate_per_s", value_name = "PER_SECOND|PROFILE", value_parser = Rate::from_str)]
+    #[serde(flatten, with = "rate::kept")]
+    #[cfg_attr(test, ts(skip))]
+    pub rate: Option<Rate>,
 
     /// Run this long before measuring; reported separately, never part of the figures. auto: until
     /// throughput is steady, for at most one minute or auto=LIMIT
@@ -197,13 +204,6 @@ pub struct TrialSpec {
     pub compatible: Compatible,
 }
 
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(rate) if rate > 0.0 && f64::is_finite(rate) => Ok(rate),
-        _ => Err("a rate is a positive number of transactions a second".to_owned()),
-    }
-}
-
 fn io_choice(word: &str) -> Result<io::Choice, String> {
     io::Choice::named(word).ok_or_else(|| {
         let words = io::Choice::ALL.map(io::Choice::name).join(", ");
@@ -223,8 +223,18 @@ impl TrialSpec {
     /// When the trial ends without an interruption.
     pub fn until(&self) -> Until {
         let counted = self.transactions.and_then(NonZeroU64::new);
-        let timed = self.duration.unwrap_or(DURATION_DEFAULT);
+        let timed = self.duration.unwrap_or_else(|| {
+            let moves = self.rate.as_ref();
+            let length = moves.and_then(|rate| rate.length(DURATION_DEFAULT));
+            length.unwrap_or(DURATION_DEFAULT)
+        });
         counted.map_or(Until::Elapsed(timed), Until::Transactions)
+    }
+
+    /// Whether its load changes while it is measured, because that was asked for.
+    pub fn moves(&self) -> bool {
+        let is_moving = |rate: &Rate| rate.constant().is_none();
+        self.rate.as_ref().is_some_and(is_moving)
     }
 
     /// How statements travel, as far as it is decided.
@@ -264,6 +274,12 @@ impl TrialSpec {
     /// # Errors
     /// They do, and the way out.
     pub fn check(&self) -> Result<(), Failure> {
+        let ends = |rate: &Rate| !rate.profile().lasts();
+        if self.transactions.is_some() && self.rate.as_ref().is_some_and(ends) {
+            let text = "the rate ends at 0, so that the transactions of -t might never come";
+            return Err(Failure::with(Exit::Usage, text)
+                .hint("-T says how long the trial lasts; a last number is held: 500@30s,100"));
+        }
         self.retry.check()
     }
 

@@ -9,7 +9,7 @@ use clap::{ArgAction, Args, Command};
 use serde_json::{Map, Value};
 
 use super::secret::word_kept;
-use super::{ErrorPolicy, ObserveSpec, TargetSpec, TrialSpec, Warmup};
+use super::{ErrorPolicy, ObserveSpec, Rate, TargetSpec, TrialSpec, Warmup};
 use crate::text::as_typed;
 
 /// An option that says what load a trial puts on a server.
@@ -42,6 +42,8 @@ pub enum Takes {
     Number,
     /// A whole number.
     Count,
+    /// A number, or a text that says how it moves with the time.
+    Profile,
     /// A time: a number of seconds, or a text with a unit.
     Time,
     /// A text, or one of some words.
@@ -84,6 +86,8 @@ impl TrialOption {
             Takes::Count
         } else if is(&[TypeId::of::<f64>()]) {
             Takes::Number
+        } else if is(&[TypeId::of::<Rate>()]) {
+            Takes::Profile
         } else if is(&[TypeId::of::<Duration>(), TypeId::of::<Warmup>()]) {
             Takes::Time
         } else {
@@ -116,7 +120,7 @@ impl TrialOption {
             (Takes::Names, ..) => serde_json::json!(["a.sql@9", "b.sql"]),
             (Takes::Flag, ..) => true.into(),
             (Takes::Count, ..) => 3.into(),
-            (Takes::Number, ..) => 7.5.into(),
+            (Takes::Number | Takes::Profile, ..) => 7.5.into(),
             (Takes::Time, ..) => 0.25.into(),
             (Takes::Text, "backoff", _) => "exponential=2ms,30ms,equal".into(),
             (Takes::Text, "io", _) => "epoll".into(),
@@ -136,8 +140,14 @@ impl TrialOption {
         let text = match (self.takes, value) {
             (Takes::Flag, Value::Bool(_)) => return Ok(value.clone()),
             (Takes::Count, Value::Number(number)) if !number.is_f64() => number.to_string(),
-            (Takes::Number | Takes::Time, Value::Number(number)) => number.to_string(),
-            (Takes::Time | Takes::Text, Value::String(text)) if !text.is_empty() => text.clone(),
+            (Takes::Number | Takes::Time | Takes::Profile, Value::Number(number)) => {
+                number.to_string()
+            }
+            (Takes::Time | Takes::Text | Takes::Profile, Value::String(text))
+                if !text.is_empty() =>
+            {
+                text.clone()
+            }
             _ => return Err(self.wanted(&value.to_string())),
         };
         let words = [
@@ -163,7 +173,12 @@ impl TrialOption {
                 Warmup::Detected { .. } => warmup.to_string().into(),
             });
         }
-        let value = fields.get(&self.key).filter(|value| !value.is_null())?;
+        let profile = match self.takes {
+            Takes::Profile => fields.get("rate_profile"),
+            _ => None,
+        };
+        let value = profile.or(fields.get(&self.key));
+        let value = value.filter(|value| !value.is_null())?;
         Some(match value.as_f64().filter(|_| self.is_in_us()) {
             Some(us) => (us / 1e6).into(),
             None => value.clone(),
@@ -200,6 +215,7 @@ impl TrialOption {
             Takes::Flag => "true or false",
             Takes::Number => "a number",
             Takes::Count => "a whole number",
+            Takes::Profile => "a number, or a text such as \"100..2000/60s\"",
             Takes::Time => "a time such as 60, \"60s\" or \"500ms\"",
             Takes::Text => "a text",
         };

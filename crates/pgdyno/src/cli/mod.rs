@@ -14,6 +14,7 @@ pub mod ls;
 mod made_args;
 pub mod marks;
 mod observing;
+mod of_capacity;
 pub mod pack;
 pub mod pack_args;
 mod pgbench_tools_results;

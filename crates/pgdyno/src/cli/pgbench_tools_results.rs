@@ -370,7 +370,7 @@ impl Details {
         let spec = TrialSpec {
             clients: u32::try_from(clients).ok(),
             threads: whole("workers").and_then(|n| u32::try_from(n).ok()),
-            rate,
+            rate: rate.map(Into::into),
             params: variables
                 .iter()
                 .map(|(name, value)| format!("{name}={value}"))

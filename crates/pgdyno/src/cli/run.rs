@@ -8,8 +8,8 @@ use pgdyno_model::spec::GeneratorsSpec;
 use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_workload::script_files::split_weight;
 
-use super::generators;
 use super::observing::observing;
+use super::{generators, of_capacity};
 use crate::screen::Screen;
 use pgdyno_model::notebook::{TrialHeader, check_tag};
 use pgdyno_output::{JsonArg, KeepArgs, Ran, Verbosity};
@@ -27,6 +27,7 @@ Examples:
   pgdyno run ycsb --mix a -c 16                  YCSB's mixes a to f, custom
   pgdyno run select-only -c 64 -j 2 --query-mode prepared
   pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
+  pgdyno run tpcb -c 16 --rate 500@30s,1000@30s  steps; also ramps, sines, bursts: docs/guide.md
   pgdyno run tpcb -c 16 --retry restart --backoff exponential=1ms,100ms,full
   pgdyno run tpcb -c 8 -T 5m --warmup auto       measure when throughput is steady
   pgdyno run slob -c 2 --loop client             random blocks; see pgdyno pack show slob
@@ -111,6 +112,12 @@ impl ResultArgs {
 pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let mut spec = args.spec.clone();
     spec.check()?;
+    if let Some(rate) = &spec.rate
+        && let Some((rate, sentence)) = of_capacity::resolved(rate, &args.result.keep)?
+    {
+        pgdyno_output::remark!("pgdyno: {sentence}");
+        spec.rate = Some(rate);
+    }
     // A parameter of the pack that has an option of its own.
     spec.params
         .extend(args.loop_in.map(|loop_in| match loop_in {

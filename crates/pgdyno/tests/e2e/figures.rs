@@ -246,6 +246,133 @@ fn with_a_rate_response_is_measured_from_the_schedule() {
 }
 
 #[test]
+fn a_rate_that_moves_has_figures_by_phase_and_says_how_long_response_took() {
+    let db = Database::new("rate_moves");
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = dir.path().join("slow.sql");
+    // Two clients can do at most 200 a second; 60 are scheduled, then 250, then 60 again.
+    fs::write(&path, "SELECT pg_sleep(0.01);\n").expect("written");
+    let path = path.to_str().expect("ASCII");
+    let rate = "60@3s,250@8s,60@20s";
+    let args = [
+        "run",
+        path,
+        "-c2",
+        "--warmup=1s",
+        "--seed=7",
+        "--rate",
+        rate,
+    ];
+    let json = json(&db, &args);
+    // The length is that of the rate.
+    assert_eq!(json["trial"]["duration_s"], 31.0);
+    assert_eq!(json["trial"]["rate_profile"], rate);
+    assert!(json["trial"]["rate_per_s"].is_null());
+    let phases = json["phases"].as_array().expect("phases");
+    let names: Vec<&str> = phases
+        .iter()
+        .filter_map(|one| one["name"].as_str())
+        .collect();
+    assert_eq!(names, ["60/s", "250/s", "60/s"]);
+    let at = |phase: usize, what: &str| phases[phase][what].as_f64().expect("a number");
+    for (phase, (from_s, due)) in [(1.0, 180.0), (4.0, 2000.0), (12.0, 1200.0)]
+        .into_iter()
+        .enumerate()
+    {
+        assert!(
+            (at(phase, "from_us") / 1e6 - from_s).abs() < 0.01,
+            "{phases:#?}"
+        );
+        assert!((at(phase, "due") / due - 1.0).abs() < 0.06, "{phases:#?}");
+    }
+    assert!(
+        (40.0..80.0).contains(&at(0, "goodput_per_s")),
+        "{phases:#?}"
+    );
+    assert!(
+        (100.0..205.0).contains(&at(1, "goodput_per_s")),
+        "{phases:#?}"
+    );
+    let p50 = |phase: usize| {
+        phases[phase]["response"]["p50_us"]
+            .as_f64()
+            .expect("measured")
+    };
+    assert!(p50(1) > 20.0 * p50(0), "{phases:#?}");
+
+    // Above what it can do it never settles; back below, the queue is worked off first: some 500
+    // transactions at 125 a second more than come.
+    let steps = json["rate_steps"].as_array().expect("steps");
+    let [up, down] = &steps[..] else {
+        panic!("{steps:#?}")
+    };
+    assert_eq!(
+        (up["from_per_s"].as_f64(), up["to_per_s"].as_f64()),
+        (Some(60.0), Some(250.0))
+    );
+    assert!(
+        up["settled_us"].is_null() && up["not_known"].is_null(),
+        "{up:#}"
+    );
+    assert!(up["missed"].as_f64() > Some(200.0), "{up:#}");
+    let settled_s = down["settled_us"].as_f64().expect("settled") / 1e6;
+    assert!((2.0..=10.0).contains(&settled_s), "{down:#}");
+
+    // What was scheduled was late, and a note says so.
+    let notes = json["notes"].as_array().expect("notes");
+    let codes: Vec<&str> = notes
+        .iter()
+        .filter_map(|note| note["code"].as_str())
+        .collect();
+    assert!(codes.contains(&"schedule-missed"), "{notes:#?}");
+    assert!(!codes.contains(&"not-steady"), "{notes:#?}");
+    assert_eq!(json["steadiness"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn a_schedule_that_moves_is_kept_and_shown_in_the_terminal() {
+    let db = Database::new("rate_kept");
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = dir.path().join("one.sql");
+    fs::write(&path, "SELECT 1;\n").expect("written");
+    let path = path.to_str().expect("ASCII");
+    let csv = dir.path().join("load.csv");
+    fs::write(&csv, "seconds,rate\n0,200\n1,800\n2,100\n").expect("written");
+    let rate = format!("@{}", csv.display());
+    let args = ["run", path, "-c8", "--seed=3", "--rate", rate.as_str()];
+    let json = json(&db, &args);
+    assert_eq!(json["trial"]["rate_profile"], "200@1s,800@1s,100");
+    let committed = json["measured"]["committed"].as_f64().expect("a number");
+    // Five standard deviations of the number that is drawn.
+    assert!((committed - 1000.0).abs() < 160.0, "{committed}");
+    let notes = json["notes"].as_array().expect("notes");
+    let missed = notes
+        .iter()
+        .filter(|note| note["code"] == "schedule-missed");
+    assert_eq!(missed.count(), 0, "{notes:#?}");
+    db.pgdyno(&["run", path, "-c8", "--rate", "100..500/2s"])
+        .expect(
+            0,
+            &[
+                "100..500/2s transactions/s scheduled",
+                "by phase",
+                "due/s",
+                "100 to 200/s",
+                "400 to 500/s",
+            ],
+        );
+    db.pgdyno(&["run", path, "--rate", "100..500"]).expect(
+        2,
+        &[
+            "how long it takes: 100..2000/60s, at column 9",
+            "  100..500\n          ^",
+        ],
+    );
+    db.pgdyno(&["run", path, "-t5", "--rate", "100@1s,0"])
+        .expect(2, &["the rate ends at 0"]);
+}
+
+#[test]
 fn the_seed_in_a_result_repeats_its_transactions() {
     let db = Database::new("seeds");
     db.sql("CREATE TABLE drawn (n serial, x bigint)");

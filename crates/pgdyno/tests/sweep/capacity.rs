@@ -211,6 +211,32 @@ fn a_search_goes_on_from_the_rates_given_and_keeps_its_answer() {
         "{headline}"
     );
 
+    // A later trial may run at a share of it: the kept spec has the number.
+    let is_found = ladder["capacity"]["is"] == "at";
+    let asked = [
+        "run",
+        "one.sql",
+        "-T1",
+        "-c2",
+        "--json",
+        "--rate=50%@1s,25% of e",
+    ];
+    let shared = ran(&mut experiment.command(&asked));
+    if is_found {
+        let shared = shared.expect(0, &[]);
+        let said = "pgdyno: the capacity that e found is ";
+        assert!(shared.stderr.contains(said), "{shared:?}");
+        let trial: Value = serde_json::from_str(&shared.stdout).unwrap();
+        let profile = trial["trial"]["rate_profile"].as_str().unwrap();
+        let half: f64 = profile.split_once('@').unwrap().0.parse().unwrap();
+        assert!((half / capacity - 0.5).abs() < 1e-3, "{profile} {capacity}");
+    } else {
+        shared.expect(2, &["found no capacity, only that it is"]);
+    }
+    let asked = ["run", "one.sql", "-T1", "--rate=50% of nobody"];
+    let refused = ran(&mut experiment.command(&asked));
+    assert!(refused.stderr.contains("nobody"), "{refused:?}");
+
     // The figures again, and nothing is measured.
     let again = format!("{trials} of {trials} trials complete");
     experiment

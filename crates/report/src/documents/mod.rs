@@ -11,10 +11,12 @@ use time::format_description::well_known::Rfc3339;
 use crate::cluster;
 use pgdyno_diagnose::diagnose;
 use pgdyno_model::Outcome;
+use pgdyno_model::document::course;
+use pgdyno_model::document::phases::{self, PhaseFigures};
 use pgdyno_model::document::{
     Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, GeneratorShare,
-    Outages, Phase, Reason, Run, ScriptStatements, Second, SlowTransaction, Stalls, Steadiness,
-    Stored, Target, Trial, Warmup, WholeTrial, Workload,
+    Outages, Phase, RateStep, Reason, Run, ScriptStatements, Second, SlowTransaction, Stalls,
+    Steadiness, Stored, Target, Trial, Warmup, WholeTrial, Workload,
 };
 use pgdyno_model::notebook::TrialRow;
 
@@ -72,6 +74,11 @@ pub fn run(outcome: &Outcome) -> Run {
             facts: outcome.facts.clone(),
         },
         host: outcome.host.clone(),
+        phases: phases(outcome),
+        rate_steps: match &outcome.spec.rate {
+            Some(rate) => RateStep::all(recording, rate),
+            None => Vec::new(),
+        },
         end: End::from(recording.end),
         broken_invariant: recording.broken_invariant.clone(),
         measured,
@@ -82,7 +89,11 @@ pub fn run(outcome: &Outcome) -> Run {
         key_skew: outcome.key_skew,
         accounting: outcome.accounting.as_ref().map(Accounted::from),
         checks: outcome.checks.clone(),
-        steadiness: Steadiness::all(recording),
+        // What is asked to move is not steady.
+        steadiness: match outcome.spec.moves() {
+            true => Vec::new(),
+            false => Steadiness::all(recording),
+        },
         reasons: recording.reasons.iter().map(Reason::from).collect(),
         server_counters: outcome.server_counters.clone(),
         statements: ScriptStatements::all(recording),
@@ -100,6 +111,19 @@ pub fn run(outcome: &Outcome) -> Run {
         notes: outcome.notes.clone(),
         stored: None,
     }
+}
+
+/// Of what moves in it.
+fn phases(outcome: &Outcome) -> Vec<PhaseFigures> {
+    let (recording, rate) = (&outcome.recording, outcome.spec.rate.as_ref());
+    let from_us = phases::measured_from_us(&recording.seconds);
+    let length_us = recording.measured.asked_us();
+    let by_rate = rate.map(|rate| course::phases(rate.profile(), "/s", from_us, length_us));
+    let all = by_rate.unwrap_or_default();
+    phases::phases(recording, &all, |begin_us, end_us| {
+        let since = |us: u64| us as i64 - from_us as i64;
+        rate.map(|rate| rate.due(since(begin_us), since(end_us)))
+    })
 }
 
 /// What the notebook knows of a trial beside its result.

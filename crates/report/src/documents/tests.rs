@@ -129,7 +129,11 @@ fn keys<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
 #[test]
 fn the_document_has_the_fields_that_the_docs_name() {
     let (outcome, row) = outcome();
-    let document = serde_json::to_value(whole(&outcome)).unwrap();
+    let mut document = whole(&outcome);
+    // Of a rate that moves.
+    document.trial.run.phases = vec![Default::default()];
+    document.trial.run.rate_steps = vec![Default::default()];
+    let document = serde_json::to_value(document).unwrap();
     let table = DOCS.split("\n\n").find(|part| part.starts_with("| Field"));
     let first = |row: &'static str| row.split('|').nth(1).map(quoted);
     let told = table.unwrap().lines().filter_map(first).flatten();

@@ -64,7 +64,17 @@ pub fn set(
     for trial in &mut all {
         let alone = [
             ("clients", Value::from(trial.spec.clients())),
-            ("rate", Value::from(trial.spec.rate)),
+            (
+                "rate",
+                trial
+                    .spec
+                    .rate
+                    .as_ref()
+                    .map_or(Value::Null, |rate| match rate.constant() {
+                        Some(per_s) => per_s.into(),
+                        None => rate.to_string().into(),
+                    }),
+            ),
             ("mix", Value::from(trial.spec.mix.clone())),
         ];
         let alone = alone.map(|(name, value)| (name.to_owned(), value));
@@ -472,7 +482,7 @@ fn trials(all: &[TrialRow], points: &[Point], judged: &Judged) -> Vec<TrialRef> 
     }
     let told = all.iter().filter_map(|trial| {
         let point = *point_of.get(&trial.number)?;
-        let latency = match trial.spec.rate {
+        let latency = match &trial.spec.rate {
             Some(_) => &trial.response,
             None => &trial.service,
         };

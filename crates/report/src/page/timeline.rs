@@ -7,9 +7,11 @@ use pgdyno_drive::record::{self, Latencies, ScriptSecond, Second};
 use super::histogram::Shared;
 use pgdyno_model::document::Packed;
 use pgdyno_model::document::page::{NamedCounts, Timeline};
+use pgdyno_model::document::phases::measured_from_us;
+use pgdyno_model::spec::Rate;
 
-/// The columns; `rate` is what the schedule asked for a second.
-pub fn timeline(seconds: &[Second], rate: Option<f64>) -> Timeline {
+/// The columns; `rate` is what the schedule asked for.
+pub fn timeline(seconds: &[Second], rate: Option<&Rate>) -> Timeline {
     let column = |of: fn(&ScriptSecond) -> u64| -> Vec<u64> {
         let sum = |second: &Second| second.scripts.iter().map(of).sum();
         seconds.iter().map(sum).collect()
@@ -36,7 +38,12 @@ pub fn timeline(seconds: &[Second], rate: Option<f64>) -> Timeline {
     let mut lists = shared.lists.into_iter().map(packed);
     let has_warmup = seconds.iter().any(|second| second.warmup);
     let warmup = seconds.iter().map(|second| u8::from(second.warmup));
-    let due = |rate: f64| seconds.iter().map(move |s| rate * s.length_us as f64 / 1e6);
+    let measured_us = measured_from_us(seconds);
+    let since = |us: u64| us as i64 - measured_us as i64;
+    let due = |rate: &Rate| -> Vec<f64> {
+        let of = |s: &Second| rate.due(since(s.start_us), since(s.start_us + s.length_us));
+        seconds.iter().map(of).collect()
+    };
     let classes = failed_by_class(seconds);
     Timeline {
         start_us: seconds.iter().map(|s| s.start_us).collect(),
@@ -48,7 +55,7 @@ pub fn timeline(seconds: &[Second], rate: Option<f64>) -> Timeline {
         unknown: column(|script| script.counts.unknown),
         late: column(|script| script.counts.late),
         retries: column(|script| script.counts.retries),
-        due: rate.map(|rate| due(rate).collect()),
+        due: rate.map(due),
         service_max_us,
         response_max_us,
         buckets_us: shared.buckets_us,

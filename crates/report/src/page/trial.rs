@@ -65,7 +65,7 @@ fn of(
         common,
         budget,
         siblings,
-        timeline: timeline::timeline(&recording.seconds, run.trial.rate),
+        timeline: timeline::timeline(&recording.seconds, run.trial.rate.as_ref()),
         histograms: Histograms {
             service: histogram::whole(&all.service),
             response: all.response.as_ref().map(histogram::whole),
@@ -182,7 +182,7 @@ fn siblings(store: &dyn Notebook, trial: &TrialRow) -> Result<Vec<Sibling>, Fail
     });
     all.sort_by_key(|other| other.repeat);
     let siblings = all.iter().map(|other| {
-        let latency = match other.spec.rate {
+        let latency = match &other.spec.rate {
             Some(_) => &other.response,
             None => &other.service,
         };

@@ -5,7 +5,11 @@ use pgdyno_drive::Until;
 use crate::retries;
 use pgdyno_model::document::{Facts, PageNote, Run};
 use pgdyno_model::notebook::TrialRow;
+use pgdyno_model::spec::Rate;
 use pgdyno_model::{Note, text as figures};
+
+/// So much of a rate that moves is shown where there is little room.
+const ASKED_MAX: usize = 60;
 
 /// `tpcb, scale 50, 32 clients, 4,200.0/s requested`.
 pub fn title(run: &Run) -> String {
@@ -20,10 +24,24 @@ pub fn title(run: &Run) -> String {
         }
     }
     title += &format!(", {}", figures::plural(trial.clients().into(), "client"));
-    if let Some(rate) = trial.rate {
-        title += &format!(", {}/s requested", figures::rate(rate));
+    if let Some(rate) = &trial.rate {
+        title += &format!(", {} requested", asked(rate));
     }
     title
+}
+
+/// `4,200.0/s`; of a rate that moves what is typed: `100..2000/60s`.
+pub fn asked(rate: &Rate) -> String {
+    match rate.constant() {
+        Some(per_s) => format!("{}/s", figures::rate(per_s)),
+        None => {
+            let text = rate.to_string();
+            match text.chars().count() > ASKED_MAX {
+                true => text.chars().take(ASKED_MAX).chain(['…']).collect(),
+                false => text,
+            }
+        }
+    }
 }
 
 /// Server, isolation, query mode, how long, when, retries.

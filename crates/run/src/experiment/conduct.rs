@@ -30,7 +30,7 @@ use pgdyno_model::experiment::Reset;
 use pgdyno_model::experiment::point::{Point, Rate};
 use pgdyno_model::notebook::state;
 use pgdyno_model::progress::{Progress, WarningsOnly};
-use pgdyno_model::spec::TargetSpec;
+use pgdyno_model::spec::{self, TargetSpec};
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, State, TrialSpec};
 use pgdyno_workload::loader::{self, How, Leave, Loaded, Watch};
 use pgdyno_workload::pack::Pack;
@@ -277,7 +277,7 @@ impl Sweep<'_> {
     fn trial(
         &mut self,
         (number, slot): (usize, &Slot),
-        rate: Option<f64>,
+        rate: Option<spec::Rate>,
         before: &mut Circumstances,
     ) -> Result<Result<Ran, Failure>, Failure> {
         let began = Instant::now();
@@ -423,14 +423,14 @@ impl Sweep<'_> {
     }
 
     /// Transactions a second to schedule; `None` when it is a share of a maximum that is not known.
-    fn rate(&self, slot: &Slot) -> Option<Option<f64>> {
+    fn rate(&self, slot: &Slot) -> Option<Option<spec::Rate>> {
         match slot.point.rate() {
             Rate::Max => Some(None),
-            Rate::PerSecond(rate) => Some(Some(rate)),
+            Rate::Asked(rate) => Some(Some(rate)),
             Rate::Share(share) => {
                 let key = (Role::Maximum, slot.point.at_maximum().key(), 0);
                 let maximum = self.done.get(&key).filter(|maximum| **maximum > 0.0)?;
-                Some(Some(maximum * share))
+                Some(Some((maximum * share).into()))
             }
         }
     }

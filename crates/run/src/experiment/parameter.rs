@@ -53,7 +53,7 @@ const NOTES: [(&str, &str); 2] = [
     ),
     (
         "rate",
-        "500 a second; \"70%\" of the measured maximum; \"max\": closed loop",
+        "500 a second; \"70%\" of the measured maximum; \"max\": closed loop; \"100..2000/60s\" and other courses",
     ),
 ];
 
@@ -97,6 +97,11 @@ pub fn all() -> Vec<(&'static str, String)> {
     options.chain(others).collect()
 }
 
+/// Whether a text means to be a rate that moves.
+fn is_profile(text: &str) -> bool {
+    text.starts_with('@') || text.contains([',', '@', '~', '+', '/']) || text.contains("..")
+}
+
 impl Parameter {
     /// Whether it names files, which may lie beside the experiment's.
     pub fn is_workload(self) -> bool {
@@ -115,10 +120,16 @@ impl Parameter {
             Parameter::Rate(option) => match text {
                 Some(MAX) => Ok(json!(MAX)),
                 Some(text) if share(text).is_some() => Ok(json!(text)),
+                Some(text) if text.contains(" of ") => Err(
+                    "a share of the capacity of another experiment is for `pgdyno run`: write the \
+                     rate, or a share of the maximum that the sweep measures, such as \"70%\""
+                        .to_owned(),
+                ),
+                Some(text) if is_profile(text) => option.accept(value),
                 None if value.is_number() => option.accept(value),
                 _ => Err(wrong(
                     "a positive number of transactions a second, a share of the maximum such as \
-                     \"70%\", or \"max\"",
+                     \"70%\", \"max\", or a course such as \"100..2000/60s\"",
                 )),
             },
             Parameter::Target if text.is_some_and(has_password) => Err(
@@ -174,6 +185,8 @@ mod tests {
             ("rate", "500", json!(500.0)),
             ("rate", "'70%'", json!("70%")),
             ("rate", "'max'", json!("max")),
+            ("rate", "'100..2000/60s'", json!("100..2000/60s")),
+            ("rate", "'500@30,1000@0.5m'", json!("500@30s,1000@30s")),
             ("duration", "'2m'", json!(120.0)),
             ("duration", "1.5", json!(1.5)),
             ("warmup", "0", json!(0.0)),
@@ -212,6 +225,13 @@ mod tests {
             ("rate", "-1", "a rate is a positive number"),
             ("rate", "'70'", "such as \"70%\""),
             ("rate", "'0%'", "share of the maximum"),
+            (
+                "rate",
+                "'100..2000'",
+                "how long it takes: 100..2000/60s, at column 10",
+            ),
+            ("rate", "'500@30s,x'", "at column 9"),
+            ("rate", "'80% of peak'", "is for `pgdyno run`"),
             ("duration", "0", "longer than nothing"),
             ("duration", "'1x'", "a duration is a number of seconds"),
             ("warmup", "'auto=1s'", "10 s is the minimum"),

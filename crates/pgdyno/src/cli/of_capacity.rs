@@ -1,0 +1,138 @@
+//! `--rate '80% of EXPERIMENT'`: a share of the capacity that an experiment found.
+
+use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs};
+use pgdyno_model::spec::Rate;
+use pgdyno_model::{Exit, Failure, text};
+use pgdyno_output::KeepArgs;
+use pgdyno_report::points;
+
+/// The rate in transactions a second, and a sentence that says of what; `None` where it is no share.
+///
+/// # Errors
+/// The notebook has no such experiment, or that has not found one capacity.
+pub fn resolved(rate: &Rate, keep: &KeepArgs) -> Result<Option<(Rate, String)>, Failure> {
+    let Some(name) = rate.of() else {
+        return Ok(None);
+    };
+    let store = keep.store.existing()?;
+    let row = store.experiment(name)?;
+    let found = points::of_experiment(&store, &row)?;
+    let estimate = one(name, found.capacity.as_ref())?;
+    let asked = rate.resolved(estimate.per_s);
+    let sentence = format!(
+        "the capacity that {} found is {}/s: the rate is {asked}",
+        row.name,
+        text::rate(estimate.per_s)
+    );
+    Ok(Some((asked, sentence)))
+}
+
+/// The one capacity of an experiment.
+fn one<'a>(name: &str, capacity: Option<&'a Capacity>) -> Result<&'a Estimate, Failure> {
+    let usage = |text: String, way_out: &str| {
+        Err(Failure::with(Exit::Usage, text).hint(way_out.to_owned()))
+    };
+    let Some(capacity) = capacity else {
+        let text = format!("experiment {name} did not look for a capacity");
+        return usage(text, "pgdyno sweep --preset capacity --slo 20ms finds one");
+    };
+    let ladder = match &capacity.ladders[..] {
+        [ladder] => ladder,
+        ladders => {
+            let titles: Vec<&str> = ladders.iter().map(|one| one.title.as_str()).collect();
+            let text = format!(
+                "experiment {name} found {} capacities, not one: {}",
+                ladders.len(),
+                titles.join("; ")
+            );
+            return usage(
+                text,
+                "give the rate as a number: pgdyno show --experiment has them",
+            );
+        }
+    };
+    match &ladder.capacity {
+        Some(estimate) if estimate.is == EstimateIs::At => Ok(estimate),
+        Some(estimate) => {
+            let side = match estimate.is {
+                EstimateIs::Below | EstimateIs::AtOrBelow => "below",
+                _ => "at least",
+            };
+            let text = format!(
+                "experiment {name} found no capacity, only that it is {side} {}/s",
+                text::rate(estimate.per_s)
+            );
+            usage(
+                text,
+                "search over other rates, or give the rate as a number",
+            )
+        }
+        None => {
+            let text = format!("experiment {name} has not found its capacity");
+            usage(text, "pgdyno sweep --resume goes on with the search")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_model::document::capacity::{Ladder, Search};
+
+    fn found(capacities: &[Option<(EstimateIs, f64)>]) -> Capacity {
+        let ladder = |of: &Option<(EstimateIs, f64)>| Ladder {
+            title: "clients 8".to_owned(),
+            point: serde_json::Value::Null,
+            loads: Vec::new(),
+            capacity: of.map(|(is, per_s)| Estimate::beside(is, per_s)),
+            search: Search {
+                steps: 3,
+                took_s: 30.0,
+                is_narrow: true,
+                line_steps: 0,
+                drift: None,
+            },
+            steps: Vec::new(),
+            knee: None,
+            gaps: Vec::new(),
+            no_curve: None,
+        };
+        Capacity {
+            slo_us: 20_000.0,
+            width: 0.05,
+            time_s: 60.0,
+            ladders: capacities.iter().map(ladder).collect(),
+        }
+    }
+
+    #[test]
+    fn a_share_is_of_one_capacity_that_was_found() {
+        let at = Some((EstimateIs::At, 400.0));
+        let estimate = |of: &[Option<(EstimateIs, f64)>]| {
+            let capacity = found(of);
+            let found = one("peak", Some(&capacity)).map(|estimate| estimate.per_s);
+            found.map_err(|failure| failure.message)
+        };
+        assert_eq!(estimate(&[at]), Ok(400.0));
+        for (of, why) in [
+            (vec![None], "has not found its capacity"),
+            (
+                vec![at, at],
+                "found 2 capacities, not one: clients 8; clients 8",
+            ),
+            (
+                vec![Some((EstimateIs::Below, 9.0))],
+                "only that it is below 9",
+            ),
+            (
+                vec![Some((EstimateIs::AtLeast, 9.0))],
+                "only that it is at least 9",
+            ),
+        ] {
+            let said = estimate(&of).unwrap_err();
+            assert!(said.contains(why), "{said}");
+        }
+        let said = one("peak", None).unwrap_err().message;
+        assert!(said.contains("did not look for a capacity"), "{said}");
+    }
+}

@@ -1,0 +1,111 @@
+/** Figures by phase, and what followed where the rate jumped. */
+
+import type { NamedPhase, RateStep, TrialData } from '../data';
+import { columnUnit, count, DASH, fixed, inUnit, rate, timeText } from '../pure/format';
+import { actions } from '../chart/figure';
+import { h, scroll, type Child } from '../page/dom';
+import { section, type Section } from '../page/shell';
+
+const th = (text: string, numeric = false, unit = ''): HTMLElement => h('th', { scope: 'col', class: numeric ? 'n' : undefined }, text, unit !== '' && h('span', { class: 'unit' }, ` ${unit}`));
+const td = (child: Child, numeric = false): HTMLElement => h('td', { class: numeric ? 'n' : undefined }, child);
+
+/** Where phases meet, in seconds. */
+export function boundaries(phases: readonly NamedPhase[] | undefined): number[] {
+  return (phases ?? []).slice(1).map((phase) => phase.from_us / 1e6);
+}
+
+/** What a step came to, in words. */
+export function settled(step: RateStep): string {
+  if (step.not_known !== null) return `not known: ${step.not_known}`;
+  if (step.settled_us === null) return 'never, before the next step';
+  return step.settled_us === 0 ? 'at once' : timeText(step.settled_us);
+}
+
+export function phasesSection(data: TrialData): Section | null {
+  const phases = data.run.phases ?? [];
+  if (phases.length === 0) return null;
+  const rated = phases.some((phase) => phase.due !== null);
+  const of = (phase: (typeof phases)[number]) => phase.response ?? phase.service;
+  const unit = columnUnit(phases.map((phase) => of(phase).p50_us));
+  const due = (phase: (typeof phases)[number]): number | null => (phase.due === null || phase.measured_us === 0 ? null : (phase.due * 1e6) / phase.measured_us);
+  const perSecond = (value: number | null): string => (value === null ? DASH : rate(value));
+  const { buttons, table } = actions({
+    title: 'By phase',
+    summary: () => '',
+    data: () => ({
+      head: ['phase', 'from_us', 'to_us', 'goodput_per_s', 'due_per_s', 'p50_us', 'p95_us', 'p99_us', 'failed', 'unknown', 'skipped', 'late'],
+      rows: phases.map((phase) => [phase.name, phase.from_us, phase.to_us, phase.goodput_per_s, due(phase), of(phase).p50_us, of(phase).p95_us, of(phase).p99_us, phase.failed, phase.unknown, phase.skipped, phase.late]),
+    }),
+  });
+  return {
+    id: 'by-phase',
+    link: 'By phase',
+    element: section(
+      'by-phase',
+      'By phase',
+      `Transactions by the second in which they ended; ${rated ? 'response times from the scheduled start' : 'service times'}.`,
+      buttons,
+      scroll(
+        'By phase: rows',
+        h(
+          'table',
+          { class: 'figures' },
+          h('thead', {}, h('tr', {}, th('Phase'), th('From', true, 's'), th('To', true, 's'), th('Goodput', true, '/s'), rated && th('Due', true, '/s'), th('p50', true, unit.unit), th('p95', true, unit.unit), th('p99', true, unit.unit), th('Failed', true), th('Unknown', true), th('Skipped', true), th('Late', true))),
+          h(
+            'tbody',
+            {},
+            ...phases.map((phase) =>
+              h(
+                'tr',
+                {},
+                h('th', { scope: 'row' }, phase.name),
+                td(fixed(phase.from_us / 1e6, 1), true),
+                td(fixed(phase.to_us / 1e6, 1), true),
+                td(perSecond(phase.goodput_per_s), true),
+                rated && td(perSecond(due(phase)), true),
+                td(inUnit(of(phase).p50_us, unit), true),
+                td(inUnit(of(phase).p95_us, unit), true),
+                td(inUnit(of(phase).p99_us, unit), true),
+                td(count(phase.failed), true),
+                td(count(phase.unknown), true),
+                td(count(phase.skipped), true),
+                td(count(phase.late), true),
+              ),
+            ),
+          ),
+        ),
+      ),
+      table,
+      steps(data.run.rate_steps ?? []),
+    ),
+  };
+}
+
+function steps(all: readonly RateStep[]): HTMLElement | null {
+  if (all.length === 0) return null;
+  return scroll(
+    'Steps of the rate',
+    h(
+      'table',
+      { class: 'figures' },
+      h('thead', {}, h('tr', {}, th('Step at', true, 's'), th('From', true, '/s'), th('To', true, '/s'), th('Response steady again after'), th('Level before', true), th('Level after', true), th('Missed meanwhile', true))),
+      h(
+        'tbody',
+        {},
+        ...all.map((step) =>
+          h(
+            'tr',
+            {},
+            td(fixed(step.at_us / 1e6, 1), true),
+            td(rate(step.from_per_s), true),
+            td(rate(step.to_per_s), true),
+            td(settled(step)),
+            td(timeText(step.before_us), true),
+            td(timeText(step.after_us), true),
+            td(step.missed === null ? DASH : count(Math.round(step.missed)), true),
+          ),
+        ),
+      ),
+    ),
+  );
+}
