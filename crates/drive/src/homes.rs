@@ -106,16 +106,15 @@ impl Homes {
         is_first
     }
 
-    /// A client returns to its endpoint: when that was lost and when it was back, for the first one.
-    pub(crate) fn returns(&self, endpoint: usize) -> Option<(Nanos, Nanos)> {
-        let lost_at = self.watched().homes[endpoint].lost_at.take()?;
-        Some((lost_at, self.open_since[endpoint].load(Ordering::Relaxed)))
-    }
-
-    /// A client is at its own endpoint again.
-    pub(crate) fn returned(&self, endpoint: usize) {
-        let away = &mut self.watched().homes[endpoint].away;
-        *away = away.saturating_sub(1);
+    /// A client is at its own endpoint again: when that was lost and when it was back, for the first
+    /// one.
+    pub(crate) fn returned(&self, endpoint: usize, now: Nanos) -> Option<(Nanos, Nanos)> {
+        let home = &mut self.watched().homes[endpoint];
+        home.away = home.away.saturating_sub(1);
+        let lost_at = home.lost_at.take()?;
+        // It may have been there before it was asked.
+        let since = self.open_since[endpoint].load(Ordering::Relaxed);
+        Some((lost_at, if since > 0 { since } else { now }))
     }
 
     /// The run is over: nothing is asked any more.
@@ -236,7 +235,7 @@ mod tests {
             [1250, 1750, 2750, 4750, 8750, 13_750, 18_750, 23_750, 28_750]
         );
         for _ in 0..5 {
-            homes.returned(1);
+            homes.returned(1, 0);
         }
         assert_eq!(homes.asks_at(), None);
     }
@@ -252,7 +251,8 @@ mod tests {
         let wanted: Vec<u64> = (0..10).map(|rank| 1250 + 200 * rank).collect();
         assert_eq!(turns, wanted);
         let lost_and_back = Some((1000 * MS, 1250 * MS));
-        assert_eq!((homes.returns(1), homes.returns(1)), (lost_and_back, None));
+        let told = [0, 1].map(|_| homes.returned(1, 9000 * MS));
+        assert_eq!(told, [lost_and_back, None]);
         // The others' endpoints were not lost.
         assert!(!homes.is_turn(0, 9000 * MS));
     }
@@ -267,7 +267,7 @@ mod tests {
             let at = homes.asks_at().unwrap();
             pauses.push((at - now) / MS);
             homes.ask(at, |_| true);
-            homes.returned(0);
+            homes.returned(0, at);
             now = at + 1000 * MS;
         }
         assert_eq!(pauses, [250, 500, 1000, 2000]);
@@ -285,7 +285,7 @@ mod tests {
         homes.left(0, true, 300 * MS);
         assert!(!homes.is_turn(0, 9000 * MS));
         assert_eq!(homes.asks_at(), Some(800 * MS));
-        homes.returned(0);
+        homes.returned(0, 900 * MS);
         assert_eq!(homes.asks_at(), None);
     }
 }

@@ -105,14 +105,6 @@ impl Client {
 
     /// Returns to its endpoint; to another one if it is not there after all.
     pub(super) fn go_home<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        let own = self.id % cx.drive.endpoints.len();
-        if let Some((lost_at, back_at)) = cx.homes.and_then(|homes| homes.returns(own)) {
-            let name = cx.places.name(cx.places.number(own, 0));
-            let length_s = back_at.saturating_sub(lost_at) as f64 / 1e9;
-            let text =
-                format!("{name} accepts connections again, {length_s:.3} s after it was lost");
-            cx.happened_at(back_at, EventKind::EndpointUp, text);
-        }
         self.disconnect(cx);
         self.connect_first(cx, Before::Choose);
     }
@@ -280,7 +272,16 @@ impl Client {
         if let Some(homes) = cx.homes {
             let was_away = std::mem::replace(&mut self.is_away, !is_at_home);
             match is_at_home {
-                true if was_away => homes.returned(endpoint),
+                true if was_away => {
+                    if let Some((lost_at, back_at)) = homes.returned(endpoint, cx.now) {
+                        let name = cx.places.name(self.place);
+                        let length_s = back_at.saturating_sub(lost_at) as f64 / 1e9;
+                        let text = format!(
+                            "{name} accepts connections again, {length_s:.3} s after it was lost"
+                        );
+                        cx.happened_at(back_at, EventKind::EndpointUp, text);
+                    }
+                }
                 true => {}
                 false if homes.left(own, was_away, cx.now) => {
                     let name = cx.places.name(cx.places.number(own, 0));
