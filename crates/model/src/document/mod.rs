@@ -9,6 +9,7 @@
 //! - [`comparison`]: two sets of trials beside each other.
 //! - [`calibration`], [`retries_lab`], [`slob_sweep`], [`sweep`], [`target`]: what the verbs of these
 //!   names find.
+//! - [`phases`]: figures by phase of a trial.
 //! - [`page`]: what the report's page is given beside; [`Common`] is what every page begins with.
 //!
 //! A field is `null` where something is not known, and left out where it was not recorded or there
@@ -31,6 +32,7 @@ mod interval;
 mod latency;
 mod observed;
 pub mod page;
+pub mod phases;
 pub mod points;
 pub mod repeats;
 pub mod retries_lab;
