@@ -260,6 +260,8 @@ export type Run = {
   key_skew: KeySkew | null;
   /** What the storage layer did, where the workload is about that. */
   accounting: Accounted | null;
+  /** What disturbed it; left out of other trials. */
+  disturbed?: Disturbed;
   /** Of throughput, and with a rate of response time. */
   steadiness: Array<Steadiness>;
   /** Why tries of the measured time failed, most frequent first. */
@@ -377,6 +379,8 @@ export type TrialSpec = {
   observe: ObserveSpec;
   /** The server's options. */
   target: TargetSpec;
+  /** What disturbs it. */
+  disturb?: DisturbSpec;
   /** Options set only by compatible commands. */
   compatible?: Compatible;
   warmup_s: number;
@@ -488,6 +492,47 @@ export type TargetSpec = {
   pg_set: Array<string>;
   /** Unprivileged system user that runs the private server when pgdyno runs as root */
   pg_user: string | null;
+};
+
+/** Commands that run beside a trial. Times count from the moment when measuring begins. */
+export type DisturbSpec = {
+  /**
+   * Run this shell command (sh -c) while clients work, after --before: kubectl delete pod …,
+   * systemctl stop …, tc … Its exit code, times and output are kept. PGHOST, PGPORT, PGUSER,
+   * PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is
+   */
+  during?: string;
+  /** Run another command so long after measuring began (repeatable): --at '60s COMMAND' */
+  at: Array<string>;
+  /** How long the trial measures before --during [default: 10s] */
+  before_s?: number;
+  /**
+   * How long the disturbance lasts: a command that still runs then is ended. Without it the
+   * disturbance lasts until its last command has ended
+   */
+  for_s?: number;
+  /**
+   * How long the trial goes on after --for, or without it after the last command has begun
+   * [default: 20s]
+   */
+  after_s?: number;
+  /**
+   * Run this command when the trial is over, however it ended: after a failure and after Ctrl-C,
+   * too, once a command has been started
+   */
+  undo?: string;
+  /**
+   * End a command that takes longer, and count it as failed [default: the end of the trial; for
+   * --undo 60s]
+   */
+  command_timeout_s?: number;
+  /**
+   * What a transaction may take from its scheduled start to count as served
+   * [default: five times the p99 before the first command]
+   */
+  within_us?: number;
+  /** Run none of the commands: the same trial without its disturbance, to compare with */
+  control?: boolean;
 };
 
 /** Set by a command that translates another tool's options; never typed. */
@@ -1030,6 +1075,55 @@ export type NodeFigures = {
   /** The mean over the measured time, by node. */
   by_node: { [key in string]: number };
 };
+
+/** What the commands of a disturbed trial came to. Times are microseconds since clients began to work. */
+export type Disturbed = {
+  /** Whether it is a control: none of the commands was run. */
+  control: boolean;
+  /** When the disturbance was to begin. */
+  due_us: number;
+  /**
+   * When it began: the start of its first command. Of a control when it would have; `null` when
+   * the trial had ended before.
+   */
+  began_us: number | null;
+  /** When it was over: the end of its last command, or what `--for` says. */
+  ended_us: number | null;
+  /** The commands, in the order of their moments. */
+  commands: Array<CommandRun>;
+  /** What was run after the trial; `null` where nothing is to be undone. */
+  undo: CommandRun | null;
+};
+
+/** A command that was run, or was not. */
+export type CommandRun = {
+  /** As it was typed, without secrets. */
+  command: string;
+  /** When it was due; `null` of the undo. */
+  due_us: number | null;
+  /** When it was started; `null` when it was not. */
+  began_us: number | null;
+  /** When it had ended. */
+  ended_us: number | null;
+  /** How it ended. */
+  end: CommandEnd;
+  /** Its exit code, where it ended by itself. */
+  exit_code: number | null;
+  /** The signal that ended it. */
+  signal: number | null;
+  /** Why it was not started. */
+  reason: string | null;
+  /**
+   * What it wrote to standard output and standard error, without secrets: the first and the last
+   * few kilobytes.
+   */
+  output: string;
+  /** Bytes of the output that are left out. */
+  output_left_out: number;
+};
+
+/** How a command ended. */
+export type CommandEnd = "exited" | "ended" | "timed_out" | "never_ended" | "not_run";
 
 /** Whether a figure was steady over the seconds of the measured time. */
 export type Steadiness = {

@@ -337,6 +337,7 @@ impl Client {
             return self.state = State::Begin;
         };
         self.scheduled = schedule.next();
+        cx.recorder.due(self.scheduled);
         if cx
             .latency_limit
             .is_some_and(|limit| self.scheduled + limit < cx.now)

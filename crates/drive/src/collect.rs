@@ -305,6 +305,9 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     reasons::merge(&mut recording.reasons, end.finished.reasons);
     recording.added.merge(&end.finished.added);
     recording.worst.extend(end.finished.worst.finish());
+    if let Some(slots) = &end.finished.slots {
+        recording.slots.get_or_insert_default().merge(slots);
+    }
     recording.client_stalls.extend(end.finished.client_stalls);
     recording.threads.push(end.finished.used);
     let endpoints = recording.endpoints.iter_mut();

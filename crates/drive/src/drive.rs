@@ -103,6 +103,13 @@ pub struct Share {
     pub clients_total: usize,
 }
 
+/// How slots are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeptSlots {
+    /// What a transaction may take from its scheduled start to count as within the limit.
+    pub within: Option<Duration>,
+}
+
 /// One run of the engine.
 #[derive(Clone, Debug)]
 pub struct Drive {
@@ -201,6 +208,9 @@ pub struct Drive {
     /// A client that waits longer for the answer to a statement gives its connection up, as if it had been
     /// lost, and has the statement cancelled. Looked at a few times within this time.
     pub statement_timeout: Option<Duration>,
+    /// Whether it is kept what became of transactions by the time at which they were to start, in slots
+    /// of 100 ms ([`crate::record::Slots`]).
+    pub slots: Option<KeptSlots>,
     /// How long transactions in flight may take to finish after [`crate::Control::finish`].
     pub grace: Duration,
 }
@@ -228,6 +238,7 @@ impl Default for Drive {
             rate: None,
             latency_limit: None,
             statement_timeout: None,
+            slots: None,
             errors: PGBENCH_RULES,
             retries_every_error: false,
             retry: Retry::Restart,

@@ -308,6 +308,21 @@ impl<'run, I: Io> EventLoop<'run, I> {
         }
     }
 
+    /// What was scheduled within the run and no client came to: it is due all the same.
+    fn book_unstarted(&mut self) {
+        let until = self.cx.end.min(self.cx.now);
+        let Some(schedule) = &mut self.cx.schedule else {
+            return;
+        };
+        while self.cx.recorder.has_slots() && self.cx.recorder.has_begun() {
+            let scheduled = schedule.next();
+            if scheduled > until {
+                return;
+            }
+            self.cx.recorder.due(scheduled);
+        }
+    }
+
     /// Ends the clients and the books; gives the sockets back.
     pub(crate) fn finish(mut self, mut clients: Vec<Client>, error: Option<std::io::Error>) -> I {
         let thread = self.cx.recorder.thread();
@@ -323,6 +338,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             .iter_mut()
             .for_each(|client| client.disconnect(&mut self.cx));
         self.cx.tell_unsaid();
+        self.book_unstarted();
         let end = ThreadEnd {
             aborted,
             disconnected: clients

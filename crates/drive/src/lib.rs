@@ -42,7 +42,8 @@ mod simulation;
 
 pub use control::Control;
 pub use drive::{
-    Commits, Drive, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Share, Until, operations,
+    Commits, Drive, KeptSlots, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Share, Until,
+    operations,
 };
 pub use error::DriveError;
 pub use live::Live;

@@ -21,6 +21,7 @@ mod recording;
 mod report;
 mod second;
 mod seconds;
+mod slots;
 mod stalls;
 mod transaction_log;
 mod units;
@@ -51,6 +52,8 @@ pub use recording::{
 pub(crate) use report::{Report, ThreadEnd};
 pub use second::{ScriptSecond, Second};
 pub(crate) use seconds::Seconds;
+pub(crate) use slots::OwnSlots;
+pub use slots::{BOUNDS_US, PackedSlot, SLOT_US, Slot, Slots};
 pub(crate) use stalls::GapsOfThread;
 pub use stalls::Stall;
 pub use transaction_log::LoggedTransaction;

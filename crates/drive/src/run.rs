@@ -10,16 +10,16 @@ use pgdyno_platform::io::Sockets;
 use pgdyno_script::{Counters, Draws, Seeds, Vars};
 
 use crate::client::Client;
-use crate::clock::Clock;
+use crate::clock::{Clock, nanos};
 use crate::collect::{Collector, Link};
 use crate::context::Setup;
 use crate::control::Control;
-use crate::drive::{Drive, Setup as Variable, Share};
+use crate::drive::{Drive, Setup as Variable, Share, Until};
 use crate::error::DriveError;
 use crate::event_loop;
 use crate::live::Live;
 use crate::places::Places;
-use crate::record::{Executions, Recorder, Recording, TransactionLog};
+use crate::record::{Executions, OwnSlots, Recorder, Recording, TransactionLog};
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
 
@@ -80,7 +80,8 @@ impl Drive {
                     }),
                     Executions::new(recycled_executions),
                     (reports.clone(), recycled),
-                );
+                )
+                .with_slots(self.own_slots());
                 let schedule = self
                     .rate
                     .map(|rate| Schedule::new(rate, threads, seeds_of_thread.throttle.clone()));
@@ -143,6 +144,17 @@ impl Drive {
             seeds.threads = Seeds::deal(other, 0, threads, true).threads;
         }
         seeds
+    }
+
+    /// A thread's slots, if they are kept.
+    fn own_slots(&self) -> Option<OwnSlots> {
+        let kept = self.slots?;
+        let length = match self.until {
+            Until::Elapsed(time) => self.warmup + time,
+            Until::Transactions(_) => self.warmup,
+        };
+        let within = kept.within.map(nanos);
+        Some(OwnSlots::new(nanos(length), within, self.rate.is_some()))
     }
 
     /// Its share; all of it when there is no other generator.

@@ -3,7 +3,7 @@
 use pgdyno_drive::record::Recording;
 
 use crate::document::{
-    Accounting, Facts, Generators, Host, KeySkew, ServerCounters, TargetKind, WarmupEnd,
+    Accounting, Disturbed, Facts, Generators, Host, KeySkew, ServerCounters, TargetKind, WarmupEnd,
 };
 use crate::observed::Observed;
 use crate::{Fact, Note, TrialSpec};
@@ -34,6 +34,8 @@ pub struct Outcome {
     pub key_skew: Option<KeySkew>,
     /// What the storage layer did, where the workload is about that.
     pub accounting: Option<Accounting>,
+    /// What disturbed it, where something was to.
+    pub disturbed: Option<Disturbed>,
     /// How the warm-up ended, where that was to be found.
     pub warmup_ended: Option<WarmupEnd>,
     /// What instruments saw.

@@ -146,6 +146,23 @@ pub fn send_signal(pid: u32, signal: Signal) -> io::Result<()> {
     }
 }
 
+/// Sends `signal` to all processes of the group that `pid` leads: a child in a session of its own
+/// ([`new_session`]) with the children that it has started.
+///
+/// # Errors
+/// As [`send_signal`]; `NotFound` when none of the group is left.
+pub fn send_signal_to_group(pid: u32, signal: Signal) -> io::Result<()> {
+    let pid = libc::pid_t::try_from(pid)
+        .ok()
+        .filter(|pid| *pid > 1)
+        .ok_or(io::ErrorKind::InvalidInput)?;
+    // SAFETY: kill(2) touches no memory of ours.
+    match unsafe { libc::kill(-pid, signal.number()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Whether a process with this id runs (a zombie that its parent has not yet reaped does not).
 pub fn is_running(pid: u32) -> bool {
     // The state is the first field after the command's name, which is in parentheses and may

@@ -11,6 +11,7 @@ pub mod calibrate;
 pub mod ceiling;
 pub mod command_line;
 mod compile;
+pub mod disturb;
 mod emitter;
 pub mod experiment;
 pub mod generators;

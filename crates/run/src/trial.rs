@@ -3,13 +3,14 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Commits, Control, Drive, DriveError, Setup, Share};
+use pgdyno_drive::{Commits, Control, Drive, DriveError, KeptSlots, Setup, Share};
 use pgdyno_platform::limits;
 use pgdyno_wire::{Candidate, shuffle};
 
+use super::disturb::{Disturbance, surroundings};
 use super::emitter::Emitter;
 use super::prepare::Prepared;
-use super::{account, before_warmup, ceiling, key_skew, warmup};
+use super::{account, before_warmup, ceiling, key_skew, validity, warmup};
 use pgdyno_database::counters;
 use pgdyno_database::open::Target;
 
@@ -81,7 +82,8 @@ impl Trial {
         let _ = limits::raise_open_files();
         let drive = self.drive(prepared)?;
         let mut lags = ThreadLags::default();
-        let instruments = self.observe.instruments(&Scene {
+        let mut disturbance = self.disturbance(prepared)?;
+        let mut instruments = self.observe.instruments(&Scene {
             target: &prepared.target,
             product: &prepared.product,
             facts: &prepared.facts,
@@ -89,16 +91,25 @@ impl Trial {
             disks: &self.observe.spec.disk,
             lags: &lags,
         });
+        instruments.extend(disturbance.instrument());
         let mut watch = warmup::Watch::new(&self.spec, control);
         let mut export = self.observe.prometheus_export.as_deref();
         // The warm-up's end is found first, so that no other observer delays it. Then come those of
         // the caller: the notebook before the screen. The lags of a second are left for their
         // instrument when all others have seen it.
-        let observers = Observers::new([&mut watch, observer, &mut export, &mut lags]);
+        let observers = Observers::new([
+            &mut watch,
+            &mut disturbance,
+            observer,
+            &mut export,
+            &mut lags,
+        ]);
         let emitter = Emitter::start(&self.title(prepared), instruments, control, observers);
         let (recording, observed) = emitter.run(&drive, control)?;
+        let disturbed = disturbance.end();
         let warmup_ended = watch.ended(&recording.measured);
-        let notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
+        let mut notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
+        notes.splice(..0, disturbed.iter().flat_map(validity::disturbed));
         let key_skew = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
@@ -116,12 +127,23 @@ impl Trial {
             recording,
             key_skew,
             accounting: None,
+            disturbed,
             warmup_ended,
             observed,
             generators: None,
             notes,
             spec: self.spec,
         })
+    }
+
+    /// The commands that disturb it: of several generators the first one runs them.
+    fn disturbance(&self, prepared: &Prepared) -> Result<Disturbance, DriveError> {
+        if self.share.is_some_and(|share| share.generator > 0) {
+            return Ok(Disturbance::default());
+        }
+        let environment = surroundings(&prepared.target, &prepared.facts);
+        let warmup = self.spec.warmup.longest();
+        Disturbance::start(&self.spec.disturb, warmup, environment).map_err(DriveError::NoThread)
     }
 
     /// As observers see it before it runs.
@@ -175,6 +197,9 @@ impl Trial {
             rate: spec.rate,
             latency_limit: spec.latency_limit,
             statement_timeout: spec.statement_timeout,
+            slots: (!spec.disturb.is_empty()).then_some(KeptSlots {
+                within: spec.disturb.within,
+            }),
             retries_every_error: spec.errors.retries_every_error,
             retry: spec.retry.retry(),
             max_tries: spec.retry.tries(),

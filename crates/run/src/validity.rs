@@ -21,7 +21,9 @@ use pgdyno_drive::record::{Added, ThreadUse};
 
 use pgdyno_database::dialect::Product;
 use pgdyno_database::locate::Role;
-use pgdyno_model::document::{Accounting, Facts, Stalls, Steadiness, SteadinessVerdict, WarmupEnd};
+use pgdyno_model::document::{
+    Accounting, Disturbed, Facts, Stalls, Steadiness, SteadinessVerdict, WarmupEnd,
+};
 use pgdyno_model::observed::Observed;
 
 /// The notebook is on the server under test.
@@ -123,6 +125,19 @@ fn lost_server((without, share): (u64, f64), clients: usize) -> Note {
         ),
         "find out in the server's log why it went away, and measure again",
     )
+}
+
+/// What there is to note of the commands that were to disturb a trial.
+pub fn disturbed(it: &Disturbed) -> Vec<Note> {
+    let note = |trouble: String| {
+        Note::new(
+            "disturbance-failed",
+            Severity::Serious,
+            format!("a command of the disturbance failed: {trouble}"),
+            "run the command by itself until it works, and measure again: docs/disturb.md",
+        )
+    };
+    it.troubles().into_iter().map(note).collect()
 }
 
 /// What there is to note of the storage layer's account.

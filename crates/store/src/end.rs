@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::packed::whole;
 use super::{
-    Store, accounting, client_time, endpoints, engine, happening, key_skew, packed, seconds,
-    stalls, warmup, worst,
+    Store, accounting, client_time, disturbed, endpoints, engine, happening, key_skew, packed,
+    seconds, slots, stalls, warmup, worst,
 };
 use pgdyno_model::text::{self, PERCENTILES};
 use pgdyno_model::{Failure, Outcome, State};
@@ -58,6 +58,9 @@ impl Store {
             if let Some(it) = &outcome.accounting {
                 accounting::write(connection, number, it)?;
             }
+            if let Some(it) = &outcome.disturbed {
+                disturbed::write(connection, number, it)?;
+            }
             if let Some(key_skew) = &outcome.key_skew {
                 key_skew::write(connection, number, key_skew)?;
             }
@@ -68,6 +71,9 @@ impl Store {
             client_time::write_added(connection, number, recording)?;
             stalls::write(connection, number, recording)?;
             worst::write(connection, number, recording)?;
+            if let Some(slots) = &recording.slots {
+                slots::write(connection, number, slots)?;
+            }
             if let Some(io) = &recording.io {
                 engine::write(connection, number, io)?;
             }

@@ -17,6 +17,7 @@ mod client_time;
 pub mod columns;
 mod courier;
 mod db;
+mod disturbed;
 mod end;
 mod endpoints;
 mod engine;
@@ -40,6 +41,7 @@ mod seconds;
 mod server_tests;
 #[cfg(test)]
 mod size_tests;
+mod slots;
 mod stalls;
 #[cfg(test)]
 mod tests;

@@ -14,8 +14,8 @@ use crate::db::{self, At, Error, Optional, Row};
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::{
-    Store, accounting, client_time, endpoints, engine, key_skew, observed, packed, seconds, stalls,
-    units, warmup, worst,
+    Store, accounting, client_time, disturbed, endpoints, engine, key_skew, observed, packed,
+    seconds, slots, stalls, units, warmup, worst,
 };
 use pgdyno_model::document::{Generators, TargetKind};
 use pgdyno_model::notebook::BROKEN_INVARIANT;
@@ -62,6 +62,7 @@ impl Store {
         let warmup_ended = warmup::read(&self.db, number)?;
         let key_skew = key_skew::read(&self.db, number)?;
         let accounting = accounting::read(&self.db, number)?;
+        let disturbed = disturbed::read(&self.db, number)?;
         let observed = observed::read(&self.db, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
@@ -72,6 +73,7 @@ impl Store {
         Ok(Outcome {
             key_skew,
             accounting,
+            disturbed,
             warmup_ended,
             observed,
             generators: generators.transpose()?,
@@ -116,6 +118,7 @@ impl Store {
         let stalls = stalls::read(&self.db, number)?;
         let client_stalls = stalls::read_of_clients(&self.db, number)?;
         let worst = worst::read(&self.db, number)?;
+        let slots = slots::read(&self.db, number)?;
         let sql = "SELECT state, started, coalesce(warmup_s, 0) > 0, coalesce(clients, 1), clients_aborted, \
                    clients_disconnected, reason, spec FROM trial WHERE number = ?";
         let recording = self.db.query_row(sql, [number], |row| {
@@ -153,6 +156,7 @@ impl Store {
                 stalls,
                 client_stalls,
                 worst,
+                slots,
                 io,
                 clients,
                 seconds: Vec::new(),
@@ -291,6 +295,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> db::Result<Outcome> {
         recording,
         key_skew: None,
         accounting: None,
+        disturbed: None,
         warmup_ended: None,
         observed: Observed::default(),
         generators: match row.get::<Option<String>>("generators")? {

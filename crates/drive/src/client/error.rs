@@ -416,6 +416,7 @@ impl Client {
     /// Counts the present error by what follows it.
     pub(super) fn count_error<I: Io>(&mut self, cx: &mut Context<'_, I>, then: Then) {
         let failed_at = self.failed_at.take().unwrap_or(cx.now);
+        cx.recorder.has_failed(failed_at);
         let latency = failed_at.saturating_sub(self.command_begun);
         cx.recorder.error(self.script, self.command, latency, then);
         let cause = self.error.as_ref().and_then(|error| error.cause);

@@ -57,6 +57,9 @@ impl Recording {
             .chain(stalls)
             .chain(of_clients)
             .for_each(|us| *us += moved_us);
+        if let Some(slots) = &mut self.slots {
+            slots.begin_late(moved_us);
+        }
     }
 }
 
@@ -244,6 +247,9 @@ fn merge(all: &mut Recording, part: Recording) {
     all.threads.extend(part.threads);
     all.added.merge(&part.added);
     all.worst.extend(part.worst);
+    if let Some(slots) = &part.slots {
+        all.slots.get_or_insert_default().merge(slots);
+    }
     all.client_stalls.extend(part.client_stalls);
     all.clients.total += part.clients.total;
     all.clients.aborted += part.clients.aborted;

@@ -7,8 +7,9 @@ use super::client_stalls::{Longest, Without};
 use super::stalls::{ENDPOINT_GAP_MIN, OwnGaps};
 use super::{
     Activity, Added, ClientStall, Delay, EndpointRecord, Execution, Executions, Failure,
-    GapsOfThread, HowEnded, Interval, Lags, Latencies, LoggedTransaction, Outages, Outcome, Probe,
-    Reason, Reasons, Report, SlowTransaction, ThreadUse, TransactionLog, Units, Whereabouts, Worst,
+    GapsOfThread, HowEnded, Interval, Lags, Latencies, LoggedTransaction, Outages, Outcome,
+    OwnSlots, Probe, Reason, Reasons, Report, Slots, SlowTransaction, ThreadUse, TransactionLog,
+    Units, Whereabouts, Worst,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
@@ -34,6 +35,8 @@ pub(crate) struct Recorder {
     reasons: Reasons,
     log: Option<TransactionLog>,
     worst: Worst,
+    /// Only where they are asked for.
+    slots: Option<OwnSlots>,
     lag_max_ns: Nanos,
     /// Those of the phase's intervals that were handed over.
     lags: Lags,
@@ -71,6 +74,7 @@ pub(crate) struct Finished {
     pub(crate) client_stalls: Vec<ClientStall>,
     pub(crate) reasons: Vec<Reason>,
     pub(crate) worst: Worst,
+    pub(crate) slots: Option<Slots>,
     pub(crate) used: ThreadUse,
     pub(crate) added: Added,
 }
@@ -100,6 +104,7 @@ impl Recorder {
             reasons: Reasons::default(),
             log,
             worst: Worst::default(),
+            slots: None,
             lag_max_ns: 0,
             lags: Lags::default(),
             with_rate,
@@ -123,6 +128,31 @@ impl Recorder {
         }
     }
 
+    /// Also keeps slots.
+    pub(crate) fn with_slots(self, slots: Option<OwnSlots>) -> Self {
+        Self { slots, ..self }
+    }
+
+    /// A transaction is to start then.
+    #[inline]
+    pub(crate) fn due(&mut self, scheduled: Nanos) {
+        if let Some(slots) = &mut self.slots {
+            slots.due(scheduled);
+        }
+    }
+
+    /// Whether it is to know of transactions that will never start.
+    pub(crate) fn has_slots(&self) -> bool {
+        self.slots.is_some()
+    }
+
+    /// A try has failed, or a connection was lost or refused.
+    pub(crate) fn has_failed(&mut self, at: Nanos) {
+        if let Some(slots) = &mut self.slots {
+            slots.error(at);
+        }
+    }
+
     /// Clients begin to work at `begin`, at most the first `warmup` of it for warming up: less when
     /// `control` says so. The thread that works is the one that calls.
     /// `control` says so. What follows the warm-up is asked to take `duration`.
@@ -141,6 +171,9 @@ impl Recorder {
         self.begin_gaps(begin);
         self.control = control.clone();
         self.begin = begin;
+        if let Some(slots) = &mut self.slots {
+            slots.begin(begin);
+        }
         self.phase_begin = begin;
         self.warmup_end = begin + warmup;
         self.interval.warmup = warmup > 0;
@@ -177,6 +210,9 @@ impl Recorder {
             .is_some_and(|limit_us| response_us > limit_us);
         if self.endpoints.len() > 1 {
             self.endpoints[end.place].book(&end, response_us, is_late);
+        }
+        if let Some(slots) = &mut self.slots {
+            slots.ended(end.scheduled, end.at, end.outcome);
         }
         let interval = &mut self.interval.scripts[script];
         interval.counts.book(end.outcome, end.tries);
@@ -541,6 +577,7 @@ impl Recorder {
             client_stalls: self.client_stalls.finish(),
             reasons: self.reasons.finish().collect(),
             worst: self.worst,
+            slots: self.slots.map(OwnSlots::finish),
             used,
             added: self.added,
         }

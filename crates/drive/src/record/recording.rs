@@ -7,7 +7,7 @@ use pgdyno_platform::io::Used;
 
 use super::{
     Added, ClientStall, ClientTime, ClientUnits, EndpointRecord, Event, Interval, Latencies,
-    Reason, ScriptInterval, Second, SlowTransaction, Stall,
+    Reason, ScriptInterval, Second, Slots, SlowTransaction, Stall,
 };
 use crate::drive::Script;
 
@@ -52,6 +52,9 @@ pub struct Recording {
     pub client_stalls: Vec<ClientStall>,
     /// The committed transactions of the measured phase that took longest, the longest first.
     pub worst: Vec<SlowTransaction>,
+    /// What became of transactions by the time at which they were to start, and what happened when,
+    /// in slots of 100 ms, warm-up included; only where it was asked for ([`crate::Drive::slots`]).
+    pub slots: Option<Slots>,
     /// How their sockets were waited for; `None` where nobody has kept it.
     pub io: Option<Used>,
     /// How the clients ended.
@@ -91,6 +94,7 @@ impl Default for Recording {
             stalls: Vec::new(),
             client_stalls: Vec::new(),
             worst: Vec::new(),
+            slots: None,
             io: None,
             clients: ClientsEnd::default(),
             by_client: Vec::new(),

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::{
-    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, GeneratorShare,
-    Generators, Host, KeySkew, Observed, Outages, Phase, Reason, ScriptStatements, Second,
-    ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget, Verdict,
-    Warmup, Workload,
+    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, Disturbed, End, Endpoint,
+    GeneratorShare, Generators, Host, KeySkew, Observed, Outages, Phase, Reason, ScriptStatements,
+    Second, ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget,
+    Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -40,6 +40,10 @@ pub struct Run {
     pub key_skew: Option<KeySkew>,
     /// What the storage layer did, where the workload is about that.
     pub accounting: Option<Accounted>,
+    /// What disturbed it; left out of other trials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub disturbed: Option<Disturbed>,
     /// Of throughput, and with a rate of response time.
     pub steadiness: Vec<Steadiness>,
     /// Why tries of the measured time failed, most frequent first.

@@ -4,7 +4,9 @@
 //! Not here: making the engine's `Drive` from it, finding the workload and the server it names.
 
 pub mod backoff;
+pub mod command;
 mod compatible;
+mod disturb;
 pub mod duration;
 mod errors;
 pub mod generators;
@@ -28,7 +30,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub use backoff::Pauses;
+pub use command::ShellCommand;
 pub use compatible::{Commits, Compatible};
+pub use disturb::{DisturbSpec, Step, Timed};
 pub use errors::ErrorPolicy;
 pub use generators::GeneratorsSpec;
 pub use isolation::Isolation;
@@ -39,7 +43,7 @@ pub use secret::Address;
 pub use target::{Discover, OwnSpec, TargetSpec};
 pub use warmup::Warmup;
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 
 /// How long a trial lasts when the user does not say: long enough for a p99 at a few hundred
 /// transactions a second.
@@ -180,6 +184,12 @@ pub struct TrialSpec {
     #[command(flatten)]
     pub target: TargetSpec,
 
+    /// What disturbs it.
+    #[command(flatten)]
+    #[serde(skip_serializing_if = "DisturbSpec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<DisturbSpec>"))]
+    pub disturb: DisturbSpec,
+
     /// Options set only by compatible commands.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Compatible::is_empty")]
@@ -213,7 +223,8 @@ impl TrialSpec {
     /// When the trial ends without an interruption.
     pub fn until(&self) -> Until {
         let counted = self.transactions.and_then(NonZeroU64::new);
-        let timed = self.duration.unwrap_or(DURATION_DEFAULT);
+        let disturbed = (!self.disturb.is_empty()).then(|| self.disturb.whole());
+        let timed = disturbed.or(self.duration).unwrap_or(DURATION_DEFAULT);
         counted.map_or(Until::Elapsed(timed), Until::Transactions)
     }
 
@@ -254,7 +265,24 @@ impl TrialSpec {
     /// # Errors
     /// They do, and the way out.
     pub fn check(&self) -> Result<(), Failure> {
-        self.retry.check()
+        self.retry.check()?;
+        if self.disturb.is_empty() {
+            return Ok(());
+        }
+        let usage = |text: &str, hint: &str| Err(Failure::with(Exit::Usage, text).hint(hint));
+        if self.transactions.is_some() {
+            let text = "a disturbed trial lasts for a time, not for a number of transactions";
+            return usage(
+                text,
+                "leave --transactions out: --before, --for and --after say how long",
+            );
+        }
+        if self.warmup.is_detected() {
+            let text =
+                "--warmup auto ends when it will: commands of a disturbance need their moment";
+            return usage(text, "name a time: --warmup 10s");
+        }
+        self.disturb.check(self.duration)
     }
 
     /// Identifies the load: SHA-256 of the spec, without the

@@ -9,8 +9,11 @@ use clap::{ArgAction, Args, Command};
 use serde_json::{Map, Value};
 
 use super::secret::word_kept;
-use super::{ErrorPolicy, ObserveSpec, TargetSpec, TrialSpec, Warmup};
+use super::{DisturbSpec, ErrorPolicy, ObserveSpec, TargetSpec, TrialSpec, Warmup};
 use crate::text::as_typed;
+
+/// The table of what disturbs a trial.
+const DISTURB: &str = "disturb";
 
 /// An option that says what load a trial puts on a server.
 #[derive(Debug, Clone)]
@@ -50,12 +53,13 @@ pub enum Takes {
 
 impl TrialOption {
     /// All options, in the order of `--help`. The seed is the experiment's, the workload's
-    /// parameters and the server's settings have names of their own, and neither the target nor
-    /// what is observed is part of the load.
+    /// parameters, the server's settings and what disturbs it have names of their own, and neither the
+    /// target nor what is observed is part of the load.
     pub fn all() -> &'static [Self] {
         static ALL: OnceLock<Vec<TrialOption>> = OnceLock::new();
         ALL.get_or_init(|| {
             let others = ObserveSpec::augment_args(TargetSpec::augment_args(Command::new("")));
+            let others = DisturbSpec::augment_args(others);
             let others: Vec<_> = others.get_arguments().map(|arg| arg.get_id()).collect();
             let command = command();
             let of_load = command.get_arguments().filter(|arg| {
@@ -63,6 +67,15 @@ impl TrialOption {
                 !others.contains(&id) && id != "seed" && id != "params"
             });
             of_load.map(Self::of).collect()
+        })
+    }
+
+    /// The options of a disturbance, which stand in a table of their own: `disturb.before`.
+    pub fn of_disturbance() -> &'static [Self] {
+        static ALL: OnceLock<Vec<TrialOption>> = OnceLock::new();
+        ALL.get_or_init(|| {
+            let command = DisturbSpec::augment_args(Command::new(""));
+            command.get_arguments().map(Self::of).collect()
         })
     }
 
@@ -149,7 +162,11 @@ impl TrialOption {
         let spec = spec
             .and_then(|matches| <TrialSpec as clap::FromArgMatches>::from_arg_matches(&matches));
         let spec = spec.map_err(|error| clause(&error.to_string()))?;
-        Ok(self.typed(&fields(&spec)).unwrap_or(Value::Null))
+        let mut fields = fields(&spec);
+        if let Some(Value::Object(of_disturbance)) = fields.remove(DISTURB) {
+            fields.extend(of_disturbance);
+        }
+        Ok(self.typed(&fields).unwrap_or(Value::Null))
     }
 
     /// Its value among the fields of a serialized spec, in the form in which an experiment's records
@@ -244,6 +261,22 @@ fn clause(error: &str) -> String {
     text.trim().to_owned()
 }
 
+/// The table of a point's disturbance, in the form of a spec.
+fn recorded_disturbance(table: &Value) -> Value {
+    let named = table
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| {
+            let mut known = TrialOption::of_disturbance().iter();
+            match known.find(|option| option.name == *name) {
+                Some(option) => (option.key.clone(), option.recorded(value)),
+                None => (name.clone(), value.clone()),
+            }
+        });
+    Value::Object(named.collect())
+}
+
 impl TrialSpec {
     /// The trial of a point: values by name as an experiment's records have them, each accepted by its
     /// option. `target`, `params` and `settings` stand among them.
@@ -255,6 +288,7 @@ impl TrialSpec {
             let value = match (TrialOption::named(name), name.as_str()) {
                 (Some(option), _) => return (option.key.clone(), option.recorded(value)),
                 (None, "target") => serde_json::json!({ "url": [value] }),
+                (None, DISTURB) => recorded_disturbance(value),
                 (None, _) => value.clone(),
             };
             (name.clone(), value)
@@ -272,6 +306,7 @@ impl TrialSpec {
                 .iter()
                 .flat_map(|given| ["--param".to_owned(), word_kept(given)]),
         );
+        words.extend(self.disturb.words());
         words.extend(self.seed.map(|seed| format!("--seed={seed}")));
         let observe = &self.observe;
         if observe.instruments != super::Wish::Auto {

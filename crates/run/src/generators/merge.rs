@@ -57,6 +57,7 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
     let mut all = Merge::default();
     let mut list = Vec::new();
     let mut first: Option<(i64, Outcome)> = None;
+    let mut disturbed = None;
     for number in 0..company.generators() {
         let share = shares::share(whole, number, company.generators())?;
         let mut row = said.row(number, shares::part(whole, &share).clients());
@@ -78,6 +79,7 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
             }
             let seen = |outcome: &Outcome| outcome.observed.series.len();
             let recording = std::mem::take(&mut outcome.recording);
+            disturbed = disturbed.or(outcome.disturbed.take());
             if first
                 .as_ref()
                 .is_none_or(|(_, first)| seen(first) < seen(&outcome))
@@ -111,6 +113,7 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
         recording,
         key_skew: None,
         accounting: None,
+        disturbed,
         warmup_ended: None,
         generators: Some(generators),
         notes: Vec::new(),

@@ -154,6 +154,7 @@ pub(super) fn outcome(seconds: Vec<Second>, is_complete: bool) -> Outcome {
         },
         key_skew: None,
         accounting: None,
+        disturbed: None,
         warmup_ended: None,
         observed: Default::default(),
         generators: None,
