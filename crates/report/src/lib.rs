@@ -9,6 +9,7 @@ pub mod capacity;
 pub mod ceiling;
 pub mod comparison;
 pub mod csv;
+pub mod disturb;
 pub mod documents;
 mod generators;
 pub mod latency_table;

@@ -8,7 +8,7 @@ use pgdyno_drive::record::{EventKind, Failure};
 use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
 use super::table::Table;
 use super::wrap::wrapped;
-use super::{accounting, budget, generators, observed, retries, units, verdict};
+use super::{accounting, budget, disturb, generators, observed, retries, units, verdict};
 use pgdyno_model::document::{
     Counts, End, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Latency, Phase, Run,
     ScriptStatements, Stalls, Steadiness, SteadinessVerdict, TimeBudget, Trial,
@@ -82,6 +82,9 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
             .map_or_else(String::new, |all| generators::text(all, width)),
         trial.budget.as_ref().map_or_else(String::new, budget::text),
         accounted.map_or_else(String::new, |of| accounting::text(&of.accounting)),
+        run.disturbed
+            .as_ref()
+            .map_or_else(String::new, disturb::brief),
         run.key_skew.as_ref().map_or_else(String::new, key_skew),
         failures(&run.measured.all.counts),
         retries::text(run),

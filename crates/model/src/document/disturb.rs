@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::phases::PhaseFigures;
+use crate::Fact;
+
 /// What the commands of a disturbed trial came to. Times are microseconds since clients began to work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -115,6 +118,113 @@ impl Disturbed {
         let all = self.commands.iter().chain(&self.undo);
         all.filter_map(CommandRun::trouble).collect()
     }
+}
+
+/// A disturbed trial as it is shown: its commands, and what they did to clients.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct DisturbedTrial {
+    /// The commands.
+    #[serde(flatten)]
+    #[cfg_attr(test, ts(flatten))]
+    pub disturbed: Disturbed,
+    /// What went wrong with them, a sentence each.
+    pub troubles: Vec<String>,
+    /// What they did; `null` where the trial came to nothing.
+    pub figures: Option<DisturbFigures>,
+}
+
+/// What a disturbance did to clients: definitions in docs/disturb.md. Transactions count where they
+/// were to start; times count from the start of the first command, of a control from when it was due.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct DisturbFigures {
+    /// What a transaction may take from its scheduled start to count as served, in microseconds.
+    pub limit_us: Fact<u64>,
+    /// Whether that was given; else it is five times the p99 before the disturbance, rounded up.
+    pub limit_given: bool,
+    /// Transactions a second that were due before.
+    pub offered_per_s: f64,
+    /// The share of them that was served, 0 to 1.
+    pub served_share_before: Option<f64>,
+    /// Before, during and after.
+    pub phases: Vec<PhaseFigures>,
+    /// Until the first error of a client; `null`: there was none.
+    pub first_error_us: Option<u64>,
+    /// Until the first commit after it, to 100 ms; `null`: there was none.
+    pub first_success_us: Option<u64>,
+    /// The longest time without a commit by any client, whenever it began, if it ended after the start.
+    pub no_service_us: u64,
+    /// The longest time in which one client got no commit; `null`: below 100 ms.
+    pub worst_client_us: Option<u64>,
+    /// Until 90 % of the usual share was served for five seconds; 0 when it never was less.
+    pub back_us: Fact<u64>,
+    /// Whether it was before the end; `null` where that cannot be known.
+    pub is_back: Option<bool>,
+    /// The same at 99 %, where the time before allows it.
+    pub strictly_back_us: Fact<u64>,
+    /// How long less than 90 % were served, together, to a second.
+    pub below_us: Option<u64>,
+    /// Transactions that were due from the start on.
+    pub due: u64,
+    /// Of these, those that were not served.
+    pub missed: Option<u64>,
+    /// Of these: failed, and were not tried again.
+    pub failed: u64,
+    /// Of these: of which nobody knows whether they were committed.
+    pub unknown: u64,
+    /// Of these: skipped, because they were too late already.
+    pub skipped: u64,
+    /// Of these: committed beyond the limit.
+    pub late: Option<u64>,
+    /// Of these: never started before the trial was over.
+    pub never_started: u64,
+    /// Whether goodput stays down when the disturbance is over, at the same load.
+    pub metastable: Metastable,
+    /// Why that is said.
+    pub metastable_why: String,
+    /// What was due and what was served, over time.
+    pub course: DisturbCourse,
+}
+
+/// Whether goodput stays down when a disturbance is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum Metastable {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+    /// It cannot be told.
+    CannotTell,
+}
+
+impl Metastable {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// What was due and what came of it, in bins from when clients began to work.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct DisturbCourse {
+    /// The length of a bin.
+    pub bin_us: u64,
+    /// Transactions that were to start in each.
+    pub due: Vec<u64>,
+    /// Of these, those that were served.
+    pub served: Vec<u64>,
+    /// Commits in each, whenever they were to start.
+    pub commits: Vec<u64>,
+    /// Tries that failed in each, and connections that were lost or refused.
+    pub errors: Vec<u64>,
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod common;
 pub mod comparison;
 mod counts;
 mod disturb;
+pub mod disturb_lab;
 mod facts;
 mod figures;
 mod found;
@@ -54,7 +55,9 @@ pub use budget::{AddedRow, BudgetPart, BudgetPhase, Part, TimeBudget};
 pub use ceiling::{Ceiling, CeilingRow, GeneratorShare, SelfCalibration};
 pub use common::{Common, PageNote};
 pub use counts::{Counts, Reason, Work};
-pub use disturb::{CommandEnd, CommandRun, Disturbed};
+pub use disturb::{
+    CommandEnd, CommandRun, DisturbCourse, DisturbFigures, Disturbed, DisturbedTrial, Metastable,
+};
 pub use facts::{Facts, Node, Reached, TableShape, TargetKind};
 pub use figures::{Figures, Phase, ScriptFigures, ScriptSecond, Second, UnitFigures, Warmup};
 pub use found::{EndedBy, Figure, KeySkew, ServerCounters, WarmupEnd};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, Disturbed, End, Endpoint,
+    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, DisturbedTrial, End, Endpoint,
     GeneratorShare, Generators, Host, KeySkew, Observed, Outages, Phase, Reason, ScriptStatements,
     Second, ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget,
     Verdict, Warmup, Workload,
@@ -43,7 +43,7 @@ pub struct Run {
     /// What disturbed it; left out of other trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
-    pub disturbed: Option<Disturbed>,
+    pub disturbed: Option<DisturbedTrial>,
     /// Of throughput, and with a rate of response time.
     pub steadiness: Vec<Steadiness>,
     /// Why tries of the measured time failed, most frequent first.

@@ -7,6 +7,7 @@
 
 mod build;
 pub mod calibration;
+pub mod disturb_lab;
 pub mod point;
 mod reset;
 pub mod retries_lab;

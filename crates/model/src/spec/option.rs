@@ -394,6 +394,20 @@ impl TrialSpec {
         TrialOption::all().iter().filter_map(option).collect()
     }
 
+    /// The same by name, in the form of an experiment's records. Neither the workload nor its length is
+    /// among them.
+    pub fn typed_options(&self) -> Vec<(&'static str, Value)> {
+        let (own, default) = (fields(self), fields(&Self::default()));
+        let given = TrialOption::all().iter().filter_map(|option| {
+            option.long.as_ref()?;
+            let value = option.typed(&own)?;
+            let is_length = ["duration", "transactions"].contains(&option.name.as_str());
+            let is_given = !is_length && Some(&value) != option.typed(&default).as_ref();
+            is_given.then_some((option.name.as_str(), value))
+        });
+        given.collect()
+    }
+
     /// The load's options that are not as they are when nothing is typed, by name, as people read
     /// them; the workload is not among them.
     pub fn chosen(&self) -> Vec<(&'static str, String)> {
@@ -425,6 +439,31 @@ mod tests {
     fn typed(words: &[String]) -> TrialSpec {
         let words = std::iter::once("trial".to_owned()).chain(words.iter().cloned());
         Typed::try_parse_from(words).unwrap().spec
+    }
+
+    #[test]
+    fn what_disturbs_a_trial_can_be_typed_again() {
+        let disturb = DisturbSpec {
+            during: Some("a 'b c' $PGHOST".into()),
+            at: vec!["60s x; y".parse().unwrap(), "90s z".parse().unwrap()],
+            before: Some(Duration::from_secs(30)),
+            lasting: Some(Duration::from_millis(1500)),
+            after: Some(Duration::from_secs(120)),
+            undo: Some("back".into()),
+            command_timeout: Some(Duration::from_secs(20)),
+            within: Some(Duration::from_millis(50)),
+            control: true,
+        };
+        let spec = TrialSpec {
+            disturb,
+            ..TrialSpec::of("w")
+        };
+        assert_eq!(typed(&spec.words()), spec);
+        let json = serde_json::to_value(&spec).unwrap();
+        assert_eq!(serde_json::from_value::<TrialSpec>(json).unwrap(), spec);
+        // Without one there is no trace of it in records.
+        let plain = serde_json::to_value(TrialSpec::of("w")).unwrap();
+        assert_eq!(plain.get(DISTURB), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `pgdyno lab`: questions that a set of trials answers, on the user's own database.
 
+mod disturb;
+
 use std::time::Duration;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
@@ -40,6 +42,14 @@ latency from the first try, retries, work thrown away.
 At scale 1, which is loaded when there are no tables yet, all clients update the same branch row: maximum
 contention. --param scale=N has N branches.")]
     Retries(RetriesArgs),
+
+    /// Disturb a database under load and measure how clients fare
+    #[command(long_about = "\
+Disturb a database under load and measure how clients fare. Transactions come at a rate, whether the
+database serves them or not; shell commands disturb it (a node is killed, a disk is full, a network is
+slow), and what was due and not served is counted: how long service was gone, when it was back, what
+was lost.")]
+    Disturb(Box<disturb::DisturbArgs>),
 }
 
 /// Which forms, under which circumstances.
@@ -141,7 +151,10 @@ impl RetriesArgs {
 
 /// Runs the command.
 pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
-    let LabVerb::Retries(args) = verb;
+    let args = match verb {
+        LabVerb::Retries(args) => args,
+        LabVerb::Disturb(args) => return disturb::open(args, verbosity),
+    };
     let made = args.lab()?.experiment();
     if args.made.print {
         return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);

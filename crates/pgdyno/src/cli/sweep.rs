@@ -344,8 +344,12 @@ fn enough(plan: &Plan) -> String {
 
 fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Result<Exit, Failure> {
     let wanted = args.target.clone();
+    let is_disturbed = ["disturb.during", "disturb.at"].map(|name| experiment.gives(name));
     let runs = match (experiment.gives("allow_shell"), &experiment.restart) {
         (true, _) => Some("allow_shell: its scripts run programs on this host".to_owned()),
+        _ if is_disturbed.contains(&true) => {
+            Some("commands that disturb its trials, on this host".to_owned())
+        }
         (false, Some(command)) => Some(format!("a restart command: {command}")),
         (false, None) => None,
     };

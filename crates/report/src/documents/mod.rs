@@ -8,6 +8,7 @@ mod tests;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use crate::disturb;
 use pgdyno_diagnose::diagnose;
 use pgdyno_model::Outcome;
 use pgdyno_model::document::{
@@ -77,7 +78,7 @@ pub fn run(outcome: &Outcome) -> Run {
         }),
         key_skew: outcome.key_skew,
         accounting: outcome.accounting.as_ref().map(Accounted::from),
-        disturbed: outcome.disturbed.clone(),
+        disturbed: disturb::document(outcome),
         steadiness: Steadiness::all(recording),
         reasons: recording.reasons.iter().map(Reason::from).collect(),
         server_counters: outcome.server_counters.clone(),
