@@ -261,7 +261,7 @@ export type Run = {
   /** What the storage layer did, where the workload is about that. */
   accounting: Accounted | null;
   /** What disturbed it; left out of other trials. */
-  disturbed?: Disturbed;
+  disturbed?: DisturbedTrial;
   /** Of throughput, and with a rate of response time. */
   steadiness: Array<Steadiness>;
   /** Why tries of the measured time failed, most frequent first. */
@@ -1076,8 +1076,12 @@ export type NodeFigures = {
   by_node: { [key in string]: number };
 };
 
-/** What the commands of a disturbed trial came to. Times are microseconds since clients began to work. */
-export type Disturbed = {
+/** A disturbed trial as it is shown: its commands, and what they did to clients. */
+export type DisturbedTrial = {
+  /** What went wrong with them, a sentence each. */
+  troubles: Array<string>;
+  /** What they did; `null` where the trial came to nothing. */
+  figures: DisturbFigures | null;
   /** Whether it is a control: none of the commands was run. */
   control: boolean;
   /** When the disturbance was to begin. */
@@ -1093,6 +1097,117 @@ export type Disturbed = {
   commands: Array<CommandRun>;
   /** What was run after the trial; `null` where nothing is to be undone. */
   undo: CommandRun | null;
+};
+
+/**
+ * What a disturbance did to clients: definitions in docs/disturb.md. Transactions count where they
+ * were to start; times count from the start of the first command, of a control from when it was due.
+ */
+export type DisturbFigures = {
+  /** What a transaction may take from its scheduled start to count as served, in microseconds. */
+  limit_us: Fact<number>;
+  /** Whether that was given; else it is five times the p99 before the disturbance, rounded up. */
+  limit_given: boolean;
+  /** Transactions a second that were due before. */
+  offered_per_s: number;
+  /** The share of them that was served, 0 to 1. */
+  served_share_before: number | null;
+  /** Before, during and after. */
+  phases: Array<PhaseFigures>;
+  /** Until the first error of a client; `null`: there was none. */
+  first_error_us: number | null;
+  /** Until the first commit after it, to 100 ms; `null`: there was none. */
+  first_success_us: number | null;
+  /** The longest time without a commit by any client, whenever it began, if it ended after the start. */
+  no_service_us: number;
+  /** The longest time in which one client got no commit; `null`: below 100 ms. */
+  worst_client_us: number | null;
+  /** Until 90 % of the usual share was served for five seconds; 0 when it never was less. */
+  back_us: Fact<number>;
+  /** Whether it was before the end; `null` where that cannot be known. */
+  is_back: boolean | null;
+  /** The same at 99 %, where the time before allows it. */
+  strictly_back_us: Fact<number>;
+  /** How long less than 90 % were served, together, to a second. */
+  below_us: number | null;
+  /** Transactions that were due from the start on. */
+  due: number;
+  /** Of these, those that were not served. */
+  missed: number | null;
+  /** Of these: failed, and were not tried again. */
+  failed: number;
+  /** Of these: of which nobody knows whether they were committed. */
+  unknown: number;
+  /** Of these: skipped, because they were too late already. */
+  skipped: number;
+  /** Of these: committed beyond the limit. */
+  late: number | null;
+  /** Of these: never started before the trial was over. */
+  never_started: number;
+  /** Whether goodput stays down when the disturbance is over, at the same load. */
+  metastable: Metastable;
+  /** Why that is said. */
+  metastable_why: string;
+  /** What was due and what was served, over time. */
+  course: DisturbCourse;
+};
+
+/**
+ * What came of a [`Phase`]: of the transactions that ended in its seconds, whole ones. A second that
+ * two phases share counts in the one that has its middle.
+ */
+export type PhaseFigures = {
+  /** The length of its seconds together: less than the phase where the trial ended in it. */
+  measured_us: number;
+  /** Committed transactions a second of its seconds; `null` when it has none. */
+  goodput_per_s: number | null;
+  /** Transactions that the schedule asked for in its seconds; `null` without a rate. */
+  due: number | null;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What people call it: `500/s`, `before`. */
+  name: string;
+  /** Where it begins, in microseconds since clients began to work. */
+  from_us: number;
+  /** Where it ends. */
+  to_us: number;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** Whether goodput stays down when a disturbance is over. */
+export type Metastable = "yes" | "no" | "cannot_tell";
+
+/** What was due and what came of it, in bins from when clients began to work. */
+export type DisturbCourse = {
+  /** The length of a bin. */
+  bin_us: number;
+  /** Transactions that were to start in each. */
+  due: Array<number>;
+  /** Of these, those that were served. */
+  served: Array<number>;
+  /** Commits in each, whenever they were to start. */
+  commits: Array<number>;
+  /** Tries that failed in each, and connections that were lost or refused. */
+  errors: Array<number>;
 };
 
 /** A command that was run, or was not. */
@@ -1974,6 +2089,8 @@ export type ExperimentData = {
   capacity?: Capacity;
   /** What the laboratory for retries found. */
   retries_lab?: RetriesLab;
+  /** What the laboratory for disturbances found. */
+  disturb_lab?: DisturbLab;
   /** Times beside what is expected of good infrastructure, a system each. */
   calibrations?: Array<Calibration>;
   /** Where the caches end. */
@@ -2415,6 +2532,119 @@ export type LabGoodput = {
   max: number;
   /** Of each. */
   repeats: Array<number>;
+};
+
+/** All targets, in the order in which they were first measured. */
+export type DisturbLab = {
+  /** Grows when a field changes its meaning or goes. */
+  format: number;
+  /** `disturb`. */
+  lab: string;
+  /** pgdyno's version. */
+  pgdyno: string;
+  /** The workload's name; `null`: no trial was begun. */
+  workload: string | null;
+  /** Clients at the same time. */
+  clients: number | null;
+  /** What was offered, in words. */
+  offered: string | null;
+  /** The commands with their moments, without secrets. */
+  commands: Array<string>;
+  /** What undoes them. */
+  undo: string | null;
+  /** One for each target. */
+  targets: Array<DisturbTarget>;
+  /** What was found, in a sentence or two. */
+  says: Array<string>;
+};
+
+/** All trials on a target. */
+export type DisturbTarget = {
+  /** For people. */
+  title: string;
+  /** The disturbed trials, in the order in which they ran. */
+  repeats: Array<DisturbRepeat>;
+  /** Those without a disturbance. */
+  controls: Array<DisturbRepeat>;
+  /** Figures over the repeats that count. */
+  summary: Array<DisturbSummary>;
+  /** The same over the controls. */
+  controls_summary: Array<DisturbSummary>;
+  /** Whether the repeats differ from the controls. */
+  effect: DisturbEffect;
+  /** What was found here, in a sentence. */
+  says: string;
+};
+
+/** A trial of the laboratory. */
+export type DisturbRepeat = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Which repeat it is, from 1. */
+  repeat: number;
+  /** How it ended. */
+  state: string;
+  /** Why it is not complete. */
+  reason: string | null;
+  /** Whether it counts in the summary: its commands did what they were to do, and there are figures. */
+  counts: boolean;
+  /** What went wrong with its commands. */
+  troubles: Array<string>;
+  /** What the disturbance did; `null` where the trial came to nothing. */
+  figures: DisturbFigures | null;
+  /** Why tries failed, by SQLSTATE, over the measured time. */
+  reasons: Array<Reason>;
+  /** By server: connections made, lost and moved there, and transactions. */
+  endpoints: Array<Endpoint>;
+  /**
+   * The longest times in which a client got no commit after the start, ten at most, the longest
+   * first.
+   */
+  clients: Array<ClientStall>;
+};
+
+/** A figure over repeats. */
+export type DisturbSummary = {
+  /**
+   * Which: `first_error_us`, `no_service_us`, `back_us`, `worst_client_us`, `missed`, `failed`,
+   * `unknown`.
+   */
+  figure: string;
+  /** Repeats that have it. */
+  n: number;
+  /** Repeats in which it never came: those that were not back before the end. */
+  never: number;
+  /** Over the repeats; `null` when it never came in half of them. */
+  median: number | null;
+  /** Of those in which it came. */
+  min: number | null;
+  /** The same. */
+  max: number | null;
+  /**
+   * Of the median, from six repeats on: from one of the repeats to another; its upper end is `null`
+   * where that never came.
+   */
+  interval: DisturbInterval | null;
+};
+
+/** An interval of a median between two of the figures. */
+export type DisturbInterval = {
+  /** Lower end. */
+  low: number | null;
+  /** Upper end. */
+  high: number | null;
+  /** How surely it holds the median, 0 to 1. */
+  level: number;
+};
+
+/** Whether disturbed repeats miss more than controls. */
+export type DisturbEffect = {
+  /** `null`: it cannot be told. */
+  is_seen: boolean | null;
+  /** Of the rank sum test. */
+  p: number | null;
+  /** In words. */
+  says: string;
 };
 
 /** Times of the simplest work beside what is expected of good infrastructure. */

@@ -4,12 +4,12 @@ import type { DisturbFigures, DisturbLab, DisturbRepeat, DisturbSummary, Disturb
 import { Bus } from '../pure/bus';
 import { count, DASH, fixed, many, percent, rate, timeText } from '../pure/format';
 import { linear, timeTicks } from '../pure/ticks';
-import { linearAxis } from '../chart/axes';
+import { linearAxis, log, logAxis } from '../chart/axes';
 import { drawn, rect, segment, within, words } from '../chart/shapes';
 import { Strip, type Entry } from '../chart/strip';
 import { token } from '../page/theme';
 import { definitions, section, trialLink, type Section } from '../page/shell';
-import { h, scroll, svg, type Child } from '../page/dom';
+import { h, scroll, type Child } from '../page/dom';
 
 const known = <T>(of: T | { unknown: string }): T | null => (typeof of === 'object' && of !== null && 'unknown' in of ? null : (of as T));
 
@@ -74,7 +74,9 @@ function overTime(of: DisturbRepeat, repeats: number, id: string): HTMLElement {
       const at = (s: number): number => within(api.coord([s, api.value(1)])[0], box);
       const bottom = box.y + box.height;
       const { range } = bus;
-      const shapes = timeTicks(range.from, range.to, Math.max(2, Math.floor(box.width / 90))).map((tick) => segment(at(tick.at), box.y, at(tick.at), bottom, token('line1')));
+      const ticks = timeTicks(range.from, range.to, Math.max(2, Math.floor(box.width / 90)));
+      const shapes = ticks.map((tick) => segment(at(tick.at), box.y, at(tick.at), bottom, token('line1')));
+      if (label) shapes.push(...ticks.filter((tick) => at(tick.at) < box.x + box.width - 40).map((tick) => words(at(tick.at) + 3, bottom - 14, tick.label, token('ink3'), { fontSize: 11 })));
       const to = during?.to ?? start;
       if (to >= range.from && start <= range.to) {
         shapes.push(rect(at(start), box.y, Math.max(at(to), at(start) + 1.5), bottom, token('bad'), 0.1));
@@ -167,30 +169,127 @@ function overTime(of: DisturbRepeat, repeats: number, id: string): HTMLElement {
     'div',
     {},
     h('p', { class: 'sub' }, repeats > 1 ? `Shown: repeat ${of.repeat} of ${repeats}, the one that missed most (` : 'Shown: trial ', trialLink(of.trial, `trial ${of.trial}`), repeats > 1 ? '). ' : '. ', 'Red: the commands run; green: served again.'),
-    h('div', { class: 'strips' }, served.element, errors.element),
-    outages(of, whole.to),
+    h('div', { class: 'strips' }, served.element, response(of, bus, behind(false), id)?.element ?? null, errors.element, servedBy(of, bus, behind(false), id)?.element ?? null, outages(of, bus, behind(false), id)?.element ?? null),
+  );
+}
+
+/** Response times by second; where too few were committed there is no percentile, and the line breaks. */
+function response(of: DisturbRepeat, bus: Bus, behind: object, id: string): Strip | null {
+  const seconds = of.figures!.course.response;
+  type Key = 'p50_us' | 'p95_us' | 'p99_us' | 'max_us';
+  const kinds: [Key, string, string][] = [['p50_us', 'p50', 'p50'], ['p95_us', 'p95', 'p99'], ['p99_us', 'p99', 'p999']];
+  const shown = kinds.filter(([key]) => seconds.some((s) => s[key] !== null));
+  const all = seconds.flatMap((s) => [s.p50_us, s.max_us]).filter((v): v is number => v !== null && v > 0);
+  if (all.length === 0) return null;
+  const axis = logAxis(Math.min(...all), Math.max(...all));
+  const worstOf = (key: Key) => (cursor: number | null): string => {
+    const inside = seconds.filter((s) => (cursor === null ? s.start_us / 1e6 >= bus.range.from && s.start_us / 1e6 < bus.range.to : cursor >= s.start_us / 1e6 && cursor < s.start_us / 1e6 + 1));
+    const values = inside.map((s) => s[key]).filter((v): v is number => v !== null);
+    return values.length === 0 ? DASH : timeText(Math.max(...values));
+  };
+  const x = (s: { start_us: number }): number => s.start_us / 1e6 + 0.5;
+  const max = Math.max(...all);
+  return new Strip(
+    {
+      id: `${id}-response`,
+      title: 'Response',
+      subtitle: () => 'from the scheduled start, by second; log scale; in the legend the worst second',
+      height: 150,
+      entries: [...shown.map(([key, name, color]): Entry => ({ key, name: () => name, mark: 'line', color, value: worstOf(key) })), { key: 'max_us', name: () => 'Longest', mark: 'dots', color: 'ink2', value: worstOf('max_us') }],
+      summary: () => `The longest response took ${timeText(max)}.`,
+      data: () => ({ head: ['start_s', 'p50_us', 'p95_us', 'p99_us', 'max_us'], rows: seconds.map((s) => [s.start_us / 1e6, s.p50_us, s.p95_us, s.p99_us, s.max_us]) }),
+      build: (_, hidden) => ({
+        grid: {},
+        yAxis: axis,
+        series: [
+          behind,
+          ...shown.filter(([key]) => !hidden.has(key)).map(([key, , color]) => ({ type: 'line', showSymbol: false, silent: true, clip: true, connectNulls: false, data: seconds.map((s) => [x(s), s[key] === null ? null : log(s[key]!)]), lineStyle: { color: token(color), width: 1.6 }, z: 3 })),
+          ...(hidden.has('max_us') ? [] : [{ type: 'scatter', symbolSize: 4, silent: true, clip: true, data: seconds.flatMap((s) => (s.max_us === null ? [] : [[x(s), log(s.max_us)]])), itemStyle: { color: token('ink2') }, z: 4 }]),
+        ],
+      }),
+    },
+    bus,
+  );
+}
+
+/** A row an endpoint: when something was committed there, to a second. */
+function servedBy(of: DisturbRepeat, bus: Bus, behind: object, id: string): Strip | null {
+  const rows = of.endpoints;
+  if (rows.length < 2) return null;
+  return new Strip(
+    {
+      id: `${id}-endpoints`,
+      title: 'Served by endpoint',
+      subtitle: () => 'a gap: nothing was committed there for a second or longer',
+      height: 24 + rows.length * 18,
+      entries: rows.map((row, i): Entry => ({ key: row.name, name: () => row.name, mark: 'block', color: i % 2 === 0 ? 'io' : 'cpu', value: () => count(row.committed) })),
+      summary: () => rows.map((row) => `${row.name}: ${count(row.committed)} committed`).join('; '),
+      data: () => ({ head: ['endpoint', 'committed', 'connections', 'lost', 'arrived'], rows: rows.map((row) => [row.name, row.committed, row.connections, row.lost, row.arrived]) }),
+      build: () => ({
+        grid: {},
+        yAxis: { ...linearAxis(0, rows.length, rows.length), axisLabel: { show: false } },
+        series: [
+          behind,
+          drawn((api, box) => {
+            const shapes: Record<string, unknown>[] = [];
+            rows.forEach((row, i) => {
+              if (row.committed === 0) return;
+              const bar = (from: number, to: number): void => {
+                if (to < bus.range.from || from > bus.range.to || to <= from) return;
+                const [x0, y0] = api.coord([from, rows.length - i]);
+                const [x1, y1] = api.coord([to, rows.length - i - 1]);
+                shapes.push(rect(within(x0, box), y0 + 4, within(x1, box), y1 - 4, token(i % 2 === 0 ? 'io' : 'cpu'), 0.85));
+              };
+              let at = bus.whole.from;
+              for (const stall of row.stalls) {
+                bar(at, stall.start_us / 1e6);
+                at = (stall.start_us + stall.length_us) / 1e6;
+              }
+              bar(at, bus.whole.to);
+            });
+            return shapes;
+          }, 3),
+        ],
+      }),
+    },
+    bus,
   );
 }
 
 /** The longest time without a commit of each client that had one: a bar each, on the same clock. */
-function outages(of: DisturbRepeat, to: number): HTMLElement | null {
-  const clients = [...of.clients].sort((a, b) => a.start_us - b.start_us);
+function outages(of: DisturbRepeat, bus: Bus, behind: object, id: string): Strip | null {
+  const clients = [...of.clients].sort((a, b) => a.start_us - b.start_us || b.length_us - a.length_us);
   if (clients.length === 0) return null;
-  const longest = Math.max(...clients.map((c) => c.length_us));
-  const [width, row] = [1000, 12];
-  const x = (us: number): number => Math.min(width, (us / 1e6 / to) * width);
-  const start = began(of.figures!);
-  const end = phase(of.figures!, 'during')?.to ?? start;
-  return h(
-    'figure',
-    {},
-    h('figcaption', {}, h('strong', {}, 'Clients without service'), ` ${many(clients.length, 'client')} with the longest time between two commits; the longest ${timeText(longest)}`),
-    svg(
-      'svg',
-      { viewBox: `0 0 ${width} ${clients.length * row + 4}`, width: '100%', role: 'img', 'aria-label': clients.map((c) => `client ${c.client}: ${timeText(c.length_us)}`).join('; ') },
-      svg('rect', { x: x(start * 1e6), y: 0, width: Math.max(1.5, x(end * 1e6) - x(start * 1e6)), height: clients.length * row + 4, fill: 'var(--bad)', opacity: 0.1 }),
-      ...clients.map((c, i) => svg('rect', { x: x(c.start_us), y: i * row + 3, width: Math.max(1.5, x(c.start_us + c.length_us) - x(c.start_us)), height: row - 4, fill: c.length_us === longest ? 'var(--bad)' : 'var(--ink2)' })),
-    ),
+  const longest = clients.reduce((a, b) => (b.length_us > a.length_us ? b : a));
+  return new Strip(
+    {
+      id: `${id}-clients`,
+      title: 'Clients without service',
+      subtitle: () => 'from a commit to the next one, the longest ten; a bar each',
+      height: 24 + clients.length * 12,
+      entries: [{ key: 'longest', name: () => `Longest: client ${longest.client}`, mark: 'block', color: 'bad', value: () => timeText(longest.length_us) }],
+      summary: () => clients.map((c) => `client ${c.client}: ${timeText(c.length_us)}`).join('; '),
+      data: () => ({ head: ['client', 'start_s', 'length_s', 'is_over'], rows: clients.map((c) => [c.client, c.start_us / 1e6, c.length_us / 1e6, c.is_over ? 'yes' : 'no']) }),
+      build: () => ({
+        grid: {},
+        yAxis: { ...linearAxis(0, clients.length, clients.length), axisLabel: { show: false } },
+        series: [
+          behind,
+          drawn((api, box) => {
+            const shapes: Record<string, unknown>[] = [];
+            clients.forEach((c, i) => {
+              const [from, to] = [c.start_us / 1e6, (c.start_us + c.length_us) / 1e6];
+              if (to < bus.range.from || from > bus.range.to) return;
+              const [x0, y0] = api.coord([from, clients.length - i]);
+              const [x1, y1] = api.coord([to, clients.length - i - 1]);
+              shapes.push(rect(within(x0, box), y0 + 2, Math.max(within(x1, box), within(x0, box) + 1.5), y1 - 2, token(c === longest ? 'bad' : 'ink2')));
+            });
+            return shapes;
+          }, 3),
+        ],
+      }),
+    },
+    bus,
   );
 }
 

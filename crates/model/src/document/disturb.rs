@@ -225,6 +225,24 @@ pub struct DisturbCourse {
     pub commits: Vec<u64>,
     /// Tries that failed in each, and connections that were lost or refused.
     pub errors: Vec<u64>,
+    /// Response times by second, of commits in it.
+    pub response: Vec<DisturbSecond>,
+}
+
+/// Response times of a second's commits, in microseconds; `null` where fewer than ten lie beyond.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct DisturbSecond {
+    /// When it began, in microseconds since clients began to work.
+    pub start_us: u64,
+    /// Median.
+    pub p50_us: Option<u64>,
+    /// 95th percentile.
+    pub p95_us: Option<u64>,
+    /// 99th percentile.
+    pub p99_us: Option<u64>,
+    /// The longest.
+    pub max_us: Option<u64>,
 }
 
 #[cfg(test)]

@@ -143,6 +143,7 @@ Options of a trial; each can be a list:
     }
     text += "  params.NAME        one of the workload's parameters
   settings.NAME      one of the server's settings
+  disturb.NAME       what disturbs trials: during, at, before, for, after, undo … (pgdyno run --help)
 
 Examples:
   pgdyno sweep --preset quick --print > mine.toml    an experiment to start from

@@ -147,8 +147,12 @@ fn a_command_that_fails_or_never_ends_is_said_and_what_was_done_is_undone() {
     std::fs::remove_file(&back).unwrap();
     run("sleep 600").expect(1, &["still ran when the trial was over, and was ended"]);
     assert!(back.exists());
-    let states = notebook.value("SELECT state, reason FROM trial ORDER BY number");
-    let states: Vec<&str> = states.lines().collect();
+    let state = |number: u32| {
+        notebook.value(&format!(
+            "SELECT state, reason FROM trial WHERE number = {number}"
+        ))
+    };
+    let states = [state(1), state(2)];
     assert!(
         states[0].starts_with("partial|`echo no such pod"),
         "{states:?}"
@@ -269,6 +273,97 @@ fn what_cannot_be_disturbed_is_refused_before_anything_is_run() {
     run(&["--during", "true", "--warmup", "auto"], &["--warmup 10s"]);
     run(&["--at", "soon true"], &["a time and a command"]);
     run(&["--undo", "true"], &["nothing is to disturb the trial"]);
+}
+
+#[test]
+fn two_databases_are_disturbed_by_turns_and_commands_tell_them_apart() {
+    let (one, two) = (Database::new("disturb_one"), Database::new("disturb_two"));
+    let notebook = Notebook::new();
+    let load = script(&notebook, "load.sql", "SELECT 1;\n");
+    let json_to = format!("--json={}", notebook.beside("lab.json").display());
+    let args = [
+        "lab",
+        "disturb",
+        &load,
+        "-c",
+        "2",
+        "-R",
+        "50",
+        "--before",
+        "4s",
+        "--after",
+        "2s",
+        "--repeat",
+        "1",
+        "--no-controls",
+        "--during",
+        "echo on $PGDATABASE",
+        "--url",
+        &one.url,
+        "--against",
+        &two.url,
+        &json_to,
+    ];
+    ran(&mut notebook.command(&args)).expect(0, &["there are no controls"]);
+    let document = std::fs::read(notebook.beside("lab.json")).unwrap();
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    let targets = document["targets"].as_array().unwrap();
+    assert_eq!(targets.len(), 2, "{document}");
+    for (target, name) in targets.iter().zip(["disturb_one", "disturb_two"]) {
+        assert!(target["title"].as_str().unwrap().contains(name), "{target}");
+        let trial = target["repeats"][0]["trial"].to_string();
+        let shown = json(&notebook, &["show", &trial, "--json"]);
+        let output = &shown["disturbed"]["commands"][0]["output"];
+        assert_eq!(*output, format!("on {name}\n"));
+    }
+}
+
+#[test]
+#[ignore = "four minutes: make test-long PART=disturb"]
+fn twenty_controls_rarely_look_disturbed() {
+    let db = Database::new("disturb_controls");
+    let notebook = Notebook::new();
+    let load = script(&notebook, "load.sql", "SELECT pg_sleep(0.001);\n");
+    for _ in 0..20 {
+        let args = [
+            "run",
+            &load,
+            "-c",
+            "8",
+            "-R",
+            "100",
+            "--during",
+            "true",
+            "--control",
+            "--before",
+            "4s",
+            "--after",
+            "8s",
+            "--url",
+            &db.url,
+        ];
+        ran(&mut notebook.command(&args)).expect(0, &["a control"]);
+    }
+    let figures = |number: u32| {
+        let shown = json(&notebook, &["show", &number.to_string(), "--json"]);
+        shown["disturbed"]["figures"].clone()
+    };
+    let all: Vec<Value> = (1..=20).map(figures).collect();
+    let looks = |it: &&Value| it["back_us"] != 0 || it["no_service_us"] != 0;
+    let disturbed: Vec<&Value> = all.iter().filter(looks).collect();
+    for it in &disturbed {
+        println!(
+            "back {}, below {}, no service {}, missed {} of {} within {}",
+            it["back_us"],
+            it["below_us"],
+            it["no_service_us"],
+            it["missed"],
+            it["due"],
+            it["limit_us"]
+        );
+    }
+    println!("{} of 20 controls look disturbed", disturbed.len());
+    assert!(disturbed.len() <= 3, "{disturbed:?}");
 }
 
 /// A resource that one transaction has at a time, and that is wasted on those that come too late: they

@@ -1,8 +1,8 @@
 //! What a disturbance did to clients, from the slots of a trial (docs/disturb.md).
 
-use pgdyno_drive::record::{BOUNDS_US, Recording, SLOT_US, Slot, Slots};
+use pgdyno_drive::record::{BOUNDS_US, Latencies, Recording, SLOT_US, Second, Slot, Slots};
 use pgdyno_model::document::phases::{Phase, phases};
-use pgdyno_model::document::{DisturbCourse, DisturbFigures, Disturbed, Metastable};
+use pgdyno_model::document::{DisturbCourse, DisturbFigures, DisturbSecond, Disturbed, Metastable};
 use pgdyno_model::{Fact, Outcome, text};
 use pgdyno_stats::recovery::{Course, Stays};
 
@@ -282,6 +282,28 @@ impl<'a> Trial<'a> {
             served: bins(&served_of),
             commits: bins(&|slot| slot.commits.into()),
             errors: bins(&|slot| slot.errors.into()),
+            response: self.response(),
         }
+    }
+
+    fn response(&self) -> Vec<DisturbSecond> {
+        let seconds = self.recording.seconds.iter();
+        let asked = seconds.filter(|second| !second.drain);
+        let of = |second: &Second| {
+            let mut all = Latencies::default();
+            for script in &second.scripts {
+                let latencies = script.response.as_ref().unwrap_or(&script.service);
+                all.merge(&latencies.unpack());
+            }
+            let percentile = |percent| all.percentile_us(percent);
+            DisturbSecond {
+                start_us: second.start_us,
+                p50_us: percentile(50.0),
+                p95_us: percentile(95.0),
+                p99_us: percentile(99.0),
+                max_us: (all.count() > 0).then(|| all.max_us()),
+            }
+        };
+        asked.map(of).collect()
     }
 }

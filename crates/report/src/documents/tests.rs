@@ -11,7 +11,9 @@ use serde_json::Value;
 
 use super::{stored, whole};
 use pgdyno_model::Outcome;
-use pgdyno_model::document::{ClockReading, Generator, GeneratorEnd, Generators};
+use pgdyno_model::document::{
+    ClockReading, CommandEnd, CommandRun, Disturbed, Generator, GeneratorEnd, Generators,
+};
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_store::{Store, example};
 
@@ -70,7 +72,29 @@ fn outcome() -> (Outcome, TrialRow) {
         message: "no".to_owned(),
     }];
     outcome.generators = Some(generators());
+    outcome.recording.slots = Some(record::Slots::default());
+    outcome.disturbed = Some(disturbed());
     (outcome, store.trial(&number.to_string()).unwrap())
+}
+
+fn disturbed() -> Disturbed {
+    let run = CommandRun {
+        command: "kill".to_owned(),
+        due_us: Some(1),
+        began_us: Some(1),
+        ended_us: Some(2),
+        end: CommandEnd::Exited,
+        exit_code: Some(0),
+        signal: None,
+        reason: None,
+        output: String::new(),
+        output_left_out: 0,
+    };
+    Disturbed {
+        commands: vec![run.clone()],
+        undo: Some(run),
+        ..Disturbed::default()
+    }
 }
 
 fn generators() -> Generators {
