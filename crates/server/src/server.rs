@@ -188,6 +188,17 @@ impl Server {
         act(&plan, &self.instance, &mut self.child())
     }
 
+    /// From now on these are the settings that differ from those it was started with; they are in effect
+    /// when it is started again.
+    pub(crate) fn forget_changes(&self, settings: Vec<Setting>) {
+        *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+
+    /// Its directory.
+    pub(crate) fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
     /// As it was started.
     pub(crate) fn options(&self) -> &Options {
         &self.options

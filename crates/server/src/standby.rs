@@ -106,33 +106,59 @@ impl Server {
             ));
         }
         on_step(Step::Copying);
-        let keep = Setting::new(WAL_KEPT.0, WAL_KEPT.1)?;
-        self.set(std::slice::from_ref(&keep))?;
+        let own = self.settings_of(standby)?;
         let mut options = self.options().clone();
         options.listen = match options.listen {
             Listen::SocketOnly => Listen::SocketOnly,
             Listen::Loopback(_) => Listen::Loopback(0),
         };
-        // A promoted standby has nobody to wait for.
-        options.settings.retain(|setting| {
-            !setting
-                .name()
-                .eq_ignore_ascii_case("synchronous_standby_names")
-        });
-        let conninfo = standby.conninfo(self.address());
-        options.settings.push(keep);
-        options
-            .settings
-            .push(Setting::new("primary_conninfo", &conninfo)?);
-        options
-            .settings
-            .push(Setting::new("cluster_name", &standby.name)?);
+        options.settings.extend(own);
         let instance = Instance::create(&options.parent(&options.cache()?)?, self.account())?;
         self.copy_to(&instance, &options)?;
         on_step(Step::Starting);
         let server = Server::on(instance, self.installation(), self.account(), options)?;
         self.wait_for(&standby.name, "streaming", &server)?;
         Ok(server)
+    }
+
+    /// Throws the data of this server away, which may have been killed, and makes it a standby of `primary`, at
+    /// the address that it has. Returns when it streams.
+    ///
+    /// # Errors
+    /// As [`Server::standby`]; it does not run then.
+    pub fn rejoin(
+        &self,
+        primary: &Server,
+        standby: &Standby,
+        on_step: &mut dyn FnMut(Step),
+    ) -> Result<()> {
+        on_step(Step::Copying);
+        self.with_plan(|_, _, child| match postmaster::end(child) {
+            true => Ok(()),
+            false => Err(failed("throw the data away", "the server does not end")),
+        })?;
+        let data_dir = self.data_dir();
+        if data_dir.exists() {
+            fs::remove_dir_all(&data_dir).map_err(Error::file("remove", &data_dir))?;
+        }
+        self.forget_changes(primary.settings_of(standby)?);
+        primary.copy_to(self.instance(), self.options())?;
+        on_step(Step::Starting);
+        self.restart()?;
+        primary.wait_for(&standby.name, "streaming", self)
+    }
+
+    /// The settings that make a standby of this server, which keeps enough for it from now on.
+    fn settings_of(&self, standby: &Standby) -> Result<Vec<Setting>> {
+        let keep = Setting::new(WAL_KEPT.0, WAL_KEPT.1)?;
+        self.set(std::slice::from_ref(&keep))?;
+        Ok(vec![
+            keep,
+            Setting::new("primary_conninfo", &standby.conninfo(self.address()))?,
+            Setting::new("cluster_name", &standby.name)?,
+            // When it is promoted there is nobody to wait for.
+            Setting::new("synchronous_standby_names", "")?,
+        ])
     }
 
     /// The base backup.

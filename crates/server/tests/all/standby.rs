@@ -57,10 +57,23 @@ fn takes_over(options: &Options) {
         .execute("INSERT INTO t VALUES (1002)")
         .expect("a primary takes writes");
     assert_eq!(told(&standby, "SELECT count(*) FROM t"), "1002");
-    // What was killed recovers what it had.
+    // What was killed recovers what it had, and as a standby has what the other has.
     primary.wait_at_commit_for("").expect_err("it does not run");
     primary.restart().expect("it recovers");
     assert_eq!(told(&primary, "SELECT count(*) FROM t"), "1001");
+    primary.kill().expect("it runs");
+    let address = primary.address().clone();
+    primary
+        .rejoin(&standby, &Standby::named("two"), &mut quiet)
+        .expect("a standby");
+    assert_eq!(primary.address(), &address);
+    standby.wait_at_commit_for("two").expect("it streams");
+    session(&standby)
+        .execute("INSERT INTO t VALUES (1003)")
+        .expect("a primary takes writes");
+    standby.kill().expect("it runs");
+    primary.promote().expect("a standby");
+    assert_eq!(told(&primary, "SELECT count(*) FROM t"), "1003");
 }
 
 #[test]
