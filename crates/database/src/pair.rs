@@ -102,22 +102,21 @@ impl Pair {
         })
     }
 
-    /// Makes it whole again after a failover: the server that was killed becomes the standby. Whether there
-    /// was anything to do.
+    /// Makes it whole again after a failover: the server that was killed becomes the standby. Returns when
+    /// the standby has everything that the primary has now.
     ///
     /// # Errors
-    /// There is no primary, or no standby of it can be made.
-    pub fn restore(&self, on_step: &mut dyn FnMut(Step)) -> Result<bool> {
+    /// There is no primary, no standby of it can be made, or it does not catch up in time.
+    pub fn make_ready(&self) -> Result<()> {
         let mut state = self.state();
-        if state.is_whole {
-            return Ok(false);
-        }
         let (primary, standby) = (state.primary, 1 - state.primary);
-        let name = Standby::named(NAMES[standby]);
-        self.servers[standby].rejoin(&self.servers[primary], &name, on_step)?;
-        self.commits_wait(primary)?;
-        state.is_whole = true;
-        Ok(true)
+        if !state.is_whole {
+            let name = Standby::named(NAMES[standby]);
+            self.servers[standby].rejoin(&self.servers[primary], &name)?;
+            self.commits_wait(primary)?;
+            state.is_whole = true;
+        }
+        self.servers[primary].wait_until_has_all(NAMES[standby], &self.servers[standby])
     }
 
     /// What the primary said last.
@@ -166,14 +165,14 @@ mod tests {
             session.query_one_value(sql).unwrap().unwrap()
         };
         execute("CREATE TABLE t (n int); SELECT 1");
-        assert!(!pair.restore(&mut |_| {}).unwrap());
+        pair.make_ready().unwrap();
         for times in 1..=2 {
             execute("INSERT INTO t VALUES (1) RETURNING n");
             let told = pair.fail_over().unwrap();
             assert!(told.promoted > Duration::ZERO);
             assert!(pair.fail_over().is_err(), "there is no standby");
             assert_eq!(execute("SELECT count(*) FROM t"), times.to_string());
-            assert!(pair.restore(&mut |_| {}).unwrap());
+            pair.make_ready().unwrap();
         }
     }
 }

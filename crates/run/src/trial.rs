@@ -12,7 +12,7 @@ use super::emitter::Emitter;
 use super::prepare::Prepared;
 use super::truth::Receipts;
 use super::{account, before_warmup, ceiling, key_skew, validity, warmup};
-use pgdyno_database::counters;
+use pgdyno_database::{counters, trouble};
 use pgdyno_database::open::Target;
 
 use pgdyno_model::event::Title;
@@ -50,6 +50,10 @@ impl Trial {
         let dialect = prepared.product.dialect;
         if !self.spec.warmup.longest().is_zero() {
             before_warmup::run(prepared, control)?;
+        }
+        if let Some(pair) = prepared.target.pair() {
+            // The last trial may have killed one of the two, and tables may have been loaded since.
+            pair.make_ready().map_err(trouble::own_server)?;
         }
         let receipts = Receipts::begin((&self.spec, self.share), prepared)?;
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
@@ -166,7 +170,8 @@ impl Trial {
         }
         let environment = surroundings(&prepared.target, &prepared.facts);
         let warmup = self.spec.warmup.longest();
-        Disturbance::start(&self.spec.disturb, warmup, environment).map_err(DriveError::NoThread)
+        let pair = prepared.target.pair().cloned();
+        Disturbance::start(&self.spec.disturb, warmup, environment, pair).map_err(DriveError::NoThread)
     }
 
     /// As observers see it before it runs.

@@ -126,13 +126,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::standby`]; it does not run then.
-    pub fn rejoin(
-        &self,
-        primary: &Server,
-        standby: &Standby,
-        on_step: &mut dyn FnMut(Step),
-    ) -> Result<()> {
-        on_step(Step::Copying);
+    pub fn rejoin(&self, primary: &Server, standby: &Standby) -> Result<()> {
         self.with_plan(|_, _, child| match postmaster::end(child) {
             true => Ok(()),
             false => Err(failed("throw the data away", "the server does not end")),
@@ -143,7 +137,6 @@ impl Server {
         }
         self.forget_changes(primary.settings_of(standby)?);
         primary.copy_to(self.instance(), self.options())?;
-        on_step(Step::Starting);
         self.restart()?;
         primary.wait_for(&standby.name, "streaming", self)
     }
@@ -232,6 +225,22 @@ impl Server {
         self.with_plan(|_, _, child| {
             postmaster::kill(child).map_err(|e| failed("kill the server", e))
         })
+    }
+
+    /// Waits until this standby has on its disk what this primary has now.
+    ///
+    /// # Errors
+    /// It does not stream, or does not get there in time.
+    pub fn wait_until_has_all(&self, name: &str, standby: &Server) -> Result<()> {
+        let lsn = ask(&mut self.session()?, "SELECT pg_current_wal_lsn()")?;
+        let lsn = lsn.into_iter().flatten().next().unwrap_or_default();
+        let sql = format!(
+            "SELECT count(*) > 0 FROM pg_stat_replication \
+             WHERE application_name = {} AND flush_lsn >= {}",
+            quote_literal(name),
+            quote_literal(&lsn)
+        );
+        self.until(&sql, "have the standby catch up", Some(standby))
     }
 
     fn wait_for(&self, name: &str, state: &str, standby: &Server) -> Result<()> {

@@ -32,7 +32,7 @@ use sha2::{Digest, Sha256};
 pub use backoff::Pauses;
 pub use command::ShellCommand;
 pub use compatible::{Commits, Compatible};
-pub use disturb::{DisturbSpec, Step, Timed};
+pub use disturb::{DisturbSpec, FAILOVER, Step, Timed};
 pub use errors::ErrorPolicy;
 pub use generators::GeneratorsSpec;
 pub use isolation::Isolation;
@@ -289,6 +289,13 @@ impl TrialSpec {
             let text =
                 "--warmup auto ends when it will: commands of a disturbance need their moment";
             return usage(text, "name a time: --warmup 10s");
+        }
+        let fails_over = self.disturb.steps().iter().any(Step::is_failover);
+        if fails_over && self.target.pg_standby.is_none() {
+            return usage(
+                "pgdyno:failover is for a private server with a standby",
+                "add --pg-standby async, or name a command that your cluster fails over with",
+            );
         }
         self.disturb.check(self.duration)
     }

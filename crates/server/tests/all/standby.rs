@@ -64,7 +64,7 @@ fn takes_over(options: &Options) {
     primary.kill().expect("it runs");
     let address = primary.address().clone();
     primary
-        .rejoin(&standby, &Standby::named("two"), &mut quiet)
+        .rejoin(&standby, &Standby::named("two"))
         .expect("a standby");
     assert_eq!(primary.address(), &address);
     standby.wait_at_commit_for("two").expect("it streams");
