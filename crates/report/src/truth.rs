@@ -71,7 +71,11 @@ pub fn of_lab(lab: &DisturbLab) -> Option<String> {
     let asked: Vec<_> = trials
         .filter_map(|trial| Some((trial.trial, trial.truth.as_ref()?)))
         .collect();
-    let known = || asked.iter().filter_map(|(trial, truth)| Some((trial, truth.known()?)));
+    let known = || {
+        asked
+            .iter()
+            .filter_map(|(trial, truth)| Some((trial, truth.known()?)))
+    };
     let sum = |of: fn(&Truth) -> u64| text::count(known().map(|(_, truth)| of(truth)).sum());
     asked.first()?;
     let mut says = String::new();
@@ -92,7 +96,10 @@ pub fn of_lab(lab: &DisturbLab) -> Option<String> {
         );
     }
     if known().any(|(_, truth)| truth.unknown > 0) {
-        let (unknown, landed) = (sum(|truth| truth.unknown), sum(|truth| truth.unknown_landed));
+        let (unknown, landed) = (
+            sum(|truth| truth.unknown),
+            sum(|truth| truth.unknown_landed),
+        );
         says += &format!("; of {unknown} whose end clients do not know {landed} were committed");
     }
     let unknown = asked.iter().find_map(|(trial, truth)| match truth {

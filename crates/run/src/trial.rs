@@ -12,8 +12,8 @@ use super::emitter::Emitter;
 use super::prepare::Prepared;
 use super::truth::Receipts;
 use super::{account, before_warmup, ceiling, key_skew, validity, warmup};
-use pgdyno_database::{counters, trouble};
 use pgdyno_database::open::Target;
+use pgdyno_database::{counters, trouble};
 
 use pgdyno_model::event::Title;
 
@@ -171,7 +171,8 @@ impl Trial {
         let environment = surroundings(&prepared.target, &prepared.facts);
         let warmup = self.spec.warmup.longest();
         let pair = prepared.target.pair().cloned();
-        Disturbance::start(&self.spec.disturb, warmup, environment, pair).map_err(DriveError::NoThread)
+        Disturbance::start(&self.spec.disturb, warmup, environment, pair)
+            .map_err(DriveError::NoThread)
     }
 
     /// As observers see it before it runs.

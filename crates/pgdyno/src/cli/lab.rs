@@ -42,7 +42,7 @@ latency from the first try, retries, work thrown away.
 
 At scale 1, which is loaded when there are no tables yet, all clients update the same branch row: maximum
 contention. --param scale=N has N branches.")]
-    Retries(RetriesArgs),
+    Retries(Box<RetriesArgs>),
 
     /// Disturb a database under load and measure how clients fare
     #[command(long_about = "\

@@ -12,7 +12,7 @@ use pgdyno_testkit::postgres_with;
 use serde_json::Value;
 
 use crate::child::Running;
-use crate::support::{connect, pgdyno, ran, rows};
+use crate::support::{connect, notebook, pgdyno, ran, rows};
 
 /// How much later a standby hears of everything.
 const LAG: Duration = Duration::from_millis(400);
@@ -172,4 +172,48 @@ fn failover_to_the_standby_that_flushed_furthest_loses_nothing() {
     assert_eq!(truth["lost"], 0, "{truth:#}");
     assert!(truth["acknowledged"].as_u64() > Some(300), "{truth:#}");
     assert_eq!(code, 0);
+}
+
+#[test]
+fn lab_failover_kills_promotes_and_rebuilds_its_own_pair_and_gives_a_table_and_a_page() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let store = notebook::at(&dir.path().join("notebook"));
+    let bindir = pgdyno_testkit::installation().bindir.display().to_string();
+    let mut lab = pgdyno(&["lab", "failover", "--sync", "--repeat", "2", "-c", "4", "-R", "100"]);
+    lab.args(["--before", "3s", "--after", "8s", "--json=lab.json", "--pg-bindir", &bindir])
+        .args(["--pg-set", "fsync=off"])
+        .env("PGDYNO_STORE", &store)
+        .current_dir(dir.path());
+    let ran = ran(&mut lab).expect(0, &["pgdyno:failover", "No lost writes: all "]);
+    let lab = fs::read_to_string(dir.path().join("lab.json")).expect("written");
+    let lab: Value = serde_json::from_str(&lab).expect("JSON");
+    let target = &lab["targets"][0];
+    let title = target["title"].as_str().expect("a title");
+    assert!(title.contains("and its synchronous standby"), "{title}");
+    let repeats = target["repeats"].as_array().expect("repeats");
+    assert_eq!(repeats.len(), 2, "{}", ran.stdout);
+    for repeat in repeats {
+        assert_eq!(repeat["counts"], true, "{repeat:#}");
+        let truth = &repeat["truth"];
+        assert!(truth["acknowledged"].as_u64() > Some(300), "{truth:#}");
+        assert_eq!(truth["lost"], 0, "{truth:#}");
+        let figures = &repeat["figures"];
+        assert!(figures["first_error_us"].is_u64(), "{figures:#}");
+        assert!(figures["first_success_us"].is_u64(), "{figures:#}");
+    }
+    let mut report = pgdyno(&["report", "lab-failover", "-o", "page.html"]);
+    let report = report.env("PGDYNO_STORE", &store).current_dir(dir.path());
+    crate::support::ran(report).expect(0, &[]);
+    let page = crate::support::document_of(&dir.path().join("page.html"));
+    assert!(page.to_string().contains("No lost writes"), "{page:#}");
+}
+
+#[test]
+fn a_failover_without_a_pair_and_a_pair_with_a_url_are_refused() {
+    let alone = pgdyno(&["run", "tpcb", "-R", "10", "--during", "pgdyno:failover"]).output();
+    crate::support::ended(alone.expect("it runs")).expect(2, &["--pg-standby async"]);
+    let url = "postgresql://127.0.0.1:1/x";
+    let other = pgdyno(&["run", "tpcb", "--pg-standby", "sync", "--url", url]).output();
+    let refused = crate::support::ended(other.expect("it runs"));
+    refused.expect(2, &["--pg-standby is for the private server", "leave --url out"]);
 }

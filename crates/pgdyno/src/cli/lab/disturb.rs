@@ -187,9 +187,11 @@ pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let (plan, notebook) = begin(args, &store, experiment)?;
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
-        pgdyno_output::remark!("pgdyno: {}: {} trials, {words}",
+        pgdyno_output::remark!(
+            "pgdyno: {}: {} trials, {words}",
             args.name.replacen('-', " ", 1),
-            plan.slots.len());
+            plan.slots.len()
+        );
     }
     let journals = settings::directory()?;
     let mut screen = Screen::new(verbosity);
