@@ -10,6 +10,7 @@ pub mod http;
 pub mod locate;
 pub mod open;
 pub mod own;
+pub mod pair;
 pub mod reach;
 mod target;
 pub mod trouble;

@@ -228,6 +228,7 @@ impl Collected {
         order_client_stalls(&mut recording.client_stalls);
         keep_endpoints(&mut recording, places);
         recording.by_client.sort_by_key(|client| client.client);
+        recording.receipts.sort_by_key(|client| client.client);
         recording.end = if recording.end != End::Complete {
             recording.end
         } else if recording.clients.aborted == recording.clients.total {
@@ -295,6 +296,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     recording.clients.aborted += end.aborted;
     recording.clients.disconnected += end.disconnected;
     recording.by_client.extend(end.by_client);
+    recording.receipts.extend(end.receipts);
     recording.connections.closings.extend(end.closings);
     recording
         .connections

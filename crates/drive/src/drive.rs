@@ -10,6 +10,7 @@ use pgdyno_wire::Candidate;
 
 use crate::program::{CompileError, Numbers, Program};
 use crate::query_mode::QueryMode;
+use crate::receipts::Receipts;
 use crate::retry::{Backoff, Retry};
 use crate::rules::{ErrorRule, PGBENCH_RULES};
 
@@ -186,6 +187,9 @@ pub struct Drive {
     pub connection_per_transaction: bool,
     /// Transactions of a client share blocks, as with a driver that does not commit by itself.
     pub commits: Option<Commits>,
+    /// Transactions leave receipts: the statement that has the variable in it writes them
+    /// ([`crate::receipts`]).
+    pub receipts: Option<Receipts>,
     /// Report each retried error (pgbench's `--verbose-errors`).
     pub verbose_errors: bool,
     /// Hand each measured transaction that ends to [`crate::Live::logged`], or this share of them
@@ -251,6 +255,7 @@ impl Default for Drive {
             on_error: OnError::EndClient,
             connection_per_transaction: false,
             commits: None,
+            receipts: None,
             verbose_errors: false,
             log: None,
             time_every_command: false,

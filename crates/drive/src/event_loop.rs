@@ -347,6 +347,10 @@ impl<'run, I: Io> EventLoop<'run, I> {
                 .count(),
             cancels: std::mem::take(&mut self.cx.cancels),
             by_client: clients.iter().filter_map(Client::work_units).collect(),
+            receipts: clients
+                .iter_mut()
+                .filter_map(|client| client.take_receipts(self.cx.recorder.at_us(self.cx.now)))
+                .collect(),
             closings: clients.iter().filter_map(Client::closing).collect(),
             error,
             at: self.cx.now,

@@ -16,6 +16,7 @@ mod merge;
 mod outcome;
 mod probe;
 pub(crate) mod reasons;
+mod receipts;
 mod recorder;
 mod recording;
 mod report;
@@ -44,6 +45,7 @@ pub use probe::Added;
 pub(crate) use probe::{Delay, Probe};
 pub use reasons::Reason;
 pub(crate) use reasons::{Cause, Reasons};
+pub use receipts::{ClientReceipts, Fate, Run as ReceiptRun};
 pub(crate) use recorder::{Ended, Finished, GivenUp, Recorder, Then};
 pub use recording::{
     ClientsEnd, Closing, Connections, Drain, End, Outages, Phase, Recording, ScriptRecord,

@@ -64,6 +64,7 @@ impl Drive {
                         let random = (random.clone(), random_of_pauses(self.seed, id));
                         let draws = Draws::new(Arc::clone(&counters));
                         Client::new(id, key, place, vars, random, draws)
+                            .with_receipts(self.receipts.is_some())
                     })
                     .collect();
                 let (recycle, recycled) = channel();

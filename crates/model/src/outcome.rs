@@ -3,7 +3,8 @@
 use pgdyno_drive::record::Recording;
 
 use crate::document::{
-    Accounting, Disturbed, Facts, Generators, Host, KeySkew, ServerCounters, TargetKind, WarmupEnd,
+    Accounting, Disturbed, Facts, Generators, Host, KeySkew, ServerCounters, TargetKind, Truth,
+    WarmupEnd,
 };
 use crate::observed::Observed;
 use crate::{Fact, Note, TrialSpec};
@@ -26,6 +27,8 @@ pub struct Outcome {
     pub facts: Facts,
     /// What the server counted of restarts itself.
     pub server_counters: Fact<ServerCounters>,
+    /// Whether the database has what it acknowledged, where transactions left receipts.
+    pub truth: Option<Fact<Truth>>,
     /// The host that pgdyno ran on.
     pub host: Host,
     /// What was measured.
@@ -44,4 +47,12 @@ pub struct Outcome {
     pub generators: Option<Generators>,
     /// What a reader must know.
     pub notes: Vec<Note>,
+}
+
+impl Outcome {
+    /// Whether the database does not have what it acknowledged.
+    pub fn has_lost_writes(&self) -> bool {
+        let truth = self.truth.as_ref().and_then(Fact::known);
+        truth.is_some_and(|truth| truth.lost > 0)
+    }
 }

@@ -94,6 +94,8 @@ impl Ran {
         let recording = &self.outcome.recording;
         if recording.end == End::Interrupted {
             Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
+        } else if self.outcome.has_lost_writes() {
+            Exit::Failed
         } else if recording.has_lost_server() {
             Exit::Connection
         } else if recording.clients.aborted > 0 || self.is_badly_disturbed() {

@@ -25,6 +25,7 @@ pub mod slob_sweep;
 pub mod sparkline;
 pub mod summary;
 pub mod table;
+mod truth;
 pub mod units;
 mod verdict;
 mod wrap;

@@ -26,6 +26,7 @@ pub mod settings;
 pub mod shared;
 mod shell;
 pub mod trial;
+mod truth;
 pub mod validity;
 pub mod warmup;
 

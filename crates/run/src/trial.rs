@@ -10,9 +10,10 @@ use pgdyno_wire::{Candidate, shuffle};
 use super::disturb::{Disturbance, surroundings};
 use super::emitter::Emitter;
 use super::prepare::Prepared;
+use super::truth::Receipts;
 use super::{account, before_warmup, ceiling, key_skew, validity, warmup};
-use pgdyno_database::counters;
 use pgdyno_database::open::Target;
+use pgdyno_database::{counters, trouble};
 
 use pgdyno_model::event::Title;
 
@@ -50,14 +51,28 @@ impl Trial {
         if !self.spec.warmup.longest().is_zero() {
             before_warmup::run(prepared, control)?;
         }
+        if let Some(pair) = prepared.target.pair() {
+            // The last trial may have killed one of the two, and tables may have been loaded since.
+            pair.make_ready().map_err(trouble::own_server)?;
+        }
+        let receipts = Receipts::begin((&self.spec, self.share), prepared)?;
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
+        let marked = receipts.as_ref();
         let measured = match account::is_due(prepared) && !control.is_stopping() {
             true => account::of(prepared, control, observer, |observer| {
-                self.measure(prepared, control, observer)
+                self.measure_with(marked, prepared, control, observer)
             }),
-            false => self.measure(prepared, control, observer),
+            false => self.measure_with(marked, prepared, control, observer),
         };
         let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
+        if let Some(receipts) = receipts {
+            let truth = match control.is_stopping() {
+                true => Fact::Unknown("the run was interrupted".to_owned()),
+                false => receipts.ask(prepared, &outcome.recording),
+            };
+            outcome.notes.splice(..0, validity::truth(&truth));
+            outcome.truth = Some(truth);
+        }
         let recording = &outcome.recording;
         let all_went_well = recording.reasons.is_empty()
             && recording.warmup.is_none()
@@ -71,7 +86,17 @@ impl Trial {
     /// # Errors
     /// Clients that cannot connect: nothing was measured then.
     pub fn measure(
+        self,
+        prepared: &Prepared,
+        control: &Control,
+        observer: &mut dyn Observer<Outcome>,
+    ) -> Result<Outcome, DriveError> {
+        self.measure_with(None, prepared, control, observer)
+    }
+
+    fn measure_with(
         mut self,
+        receipts: Option<&Receipts>,
         prepared: &Prepared,
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
@@ -80,7 +105,8 @@ impl Trial {
         let host = ceiling::kept::host(&self.spec);
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
-        let drive = self.drive(prepared)?;
+        let mut drive = self.drive(prepared)?;
+        drive.receipts = receipts.and_then(|receipts| receipts.of_drive(&prepared.names));
         let mut lags = ThreadLags::default();
         let mut disturbance = self.disturbance(prepared)?;
         let mut instruments = self.observe.instruments(&Scene {
@@ -123,6 +149,7 @@ impl Trial {
             target_kind: prepared.target.kind,
             facts: prepared.facts.clone(),
             server_counters: Fact::Unknown("not requested".to_owned()),
+            truth: None,
             host,
             recording,
             key_skew,
@@ -143,7 +170,9 @@ impl Trial {
         }
         let environment = surroundings(&prepared.target, &prepared.facts);
         let warmup = self.spec.warmup.longest();
-        Disturbance::start(&self.spec.disturb, warmup, environment).map_err(DriveError::NoThread)
+        let pair = prepared.target.pair().cloned();
+        Disturbance::start(&self.spec.disturb, warmup, environment, pair)
+            .map_err(DriveError::NoThread)
     }
 
     /// As observers see it before it runs.
@@ -213,6 +242,7 @@ impl Trial {
             exit_on_abort: spec.errors.exit_on_abort,
             verbose_errors: spec.errors.verbose_errors,
             connection_per_transaction: spec.connection_per_transaction,
+            receipts: None,
             commits: compatible.commits.map(|commits| Commits {
                 script: commits.script,
                 every: commits.every,

@@ -42,6 +42,9 @@ impl Store {
         columns.push(("notes".to_owned(), Value::Text(notes)));
         let counters = json!(outcome.server_counters).to_string();
         columns.push(("server_counters".to_owned(), Value::Text(counters)));
+        let truth = outcome.truth.as_ref();
+        let truth = truth.map_or(Value::Null, |truth| Value::Text(json!(truth).to_string()));
+        columns.push(("truth".to_owned(), truth));
         let cpu_us = outcome.observed.cpu_us.map_or(Value::Null, whole);
         columns.push(("observers_cpu_us".to_owned(), cpu_us));
         let generators = outcome.generators.as_ref();

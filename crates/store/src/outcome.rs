@@ -141,6 +141,7 @@ impl Store {
                 },
                 broken_invariant: broken.map(str::to_owned),
                 by_client: Vec::new(),
+                receipts: Vec::new(),
                 drawn: BTreeMap::new(),
                 undone: 0,
                 scripts,
@@ -290,6 +291,10 @@ fn outcome(row: &Row<'_>, recording: Recording) -> db::Result<Outcome> {
         server_counters: match row.get::<Option<String>>("server_counters")? {
             Some(_) => json(row, "server_counters")?,
             None => Fact::default(),
+        },
+        truth: match row.get::<Option<String>>("truth")? {
+            Some(_) => Some(json(row, "truth")?),
+            None => None,
         },
         host: json(row, "host")?,
         recording,

@@ -150,6 +150,7 @@ impl Merge {
         all.events.sort_by_key(|event| event.at_us);
         all.events.truncate(Recording::EVENTS_MAX);
         all.by_client.sort_by_key(|client| client.client);
+        all.receipts.sort_by_key(|client| client.client);
         Some(all)
     }
 }
@@ -255,6 +256,7 @@ fn merge(all: &mut Recording, part: Recording) {
     all.clients.aborted += part.clients.aborted;
     all.clients.disconnected += part.clients.disconnected;
     all.by_client.extend(part.by_client);
+    all.receipts.extend(part.receipts);
     for (counter, drawn) in part.drawn {
         *all.drawn.entry(counter).or_default() += drawn;
     }

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use pgdyno_platform::io::Used;
 
 use super::{
-    Added, ClientStall, ClientTime, ClientUnits, EndpointRecord, Event, Interval, Latencies,
-    Reason, ScriptInterval, Second, Slots, SlowTransaction, Stall,
+    Added, ClientReceipts, ClientStall, ClientTime, ClientUnits, EndpointRecord, Event, Interval,
+    Latencies, Reason, ScriptInterval, Second, Slots, SlowTransaction, Stall,
 };
 use crate::drive::Script;
 
@@ -62,6 +62,9 @@ pub struct Recording {
     /// What each client did of the operations, by its number; empty where there are none. A warm-up
     /// is in it unless it had connections of its own.
     pub by_client: Vec<ClientUnits>,
+    /// What each client knows of its receipts ([`crate::Drive::receipts`]), by its number, over the whole
+    /// run; of a trial from the notebook, or without receipts, there are none.
+    pub receipts: Vec<ClientReceipts>,
     /// How many numbers were drawn from each counter of the scripts, by its name; of a trial from the
     /// notebook it is empty. A warm-up is in it unless it had connections of its own.
     pub drawn: BTreeMap<String, u64>,
@@ -98,6 +101,7 @@ impl Default for Recording {
             io: None,
             clients: ClientsEnd::default(),
             by_client: Vec::new(),
+            receipts: Vec::new(),
             drawn: BTreeMap::new(),
             undone: 0,
             end: End::default(),

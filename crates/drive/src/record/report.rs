@@ -4,7 +4,9 @@ use std::io;
 
 use pgdyno_session::CancelHandle;
 
-use super::{ClientUnits, Closing, Event, Execution, Finished, Interval, LoggedTransaction};
+use super::{
+    ClientReceipts, ClientUnits, Closing, Event, Execution, Finished, Interval, LoggedTransaction,
+};
 use crate::clock::Nanos;
 use crate::error::DriveError;
 use crate::message::Message;
@@ -41,6 +43,7 @@ pub(crate) struct ThreadEnd {
     pub(crate) aborted: usize,
     pub(crate) disconnected: usize,
     pub(crate) by_client: Vec<ClientUnits>,
+    pub(crate) receipts: Vec<ClientReceipts>,
     pub(crate) closings: Vec<Closing>,
     /// Cancel the statements that were given up.
     pub(crate) cancels: Vec<CancelHandle>,

@@ -3,7 +3,8 @@
 
 use serde::Serialize;
 
-use super::{ClientStall, DisturbFigures, Endpoint, Reason};
+use super::{ClientStall, DisturbFigures, Endpoint, Reason, Truth};
+use crate::Fact;
 
 /// All targets, in the order in which they were first measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -67,6 +68,9 @@ pub struct DisturbRepeat {
     pub counts: bool,
     /// What went wrong with its commands.
     pub troubles: Vec<String>,
+    /// Whether the database has what it acknowledged, or why that is not known; `null` where
+    /// transactions left no receipts.
+    pub truth: Option<Fact<Truth>>,
     /// What the disturbance did; `null` where the trial came to nothing.
     pub figures: Option<DisturbFigures>,
     /// Why tries failed, by SQLSTATE, over the measured time.
@@ -122,4 +126,19 @@ pub struct DisturbEffect {
     pub p: Option<f64>,
     /// In words.
     pub says: String,
+}
+
+impl DisturbLab {
+    /// Lost writes of all repeats and controls.
+    pub fn lost_writes(&self) -> u64 {
+        let all = self.targets.iter();
+        let all = all.flat_map(|target| target.repeats.iter().chain(&target.controls));
+        let truths = all.filter_map(|repeat| repeat.truth.as_ref()?.known());
+        truths.map(|truth| truth.lost).sum()
+    }
+
+    /// Whether the database lost what it had acknowledged, in any of them.
+    pub fn has_lost_writes(&self) -> bool {
+        self.lost_writes() > 0
+    }
 }

@@ -45,6 +45,7 @@ pub mod steadiness;
 pub mod sweep;
 pub mod target;
 mod trial;
+mod truth;
 mod verdict;
 
 pub use accounting::{
@@ -76,6 +77,7 @@ pub use run::{
 pub use stalls::{ClientStall, EndpointStall, Stall, Stalls};
 pub use steadiness::{Steadiness, SteadinessVerdict};
 pub use trial::{Run, Trial, WholeTrial};
+pub use truth::{LostWrite, Sums, Truth, UnknownWrite};
 pub use verdict::{
     Cause, Check, Gate, GateResult, LimitOf, Link, Proof, RuleRow, RuleState, Verdict,
 };

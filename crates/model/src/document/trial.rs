@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     Accounted, ClientCpu, Clients, ConnectionEvent, Connections, DisturbedTrial, End, Endpoint,
     GeneratorShare, Generators, Host, KeySkew, Observed, Outages, Phase, Reason, ScriptStatements,
-    Second, ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget,
+    Second, ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget, Truth,
     Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
@@ -50,6 +50,11 @@ pub struct Run {
     pub reasons: Vec<Reason>,
     /// What the server counted itself during the run, warm-up included.
     pub server_counters: Fact<ServerCounters>,
+    /// Whether the database has what it acknowledged, or why that is not known; left out where
+    /// transactions leave no receipts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub truth: Option<Fact<Truth>>,
     /// By script and command.
     pub statements: Vec<ScriptStatements>,
     /// Connections made.

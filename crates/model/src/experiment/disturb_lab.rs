@@ -18,6 +18,8 @@ The commands are in [disturb]; they run on the host of pgdyno: pgdyno sweep --al
 /// What is to be found out.
 #[derive(Debug, Clone)]
 pub struct DisturbLab {
+    /// What the experiment is called.
+    pub name: &'static str,
     /// The disturbed trial.
     pub spec: TrialSpec,
     /// Trials with the disturbance, on each target.
@@ -32,7 +34,7 @@ impl DisturbLab {
     /// The experiment. Its commands have their secrets.
     pub fn experiment(&self) -> Commented {
         let spec = &self.spec;
-        let mut experiment = Experiment::named("lab-disturb")
+        let mut experiment = Experiment::named(self.name)
             .fix("workload", spec.workload.clone())
             .fix("duration", seconds(spec.disturb.whole()))
             .repeats(self.repeats)
@@ -115,6 +117,7 @@ mod tests {
             ..TrialSpec::of("tpcb")
         };
         let lab = DisturbLab {
+            name: "lab-disturb",
             spec: spec.clone(),
             repeats: 6,
             controls: true,

@@ -17,6 +17,10 @@ use crate::Exit;
 use crate::exit::Failure;
 use crate::text::as_typed;
 
+/// The command that pgdyno carries out itself: it kills the primary of its private pair and promotes the
+/// standby ([`super::Replication`]).
+pub const FAILOVER: &str = "pgdyno:failover";
+
 /// How long a trial runs before the first command when the user does not say.
 const BEFORE_DEFAULT: Duration = Duration::from_secs(10);
 /// How long it runs from the first command on.
@@ -32,7 +36,8 @@ const UNDO_LIMIT: Duration = Duration::from_secs(60);
 pub struct DisturbSpec {
     /// Run this shell command (sh -c) while clients work, after --before: kubectl delete pod …,
     /// systemctl stop …, tc … Its exit code, times and output are kept. PGHOST, PGPORT, PGUSER,
-    /// PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is
+    /// PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is. pgdyno:failover, with
+    /// --pg-standby, kills the private primary and promotes its standby
     #[arg(long, value_name = "COMMAND")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional, as = "Option<String>"))]
@@ -126,6 +131,13 @@ pub struct Step {
     pub at: Duration,
     /// What is run.
     pub command: ShellCommand,
+}
+
+impl Step {
+    /// Whether it is [`FAILOVER`].
+    pub fn is_failover(&self) -> bool {
+        self.command.secret().trim() == FAILOVER
+    }
 }
 
 /// `60s COMMAND`.

@@ -32,7 +32,7 @@ use sha2::{Digest, Sha256};
 pub use backoff::Pauses;
 pub use command::ShellCommand;
 pub use compatible::{Commits, Compatible};
-pub use disturb::{DisturbSpec, Step, Timed};
+pub use disturb::{DisturbSpec, FAILOVER, Step, Timed};
 pub use errors::ErrorPolicy;
 pub use generators::GeneratorsSpec;
 pub use isolation::Isolation;
@@ -40,7 +40,7 @@ pub use observe::{ObserveSpec, Wish};
 pub use option::{Takes, TrialOption};
 pub use retry::{Policy, RetryPolicy};
 pub use secret::Address;
-pub use target::{Discover, OwnSpec, TargetSpec};
+pub use target::{Discover, OwnSpec, Replication, TargetSpec};
 pub use warmup::Warmup;
 
 use crate::exit::{Exit, Failure};
@@ -146,6 +146,14 @@ pub struct TrialSpec {
     #[arg(skip)]
     #[serde(deserialize_with = "serialized::settings::deserialize")]
     pub settings: BTreeMap<String, String>,
+
+    /// Have each transaction leave a receipt, and ask the database for them afterwards: acknowledged
+    /// transactions that it does not have are lost writes (exit code 1). A script that writes pgbench's
+    /// history has it in that row; others get an INSERT more (docs/failover.md)
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub receipts: bool,
 
     /// Open a new connection for each transaction
     #[arg(short = 'C', long = "connect", id = "connection_per_transaction")]
@@ -281,6 +289,13 @@ impl TrialSpec {
             let text =
                 "--warmup auto ends when it will: commands of a disturbance need their moment";
             return usage(text, "name a time: --warmup 10s");
+        }
+        let fails_over = self.disturb.steps().iter().any(Step::is_failover);
+        if fails_over && self.target.pg_standby.is_none() {
+            return usage(
+                "pgdyno:failover is for a private server with a standby",
+                "add --pg-standby async, or name a command that your cluster fails over with",
+            );
         }
         self.disturb.check(self.duration)
     }

@@ -1,6 +1,7 @@
 //! `pgdyno lab`: questions that a set of trials answers, on the user's own database.
 
 mod disturb;
+mod failover;
 
 use std::time::Duration;
 
@@ -50,6 +51,15 @@ database serves them or not; shell commands disturb it (a node is killed, a disk
 slow), and what was due and not served is counted: how long service was gone, when it was back, what
 was lost.")]
     Disturb(Box<disturb::DisturbArgs>),
+
+    /// Kill a private primary, promote its standby, and measure what clients notice and what is lost
+    #[command(long_about = "\
+Kill a private primary, promote its standby, and measure what clients notice and what is lost. pgdyno
+starts both servers, runs tpcb at a constant rate, kills the primary after 10 s (all of its processes at
+once), promotes the standby, and goes on for 20 s; three times, in less than three minutes. Each
+transaction leaves a receipt, so that acknowledged writes that are missing are counted. Between the runs
+the killed server is made a standby of the other.")]
+    Failover(Box<failover::FailoverArgs>),
 }
 
 /// Which forms, under which circumstances.
@@ -154,6 +164,7 @@ pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let args = match verb {
         LabVerb::Retries(args) => args,
         LabVerb::Disturb(args) => return disturb::open(args, verbosity),
+        LabVerb::Failover(args) => return failover::open(args, verbosity),
     };
     let made = args.lab()?.experiment();
     if args.made.print {

@@ -83,6 +83,7 @@ fn elsewhere(own: TargetSpec, typed: &TargetSpec) -> TargetSpec {
         discover: typed.discover.clone().or(own.discover),
         silence_timeout: typed.silence_timeout.or(own.silence_timeout),
         lock_timeout: typed.lock_timeout.or(own.lock_timeout),
+        pg_standby: typed.pg_standby.or(own.pg_standby),
         own: match typed.own.is_empty() {
             true => own.own,
             false => typed.own.clone(),

@@ -6,6 +6,7 @@ mod bad_input;
 mod budget;
 mod child;
 mod endpoints;
+mod failover;
 mod figures;
 mod hosts;
 mod language;
@@ -18,4 +19,5 @@ mod streams;
     reason = "shared with the tests of the other commands, each of which uses a part"
 )]
 mod support;
+mod truth;
 mod warmup;

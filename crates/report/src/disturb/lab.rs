@@ -10,6 +10,7 @@ use pgdyno_stats::recovery::{MIN_REPEATS_FOR_EFFECT, Seen, effect, ordered_inter
 use serde_json::Value;
 
 use super::document;
+use crate::truth;
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
@@ -72,6 +73,7 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
             reason: row.reason.clone(),
             counts: of_trial.is_some() && troubles.is_empty(),
             troubles,
+            truth: outcome.truth.clone(),
             reasons: outcome.recording.reasons.iter().map(Into::into).collect(),
             endpoints: outcome.recording.endpoints.iter().map(Into::into).collect(),
             clients: {
@@ -99,6 +101,9 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
             .map(|target| format!("{}: {}", target.title, target.says))
             .collect(),
     };
+    // Lost writes come before every figure.
+    let truth = truth::of_lab(&lab);
+    lab.says.splice(..0, truth);
     Ok(lab)
 }
 

@@ -82,6 +82,7 @@ pub fn run(outcome: &Outcome) -> Run {
         steadiness: Steadiness::all(recording),
         reasons: recording.reasons.iter().map(Reason::from).collect(),
         server_counters: outcome.server_counters.clone(),
+        truth: outcome.truth.clone(),
         statements: ScriptStatements::all(recording),
         connections: Connections::from(&recording.connections),
         outages: Outages::from(recording),

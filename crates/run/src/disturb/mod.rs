@@ -12,11 +12,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
+use pgdyno_database::pair::Pair;
 use pgdyno_model::document::{CommandEnd, CommandRun, Disturbed};
 use pgdyno_model::observed::Gap;
 use pgdyno_model::spec::command::ShellCommand;
-use pgdyno_model::spec::{DisturbSpec, Step};
-use pgdyno_model::{Observer, Outcome};
+use pgdyno_model::spec::{DisturbSpec, FAILOVER, Step};
+use pgdyno_model::{Observer, Outcome, text};
 use pgdyno_observe::{Instrument, Readings};
 
 use self::shell::Running;
@@ -67,6 +68,7 @@ impl Disturbance {
         spec: &DisturbSpec,
         warmup: Duration,
         environment: Vec<(String, String)>,
+        pair: Option<Arc<Pair>>,
     ) -> io::Result<Self> {
         if spec.is_empty() {
             return Ok(Self::default());
@@ -76,6 +78,7 @@ impl Disturbance {
             spec: spec.clone(),
             warmup,
             environment,
+            pair,
             shared: Arc::clone(&shared),
         };
         let thread = thread::Builder::new().name("disturb".to_owned());
@@ -159,6 +162,8 @@ struct Commands {
     spec: DisturbSpec,
     warmup: Duration,
     environment: Vec<(String, String)>,
+    /// What [`FAILOVER`] is about.
+    pair: Option<Arc<Pair>>,
     shared: Arc<Shared>,
 }
 
@@ -246,6 +251,10 @@ impl Commands {
             while let Some((index, step)) = pending.next_if(|(_, step)| measuring + step.at <= now)
             {
                 let run = &mut result.commands[index];
+                if step.is_failover() {
+                    self.fail_over(run, anchor);
+                    continue;
+                }
                 match Running::start(&step.command, &self.environment) {
                     Ok(running) => {
                         run.began_us = Some(since(anchor, running.began));
@@ -307,6 +316,35 @@ impl Commands {
         };
         self.book(&mut run, (&running, status), told, anchor);
         run
+    }
+
+    /// [`FAILOVER`]: it is over when the standby takes writes.
+    fn fail_over(&self, run: &mut CommandRun, anchor: Instant) {
+        let began = Instant::now();
+        let done = match &self.pair {
+            Some(pair) => pair.fail_over().map_err(|e| e.to_string()),
+            None => Err("there is no private server with a standby".to_owned()),
+        };
+        let took = began.elapsed();
+        run.began_us = Some(since(anchor, began));
+        run.ended_us = Some(since(anchor, began + took));
+        (run.end, run.reason) = (CommandEnd::Exited, None);
+        run.exit_code = Some(i32::from(done.is_err()));
+        let time = |time: Duration| text::time(time.as_micros() as f64);
+        run.output = match done {
+            Ok(done) => format!(
+                "the primary was gone after {}, and the standby took writes {} later\n",
+                time(done.killed),
+                time(done.promoted)
+            ),
+            Err(why) => format!("{why}\n"),
+        };
+        let happened = Happened {
+            from: began,
+            length: took,
+            text: format!("{FAILOVER}: {}", run.output.trim_end()),
+        };
+        self.shared.state().happened.push(happened);
     }
 
     /// A command has ended.

@@ -10,7 +10,7 @@ fn spec(during: &str) -> DisturbSpec {
 
 /// Begins, and waits until it is `enough`.
 fn begun(spec: &DisturbSpec, enough: impl Fn(&str) -> bool) -> Disturbance {
-    let started = Disturbance::start(spec, Duration::ZERO, Vec::new());
+    let started = Disturbance::start(spec, Duration::ZERO, Vec::new(), None);
     let mut disturbance = started.unwrap();
     disturbance.begun(SystemTime::now());
     let end = Instant::now() + Duration::from_secs(60);
@@ -109,7 +109,7 @@ fn it_is_undone_when_the_trial_panics_and_not_when_nothing_was_done() {
         ..spec(&format!("touch {}", there.display()))
     };
     // Clients never began.
-    let started = Disturbance::start(&undone, Duration::ZERO, Vec::new()).unwrap();
+    let started = Disturbance::start(&undone, Duration::ZERO, Vec::new(), None).unwrap();
     drop(started);
     assert!(!there.exists() && !back.exists());
     let panicked = thread::spawn(move || {

@@ -110,6 +110,7 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
             ..whole.clone()
         },
         server_counters: Fact::Unknown("each of several generators would count all".to_owned()),
+        truth: None,
         recording,
         key_skew: None,
         accounting: None,

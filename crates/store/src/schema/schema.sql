@@ -143,6 +143,8 @@ CREATE TABLE trial_ended (
     -- JSON, as before.
     notes       TEXT,
     server_counters TEXT,
+    -- JSON: whether the database has what it acknowledged, where transactions left receipts.
+    truth       TEXT,
     -- JSON: who measured it, where several pgdynos did.
     generators  TEXT
 );
@@ -585,7 +587,8 @@ CREATE VIEW trial AS
            e.attempt_p95_us, e.attempt_p99_us, e.attempt_p99_9_us, e.attempt_max_us,
            e.client_user_us, e.client_system_us, e.clients_aborted, e.clients_disconnected,
            e.observers_cpu_us, CASE WHEN e.trial IS NULL THEN b.pid END AS pid, b.variables,
-           b.host, coalesce(e.notes, b.notes) AS notes, b.facts, e.server_counters, e.generators
+           b.host, coalesce(e.notes, b.notes) AS notes, b.facts, e.server_counters, e.truth,
+           e.generators
     FROM trial_begun b LEFT JOIN trial_ended e ON e.trial = b.number;
 
 -- A command with its figures; NULL until the trial has ended.

@@ -54,6 +54,14 @@ pub struct DisturbArgs {
     #[command(flatten)]
     pub spec: TrialSpec,
 
+    /// What the experiment is called.
+    #[arg(skip = "lab-disturb")]
+    pub name: &'static str,
+
+    /// Do not have each transaction leave a receipt: lost writes are not looked for
+    #[arg(long)]
+    pub no_receipts: bool,
+
     /// Disturbed trials, on each target
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
@@ -101,6 +109,7 @@ impl DisturbArgs {
                  --rate with half of that leaves room to catch up",
             ));
         }
+        spec.receipts = !self.no_receipts;
         // As good applications behave.
         spec.errors.reconnect = true;
         spec.errors.continue_on_error = true;
@@ -113,6 +122,7 @@ impl DisturbArgs {
         }
         spec.check()?;
         Ok(DisturbLab {
+            name: self.name,
             targets: self.targets(&spec)?,
             spec,
             repeats: self.repeat,
@@ -177,7 +187,11 @@ pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let (plan, notebook) = begin(args, &store, experiment)?;
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
-        pgdyno_output::remark!("pgdyno: lab disturb: {} trials, {words}", plan.slots.len());
+        pgdyno_output::remark!(
+            "pgdyno: {}: {} trials, {words}",
+            args.name.replacen('-', " ", 1),
+            plan.slots.len()
+        );
     }
     let journals = settings::directory()?;
     let mut screen = Screen::new(verbosity);
@@ -213,6 +227,7 @@ pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     match ended.early {
         Some(failure) => Err(failure.hint(resume)),
         None if ended.failed > 0 => Err(ended.of_failed().hint(resume)),
+        None if document.has_lost_writes() => Ok(Exit::Failed),
         None => Ok(Exit::Ok),
     }
 }

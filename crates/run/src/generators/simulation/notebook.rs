@@ -132,6 +132,7 @@ pub(super) fn outcome(seconds: Vec<Second>, is_complete: bool) -> Outcome {
         target_kind: TargetKind::Named,
         facts: Facts::unknown("simulated"),
         server_counters: Fact::Unknown("simulated".to_owned()),
+        truth: None,
         host: host(),
         recording: Recording {
             scripts: vec![ScriptRecord {
