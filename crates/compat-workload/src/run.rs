@@ -115,6 +115,8 @@ fn trial(options: &WorkloadOptions, params: Vec<String>, run: &Run) -> Trial {
             ..TargetSpec::default()
         },
         observe: observe.spec.clone(),
+        // cockroach's tool has a command of its own for them.
+        no_checks: true,
         ..run.spec.clone()
     };
     Trial {

@@ -3,8 +3,8 @@
 use pgdyno_drive::record::Recording;
 
 use crate::document::{
-    Accounting, Disturbed, Facts, Generators, Host, KeySkew, ServerCounters, TargetKind, Truth,
-    WarmupEnd,
+    Accounting, DataCheck, Disturbed, Facts, Generators, Host, KeySkew, ServerCounters, TargetKind,
+    Truth, WarmupEnd,
 };
 use crate::observed::Observed;
 use crate::{Fact, Note, TrialSpec};
@@ -39,6 +39,8 @@ pub struct Outcome {
     pub accounting: Option<Accounting>,
     /// What disturbed it, where something was to.
     pub disturbed: Option<Disturbed>,
+    /// What must hold of the data, and whether it did.
+    pub checks: Vec<DataCheck>,
     /// How the warm-up ended, where that was to be found.
     pub warmup_ended: Option<WarmupEnd>,
     /// What instruments saw.

@@ -89,6 +89,12 @@ impl Ran {
         }
     }
 
+    /// Whether something that must hold of the data did not.
+    fn has_failed_check(&self) -> bool {
+        let mut checks = self.outcome.checks.iter();
+        checks.any(|check| check.held == Some(false))
+    }
+
     /// What the run came to, whether or not it could be kept.
     pub fn measured(&self, interrupts: &Interrupts) -> Exit {
         let recording = &self.outcome.recording;
@@ -98,7 +104,10 @@ impl Ran {
             Exit::Failed
         } else if recording.has_lost_server() {
             Exit::Connection
-        } else if recording.clients.aborted > 0 || self.is_badly_disturbed() {
+        } else if recording.clients.aborted > 0
+            || self.is_badly_disturbed()
+            || self.has_failed_check()
+        {
             Exit::Failed
         } else {
             Exit::Ok

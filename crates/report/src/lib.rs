@@ -7,6 +7,7 @@ mod budget;
 pub mod calibration;
 pub mod capacity;
 pub mod ceiling;
+mod checks;
 pub mod comparison;
 pub mod csv;
 pub mod disturb;

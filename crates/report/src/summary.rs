@@ -8,7 +8,9 @@ use pgdyno_drive::record::{EventKind, Failure};
 use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
 use super::table::Table;
 use super::wrap::wrapped;
-use super::{accounting, budget, disturb, generators, observed, retries, truth, units, verdict};
+use super::{
+    accounting, budget, checks, disturb, generators, observed, retries, truth, units, verdict,
+};
 use pgdyno_model::document::{
     Counts, End, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Latency, Phase, Run,
     ScriptStatements, Stalls, Steadiness, SteadinessVerdict, TimeBudget, Trial,
@@ -100,6 +102,7 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
         } else {
             truth.clone()
         },
+        checks::text(&run.checks),
         failures(&run.measured.all.counts),
         retries::text(run),
         statements,

@@ -9,6 +9,7 @@ pub mod account;
 mod before_warmup;
 pub mod calibrate;
 pub mod ceiling;
+mod checks;
 pub mod command_line;
 mod compile;
 pub mod disturb;

@@ -11,15 +11,16 @@ use super::disturb::{Disturbance, surroundings};
 use super::emitter::Emitter;
 use super::prepare::Prepared;
 use super::truth::Receipts;
-use super::{account, before_warmup, ceiling, key_skew, validity, warmup};
+use super::{account, before_warmup, ceiling, checks, key_skew, validity, warmup};
+use crate::checks::Checks;
 use pgdyno_database::open::Target;
 use pgdyno_database::{counters, trouble};
 
 use pgdyno_model::event::Title;
 
 use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
-use pgdyno_observe::Scene;
 use pgdyno_observe::host::ThreadLags;
+use pgdyno_observe::{Instrument, Scene};
 
 /// How long transactions in flight may take to finish when a run is ended early; then they are
 /// cancelled.
@@ -56,13 +57,16 @@ impl Trial {
             pair.make_ready().map_err(trouble::own_server)?;
         }
         let receipts = Receipts::begin((&self.spec, self.share), prepared)?;
+        let asks = !self.spec.no_checks && self.share.is_none_or(|share| share.generator == 0);
+        let checks = asks.then(|| Checks::begin(prepared)).transpose()?;
+        let sampler = checks.as_ref().and_then(|checks| checks.sampler(prepared));
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
         let marked = receipts.as_ref();
         let measured = match account::is_due(prepared) && !control.is_stopping() {
             true => account::of(prepared, control, observer, |observer| {
-                self.measure_with(marked, prepared, control, observer)
+                self.measure_with((marked, sampler), prepared, control, observer)
             }),
-            false => self.measure_with(marked, prepared, control, observer),
+            false => self.measure_with((marked, sampler), prepared, control, observer),
         };
         let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
         if let Some(receipts) = receipts {
@@ -78,6 +82,13 @@ impl Trial {
             && recording.warmup.is_none()
             && recording.clients.aborted == 0;
         outcome.server_counters = counters.after(dialect, all_went_well);
+        if let Some(checks) = checks {
+            outcome.checks = checks.end(prepared, control);
+            outcome.notes.extend(checks::notes(&outcome.checks));
+            outcome
+                .notes
+                .sort_by_key(|note| std::cmp::Reverse(note.severity));
+        }
         Ok(outcome)
     }
 
@@ -91,12 +102,13 @@ impl Trial {
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
     ) -> Result<Outcome, DriveError> {
-        self.measure_with(None, prepared, control, observer)
+        self.measure_with((None, None), prepared, control, observer)
     }
 
+    /// The same, with receipts, and with one more instrument beside it.
     fn measure_with(
         mut self,
-        receipts: Option<&Receipts>,
+        (receipts, instrument): (Option<&Receipts>, Option<Box<dyn Instrument>>),
         prepared: &Prepared,
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
@@ -118,6 +130,7 @@ impl Trial {
             lags: &lags,
         });
         instruments.extend(disturbance.instrument());
+        instruments.extend(instrument);
         let mut watch = warmup::Watch::new(&self.spec, control);
         let mut export = self.observe.prometheus_export.as_deref();
         // The warm-up's end is found first, so that no other observer delays it. Then come those of
@@ -155,6 +168,7 @@ impl Trial {
             key_skew,
             accounting: None,
             disturbed,
+            checks: Vec::new(),
             warmup_ended,
             observed,
             generators: None,

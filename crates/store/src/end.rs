@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::packed::whole;
 use super::{
-    Store, accounting, client_time, disturbed, endpoints, engine, happening, key_skew, packed,
-    seconds, slots, stalls, warmup, worst,
+    Store, accounting, checks, client_time, disturbed, endpoints, engine, happening, key_skew,
+    packed, seconds, slots, stalls, warmup, worst,
 };
 use pgdyno_model::text::{self, PERCENTILES};
 use pgdyno_model::{Failure, Outcome, State};
@@ -66,6 +66,9 @@ impl Store {
             }
             if let Some(key_skew) = &outcome.key_skew {
                 key_skew::write(connection, number, key_skew)?;
+            }
+            if !outcome.checks.is_empty() {
+                checks::write(connection, number, &outcome.checks)?;
             }
             statements(connection, number, recording)?;
             reasons(connection, number, recording)?;

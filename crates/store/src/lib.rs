@@ -13,6 +13,7 @@
 mod accounting;
 mod begin;
 mod bulk;
+mod checks;
 mod client_time;
 pub mod columns;
 mod courier;

@@ -14,8 +14,8 @@ use crate::db::{self, At, Error, Optional, Row};
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::{
-    Store, accounting, client_time, disturbed, endpoints, engine, key_skew, observed, packed,
-    seconds, slots, stalls, units, warmup, worst,
+    Store, accounting, checks, client_time, disturbed, endpoints, engine, key_skew, observed,
+    packed, seconds, slots, stalls, units, warmup, worst,
 };
 use pgdyno_model::document::{Generators, TargetKind};
 use pgdyno_model::notebook::BROKEN_INVARIANT;
@@ -63,6 +63,7 @@ impl Store {
         let key_skew = key_skew::read(&self.db, number)?;
         let accounting = accounting::read(&self.db, number)?;
         let disturbed = disturbed::read(&self.db, number)?;
+        let checks = checks::read(&self.db, number)?;
         let observed = observed::read(&self.db, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
@@ -74,6 +75,7 @@ impl Store {
             key_skew,
             accounting,
             disturbed,
+            checks,
             warmup_ended,
             observed,
             generators: generators.transpose()?,
@@ -301,6 +303,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> db::Result<Outcome> {
         key_skew: None,
         accounting: None,
         disturbed: None,
+        checks: Vec::new(),
         warmup_ended: None,
         observed: Observed::default(),
         generators: match row.get::<Option<String>>("generators")? {

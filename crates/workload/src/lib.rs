@@ -1,5 +1,6 @@
 //! The workload: packs and script files, what the user chose of them, and their tables.
 
+pub mod checks;
 pub mod contention;
 mod counting;
 mod expression;

@@ -70,6 +70,58 @@ pub struct Manifest {
     /// Settings of the server that the clients' sessions begin with.
     #[serde(default, rename = "setting")]
     pub settings: Vec<SessionSetting>,
+    /// What must hold of the data, whatever transactions do.
+    #[serde(default, rename = "check")]
+    pub checks: Vec<CheckEntry>,
+}
+
+/// What must hold of the data: a query, and what it must return.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckEntry {
+    /// Its name in results.
+    pub name: String,
+    /// What holds, in one sentence.
+    pub help: String,
+    /// `NAME FROM TO`: a check for each number, which its texts know by this name.
+    pub each: Option<String>,
+    /// The query, one statement, a template; this or `file`.
+    pub query: Option<String>,
+    /// The file with the query; a file `STEM.DIALECT.sql` beside it takes its place on that dialect.
+    pub file: Option<String>,
+    /// The value that its first row begins with, a template; without it and `unchanged` the query must
+    /// return no row.
+    pub returns: Option<String>,
+    /// Whether its first value must be what it was before the trial.
+    #[serde(default)]
+    pub unchanged: bool,
+    /// When it is asked; empty: after the trial.
+    #[serde(default)]
+    pub at: Vec<Moment>,
+    /// Seconds between two looks during the trial.
+    #[serde(default = "ten_seconds")]
+    pub every_s: f64,
+    /// Expression over the parameters; it is not asked where that does not hold.
+    pub when: Option<String>,
+    /// The dialects on which it is asked; none named: all of them.
+    #[serde(default)]
+    pub only: Vec<String>,
+}
+
+/// When a check is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Moment {
+    /// Before the first transaction.
+    Before,
+    /// Now and then while transactions run; each look is one statement and so sees one moment.
+    During,
+    /// When all transactions have ended.
+    After,
+}
+
+fn ten_seconds() -> f64 {
+    10.0
 }
 
 /// A setting of the server that the clients' sessions begin with.
@@ -490,6 +542,31 @@ columns = [{ name = "x", value = ":row" }]
                 "[[script]]",
                 "[[refuse]]\nwhen = \"1\"\nwhy = \"w\"\nscripts = [\"b\"]\n[[script]]",
                 "refuse number 1: scripts: there is no script \"b\"",
+            ),
+            (
+                "[[mix]]",
+                "[[check]]\nname = \"c\"\nhelp = \"h\"\n[[mix]]",
+                "check \"c\": give either query or file",
+            ),
+            (
+                "[[mix]]",
+                "[[check]]\nname = \"c\"\nhelp = \"h\"\nquery = \"q\"\nreturns = \"1\"\nunchanged = true\n[[mix]]",
+                "give either returns or unchanged",
+            ),
+            (
+                "[[mix]]",
+                "[[check]]\nname = \"c\"\nhelp = \"h\"\nquery = \"q\"\nunchanged = true\nat = [\"before\"]\n[[mix]]",
+                "\"before\" says nothing",
+            ),
+            (
+                "[[mix]]",
+                "[[check]]\nname = \"c\"\nhelp = \"h\"\nquery = \"q\"\nevery_s = 0\n[[mix]]",
+                "every_s = 0: from 0.1 to 86400 seconds",
+            ),
+            (
+                "[[mix]]",
+                "[[check]]\nname = \"c\"\nhelp = \"h\"\nquery = \"q\"\nat = [\"noon\"]\n[[mix]]",
+                "unknown variant `noon`",
             ),
             ("file = \"a.sql\"", "file = \"../a.sql\"", "without a path"),
             (

@@ -4,12 +4,14 @@
 //! Not for: where packs come from (`shipped.rs`, `folder.rs`), what the user chose (`params.rs`).
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::checks::{MadeCheck, Wants};
 use super::expression;
 use super::manifest::{
-    self, Manifest, ManifestError, Mix, Param, Procedure, ScriptEntry, Table, Weight,
+    self, Manifest, ManifestError, Mix, Moment, Param, Procedure, ScriptEntry, Table, Weight,
 };
 use super::mix::WeightedScript;
 use super::needs::Needs;
@@ -64,8 +66,10 @@ impl Pack {
         let counts = manifest.params.iter();
         let counts = counts.filter_map(|p| p.count_by.as_ref().map(|file| ("count_by", file)));
         let explains = manifest.explains.iter().map(|e| ("explain", &e.file));
+        let checks = manifest.checks.iter();
+        let checks = checks.filter_map(|c| c.file.as_ref().map(|file| ("check", file)));
         let named = scripts.chain(sql).chain(procedures).chain(counts);
-        for (key, name) in named.chain(explains) {
+        for (key, name) in named.chain(explains).chain(checks) {
             if !files.contains_key(name) {
                 return Err(fail(format!(
                     "{key}: there is no file \"{name}\" in the pack (there are: {})",
@@ -299,6 +303,59 @@ impl Pack {
             }
         }
         Ok(settings)
+    }
+
+    /// What must hold of the data that these parameters describe, on this dialect.
+    ///
+    /// # Errors
+    /// A mistake in a condition or a template.
+    pub fn made_checks(
+        &self,
+        dialect: &str,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Vec<MadeCheck>, String> {
+        let mut made = Vec::new();
+        for check in &self.manifest.checks {
+            let place = self.place_of("check", &check.name);
+            let is_here = check.only.is_empty() || check.only.iter().any(|d| d == dialect);
+            let holds = match &check.when {
+                Some(when) => expression::condition(&place, when, values)?,
+                None => true,
+            };
+            if !is_here || !holds {
+                continue;
+            }
+            for values in self.each(&place, check.each.as_deref(), values)? {
+                let text = |text: &str| self.made(&place, text, &values);
+                // Pack::new has made sure that the file is there.
+                let file = check.file.as_deref();
+                let file = file.and_then(|file| self.sql_file(file, dialect));
+                let query = match (&check.query, file) {
+                    (Some(query), _) => text(query)?,
+                    (None, Some((file, query))) => {
+                        self.made(&format!("{}/{file}", self.place), query, &values)?
+                    }
+                    (None, None) => continue,
+                };
+                let returns = check.returns.as_deref().map(text).transpose()?;
+                made.push(MadeCheck {
+                    name: text(&check.name)?,
+                    help: text(&check.help)?,
+                    query,
+                    wants: match (check.unchanged, returns) {
+                        (true, _) => Wants::Unchanged,
+                        (false, Some(value)) => Wants::Value(value),
+                        (false, None) => Wants::NoRow,
+                    },
+                    at: match check.at.as_slice() {
+                        [] => vec![Moment::After],
+                        at => at.to_vec(),
+                    },
+                    every: Duration::from_secs_f64(check.every_s),
+                });
+            }
+        }
+        Ok(made)
     }
 
     /// The values with the loop's variable, once for each of its numbers; without a loop once.

@@ -293,17 +293,27 @@ function outages(of: DisturbRepeat, bus: Bus, behind: object, id: string): Strip
   );
 }
 
-const HEAD = ['First error s', 'No service s', 'Served again s', 'Worst client s', 'Missed', 'Failed', 'Unknown', 'Skipped', 'Metastable'];
+const HEAD = ['First error s', 'No service s', 'Served again s', 'Worst client s', 'Missed', 'Failed', 'Unknown', 'Skipped', 'Lost writes', 'Metastable'];
 
 const seconds = (us: number | null): string => (us === null ? DASH : fixed(us / 1e6, 2));
 const METASTABLE: Record<string, string> = { yes: 'yes', no: 'no', cannot_tell: 'cannot tell' };
 
-function cells(of: DisturbFigures | null): Child[] {
-  if (of === null) return HEAD.map(() => h('td', { class: 'n' }, DASH));
+/** Acknowledged and not there: red, whatever else is good. */
+function lostWrites(of: DisturbRepeat): HTMLElement {
+  const truth = of.truth;
+  if (truth === null) return h('td', { class: 'n', title: 'transactions left no receipts' }, DASH);
+  if ('unknown' in truth && typeof truth.unknown === 'string') return h('td', { class: 'n', title: truth.unknown }, 'not known');
+  const { lost } = truth as { lost: number };
+  return h('td', { class: 'n', style: lost > 0 ? { color: 'var(--bad)', fontWeight: '650' } : {} }, count(lost));
+}
+
+function cells(repeat: DisturbRepeat): Child[] {
+  const of = repeat.figures;
+  if (of === null) return HEAD.map((_, i) => (i === HEAD.length - 2 ? lostWrites(repeat) : h('td', { class: 'n' }, DASH)));
   const back = known(of.back_us);
   const texts = [of.first_error_us === null ? 'none' : seconds(of.first_error_us), seconds(of.no_service_us), back !== null ? seconds(back) : of.is_back === false ? 'never' : DASH, of.worst_client_us === null ? '< 0.1' : seconds(of.worst_client_us), of.missed === null ? DASH : count(of.missed), count(of.failed), count(of.unknown), count(of.skipped)];
   const why = typeof of.back_us === 'object' && of.back_us !== null ? of.back_us.unknown : undefined;
-  return [...texts.map((text, i) => h('td', { class: 'n', title: i === 2 ? why : undefined }, text)), h('td', { title: of.metastable_why, style: of.metastable === 'yes' ? { color: 'var(--bad)' } : {} }, METASTABLE[of.metastable] ?? of.metastable)];
+  return [...texts.map((text, i) => h('td', { class: 'n', title: i === 2 ? why : undefined }, text)), lostWrites(repeat), h('td', { title: of.metastable_why, style: of.metastable === 'yes' ? { color: 'var(--bad)' } : {} }, METASTABLE[of.metastable] ?? of.metastable)];
 }
 
 function summed(name: string, summary: DisturbSummary[], of: (one: DisturbSummary) => [number | null, number | null] | null): HTMLElement {
@@ -315,11 +325,11 @@ function summed(name: string, summary: DisturbSummary[], of: (one: DisturbSummar
     return ends[0] === ends[1] ? text(ends[0]) : `${text(ends[0])} to ${text(ends[1])}`;
   };
   const figures = ['first_error_us', 'no_service_us', 'back_us', 'worst_client_us', 'missed', 'failed', 'unknown'];
-  return h('tr', { class: 'strong' }, h('th', { scope: 'row' }, name), ...figures.map((figure) => h('td', { class: 'n' }, cell(figure))), h('td', { class: 'n' }, ''), h('td', {}, ''), h('td', {}, ''));
+  return h('tr', { class: 'strong' }, h('th', { scope: 'row' }, name), ...figures.map((figure) => h('td', { class: 'n' }, cell(figure))), h('td', { class: 'n' }, ''), h('td', { class: 'n' }, ''), h('td', {}, ''), h('td', {}, ''));
 }
 
 function table(target: DisturbTarget): HTMLElement {
-  const row = (name: string, of: DisturbRepeat): HTMLElement => h('tr', {}, h('th', { scope: 'row' }, name), ...cells(of.figures), h('td', {}, trialLink(of.trial)));
+  const row = (name: string, of: DisturbRepeat): HTMLElement => h('tr', {}, h('th', { scope: 'row' }, name), ...cells(of), h('td', {}, trialLink(of.trial)));
   const counted = target.repeats.filter((of) => of.counts).length;
   const sure = target.summary.find((of) => of.interval !== null)?.interval ?? null;
   const trouble = [...target.repeats, ...target.controls].filter((of) => of.troubles.length > 0 || of.reason !== null);

@@ -71,6 +71,7 @@ function parts(data: TrialData): HTMLElement | null {
   const share = data.run.generator_share;
   if (share !== undefined && share !== null) rows.push(['Share of the generator', `${count(Math.floor(share.round_trips_per_s))} round trips/s, ${percent(share.share)} of ${share.calibration === null ? 'about ' : ''}${count(Math.floor(share.ceiling_per_s))} (${share.calibration === null ? 'estimated from its busiest thread' : `calibrate --self, ${share.calibration.calibrated.slice(0, 10)}`})`]);
   if (key_skew !== undefined && key_skew !== null) rows.push(['Rows drawn', `${count(key_skew.distinct)} distinct rows in ${count(key_skew.draws)} draws${key_skew.is_sample ? ' (a sample)' : ''}; the hottest took ${percent(key_skew.hottest_share)}, the hottest hundred ${percent(key_skew.hottest_100_share)}`]);
+  for (const check of data.run.checks) rows.push(['Check', `${check.name}: ${check.held === true ? 'held' : check.held === false ? `FAILED, expected ${check.expected}, found ${check.found ?? 'nothing'}` : `not known: ${check.unknown ?? 'never asked'}`} (${check.help})`]);
   const stalls = data.run.stalls;
   if (stalls !== undefined && stalls.count > 0) rows.push(['Stalls', `${count(stalls.count)}, ${percent(stalls.share)} of the time, the longest ${timeText(stalls.longest_us)}${stalls.random_arrival === null ? '' : `; a request at a random time: mean ${timeText(stalls.random_arrival.mean_us)}, p99 ${timeText(stalls.random_arrival.p99_us)}`}`]);
   for (const of of data.run.steadiness ?? []) rows.push(['Steadiness', of.sentence]);

@@ -119,6 +119,12 @@ pub const COCKROACHDB: Dialect = Dialect {
             until: Some(Version::new(20, 1)),
             why: "it came with CockroachDB 20.1",
         },
+        // Documented (SELECT FOR UPDATE): SKIP LOCKED is no longer among what is not supported from 22.2 on.
+        Lack {
+            feature: Feature::SkipLocked,
+            until: Some(Version::new(22, 2)),
+            why: "SKIP LOCKED came with CockroachDB 22.2",
+        },
         // Captured: CREATE PROCEDURE is a syntax error in 19.1. Documented: new in 23.2.
         Lack {
             feature: Feature::Procedures,

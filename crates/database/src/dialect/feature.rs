@@ -12,6 +12,8 @@ use super::{Product, Version};
 pub enum Feature {
     /// `for-update`: SELECT … FOR UPDATE locks rows.
     ForUpdate,
+    /// `skip-locked`: SELECT … FOR UPDATE SKIP LOCKED steps over rows that others have locked.
+    SkipLocked,
     /// `writing-with`: INSERT, UPDATE and DELETE within WITH.
     WritingWith,
     /// `procedures`: procedures in PL/pgSQL that catch serialization failures and end transactions.
@@ -20,12 +22,18 @@ pub enum Feature {
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::ForUpdate, Self::WritingWith, Self::Procedures];
+    pub const ALL: [Self; 4] = [
+        Self::ForUpdate,
+        Self::SkipLocked,
+        Self::WritingWith,
+        Self::Procedures,
+    ];
 
     /// As packs name it.
     pub fn name(self) -> &'static str {
         match self {
             Self::ForUpdate => "for-update",
+            Self::SkipLocked => "skip-locked",
             Self::WritingWith => "writing-with",
             Self::Procedures => "procedures",
         }
@@ -36,6 +44,7 @@ impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Feature::ForUpdate => "SELECT … FOR UPDATE",
+            Feature::SkipLocked => "SELECT … FOR UPDATE SKIP LOCKED",
             Feature::WritingWith => "WITH that writes",
             Feature::Procedures => "procedures that retry",
         })
@@ -94,6 +103,9 @@ mod tests {
         let crdb = "CockroachDB CCL v19.1.0 (x86_64)";
         assert!(lacks(crdb, Feature::ForUpdate).unwrap().contains("20.1"));
         assert_eq!(lacks("CockroachDB CCL v20.1.0", Feature::ForUpdate), None);
+        let lack = lacks("CockroachDB CCL v21.2.0", Feature::SkipLocked);
+        assert!(lack.unwrap().contains("22.2"));
+        assert_eq!(lacks("CockroachDB CCL v22.2.0", Feature::SkipLocked), None);
         for (version, why) in [
             ("v19.1.0", "came with"),
             ("v26.2.0", "EXCEPTION catches no"),

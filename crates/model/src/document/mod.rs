@@ -20,6 +20,7 @@ mod budget;
 pub mod calibration;
 pub mod capacity;
 pub mod ceiling;
+mod checks;
 mod common;
 pub mod comparison;
 mod counts;
@@ -54,6 +55,7 @@ pub use accounting::{
 };
 pub use budget::{AddedRow, BudgetPart, BudgetPhase, Part, TimeBudget};
 pub use ceiling::{Ceiling, CeilingRow, GeneratorShare, SelfCalibration};
+pub use checks::DataCheck;
 pub use common::{Common, PageNote};
 pub use counts::{Counts, Reason, Work};
 pub use disturb::{

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::{
-    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, DisturbedTrial, End, Endpoint,
-    GeneratorShare, Generators, Host, KeySkew, Observed, Outages, Phase, Reason, ScriptStatements,
-    Second, ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target, TimeBudget, Truth,
-    Verdict, Warmup, Workload,
+    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, DataCheck, DisturbedTrial, End,
+    Endpoint, GeneratorShare, Generators, Host, KeySkew, Observed, Outages, Phase, Reason,
+    ScriptStatements, Second, ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target,
+    TimeBudget, Truth, Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -44,6 +44,8 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub disturbed: Option<DisturbedTrial>,
+    /// What must hold of the data, by the workload's pack; empty without any, or where none was asked.
+    pub checks: Vec<DataCheck>,
     /// Of throughput, and with a rate of response time.
     pub steadiness: Vec<Steadiness>,
     /// Why tries of the measured time failed, most frequent first.

@@ -184,6 +184,11 @@ pub struct TrialSpec {
     #[cfg_attr(test, ts(as = "BTreeMap<String, String>"))]
     pub params: Vec<String>,
 
+    /// Do not ask the checks of the workload's pack (what must hold of the data) before, during and
+    /// after the trial
+    #[arg(long, help_heading = "Workload")]
+    pub no_checks: bool,
+
     /// What is observed during the trial.
     #[command(flatten)]
     pub observe: ObserveSpec,

@@ -55,6 +55,8 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         return Err(Failure::with(Exit::Usage, text).hint(format!("--param {name}=VALUE")));
     }
     spec.target = elsewhere(spec.target, &args.target);
+    // A command of a disturbance may have had a secret, too.
+    spec.disturb.check(None)?;
     run::run(spec, &args.result, verbosity)
 }
 

@@ -4,6 +4,7 @@
 mod accounting;
 mod calibrate;
 mod calibrate_self;
+mod checks;
 #[path = "../e2e/child.rs"]
 #[allow(
     dead_code,
@@ -27,6 +28,7 @@ mod observe;
 mod observe_host;
 mod own_pack;
 mod pack;
+mod packs;
 mod pgbench;
 mod pgbench_tools;
 mod pgio;

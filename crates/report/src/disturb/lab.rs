@@ -342,6 +342,11 @@ fn finish(parts: &[String]) -> String {
 /// What the page says first.
 pub fn verdict(lab: &DisturbLab) -> Verdict {
     let mut evidence = Vec::new();
+    let lost = lab.lost_writes();
+    if lost > 0 {
+        let says = "transactions that the database had acknowledged are not there";
+        evidence.push(Proof::new(figures::count(lost), says).at("disturb", "Repeats"));
+    }
     for target in &lab.targets {
         let of = |name: &str| target.summary.iter().find(|it| it.figure == name);
         let name = match lab.targets.len() {
@@ -387,7 +392,11 @@ pub fn verdict(lab: &DisturbLab) -> Verdict {
         );
     }
     Verdict {
-        limit: "disturb".to_owned(),
+        limit: match lost {
+            0 => "disturb",
+            _ => "lost-writes",
+        }
+        .to_owned(),
         label: Some("What this disturbance did".to_owned()),
         sentence: lab.says.join(" ").trim_end_matches('.').to_owned(),
         evidence,

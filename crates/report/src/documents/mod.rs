@@ -79,6 +79,7 @@ pub fn run(outcome: &Outcome) -> Run {
         key_skew: outcome.key_skew,
         accounting: outcome.accounting.as_ref().map(Accounted::from),
         disturbed: disturb::document(outcome),
+        checks: outcome.checks.clone(),
         steadiness: Steadiness::all(recording),
         reasons: recording.reasons.iter().map(Reason::from).collect(),
         server_counters: outcome.server_counters.clone(),

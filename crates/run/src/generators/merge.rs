@@ -9,8 +9,8 @@ use pgdyno_model::spec::generators as shares;
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec, text};
 
 use super::company::{Company, Part, Ready, words};
-use crate::key_skew;
 use crate::prepare::Prepared;
+use crate::{checks, key_skew};
 
 /// Generators that begin further apart measure each a bit of time in which not all of them work.
 const APART_MAX_US: u64 = 10_000;
@@ -46,6 +46,7 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
     outcome.key_skew = key_skew::by(prepared, &outcome.recording, seed);
     let recording = Some(&outcome.recording);
     let mut notes = prepared.notes(recording, None, Some(&outcome.observed));
+    notes.extend(checks::notes(&outcome.checks));
     notes.append(&mut outcome.notes);
     outcome.notes = notes;
     Ok(merged)
@@ -58,6 +59,7 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
     let mut list = Vec::new();
     let mut first: Option<(i64, Outcome)> = None;
     let mut disturbed = None;
+    let mut checks = Vec::new();
     for number in 0..company.generators() {
         let share = shares::share(whole, number, company.generators())?;
         let mut row = said.row(number, shares::part(whole, &share).clients());
@@ -77,6 +79,8 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
             if company.generators() <= SHOWN_MAX {
                 row.committed_by_second = by_second(&outcome.recording);
             }
+            // One of them asks.
+            checks.append(&mut outcome.checks);
             let seen = |outcome: &Outcome| outcome.observed.series.len();
             let recording = std::mem::take(&mut outcome.recording);
             disturbed = disturbed.or(outcome.disturbed.take());
@@ -115,6 +119,7 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
         key_skew: None,
         accounting: None,
         disturbed,
+        checks,
         warmup_ended: None,
         generators: Some(generators),
         notes: Vec::new(),

@@ -1,7 +1,7 @@
 //! The rules for a manifest that TOML's types cannot express. Each is told with its place and the way
 //! out.
 
-use super::{Manifest, Param, Scalar, Weight, list};
+use super::{Manifest, Moment, Param, Scalar, Weight, list};
 use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
 
 /// The rules that TOML's types cannot express.
@@ -23,6 +23,7 @@ pub(super) fn check(m: &Manifest) -> Result<(), String> {
     check_params(&m.params)?;
     check_scripts(m)?;
     check_tables(m)?;
+    check_data_checks(m)?;
     if let Some(base) = &m.uses
         && (!m.tables.is_empty() || m.schema.is_some() || m.after_load.is_some())
     {
@@ -176,6 +177,34 @@ fn check_scripts(m: &Manifest) -> Result<(), String> {
         if let Some(name) = refusal.scripts.iter().find(unknown) {
             return Err(format!("{at}: scripts: there is no script \"{name}\""));
         }
+    }
+    Ok(())
+}
+
+fn check_data_checks(m: &Manifest) -> Result<(), String> {
+    no_duplicates("check", m.checks.iter().map(|c| c.name.as_str()))?;
+    for check in &m.checks {
+        let at = format!("check \"{}\"", check.name);
+        match (&check.query, &check.file) {
+            (Some(_), None) => {}
+            (None, Some(file)) => check_file_name(&format!("{at}: file = \"{file}\""), file)?,
+            _ => return Err(format!("{at}: give either query or file")),
+        }
+        if check.unchanged && check.returns.is_some() {
+            return Err(format!("{at}: give either returns or unchanged"));
+        }
+        if check.unchanged && check.at.contains(&Moment::Before) {
+            return Err(format!(
+                "{at}: at: unchanged compares with what was there before, so \"before\" says nothing"
+            ));
+        }
+        if !(0.1..=86_400.0).contains(&check.every_s) {
+            return Err(format!(
+                "{at}: every_s = {}: from 0.1 to 86400 seconds",
+                check.every_s
+            ));
+        }
+        check_dialects(&at, &check.only)?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ const README: &str = include_str!("../../../../workloads/README.md");
 const OWN: &str = include_str!("../../../pgdyno/tests/cli/own_pack/pack.toml");
 
 /// The sections, with the text that a key of theirs follows.
-const SECTIONS: [(&str, &str); 10] = [
+const SECTIONS: [(&str, &str); 11] = [
     ("Top level", ""),
     ("`[[param]]`", "[[param]]"),
     ("`[[refuse]]`", "[[refuse]]"),
@@ -22,6 +22,7 @@ const SECTIONS: [(&str, &str); 10] = [
     ("`[[procedure]]`", "[[procedure]]"),
     ("`[[explain]]`", "[[explain]]"),
     ("`[[setting]]`", "[[setting]]"),
+    ("`[[check]]`", "[[check]]"),
 ];
 
 /// The keys that the parser knows where the unknown one stands in `text`.

@@ -156,6 +156,7 @@ pub(super) fn outcome(seconds: Vec<Second>, is_complete: bool) -> Outcome {
         key_skew: None,
         accounting: None,
         disturbed: None,
+        checks: Vec::new(),
         warmup_ended: None,
         observed: Default::default(),
         generators: None,

@@ -1,0 +1,3 @@
+-- By sensor and time, and by time alone.
+CREATE TABLE timeseries_readings (sensor bigint NOT NULL, at_us bigint NOT NULL, value bigint NOT NULL, PRIMARY KEY (sensor, at_us));
+CREATE INDEX timeseries_readings_at ON timeseries_readings (at_us);
