@@ -121,8 +121,8 @@ impl Servers {
     fn counts_exactly(&self, standby: usize) {
         let (code, truth) = self.fails_over_to(standby);
         let mut missing = self.only_on_the_primary(standby);
-        let unknown = truth["unknown_first"].as_array().expect("a list");
-        assert_eq!(truth["unknown"], unknown.len(), "all are listed");
+        let unknown = truth["in_doubt_first"].as_array().expect("a list");
+        assert_eq!(truth["in_doubt"], unknown.len(), "all are listed");
         for unknown in unknown {
             let of = |name: &str| unknown[name].as_u64().expect("a number");
             missing.retain(|receipt| {
@@ -179,11 +179,21 @@ fn lab_failover_kills_promotes_and_rebuilds_its_own_pair_and_gives_a_table_and_a
     let dir = tempfile::tempdir().expect("temporary directory");
     let store = notebook::at(&dir.path().join("notebook"));
     let bindir = pgdyno_testkit::installation().bindir.display().to_string();
-    let mut lab = pgdyno(&["lab", "failover", "--sync", "--repeat", "2", "-c", "4", "-R", "100"]);
-    lab.args(["--before", "3s", "--after", "8s", "--json=lab.json", "--pg-bindir", &bindir])
-        .args(["--pg-set", "fsync=off"])
-        .env("PGDYNO_STORE", &store)
-        .current_dir(dir.path());
+    let mut lab = pgdyno(&[
+        "lab", "failover", "--sync", "--repeat", "2", "-c", "4", "-R", "100",
+    ]);
+    lab.args([
+        "--before",
+        "3s",
+        "--after",
+        "8s",
+        "--json=lab.json",
+        "--pg-bindir",
+        &bindir,
+    ])
+    .args(["--pg-set", "fsync=off"])
+    .env("PGDYNO_STORE", &store)
+    .current_dir(dir.path());
     let ran = ran(&mut lab).expect(0, &["pgdyno:failover", "No lost writes: all "]);
     let lab = fs::read_to_string(dir.path().join("lab.json")).expect("written");
     let lab: Value = serde_json::from_str(&lab).expect("JSON");
@@ -215,5 +225,8 @@ fn a_failover_without_a_pair_and_a_pair_with_a_url_are_refused() {
     let url = "postgresql://127.0.0.1:1/x";
     let other = pgdyno(&["run", "tpcb", "--pg-standby", "sync", "--url", url]).output();
     let refused = crate::support::ended(other.expect("it runs"));
-    refused.expect(2, &["--pg-standby is for the private server", "leave --url out"]);
+    refused.expect(
+        2,
+        &["--pg-standby is for the private server", "leave --url out"],
+    );
 }
