@@ -127,7 +127,7 @@ fn unfit(script: &Script, line: u32, reason: &str) -> CompileError {
         line,
         reason: format!(
             "this {reason}, so one receipt cannot stand for the transaction; write the receipt there \
-             yourself (:{RECEIPT}), or run without receipts"
+             yourself (:{RECEIPT}), or run without receipts (in a lab: --no-receipts)"
         ),
     }
 }

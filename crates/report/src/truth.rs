@@ -37,8 +37,8 @@ pub fn text(truth: &Fact<Truth>) -> String {
         "receipts     {} acknowledged{all}",
         text::count(truth.acknowledged)
     );
-    if truth.unknown > 0 {
-        let (landed, unknown) = (truth.unknown_landed, truth.unknown);
+    if truth.in_doubt > 0 {
+        let (landed, unknown) = (truth.in_doubt_landed, truth.in_doubt);
         lines += &format!(
             "; {} unknown: {} committed, {} not",
             text::count(unknown),
@@ -95,10 +95,10 @@ pub fn of_lab(lab: &DisturbLab) -> Option<String> {
             "No lost writes: all {acknowledged} acknowledged transactions are in the database"
         );
     }
-    if known().any(|(_, truth)| truth.unknown > 0) {
+    if known().any(|(_, truth)| truth.in_doubt > 0) {
         let (unknown, landed) = (
-            sum(|truth| truth.unknown),
-            sum(|truth| truth.unknown_landed),
+            sum(|truth| truth.in_doubt),
+            sum(|truth| truth.in_doubt_landed),
         );
         says += &format!("; of {unknown} whose end clients do not know {landed} were committed");
     }
@@ -148,8 +148,8 @@ mod tests {
     fn lost_writes_come_first_with_their_clients_and_times() {
         let mut truth = Truth {
             acknowledged: 1200,
-            unknown: 3,
-            unknown_landed: 1,
+            in_doubt: 3,
+            in_doubt_landed: 1,
             sums: Some(Fact::Known(Sums {
                 grown: vec![("a".to_owned(), 5), ("b".to_owned(), 5)],
             })),

@@ -10,6 +10,7 @@ import { Strip, type Entry } from '../chart/strip';
 import { token } from '../page/theme';
 import { definitions, section, trialLink, type Section } from '../page/shell';
 import { h, scroll, type Child } from '../page/dom';
+import { truthTable } from './truth';
 
 const known = <T>(of: T | { unknown: string }): T | null => (typeof of === 'object' && of !== null && 'unknown' in of ? null : (of as T));
 
@@ -52,6 +53,7 @@ function one(target: DisturbTarget, at: number, named: boolean): HTMLElement {
     named && h('p', { class: 'lead' }, target.says),
     shown !== null && overTime(shown, target.repeats.length, `disturb-${at}`),
     table(target),
+    truthTable([...target.repeats, ...target.controls]),
     h('p', { class: 'sub' }, `Effect: ${target.effect.says}.`),
     shown !== null && reasons(shown),
     shown !== null && endpoints(shown),

@@ -79,7 +79,7 @@ pub use run::{
 pub use stalls::{ClientStall, EndpointStall, Stall, Stalls};
 pub use steadiness::{Steadiness, SteadinessVerdict};
 pub use trial::{Run, Trial, WholeTrial};
-pub use truth::{LostWrite, Sums, Truth, UnknownWrite};
+pub use truth::{InDoubt, LostWrite, Sums, Truth};
 pub use verdict::{
     Cause, Check, Gate, GateResult, LimitOf, Link, Proof, RuleRow, RuleState, Verdict,
 };

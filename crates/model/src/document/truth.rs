@@ -18,11 +18,11 @@ pub struct Truth {
     /// The first of them.
     pub lost_first: Vec<LostWrite>,
     /// Of which clients do not know whether they were committed.
-    pub unknown: u64,
+    pub in_doubt: u64,
     /// Of these, those that were.
-    pub unknown_landed: u64,
+    pub in_doubt_landed: u64,
     /// The first of them.
-    pub unknown_first: Vec<UnknownWrite>,
+    pub in_doubt_first: Vec<InDoubt>,
     /// Of which clients know that they were rolled back.
     pub failed: u64,
     /// Of these, those that were committed all the same.
@@ -56,7 +56,7 @@ pub struct LostWrite {
 /// A transaction of which its client did not know whether it was committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct UnknownWrite {
+pub struct InDoubt {
     /// The client's number.
     pub client: usize,
     /// Which of its transactions, from 1.
@@ -85,7 +85,7 @@ impl Sums {
 }
 
 impl Truth {
-    /// So many lost writes are listed, and as many unknown ones.
+    /// So many lost writes are listed, and as many in doubt.
     pub const LISTED_MAX: usize = 20;
 
     /// Whether everything is as it should be, as far as it was followed.

@@ -121,8 +121,8 @@ impl Servers {
     fn counts_exactly(&self, standby: usize) {
         let (code, truth) = self.fails_over_to(standby);
         let mut missing = self.only_on_the_primary(standby);
-        let unknown = truth["unknown_first"].as_array().expect("a list");
-        assert_eq!(truth["unknown"], unknown.len(), "all are listed");
+        let unknown = truth["in_doubt_first"].as_array().expect("a list");
+        assert_eq!(truth["in_doubt"], unknown.len(), "all are listed");
         for unknown in unknown {
             let of = |name: &str| unknown[name].as_u64().expect("a number");
             missing.retain(|receipt| {

@@ -139,7 +139,7 @@ fn a_commit_whose_wait_for_a_standby_was_cancelled_is_unknown_and_resolved() {
     );
     let told = &document["truth"];
     assert_eq!(
-        (&told["unknown"], &told["unknown_landed"]),
+        (&told["in_doubt"], &told["in_doubt_landed"]),
         (&3.into(), &3.into()),
         "{told:#}"
     );

@@ -3,7 +3,7 @@
 
 use pgdyno_drive::receipts::Receipt;
 use pgdyno_drive::record::{ClientReceipts, Fate};
-use pgdyno_model::document::{LostWrite, Truth, UnknownWrite};
+use pgdyno_model::document::{LostWrite, Truth, InDoubt};
 
 /// So many unknown ones are looked at for the first.
 const UNKNOWN_MAX: usize = 100_000;
@@ -61,8 +61,8 @@ impl<'a> Reckoning<'a> {
                 let is_there = bits[(number / 64) as usize] & (1 << (number % 64)) != 0;
                 let landed = u64::from(is_there);
                 let unknown = run.filter(|run| run.fate == Fate::Unknown);
-                if let Some(run) = unknown.filter(|_| truth.unknown_first.len() < UNKNOWN_MAX) {
-                    truth.unknown_first.push(UnknownWrite {
+                if let Some(run) = unknown.filter(|_| truth.in_doubt_first.len() < UNKNOWN_MAX) {
+                    truth.in_doubt_first.push(InDoubt {
                         client: client.client,
                         number,
                         at_us: run.at_us,
@@ -81,8 +81,8 @@ impl<'a> Reckoning<'a> {
                         }
                     }
                     Some(Fate::Unknown) => {
-                        truth.unknown += 1;
-                        truth.unknown_landed += landed;
+                        truth.in_doubt += 1;
+                        truth.in_doubt_landed += landed;
                     }
                     Some(Fate::Failed) => {
                         truth.failed += 1;
@@ -94,9 +94,9 @@ impl<'a> Reckoning<'a> {
         }
         let order = |lost: &LostWrite| (lost.by_us, lost.client, lost.number);
         truth.lost_first.sort_by_key(order);
-        let order = |unknown: &UnknownWrite| (unknown.at_us, unknown.client, unknown.number);
-        truth.unknown_first.sort_by_key(order);
-        truth.unknown_first.truncate(Truth::LISTED_MAX);
+        let order = |unknown: &InDoubt| (unknown.at_us, unknown.client, unknown.number);
+        truth.in_doubt_first.sort_by_key(order);
+        truth.in_doubt_first.truncate(Truth::LISTED_MAX);
         truth.lost_first.truncate(Truth::LISTED_MAX);
         truth
     }
@@ -180,7 +180,7 @@ mod tests {
             .map(|l| (l.client, l.number))
             .collect();
         assert_eq!(lost, [(3, 3), (7, 5), (7, 64)]);
-        assert_eq!((truth.unknown, truth.unknown_landed), (2, 1));
+        assert_eq!((truth.in_doubt, truth.in_doubt_landed), (2, 1));
         assert_eq!((truth.failed, truth.failed_landed), (1, 1));
         assert_eq!((truth.without_receipt, truth.not_followed), (1, 4));
         assert!(!truth.is_whole());
