@@ -1371,11 +1371,11 @@ export type Truth = {
   /** The first of them. */
   lost_first: Array<LostWrite>;
   /** Of which clients do not know whether they were committed. */
-  unknown: number;
+  in_doubt: number;
   /** Of these, those that were. */
-  unknown_landed: number;
+  in_doubt_landed: number;
   /** The first of them. */
-  unknown_first: Array<UnknownWrite>;
+  in_doubt_first: Array<InDoubt>;
   /** Of which clients know that they were rolled back. */
   failed: number;
   /** Of these, those that were committed all the same. */
@@ -1405,7 +1405,7 @@ export type LostWrite = {
 };
 
 /** A transaction of which its client did not know whether it was committed. */
-export type UnknownWrite = {
+export type InDoubt = {
   /** The client's number. */
   client: number;
   /** Which of its transactions, from 1. */

@@ -10,11 +10,11 @@ use pgdyno_drive::{ErrorClass, record};
 use serde_json::Value;
 
 use super::{stored, whole};
-use pgdyno_model::Outcome;
 use pgdyno_model::document::{
-    ClockReading, CommandEnd, CommandRun, Disturbed, Generator, GeneratorEnd, Generators,
+    ClockReading, CommandEnd, CommandRun, Disturbed, Generator, GeneratorEnd, Generators, Truth,
 };
 use pgdyno_model::notebook::TrialRow;
+use pgdyno_model::{Fact, Outcome};
 use pgdyno_store::{Store, example};
 
 const DOCS: &str = include_str!("../../../../docs/json.md");
@@ -74,6 +74,7 @@ fn outcome() -> (Outcome, TrialRow) {
     outcome.generators = Some(generators());
     outcome.recording.slots = Some(record::Slots::default());
     outcome.disturbed = Some(disturbed());
+    outcome.truth = Some(Fact::Known(Truth::default()));
     (outcome, store.trial(&number.to_string()).unwrap())
 }
 
