@@ -268,6 +268,11 @@ export type Run = {
   reasons: Array<Reason>;
   /** What the server counted itself during the run, warm-up included. */
   server_counters: Fact<ServerCounters>;
+  /**
+   * Whether the database has what it acknowledged, or why that is not known; left out where
+   * transactions leave no receipts.
+   */
+  truth?: Fact<Truth>;
   /** By script and command. */
   statements: Array<ScriptStatements>;
   /** Connections made. */
@@ -358,6 +363,12 @@ export type TrialSpec = {
   isolation: string | null;
   /** Server settings by name, for sweeps. Session settings are set by the clients' sessions. */
   settings: { [key in string]: string };
+  /**
+   * Have each transaction leave a receipt, and ask the database for them afterwards: acknowledged
+   * transactions that it does not have are lost writes (exit code 1). A script that writes pgbench's
+   * history has it in that row; others get an INSERT more (docs/failover.md)
+   */
+  receipts?: boolean;
   /** Open a new connection for each transaction */
   connection_per_transaction: boolean;
   /**
@@ -486,6 +497,11 @@ export type TargetSpec = {
    * [default: the server's lock_timeout]
    */
   lock_timeout_s?: number;
+  /**
+   * Give the private server a streaming standby, of the version that it has. Clients are given both, and
+   * use the one that takes writes
+   */
+  pg_standby?: string;
   /** Directory of PostgreSQL's programs, for a private server */
   pg_bindir: string | null;
   /** Setting of the private server (repeatable), such as shared_buffers=1GB */
@@ -499,7 +515,8 @@ export type DisturbSpec = {
   /**
    * Run this shell command (sh -c) while clients work, after --before: kubectl delete pod …,
    * systemctl stop …, tc … Its exit code, times and output are kept. PGHOST, PGPORT, PGUSER,
-   * PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is
+   * PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is. pgdyno:failover, with
+   * --pg-standby, kills the private primary and promotes its standby
    */
   during?: string;
   /** Run another command so long after measuring began (repeatable): --at '60s COMMAND' */
@@ -1208,6 +1225,22 @@ export type DisturbCourse = {
   commits: Array<number>;
   /** Tries that failed in each, and connections that were lost or refused. */
   errors: Array<number>;
+  /** Response times by second, of commits in it. */
+  response: Array<DisturbSecond>;
+};
+
+/** Response times of a second's commits, in microseconds; `null` where fewer than ten lie beyond. */
+export type DisturbSecond = {
+  /** When it began, in microseconds since clients began to work. */
+  start_us: number;
+  /** Median. */
+  p50_us: number | null;
+  /** 95th percentile. */
+  p95_us: number | null;
+  /** 99th percentile. */
+  p99_us: number | null;
+  /** The longest. */
+  max_us: number | null;
 };
 
 /** A command that was run, or was not. */
@@ -1291,6 +1324,74 @@ export type ServerCounters = {
   restarts: number | null;
   /** Endpoints whose server was restarted meanwhile: what it counted before that is missing. */
   restarted: Array<string>;
+};
+
+/** What the receipts say. Numbers are transactions, warm-up included. */
+export type Truth = {
+  /** The tables that have them. */
+  tables: Array<string>;
+  /** Whose COMMIT the server has answered, with a receipt written before. */
+  acknowledged: number;
+  /** Of these, those without their receipt: lost writes. */
+  lost: number;
+  /** The first of them. */
+  lost_first: Array<LostWrite>;
+  /** Of which clients do not know whether they were committed. */
+  in_doubt: number;
+  /** Of these, those that were. */
+  in_doubt_landed: number;
+  /** The first of them. */
+  in_doubt_first: Array<InDoubt>;
+  /** Of which clients know that they were rolled back. */
+  failed: number;
+  /** Of these, those that were committed all the same. */
+  failed_landed: number;
+  /** That committed without a receipt: their script rolled back, or did not come to it. */
+  without_receipt: number;
+  /** Receipts that are there more than once. */
+  twice: number;
+  /** Of clients with too many errors, each of which was noted up to a limit: nothing is said of them. */
+  not_followed: number;
+  /** What the tables of a workload that keeps sums gained; `null` where there are none. */
+  sums: Fact<Sums> | null;
+  /** How long the database was read, in milliseconds. */
+  read_ms: number;
+};
+
+/** An acknowledged transaction that the database does not have. */
+export type LostWrite = {
+  /** The client's number. */
+  client: number;
+  /** Which of its transactions, from 1. */
+  number: number;
+  /** By when it had been acknowledged, in microseconds since clients began to work. */
+  by_us: number;
+  /** How much earlier that may have been: times are kept about once a second. */
+  within_us: number;
+};
+
+/** A transaction of which its client did not know whether it was committed. */
+export type InDoubt = {
+  /** The client's number. */
+  client: number;
+  /** Which of its transactions, from 1. */
+  number: number;
+  /**
+   * When the client gave it up, in microseconds since clients began to work; of several one after
+   * another the first.
+   */
+  at_us: number;
+  /** Whether it was committed. */
+  landed: boolean;
+};
+
+/**
+ * What a trial added to the balances of pgbench's tables: the same to all that its scripts change, if
+ * transactions are atomic.
+ */
+export type Sums = {
+  /** The tables, and by how much their sum has grown. */
+  grown: Array<[string, number]>;
 };
 
 /** The commands of a script. */
@@ -2590,6 +2691,11 @@ export type DisturbRepeat = {
   counts: boolean;
   /** What went wrong with its commands. */
   troubles: Array<string>;
+  /**
+   * Whether the database has what it acknowledged, or why that is not known; `null` where
+   * transactions left no receipts.
+   */
+  truth: Fact<Truth> | null;
   /** What the disturbance did; `null` where the trial came to nothing. */
   figures: DisturbFigures | null;
   /** Why tries failed, by SQLSTATE, over the measured time. */

@@ -3,7 +3,7 @@
 
 use pgdyno_drive::receipts::Receipt;
 use pgdyno_drive::record::{ClientReceipts, Fate};
-use pgdyno_model::document::{LostWrite, Truth, InDoubt};
+use pgdyno_model::document::{InDoubt, LostWrite, Truth};
 
 /// So many unknown ones are looked at for the first.
 const UNKNOWN_MAX: usize = 100_000;
