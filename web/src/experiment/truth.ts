@@ -27,6 +27,7 @@ export function truthTable(repeats: DisturbRepeat[]): HTMLElement | null {
     {},
     h('h4', {}, 'Receipts: what the database has of what it acknowledged'),
     scroll(
+      'Receipts',
       h(
         'table',
         { class: 'figures' },

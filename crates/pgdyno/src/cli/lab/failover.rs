@@ -17,7 +17,7 @@ const NAME: &str = "lab-failover";
 const RATE_PER_S: f64 = 200.0;
 const CLIENTS: u32 = 8;
 /// Branches enough for so many clients; loaded in seconds.
-const SCALE: &str = "scale=4";
+const SCALE: &str = "scale=8";
 
 /// Which pair, how it replicates, how often.
 #[derive(Debug, Args)]
