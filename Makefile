@@ -5,7 +5,7 @@ test: ## formatting, lints and all tests; fetches what the tests need
 	@scripts/test
 
 .PHONY: test-long
-test-long: ## what takes minutes, on a machine that nobody else uses; PART=verdict: 46 limits made on purpose, PART=memory: ten minutes at a rate, PART=statistics: simulated comparisons, PART=capacity: searches for a capacity, PART=simulation: a million simulated schedules, PART=hostile: servers that break the protocol, PART=deny: licences, sources and known vulnerabilities of what is built in, PART=store: the commands on a notebook on a server, PART=points: a failure at every point, PART=kill: kill -9 at 50 moments of each command, PART=generators: several generators of one trial, PART=size: notebooks of many trials, PART=faults: faults of real servers under 100 clients, PART=balancing: what balancers cost and hide
+test-long: ## what takes minutes, on a machine that nobody else uses; PART=verdict: 46 limits made on purpose, PART=memory: ten minutes at a rate, PART=statistics: simulated comparisons, PART=capacity: searches for a capacity, PART=simulation: a million simulated schedules, PART=hostile: servers that break the protocol, PART=deny: licences, sources and known vulnerabilities of what is built in, PART=store: the commands on a notebook on a server, PART=points: a failure at every point, PART=kill: kill -9 at 50 moments of each command, PART=generators: several generators of one trial, PART=size: notebooks of many trials, PART=faults: faults of real servers under 100 clients, PART=balancing: what balancers cost and hide, PART=disturb: twenty controls of a disturbance, PART=failover: standbys of all versions and failovers
 	@scripts/test-long $(PART)
 
 .PHONY: bench

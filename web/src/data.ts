@@ -270,6 +270,8 @@ export type Run = {
   key_skew: KeySkew | null;
   /** What the storage layer did, where the workload is about that. */
   accounting: Accounted | null;
+  /** What disturbed it; left out of other trials. */
+  disturbed?: DisturbedTrial;
   /** What must hold of the data, by the workload's pack; empty without any, or where none was asked. */
   checks: Array<DataCheck>;
   /** Of throughput, and with a rate of response time. */
@@ -278,6 +280,11 @@ export type Run = {
   reasons: Array<Reason>;
   /** What the server counted itself during the run, warm-up included. */
   server_counters: Fact<ServerCounters>;
+  /**
+   * Whether the database has what it acknowledged, or why that is not known; left out where
+   * transactions leave no receipts.
+   */
+  truth?: Fact<Truth>;
   /** By script and command. */
   statements: Array<ScriptStatements>;
   /** Connections made. */
@@ -369,6 +376,12 @@ export type TrialSpec = {
   follower_reads: boolean;
   /** Server settings by name, for sweeps. Session settings are set by the clients' sessions. */
   settings: { [key in string]: string };
+  /**
+   * Have each transaction leave a receipt, and ask the database for them afterwards: acknowledged
+   * transactions that it does not have are lost writes (exit code 1). A script that writes pgbench's
+   * history has it in that row; others get an INSERT more (docs/failover.md)
+   */
+  receipts?: boolean;
   /** Open a new connection for each transaction */
   connection_per_transaction: boolean;
   /**
@@ -395,6 +408,8 @@ export type TrialSpec = {
   observe: ObserveSpec;
   /** The server's options. */
   target: TargetSpec;
+  /** What disturbs it. */
+  disturb?: DisturbSpec;
   /** Options set only by compatible commands. */
   compatible?: Compatible;
   warmup_s: number;
@@ -506,12 +521,59 @@ export type TargetSpec = {
    * [default: the server's lock_timeout]
    */
   lock_timeout_s?: number;
+  /**
+   * Give the private server a streaming standby, of the version that it has. Clients are given both, and
+   * use the one that takes writes
+   */
+  pg_standby?: string;
   /** Directory of PostgreSQL's programs, for a private server */
   pg_bindir: string | null;
   /** Setting of the private server (repeatable), such as shared_buffers=1GB */
   pg_set: Array<string>;
   /** Unprivileged system user that runs the private server when pgdyno runs as root */
   pg_user: string | null;
+};
+
+/** Commands that run beside a trial. Times count from the moment when measuring begins. */
+export type DisturbSpec = {
+  /**
+   * Run this shell command (sh -c) while clients work, after --before: kubectl delete pod …,
+   * systemctl stop …, tc … Its exit code, times and output are kept. PGHOST, PGPORT, PGUSER,
+   * PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is. pgdyno:failover, with
+   * --pg-standby, kills the private primary and promotes its standby
+   */
+  during?: string;
+  /** Run another command so long after measuring began (repeatable): --at '60s COMMAND' */
+  at: Array<string>;
+  /** How long the trial measures before --during [default: 10s] */
+  before_s?: number;
+  /**
+   * How long the disturbance lasts: a command that still runs then is ended. Without it the
+   * disturbance lasts until its last command has ended
+   */
+  for_s?: number;
+  /**
+   * How long the trial goes on after --for, or without it after the last command has begun
+   * [default: 20s]
+   */
+  after_s?: number;
+  /**
+   * Run this command when the trial is over, however it ended: after a failure and after Ctrl-C,
+   * too, once a command has been started
+   */
+  undo?: string;
+  /**
+   * End a command that takes longer, and count it as failed [default: the end of the trial; for
+   * --undo 60s]
+   */
+  command_timeout_s?: number;
+  /**
+   * What a transaction may take from its scheduled start to count as served
+   * [default: five times the p99 before the first command]
+   */
+  within_us?: number;
+  /** Run none of the commands: the same trial without its disturbance, to compare with */
+  control?: boolean;
 };
 
 /** Set by a command that translates another tool's options; never typed. */
@@ -1194,6 +1256,186 @@ export type NodeFigures = {
   by_node: { [key in string]: number };
 };
 
+/** A disturbed trial as it is shown: its commands, and what they did to clients. */
+export type DisturbedTrial = {
+  /** What went wrong with them, a sentence each. */
+  troubles: Array<string>;
+  /** What they did; `null` where the trial came to nothing. */
+  figures: DisturbFigures | null;
+  /** Whether it is a control: none of the commands was run. */
+  control: boolean;
+  /** When the disturbance was to begin. */
+  due_us: number;
+  /**
+   * When it began: the start of its first command. Of a control when it would have; `null` when
+   * the trial had ended before.
+   */
+  began_us: number | null;
+  /** When it was over: the end of its last command, or what `--for` says. */
+  ended_us: number | null;
+  /** The commands, in the order of their moments. */
+  commands: Array<CommandRun>;
+  /** What was run after the trial; `null` where nothing is to be undone. */
+  undo: CommandRun | null;
+};
+
+/**
+ * What a disturbance did to clients: definitions in docs/disturb.md. Transactions count where they
+ * were to start; times count from the start of the first command, of a control from when it was due.
+ */
+export type DisturbFigures = {
+  /** What a transaction may take from its scheduled start to count as served, in microseconds. */
+  limit_us: Fact<number>;
+  /** Whether that was given; else it is five times the p99 before the disturbance, rounded up. */
+  limit_given: boolean;
+  /** Transactions a second that were due before. */
+  offered_per_s: number;
+  /** The share of them that was served, 0 to 1. */
+  served_share_before: number | null;
+  /** Before, during and after. */
+  phases: Array<PhaseFigures>;
+  /** Until the first error of a client; `null`: there was none. */
+  first_error_us: number | null;
+  /** Until the first commit after it, to 100 ms; `null`: there was none. */
+  first_success_us: number | null;
+  /** The longest time without a commit by any client, whenever it began, if it ended after the start. */
+  no_service_us: number;
+  /** The longest time in which one client got no commit; `null`: below 100 ms. */
+  worst_client_us: number | null;
+  /** Until 90 % of the usual share was served for five seconds; 0 when it never was less. */
+  back_us: Fact<number>;
+  /** Whether it was before the end; `null` where that cannot be known. */
+  is_back: boolean | null;
+  /** The same at 99 %, where the time before allows it. */
+  strictly_back_us: Fact<number>;
+  /** How long less than 90 % were served, together, to a second. */
+  below_us: number | null;
+  /** Transactions that were due from the start on. */
+  due: number;
+  /** Of these, those that were not served. */
+  missed: number | null;
+  /** Of these: failed, and were not tried again. */
+  failed: number;
+  /** Of these: of which nobody knows whether they were committed. */
+  unknown: number;
+  /** Of these: skipped, because they were too late already. */
+  skipped: number;
+  /** Of these: committed beyond the limit. */
+  late: number | null;
+  /** Of these: never started before the trial was over. */
+  never_started: number;
+  /** Whether goodput stays down when the disturbance is over, at the same load. */
+  metastable: Metastable;
+  /** Why that is said. */
+  metastable_why: string;
+  /** What was due and what was served, over time. */
+  course: DisturbCourse;
+};
+
+/**
+ * What came of a [`Phase`]: of the transactions that ended in its seconds, whole ones. A second that
+ * two phases share counts in the one that has its middle.
+ */
+export type PhaseFigures = {
+  /** The length of its seconds together: less than the phase where the trial ended in it. */
+  measured_us: number;
+  /** Committed transactions a second of its seconds; `null` when it has none. */
+  goodput_per_s: number | null;
+  /** Transactions that the schedule asked for in its seconds; `null` without a rate. */
+  due: number | null;
+  /** From the start of a committed transaction's first try to its end. */
+  service: Latencies;
+  /** From the scheduled start to the end; `null` without a rate. */
+  response: Latencies | null;
+  /** How late transactions started; `null` without a rate. */
+  schedule_lag: Latencies | null;
+  /** What people call it: `500/s`, `before`. */
+  name: string;
+  /** Where it begins, in microseconds since clients began to work. */
+  from_us: number;
+  /** Where it ends. */
+  to_us: number;
+  /** Ended well. */
+  committed: number;
+  /** Ended badly: certainly not committed. */
+  failed: number;
+  /** The same by SQLSTATE, or a word. */
+  failed_by_class: { [key in string]: number };
+  /** Never started: already later than the latency limit. */
+  skipped: number;
+  /** Perhaps committed, perhaps not. */
+  unknown: number;
+  /** Committed, but later than the latency limit. */
+  late: number;
+  /** Tries beyond the first, of all transactions. */
+  retries: number;
+  /** Transactions that were tried more than once. */
+  retried: number;
+};
+
+/** Whether goodput stays down when a disturbance is over. */
+export type Metastable = "yes" | "no" | "cannot_tell";
+
+/** What was due and what came of it, in bins from when clients began to work. */
+export type DisturbCourse = {
+  /** The length of a bin. */
+  bin_us: number;
+  /** Transactions that were to start in each. */
+  due: Array<number>;
+  /** Of these, those that were served. */
+  served: Array<number>;
+  /** Commits in each, whenever they were to start. */
+  commits: Array<number>;
+  /** Tries that failed in each, and connections that were lost or refused. */
+  errors: Array<number>;
+  /** Response times by second, of commits in it. */
+  response: Array<DisturbSecond>;
+};
+
+/** Response times of a second's commits, in microseconds; `null` where fewer than ten lie beyond. */
+export type DisturbSecond = {
+  /** When it began, in microseconds since clients began to work. */
+  start_us: number;
+  /** Median. */
+  p50_us: number | null;
+  /** 95th percentile. */
+  p95_us: number | null;
+  /** 99th percentile. */
+  p99_us: number | null;
+  /** The longest. */
+  max_us: number | null;
+};
+
+/** A command that was run, or was not. */
+export type CommandRun = {
+  /** As it was typed, without secrets. */
+  command: string;
+  /** When it was due; `null` of the undo. */
+  due_us: number | null;
+  /** When it was started; `null` when it was not. */
+  began_us: number | null;
+  /** When it had ended. */
+  ended_us: number | null;
+  /** How it ended. */
+  end: CommandEnd;
+  /** Its exit code, where it ended by itself. */
+  exit_code: number | null;
+  /** The signal that ended it. */
+  signal: number | null;
+  /** Why it was not started. */
+  reason: string | null;
+  /**
+   * What it wrote to standard output and standard error, without secrets: the first and the last
+   * few kilobytes.
+   */
+  output: string;
+  /** Bytes of the output that are left out. */
+  output_left_out: number;
+};
+
+/** How a command ended. */
+export type CommandEnd = "exited" | "ended" | "timed_out" | "never_ended" | "not_run";
+
 /**
  * A check of the workload's pack (`[[check]]`, workloads/README.md): what must hold of the data whatever
  * transactions do.
@@ -1272,6 +1514,74 @@ export type ServerCounters = {
   restarts: number | null;
   /** Endpoints whose server was restarted meanwhile: what it counted before that is missing. */
   restarted: Array<string>;
+};
+
+/** What the receipts say. Numbers are transactions, warm-up included. */
+export type Truth = {
+  /** The tables that have them. */
+  tables: Array<string>;
+  /** Whose COMMIT the server has answered, with a receipt written before. */
+  acknowledged: number;
+  /** Of these, those without their receipt: lost writes. */
+  lost: number;
+  /** The first of them. */
+  lost_first: Array<LostWrite>;
+  /** Of which clients do not know whether they were committed. */
+  in_doubt: number;
+  /** Of these, those that were. */
+  in_doubt_landed: number;
+  /** The first of them. */
+  in_doubt_first: Array<InDoubt>;
+  /** Of which clients know that they were rolled back. */
+  failed: number;
+  /** Of these, those that were committed all the same. */
+  failed_landed: number;
+  /** That committed without a receipt: their script rolled back, or did not come to it. */
+  without_receipt: number;
+  /** Receipts that are there more than once. */
+  twice: number;
+  /** Of clients with too many errors, each of which was noted up to a limit: nothing is said of them. */
+  not_followed: number;
+  /** What the tables of a workload that keeps sums gained; `null` where there are none. */
+  sums: Fact<Sums> | null;
+  /** How long the database was read, in milliseconds. */
+  read_ms: number;
+};
+
+/** An acknowledged transaction that the database does not have. */
+export type LostWrite = {
+  /** The client's number. */
+  client: number;
+  /** Which of its transactions, from 1. */
+  number: number;
+  /** By when it had been acknowledged, in microseconds since clients began to work. */
+  by_us: number;
+  /** How much earlier that may have been: times are kept about once a second. */
+  within_us: number;
+};
+
+/** A transaction of which its client did not know whether it was committed. */
+export type InDoubt = {
+  /** The client's number. */
+  client: number;
+  /** Which of its transactions, from 1. */
+  number: number;
+  /**
+   * When the client gave it up, in microseconds since clients began to work; of several one after
+   * another the first.
+   */
+  at_us: number;
+  /** Whether it was committed. */
+  landed: boolean;
+};
+
+/**
+ * What a trial added to the balances of pgbench's tables: the same to all that its scripts change, if
+ * transactions are atomic.
+ */
+export type Sums = {
+  /** The tables, and by how much their sum has grown. */
+  grown: Array<[string, number]>;
 };
 
 /** The commands of a script. */
@@ -2139,6 +2449,8 @@ export type ExperimentData = {
   capacity?: Capacity;
   /** What the laboratory for retries found. */
   retries_lab?: RetriesLab;
+  /** What the laboratory for disturbances found. */
+  disturb_lab?: DisturbLab;
   /** Times beside what is expected of good infrastructure, a system each. */
   calibrations?: Array<Calibration>;
   /** Where the caches end. */
@@ -2580,6 +2892,124 @@ export type LabGoodput = {
   max: number;
   /** Of each. */
   repeats: Array<number>;
+};
+
+/** All targets, in the order in which they were first measured. */
+export type DisturbLab = {
+  /** Grows when a field changes its meaning or goes. */
+  format: number;
+  /** `disturb`. */
+  lab: string;
+  /** pgdyno's version. */
+  pgdyno: string;
+  /** The workload's name; `null`: no trial was begun. */
+  workload: string | null;
+  /** Clients at the same time. */
+  clients: number | null;
+  /** What was offered, in words. */
+  offered: string | null;
+  /** The commands with their moments, without secrets. */
+  commands: Array<string>;
+  /** What undoes them. */
+  undo: string | null;
+  /** One for each target. */
+  targets: Array<DisturbTarget>;
+  /** What was found, in a sentence or two. */
+  says: Array<string>;
+};
+
+/** All trials on a target. */
+export type DisturbTarget = {
+  /** For people. */
+  title: string;
+  /** The disturbed trials, in the order in which they ran. */
+  repeats: Array<DisturbRepeat>;
+  /** Those without a disturbance. */
+  controls: Array<DisturbRepeat>;
+  /** Figures over the repeats that count. */
+  summary: Array<DisturbSummary>;
+  /** The same over the controls. */
+  controls_summary: Array<DisturbSummary>;
+  /** Whether the repeats differ from the controls. */
+  effect: DisturbEffect;
+  /** What was found here, in a sentence. */
+  says: string;
+};
+
+/** A trial of the laboratory. */
+export type DisturbRepeat = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** Which repeat it is, from 1. */
+  repeat: number;
+  /** How it ended. */
+  state: string;
+  /** Why it is not complete. */
+  reason: string | null;
+  /** Whether it counts in the summary: its commands did what they were to do, and there are figures. */
+  counts: boolean;
+  /** What went wrong with its commands. */
+  troubles: Array<string>;
+  /**
+   * Whether the database has what it acknowledged, or why that is not known; `null` where
+   * transactions left no receipts.
+   */
+  truth: Fact<Truth> | null;
+  /** What the disturbance did; `null` where the trial came to nothing. */
+  figures: DisturbFigures | null;
+  /** Why tries failed, by SQLSTATE, over the measured time. */
+  reasons: Array<Reason>;
+  /** By server: connections made, lost and moved there, and transactions. */
+  endpoints: Array<Endpoint>;
+  /**
+   * The longest times in which a client got no commit after the start, ten at most, the longest
+   * first.
+   */
+  clients: Array<ClientStall>;
+};
+
+/** A figure over repeats. */
+export type DisturbSummary = {
+  /**
+   * Which: `first_error_us`, `no_service_us`, `back_us`, `worst_client_us`, `missed`, `failed`,
+   * `unknown`.
+   */
+  figure: string;
+  /** Repeats that have it. */
+  n: number;
+  /** Repeats in which it never came: those that were not back before the end. */
+  never: number;
+  /** Over the repeats; `null` when it never came in half of them. */
+  median: number | null;
+  /** Of those in which it came. */
+  min: number | null;
+  /** The same. */
+  max: number | null;
+  /**
+   * Of the median, from six repeats on: from one of the repeats to another; its upper end is `null`
+   * where that never came.
+   */
+  interval: DisturbInterval | null;
+};
+
+/** An interval of a median between two of the figures. */
+export type DisturbInterval = {
+  /** Lower end. */
+  low: number | null;
+  /** Upper end. */
+  high: number | null;
+  /** How surely it holds the median, 0 to 1. */
+  level: number;
+};
+
+/** Whether disturbed repeats miss more than controls. */
+export type DisturbEffect = {
+  /** `null`: it cannot be told. */
+  is_seen: boolean | null;
+  /** Of the rank sum test. */
+  p: number | null;
+  /** In words. */
+  says: string;
 };
 
 /** Times of the simplest work beside what is expected of good infrastructure. */

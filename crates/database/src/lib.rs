@@ -10,6 +10,7 @@ pub mod http;
 pub mod locate;
 pub mod open;
 pub mod own;
+pub mod pair;
 pub mod placement;
 pub mod reach;
 pub mod replication;

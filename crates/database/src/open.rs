@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pgdyno_server::{Cache, Listen, Server, Step, kept};
 use pgdyno_session::{ConnInfo, Env, Given, names_a_target, resolve};
 
+use super::pair::Pair;
 use super::waiting::Limits;
 use super::{discover, own, trouble};
 use pgdyno_model::document::TargetKind;
@@ -20,6 +21,18 @@ pub fn open(wanted: &TargetSpec, on_step: &mut dyn FnMut(Step)) -> Result<Target
         return Ok(target);
     }
     let own = own::options(&wanted.own, Listen::SocketOnly)?;
+    if let Some(replication) = wanted.pg_standby {
+        let pair = Pair::start(&own, replication, on_step).map_err(trouble::own_server)?;
+        let title = format!(
+            "PostgreSQL {} and its {} standby, started for this run",
+            pair.version(),
+            replication.adjective()
+        );
+        let urls = [pair.conninfo()];
+        let (mut target, info) = by_urls(&urls, &own_env(), TargetKind::Own, title)?;
+        target.pair = Some(Arc::new(pair));
+        return discovered(target, &info, wanted);
+    }
     let server = Server::start(&own, on_step).map_err(trouble::own_server)?;
     let title = format!("PostgreSQL {}, started for this run", server.version().text);
     let (mut target, info) = by_urls(
@@ -54,8 +67,17 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
         if urls.is_empty() {
             urls.push(String::new());
         }
+        if wanted.pg_standby.is_some() {
+            let text = "--pg-standby is for the private server, but another is selected";
+            return Err(Failure::with(Exit::Usage, text)
+                .hint("leave --url out, and unset PGHOST, PGPORT and PGSERVICE"));
+        }
         let (target, info) = by_urls(&urls, &env, TargetKind::Named, String::new())?;
         return discovered(target, &info, wanted).map(Some);
+    }
+    // The kept server has none, and is left alone.
+    if wanted.pg_standby.is_some() {
+        return Ok(None);
     }
     let cache = Cache::from_env().map_err(trouble::own_server)?;
     match kept::status(&cache) {

@@ -11,6 +11,7 @@ use pgdyno_session::{ConnInfo, ConnInfoError, Error, Session};
 use pgdyno_wire::Candidate;
 
 use super::dialect::{AtStart, Dialect};
+use super::pair::Pair;
 use super::trouble;
 use super::waiting::Limits;
 use pgdyno_model::document::TargetKind;
@@ -104,6 +105,8 @@ pub struct Target {
     pub warnings: Vec<String>,
     /// Keeps a server of this run's own alive.
     pub(super) server: Option<Arc<Server>>,
+    /// Keeps a pair of servers of this run's own alive.
+    pub(super) pair: Option<Arc<Pair>>,
 }
 
 /// So many endpoints are named one by one for people.
@@ -173,6 +176,11 @@ impl Target {
         }
     }
 
+    /// The pair of servers of this run's own, where it has one.
+    pub fn pair(&self) -> Option<&Arc<Pair>> {
+        self.pair.as_ref()
+    }
+
     /// The server that is described so; of several hosts one, in libpq's way.
     ///
     /// # Errors
@@ -195,6 +203,7 @@ impl Target {
             address: first.map_or_else(String::new, address),
             warnings,
             server: None,
+            pair: None,
         })
     }
 
@@ -284,6 +293,7 @@ impl Target {
 
     /// The last lines of an own server's log, for when it is lost.
     pub fn last_words(&self) -> Option<String> {
-        self.server.as_deref().map(Server::last_words)
+        let pair = || self.pair.as_deref().map(Pair::last_words);
+        self.server.as_deref().map(Server::last_words).or_else(pair)
     }
 }

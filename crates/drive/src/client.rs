@@ -10,6 +10,7 @@ mod link;
 mod meta;
 mod outage;
 mod parting;
+mod receipt;
 mod reply;
 mod state;
 mod units;
@@ -29,6 +30,7 @@ use error::TransactionError;
 use link::Link;
 use outage::Outage;
 use pgdyno_platform::io::Io;
+use receipt::Receipts;
 use reply::Reply;
 use state::State;
 pub(crate) use state::Wait;
@@ -95,6 +97,8 @@ pub(crate) struct Client {
     reply: Reply,
     /// Its work units that are not booked yet.
     units: Units,
+    /// The receipts of its transactions.
+    receipts: Receipts,
     /// What it has had since its last commit.
     without: Without,
     /// The time without a connection, while it lasts and is to be ended.
@@ -167,6 +171,7 @@ impl Client {
             is_cut_off: false,
             reply: Reply::default(),
             units: Units::default(),
+            receipts: Receipts::default(),
             without: Without::default(),
             outage: None,
             has_waited: false,
@@ -180,6 +185,12 @@ impl Client {
             ended_transactions: 0,
             is_disconnected: false,
         }
+    }
+
+    /// The same, whose transactions leave receipts if that is asked for.
+    pub(crate) fn with_receipts(mut self, is_asked: bool) -> Self {
+        self.receipts = Receipts::of(self.id, is_asked);
+        self
     }
 
     /// The run has begun.
@@ -350,6 +361,7 @@ impl Client {
             return self.state = State::Begin;
         };
         self.scheduled = schedule.next();
+        cx.recorder.due(self.scheduled);
         if cx
             .latency_limit
             .is_some_and(|limit| self.scheduled.saturating_add(limit) < cx.now)
@@ -400,6 +412,7 @@ impl Client {
         self.units.restart();
         self.has_missed = false;
         self.has_waited = false;
+        self.number_receipt(cx);
         self.follow(cx);
         self.state = State::Command;
     }
@@ -459,6 +472,7 @@ impl Client {
         let Some(link) = &mut self.link else { return };
         link.statement(statement, &self.vars);
         self.units.gather(statement);
+        self.receipts.sent(statement.leaves_receipt);
         self.statements += 1;
         if !self.in_pipeline {
             link.end_statement(program.mode());
@@ -596,6 +610,7 @@ impl Client {
             self.ended_transactions += 1;
         }
         ended.number = self.ended_transactions;
+        self.book_receipt(ended.outcome, cx.recorder.at_us(ended.at));
         ended.delay = self.delay.take();
         if ended.delay.is_some() {
             cx.recorder.probe.ended();

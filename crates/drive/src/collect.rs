@@ -238,6 +238,7 @@ impl Collected {
         order_client_stalls(&mut recording.client_stalls);
         keep_endpoints(&mut recording, places);
         recording.by_client.sort_by_key(|client| client.client);
+        recording.receipts.sort_by_key(|client| client.client);
         recording.end = if recording.end != End::Complete {
             recording.end
         } else if recording.clients.aborted == recording.clients.total {
@@ -316,6 +317,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     recording.clients.aborted += end.aborted;
     recording.clients.disconnected += end.disconnected;
     recording.by_client.extend(end.by_client);
+    recording.receipts.extend(end.receipts);
     recording.connections.closings.extend(end.closings);
     recording
         .connections
@@ -326,6 +328,9 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     reasons::merge(&mut recording.reasons, end.finished.reasons);
     recording.added.merge(&end.finished.added);
     recording.worst.extend(end.finished.worst.finish());
+    if let Some(slots) = &end.finished.slots {
+        recording.slots.get_or_insert_default().merge(slots);
+    }
     recording.client_stalls.extend(end.finished.client_stalls);
     recording.threads.push(end.finished.used);
     let endpoints = recording.endpoints.iter_mut();

@@ -11,6 +11,7 @@ use pgdyno_wire::Candidate;
 use crate::profile::Profile;
 use crate::program::{CompileError, Numbers, Program};
 use crate::query_mode::QueryMode;
+use crate::receipts::Receipts;
 use crate::retry::{Backoff, Retry};
 use crate::rules::{ErrorRule, PGBENCH_RULES};
 
@@ -104,6 +105,13 @@ pub struct Share {
     pub clients_total: usize,
 }
 
+/// How slots are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeptSlots {
+    /// What a transaction may take from its scheduled start to count as within the limit.
+    pub within: Option<Duration>,
+}
+
 /// One run of the engine.
 #[derive(Clone, Debug)]
 pub struct Drive {
@@ -184,6 +192,9 @@ pub struct Drive {
     pub connection_per_transaction: bool,
     /// Transactions of a client share blocks, as with a driver that does not commit by itself.
     pub commits: Option<Commits>,
+    /// Transactions leave receipts: the statement that has the variable in it writes them
+    /// ([`crate::receipts`]).
+    pub receipts: Option<Receipts>,
     /// Report each retried error (pgbench's `--verbose-errors`).
     pub verbose_errors: bool,
     /// Hand each measured transaction that ends to [`crate::Live::logged`], or this share of them
@@ -210,6 +221,9 @@ pub struct Drive {
     /// A client that waits longer for the answer to a statement gives its connection up, as if it had been
     /// lost, and has the statement cancelled. Looked at a few times within this time.
     pub statement_timeout: Option<Duration>,
+    /// Whether it is kept what became of transactions by the time at which they were to start, in slots
+    /// of 100 ms ([`crate::record::Slots`]).
+    pub slots: Option<KeptSlots>,
     /// How long transactions in flight may take to finish after [`crate::Control::finish`].
     pub grace: Duration,
     /// How long they may take when the time of [`Until::Elapsed`] is over, while their server answers new
@@ -241,6 +255,7 @@ impl Default for Drive {
             rate: None,
             latency_limit: None,
             statement_timeout: None,
+            slots: None,
             errors: PGBENCH_RULES,
             retries_every_error: false,
             retry: Retry::Restart,
@@ -253,6 +268,7 @@ impl Default for Drive {
             on_error: OnError::EndClient,
             connection_per_transaction: false,
             commits: None,
+            receipts: None,
             verbose_errors: false,
             log: None,
             time_every_command: false,

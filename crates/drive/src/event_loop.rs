@@ -387,6 +387,21 @@ impl<'run, I: Io> EventLoop<'run, I> {
         }
     }
 
+    /// What was scheduled within the run and no client came to: it is due all the same.
+    fn book_unstarted(&mut self) {
+        let until = self.cx.end.min(self.cx.now);
+        let Some(schedule) = &mut self.cx.schedule else {
+            return;
+        };
+        while self.cx.recorder.has_slots() && self.cx.recorder.has_begun() {
+            let scheduled = schedule.next();
+            if scheduled > until {
+                return;
+            }
+            self.cx.recorder.due(scheduled);
+        }
+    }
+
     /// Ends the clients and the books; gives the sockets back.
     pub(crate) fn finish(mut self, mut clients: Vec<Client>, error: Option<std::io::Error>) -> I {
         let thread = self.cx.recorder.thread();
@@ -402,6 +417,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             .iter_mut()
             .for_each(|client| client.disconnect(&mut self.cx));
         self.cx.tell_unsaid();
+        self.book_unstarted();
         let schedule = self.cx.schedule.take();
         let end = ThreadEnd {
             aborted,
@@ -411,6 +427,10 @@ impl<'run, I: Io> EventLoop<'run, I> {
                 .count(),
             cancels: std::mem::take(&mut self.cx.cancels),
             by_client: clients.iter().filter_map(Client::work_units).collect(),
+            receipts: clients
+                .iter_mut()
+                .filter_map(|client| client.take_receipts(self.cx.recorder.at_us(self.cx.now)))
+                .collect(),
             closings: clients.iter().filter_map(Client::closing).collect(),
             due: schedule.and_then(|schedule| schedule.due(self.cx.now)),
             error,

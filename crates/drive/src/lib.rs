@@ -28,12 +28,14 @@ mod effects;
 mod error;
 mod event_loop;
 mod homes;
+mod insertion;
 mod live;
 mod message;
 mod places;
 pub mod profile;
 mod program;
 mod query_mode;
+pub mod receipts;
 pub mod record;
 mod retry;
 mod rules;
@@ -45,7 +47,8 @@ mod simulation;
 
 pub use control::Control;
 pub use drive::{
-    Commits, Drive, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Share, Until, operations,
+    Commits, Drive, KeptSlots, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Share, Until,
+    operations,
 };
 pub use error::DriveError;
 pub use live::Live;

@@ -6,6 +6,7 @@ use pgdyno_wire::frontend;
 
 use crate::effects::{self, Effects};
 use crate::query_mode::QueryMode;
+use crate::receipts;
 use crate::savepoint::{self, Block};
 
 /// A compiled script. Commands have pgbench's numbers.
@@ -50,6 +51,8 @@ pub(crate) struct Statement {
     pub(crate) effects: Effects,
     /// How many answers of ROLLBACK it asks for; `None` when that cannot be determined.
     pub(crate) rollbacks: Option<u32>,
+    /// Whether it writes the receipt of its transaction.
+    pub(crate) leaves_receipt: bool,
 }
 
 /// The work units of a statement, their operations by number among all of the run.
@@ -164,6 +167,7 @@ impl Program {
                 units: sql.units.as_ref().map(|units| numbers.work(units)),
                 effects,
                 rollbacks: effects::rollbacks(&sql.text),
+                leaves_receipt: receipts::is_written_by(&sql.text),
             }));
         }
         Ok(Self {

@@ -17,11 +17,13 @@ mod merge;
 mod outcome;
 mod probe;
 pub(crate) mod reasons;
+mod receipts;
 mod recorder;
 mod recording;
 mod report;
 mod second;
 mod seconds;
+mod slots;
 mod stalls;
 mod transaction_log;
 mod units;
@@ -45,6 +47,7 @@ pub use probe::Added;
 pub(crate) use probe::{Delay, Probe};
 pub use reasons::Reason;
 pub(crate) use reasons::{Cause, Reasons};
+pub use receipts::{ClientReceipts, Fate, Run as ReceiptRun};
 pub(crate) use recorder::{Ended, Finished, GivenUp, Recorder, Then};
 pub use recording::{
     ClientsEnd, Closing, Connections, Drain, End, Outages, Phase, Recording, ScriptRecord,
@@ -53,6 +56,8 @@ pub use recording::{
 pub(crate) use report::{Report, ThreadEnd};
 pub use second::{ScriptSecond, Second};
 pub(crate) use seconds::Seconds;
+pub(crate) use slots::OwnSlots;
+pub use slots::{BOUNDS_US, PackedSlot, SLOT_US, Slot, Slots};
 pub(crate) use stalls::GapsOfThread;
 pub use stalls::Stall;
 pub use transaction_log::LoggedTransaction;

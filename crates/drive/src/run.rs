@@ -10,7 +10,7 @@ use pgdyno_platform::io::Sockets;
 use pgdyno_script::{Counters, Draws, Seeds, Vars};
 
 use crate::client::Client;
-use crate::clock::Clock;
+use crate::clock::{Clock, nanos};
 use crate::collect::{Collector, Link};
 use crate::context::Setup;
 use crate::control::Control;
@@ -20,7 +20,7 @@ use crate::event_loop;
 use crate::homes::Homes;
 use crate::live::Live;
 use crate::places::Places;
-use crate::record::{Executions, Recorder, Recording, TransactionLog};
+use crate::record::{Executions, OwnSlots, Recorder, Recording, TransactionLog};
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
 
@@ -84,6 +84,7 @@ impl Drive {
                         let random = (random.clone(), random_of_pauses(self.seed, id));
                         let draws = Draws::new(Arc::clone(&counters));
                         Client::new(id, key, place, vars, random, draws)
+                            .with_receipts(self.receipts.is_some())
                     })
                     .collect();
                 let (recycle, recycled) = channel();
@@ -100,7 +101,8 @@ impl Drive {
                     }),
                     Executions::new(recycled_executions),
                     (reports.clone(), recycled),
-                );
+                )
+                .with_slots(self.own_slots());
                 let schedule = self
                     .rate
                     .clone()
@@ -173,6 +175,17 @@ impl Drive {
         let comes_back = self.comes_back && !self.connection_per_transaction;
         (comes_back && self.endpoints.len() > 1)
             .then(|| Arc::new(Homes::new(self.endpoints.len(), clients)))
+    }
+
+    /// A thread's slots, if they are kept.
+    fn own_slots(&self) -> Option<OwnSlots> {
+        let kept = self.slots?;
+        let length = match self.until {
+            Until::Elapsed(time) => self.warmup + time,
+            Until::Transactions(_) => self.warmup,
+        };
+        let within = kept.within.map(nanos);
+        Some(OwnSlots::new(nanos(length), within, self.rate.is_some()))
     }
 
     /// Its share; all of it when there is no other generator.

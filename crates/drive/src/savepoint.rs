@@ -1,9 +1,10 @@
 //! A script made ready for the savepoint protocol: a SAVEPOINT behind its BEGIN, its RELEASE before
 //! the COMMIT. They are commands like any other, so that what they cost is seen.
 
-use pgdyno_script::{Command, Names, Op, Script};
+use pgdyno_script::{Names, Op, Script};
 
 use crate::effects::{Effects, single_verb};
+use crate::insertion::insert;
 
 /// The position of the savepoint in a script.
 #[derive(Clone, Debug)]
@@ -33,17 +34,11 @@ pub(crate) fn protect(mut script: Script, name: &str) -> Result<(Script, Block),
         line: 1,
         reason: format!("the savepoint \"{name}\": {error}"),
     })?;
-    let mut words = words.commands.into_iter();
-    for command in &mut script.commands {
-        move_jumps(command, begin, commit);
-    }
-    // From behind, so that the places before stay what they are.
-    for (at, line_of) in [(commit, commit), (begin + 1, begin)] {
-        if let Some(mut word) = words.next_back() {
-            word.line = script.commands[line_of].line;
-            script.commands.insert(at, word);
-        }
-    }
+    let places = [begin + 1, commit];
+    insert(
+        &mut script,
+        places.into_iter().zip(words.commands).collect(),
+    );
     let block = Block {
         savepoint: begin + 1,
         release: commit + 1,
@@ -96,23 +91,6 @@ fn block(script: &Script) -> Result<(usize, usize), Unfit> {
     match (begin, commit) {
         (Some(begin), Some(commit)) => Ok((begin, commit)),
         _ => Err(unfit(1, "the script has none")),
-    }
-}
-
-/// Commands behind BEGIN move by one, those behind COMMIT by two; who wanted to go to COMMIT goes
-/// to the RELEASE before it.
-fn move_jumps(command: &mut Command, begin: usize, commit: usize) {
-    let moved = |to: &mut usize| *to += usize::from(*to > begin) + usize::from(*to > commit);
-    match &mut command.op {
-        Op::If { on_false, .. } => moved(on_false),
-        Op::Elif { on_false, end, .. } => {
-            moved(on_false);
-            moved(end);
-        }
-        Op::Else { end } => moved(end),
-        Op::For(its) => moved(&mut its.end),
-        Op::EndFor { begin } => moved(begin),
-        _ => {}
     }
 }
 

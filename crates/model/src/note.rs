@@ -64,6 +64,10 @@ impl NoteOfTrials {
 
 /// The measured time was not steady.
 pub const DRIFTS: &str = "not-steady";
+/// The database does not have what it acknowledged.
+pub const LOST_WRITES: &str = "lost-writes";
+/// Whether it has could not be found out.
+pub const TRUTH_UNKNOWN: &str = "lost-writes-unknown";
 /// There were times without service.
 pub const STALLED: &str = "stalls";
 /// What was measured begins with a warm-up.

@@ -3,8 +3,8 @@
 use pgdyno_drive::record::Recording;
 
 use crate::document::{
-    Accounting, ClusterAfter, DataCheck, Facts, Generators, Host, KeySkew, ServerCounters,
-    TargetKind, WarmupEnd,
+    Accounting, ClusterAfter, DataCheck, Disturbed, Facts, Generators, Host, KeySkew,
+    ServerCounters, TargetKind, Truth, WarmupEnd,
 };
 use crate::observed::Observed;
 use crate::{Fact, Note, TrialSpec};
@@ -29,6 +29,8 @@ pub struct Outcome {
     pub cluster_after: Option<ClusterAfter>,
     /// What the server counted of restarts itself.
     pub server_counters: Fact<ServerCounters>,
+    /// Whether the database has what it acknowledged, where transactions left receipts.
+    pub truth: Option<Fact<Truth>>,
     /// The host that pgdyno ran on.
     pub host: Host,
     /// What was measured.
@@ -37,6 +39,8 @@ pub struct Outcome {
     pub key_skew: Option<KeySkew>,
     /// What the storage layer did, where the workload is about that.
     pub accounting: Option<Accounting>,
+    /// What disturbed it, where something was to.
+    pub disturbed: Option<Disturbed>,
     /// What must hold of the data, and whether it did.
     pub checks: Vec<DataCheck>,
     /// How the warm-up ended, where that was to be found.
@@ -47,4 +51,12 @@ pub struct Outcome {
     pub generators: Option<Generators>,
     /// What a reader must know.
     pub notes: Vec<Note>,
+}
+
+impl Outcome {
+    /// Whether the database does not have what it acknowledged.
+    pub fn has_lost_writes(&self) -> bool {
+        let truth = self.truth.as_ref().and_then(Fact::known);
+        truth.is_some_and(|truth| truth.lost > 0)
+    }
 }

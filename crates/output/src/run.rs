@@ -100,13 +100,24 @@ impl Ran {
         let recording = &self.outcome.recording;
         if recording.end == End::Interrupted {
             Exit::Interrupted(interrupts.exit_code().unwrap_or(130))
+        } else if self.outcome.has_lost_writes() {
+            Exit::Failed
         } else if recording.has_lost_server() {
             Exit::Connection
-        } else if recording.clients.aborted > 0 || self.has_failed_check() {
+        } else if recording.clients.aborted > 0
+            || self.is_badly_disturbed()
+            || self.has_failed_check()
+        {
             Exit::Failed
         } else {
             Exit::Ok
         }
+    }
+
+    /// Whether a command that was to disturb it failed.
+    fn is_badly_disturbed(&self) -> bool {
+        let disturbed = self.outcome.disturbed.as_ref();
+        disturbed.is_some_and(|it| !it.troubles().is_empty())
     }
 
     /// What came of it, after everything is printed.

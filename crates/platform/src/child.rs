@@ -17,8 +17,14 @@ pub enum Signal {
     Interrupt,
     /// SIGQUIT.
     Quit,
+    /// SIGHUP, at which servers read their configuration again.
+    Hangup,
     /// SIGKILL, which cannot be caught.
     Kill,
+    /// SIGSTOP: the process does nothing more until it is continued or killed.
+    Stop,
+    /// SIGUSR1, whose meaning is the program's own.
+    User1,
 }
 
 impl Signal {
@@ -27,7 +33,10 @@ impl Signal {
             Signal::Terminate => libc::SIGTERM,
             Signal::Interrupt => libc::SIGINT,
             Signal::Quit => libc::SIGQUIT,
+            Signal::Hangup => libc::SIGHUP,
             Signal::Kill => libc::SIGKILL,
+            Signal::Stop => libc::SIGSTOP,
+            Signal::User1 => libc::SIGUSR1,
         }
     }
 }
@@ -144,6 +153,40 @@ pub fn send_signal(pid: u32, signal: Signal) -> io::Result<()> {
         )),
         _ => Err(error),
     }
+}
+
+/// Sends `signal` to all processes of the group that `pid` leads: a child in a session of its own
+/// ([`new_session`]) with the children that it has started.
+///
+/// # Errors
+/// As [`send_signal`]; `NotFound` when none of the group is left.
+pub fn send_signal_to_group(pid: u32, signal: Signal) -> io::Result<()> {
+    let pid = libc::pid_t::try_from(pid)
+        .ok()
+        .filter(|pid| *pid > 1)
+        .ok_or(io::ErrorKind::InvalidInput)?;
+    // SAFETY: kill(2) touches no memory of ours.
+    match unsafe { libc::kill(-pid, signal.number()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The processes that all threads of `pid` have started and that still run (proc_pid_task_children
+/// in proc(5)). Complete only while `pid` starts none: stop it first.
+///
+/// # Errors
+/// There is no such process, or the kernel does not tell.
+pub fn children(pid: u32) -> io::Result<Vec<u32>> {
+    let mut children = Vec::new();
+    for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let text = std::fs::read_to_string(task?.path().join("children"))?;
+        children.extend(
+            text.split_whitespace()
+                .filter_map(|id| id.parse::<u32>().ok()),
+        );
+    }
+    Ok(children)
 }
 
 /// Whether a process with this id runs (a zombie that its parent has not yet reaped does not).

@@ -9,13 +9,14 @@ use super::latency_table::{cells as latency_cells, heading as heading_of_latenci
 use super::table::Table;
 use super::wrap::wrapped;
 use super::{
-    accounting, budget, checks, cluster, generators, observed, phases, retries, units, verdict,
+    accounting, budget, checks, cluster, disturb, generators, observed, phases, retries, truth,
+    units, verdict,
 };
 use pgdyno_model::document::{
     Counts, End, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Latency, Phase, Run,
     ScriptStatements, Stall, Stalls, Steadiness, SteadinessVerdict, TimeBudget, Trial,
 };
-use pgdyno_model::{Note, Severity, text as figures};
+use pgdyno_model::{Fact, Note, Severity, text as figures};
 
 /// More variables than this are not told one by one.
 const VARIABLES_MAX: usize = 12;
@@ -66,11 +67,20 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
         false => String::new(),
     };
     let observed = trial.observed.as_ref();
+    let truth = run.truth.as_ref().map_or_else(String::new, truth::text);
+    let has_lost = run.truth.as_ref().and_then(Fact::known);
+    let has_lost = has_lost.is_some_and(|truth| truth.lost > 0);
     let parts = [
         if has_room {
             heading(run)
         } else {
             within(&heading(run))
+        },
+        // Lost writes come before every figure.
+        if has_lost {
+            truth.clone()
+        } else {
+            String::new()
         },
         trial
             .verdict
@@ -91,7 +101,15 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
             .map_or_else(String::new, |all| generators::text(all, width)),
         trial.budget.as_ref().map_or_else(String::new, budget::text),
         accounted.map_or_else(String::new, |of| accounting::text(&of.accounting)),
+        run.disturbed
+            .as_ref()
+            .map_or_else(String::new, disturb::brief),
         run.key_skew.as_ref().map_or_else(String::new, key_skew),
+        if has_lost {
+            String::new()
+        } else {
+            truth.clone()
+        },
         checks::text(&run.checks),
         failures(&run.measured.all.counts),
         retries::text(run),

@@ -6,24 +6,30 @@ use pgdyno_model::Failure;
 use pgdyno_script::{Language, Names, Slot};
 use pgdyno_workload::mix::WeightedScript;
 
-use super::shell;
+use super::{shell, truth};
 
 /// The scripts, ready to be run, with the names of their variables.
 ///
 /// # Errors
 /// A script with an error (names its file), one that cannot be sent in this mode or retried in this
-/// way, or one that runs programs if it may not.
+/// way, or one that runs programs if it may not; with receipts, one that cannot leave any.
 pub fn compile(
     scripts: &[WeightedScript],
     mode: QueryMode,
     retry: Retry,
     allows_shell: bool,
+    leaves_receipts: bool,
 ) -> Result<(Vec<Script>, Names), Failure> {
     let mut names = Names::new();
     let mut parsed = Vec::new();
     for script in scripts {
-        let text = Language::Pgdyno.parse(&script.file, &script.text, &mut names);
+        let in_history = truth::in_history(&script.text).filter(|_| leaves_receipts);
+        let text = in_history.as_ref().unwrap_or(&script.text);
+        let text = Language::Pgdyno.parse(&script.file, text, &mut names);
         let mut text = text.map_err(|error| Failure::new(error.to_string()))?;
+        if leaves_receipts && script.weight > 0 {
+            text = truth::leave(text, &mut names)?;
+        }
         if !allows_shell {
             shell::refuse(&text, &script.file)?;
         }

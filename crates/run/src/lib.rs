@@ -12,6 +12,7 @@ pub mod ceiling;
 mod checks;
 pub mod command_line;
 mod compile;
+pub mod disturb;
 mod emitter;
 pub mod experiment;
 mod follower_reads;
@@ -27,6 +28,7 @@ pub mod settings;
 pub mod shared;
 mod shell;
 pub mod trial;
+mod truth;
 pub mod validity;
 pub mod warmup;
 

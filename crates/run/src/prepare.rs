@@ -90,6 +90,12 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     let mix = asked.mix.as_deref();
     let mut workload = resolve::workload(&asked.workload, mix)?;
     let usage = |e| Failure::with(Exit::Usage, e);
+    let is_accounted = workload.pack.as_ref().is_some_and(Pack::is_accounted);
+    if asked.receipts && is_accounted {
+        let text =
+            "transactions whose storage is accounted for leave no receipts: it would count them";
+        return Err(Failure::with(Exit::Usage, text).hint("leave --receipts out"));
+    }
     let pairs = asked.params.iter().filter_map(|text| text.split_once('='));
     pairs.for_each(|(name, value)| keep_out(name, value));
     let (given, chosen) = match &workload.pack {
@@ -179,7 +185,8 @@ fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Name
     let mode = workload.needs.query_mode(asked.query_mode);
     let mode = mode.map_err(|e| Failure::with(Exit::Usage, e))?;
     let retry = asked.retry.retry();
-    compile(&workload.scripts, mode, retry, asked.allow_shell)
+    let (shell, receipts) = (asked.allow_shell, asked.receipts);
+    compile(&workload.scripts, mode, retry, shell, receipts)
 }
 
 /// Refuses parameters that do not go together in a pack.

@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Commits, Control, Drive, DriveError, Setup, Share, Until};
+use pgdyno_drive::{Commits, Control, Drive, DriveError, KeptSlots, Setup, Share, Until};
 use pgdyno_platform::limits;
 use pgdyno_wire::{Candidate, shuffle};
 
+use super::disturb::{Disturbance, surroundings};
 use super::emitter::Emitter;
 use super::prepare::Prepared;
-use super::{account, before_warmup, ceiling, checks, key_skew, warmup};
+use super::truth::Receipts;
+use super::{account, before_warmup, ceiling, checks, key_skew, validity, warmup};
 use crate::checks::Checks;
 use pgdyno_database::open::Target;
-use pgdyno_database::{cluster, counters};
+use pgdyno_database::{cluster, counters, trouble};
 
 use pgdyno_model::event::Title;
 use pgdyno_model::note::{DRIFTS, WARMUP_MEASURED};
@@ -54,17 +56,31 @@ impl Trial {
         if !self.spec.warmup.longest().is_zero() {
             before_warmup::run(prepared, control)?;
         }
+        if let Some(pair) = prepared.target.pair() {
+            // The last trial may have killed one of the two, and tables may have been loaded since.
+            pair.make_ready().map_err(trouble::own_server)?;
+        }
+        let receipts = Receipts::begin((&self.spec, self.share), prepared)?;
         let asks = !self.spec.no_checks && self.share.is_none_or(|share| share.generator == 0);
         let checks = asks.then(|| Checks::begin(prepared)).transpose()?;
         let sampler = checks.as_ref().and_then(|checks| checks.sampler(prepared));
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
+        let marked = receipts.as_ref();
         let measured = match account::is_due(prepared) && !control.is_stopping() {
             true => account::of(prepared, control, observer, |observer| {
-                self.measure_beside(prepared, control, observer, sampler)
+                self.measure_with((marked, sampler), prepared, control, observer)
             }),
-            false => self.measure_beside(prepared, control, observer, sampler),
+            false => self.measure_with((marked, sampler), prepared, control, observer),
         };
         let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
+        if let Some(receipts) = receipts {
+            let truth = match control.is_stopping() {
+                true => Fact::Unknown("the run was interrupted".to_owned()),
+                false => receipts.ask(prepared, &outcome.recording),
+            };
+            outcome.notes.splice(..0, validity::truth(&truth));
+            outcome.truth = Some(truth);
+        }
         let recording = &outcome.recording;
         let all_went_well = recording.reasons.is_empty()
             && recording.warmup.is_none()
@@ -90,23 +106,25 @@ impl Trial {
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
     ) -> Result<Outcome, DriveError> {
-        self.measure_beside(prepared, control, observer, None)
+        self.measure_with((None, None), prepared, control, observer)
     }
 
-    /// The same, with one more instrument beside it.
-    fn measure_beside(
+    /// The same, with receipts, and with one more instrument beside it.
+    fn measure_with(
         mut self,
+        (receipts, instrument): (Option<&Receipts>, Option<Box<dyn Instrument>>),
         prepared: &Prepared,
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
-        instrument: Option<Box<dyn Instrument>>,
     ) -> Result<Outcome, DriveError> {
         self.spec.query_mode = Some(prepared.query_mode());
         let host = ceiling::kept::host(&self.spec);
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
-        let drive = self.drive(prepared)?;
+        let mut drive = self.drive(prepared)?;
+        drive.receipts = receipts.and_then(|receipts| receipts.of_drive(&prepared.names));
         let mut lags = ThreadLags::default();
+        let mut disturbance = self.disturbance(prepared)?;
         let mut instruments = self.observe.instruments(&Scene {
             target: &prepared.target,
             product: &prepared.product,
@@ -115,15 +133,23 @@ impl Trial {
             disks: &self.observe.spec.disk,
             lags: &lags,
         });
+        instruments.extend(disturbance.instrument());
         instruments.extend(instrument);
         let mut watch = warmup::Watch::new(&self.spec, control);
         let mut export = self.observe.prometheus_export.as_deref();
         // The warm-up's end is found first, so that no other observer delays it. Then come those of
         // the caller: the notebook before the screen. The lags of a second are left for their
         // instrument when all others have seen it.
-        let observers = Observers::new([&mut watch, observer, &mut export, &mut lags]);
+        let observers = Observers::new([
+            &mut watch,
+            &mut disturbance,
+            observer,
+            &mut export,
+            &mut lags,
+        ]);
         let emitter = Emitter::start(&self.title(prepared), instruments, control, observers);
         let (recording, observed) = emitter.run(&drive, control)?;
+        let disturbed = disturbance.end();
         let warmup_ended = watch.ended(&recording.measured);
         let dialect = prepared.product.dialect;
         let cluster_after = cluster::after(&prepared.target, dialect, &prepared.facts);
@@ -132,6 +158,7 @@ impl Trial {
         notes.retain(|note| {
             !(self.spec.moves() && [DRIFTS, WARMUP_MEASURED].contains(&&*note.code))
         });
+        notes.splice(..0, disturbed.iter().flat_map(validity::disturbed));
         let key_skew = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
@@ -146,10 +173,12 @@ impl Trial {
             facts: prepared.facts.clone(),
             cluster_after,
             server_counters: Fact::Unknown("not requested".to_owned()),
+            truth: None,
             host,
             recording,
             key_skew,
             accounting: None,
+            disturbed,
             checks: Vec::new(),
             warmup_ended,
             observed,
@@ -157,6 +186,18 @@ impl Trial {
             notes,
             spec: self.spec,
         })
+    }
+
+    /// The commands that disturb it: of several generators the first one runs them.
+    fn disturbance(&self, prepared: &Prepared) -> Result<Disturbance, DriveError> {
+        if self.share.is_some_and(|share| share.generator > 0) {
+            return Ok(Disturbance::default());
+        }
+        let environment = surroundings(&prepared.target, &prepared.facts);
+        let warmup = self.spec.warmup.longest();
+        let pair = prepared.target.pair().cloned();
+        Disturbance::start(&self.spec.disturb, warmup, environment, pair)
+            .map_err(DriveError::NoThread)
     }
 
     /// As observers see it before it runs.
@@ -217,6 +258,9 @@ impl Trial {
             rate: spec.rate.as_ref().map(|rate| rate.profile().clone()),
             latency_limit: spec.latency_limit,
             statement_timeout: spec.statement_timeout,
+            slots: (!spec.disturb.is_empty()).then_some(KeptSlots {
+                within: spec.disturb.within,
+            }),
             retries_every_error: spec.errors.retries_every_error,
             retry: spec.retry.retry(),
             max_tries: spec.retry.tries(),
@@ -230,6 +274,7 @@ impl Trial {
             exit_on_abort: spec.errors.exit_on_abort,
             verbose_errors: spec.errors.verbose_errors,
             connection_per_transaction: spec.connection_per_transaction,
+            receipts: None,
             commits: compatible.commits.map(|commits| Commits {
                 script: commits.script,
                 every: commits.every,

@@ -10,7 +10,9 @@ mod server;
 use std::time::Duration;
 
 use pgdyno_model::client_bound::limiting;
-use pgdyno_model::note::{DRIFTS, STALLED, WARMUP_CUT_SHORT, WARMUP_MEASURED};
+use pgdyno_model::note::{
+    DRIFTS, LOST_WRITES, STALLED, TRUTH_UNKNOWN, WARMUP_CUT_SHORT, WARMUP_MEASURED,
+};
 use pgdyno_model::{Fact, Note, Severity, text};
 use pgdyno_workload::contention::FewRows;
 use serde::Serialize;
@@ -21,7 +23,9 @@ use pgdyno_drive::record::{Added, Latencies, Recording, ThreadUse};
 
 use pgdyno_database::dialect::Product;
 use pgdyno_database::locate::Role;
-use pgdyno_model::document::{Accounting, Facts, Stalls, Steadiness, SteadinessVerdict, WarmupEnd};
+use pgdyno_model::document::{
+    Accounting, Disturbed, Facts, Stalls, Steadiness, SteadinessVerdict, Truth, WarmupEnd,
+};
 use pgdyno_model::observed::Observed;
 
 /// The schedule of a rate was not kept.
@@ -162,6 +166,19 @@ fn lost_server((without, share): (u64, f64), clients: usize) -> Note {
     )
 }
 
+/// What there is to note of the commands that were to disturb a trial.
+pub fn disturbed(it: &Disturbed) -> Vec<Note> {
+    let note = |trouble: String| {
+        Note::new(
+            "disturbance-failed",
+            Severity::Serious,
+            format!("a command of the disturbance failed: {trouble}"),
+            "run the command by itself until it works, and measure again: docs/disturb.md",
+        )
+    };
+    it.troubles().into_iter().map(note).collect()
+}
+
 /// What there is to note of the storage layer's account.
 pub fn accounting(it: &Accounting) -> Vec<Note> {
     let mut notes = Vec::new();
@@ -193,6 +210,86 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
             "run ANALYZE, or check the server's planner settings",
         ));
     }
+    notes
+}
+
+/// Notes on what the database has of what it acknowledged.
+pub fn truth(truth: &Fact<Truth>) -> Vec<Note> {
+    let truth = match truth {
+        Fact::Known(truth) => truth,
+        Fact::Unknown(why) => {
+            return vec![Note::new(
+                TRUTH_UNKNOWN,
+                Severity::Warning,
+                format!("whether writes were lost is not known: {why}"),
+                "ask again: run the trial again once the database takes writes",
+            )];
+        }
+    };
+    let mut notes = Vec::new();
+    let mut add = |is_so: bool, code, severity, sentence: String, remedy| {
+        if is_so {
+            notes.push(Note::new(code, severity, sentence, remedy));
+        }
+    };
+    add(
+        truth.lost > 0,
+        LOST_WRITES,
+        Severity::Serious,
+        format!(
+            "{} of {} acknowledged transactions are not in the database: lost writes",
+            text::count(truth.lost),
+            text::count(truth.acknowledged)
+        ),
+        "commit synchronously, promote the standby that has received most, or accept the loss \
+         knowingly",
+    );
+    add(
+        truth.twice > 0,
+        "committed-twice",
+        Severity::Serious,
+        format!(
+            "{} transactions are in the database twice",
+            text::count(truth.twice)
+        ),
+        "report it to the maker of the database: a transaction was applied again",
+    );
+    let sums = truth.sums.as_ref().and_then(Fact::known);
+    let disagreeing = sums.filter(|sums| !sums.agree()).map(|sums| {
+        let grown = sums.grown.iter();
+        let grown = grown.map(|(table, by)| format!("{table} by {by}"));
+        grown.collect::<Vec<_>>().join(", ")
+    });
+    add(
+        disagreeing.is_some(),
+        "sums-disagree",
+        Severity::Serious,
+        format!(
+            "balances do not add up: they have grown differently ({})",
+            disagreeing.unwrap_or_default()
+        ),
+        "check that nothing else writes to these tables; else a transaction was applied in part",
+    );
+    add(
+        truth.failed_landed > 0,
+        "failed-landed",
+        Severity::Warning,
+        format!(
+            "{} transactions that failed, as far as clients know, are in the database",
+            text::count(truth.failed_landed)
+        ),
+        "look at the statements behind the COMMIT of the script",
+    );
+    add(
+        truth.not_followed > 0,
+        "receipts-limit",
+        Severity::Warning,
+        format!(
+            "{} transactions of clients with many errors were not followed: nothing is said of them",
+            text::count(truth.not_followed)
+        ),
+        "make the trial shorter, or use more clients",
+    );
     notes
 }
 

@@ -241,6 +241,15 @@ pub enum Error {
         path: PathBuf,
     },
 
+    /// A standby could not be made, or a pair of servers does not do as it is told.
+    #[error("could not {what}: {reason}")]
+    Standby {
+        /// What was tried, as an infinitive.
+        what: String,
+        /// Why not.
+        reason: String,
+    },
+
     /// The server did not end.
     #[error("PostgreSQL (process {pid}) did not stop within {} s: {reason}", limit.as_secs())]
     Stop {

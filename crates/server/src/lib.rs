@@ -9,14 +9,16 @@
 //! # Ok::<(), pgdyno_server::Error>(())
 //! ```
 //!
-//! It speaks no SQL and no protocol (but [`instant`], which is no PostgreSQL): whether a server is ready it reads from the server's own
-//! status file. How it goes about its work:
+//! It speaks no SQL, but to make a standby ([`Standby`]): whether a server is ready it reads from the
+//! server's own status file. ([`instant`] is no PostgreSQL.) How it goes about its work:
 //!
 //! - [`Installation`]: which binaries. Those named, else those found, else a pinned PostgreSQL
 //!   that is fetched once, checked and kept in the cache.
 //! - [`Account`]: as whom. PostgreSQL refuses to run as root, so root starts it as somebody else.
 //! - [`Server`]: one that lives as long as the value and this process do, however the process
 //!   ends. [`kept`]: one that stays until it is told to stop.
+//! - [`Standby`]: a second server that streams from a running one, and can be promoted when that is
+//!   killed.
 //! - Instances: each has a directory of its own with a lock file that pgdyno *and all processes
 //!   of the server* hold. Free means dead, and what is dead is swept at the next start.
 
@@ -36,6 +38,7 @@ mod maven;
 mod postmaster;
 mod server;
 mod setting;
+mod standby;
 mod step;
 
 pub use account::Account;
@@ -45,4 +48,5 @@ pub use error::{Error, Result};
 pub use installation::{Installation, Origin, Version};
 pub use server::{Options, Server};
 pub use setting::Setting;
+pub use standby::Standby;
 pub use step::Step;

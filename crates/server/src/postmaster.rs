@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -35,12 +35,27 @@ pub(crate) struct Plan<'a> {
     pub(crate) interrupted: fn() -> bool,
 }
 
+/// Writes the configuration that this plan asks for, and returns where it is.
+fn configure(plan: &Plan, instance: &Instance) -> Result<PathBuf> {
+    let config = config::text(&instance.data_dir(), plan.address, plan.settings);
+    let path = instance.config_path();
+    fs::write(&path, config).map_err(Error::file("write", &path))?;
+    Ok(path)
+}
+
+/// Has the server read its configuration again, written anew by this plan.
+pub(crate) fn reload(plan: &Plan, instance: &Instance, child: &mut Child) -> Result<()> {
+    configure(plan, instance)?;
+    child::send_signal(child.id(), Signal::Hangup).map_err(|source| Error::Standby {
+        what: "have the server read its configuration".into(),
+        reason: source.to_string(),
+    })
+}
+
 /// Starts the server on the instance's data and waits until it takes connections. On failure
 /// no process is left.
 pub(crate) fn start(plan: &Plan, instance: &Instance) -> Result<Child> {
-    let config = config::text(&instance.data_dir(), plan.address, plan.settings);
-    let config_path = instance.config_path();
-    fs::write(&config_path, config).map_err(Error::file("write", &config_path))?;
+    let config_path = configure(plan, instance)?;
     remove_stale_status(&instance.data_dir())?;
     let log_path = instance.log_path();
     let log = new_log(&log_path)?;
@@ -144,6 +159,45 @@ fn ended(child: &mut Child, signal: Signal, patience: Duration) -> bool {
         std::thread::sleep(Duration::from_millis(2));
     }
     false
+}
+
+/// Ends all processes of a server at the same time, as a loss of power does (SIGKILL): none of them says
+/// farewell to a client or to a standby. They are stopped first, so that the first process cannot
+/// begin a recovery and the others cannot notice that it is gone.
+///
+/// # Errors
+/// It does not run, or its processes cannot be listed or signalled.
+pub(crate) fn kill(child: &mut Child) -> io::Result<()> {
+    let pid = child.id();
+    if !matches!(child.try_wait(), Ok(None)) {
+        return Err(io::Error::other("it had ended before"));
+    }
+    child::send_signal(pid, Signal::Stop)?;
+    let children = child::children(pid);
+    for id in children.iter().flatten() {
+        // One that has ended meanwhile is what was wanted.
+        let _ = child::send_signal(*id, Signal::Kill);
+    }
+    child::send_signal(pid, Signal::Kill)?;
+    child.wait()?;
+    // They end a moment after the signal.
+    for id in children? {
+        while child::is_running(id) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Ok(())
+}
+
+/// Has a standby become a primary: what `pg_ctl promote` does (manual of PostgreSQL, pg_ctl).
+pub(crate) fn promote(plan: &Plan, instance: &Instance, child: &mut Child) -> Result<()> {
+    let path = instance.data_dir().join("promote");
+    File::create(&path).map_err(Error::file("create", &path))?;
+    plan.account.give(&path)?;
+    child::send_signal(child.id(), Signal::User1).map_err(|source| Error::Standby {
+        what: "promote the standby".into(),
+        reason: source.to_string(),
+    })
 }
 
 /// What the server's own status file (postmaster.pid in the data directory) says; its lines

@@ -110,6 +110,8 @@ pub struct Server {
     address: Address,
     account: Account,
     options: Options,
+    /// Settings that were changed while it ran; the last of a name wins, over those of the options too.
+    changed: Mutex<Vec<Setting>>,
 }
 
 impl Server {
@@ -131,17 +133,80 @@ impl Server {
             return Err(Error::Interrupted);
         }
         on_step(Step::Starting);
+        Server::on(instance, &installation, &account, options.clone())
+    }
+
+    /// Starts one on the data of an instance.
+    pub(crate) fn on(
+        instance: Instance,
+        installation: &Installation,
+        account: &Account,
+        options: Options,
+    ) -> Result<Server> {
         let address = options.address(&instance)?;
-        let plan = plan(options, &installation, &account, &address);
+        let plan = plan(&options, &options.settings, installation, account, &address);
         let child = postmaster::start(&plan, &instance)?;
         Ok(Server {
             child: Mutex::new(child),
             instance,
-            installation,
+            installation: installation.clone(),
             address,
-            account,
-            options: options.clone(),
+            account: account.clone(),
+            options,
+            changed: Mutex::default(),
         })
+    }
+
+    /// Changes settings that need no restart (manual of PostgreSQL: context sighup or below). The server
+    /// reads them a moment later; they stay when it is restarted.
+    ///
+    /// # Errors
+    /// It does not run, or its configuration cannot be written.
+    pub fn set(&self, settings: &[Setting]) -> Result<()> {
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        changed.extend_from_slice(settings);
+        drop(changed);
+        self.with_plan(postmaster::reload)
+    }
+
+    /// What is to be done with its first process.
+    pub(crate) fn with_plan<T>(
+        &self,
+        act: impl FnOnce(&Plan, &Instance, &mut Child) -> Result<T>,
+    ) -> Result<T> {
+        let mut settings = self.options.settings.clone();
+        let changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        settings.extend_from_slice(&changed);
+        drop(changed);
+        let plan = plan(
+            &self.options,
+            &settings,
+            &self.installation,
+            &self.account,
+            &self.address,
+        );
+        act(&plan, &self.instance, &mut self.child())
+    }
+
+    /// From now on these are the settings that differ from those it was started with; they are in effect
+    /// when it is started again.
+    pub(crate) fn forget_changes(&self, settings: Vec<Setting>) {
+        *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+
+    /// Its directory.
+    pub(crate) fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    /// As it was started.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Who runs it.
+    pub(crate) fn account(&self) -> &Account {
+        &self.account
     }
 
     /// Stops it as `pg_ctl -m fast` does, with a checkpoint, and starts it on the same data and
@@ -150,18 +215,13 @@ impl Server {
     /// # Errors
     /// It does not start, be it for a setting that it does not take: it is stopped then.
     pub fn restart(&self) -> Result<()> {
-        let mut child = self.child();
-        if !postmaster::stop(&mut child, self.options.start_limit) && !postmaster::end(&mut child) {
-            return Err(not_ended(&child));
-        }
-        let plan = plan(
-            &self.options,
-            &self.installation,
-            &self.account,
-            &self.address,
-        );
-        *child = postmaster::start(&plan, &self.instance)?;
-        Ok(())
+        self.with_plan(|plan, instance, child| {
+            if !postmaster::stop(child, plan.limit) && !postmaster::end(child) {
+                return Err(not_ended(child));
+            }
+            *child = postmaster::start(plan, instance)?;
+            Ok(())
+        })
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {
@@ -233,6 +293,7 @@ impl Drop for Server {
 
 fn plan<'a>(
     options: &'a Options,
+    settings: &'a [Setting],
     installation: &'a Installation,
     account: &'a Account,
     address: &'a Address,
@@ -240,7 +301,7 @@ fn plan<'a>(
     Plan {
         installation,
         account,
-        settings: &options.settings,
+        settings,
         address,
         life: Life::WithUs,
         limit: options.start_limit,

@@ -22,6 +22,8 @@ pub enum Step {
     Unpacking,
     /// Creating a database cluster (initdb).
     Initialising,
+    /// Copying a running primary's data for a standby.
+    Copying,
     /// Starting the server and waiting until it takes connections.
     Starting,
 }
@@ -47,6 +49,7 @@ impl fmt::Display for Step {
             }
             Step::Unpacking => write!(f, "unpacking PostgreSQL"),
             Step::Initialising => write!(f, "creating a database cluster"),
+            Step::Copying => write!(f, "copying the primary for a standby"),
             Step::Starting => write!(f, "starting PostgreSQL"),
         }
     }

@@ -25,6 +25,7 @@ mod order;
 mod outliers;
 mod percentile;
 mod ranks;
+pub mod recovery;
 mod rng;
 mod sample;
 pub mod search;

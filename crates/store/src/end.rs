@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::packed::whole;
 use super::{
-    Store, accounting, checks, client_time, endpoints, engine, happening, key_skew, packed,
-    seconds, stalls, warmup, worst,
+    Store, accounting, checks, client_time, disturbed, endpoints, engine, happening, key_skew,
+    packed, seconds, slots, stalls, warmup, worst,
 };
 use pgdyno_model::text::{self, PERCENTILES};
 use pgdyno_model::{Failure, Outcome, State};
@@ -45,6 +45,9 @@ impl Store {
         let after = outcome.cluster_after.as_ref();
         let after = after.map_or(Value::Null, |after| Value::Text(json!(after).to_string()));
         columns.push(("cluster_after".to_owned(), after));
+        let truth = outcome.truth.as_ref();
+        let truth = truth.map_or(Value::Null, |truth| Value::Text(json!(truth).to_string()));
+        columns.push(("truth".to_owned(), truth));
         let cpu_us = outcome.observed.cpu_us.map_or(Value::Null, whole);
         columns.push(("observers_cpu_us".to_owned(), cpu_us));
         let generators = outcome.generators.as_ref();
@@ -61,6 +64,9 @@ impl Store {
             if let Some(it) = &outcome.accounting {
                 accounting::write(connection, number, it)?;
             }
+            if let Some(it) = &outcome.disturbed {
+                disturbed::write(connection, number, it)?;
+            }
             if let Some(key_skew) = &outcome.key_skew {
                 key_skew::write(connection, number, key_skew)?;
             }
@@ -74,6 +80,9 @@ impl Store {
             client_time::write_added(connection, number, recording)?;
             stalls::write(connection, number, recording)?;
             worst::write(connection, number, recording)?;
+            if let Some(slots) = &recording.slots {
+                slots::write(connection, number, slots)?;
+            }
             if let Some(io) = &recording.io {
                 engine::write(connection, number, io)?;
             }

@@ -18,6 +18,7 @@ mod client_time;
 pub mod columns;
 mod courier;
 mod db;
+mod disturbed;
 mod end;
 mod endpoints;
 mod engine;
@@ -41,6 +42,7 @@ mod seconds;
 mod server_tests;
 #[cfg(test)]
 mod size_tests;
+mod slots;
 mod stalls;
 #[cfg(test)]
 mod tests;

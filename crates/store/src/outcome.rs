@@ -14,8 +14,8 @@ use crate::db::{self, At, Error, Optional, Row};
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::{
-    Store, accounting, checks, client_time, endpoints, engine, key_skew, observed, packed, seconds,
-    stalls, units, warmup, worst,
+    Store, accounting, checks, client_time, disturbed, endpoints, engine, key_skew, observed,
+    packed, seconds, slots, stalls, units, warmup, worst,
 };
 use pgdyno_model::document::{Generators, TargetKind};
 use pgdyno_model::notebook::BROKEN_INVARIANT;
@@ -62,6 +62,7 @@ impl Store {
         let warmup_ended = warmup::read(&self.db, number)?;
         let key_skew = key_skew::read(&self.db, number)?;
         let accounting = accounting::read(&self.db, number)?;
+        let disturbed = disturbed::read(&self.db, number)?;
         let checks = checks::read(&self.db, number)?;
         let observed = observed::read(&self.db, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
@@ -73,6 +74,7 @@ impl Store {
         Ok(Outcome {
             key_skew,
             accounting,
+            disturbed,
             checks,
             warmup_ended,
             observed,
@@ -118,6 +120,7 @@ impl Store {
         let stalls = stalls::read(&self.db, number)?;
         let client_stalls = stalls::read_of_clients(&self.db, number)?;
         let worst = worst::read(&self.db, number)?;
+        let slots = slots::read(&self.db, number)?;
         let sql = "SELECT state, started, coalesce(warmup_s, 0) > 0, coalesce(clients, 1), clients_aborted, \
                    clients_disconnected, reason, spec FROM trial WHERE number = ?";
         let recording = self.db.query_row(sql, [number], |row| {
@@ -140,6 +143,7 @@ impl Store {
                 },
                 broken_invariant: broken.map(str::to_owned),
                 by_client: Vec::new(),
+                receipts: Vec::new(),
                 drawn: BTreeMap::new(),
                 due: None,
                 undone: 0,
@@ -156,6 +160,7 @@ impl Store {
                 stalls,
                 client_stalls,
                 worst,
+                slots,
                 io,
                 clients,
                 seconds: Vec::new(),
@@ -294,10 +299,15 @@ fn outcome(row: &Row<'_>, recording: Recording) -> db::Result<Outcome> {
             Some(_) => json(row, "server_counters")?,
             None => Fact::default(),
         },
+        truth: match row.get::<Option<String>>("truth")? {
+            Some(_) => Some(json(row, "truth")?),
+            None => None,
+        },
         host: json(row, "host")?,
         recording,
         key_skew: None,
         accounting: None,
+        disturbed: None,
         checks: Vec::new(),
         warmup_ended: None,
         observed: Observed::default(),

@@ -7,6 +7,7 @@ import { limitColor } from '../page/classes';
 import { h, scroll, type Child } from '../page/dom';
 import { assemble, commandBlock, definitions, headlines, notesBlock, section, titleBlock, verdictBlock, type Headline, type Section } from '../page/shell';
 import { calibrations } from './calibration';
+import { disturbLab } from './disturb';
 import { curves } from './curves';
 import { maps } from './map';
 import { bestWithin, driftShare, goodput, latencyOf, median, plane, spreadShare, type Plane } from './model';
@@ -29,16 +30,18 @@ export function experimentPage(data: ExperimentData): void {
   if (capacity !== null) sections.push(capacitySection(capacity, data.trials));
   // One search is what the page is about.
   const search = capacity !== null && capacity.ladders.length === 1 && capacity.ladders[0]!.search.steps > 0 ? { capacity, ladder: capacity.ladders[0]! } : null;
-  // Its rates and lengths are the search's own choice, and no plane.
-  if (matrix && search === null) sections.push(...planes(data, of, go));
+  const disturbed = data.disturb_lab ?? null;
+  if (disturbed !== null) sections.push(disturbLab(disturbed));
+  // Its rates and lengths are the search's own choice, and no plane; nor is a control one.
+  if (matrix && search === null && disturbed === null) sections.push(...planes(data, of, go));
   if (data.slob !== undefined && data.slob !== null) sections.push(slobSweep(data.slob));
   if (data.retries_lab !== undefined && data.retries_lab !== null) sections.push(retriesLab(data.retries_lab));
   if (data.calibrations !== undefined && data.calibrations.length > 0) sections.push(calibrations(data.calibrations));
   if (matrix) sections.push(allPoints(data, of), steady(data, of));
   sections.push(plan(data));
-  const beside = search !== null ? sureBlock(search.capacity, search.ladder) : of === null ? null : best(data, of);
+  const beside = search !== null ? sureBlock(search.capacity, search.ladder) : of === null || disturbed !== null ? null : best(data, of);
   const top: Section = { id: 'verdict', link: 'Findings', element: verdictBlock(data.verdict, beside, null) };
-  const figures = search !== null ? searchFigures(search.capacity, search.ladder) : matrix ? figuresOf(data) : [];
+  const figures = search !== null ? searchFigures(search.capacity, search.ladder) : matrix && disturbed === null ? figuresOf(data) : [];
   const trust: Section = { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, null), figures.length > 0 && headlines(figures, data.notes, false)) };
   assemble(data, [titleBlock(data)], [top, trust, ...sections.filter((s): s is Section => s !== null)], null, `set ${data.uuid}`);
 }

@@ -62,6 +62,7 @@ export const WAIT_ORDER = ['CPU', 'IO', 'DiskIO', 'LWLock', 'BufferPin', 'Buffer
 export const OPACITY = [1, 0.6, 0.4];
 
 const LIMITS: Record<string, string> = {
+  'lost-writes': 'bad',
   client: 'client',
   network: 'client',
   'server-cpu': 'cpu',

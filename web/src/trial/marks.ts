@@ -4,7 +4,7 @@ import type { Range } from '../pure/bus';
 import { timeTicks } from '../pure/ticks';
 import { token } from '../page/theme';
 import { drawn, hatch, rect, segment, within, words } from '../chart/shapes';
-import { AGAIN, LOST, TICKS, type Model } from './model';
+import { AGAIN, DISTURBANCE, LOST, TICKS, type Model } from './model';
 import { boundaries } from './phases';
 
 export interface Hole {
@@ -42,7 +42,10 @@ export function marks(model: Model, range: Range, axes: { xAxisIndex?: number; y
       for (const at of boundaries(model.data.run.phases)) if (seen(at, at)) shapes.push(segment(x(at), top, x(at), bottom, token('ink3'), 1, [6, 3]));
       for (const event of model.events) {
         if (TICKS.has(event.kind) || !seen(event.from_s, event.to_s)) continue;
-        if (LOST.has(event.kind)) {
+        if (event.kind === DISTURBANCE) {
+          shapes.push(rect(x(event.from_s), top, Math.max(x(event.to_s), x(event.from_s) + 1.5), bottom, token('bad'), 0.1));
+          if (event.from_s >= range.from) shapes.push(segment(x(event.from_s), top, x(event.from_s), bottom, token('bad'), 1.2));
+        } else if (LOST.has(event.kind)) {
           if (event.to_s > event.from_s) shapes.push(rect(x(event.from_s), top, x(event.to_s), bottom, token('bad'), 0.08));
           shapes.push(segment(x(event.from_s), top, x(event.from_s), bottom, token('bad'), 1.2, [4, 3]));
         } else if (AGAIN.has(event.kind)) {
@@ -58,7 +61,7 @@ export function marks(model: Model, range: Range, axes: { xAxisIndex?: number; y
         }
       }
       // Spans that overlap are one band: more of them is not darker.
-      for (const span of union(model.events.filter((event) => !TICKS.has(event.kind) && !LOST.has(event.kind) && event.kind !== 'checkpoint' && event.to_s > event.from_s))) {
+      for (const span of union(model.events.filter((event) => !TICKS.has(event.kind) && !LOST.has(event.kind) && event.kind !== DISTURBANCE && event.kind !== 'checkpoint' && event.to_s > event.from_s))) {
         if (seen(span.from, span.to)) shapes.push(rect(x(span.from), top, Math.max(x(span.to), x(span.from) + 1.5), bottom, token('other'), 0.16));
       }
       for (const hole of holes) {

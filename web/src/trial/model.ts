@@ -23,6 +23,8 @@ export interface NumberedEvent extends Event {
 
 /** Kinds that are drawn as ticks and have no numbers. */
 export const TICKS = new Set(['wal-switch']);
+/** A command that disturbs the trial. */
+export const DISTURBANCE = 'disturbance';
 export const LOST = new Set(['outage', 'connection-lost', 'failover', 'node-down', 'endpoint-down']);
 /** Clients that have a connection again, and servers that take them. */
 export const AGAIN = new Set(['reconnected', 'moved', 'returned', 'endpoint-up']);

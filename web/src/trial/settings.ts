@@ -66,6 +66,8 @@ function parts(data: TrialData): HTMLElement | null {
   }
   const rows: [string, Child][] = [];
   if (connections !== undefined && connections !== null && connections.latency.count > 0) rows.push(['Connecting', `${timeText(connections.latency.mean_us)} each (${count(connections.latency.count)}), all connected after ${timeText(connections.initial_us)}`]);
+  const truth = data.run.truth;
+  if (truth !== undefined) rows.push(['Receipts', 'unknown' in truth ? `not known whether writes were lost: ${truth.unknown}` : `${count(truth.acknowledged)} acknowledged, ${truth.lost === 0 ? 'all in the database' : `${count(truth.lost)} LOST`}; ${count(truth.in_doubt)} in doubt, of these ${count(truth.in_doubt_landed)} committed`]);
   if (outages !== undefined && outages !== null && outages.count > 0) rows.push(['Outages', `${count(outages.count)} lost connections, the longest ${timeText(outages.length.max_us)}, ${count(outages.unended)} not reconnected at the end`]);
   if (client_cpu !== undefined && client_cpu !== null && client_cpu.us_per_transaction !== null) rows.push(['pgdyno itself', `${significant(client_cpu.us_per_transaction)}\u00a0µs of CPU per transaction; threads busy ${client_cpu.threads.map((t) => percent(t.busy_share)).join(', ')}`]);
   const share = data.run.generator_share;

@@ -125,6 +125,25 @@ impl Client {
         self.transmit_and(cx, State::RollingBack);
     }
 
+    /// The server remarks something. While it commits that may be that the commit is not what was asked
+    /// for: PostgreSQL says so in a warning when a wait for synchronous standbys is cancelled, and then
+    /// answers COMMIT as always.
+    pub(super) fn heed_warning<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        warning: ErrorFields<'_>,
+    ) {
+        if !self.link.as_ref().is_some_and(Link::may_be_committing) {
+            return;
+        }
+        let failure = Failure::from_sqlstate(warning.sqlstate().unwrap_or_default());
+        let cause = cause_of(cx, failure, warning.get(b'M').unwrap_or_default());
+        let is_of_rule = |cause: Cause| cause.class() == ErrorClass::Ambiguous;
+        if cause.is_some_and(is_of_rule) {
+            self.server_error(cx, warning);
+        }
+    }
+
     /// The server says that something went wrong.
     pub(super) fn server_error<I: Io>(&mut self, cx: &mut Context<'_, I>, error: ErrorFields<'_>) {
         self.units.forget();
@@ -398,6 +417,7 @@ impl Client {
         }
         self.random = self.random_at_begin.clone();
         self.units.restart();
+        self.receipts.forget();
         (self.error, self.has_missed) = (None, false);
         (self.tried, self.statements) = (Some(cx.now), 0);
         let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
@@ -481,6 +501,7 @@ impl Client {
     /// Counts the present error by what follows it.
     pub(super) fn count_error<I: Io>(&mut self, cx: &mut Context<'_, I>, then: Then) {
         let failed_at = self.failed_at.take().unwrap_or(cx.now);
+        cx.recorder.has_failed(failed_at);
         let latency = failed_at.saturating_sub(self.command_begun);
         cx.recorder.error(self.script, self.command, latency, then);
         let cause = self.error.as_ref().and_then(|error| error.cause);

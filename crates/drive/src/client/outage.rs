@@ -57,7 +57,10 @@ impl Client {
         let text = format!("client {} lost its connection{place}: {words}", self.id);
         cx.happened(EventKind::Outage, text);
         let resume = match self.state {
-            State::Throttled => Resume::Throttled,
+            State::Throttled => {
+                cx.recorder.has_failed(cx.now);
+                Resume::Throttled
+            }
             State::Choose | State::Schedule => Resume::Choose,
             State::Begin => Resume::Begin,
             _ => {
@@ -98,6 +101,7 @@ impl Client {
         words: &str,
     ) {
         cx.now = cx.clock_now();
+        cx.recorder.has_failed(cx.now);
         let outage = self.outage.get_or_insert_with(|| {
             let text = format!("client {} gets no connection: {words}", self.id);
             cx.happened(EventKind::Outage, text);

@@ -6,11 +6,11 @@ use pgdyno_platform::io::Io;
 use pgdyno_script::{Gset, GsetKind};
 use pgdyno_wire::ServerError;
 use pgdyno_wire::answer::{Answer, LongRow};
-use pgdyno_wire::backend::{self, Frame, Message, ProtocolError, tag};
+use pgdyno_wire::backend::{self, Frame, Message, ProtocolError, TransactionStatus, tag};
 use pgdyno_wire::limits::ROW_KEPT_BYTES_MAX;
 
 use super::error::TransactionError;
-use super::link::broken;
+use super::link::{Link, broken};
 use super::{Client, State, Wait};
 use crate::context::Context;
 use crate::drive::OnConnectionLoss;
@@ -364,8 +364,11 @@ impl Client {
                 _ => return false,
             },
             tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE => {
-                if cx.drive.checks_commit && frame.body.starts_with(b"ROLLBACK") {
-                    self.answered_rollback(cx);
+                if frame.body.starts_with(b"ROLLBACK") {
+                    self.receipts.forget();
+                    if cx.drive.checks_commit {
+                        self.answered_rollback(cx);
+                    }
                 }
                 // The number of rows is the last word of a tag that has one.
                 let is_none = frame.body.ends_with(b" 0\0");
@@ -395,6 +398,7 @@ impl Client {
             }
             tag::NOTICE_RESPONSE => {
                 if let Ok(Message::NoticeResponse(fields)) = frame.parse() {
+                    self.heed_warning(cx, fields);
                     cx.notice(|| ServerError::new(fields));
                 }
             }
@@ -521,6 +525,10 @@ impl Client {
             } else {
                 self.gset_error(cx, &format!("expected one row, got {rows}"));
             }
+        }
+        let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
+        if is_idle && self.error.is_none() {
+            self.receipts.committed();
         }
         (self.reply.queries, self.reply.rollbacks) = (0, 0);
         (self.reply.has_columns, self.reply.rows, self.reply.is_over) = (false, 0, false);

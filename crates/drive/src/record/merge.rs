@@ -59,6 +59,9 @@ impl Recording {
             .for_each(|us| *us += moved_us);
         let endpoints = self.endpoints.iter_mut();
         endpoints.for_each(|one| one.seconds.from_us += moved_us);
+        if let Some(slots) = &mut self.slots {
+            slots.begin_late(moved_us);
+        }
     }
 }
 
@@ -152,6 +155,7 @@ impl Merge {
         all.events.sort_by_key(|event| event.at_us);
         all.events.truncate(Recording::EVENTS_MAX);
         all.by_client.sort_by_key(|client| client.client);
+        all.receipts.sort_by_key(|client| client.client);
         Some(all)
     }
 }
@@ -256,11 +260,15 @@ fn merge(all: &mut Recording, part: Recording) {
     all.threads.extend(part.threads);
     all.added.merge(&part.added);
     all.worst.extend(part.worst);
+    if let Some(slots) = &part.slots {
+        all.slots.get_or_insert_default().merge(slots);
+    }
     all.client_stalls.extend(part.client_stalls);
     all.clients.total += part.clients.total;
     all.clients.aborted += part.clients.aborted;
     all.clients.disconnected += part.clients.disconnected;
     all.by_client.extend(part.by_client);
+    all.receipts.extend(part.receipts);
     for (counter, drawn) in part.drawn {
         *all.drawn.entry(counter).or_default() += drawn;
     }

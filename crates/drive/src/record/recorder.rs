@@ -7,8 +7,9 @@ use super::client_stalls::{Longest, Without};
 use super::stalls::{ENDPOINT_GAP_MIN, OwnGaps};
 use super::{
     Activity, Added, ClientStall, Delay, EndpointRecord, Execution, Executions, Failure,
-    GapsOfThread, HowEnded, Interval, Lags, Latencies, LoggedTransaction, Outages, Outcome, Probe,
-    Reason, Reasons, Report, SlowTransaction, ThreadUse, TransactionLog, Units, Whereabouts, Worst,
+    GapsOfThread, HowEnded, Interval, Lags, Latencies, LoggedTransaction, Outages, Outcome,
+    OwnSlots, Probe, Reason, Reasons, Report, Slots, SlowTransaction, ThreadUse, TransactionLog,
+    Units, Whereabouts, Worst,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
@@ -34,6 +35,8 @@ pub(crate) struct Recorder {
     reasons: Reasons,
     log: Option<TransactionLog>,
     worst: Worst,
+    /// Only where they are asked for.
+    slots: Option<OwnSlots>,
     lag_max_ns: Nanos,
     /// Those of the phase's intervals that were handed over.
     lags: Lags,
@@ -71,6 +74,7 @@ pub(crate) struct Finished {
     pub(crate) client_stalls: Vec<ClientStall>,
     pub(crate) reasons: Vec<Reason>,
     pub(crate) worst: Worst,
+    pub(crate) slots: Option<Slots>,
     pub(crate) used: ThreadUse,
     pub(crate) added: Added,
 }
@@ -100,6 +104,7 @@ impl Recorder {
             reasons: Reasons::default(),
             log,
             worst: Worst::default(),
+            slots: None,
             lag_max_ns: 0,
             lags: Lags::default(),
             with_rate,
@@ -120,6 +125,31 @@ impl Recorder {
             boundary: Nanos::MAX,
             reports,
             recycled,
+        }
+    }
+
+    /// Also keeps slots.
+    pub(crate) fn with_slots(self, slots: Option<OwnSlots>) -> Self {
+        Self { slots, ..self }
+    }
+
+    /// A transaction is to start then.
+    #[inline]
+    pub(crate) fn due(&mut self, scheduled: Nanos) {
+        if let Some(slots) = &mut self.slots {
+            slots.due(scheduled);
+        }
+    }
+
+    /// Whether it is to know of transactions that will never start.
+    pub(crate) fn has_slots(&self) -> bool {
+        self.slots.is_some()
+    }
+
+    /// A try has failed, or a connection was lost or refused.
+    pub(crate) fn has_failed(&mut self, at: Nanos) {
+        if let Some(slots) = &mut self.slots {
+            slots.error(at);
         }
     }
 
@@ -145,6 +175,9 @@ impl Recorder {
         self.begin = begin;
         self.begin_gaps(begin);
         self.control = control.clone();
+        if let Some(slots) = &mut self.slots {
+            slots.begin(begin);
+        }
         self.phase_begin = begin;
         self.warmup_end = begin + warmup;
         self.interval.warmup = warmup > 0;
@@ -186,6 +219,9 @@ impl Recorder {
                 let after = end.at.saturating_sub(self.phase_begin);
                 endpoint.seconds.book(after, end.outcome);
             }
+        }
+        if let Some(slots) = &mut self.slots {
+            slots.ended(end.scheduled, end.at, end.outcome);
         }
         let interval = &mut self.interval.scripts[script];
         interval.counts.book(end.outcome, end.tries);
@@ -554,6 +590,7 @@ impl Recorder {
             client_stalls: self.client_stalls.finish(),
             reasons: self.reasons.finish().collect(),
             worst: self.worst,
+            slots: self.slots.map(OwnSlots::finish),
             used,
             added: self.added,
         }

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use pgdyno_platform::io::Used;
 
 use super::{
-    Added, ClientStall, ClientTime, ClientUnits, EndpointRecord, Event, Interval, Latencies,
-    Reason, ScriptInterval, Second, SlowTransaction, Stall,
+    Added, ClientReceipts, ClientStall, ClientTime, ClientUnits, EndpointRecord, Event, Interval,
+    Latencies, Reason, ScriptInterval, Second, Slots, SlowTransaction, Stall,
 };
 use crate::drive::Script;
 
@@ -52,6 +52,9 @@ pub struct Recording {
     pub client_stalls: Vec<ClientStall>,
     /// The committed transactions of the measured phase that took longest, the longest first.
     pub worst: Vec<SlowTransaction>,
+    /// What became of transactions by the time at which they were to start, and what happened when,
+    /// in slots of 100 ms, warm-up included; only where it was asked for ([`crate::Drive::slots`]).
+    pub slots: Option<Slots>,
     /// How their sockets were waited for; `None` where nobody has kept it.
     pub io: Option<Used>,
     /// How the clients ended.
@@ -59,6 +62,9 @@ pub struct Recording {
     /// What each client did of the operations, by its number; empty where there are none. A warm-up
     /// is in it unless it had connections of its own.
     pub by_client: Vec<ClientUnits>,
+    /// What each client knows of its receipts ([`crate::Drive::receipts`]), by its number, over the whole
+    /// run; of a trial from the notebook, or without receipts, there are none.
+    pub receipts: Vec<ClientReceipts>,
     /// How many numbers were drawn from each counter of the scripts, by its name; of a trial from the
     /// notebook it is empty. A warm-up is in it unless it had connections of its own.
     pub drawn: BTreeMap<String, u64>,
@@ -94,9 +100,11 @@ impl Default for Recording {
             stalls: Vec::new(),
             client_stalls: Vec::new(),
             worst: Vec::new(),
+            slots: None,
             io: None,
             clients: ClientsEnd::default(),
             by_client: Vec::new(),
+            receipts: Vec::new(),
             drawn: BTreeMap::new(),
             undone: 0,
             due: None,

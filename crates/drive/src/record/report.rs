@@ -5,7 +5,9 @@ use std::io;
 use pgdyno_session::CancelHandle;
 use pgdyno_wire::Candidate;
 
-use super::{ClientUnits, Closing, Event, Execution, Finished, Interval, LoggedTransaction};
+use super::{
+    ClientReceipts, ClientUnits, Closing, Event, Execution, Finished, Interval, LoggedTransaction,
+};
 use crate::clock::Nanos;
 use crate::error::DriveError;
 use crate::message::Message;
@@ -45,6 +47,7 @@ pub(crate) struct ThreadEnd {
     pub(crate) aborted: usize,
     pub(crate) disconnected: usize,
     pub(crate) by_client: Vec<ClientUnits>,
+    pub(crate) receipts: Vec<ClientReceipts>,
     pub(crate) closings: Vec<Closing>,
     /// Transactions that its schedule had for the measured time; `None` without one.
     pub(crate) due: Option<u64>,

@@ -26,6 +26,8 @@ mod common;
 pub mod comparison;
 mod counts;
 pub mod course;
+mod disturb;
+pub mod disturb_lab;
 mod facts;
 mod figures;
 mod found;
@@ -47,6 +49,7 @@ pub mod steadiness;
 pub mod sweep;
 pub mod target;
 mod trial;
+mod truth;
 mod verdict;
 
 pub use accounting::{
@@ -62,6 +65,10 @@ pub use cluster::{
 };
 pub use common::{Common, PageNote};
 pub use counts::{Counts, Reason, Work};
+pub use disturb::{
+    CommandEnd, CommandRun, DisturbCourse, DisturbFigures, DisturbSecond, Disturbed,
+    DisturbedTrial, Metastable,
+};
 pub use facts::{Facts, Node, Reached, TableShape, TargetKind};
 pub use figures::{Figures, Phase, ScriptFigures, ScriptSecond, Second, UnitFigures, Warmup};
 pub use found::{EndedBy, Figure, KeySkew, ServerCounters, WarmupEnd};
@@ -80,6 +87,7 @@ pub use run::{
 pub use stalls::{ClientStall, Stall, Stalls};
 pub use steadiness::{Steadiness, SteadinessVerdict};
 pub use trial::{Run, Trial, WholeTrial};
+pub use truth::{InDoubt, LostWrite, Sums, Truth};
 pub use verdict::{
     Cause, Check, Gate, GateResult, LimitOf, Link, Proof, RuleRow, RuleState, Verdict,
 };

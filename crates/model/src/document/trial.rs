@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::phases::PhaseFigures;
 use super::{
-    Accounted, ClientCpu, Clients, Cluster, ConnectionEvent, Connections, DataCheck, End, Endpoint,
-    GeneratorShare, Generators, Host, KeySkew, Observed, Outages, Phase, RateStep, Reason,
-    ScriptStatements, Second, ServerCounters, SlowTransaction, Stalls, Steadiness, Stored, Target,
-    TimeBudget, Verdict, Warmup, Workload,
+    Accounted, ClientCpu, Clients, Cluster, ConnectionEvent, Connections, DataCheck,
+    DisturbedTrial, End, Endpoint, GeneratorShare, Generators, Host, KeySkew, Observed, Outages,
+    Phase, RateStep, Reason, ScriptStatements, Second, ServerCounters, SlowTransaction, Stalls,
+    Steadiness, Stored, Target, TimeBudget, Truth, Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -51,6 +51,10 @@ pub struct Run {
     pub key_skew: Option<KeySkew>,
     /// What the storage layer did, where the workload is about that.
     pub accounting: Option<Accounted>,
+    /// What disturbed it; left out of other trials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub disturbed: Option<DisturbedTrial>,
     /// What must hold of the data, by the workload's pack; empty without any, or where none was asked.
     pub checks: Vec<DataCheck>,
     /// Of throughput, and with a rate of response time.
@@ -59,6 +63,11 @@ pub struct Run {
     pub reasons: Vec<Reason>,
     /// What the server counted itself during the run, warm-up included.
     pub server_counters: Fact<ServerCounters>,
+    /// Whether the database has what it acknowledged, or why that is not known; left out where
+    /// transactions leave no receipts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub truth: Option<Fact<Truth>>,
     /// By script and command.
     pub statements: Vec<ScriptStatements>,
     /// Connections made.

@@ -7,6 +7,7 @@
 
 mod build;
 pub mod calibration;
+pub mod disturb_lab;
 pub mod point;
 mod reset;
 pub mod retries_lab;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::spec::command::masked;
 use crate::spec::secret::{MASK, is_secret_name};
 
 pub use build::{scalar, values};
@@ -205,6 +207,8 @@ impl Experiment {
         for (name, value) in self.fixed.iter_mut().chain(steps) {
             if is_secret(name) {
                 *value = Value::from(MASK);
+            } else if let Some(text) = value.as_str().filter(|_| name.starts_with("disturb.")) {
+                *value = Value::from(masked(text));
             }
         }
         self

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{POINT_NAME, seconds};
-use crate::spec::{self, OwnSpec, TargetSpec, secret};
+use crate::spec::{self, OwnSpec, TargetSpec, command, secret};
 use crate::{Failure, TrialSpec};
 
 /// The rate of a closed loop.
@@ -14,6 +14,8 @@ pub const MAX: &str = "max";
 
 /// The workload's parameters among those of a point.
 const PARAMS: &str = "params";
+/// What disturbs it.
+const DISTURB: &str = "disturb";
 
 /// Values by parameter; those of the workload and the server as `params.NAME`, `settings.NAME`.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +96,13 @@ impl Point {
     /// For records: nested as in the file, without secrets.
     pub fn to_json(&self) -> Value {
         let mut nested = self.nested();
+        if let Some(Value::Object(commands)) = nested.get_mut(DISTURB) {
+            for value in commands.values_mut() {
+                if let Some(text) = value.as_str().map(command::masked) {
+                    *value = json!(text);
+                }
+            }
+        }
         if let Some(Value::Object(params)) = nested.get_mut(PARAMS) {
             for (name, value) in params {
                 if secret::is_secret_name(name) {

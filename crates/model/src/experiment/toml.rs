@@ -14,7 +14,7 @@ use crate::text::as_typed;
 /// Parameters that say what is run stand before the others.
 const FIRST: [&str; 3] = ["workload", "tables", "mix"];
 /// Tables of parameters whose names are the workload's and the server's.
-const TABLES: [&str; 2] = ["params", "settings"];
+const TABLES: [&str; 3] = ["params", "settings", "disturb"];
 
 /// Comments for a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -313,7 +313,14 @@ fn time(time: Duration) -> String {
 
 /// Whether this parameter is a time: seconds in records, and with a unit in files.
 fn is_time(name: &str) -> bool {
-    TrialOption::named(name).is_some_and(|option| option.takes == Takes::Time)
+    let option = match inside("disturb", name) {
+        Some(name) => {
+            let mut all = TrialOption::of_disturbance().iter();
+            all.find(|option| option.name == name)
+        }
+        None => TrialOption::named(name),
+    };
+    option.is_some_and(|option| option.takes == Takes::Time)
 }
 
 /// A text in quotes: JSON's escapes are TOML's too, which also wants one for DEL.

@@ -8,12 +8,14 @@ use crate::{Outcome, State};
 pub const BROKEN_INVARIANT: &str = "broken invariant: ";
 
 /// The same of an outcome: where several generators measured it, it is complete when all of them were
-/// there all the time.
+/// there all the time; where commands were to disturb it, when all of them did what they were to do.
 pub fn state(outcome: &Outcome) -> (State, Option<String>) {
     let (state, reason) = verdict(&outcome.recording);
     let missing = outcome.generators.as_ref().and_then(|all| all.missing());
-    match (state, missing) {
-        (State::Complete, Some(missing)) => (State::Partial, Some(missing)),
+    let disturbed = outcome.disturbed.as_ref();
+    let trouble = disturbed.and_then(|it| it.troubles().into_iter().next());
+    match (state, missing.or(trouble)) {
+        (State::Complete, Some(why)) => (State::Partial, Some(why)),
         _ => (state, reason),
     }
 }

@@ -4,7 +4,9 @@
 //! Not here: making the engine's `Drive` from it, finding the workload and the server it names.
 
 pub mod backoff;
+pub mod command;
 mod compatible;
+mod disturb;
 pub mod duration;
 mod errors;
 pub mod generators;
@@ -31,7 +33,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub use backoff::Pauses;
+pub use command::ShellCommand;
 pub use compatible::{Commits, Compatible};
+pub use disturb::{DisturbSpec, FAILOVER, Step, Timed};
 pub use errors::ErrorPolicy;
 pub use generators::GeneratorsSpec;
 pub use isolation::Isolation;
@@ -40,7 +44,7 @@ pub use option::{Takes, TrialOption};
 pub use rate::Rate;
 pub use retry::{Policy, RetryPolicy};
 pub use secret::Address;
-pub use target::{Discover, OwnSpec, TargetSpec};
+pub use target::{Discover, OwnSpec, Replication, TargetSpec};
 pub use warmup::Warmup;
 
 use crate::exit::{Exit, Failure};
@@ -155,6 +159,14 @@ pub struct TrialSpec {
     #[serde(deserialize_with = "serialized::settings::deserialize")]
     pub settings: BTreeMap<String, String>,
 
+    /// Have each transaction leave a receipt, and ask the database for them afterwards: acknowledged
+    /// transactions that it does not have are lost writes (exit code 1). A script that writes pgbench's
+    /// history has it in that row; others get an INSERT more (docs/failover.md)
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub receipts: bool,
+
     /// Open a new connection for each transaction
     #[arg(short = 'C', long = "connect", id = "connection_per_transaction")]
     pub connection_per_transaction: bool,
@@ -197,6 +209,12 @@ pub struct TrialSpec {
     #[command(flatten)]
     pub target: TargetSpec,
 
+    /// What disturbs it.
+    #[command(flatten)]
+    #[serde(skip_serializing_if = "DisturbSpec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<DisturbSpec>"))]
+    pub disturb: DisturbSpec,
+
     /// Options set only by compatible commands.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Compatible::is_empty")]
@@ -228,6 +246,8 @@ impl TrialSpec {
             let length = moves.and_then(|rate| rate.length(DURATION_DEFAULT));
             length.unwrap_or(DURATION_DEFAULT)
         });
+        let disturbed = (!self.disturb.is_empty()).then(|| self.disturb.whole());
+        let timed = disturbed.unwrap_or(timed);
         counted.map_or(Until::Elapsed(timed), Until::Transactions)
     }
 
@@ -280,7 +300,31 @@ impl TrialSpec {
             return Err(Failure::with(Exit::Usage, text)
                 .hint("-T says how long the trial lasts; a last number is held: 500@30s,100"));
         }
-        self.retry.check()
+        self.retry.check()?;
+        if self.disturb.is_empty() {
+            return Ok(());
+        }
+        let usage = |text: &str, hint: &str| Err(Failure::with(Exit::Usage, text).hint(hint));
+        if self.transactions.is_some() {
+            let text = "a disturbed trial lasts for a time, not for a number of transactions";
+            return usage(
+                text,
+                "leave --transactions out: --before, --for and --after say how long",
+            );
+        }
+        if self.warmup.is_detected() {
+            let text =
+                "--warmup auto ends when it will: commands of a disturbance need their moment";
+            return usage(text, "name a time: --warmup 10s");
+        }
+        let fails_over = self.disturb.steps().iter().any(Step::is_failover);
+        if fails_over && self.target.pg_standby.is_none() {
+            return usage(
+                "pgdyno:failover is for a private server with a standby",
+                "add --pg-standby async, or name a command that your cluster fails over with",
+            );
+        }
+        self.disturb.check(self.duration)
     }
 
     /// Identifies the load: SHA-256 of the spec, without the

@@ -9,8 +9,11 @@ use clap::{ArgAction, Args, Command};
 use serde_json::{Map, Value};
 
 use super::secret::word_kept;
-use super::{ErrorPolicy, ObserveSpec, Rate, TargetSpec, TrialSpec, Warmup};
+use super::{DisturbSpec, ErrorPolicy, ObserveSpec, Rate, TargetSpec, TrialSpec, Warmup};
 use crate::text::as_typed;
+
+/// The table of what disturbs a trial.
+const DISTURB: &str = "disturb";
 
 /// An option that says what load a trial puts on a server.
 #[derive(Debug, Clone)]
@@ -52,12 +55,13 @@ pub enum Takes {
 
 impl TrialOption {
     /// All options, in the order of `--help`. The seed is the experiment's, the workload's
-    /// parameters and the server's settings have names of their own, and neither the target nor
-    /// what is observed is part of the load.
+    /// parameters, the server's settings and what disturbs it have names of their own, and neither the
+    /// target nor what is observed is part of the load.
     pub fn all() -> &'static [Self] {
         static ALL: OnceLock<Vec<TrialOption>> = OnceLock::new();
         ALL.get_or_init(|| {
             let others = ObserveSpec::augment_args(TargetSpec::augment_args(Command::new("")));
+            let others = DisturbSpec::augment_args(others);
             let others: Vec<_> = others.get_arguments().map(|arg| arg.get_id()).collect();
             let command = command();
             let of_load = command.get_arguments().filter(|arg| {
@@ -65,6 +69,15 @@ impl TrialOption {
                 !others.contains(&id) && id != "seed" && id != "params"
             });
             of_load.map(Self::of).collect()
+        })
+    }
+
+    /// The options of a disturbance, which stand in a table of their own: `disturb.before`.
+    pub fn of_disturbance() -> &'static [Self] {
+        static ALL: OnceLock<Vec<TrialOption>> = OnceLock::new();
+        ALL.get_or_init(|| {
+            let command = DisturbSpec::augment_args(Command::new(""));
+            command.get_arguments().map(Self::of).collect()
         })
     }
 
@@ -159,7 +172,11 @@ impl TrialOption {
         let spec = spec
             .and_then(|matches| <TrialSpec as clap::FromArgMatches>::from_arg_matches(&matches));
         let spec = spec.map_err(|error| clause(&error.to_string()))?;
-        Ok(self.typed(&fields(&spec)).unwrap_or(Value::Null))
+        let mut fields = fields(&spec);
+        if let Some(Value::Object(of_disturbance)) = fields.remove(DISTURB) {
+            fields.extend(of_disturbance);
+        }
+        Ok(self.typed(&fields).unwrap_or(Value::Null))
     }
 
     /// Its value among the fields of a serialized spec, in the form in which an experiment's records
@@ -260,6 +277,22 @@ fn clause(error: &str) -> String {
     text.trim().to_owned()
 }
 
+/// The table of a point's disturbance, in the form of a spec.
+fn recorded_disturbance(table: &Value) -> Value {
+    let named = table
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| {
+            let mut known = TrialOption::of_disturbance().iter();
+            match known.find(|option| option.name == *name) {
+                Some(option) => (option.key.clone(), option.recorded(value)),
+                None => (name.clone(), value.clone()),
+            }
+        });
+    Value::Object(named.collect())
+}
+
 impl TrialSpec {
     /// The trial of a point: values by name as an experiment's records have them, each accepted by its
     /// option. `target`, `params` and `settings` stand among them.
@@ -271,6 +304,7 @@ impl TrialSpec {
             let value = match (TrialOption::named(name), name.as_str()) {
                 (Some(option), _) => return (option.key.clone(), option.recorded(value)),
                 (None, "target") => serde_json::json!({ "url": [value] }),
+                (None, DISTURB) => recorded_disturbance(value),
                 (None, _) => value.clone(),
             };
             (name.clone(), value)
@@ -288,6 +322,7 @@ impl TrialSpec {
                 .iter()
                 .flat_map(|given| ["--param".to_owned(), word_kept(given)]),
         );
+        words.extend(self.disturb.words());
         words.extend(self.seed.map(|seed| format!("--seed={seed}")));
         let observe = &self.observe;
         if observe.instruments != super::Wish::Auto {
@@ -375,6 +410,20 @@ impl TrialSpec {
         TrialOption::all().iter().filter_map(option).collect()
     }
 
+    /// The same by name, in the form of an experiment's records. Neither the workload nor its length is
+    /// among them.
+    pub fn typed_options(&self) -> Vec<(&'static str, Value)> {
+        let (own, default) = (fields(self), fields(&Self::default()));
+        let given = TrialOption::all().iter().filter_map(|option| {
+            option.long.as_ref()?;
+            let value = option.typed(&own)?;
+            let is_length = ["duration", "transactions"].contains(&option.name.as_str());
+            let is_given = !is_length && Some(&value) != option.typed(&default).as_ref();
+            is_given.then_some((option.name.as_str(), value))
+        });
+        given.collect()
+    }
+
     /// The load's options that are not as they are when nothing is typed, by name, as people read
     /// them; the workload is not among them.
     pub fn chosen(&self) -> Vec<(&'static str, String)> {
@@ -406,6 +455,31 @@ mod tests {
     fn typed(words: &[String]) -> TrialSpec {
         let words = std::iter::once("trial".to_owned()).chain(words.iter().cloned());
         Typed::try_parse_from(words).unwrap().spec
+    }
+
+    #[test]
+    fn what_disturbs_a_trial_can_be_typed_again() {
+        let disturb = DisturbSpec {
+            during: Some("a 'b c' $PGHOST".into()),
+            at: vec!["60s x; y".parse().unwrap(), "90s z".parse().unwrap()],
+            before: Some(Duration::from_secs(30)),
+            lasting: Some(Duration::from_millis(1500)),
+            after: Some(Duration::from_secs(120)),
+            undo: Some("back".into()),
+            command_timeout: Some(Duration::from_secs(20)),
+            within: Some(Duration::from_millis(50)),
+            control: true,
+        };
+        let spec = TrialSpec {
+            disturb,
+            ..TrialSpec::of("w")
+        };
+        assert_eq!(typed(&spec.words()), spec);
+        let json = serde_json::to_value(&spec).unwrap();
+        assert_eq!(serde_json::from_value::<TrialSpec>(json).unwrap(), spec);
+        // Without one there is no trace of it in records.
+        let plain = serde_json::to_value(TrialSpec::of("w")).unwrap();
+        assert_eq!(plain.get(DISTURB), None);
     }
 
     #[test]

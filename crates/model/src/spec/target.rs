@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::secret::Address;
@@ -60,6 +60,13 @@ pub struct TargetSpec {
     #[cfg_attr(test, ts(optional, as = "Option<f64>"))]
     pub lock_timeout: Option<Duration>,
 
+    /// Give the private server a streaming standby, of the version that it has. Clients are given both, and
+    /// use the one that takes writes
+    #[arg(long, value_enum, value_name = "REPLICATION")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional, as = "Option<String>"))]
+    pub pg_standby: Option<Replication>,
+
     /// Options of the private server.
     #[command(flatten)]
     #[serde(flatten)]
@@ -72,6 +79,34 @@ impl TargetSpec {
         Self {
             urls: vec![url.into()],
             ..Self::default()
+        }
+    }
+}
+
+/// Whether a COMMIT waits for the standby.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Replication {
+    /// It does not: the default of PostgreSQL and of most who run it. What was not sent yet is lost
+    Async,
+    /// It does (synchronous_standby_names): nothing that was acknowledged is lost
+    Sync,
+}
+
+impl Replication {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Async => "async",
+            Self::Sync => "sync",
+        }
+    }
+
+    /// The same in sentences.
+    pub fn adjective(self) -> &'static str {
+        match self {
+            Self::Async => "asynchronous",
+            Self::Sync => "synchronous",
         }
     }
 }

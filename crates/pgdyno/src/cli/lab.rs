@@ -1,5 +1,8 @@
 //! `pgdyno lab`: questions that a set of trials answers, on the user's own database.
 
+mod disturb;
+mod failover;
+
 use std::time::Duration;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
@@ -39,7 +42,24 @@ latency from the first try, retries, work thrown away.
 
 At scale 1, which is loaded when there are no tables yet, all clients update the same branch row: maximum
 contention. --param scale=N has N branches.")]
-    Retries(RetriesArgs),
+    Retries(Box<RetriesArgs>),
+
+    /// Disturb a database under load and measure how clients fare
+    #[command(long_about = "\
+Disturb a database under load and measure how clients fare. Transactions come at a rate, whether the
+database serves them or not; shell commands disturb it (a node is killed, a disk is full, a network is
+slow), and what was due and not served is counted: how long service was gone, when it was back, what
+was lost.")]
+    Disturb(Box<disturb::DisturbArgs>),
+
+    /// Kill a private primary, promote its standby, and measure what clients notice and what is lost
+    #[command(long_about = "\
+Kill a private primary, promote its standby, and measure what clients notice and what is lost. pgdyno
+starts both servers, runs tpcb at a constant rate, kills the primary after 10 s (all of its processes at
+once), promotes the standby, and goes on for 20 s; three times, in less than three minutes. Each
+transaction leaves a receipt, so that acknowledged writes that are missing are counted. Between the runs
+the killed server is made a standby of the other.")]
+    Failover(Box<failover::FailoverArgs>),
 }
 
 /// Which forms, under which circumstances.
@@ -141,7 +161,11 @@ impl RetriesArgs {
 
 /// Runs the command.
 pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
-    let LabVerb::Retries(args) = verb;
+    let args = match verb {
+        LabVerb::Retries(args) => args,
+        LabVerb::Disturb(args) => return disturb::open(args, verbosity),
+        LabVerb::Failover(args) => return failover::open(args, verbosity),
+    };
     let made = args.lab()?.experiment();
     if args.made.print {
         return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);

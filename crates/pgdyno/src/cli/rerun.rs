@@ -55,6 +55,8 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         return Err(Failure::with(Exit::Usage, text).hint(format!("--param {name}=VALUE")));
     }
     spec.target = elsewhere(spec.target, &args.target);
+    // A command of a disturbance may have had a secret, too.
+    spec.disturb.check(None)?;
     run::run(spec, &args.result, verbosity)
 }
 
@@ -83,6 +85,7 @@ fn elsewhere(own: TargetSpec, typed: &TargetSpec) -> TargetSpec {
         discover: typed.discover.clone().or(own.discover),
         silence_timeout: typed.silence_timeout.or(own.silence_timeout),
         lock_timeout: typed.lock_timeout.or(own.lock_timeout),
+        pg_standby: typed.pg_standby.or(own.pg_standby),
         own: match typed.own.is_empty() {
             true => own.own,
             false => typed.own.clone(),

@@ -143,6 +143,7 @@ Options of a trial; each can be a list:
     }
     text += "  params.NAME        one of the workload's parameters
   settings.NAME      one of the server's settings
+  disturb.NAME       what disturbs trials: during, at, before, for, after, undo … (pgdyno run --help)
 
 Examples:
   pgdyno sweep --preset quick --print > mine.toml    an experiment to start from
@@ -344,8 +345,12 @@ fn enough(plan: &Plan) -> String {
 
 fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Result<Exit, Failure> {
     let wanted = args.target.clone();
+    let is_disturbed = ["disturb.during", "disturb.at"].map(|name| experiment.gives(name));
     let runs = match (experiment.gives("allow_shell"), &experiment.restart) {
         (true, _) => Some("allow_shell: its scripts run programs on this host".to_owned()),
+        _ if is_disturbed.contains(&true) => {
+            Some("commands that disturb its trials, on this host".to_owned())
+        }
         (false, Some(command)) => Some(format!("a restart command: {command}")),
         (false, None) => None,
     };

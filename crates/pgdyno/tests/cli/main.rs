@@ -14,6 +14,7 @@ mod child;
 mod compare;
 mod deploy;
 mod deploy_schemas;
+mod disturb;
 mod engine;
 mod exit_codes;
 mod forms;

@@ -7,6 +7,7 @@ mod balancers;
 mod budget;
 mod child;
 mod endpoints;
+mod failover;
 mod figures;
 mod hosts;
 mod hung;
@@ -20,4 +21,5 @@ mod streams;
     reason = "shared with the tests of the other commands, each of which uses a part"
 )]
 mod support;
+mod truth;
 mod warmup;

@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::cluster;
+use crate::disturb;
 use pgdyno_diagnose::diagnose;
 use pgdyno_model::Outcome;
 use pgdyno_model::document::course;
@@ -88,6 +89,7 @@ pub fn run(outcome: &Outcome) -> Run {
         }),
         key_skew: outcome.key_skew,
         accounting: outcome.accounting.as_ref().map(Accounted::from),
+        disturbed: disturb::document(outcome),
         checks: outcome.checks.clone(),
         // What is asked to move is not steady.
         steadiness: match outcome.spec.moves() {
@@ -96,6 +98,7 @@ pub fn run(outcome: &Outcome) -> Run {
         },
         reasons: recording.reasons.iter().map(Reason::from).collect(),
         server_counters: outcome.server_counters.clone(),
+        truth: outcome.truth.clone(),
         statements: ScriptStatements::all(recording),
         connections: Connections::from(&recording.connections),
         outages: Outages::from(recording),

@@ -10,9 +10,11 @@ use pgdyno_drive::{ErrorClass, record};
 use serde_json::Value;
 
 use super::{stored, whole};
-use pgdyno_model::Outcome;
-use pgdyno_model::document::{ClockReading, Generator, GeneratorEnd, Generators};
+use pgdyno_model::document::{
+    ClockReading, CommandEnd, CommandRun, Disturbed, Generator, GeneratorEnd, Generators, Truth,
+};
 use pgdyno_model::notebook::TrialRow;
+use pgdyno_model::{Fact, Outcome};
 use pgdyno_store::{Store, example};
 
 const DOCS: &str = include_str!("../../../../docs/json.md");
@@ -73,7 +75,30 @@ fn outcome() -> (Outcome, TrialRow) {
     }];
     outcome.generators = Some(generators());
     crate::cluster::tests::three_nodes(&mut outcome);
+    outcome.recording.slots = Some(record::Slots::default());
+    outcome.disturbed = Some(disturbed());
+    outcome.truth = Some(Fact::Known(Truth::default()));
     (outcome, store.trial(&number.to_string()).unwrap())
+}
+
+fn disturbed() -> Disturbed {
+    let run = CommandRun {
+        command: "kill".to_owned(),
+        due_us: Some(1),
+        began_us: Some(1),
+        ended_us: Some(2),
+        end: CommandEnd::Exited,
+        exit_code: Some(0),
+        signal: None,
+        reason: None,
+        output: String::new(),
+        output_left_out: 0,
+    };
+    Disturbed {
+        commands: vec![run.clone()],
+        undo: Some(run),
+        ..Disturbed::default()
+    }
 }
 
 fn generators() -> Generators {

@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::slob_sweep::document as cache_fit;
 use crate::over::Over;
-use crate::{capacity, retries_lab, slob_sweep};
+use crate::{capacity, disturb, retries_lab, slob_sweep};
 use pgdyno_model::document::capacity::Capacity;
+use pgdyno_model::document::disturb_lab::DisturbLab;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
 use pgdyno_model::experiment::retries_lab::{FORMS, WORKLOADS};
@@ -91,6 +92,21 @@ impl Defined {
             }
         }
         Ok(Some(results.document()))
+    }
+
+    /// What `pgdyno lab disturb` found.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn disturb_lab(
+        &self,
+        store: &dyn Notebook,
+        all: &[TrialRow],
+    ) -> Result<Option<DisturbLab>, Failure> {
+        if !disturb::is_lab(&self.points) {
+            return Ok(None);
+        }
+        disturb::lab(store, all).map(Some)
     }
 
     /// How much load keeps the limit.

@@ -180,7 +180,11 @@ fn read(
         common.notes.push(without_pages(paged, with_figures).into());
     }
     let serves = capacity.as_ref().and_then(|found| serves(found, &judged));
-    common.verdict = serves.or_else(|| best.map(|at| says(&points[at])));
+    let disturb_lab = defined.disturb_lab(store, &all)?;
+    let disturbed = disturb_lab.as_ref().map(crate::disturb::verdict);
+    common.verdict = disturbed
+        .or(serves)
+        .or_else(|| best.map(|at| says(&points[at])));
     let environment = first.map(|(outcome, trial)| {
         let Trial { run, observed, .. } = documents::trial(outcome);
         environment::lines(&run, &observed.unwrap_or_default(), trial)
@@ -202,6 +206,7 @@ fn read(
         zones: zones(first, &axes),
         capacity,
         retries_lab: defined.retries_lab(store, &all)?,
+        disturb_lab,
         calibrations: calibrated.map(|c| vec![calibration::document(&c)]),
         slob: defined.slob(store, &all)?,
         pages: pages.map(|(_, pages)| pages.documents),

@@ -2,8 +2,8 @@
 //! All of them can be lists.
 
 use pgdyno_model::experiment::point::{MAX, share};
-use pgdyno_model::spec::TrialOption;
 use pgdyno_model::spec::secret::{has_password, is_secret_name};
+use pgdyno_model::spec::{Takes, Timed, TrialOption};
 use serde_json::{Value, json};
 
 const WORKLOAD: &str = "workload";
@@ -26,6 +26,8 @@ pub enum Parameter {
         /// Its name is that of a secret.
         is_secret: bool,
     },
+    /// An option of a disturbance.
+    Disturb(&'static TrialOption),
 }
 
 /// Those that no option of a trial is, with what they are.
@@ -43,7 +45,7 @@ const OTHERS: [(&str, &str, Parameter); 2] = [
 ];
 
 /// Tables of parameters whose names are the workload's and the server's.
-pub const TABLES: [&str; 2] = ["params", "settings"];
+pub const TABLES: [&str; 3] = ["params", "settings", "disturb"];
 
 /// What a sweep adds to the help of an option.
 const NOTES: [(&str, &str); 2] = [
@@ -61,6 +63,11 @@ const NOTES: [(&str, &str); 2] = [
 pub fn find(name: &str) -> Option<Parameter> {
     match name.split_once('.') {
         Some(("params", _)) => return Some(Parameter::Scalar),
+        Some(("disturb", option)) => {
+            let mut all = TrialOption::of_disturbance().iter();
+            let found = all.find(|known| known.name == option);
+            return found.map(Parameter::Disturb);
+        }
         Some(("settings", setting)) => {
             let is_secret = is_secret_name(setting);
             return Some(Parameter::Setting { is_secret });
@@ -117,6 +124,17 @@ impl Parameter {
         let wrong = |wanted: &str| format!("expected {wanted}, not {value}");
         match self {
             Parameter::Option(option) => option.accept(value),
+            // Commands are run with their secrets: only their form is checked.
+            Parameter::Disturb(option) if option.takes == Takes::Text => {
+                for line in text.filter(|_| option.name == "at").into_iter().flat_map(str::lines) {
+                    line.parse::<Timed>()?;
+                }
+                match text.is_some_and(|text| !text.trim().is_empty()) {
+                    true => Ok(value.clone()),
+                    false => Err(option.wanted(&value.to_string())),
+                }
+            }
+            Parameter::Disturb(option) => option.accept(value),
             Parameter::Rate(option) => match text {
                 Some(MAX) => Ok(json!(MAX)),
                 Some(text) if share(text).is_some() => Ok(json!(text)),
@@ -209,6 +227,12 @@ mod tests {
             ),
             ("params.scale", "10", json!(10)),
             ("settings.work_mem", "'4MB'", json!("4MB")),
+            ("disturb.during", "'kill 7'", json!("kill 7")),
+            ("disturb.at", "'''60s a\n90s b'''", json!("60s a\n90s b")),
+            ("disturb.before", "'1m'", json!(60.0)),
+            ("disturb.for", "5", json!(5.0)),
+            ("disturb.within", "'20ms'", json!(0.02)),
+            ("disturb.control", "true", json!(true)),
         ] {
             assert_eq!(accept(name, given), Ok(want), "{name} = {given}");
         }
@@ -255,6 +279,11 @@ mod tests {
             ("target", "'host=db password = secret'", "PGPASSWORD"),
             ("target", "1", "a URL or key=value pairs"),
             ("params.scale", "[1]", "a text, a number, true or false"),
+            ("disturb.during", "''", "a text"),
+            ("disturb.during", "7", "a text"),
+            ("disturb.at", "'soon a'", "a time and a command"),
+            ("disturb.before", "'x'", "a duration is a number of seconds"),
+            ("disturb.control", "1", "true or false"),
         ] {
             let e = accept(name, given).unwrap_err();
             assert!(e.contains(want), "{name} = {given}: {e}");

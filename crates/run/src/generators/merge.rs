@@ -58,6 +58,7 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
     let mut all = Merge::default();
     let mut list = Vec::new();
     let mut first: Option<(i64, Outcome)> = None;
+    let mut disturbed = None;
     let mut checks = Vec::new();
     for number in 0..company.generators() {
         let share = shares::share(whole, number, company.generators())?;
@@ -82,6 +83,7 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
             checks.append(&mut outcome.checks);
             let seen = |outcome: &Outcome| outcome.observed.series.len();
             let recording = std::mem::take(&mut outcome.recording);
+            disturbed = disturbed.or(outcome.disturbed.take());
             if first
                 .as_ref()
                 .is_none_or(|(_, first)| seen(first) < seen(&outcome))
@@ -112,9 +114,11 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
             ..whole.clone()
         },
         server_counters: Fact::Unknown("each of several generators would count all".to_owned()),
+        truth: None,
         recording,
         key_skew: None,
         accounting: None,
+        disturbed,
         checks,
         warmup_ended: None,
         generators: Some(generators),

@@ -5,3 +5,4 @@ mod download;
 mod find;
 mod kept;
 mod server;
+mod standby;

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use pgdyno_server::{Error, Listen, Options, Server, Setting, Step};
 
 /// A directory on a disk that the server's user can reach.
-fn place() -> tempfile::TempDir {
+pub(crate) fn place() -> tempfile::TempDir {
     let dir = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("ours");
     dir
 }
 
-fn options(parent: &Path) -> Options {
+pub(crate) fn options(parent: &Path) -> Options {
     Options {
         bindir: Some(pgdyno_testkit::installation().bindir.clone()),
         cache: Some(pgdyno_testkit::cache()),
@@ -33,10 +33,10 @@ fn settings(texts: &[&str]) -> Vec<Setting> {
         .collect()
 }
 
-fn quiet(_: Step) {}
+pub(crate) fn quiet(_: Step) {}
 
 /// Names in a parent directory, without pgdyno's own lock.
-fn left_in(parent: &Path) -> Vec<String> {
+pub(crate) fn left_in(parent: &Path) -> Vec<String> {
     fs::read_dir(parent)
         .expect("exists")
         .flatten()
@@ -46,7 +46,7 @@ fn left_in(parent: &Path) -> Vec<String> {
 }
 
 /// Process ids of all processes that work in `data_dir`, as all of a server's do.
-fn processes_of(data_dir: &Path) -> Vec<u32> {
+pub(crate) fn processes_of(data_dir: &Path) -> Vec<u32> {
     fs::read_dir("/proc")
         .expect("mounted")
         .flatten()
@@ -58,7 +58,7 @@ fn processes_of(data_dir: &Path) -> Vec<u32> {
         .collect()
 }
 
-fn within(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
+pub(crate) fn within(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while start.elapsed() < limit {
         if condition() {

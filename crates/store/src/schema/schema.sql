@@ -145,6 +145,8 @@ CREATE TABLE trial_ended (
     server_counters TEXT,
     -- JSON: what its cluster was like then, where there is more than one node.
     cluster_after TEXT,
+    -- JSON: whether the database has what it acknowledged, where transactions left receipts.
+    truth       TEXT,
     -- JSON: who measured it, where several pgdynos did.
     generators  TEXT
 );
@@ -591,6 +593,7 @@ CREATE VIEW trial AS
            e.client_user_us, e.client_system_us, e.clients_aborted, e.clients_disconnected,
            e.observers_cpu_us, CASE WHEN e.trial IS NULL THEN b.pid END AS pid, b.variables,
            b.host, coalesce(e.notes, b.notes) AS notes, b.facts, e.server_counters,
+           e.truth,
            e.cluster_after, e.generators
     FROM trial_begun b LEFT JOIN trial_ended e ON e.trial = b.number;
 

@@ -69,6 +69,13 @@ const ERRORS: &[ErrorRule] = &[
     ErrorRule::fatal("53100", "", "disk full", ErrorClass::Overload),
     ErrorRule::fatal("53200", "", "out of memory", ErrorClass::Overload),
     ErrorRule::fatal("53", "", "out of resources", ErrorClass::Overload),
+    // Measured (a warning): the same, and the session ends.
+    ErrorRule::fatal(
+        "57P01",
+        "canceling the wait for synchronous replication",
+        "committed without its synchronous standby",
+        ErrorClass::Ambiguous,
+    ),
     // Measured: pg_terminate_backend and a fast shutdown say so.
     ErrorRule::fatal("57P01", "", "administrator command", ErrorClass::Draining),
     ErrorRule::fatal(
@@ -85,6 +92,14 @@ const ERRORS: &[ErrorRule] = &[
     ),
     // Measured.
     ErrorRule::fatal("25006", "", "read-only transaction", ErrorClass::ReadOnly),
+    // Measured (a warning, after which COMMIT is answered as always): the wait for synchronous standbys was
+    // cancelled, and the transaction is committed here and perhaps nowhere else.
+    ErrorRule::fatal(
+        "01000",
+        "canceling wait for synchronous replication",
+        "committed without its synchronous standby",
+        ErrorClass::Ambiguous,
+    ),
 ];
 
 #[cfg(test)]
@@ -121,6 +136,19 @@ mod tests {
             ),
             ("53400", "", "out of resources", false),
             ("57P01", "", "administrator command", false),
+            (
+                "57P01",
+                "canceling the wait for synchronous replication and terminating connection due to \
+                 administrator command",
+                "committed without its synchronous standby",
+                false,
+            ),
+            (
+                "01000",
+                "canceling wait for synchronous replication due to user request",
+                "committed without its synchronous standby",
+                false,
+            ),
             ("25006", "", "read-only transaction", false),
         ] {
             let rule = ErrorRule::find(ERRORS, sqlstate, text.as_bytes()).unwrap();

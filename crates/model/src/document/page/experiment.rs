@@ -6,6 +6,7 @@ use super::TrialPage;
 use crate::document::Common;
 use crate::document::calibration::Calibration;
 use crate::document::capacity::Capacity;
+use crate::document::disturb_lab::DisturbLab;
 use crate::document::points::PointResult;
 use crate::document::retries_lab::RetriesLab;
 use crate::document::slob_sweep::SlobSweep;
@@ -61,6 +62,10 @@ pub struct ExperimentPage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub retries_lab: Option<RetriesLab>,
+    /// What the laboratory for disturbances found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub disturb_lab: Option<DisturbLab>,
     /// Times beside what is expected of good infrastructure, a system each.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]

@@ -133,6 +133,7 @@ pub(super) fn outcome(seconds: Vec<Second>, is_complete: bool) -> Outcome {
         facts: Facts::unknown("simulated"),
         cluster_after: None,
         server_counters: Fact::Unknown("simulated".to_owned()),
+        truth: None,
         host: host(),
         recording: Recording {
             scripts: vec![ScriptRecord {
@@ -155,6 +156,7 @@ pub(super) fn outcome(seconds: Vec<Second>, is_complete: bool) -> Outcome {
         },
         key_skew: None,
         accounting: None,
+        disturbed: None,
         checks: Vec::new(),
         warmup_ended: None,
         observed: Default::default(),

@@ -1,0 +1,178 @@
+//! A private primary with its streaming standby: what `pgdyno lab failover` disturbs.
+//!
+//! After a failover the roles change: the killed server is made a standby of the promoted one, at the address
+//! that it had, so that clients find both where they were and nothing is loaded again.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use pgdyno_model::spec::Replication;
+use pgdyno_server::{Options, Result, Server, Standby, Step};
+
+/// What the two are called by the other (`application_name`).
+const NAMES: [&str; 2] = ["pgdyno_a", "pgdyno_b"];
+
+/// Two servers of this run's own.
+#[derive(Debug)]
+pub struct Pair {
+    servers: [Server; 2],
+    replication: Replication,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Which of the two takes writes.
+    primary: usize,
+    /// Whether the other streams from it.
+    is_whole: bool,
+}
+
+/// What a failover did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailedOver {
+    /// How long it took until no process of the primary was left.
+    pub killed: Duration,
+    /// From then until the standby took writes.
+    pub promoted: Duration,
+}
+
+impl Pair {
+    /// Starts both.
+    ///
+    /// # Errors
+    /// As [`Server::start`] and [`Server::standby`].
+    pub fn start(
+        options: &Options,
+        replication: Replication,
+        on_step: &mut dyn FnMut(Step),
+    ) -> Result<Self> {
+        let primary = Server::start(options, on_step)?;
+        let standby = primary.standby(&Standby::named(NAMES[1]), on_step)?;
+        let pair = Self {
+            servers: [primary, standby],
+            replication,
+            state: Mutex::new(State {
+                primary: 0,
+                is_whole: true,
+            }),
+        };
+        pair.commits_wait(0)?;
+        Ok(pair)
+    }
+
+    /// Where both are, as libpq's host list: whoever takes writes is found in it.
+    pub fn conninfo(&self) -> String {
+        let addresses = self.servers.each_ref().map(Server::address);
+        let hosts = addresses.map(|address| address.socket_dir.to_string_lossy().into_owned());
+        let ports = addresses.map(|address| address.port.to_string());
+        let hosts = hosts.join(",").replace('\\', "\\\\").replace('\'', "\\'");
+        format!(
+            "host='{hosts}' port={} user=postgres dbname=postgres target_session_attrs=read-write",
+            ports.join(",")
+        )
+    }
+
+    /// Their version.
+    pub fn version(&self) -> &str {
+        &self.servers[0].version().text
+    }
+
+    /// Whether commits wait for the standby.
+    pub fn replication(&self) -> Replication {
+        self.replication
+    }
+
+    /// Kills the primary, all of its processes at the same time, and promotes the standby.
+    ///
+    /// # Errors
+    /// There is no standby that streams, or one of the two does not do it.
+    pub fn fail_over(&self) -> Result<FailedOver> {
+        let mut state = self.state();
+        let (primary, standby) = (state.primary, 1 - state.primary);
+        let begun = Instant::now();
+        self.servers[primary].kill()?;
+        state.is_whole = false;
+        let killed = begun.elapsed();
+        self.servers[standby].promote()?;
+        state.primary = standby;
+        Ok(FailedOver {
+            killed,
+            promoted: begun.elapsed().saturating_sub(killed),
+        })
+    }
+
+    /// Makes it whole again after a failover: the server that was killed becomes the standby. Returns when
+    /// the standby has everything that the primary has now.
+    ///
+    /// # Errors
+    /// There is no primary, no standby of it can be made, or it does not catch up in time.
+    pub fn make_ready(&self) -> Result<()> {
+        let mut state = self.state();
+        let (primary, standby) = (state.primary, 1 - state.primary);
+        if !state.is_whole {
+            let name = Standby::named(NAMES[standby]);
+            self.servers[standby].rejoin(&self.servers[primary], &name)?;
+            self.commits_wait(primary)?;
+            state.is_whole = true;
+        }
+        self.servers[primary].wait_until_has_all(NAMES[standby], &self.servers[standby])
+    }
+
+    /// What the primary said last.
+    pub fn last_words(&self) -> String {
+        let primary = self.state().primary;
+        self.servers[primary].last_words()
+    }
+
+    fn commits_wait(&self, primary: usize) -> Result<()> {
+        match self.replication {
+            Replication::Async => Ok(()),
+            Replication::Sync => self.servers[primary].wait_at_commit_for(NAMES[1 - primary]),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // It is changed when something has been done, not before.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::own;
+    use pgdyno_server::Listen;
+
+    #[test]
+    fn roles_change_with_each_failover_and_nothing_is_lost_when_commits_wait() {
+        let own = own::options(&Default::default(), Listen::SocketOnly).unwrap();
+        let options = Options {
+            bindir: Some(pgdyno_testkit::installation().bindir.clone()),
+            cache: Some(pgdyno_testkit::cache()),
+            settings: vec!["fsync=off".parse().unwrap()],
+            ..own
+        };
+        let pair = Pair::start(&options, Replication::Sync, &mut |_| {}).unwrap();
+        let mut given = pgdyno_session::Given::target(&pair.conninfo());
+        given.fallback_application_name = Some("test".to_owned());
+        let execute = |sql: &str| {
+            let info = pgdyno_session::resolve(&given, &pgdyno_session::Env::empty()).unwrap();
+            let candidates = info.candidates().unwrap();
+            let mut session =
+                pgdyno_session::Session::connect(&candidates.list, Some(options.start_limit))
+                    .unwrap();
+            session.query_one_value(sql).unwrap().unwrap()
+        };
+        execute("CREATE TABLE t (n int); SELECT 1");
+        pair.make_ready().unwrap();
+        for times in 1..=2 {
+            execute("INSERT INTO t VALUES (1) RETURNING n");
+            let told = pair.fail_over().unwrap();
+            assert!(told.promoted > Duration::ZERO);
+            assert!(pair.fail_over().is_err(), "there is no standby");
+            assert_eq!(execute("SELECT count(*) FROM t"), times.to_string());
+            pair.make_ready().unwrap();
+        }
+    }
+}

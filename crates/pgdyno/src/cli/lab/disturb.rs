@@ -1,0 +1,256 @@
+//! `pgdyno lab disturb`: what a disturbance does to clients, over repeats and against controls.
+
+use clap::Args;
+use pgdyno_model::experiment::Commented;
+use pgdyno_model::experiment::disturb_lab::DisturbLab;
+use pgdyno_model::notebook::Filter;
+use pgdyno_model::spec::secret::has_password;
+use pgdyno_model::spec::{Policy, TargetSpec, seed_from_clock};
+use pgdyno_model::{Exit, Experiment, Failure, Observers, TrialSpec};
+use pgdyno_output::{JsonArg, StoreArgs, Verbosity, write_answer};
+use pgdyno_report::{disturb, notes};
+use pgdyno_run::experiment::conduct::{self, Means};
+use pgdyno_run::experiment::notebook::Kept;
+use pgdyno_run::experiment::plan::Plan;
+use pgdyno_run::experiment::study::TrialsAlone;
+use pgdyno_run::settings;
+use pgdyno_store::Store;
+
+use super::super::observing::observing;
+use super::WIDTH;
+use crate::screen::Screen;
+use crate::screen::experiment::Lines;
+
+/// What is disturbed, how, and how often.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Phases: before (--before), during (from the start of the first command to the end of the last, or --for),
+after (--after). Each run has a control by turns: the same trial without its commands. An effect is only
+claimed against controls, and an interval only from six repeats on.
+
+A command finds the database by PGHOST, PGPORT, PGUSER, PGDATABASE (psql needs no option),
+PGDYNO_ENDPOINTS (all endpoints, HOST:PORT each), PGDYNO_URL and PGDYNO_DATA (the data directory).
+Clients reconnect, keep running after errors, and try again what may be tried again, with pauses;
+--retry none or --backoff none turns that off.
+
+Which rate? One that the database serves with ease: pgdyno run WORKLOAD -c 32 -T 30s says how much it
+does at most; half of that leaves room to catch up.
+
+Examples:
+  pgdyno lab disturb tpcb -c 32 -R 2000 --during 'kubectl delete pod crdb-2 --grace-period=0' \\
+      --before 60s --after 120s --repeat 6
+  pgdyno lab disturb tpcb -c 8 -R 200 --during 'psql -c CHECKPOINT'
+  pgdyno lab disturb tpcb -c 8 -R 200 --during 'systemctl stop postgresql' --at '20s systemctl start
+      postgresql' --undo 'systemctl start postgresql'
+  pgdyno lab disturb tpcb -c 8 -R 200 --during 'stress-ng --cpu 4' --for 10s     ended after 10 s
+  pgdyno lab disturb tpcb -c 32 -R 500 --url postgresql://me@db1,db2/bench \\
+      --against postgresql://me@other1,other2/bench --during './kill-one'        two databases
+  pgdyno lab disturb … --print > mine.toml        the experiment, to change and sweep
+  pgdyno report lab-disturb                       its page
+
+What each figure means: docs/disturb.md")]
+pub struct DisturbArgs {
+    /// The trial and its disturbance.
+    #[command(flatten)]
+    pub spec: TrialSpec,
+
+    /// What the experiment is called.
+    #[arg(skip = "lab-disturb")]
+    pub name: &'static str,
+
+    /// Do not have each transaction leave a receipt: lost writes are not looked for
+    #[arg(long)]
+    pub no_receipts: bool,
+
+    /// Disturbed trials, on each target
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+
+    /// Run no controls: nothing says then what would have happened without the disturbance
+    #[arg(long)]
+    pub no_controls: bool,
+
+    /// Disturb this database in the same way, by turns with that of --url (repeatable); commands tell
+    /// them apart by PGDYNO_URL
+    #[arg(long, value_name = "URL")]
+    pub against: Vec<String>,
+
+    /// Continue an interrupted laboratory: skip trials that are complete in the notebook
+    #[arg(long)]
+    pub resume: bool,
+
+    /// Print the experiment as TOML for `pgdyno sweep` and exit
+    #[arg(long, conflicts_with_all = ["json", "resume"])]
+    pub print: bool,
+
+    /// `--json`.
+    #[command(flatten)]
+    pub json: JsonArg,
+
+    /// The notebook's options.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+impl DisturbArgs {
+    fn lab(&self) -> Result<DisturbLab, Failure> {
+        let mut spec = self.spec.clone();
+        let usage = |text: &str| Failure::with(Exit::Usage, text);
+        if spec.disturb.control {
+            return Err(usage("the laboratory runs its controls itself")
+                .hint("one alone: pgdyno run … --control"));
+        }
+        if spec.rate.is_none() {
+            return Err(usage(
+                "a rate is needed: only what was due and not served is seen as missing",
+            )
+            .hint(
+                "pgdyno run WORKLOAD -c CLIENTS -T 30s says how much the database does at most; \
+                 --rate with half of that leaves room to catch up",
+            ));
+        }
+        spec.receipts = !self.no_receipts;
+        // As good applications behave.
+        spec.errors.reconnect = true;
+        spec.errors.continue_on_error = true;
+        if spec.retry.policy.is_none() && spec.retry.max_tries.is_none() {
+            spec.retry.policy = Some(Policy::Restart);
+            spec.retry.backoff = spec
+                .retry
+                .backoff
+                .or_else(|| "exponential=10ms,1s,full".parse().ok());
+        }
+        spec.check()?;
+        Ok(DisturbLab {
+            name: self.name,
+            targets: self.targets(&spec)?,
+            spec,
+            repeats: self.repeat,
+            controls: !self.no_controls,
+        })
+    }
+
+    /// The targets that are compared.
+    fn targets(&self, spec: &TrialSpec) -> Result<Vec<String>, Failure> {
+        if self.against.is_empty() {
+            return Ok(Vec::new());
+        }
+        let usage = |text: &str| Failure::with(Exit::Usage, text);
+        let [url] = spec.target.urls.as_slice() else {
+            return Err(
+                usage("--against compares with the database of one --url").hint(
+                    "name all hosts of a database in its URL: postgresql://me@db1,db2,db3/bench",
+                ),
+            );
+        };
+        let mut all = vec![url.secret().to_owned()];
+        all.extend(self.against.iter().cloned());
+        if all.iter().any(|url| has_password(url)) {
+            return Err(usage(
+                "targets that are compared are kept with the results: leave their passwords out",
+            )
+            .hint("use a password file (~/.pgpass) or PGPASSWORD"));
+        }
+        Ok(all)
+    }
+
+    /// The target of points that name none.
+    fn wanted(&self) -> TargetSpec {
+        let target = self.spec.target.clone();
+        match self.against.is_empty() {
+            true => target,
+            false => TargetSpec {
+                urls: Vec::new(),
+                ..target
+            },
+        }
+    }
+}
+
+/// Runs the command.
+pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
+    let Commented {
+        experiment,
+        comments,
+    } = args.lab()?.experiment();
+    if args.print {
+        let made = Commented {
+            experiment: experiment.without_secrets(),
+            comments,
+        };
+        return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
+    }
+    let json_to = args.json.open()?;
+    let store = args.store.open()?;
+    let interrupts = pgdyno_run::interrupts()?;
+    let observe = observing(&args.spec.observe, verbosity)?;
+    let (plan, notebook) = begin(args, &store, experiment)?;
+    if !verbosity.quiet {
+        let (_, words) = conduct::whole_time(&plan);
+        pgdyno_output::remark!(
+            "pgdyno: {}: {} trials, {words}",
+            args.name.replacen('-', " ", 1),
+            plan.slots.len()
+        );
+    }
+    let journals = settings::directory()?;
+    let mut screen = Screen::new(verbosity);
+    let mut lines = Lines::on_stderr(verbosity);
+    let ended = conduct::conduct(
+        &plan,
+        Means {
+            wanted: args.wanted(),
+            observe,
+            target: None,
+            replace: true,
+            journals: &journals,
+            progress: &mut verbosity.progress(),
+            observer: &mut Observers::new([&mut screen, &mut lines]),
+            study: &mut TrialsAlone,
+            notebook: &notebook,
+            generators: None,
+            interrupts,
+        },
+    )?;
+    let trials = store.trials(&Filter {
+        experiment: Some(notebook.uuid().to_owned()),
+        ..Filter::default()
+    })?;
+    let document = disturb::lab(&store, &trials)?;
+    if !args.json.replaces_text() && !document.targets.is_empty() {
+        let text = disturb::text(&document, WIDTH);
+        let notes = notes::of_experiment(&store, notebook.uuid())?;
+        write_answer(format_args!("{text}{notes}"))?;
+    }
+    json_to.write(&document)?;
+    let resume = "continue with incomplete trials: the same command with --resume";
+    match ended.early {
+        Some(failure) => Err(failure.hint(resume)),
+        None if ended.failed > 0 => Err(ended.of_failed().hint(resume)),
+        None if document.has_lost_writes() => Ok(Exit::Failed),
+        None => Ok(Exit::Ok),
+    }
+}
+
+/// The plan with its place in the notebook, in the order in which it was begun before.
+fn begin<'s>(
+    args: &DisturbArgs,
+    store: &'s Store,
+    experiment: Experiment,
+) -> Result<(Plan, Kept<'s>), Failure> {
+    let seed = experiment.seed;
+    let planned = |seed| Plan::new(experiment.clone(), &args.wanted(), seed);
+    let plan = planned(seed.unwrap_or_else(seed_from_clock))?;
+    if args.resume {
+        match Kept::resume(store, &plan.identity, false)? {
+            Some(begun) => return Ok((planned(begun.seed)?, begun.notebook)),
+            None => pgdyno_output::remark!(
+                "pgdyno: note: no {} in {}: starting it",
+                plan.identity.name,
+                store.place()
+            ),
+        }
+    }
+    let notebook = Kept::begin(store, &plan.identity)?;
+    Ok((plan, notebook))
+}

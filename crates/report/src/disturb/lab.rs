@@ -1,0 +1,405 @@
+//! The trials of `pgdyno lab disturb`, from the notebook: repeats and controls side by side.
+
+use pgdyno_model::document::disturb_lab::{
+    DisturbEffect, DisturbInterval, DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget,
+};
+use pgdyno_model::document::{DisturbFigures, Metastable, Proof, Verdict};
+use pgdyno_model::notebook::{Notebook, TrialRow};
+use pgdyno_model::{Failure, State, text as figures};
+use pgdyno_stats::recovery::{MIN_REPEATS_FOR_EFFECT, Seen, effect, ordered_interval};
+use serde_json::Value;
+
+use super::document;
+use crate::truth;
+
+/// Grows when a field changes its meaning or goes.
+const FORMAT: u32 = 1;
+
+/// Whether these points are a laboratory's: all of them have a disturbance.
+pub fn is_lab(points: &[Value]) -> bool {
+    let is_disturbed = |point: &Value| point["disturb"].is_object();
+    !points.is_empty() && points.iter().all(is_disturbed)
+}
+
+/// The document of these trials, in the order of their numbers. Those that were excluded, or broken off
+/// by Ctrl-C, are no part of it.
+///
+/// # Errors
+/// The notebook cannot be read.
+pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure> {
+    let mut lab = DisturbLab {
+        format: FORMAT,
+        lab: "disturb".to_owned(),
+        pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
+        workload: None,
+        clients: None,
+        offered: None,
+        commands: Vec::new(),
+        undo: None,
+        targets: Vec::new(),
+        says: Vec::new(),
+    };
+    let mut rows: Vec<&TrialRow> = all.iter().filter(|row| counts(row)).collect();
+    rows.sort_by_key(|row| row.number);
+    for row in rows {
+        let outcome = store.outcome(row.number)?;
+        let spec = &outcome.spec;
+        if lab.workload.is_none() {
+            lab.workload = Some(outcome.workload.clone());
+            lab.clients = Some(spec.clients());
+            lab.offered = spec
+                .rate
+                .as_ref()
+                .map(|rate| format!("{} transactions a second", rate));
+            let steps = spec.disturb.steps();
+            lab.commands = steps
+                .iter()
+                .map(|step| {
+                    let at = figures::as_typed(step.at);
+                    format!("after {at}: {}", step.command.public())
+                })
+                .collect();
+            lab.undo = spec.disturb.undo.as_ref().map(|undo| undo.public());
+        }
+        let shown = document(&outcome);
+        let troubles = shown
+            .as_ref()
+            .map_or_else(Vec::new, |it| it.troubles.clone());
+        let of_trial = shown.and_then(|it| it.figures);
+        let repeat = DisturbRepeat {
+            trial: row.number,
+            repeat: row.repeat.unwrap_or_default(),
+            state: row.state.name().to_owned(),
+            reason: row.reason.clone(),
+            counts: of_trial.is_some() && troubles.is_empty(),
+            troubles,
+            truth: outcome.truth.clone(),
+            reasons: outcome.recording.reasons.iter().map(Into::into).collect(),
+            endpoints: outcome.recording.endpoints.iter().map(Into::into).collect(),
+            clients: {
+                let since = outcome.disturbed.as_ref().and_then(|it| it.began_us);
+                let stalls = outcome.recording.client_stalls.iter();
+                let later = stalls.filter(|s| Some(s.start_us + s.length_us) > since);
+                later.map(Into::into).collect()
+            },
+            figures: of_trial,
+        };
+        let target = target(&mut lab, &row.target);
+        match spec.disturb.control {
+            true => target.controls.push(repeat),
+            false => target.repeats.push(repeat),
+        }
+    }
+    for target in &mut lab.targets {
+        sum_up(target);
+    }
+    lab.says = match lab.targets.as_slice() {
+        [] => vec!["No trial was begun.".to_owned()],
+        [only] => vec![only.says.clone()],
+        several => several
+            .iter()
+            .map(|target| format!("{}: {}", target.title, target.says))
+            .collect(),
+    };
+    // Lost writes come before every figure.
+    let truth = truth::of_lab(&lab);
+    lab.says.splice(..0, truth);
+    Ok(lab)
+}
+
+fn counts(row: &TrialRow) -> bool {
+    row.repeat.is_some()
+        && row.excluded.is_none()
+        && !matches!(row.state, State::Running | State::Aborted)
+}
+
+fn target<'a>(lab: &'a mut DisturbLab, title: &str) -> &'a mut DisturbTarget {
+    let known = lab.targets.iter().position(|target| target.title == title);
+    let at = known.unwrap_or_else(|| {
+        lab.targets.push(DisturbTarget {
+            title: title.to_owned(),
+            repeats: Vec::new(),
+            controls: Vec::new(),
+            summary: Vec::new(),
+            controls_summary: Vec::new(),
+            effect: DisturbEffect {
+                is_seen: None,
+                p: None,
+                says: String::new(),
+            },
+            says: String::new(),
+        });
+        lab.targets.len() - 1
+    });
+    &mut lab.targets[at]
+}
+
+/// What a trial says of a figure: it has it, it never came, or nothing is known.
+enum Of {
+    Came(f64),
+    Never,
+    Unknown,
+}
+
+/// How a figure is read from a trial.
+type Reads = fn(&DisturbFigures) -> Of;
+
+/// The figures of a summary by name.
+const FIGURES: [(&str, Reads); 7] = [
+    ("first_error_us", |it| match it.first_error_us {
+        Some(us) => Of::Came(us as f64),
+        None => Of::Unknown,
+    }),
+    ("no_service_us", |it| Of::Came(it.no_service_us as f64)),
+    ("back_us", |it| match (it.back_us.known(), it.is_back) {
+        (Some(us), _) => Of::Came(*us as f64),
+        (None, Some(false)) => Of::Never,
+        (None, _) => Of::Unknown,
+    }),
+    ("worst_client_us", |it| {
+        Of::Came(it.worst_client_us.unwrap_or(0) as f64)
+    }),
+    ("missed", |it| {
+        it.missed
+            .map_or(Of::Unknown, |missed| Of::Came(missed as f64))
+    }),
+    ("failed", |it| Of::Came(it.failed as f64)),
+    ("unknown", |it| Of::Came(it.unknown as f64)),
+];
+
+fn summaries(repeats: &[DisturbRepeat]) -> Vec<DisturbSummary> {
+    let counted = || repeats.iter().filter(|repeat| repeat.counts);
+    let of = |(name, read): &(&str, Reads)| {
+        let (mut values, mut never) = (Vec::new(), 0);
+        for of_trial in counted().filter_map(|repeat| repeat.figures.as_ref()) {
+            match read(of_trial) {
+                Of::Came(value) => values.push(value),
+                Of::Never => {
+                    never += 1;
+                    values.push(f64::INFINITY);
+                }
+                Of::Unknown => {}
+            }
+        }
+        values.sort_by(f64::total_cmp);
+        let finite = |value: f64| value.is_finite().then_some(value);
+        let median = values.len().checked_sub(1).map(|last| {
+            let (low, high) = (values[last / 2], values[values.len() / 2]);
+            if low == high { low } else { (low + high) / 2.0 }
+        });
+        let mut came = values.iter().copied().filter(|value| value.is_finite());
+        DisturbSummary {
+            figure: (*name).to_owned(),
+            n: values.len() as u64,
+            never,
+            median: median.and_then(finite),
+            min: came.clone().next(),
+            max: came.next_back(),
+            interval: ordered_interval(&values).map(|it| DisturbInterval {
+                low: finite(it.low),
+                high: finite(it.high),
+                level: it.level,
+            }),
+        }
+    };
+    FIGURES.iter().map(of).collect()
+}
+
+/// The share of what was due that was missed, of each trial that counts.
+fn missed_shares(repeats: &[DisturbRepeat]) -> Vec<f64> {
+    let counted = repeats.iter().filter(|repeat| repeat.counts);
+    let share = |it: &DisturbFigures| Some(it.missed? as f64 / (it.due.max(1)) as f64);
+    counted
+        .filter_map(|repeat| share(repeat.figures.as_ref()?))
+        .collect()
+}
+
+fn sum_up(target: &mut DisturbTarget) {
+    target.summary = summaries(&target.repeats);
+    target.controls_summary = summaries(&target.controls);
+    let (a, b) = (
+        missed_shares(&target.repeats),
+        missed_shares(&target.controls),
+    );
+    let seen = effect(&a, &b);
+    target.effect = DisturbEffect {
+        is_seen: match seen {
+            Seen::Yes { .. } => Some(true),
+            Seen::No { .. } => Some(false),
+            Seen::TooFew => None,
+        },
+        p: match seen {
+            Seen::Yes { p } | Seen::No { p } => Some(p),
+            Seen::TooFew => None,
+        },
+        says: match seen {
+            Seen::Yes { p } => format!(
+                "more is missed than in {} without the disturbance (rank sum test, p = {p:.3})",
+                figures::plural(b.len() as u64, "control")
+            ),
+            Seen::No { p } => format!(
+                "no more is missed than in {} without the disturbance (rank sum test, p = {p:.3})",
+                figures::plural(b.len() as u64, "control")
+            ),
+            Seen::TooFew if b.is_empty() => {
+                "there are no controls, so it is not known what would have happened without the \
+                 disturbance"
+                    .to_owned()
+            }
+            Seen::TooFew => format!(
+                "too few repeats to compare with controls: {MIN_REPEATS_FOR_EFFECT} of each are needed"
+            ),
+        },
+    };
+    target.says = sentence(target);
+}
+
+/// What was found, the gravest first.
+fn sentence(target: &DisturbTarget) -> String {
+    let all = target.repeats.len();
+    let failed: Vec<&DisturbRepeat> = target
+        .repeats
+        .iter()
+        .filter(|repeat| !repeat.troubles.is_empty())
+        .collect();
+    let mut parts = Vec::new();
+    if let Some(first) = failed.first() {
+        parts.push(format!(
+            "a command failed in {} of {all} runs: {}",
+            failed.len(),
+            first.troubles[0]
+        ));
+    }
+    let of = |name: &str| target.summary.iter().find(|it| it.figure == name);
+    let counted = of("no_service_us").map_or(0, |it| it.n);
+    let of_runs = match counted {
+        0 => String::new(),
+        1 => " in one run".to_owned(),
+        n => format!(", median of {n} runs"),
+    };
+    if counted == 0 {
+        parts.push("there is no run with figures".to_owned());
+        return finish(&parts);
+    }
+    match of("no_service_us").and_then(|it| it.median) {
+        Some(us) if us > 0.0 => parts.push(format!(
+            "service was gone for {}{of_runs}",
+            figures::time(us)
+        )),
+        _ => parts.push(format!("no time without service{of_runs}")),
+    }
+    if let Some(back) = of("back_us") {
+        let within = within(target);
+        match (back.never, back.median) {
+            (never, _) if never > 0 => parts.push(format!(
+                "in {never} of {} it was not back when the trial ended",
+                back.n
+            )),
+            (_, Some(0.0)) => {
+                parts.push(format!("never below 90 % of the usual answered {within}"))
+            }
+            (_, Some(us)) => parts.push(format!(
+                "{} until 90 % of the usual were answered {within} again",
+                figures::time(us)
+            )),
+            (_, None) => {}
+        }
+    }
+    let stays = target.repeats.iter().filter(|repeat| repeat.counts);
+    let stays = stays.filter_map(|repeat| repeat.figures.as_ref());
+    let stays = stays.filter(|it| it.metastable == Metastable::Yes).count();
+    if stays > 0 {
+        parts.push(format!(
+            "metastable in {stays} of {counted}: goodput stays down at the same load"
+        ));
+    }
+    if target.effect.is_seen != Some(true) {
+        parts.push(target.effect.says.clone());
+    }
+    finish(&parts)
+}
+
+/// The limit, if all repeats have the same.
+fn within(target: &DisturbTarget) -> String {
+    let limits = target.repeats.iter().filter(|repeat| repeat.counts);
+    let limits = limits.filter_map(|repeat| repeat.figures.as_ref()?.limit_us.known().copied());
+    let limits: std::collections::BTreeSet<u64> = limits.collect();
+    let time = |us: &u64| figures::time(*us as f64);
+    match (limits.first(), limits.last()) {
+        (Some(low), Some(high)) if low == high => format!("within {}", time(low)),
+        (Some(low), Some(high)) => format!("within {} to {}", time(low), time(high)),
+        _ => "in time".to_owned(),
+    }
+}
+
+fn finish(parts: &[String]) -> String {
+    let text = parts.join("; ");
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), chars.as_str())
+}
+
+/// What the page says first.
+pub fn verdict(lab: &DisturbLab) -> Verdict {
+    let mut evidence = Vec::new();
+    let lost = lab.lost_writes();
+    if lost > 0 {
+        let says = "transactions that the database had acknowledged are not there";
+        evidence.push(Proof::new(figures::count(lost), says).at("disturb", "Repeats"));
+    }
+    for target in &lab.targets {
+        let of = |name: &str| target.summary.iter().find(|it| it.figure == name);
+        let name = match lab.targets.len() {
+            1 => String::new(),
+            _ => format!(" ({})", target.title),
+        };
+        let mut proof = |figure: &str, says: String| {
+            let Some(it) = of(figure).filter(|it| it.n > 0) else {
+                return;
+            };
+            let value = |value: f64| match figure.ends_with("_us") {
+                true => figures::time(value),
+                false => figures::count(value.round() as u64),
+            };
+            let Some(median) = it.median else { return };
+            let says = match (&it.interval, it.min, it.max) {
+                (Some(interval), ..) => format!(
+                    "{says}, median of {}; {} interval {} to {}",
+                    it.n,
+                    figures::share(interval.level),
+                    interval.low.map_or("never".to_owned(), value),
+                    interval.high.map_or("never".to_owned(), value),
+                ),
+                (None, Some(min), Some(max)) if it.n > 1 => format!(
+                    "{says}, median of {}; range {} to {}, too few for an interval",
+                    it.n,
+                    value(min),
+                    value(max)
+                ),
+                _ => format!("{says}, one run"),
+            };
+            evidence.push(Proof::new(value(median), says).at("disturb", "Repeats"));
+        };
+        proof("no_service_us", format!("without a single commit{name}"));
+        let within = within(target);
+        proof(
+            "back_us",
+            format!("until 90 % of the usual were answered {within} for 5 s{name}"),
+        );
+        proof(
+            "missed",
+            format!("transactions that were due and not answered {within}{name}"),
+        );
+    }
+    Verdict {
+        limit: match lost {
+            0 => "disturb",
+            _ => "lost-writes",
+        }
+        .to_owned(),
+        label: Some("What this disturbance did".to_owned()),
+        sentence: lab.says.join(" ").trim_end_matches('.').to_owned(),
+        evidence,
+        ..Verdict::default()
+    }
+}

@@ -1,0 +1,24 @@
+//! What a disturbance did: of one trial, and of the trials of `pgdyno lab disturb`.
+
+mod figures;
+mod lab;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use lab::{is_lab, lab, verdict};
+pub use text::{brief, text};
+
+use pgdyno_model::Outcome;
+use pgdyno_model::document::DisturbedTrial;
+
+/// A disturbed trial as it is shown; `None` of others.
+pub fn document(outcome: &Outcome) -> Option<DisturbedTrial> {
+    let disturbed = outcome.disturbed.clone()?;
+    Some(DisturbedTrial {
+        troubles: disturbed.troubles(),
+        figures: figures::figures(outcome),
+        disturbed,
+    })
+}

@@ -1,0 +1,375 @@
+/** What the laboratory for disturbances found: a repeat over time, all repeats, then the controls. */
+
+import type { DisturbFigures, DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget } from '../data';
+import { Bus } from '../pure/bus';
+import { count, DASH, fixed, many, percent, rate, timeText } from '../pure/format';
+import { linear, timeTicks } from '../pure/ticks';
+import { linearAxis, log, logAxis } from '../chart/axes';
+import { drawn, rect, segment, within, words } from '../chart/shapes';
+import { Strip, type Entry } from '../chart/strip';
+import { token } from '../page/theme';
+import { definitions, section, trialLink, type Section } from '../page/shell';
+import { h, scroll, type Child } from '../page/dom';
+import { truthTable } from './truth';
+
+const known = <T>(of: T | { unknown: string }): T | null => (typeof of === 'object' && of !== null && 'unknown' in of ? null : (of as T));
+
+/** Where a phase begins and ends, in seconds since clients began. */
+const phase = (of: DisturbFigures, name: string): { from: number; to: number } | null => {
+  const found = of.phases.find((one) => one.name === name);
+  return found === undefined ? null : { from: found.from_us / 1e6, to: found.to_us / 1e6 };
+};
+
+/** When the disturbance began. */
+const began = (of: DisturbFigures): number => (phase(of, 'during') ?? phase(of, 'after'))?.from ?? 0;
+
+/** The repeat with the worst outcome: the one that shows what can happen. */
+export function worst(repeats: DisturbRepeat[]): DisturbRepeat | null {
+  const bad = (one: DisturbRepeat): number => (one.figures?.missed ?? -1) + (one.figures?.is_back === false ? 1e12 : 0);
+  const shown = repeats.filter((one) => one.figures !== null);
+  return shown.length === 0 ? null : shown.reduce((a, b) => (bad(b) > bad(a) ? b : a));
+}
+
+export function disturbLab(lab: DisturbLab): Section {
+  const blocks = lab.targets.map((target, i) => one(target, i, lab.targets.length > 1));
+  const rows: [string, Child][] = [
+    ...lab.commands.map((command, i): [string, Child] => [i === 0 ? 'Commands' : '', h('code', {}, command)]),
+    ...(lab.undo === null ? [] : [['Undo', h('code', {}, lab.undo)] as [string, Child]]),
+  ];
+  const offered = [lab.clients === null ? '' : many(lab.clients, 'client'), lab.offered ?? ''].filter((w) => w !== '').join(', ');
+  return {
+    id: 'disturb',
+    link: 'Repeats',
+    element: section('disturb', 'What the disturbance did', `${offered}. Transactions count where they were to start; seconds count from the start of the first command.`, null, definitions(rows), ...blocks),
+  };
+}
+
+function one(target: DisturbTarget, at: number, named: boolean): HTMLElement {
+  const shown = worst(target.repeats);
+  return h(
+    'div',
+    {},
+    named && h('h3', {}, target.title),
+    named && h('p', { class: 'lead' }, target.says),
+    shown !== null && overTime(shown, target.repeats.length, `disturb-${at}`),
+    table(target),
+    truthTable([...target.repeats, ...target.controls]),
+    h('p', { class: 'sub' }, `Effect: ${target.effect.says}.`),
+    shown !== null && reasons(shown),
+    shown !== null && endpoints(shown),
+  );
+}
+
+/** One clock: what was due and served, errors, and clients without a commit. */
+function overTime(of: DisturbRepeat, repeats: number, id: string): HTMLElement {
+  const figures = of.figures!;
+  const { course } = figures;
+  const bin = course.bin_us / 1e6;
+  const whole = { from: 0, to: Math.max(course.due.length * bin, 5) };
+  const bus = new Bus(whole);
+  const x = (i: number): number => (i + 0.5) * bin;
+  const during = phase(figures, 'during');
+  const start = began(figures);
+  const back = known(figures.back_us);
+  const behind = (label: boolean): object =>
+    drawn((api, box) => {
+      const at = (s: number): number => within(api.coord([s, api.value(1)])[0], box);
+      const bottom = box.y + box.height;
+      const { range } = bus;
+      const ticks = timeTicks(range.from, range.to, Math.max(2, Math.floor(box.width / 90)));
+      const shapes = ticks.map((tick) => segment(at(tick.at), box.y, at(tick.at), bottom, token('line1')));
+      if (label) shapes.push(...ticks.filter((tick) => at(tick.at) < box.x + box.width - 40).map((tick) => words(at(tick.at) + 3, bottom - 14, tick.label, token('ink3'), { fontSize: 11 })));
+      const to = during?.to ?? start;
+      if (to >= range.from && start <= range.to) {
+        shapes.push(rect(at(start), box.y, Math.max(at(to), at(start) + 1.5), bottom, token('bad'), 0.1));
+        shapes.push(segment(at(start), box.y, at(start), bottom, token('bad'), 1.2));
+        if (label) shapes.push(words(at(start) - 4, box.y + 3, 'before', token('ink3'), { align: 'right' }), words(at(Math.max(to, start)) + 4, box.y + 3, 'after', token('ink3')));
+      }
+      if (back !== null && back > 0) {
+        const green = start + back / 1e6;
+        if (green >= range.from && green <= range.to) {
+          shapes.push(segment(at(green), box.y, at(green), bottom, token('ok'), 1.4, [4, 3]));
+          if (label) shapes.push(words(at(green) + 4, box.y + 18, 'served again', token('ok')));
+        }
+      }
+      return shapes;
+    }, 0);
+  const mean = (column: number[]) => (cursor: number | null): string => {
+    if (cursor !== null) return rate((column[Math.floor(cursor / bin)] ?? 0) / bin);
+    const { from, to } = bus.range;
+    const inside = column.filter((_, i) => x(i) >= from && x(i) < to);
+    return inside.length === 0 ? DASH : rate(inside.reduce((a, b) => a + b, 0) / (inside.length * bin));
+  };
+  const total = (column: number[]) => (cursor: number | null): string => {
+    if (cursor !== null) return count(column[Math.floor(cursor / bin)] ?? 0);
+    const { from, to } = bus.range;
+    return count(column.filter((_, i) => x(i) >= from && x(i) < to).reduce((a, b) => a + b, 0));
+  };
+  const data = () => ({ head: ['start_s', 'due', 'served', 'commits', 'errors'], rows: course.due.map((due, i) => [i * bin, due, course.served[i]!, course.commits[i]!, course.errors[i]!]) });
+  const line = (column: number[], color: string, more: object): object => ({ type: 'line', showSymbol: false, silent: true, clip: true, data: column.map((n, i) => [x(i), n / bin]), lineStyle: { color: token(color), width: 1.6, ...more } });
+  const limit = known(figures.limit_us);
+  const entries: Entry[] = [
+    { key: 'due', name: () => 'Offered', mark: 'dashed', color: 'ink1', value: mean(course.due) },
+    { key: 'served', name: () => (limit === null ? 'Committed at last' : `Served within ${timeText(limit)}`), mark: 'line', color: 'accent', value: mean(course.served) },
+    { key: 'commits', name: () => 'Commits, by end time', mark: 'line', color: 'ok', value: mean(course.commits) },
+  ];
+  const highest = (columns: number[][]): number => Math.max(1, ...columns.flat().map((n) => n / bin));
+  const rates = linear(highest([course.due, course.served, course.commits]), 4);
+  const served = new Strip(
+    {
+      id: `${id}-served`,
+      title: 'Offered and served',
+      subtitle: () => 'transactions per second, by scheduled time',
+      height: 170,
+      entries,
+      summary: () => `Of ${count(figures.due)} transactions that were due from the start of the disturbance on, ${figures.missed === null ? 'an unknown number' : count(figures.missed)} were not served.`,
+      data,
+      build: (_, hidden) => ({
+        grid: {},
+        yAxis: linearAxis(rates.min, rates.max, rates.step),
+        series: [
+          behind(true),
+          ...(hidden.has('served') ? [] : [{ ...line(course.served, 'accent', {}), areaStyle: { color: token('accent'), opacity: 0.1 }, z: 4 }]),
+          ...(hidden.has('commits') ? [] : [{ ...line(course.commits, 'ok', { width: 1.1 }), z: 3 }]),
+          ...(hidden.has('due') ? [] : [{ ...line(course.due, 'ink1', { width: 1.4, type: [4, 3] }), z: 5 }]),
+        ],
+      }),
+    },
+    bus,
+  );
+  const errorRates = linear(highest([course.errors]), 3);
+  const errors = new Strip(
+    {
+      id: `${id}-errors`,
+      title: 'Errors',
+      subtitle: () => 'failed tries and lost connections per second',
+      height: 90,
+      entries: [{ key: 'errors', name: () => 'Errors', mark: 'block', color: 'bad', value: total(course.errors) }],
+      summary: () => `${count(course.errors.reduce((a, b) => a + b, 0))} errors, the first ${figures.first_error_us === null ? 'never' : `${timeText(figures.first_error_us)} after the start`}.`,
+      data,
+      build: () => ({
+        grid: {},
+        yAxis: linearAxis(errorRates.min, errorRates.max, errorRates.step),
+        series: [
+          behind(false),
+          drawn((api, box) => {
+            const shapes: Record<string, unknown>[] = [];
+            course.errors.forEach((n, i) => {
+              if (n === 0 || (i + 1) * bin < bus.range.from || i * bin > bus.range.to) return;
+              const [x0, y0] = api.coord([i * bin, n / bin]);
+              const [x1, bottom] = api.coord([(i + 1) * bin, 0]);
+              shapes.push(rect(within(x0, box), y0, within(x1, box) - 0.5, bottom, token('bad'), 0.8));
+            });
+            return shapes;
+          }, 3),
+        ],
+      }),
+    },
+    bus,
+  );
+  return h(
+    'div',
+    {},
+    h('p', { class: 'sub' }, repeats > 1 ? `Shown: repeat ${of.repeat} of ${repeats}, the one that missed most (` : 'Shown: trial ', trialLink(of.trial, `trial ${of.trial}`), repeats > 1 ? '). ' : '. ', 'Red: the commands run; green: served again.'),
+    h('div', { class: 'strips' }, served.element, response(of, bus, behind(false), id)?.element ?? null, errors.element, servedBy(of, bus, behind(false), id)?.element ?? null, outages(of, bus, behind(false), id)?.element ?? null),
+  );
+}
+
+/** Response times by second; where too few were committed there is no percentile, and the line breaks. */
+function response(of: DisturbRepeat, bus: Bus, behind: object, id: string): Strip | null {
+  const seconds = of.figures!.course.response;
+  type Key = 'p50_us' | 'p95_us' | 'p99_us' | 'max_us';
+  const kinds: [Key, string, string][] = [['p50_us', 'p50', 'p50'], ['p95_us', 'p95', 'p99'], ['p99_us', 'p99', 'p999']];
+  const shown = kinds.filter(([key]) => seconds.some((s) => s[key] !== null));
+  const all = seconds.flatMap((s) => [s.p50_us, s.max_us]).filter((v): v is number => v !== null && v > 0);
+  if (all.length === 0) return null;
+  const axis = logAxis(Math.min(...all), Math.max(...all));
+  const worstOf = (key: Key) => (cursor: number | null): string => {
+    const inside = seconds.filter((s) => (cursor === null ? s.start_us / 1e6 >= bus.range.from && s.start_us / 1e6 < bus.range.to : cursor >= s.start_us / 1e6 && cursor < s.start_us / 1e6 + 1));
+    const values = inside.map((s) => s[key]).filter((v): v is number => v !== null);
+    return values.length === 0 ? DASH : timeText(Math.max(...values));
+  };
+  const x = (s: { start_us: number }): number => s.start_us / 1e6 + 0.5;
+  const max = Math.max(...all);
+  return new Strip(
+    {
+      id: `${id}-response`,
+      title: 'Response',
+      subtitle: () => 'from the scheduled start, by second; log scale; in the legend the worst second',
+      height: 150,
+      entries: [...shown.map(([key, name, color]): Entry => ({ key, name: () => name, mark: 'line', color, value: worstOf(key) })), { key: 'max_us', name: () => 'Longest', mark: 'dots', color: 'ink2', value: worstOf('max_us') }],
+      summary: () => `The longest response took ${timeText(max)}.`,
+      data: () => ({ head: ['start_s', 'p50_us', 'p95_us', 'p99_us', 'max_us'], rows: seconds.map((s) => [s.start_us / 1e6, s.p50_us, s.p95_us, s.p99_us, s.max_us]) }),
+      build: (_, hidden) => ({
+        grid: {},
+        yAxis: axis,
+        series: [
+          behind,
+          ...shown.filter(([key]) => !hidden.has(key)).map(([key, , color]) => ({ type: 'line', showSymbol: false, silent: true, clip: true, connectNulls: false, data: seconds.map((s) => [x(s), s[key] === null ? null : log(s[key]!)]), lineStyle: { color: token(color), width: 1.6 }, z: 3 })),
+          ...(hidden.has('max_us') ? [] : [{ type: 'scatter', symbolSize: 4, silent: true, clip: true, data: seconds.flatMap((s) => (s.max_us === null ? [] : [[x(s), log(s.max_us)]])), itemStyle: { color: token('ink2') }, z: 4 }]),
+        ],
+      }),
+    },
+    bus,
+  );
+}
+
+/** A row an endpoint: when something was committed there, to a second. */
+function servedBy(of: DisturbRepeat, bus: Bus, behind: object, id: string): Strip | null {
+  const rows = of.endpoints;
+  if (rows.length < 2) return null;
+  return new Strip(
+    {
+      id: `${id}-endpoints`,
+      title: 'Served by endpoint',
+      subtitle: () => 'a gap: nothing was committed there for a second or longer',
+      height: 24 + rows.length * 18,
+      entries: rows.map((row, i): Entry => ({ key: row.name, name: () => row.name, mark: 'block', color: i % 2 === 0 ? 'io' : 'cpu', value: () => count(row.committed) })),
+      summary: () => rows.map((row) => `${row.name}: ${count(row.committed)} committed`).join('; '),
+      data: () => ({ head: ['endpoint', 'committed', 'connections', 'lost', 'arrived'], rows: rows.map((row) => [row.name, row.committed, row.connections, row.lost, row.arrived]) }),
+      build: () => ({
+        grid: {},
+        yAxis: { ...linearAxis(0, rows.length, rows.length), axisLabel: { show: false } },
+        series: [
+          behind,
+          drawn((api, box) => {
+            const shapes: Record<string, unknown>[] = [];
+            rows.forEach((row, i) => {
+              if (row.committed === 0) return;
+              const bar = (from: number, to: number): void => {
+                if (to < bus.range.from || from > bus.range.to || to <= from) return;
+                const [x0, y0] = api.coord([from, rows.length - i]);
+                const [x1, y1] = api.coord([to, rows.length - i - 1]);
+                shapes.push(rect(within(x0, box), y0 + 4, within(x1, box), y1 - 4, token(i % 2 === 0 ? 'io' : 'cpu'), 0.85));
+              };
+              let at = bus.whole.from;
+              for (const stall of row.stalls) {
+                bar(at, stall.start_us / 1e6);
+                at = (stall.start_us + stall.length_us) / 1e6;
+              }
+              bar(at, bus.whole.to);
+            });
+            return shapes;
+          }, 3),
+        ],
+      }),
+    },
+    bus,
+  );
+}
+
+/** The longest time without a commit of each client that had one: a bar each, on the same clock. */
+function outages(of: DisturbRepeat, bus: Bus, behind: object, id: string): Strip | null {
+  const clients = [...of.clients].sort((a, b) => a.start_us - b.start_us || b.length_us - a.length_us);
+  if (clients.length === 0) return null;
+  const longest = clients.reduce((a, b) => (b.length_us > a.length_us ? b : a));
+  return new Strip(
+    {
+      id: `${id}-clients`,
+      title: 'Clients without service',
+      subtitle: () => 'from a commit to the next one, the longest ten; a bar each',
+      height: 24 + clients.length * 12,
+      entries: [{ key: 'longest', name: () => `Longest: client ${longest.client}`, mark: 'block', color: 'bad', value: () => timeText(longest.length_us) }],
+      summary: () => clients.map((c) => `client ${c.client}: ${timeText(c.length_us)}`).join('; '),
+      data: () => ({ head: ['client', 'start_s', 'length_s', 'is_over'], rows: clients.map((c) => [c.client, c.start_us / 1e6, c.length_us / 1e6, c.is_over ? 'yes' : 'no']) }),
+      build: () => ({
+        grid: {},
+        yAxis: { ...linearAxis(0, clients.length, clients.length), axisLabel: { show: false } },
+        series: [
+          behind,
+          drawn((api, box) => {
+            const shapes: Record<string, unknown>[] = [];
+            clients.forEach((c, i) => {
+              const [from, to] = [c.start_us / 1e6, (c.start_us + c.length_us) / 1e6];
+              if (to < bus.range.from || from > bus.range.to) return;
+              const [x0, y0] = api.coord([from, clients.length - i]);
+              const [x1, y1] = api.coord([to, clients.length - i - 1]);
+              shapes.push(rect(within(x0, box), y0 + 2, Math.max(within(x1, box), within(x0, box) + 1.5), y1 - 2, token(c === longest ? 'bad' : 'ink2')));
+            });
+            return shapes;
+          }, 3),
+        ],
+      }),
+    },
+    bus,
+  );
+}
+
+const HEAD = ['First error s', 'No service s', 'Served again s', 'Worst client s', 'Missed', 'Failed', 'Unknown', 'Skipped', 'Lost writes', 'Metastable'];
+
+const seconds = (us: number | null): string => (us === null ? DASH : fixed(us / 1e6, 2));
+const METASTABLE: Record<string, string> = { yes: 'yes', no: 'no', cannot_tell: 'cannot tell' };
+
+/** Acknowledged and not there: red, whatever else is good. */
+function lostWrites(of: DisturbRepeat): HTMLElement {
+  const truth = of.truth;
+  if (truth === null) return h('td', { class: 'n', title: 'transactions left no receipts' }, DASH);
+  if ('unknown' in truth && typeof truth.unknown === 'string') return h('td', { class: 'n', title: truth.unknown }, 'not known');
+  const { lost } = truth as { lost: number };
+  return h('td', { class: 'n', style: lost > 0 ? { color: 'var(--bad)', fontWeight: '650' } : {} }, count(lost));
+}
+
+function cells(repeat: DisturbRepeat): Child[] {
+  const of = repeat.figures;
+  if (of === null) return HEAD.map((_, i) => (i === HEAD.length - 2 ? lostWrites(repeat) : h('td', { class: 'n' }, DASH)));
+  const back = known(of.back_us);
+  const texts = [of.first_error_us === null ? 'none' : seconds(of.first_error_us), seconds(of.no_service_us), back !== null ? seconds(back) : of.is_back === false ? 'never' : DASH, of.worst_client_us === null ? '< 0.1' : seconds(of.worst_client_us), of.missed === null ? DASH : count(of.missed), count(of.failed), count(of.unknown), count(of.skipped)];
+  const why = typeof of.back_us === 'object' && of.back_us !== null ? of.back_us.unknown : undefined;
+  return [...texts.map((text, i) => h('td', { class: 'n', title: i === 2 ? why : undefined }, text)), lostWrites(repeat), h('td', { title: of.metastable_why, style: of.metastable === 'yes' ? { color: 'var(--bad)' } : {} }, METASTABLE[of.metastable] ?? of.metastable)];
+}
+
+function summed(name: string, summary: DisturbSummary[], of: (one: DisturbSummary) => [number | null, number | null] | null): HTMLElement {
+  const cell = (figure: string): string => {
+    const found = summary.find((one) => one.figure === figure);
+    const ends = found === undefined ? null : of(found);
+    if (found === undefined || ends === null) return found !== undefined && found.never > 0 ? 'never' : DASH;
+    const text = (v: number | null): string => (v === null ? 'never' : figure.endsWith('_us') ? seconds(v) : count(Math.round(v)));
+    return ends[0] === ends[1] ? text(ends[0]) : `${text(ends[0])} to ${text(ends[1])}`;
+  };
+  const figures = ['first_error_us', 'no_service_us', 'back_us', 'worst_client_us', 'missed', 'failed', 'unknown'];
+  return h('tr', { class: 'strong' }, h('th', { scope: 'row' }, name), ...figures.map((figure) => h('td', { class: 'n' }, cell(figure))), h('td', { class: 'n' }, ''), h('td', { class: 'n' }, ''), h('td', {}, ''), h('td', {}, ''));
+}
+
+function table(target: DisturbTarget): HTMLElement {
+  const row = (name: string, of: DisturbRepeat): HTMLElement => h('tr', {}, h('th', { scope: 'row' }, name), ...cells(of), h('td', {}, trialLink(of.trial)));
+  const counted = target.repeats.filter((of) => of.counts).length;
+  const sure = target.summary.find((of) => of.interval !== null)?.interval ?? null;
+  const trouble = [...target.repeats, ...target.controls].filter((of) => of.troubles.length > 0 || of.reason !== null);
+  return h(
+    'div',
+    {},
+    scroll(
+      'Repeats and controls',
+      h(
+        'table',
+        { class: 'figures' },
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Repeat'), ...HEAD.map((text, i) => h('th', { scope: 'col', class: i === HEAD.length - 1 ? undefined : 'n' }, text)), h('th', { scope: 'col' }, 'Trial'))),
+        h(
+          'tbody',
+          {},
+          ...target.repeats.map((of, i) => row(String(i + 1), of)),
+          counted > 1 && summed(`Median of ${counted}`, target.summary, (of) => (of.median === null ? null : [of.median, of.median])),
+          counted > 1 && (sure !== null ? summed(`${percent(sure.level)} interval`, target.summary, (of) => (of.interval === null ? null : [of.interval.low, of.interval.high])) : summed('Range, too few for an interval', target.summary, (of) => (of.min === null ? null : [of.min, of.max]))),
+          ...target.controls.map((of, i) => row(`Control ${i + 1}`, of)),
+        ),
+      ),
+    ),
+    ...trouble.map((of) => h('p', { class: 'sub' }, h('strong', { style: { color: 'var(--bad)' } }, `Trial ${of.trial}, ${of.state}: `), of.troubles[0] ?? of.reason ?? '')),
+  );
+}
+
+function reasons(of: DisturbRepeat): HTMLElement | null {
+  if (of.reasons.length === 0) return null;
+  return scroll(
+    'Errors by SQLSTATE',
+    h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, ...['Errors', 'SQLSTATE', 'Tries', 'Tried again', 'Message'].map((text, i) => h('th', { scope: 'col', class: i === 2 || i === 3 ? 'n' : undefined }, text)))), h('tbody', {}, ...of.reasons.map((r) => h('tr', {}, h('th', { scope: 'row' }, r.reason), h('td', {}, r.sqlstate ?? DASH), h('td', { class: 'n' }, count(r.tries)), h('td', { class: 'n' }, count(r.tries_retried)), h('td', {}, r.message))))),
+  );
+}
+
+function endpoints(of: DisturbRepeat): HTMLElement | null {
+  if (of.endpoints.length < 2) return null;
+  return scroll(
+    'Endpoints',
+    h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, ...['Endpoint', 'Clients', 'Committed', 'Failed', 'Unknown', 'Connections', 'Lost', 'Moved here'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'n' : undefined }, text)))), h('tbody', {}, ...of.endpoints.map((e) => h('tr', {}, h('th', { scope: 'row' }, e.name), ...[e.clients, e.committed, e.failed, e.unknown, e.connections, e.lost, e.arrived].map((n) => h('td', { class: 'n' }, count(n))))))),
+  );
+}
