@@ -189,7 +189,9 @@ pub(crate) fn kill(child: &mut Child) -> io::Result<()> {
         while child::is_running(id) {
             if Instant::now() > until {
                 let limit = KILL_LIMIT.as_secs();
-                return Err(io::Error::other(format!("process {id} still runs after {limit} s")));
+                return Err(io::Error::other(format!(
+                    "process {id} still runs after {limit} s"
+                )));
             }
             std::thread::sleep(Duration::from_millis(1));
         }
