@@ -160,7 +160,7 @@ mod tests {
             ..own
         };
         let pair = Pair::start(&options, Replication::Sync, &mut |_| {}).unwrap();
-        let mut given = pgdyno_session::Given::target(&pair.conninfo());
+        let mut given = pgdyno_session::Given::target(pair.conninfo());
         given.fallback_application_name = Some("test".to_owned());
         let execute = |sql: &str| {
             let info = pgdyno_session::resolve(&given, &pgdyno_session::Env::empty()).unwrap();
