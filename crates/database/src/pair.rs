@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pgdyno_model::spec::Replication;
-use pgdyno_server::{Options, Result, Server, Standby, Step};
+use pgdyno_server::{Error, Options, Result, Server, Standby, Step};
 
 /// What the two are called by the other (`application_name`).
 const NAMES: [&str; 2] = ["pgdyno_a", "pgdyno_b"];
@@ -89,6 +89,12 @@ impl Pair {
     /// There is no standby that streams, or one of the two does not do it.
     pub fn fail_over(&self) -> Result<FailedOver> {
         let mut state = self.state();
+        if !state.is_whole {
+            return Err(Error::Standby {
+                what: "fail over".to_owned(),
+                reason: "the standby was promoted before, and there is no other".to_owned(),
+            });
+        }
         let (primary, standby) = (state.primary, 1 - state.primary);
         let begun = Instant::now();
         self.servers[primary].kill()?;
@@ -154,7 +160,7 @@ mod tests {
             ..own
         };
         let pair = Pair::start(&options, Replication::Sync, &mut |_| {}).unwrap();
-        let mut given = pgdyno_session::Given::target(&pair.conninfo());
+        let mut given = pgdyno_session::Given::target(pair.conninfo());
         given.fallback_application_name = Some("test".to_owned());
         let execute = |sql: &str| {
             let info = pgdyno_session::resolve(&given, &pgdyno_session::Env::empty()).unwrap();

@@ -17,6 +17,9 @@ use crate::installation::Installation;
 use crate::instance::Instance;
 use crate::setting::Setting;
 
+/// How long processes may take to end after SIGKILL.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
+
 /// Whether the server ends with this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Life {
@@ -180,9 +183,16 @@ pub(crate) fn kill(child: &mut Child) -> io::Result<()> {
     }
     child::send_signal(pid, Signal::Kill)?;
     child.wait()?;
-    // They end a moment after the signal.
+    // They end a moment after the signal, unless the kernel is busy for them.
+    let until = Instant::now() + KILL_LIMIT;
     for id in children? {
         while child::is_running(id) {
+            if Instant::now() > until {
+                let limit = KILL_LIMIT.as_secs();
+                return Err(io::Error::other(format!(
+                    "process {id} still runs after {limit} s"
+                )));
+            }
             std::thread::sleep(Duration::from_millis(1));
         }
     }
