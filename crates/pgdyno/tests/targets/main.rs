@@ -11,6 +11,7 @@ mod clusters;
 mod documented;
 mod documented_products;
 mod message;
+mod products;
 mod recorder;
 mod recording;
 mod replay;

@@ -35,6 +35,7 @@ pub const COCKROACHDB: Cluster = Cluster {
         ),
         ("SHOW ZONE CONFIGURATION FOR RANGE default", "num_replicas"),
     ],
+    // Documented (SHOW ZONE CONFIGURATIONS).
     without_replication: "zone configurations may be seen by roles with the privilege \
         ZONECONFIG, or by admins",
     // Captured (19.1): `serializable`. Documented (transactions, read-committed): a level that
@@ -43,6 +44,7 @@ pub const COCKROACHDB: Cluster = Cluster {
         sql: "SHOW transaction_isolation",
         hides: &[],
     }],
+    // Assumed: levels are called what they are.
     isolation_is: &[],
     views: &[
         View {

@@ -21,6 +21,7 @@ pub const COCKROACHDB: Retries = Retries {
         query: "SELECT name, sum(value)::INT FROM crdb_internal.node_metrics \
                 WHERE name LIKE 'txn.restarts.%' GROUP BY name ORDER BY name",
         source: "crdb_internal.node_metrics",
+        // Captured, as above.
         restarts: "txn.restarts.",
     }),
     // Documented (session variables, v22.1; not on the page of v21.2): every statement of an
