@@ -142,6 +142,14 @@ impl Documented {
         )
     }
 
+    /// Where its nodes have this page, on the first of their ports.
+    pub fn pages(&self, path: &str) -> Vec<String> {
+        let nodes = self.nodes.iter();
+        nodes
+            .map(|node| format!("http://{}:{}{path}", node.address.ip(), page::PORTS[0]))
+            .collect()
+    }
+
     /// Every statement in its order, whichever session sent it.
     pub fn statements(&self) -> Vec<String> {
         self.played.seen().statements.clone()

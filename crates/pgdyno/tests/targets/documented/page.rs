@@ -16,11 +16,7 @@ use super::node::State;
 pub const PORTS: [u16; 4] = [8080, 9000, 13000, 7000];
 
 pub fn serve(ip: Ipv4Addr, id: usize, played: &Arc<Played>, state: &Arc<State>) {
-    for (port, number) in PORTS
-        .into_iter()
-        .enumerate()
-        .map(|(port, number)| (port, number))
-    {
+    for (port, number) in PORTS.into_iter().enumerate() {
         let listener = TcpListener::bind((ip, number)).unwrap();
         let (played, state) = (Arc::clone(played), Arc::clone(state));
         std::thread::spawn(move || {
