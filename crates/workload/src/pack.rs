@@ -320,11 +320,12 @@ impl Pack {
         for check in &self.manifest.checks {
             let place = self.place_of("check", &check.name);
             let is_here = check.only.is_empty() || check.only.iter().any(|d| d == dialect);
-            let holds = match &check.when {
-                Some(when) => expression::condition(&place, when, values)?,
-                None => true,
-            };
-            if !is_here || !holds {
+            let holds = is_here
+                && match &check.when {
+                    Some(when) => expression::condition(&place, when, values)?,
+                    None => true,
+                };
+            if !holds {
                 continue;
             }
             for values in self.each(&place, check.each.as_deref(), values)? {

@@ -367,3 +367,51 @@ fn clients_on_three_nodes_of_a_real_cockroachdb_are_told_apart() {
     let retries = errors("three-nodes", "40001");
     assert_eq!(document["measured"]["retries"], retries);
 }
+
+#[test]
+fn a_node_of_a_real_cockroachdb_that_is_killed_loses_its_client_and_nothing_else() {
+    let document = document(&replay("node-killed"));
+    let all = &document["measured"];
+    let count = |name: &str| all[name].as_u64().unwrap_or(0);
+    assert_eq!(
+        count("committed") + count("failed") + count("unknown"),
+        300,
+        "{all:#}"
+    );
+    assert!(
+        count("committed") >= 299,
+        "one was asked when the node went: {all:#}"
+    );
+    let endpoints = document["endpoints"].as_array().unwrap();
+    let lost: Vec<u64> = endpoints
+        .iter()
+        .filter_map(|endpoint| endpoint["lost"].as_u64())
+        .collect();
+    assert_eq!(lost, [0, 1, 0], "{endpoints:#?}");
+    let arrived = endpoints
+        .iter()
+        .filter_map(|endpoint| endpoint["arrived"].as_u64());
+    assert_eq!(
+        arrived.sum::<u64>(),
+        1,
+        "it goes on with another node: {endpoints:#?}"
+    );
+    let outages = &document["outages"];
+    assert_eq!(
+        (&outages["count"], &outages["unended"]),
+        (&1.into(), &0.into()),
+        "{outages:#}"
+    );
+}
+
+#[test]
+fn ycsb_and_slob_are_what_a_real_cockroachdb_took() {
+    let ycsb = document(&replay("ycsb"));
+    assert_eq!(ycsb["measured"]["committed"], 20, "{:#}", ycsb["measured"]);
+    let slob = document(&replay("slob"));
+    let units = slob["measured"]["units"].as_array().unwrap();
+    assert!(
+        units.iter().any(|units| units["units"].as_u64() > Some(0)),
+        "{units:#?}"
+    );
+}

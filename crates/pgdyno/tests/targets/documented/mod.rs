@@ -48,6 +48,9 @@ pub struct Product {
     pub name: &'static str,
     /// Beginnings of statements that fail in this test, with SQLSTATE and message.
     pub refuses: &'static [Refusal],
+    /// Beginnings of queries with the rows that they are answered in this test, of so many columns each; nothing
+    /// stands for NULL, `{port}` for the node's own port.
+    pub tables: &'static [(&'static str, usize, &'static [&'static str])],
     /// What this version lacks and pgdyno asks for all the same: a text of each such statement.
     pub lacks: &'static [&'static str],
     pub nodes: usize,
@@ -58,6 +61,7 @@ impl Product {
         Product {
             name,
             refuses: &[],
+            tables: &[],
             lacks: &[],
             nodes: 1,
         }

@@ -104,6 +104,21 @@ fn failing([sqlstate, text]: &[String; 2]) -> String {
     )
 }
 
+/// A query for these rows.
+fn given(columns: usize, values: &[&str]) -> String {
+    let port = "'||(SELECT port FROM documented.nodes \
+        WHERE id=current_setting('documented.node')::int)||'";
+    let value = |value: &&str| match *value {
+        "" => "NULL".to_owned(),
+        text => format!("'{}'", text.replace('\'', "''").replace("{port}", port)),
+    };
+    let rows = values.chunks(columns).map(|row| {
+        let values: Vec<String> = row.iter().map(value).collect();
+        format!("({})", values.join(", "))
+    });
+    format!("VALUES {}", rows.collect::<Vec<_>>().join(", "))
+}
+
 /// Hands the start on to the client with the product's parameters in place of PostgreSQL's.
 fn greeted(answers: &mut impl Read, out: &mut impl Write, played: &Played) -> io::Result<()> {
     while let Some(message) = Message::read(answers, false)? {
@@ -249,6 +264,10 @@ impl Played {
                 Vec::new(),
                 failing(&[(*sqlstate).into(), (*message).into()]),
             );
+        }
+        let mut tables = self.product.tables.iter();
+        if let Some((_, columns, values)) = tables.find(|(start, _, _)| text.starts_with(start)) {
+            return (Vec::new(), given(*columns, values));
         }
         if self.list.is_none() {
             return match text.eq_ignore_ascii_case("select version()") {
