@@ -148,6 +148,12 @@ pub const CASES: &[Case] = &[
         command: "run select-only -c 3 -j 1 -t 100 -R 60 --reconnect --seed 1 --no-store --quiet --json",
     },
     Case {
+        name: "node-drained",
+        nodes: 3,
+        before: &["load tpcb"],
+        command: "run select-only -c 3 -j 1 -t 100 -R 60 --reconnect --seed 1 --no-store --quiet --json",
+    },
+    Case {
         name: "three-nodes",
         nodes: 3,
         before: &["load tpcb --param scale=2"],
@@ -369,8 +375,15 @@ fn clients_on_three_nodes_of_a_real_cockroachdb_are_told_apart() {
 }
 
 #[test]
-fn a_node_of_a_real_cockroachdb_that_is_killed_loses_its_client_and_nothing_else() {
-    let document = document(&replay("node-killed"));
+fn a_node_of_a_real_cockroachdb_that_is_killed_or_drained_loses_its_client_and_nothing_else() {
+    assert!(errors("node-drained", "57P01") > 0);
+    for name in ["node-killed", "node-drained"] {
+        assert_one_client_moves(&document(&replay(name)));
+    }
+}
+
+/// Three clients on three nodes: the second one's goes on with another, and all is read.
+fn assert_one_client_moves(document: &Value) {
     let all = &document["measured"];
     let count = |name: &str| all[name].as_u64().unwrap_or(0);
     assert_eq!(

@@ -26,8 +26,9 @@ struct Owner {
     words: Vec<String>,
     /// Pages of figures.
     pages: Vec<String>,
-    /// Commands that kill the second node and bring it back.
+    /// Commands that kill the second node, drain it, and bring it back.
     kill: String,
+    drain: String,
     restart: String,
     /// Where the recording goes.
     to: PathBuf,
@@ -51,6 +52,7 @@ impl Owner {
             words,
             pages: list("PGDYNO_PAGES"),
             kill: var("PGDYNO_KILL"),
+            drain: var("PGDYNO_DRAIN"),
             restart: var("PGDYNO_RESTART"),
             to: or(
                 "PGDYNO_RECORD_TO",
@@ -84,12 +86,13 @@ impl Owner {
         let Some(servers) = self.servers.get(..case.nodes) else {
             return println!("{}: left out, it takes {} nodes", case.name, case.nodes);
         };
-        let kills = case.name == "node-killed";
-        if kills && (self.kill.is_empty() || self.restart.is_empty()) {
-            return println!(
-                "{}: left out without PGDYNO_KILL and PGDYNO_RESTART",
-                case.name
-            );
+        let fault = match case.name {
+            "node-killed" => Some(&self.kill),
+            "node-drained" => Some(&self.drain),
+            _ => None,
+        };
+        if fault.is_some_and(|fault| fault.is_empty() || self.restart.is_empty()) {
+            return println!("{}: left out without its two commands", case.name);
         }
         self.empty_database(&servers[0]);
         let files = tempfile::tempdir().unwrap();
@@ -102,17 +105,17 @@ impl Owner {
         let places = at(recorders.iter().map(Recorder::port));
         let mut command = command(case.command, &self.user, &places, files.path());
         let ran = std::thread::scope(|scope| {
-            if kills {
+            if let Some(fault) = fault {
                 // In the middle of the run, which is of a known rate.
                 scope.spawn(|| {
                     std::thread::sleep(Duration::from_secs(2));
-                    shell(&self.kill);
+                    shell(fault);
                 });
             }
             support::ran(&mut command)
         });
         println!("{}: exit code {:?}\n{}", case.name, ran.code, ran.stderr);
-        if kills {
+        if fault.is_some() {
             shell(&self.restart);
         }
         let heard: Vec<_> = recorders.into_iter().map(Recorder::ended).collect();
@@ -220,6 +223,7 @@ fn what_an_owner_records_has_no_secrets_and_plays_back() {
         words: vec!["planted_password".to_owned()],
         pages: server.pages("/_status/vars"),
         kill: String::new(),
+        drain: String::new(),
         restart: String::new(),
         to: folder.path().to_owned(),
     };

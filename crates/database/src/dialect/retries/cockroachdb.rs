@@ -78,7 +78,8 @@ const ERRORS: &[ErrorRule] = &[
         ErrorClass::Overload,
     ),
     ErrorRule::fatal("53", "", "out of resources", ErrorClass::Overload),
-    // Source; SQLSTATE not told.
+    // Captured (19.1, node-drained): with 57P01 at the start of a session; what a session that was there is told is
+    // "context canceled", with 57P01 too.
     ErrorRule::fatal(
         "",
         "server is not accepting clients",
