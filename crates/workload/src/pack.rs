@@ -292,12 +292,14 @@ impl Pack {
         let mut settings = BTreeMap::new();
         for setting in &self.manifest.settings {
             let place = self.place_of("setting", &setting.name);
-            let holds = match &setting.when {
-                Some(when) => expression::condition(&place, when, values)?,
-                None => true,
-            };
             let is_here = setting.only.is_empty() || setting.only.iter().any(|d| d == dialect);
-            if holds && is_here {
+            // Elsewhere the parameters of its condition may not be there either.
+            let holds = is_here
+                && match &setting.when {
+                    Some(when) => expression::condition(&place, when, values)?,
+                    None => true,
+                };
+            if holds {
                 let value = self.made(&place, &setting.value, values)?;
                 settings.insert(setting.name.clone(), value);
             }
@@ -318,11 +320,12 @@ impl Pack {
         for check in &self.manifest.checks {
             let place = self.place_of("check", &check.name);
             let is_here = check.only.is_empty() || check.only.iter().any(|d| d == dialect);
-            let holds = match &check.when {
-                Some(when) => expression::condition(&place, when, values)?,
-                None => true,
-            };
-            if !is_here || !holds {
+            let holds = is_here
+                && match &check.when {
+                    Some(when) => expression::condition(&place, when, values)?,
+                    None => true,
+                };
+            if !holds {
                 continue;
             }
             for values in self.each(&place, check.each.as_deref(), values)? {

@@ -175,14 +175,16 @@ mod tests {
             "{schema}"
         );
         assert_eq!(loop_in, "client");
-        let (on, off) = (
-            pack.session_settings("postgresql", &params.or_defaults(&pack))
-                .unwrap(),
-            pack.session_settings("cockroachdb", &params.or_defaults(&pack))
-                .unwrap(),
-        );
+        let settings = |dialect: &str| {
+            let values = params.clone().on(&pack, dialect).or_defaults(&pack);
+            pack.session_settings(dialect, &values).unwrap()
+        };
+        let on = settings("postgresql");
         assert_eq!(on["plan_cache_mode"], "force_generic_plan");
-        assert!(on.len() == 4 && off.is_empty());
+        assert_eq!(on.len(), 4);
+        for elsewhere in ["cockroachdb", "yugabytedb"] {
+            assert!(settings(elsewhere).is_empty(), "{elsewhere}");
+        }
         let planner = Params::parse(&pack, None, &["plan=planner".to_owned()]).unwrap();
         let planner = pack.session_settings("postgresql", &planner.or_defaults(&pack));
         assert!(planner.unwrap().is_empty());

@@ -35,6 +35,7 @@ pub const COCKROACHDB: Dialect = Dialect {
         no_partitions: Some(
             "it has no CREATE TABLE … PARTITION OF; it splits every table into ranges by itself",
         ),
+        // Documented (PostgreSQL compatibility, v26.2): there is no such notion.
         no_tablespaces: Some("not supported; zone configurations place rows"),
         // Captured: a syntax error. Documented later: taken with a notice, and logged all the same.
         no_unlogged: Some("every table of it is logged and replicated"),
@@ -69,6 +70,7 @@ pub const COCKROACHDB: Dialect = Dialect {
         WHERE c.table_catalog = current_database() AND c.table_schema = current_schema() \
         AND c.table_name IN ({names}) AND c.is_hidden = 'NO' \
         ORDER BY c.table_name, c.ordinal_position",
+    // Captured.
     find_table: "SELECT table_name FROM information_schema.tables \
         WHERE table_catalog = current_database() AND table_schema = current_schema() \
         AND table_name = {literal}",
@@ -77,12 +79,15 @@ pub const COCKROACHDB: Dialect = Dialect {
     // Captured: neither VACUUM nor ANALYZE is known to 19.1. The server makes statistics by itself,
     // at a time of its own; made now, they do not come in the middle of a run.
     after_load: &["CREATE STATISTICS pgdyno FROM {table}"],
+    // Captured: as above.
     after_settled_load: &["CREATE STATISTICS pgdyno FROM {table}"],
     // Documented: rows are entries of a store of keys and values.
     rows_and_blocks: None,
     // Captured: pg_try_advisory_lock answers true whoever else holds the lock, so it is none.
     try_lock: None,
+    // Captured: as above.
     unlock: None,
+    // Captured.
     takes_no_writes: "SELECT CASE default_transaction_read_only WHEN 'on' \
         THEN 'the session is read only' END FROM [SHOW default_transaction_read_only]",
     // There are none: every node takes writes.
@@ -98,9 +103,11 @@ pub const COCKROACHDB: Dialect = Dialect {
         WHERE name NOT IN ('version', 'cluster.secret', 'enterprise.license') ORDER BY name",
     // There are no files whose size could be asked.
     has_grown: "SELECT CASE WHEN EXISTS (SELECT 1 FROM {table}) THEN 't' ELSE 'f' END",
+    // Captured.
     truncate: "TRUNCATE {table}",
     // Captured: a syntax error.
     vacuum: None,
+    // Assumed: 19.1 has no view that counts changes of a table.
     has_changed: None,
     // Its counters are the nodes' metrics, not PostgreSQL's views.
     flush_statistics: None,
@@ -108,6 +115,7 @@ pub const COCKROACHDB: Dialect = Dialect {
     checkpoint: None,
     // Captured: a setting's name is a start-up parameter; `options` is ignored by 19.1.
     settings_at_start: AtStart::Parameters,
+    // Assumed: 19.1 has none; the session variables of v26.1 have one, which was never tried.
     lock_timeout: None,
     // No setting of sessions for it is documented.
     gives_up_lost_clients: &[],

@@ -141,6 +141,8 @@ fn without_comment(dialect: &Dialect) -> (Source, &'static str) {
 fn read(file: &File, name: &str, unsaid: (Source, &str)) -> Vec<Sourced> {
     let (mut facts, mut comment): (Vec<Sourced>, Vec<&str>) = (Vec::new(), Vec::new());
     let (mut is_inside, mut outer) = (false, String::new());
+    // What the constant, and the field that this one is within, rest on.
+    let (mut of_constant, mut is_said_outside) = (None, false);
     for line in file.text.lines() {
         let content = line.trim_start();
         let indent = line.len() - content.len();
@@ -165,11 +167,19 @@ fn read(file: &File, name: &str, unsaid: (Source, &str)) -> Vec<Sourced> {
         let at = [file.part, outer.as_str(), inner];
         let at: Vec<&str> = at.into_iter().filter(|part| !part.is_empty()).collect();
         let said = std::mem::take(&mut comment).join(" ");
+        if is_constant {
+            of_constant = named(&said).map(|source| (source, said.clone()));
+        }
+        if indent == 4 && field.is_some() {
+            is_said_outside = !sources(&said).is_empty();
+        }
         if belongs && !content.is_empty() {
             let of = sources(&said);
             let is_fact = is_inside && field.is_some() && indent <= 8 && !is_group(content);
-            if of.is_empty() && is_fact && !is_name(content) {
-                let (source, text) = unsaid;
+            let is_within = indent > 4 && is_said_outside;
+            if of.is_empty() && is_fact && !is_name(content) && !is_within {
+                let whole = of_constant.as_ref();
+                let (source, text) = whole.map_or(unsaid, |(source, text)| (*source, text));
                 let text = if said.is_empty() { text } else { &said };
                 facts.push(Sourced {
                     fact: at.join("."),
@@ -204,13 +214,13 @@ fn field(line: &str) -> Option<&str> {
 
 /// Whether facts follow below it, or in another file.
 fn is_group(line: &str) -> bool {
-    let products = ["COCKROACHDB,", "POSTGRESQL,", "YUGABYTEDB,"];
-    line.ends_with(['{', '[']) || products.iter().any(|product| line.ends_with(product))
+    let elsewhere = ["COCKROACHDB,", "POSTGRESQL,", "YUGABYTEDB,", "ERRORS,"];
+    line.ends_with(['{', '[']) || elsewhere.iter().any(|name| line.ends_with(name))
 }
 
 /// Names are no facts.
 fn is_name(line: &str) -> bool {
-    ["name:", "title:", "why:", "value:"]
+    ["name:", "title:", "why:", "value:", "source:"]
         .iter()
         .any(|name| line.starts_with(name))
 }
@@ -271,12 +281,27 @@ mod tests {
         assert_eq!(sources, [Source::Captured, Source::Documented]);
         assert!(ddl[1].1.contains("autocommit_before_ddl, v26.1"), "{ddl:?}");
         assert_eq!(one(&COCKROACHDB, "vacuum")[0].0, Source::Captured);
-        // Without a comment.
-        let assumed = (Source::Assumed, "no source is noted".to_owned());
-        assert_eq!(one(&COCKROACHDB, "truncate"), [assumed]);
+        // Without a comment of its own: what its constant says, and the field that it is within.
+        assert_eq!(one(&COCKROACHDB, "probes.work_us")[0].0, Source::Documented);
+        assert_eq!(one(&COCKROACHDB, "retries.inject.since"), []);
         assert_eq!(one(&POSTGRESQL, "truncate")[0].0, Source::Measured);
         let batches = one(&COCKROACHDB, "tables.filling");
         assert_eq!(batches[0].0, Source::Measured);
+    }
+
+    #[test]
+    fn no_fact_is_without_a_source() {
+        for dialect in [&COCKROACHDB, &YUGABYTEDB] {
+            let (_, unsaid) = without_comment(dialect);
+            let all = of(dialect).into_iter().filter(|one| one.text == unsaid);
+            let all: Vec<String> = all.map(|one| one.fact).collect();
+            assert!(
+                all.is_empty(),
+                "{}: write above each of these whether it is captured, measured, documented (page) or assumed: \
+                 {all:#?}",
+                dialect.title
+            );
+        }
     }
 
     #[test]

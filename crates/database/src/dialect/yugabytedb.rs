@@ -10,6 +10,7 @@ use super::{
 pub const YUGABYTEDB: Dialect = Dialect {
     name: "yugabytedb",
     title: "YugabyteDB",
+    // Assumed: none was ever there to be asked.
     tried_until: None,
     // Inherited from PostgreSQL.
     counts_database: None,
@@ -27,10 +28,13 @@ pub const YUGABYTEDB: Dialect = Dialect {
         key_order: " hash",
         // Inherited from PostgreSQL.
         no_partitions: None,
+        // Documented (CREATE TABLESPACE): they place rows.
         no_tablespaces: None,
         // Documented (CREATE TABLE): taken and ignored.
         no_unlogged: Some("it takes UNLOGGED and ignores it"),
+        // Inherited from PostgreSQL.
         integer_division: "/",
+        // Inherited from PostgreSQL: none was ever needed.
         foreign_keys_without_index_since: None,
         foreign_keys_validated_since: None,
         // Documented (2025.2): COPY FREEZE is ignored with a notice.
@@ -50,16 +54,21 @@ pub const YUGABYTEDB: Dialect = Dialect {
     },
     // Inherited from PostgreSQL.
     find_tables: super::POSTGRESQL.find_tables,
+    // Inherited from PostgreSQL.
     find_table: super::POSTGRESQL.find_table,
+    // Inherited from PostgreSQL.
     table_shape: super::POSTGRESQL.table_shape,
     // Documented: VACUUM does nothing and says so; ANALYZE is what counts rows.
     after_load: &["ANALYZE {table}"],
+    // Documented: as above.
     after_settled_load: &["ANALYZE {table}"],
     // Documented: rows are entries of a store of keys and values.
     rows_and_blocks: None,
     // Documented (advisory locks): there from 2025.1 on; before, asking is an error.
     try_lock: None,
+    // Documented: as above.
     unlock: None,
+    // Inherited from PostgreSQL.
     takes_no_writes: "SELECT CASE WHEN current_setting('transaction_read_only') = 'on' \
         THEN 'the session is read only' END",
     // Inherited from PostgreSQL; replication is none of PostgreSQL's, so the answer is no.
@@ -68,6 +77,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
     database_size: None,
     // Inherited from PostgreSQL.
     has_postgresqls_settings: true,
+    // Inherited from PostgreSQL.
     changed_settings: super::POSTGRESQL.changed_settings,
     // pg_relation_size knows nothing of what lies in DocDB.
     has_grown: "SELECT EXISTS (SELECT 1 FROM {table})",
@@ -75,6 +85,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
     truncate: "TRUNCATE {table}",
     // Documented: VACUUM does nothing.
     vacuum: None,
+    // Assumed: what counts changes is PostgreSQL's, and rows are in DocDB.
     has_changed: None,
     // Its counters are the nodes' metrics, not PostgreSQL's views.
     flush_statistics: None,

@@ -130,7 +130,9 @@ mod tests {
             let mut values = experiment.fixed.clone();
             values.insert("disturb.control".to_owned(), control.into());
             let point = Point::new(values);
-            let made = point.spec(TargetSpec::default(), spec.rate.clone(), 7).unwrap();
+            let made = point
+                .spec(TargetSpec::default(), spec.rate.clone(), 7)
+                .unwrap();
             let disturb = DisturbSpec {
                 control,
                 ..spec.disturb.clone()

@@ -6,25 +6,27 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::masks;
 use crate::message::Message;
-use crate::recorder::Recorder;
 use crate::recording::{self, Event};
 use crate::replay::Replay;
 use crate::support::{self, Ran};
 
 /// The database of all cases.
-const DATABASE: &str = "pgdyno_recorded";
+pub const DATABASE: &str = "pgdyno_recorded";
 
-struct Case {
-    name: &'static str,
+/// A command line, and what it finds.
+pub struct Case {
+    pub name: &'static str,
     /// How many servers its connections go to.
-    nodes: usize,
+    pub nodes: usize,
     /// Command lines that make what the case finds; they are not recorded.
-    before: &'static [&'static str],
-    command: &'static str,
+    pub before: &'static [&'static str],
+    pub command: &'static str,
 }
 
-const CASES: &[Case] = &[
+/// All of them.
+pub const CASES: &[Case] = &[
     Case {
         name: "load",
         nodes: 1,
@@ -128,6 +130,30 @@ const CASES: &[Case] = &[
         command: "lab retries -c 6 -t 3 --repeat 1 --seed 1 --quiet --json",
     },
     Case {
+        name: "ycsb",
+        nodes: 1,
+        before: &["load ycsb --param recordcount=100"],
+        command: "run ycsb -c 1 -j 1 -t 20 --max-tries 0 --seed 1 --no-store --quiet --json",
+    },
+    Case {
+        name: "slob",
+        nodes: 1,
+        before: &["load slob --param scale=1024 --param schemas=1"],
+        command: "run slob --loop client -c 1 -j 1 -t 2 --max-tries 0 --seed 1 --no-store --quiet --json",
+    },
+    Case {
+        name: "node-killed",
+        nodes: 3,
+        before: &["load tpcb"],
+        command: "run select-only -c 3 -j 1 -t 100 -R 60 --reconnect --seed 1 --no-store --quiet --json",
+    },
+    Case {
+        name: "node-drained",
+        nodes: 3,
+        before: &["load tpcb"],
+        command: "run select-only -c 3 -j 1 -t 100 -R 60 --reconnect --seed 1 --no-store --quiet --json",
+    },
+    Case {
         name: "three-nodes",
         nodes: 3,
         before: &["load tpcb --param scale=2"],
@@ -140,20 +166,21 @@ const EXPERIMENT: &str = "workload = 'simple-update'\ntransactions = 3\nmax_trie
     clients = [1, 2]\nthreads = 1\nseed = 1\norder = 'sequential'\nreset.settle = 0\n\
     settings.application_name = 'a sweep'\n";
 
-/// pgdyno with this command line, on these servers (`HOST:PORT`); files go to `directory`.
-fn command(line: &str, servers: &[String], directory: &Path) -> Command {
+/// pgdyno with this command line, on these servers (`HOST:PORT`), as this user; files go to `directory`.
+pub fn command(line: &str, user: &str, servers: &[String], directory: &Path) -> Command {
     let experiment = directory.join("experiment.toml");
     std::fs::write(&experiment, EXPERIMENT).unwrap();
     let line = line.replace("SERVER", &servers[0]);
+    let line = line.replace("root@", &format!("{user}@"));
     let line = line.replace("EXPERIMENT", &experiment.display().to_string());
     let mut words: Vec<&str> = line.split(' ').collect();
     let url = format!(
-        "postgresql://root@{}/{DATABASE}?sslmode=disable",
+        "postgresql://{user}@{}/{DATABASE}?sslmode=disable",
         servers.join(",")
     );
     if words[0] == "pgbench" {
         let (host, port) = servers[0].rsplit_once(':').expect("HOST:PORT");
-        words.extend(["-h", host, "-p", port, "-U", "root", DATABASE]);
+        words.extend(["-h", host, "-p", port, "-U", user, DATABASE]);
     } else if !words.contains(&"--url") {
         words.extend(["--url", &url]);
     }
@@ -168,23 +195,31 @@ fn command(line: &str, servers: &[String], directory: &Path) -> Command {
 }
 
 /// Servers at these ports of this host.
-fn at(ports: impl IntoIterator<Item = u16>) -> Vec<String> {
+pub fn at(ports: impl IntoIterator<Item = u16>) -> Vec<String> {
     let ports = ports.into_iter();
     ports.map(|port| format!("127.0.0.1:{port}")).collect()
-}
-
-fn case(name: &str) -> &'static Case {
-    CASES.iter().find(|case| case.name == name).unwrap()
 }
 
 /// Plays a case back: nothing may be said that was not recorded, and all that was must be.
 #[track_caller]
 pub fn replay(name: &str) -> Ran {
-    let replay = Replay::start(recording::read(name));
+    replay_in(&recording::known(), name)
+}
+
+/// The same of a case in this folder.
+#[track_caller]
+pub fn replay_in(recorded: &Path, name: &str) -> Ran {
+    let case = CASES.iter().find(|case| case.name == name);
+    let case = case.unwrap_or_else(|| panic!("{}: no case is called {name}", recorded.display()));
+    let replay = Replay::start(recording::read_in(&recorded.join(name)));
     let directory = tempfile::tempdir().unwrap();
-    let line = case(name).command;
     let servers = at(replay.ports().iter().copied());
-    let ran = support::ran(&mut command(line, &servers, directory.path()));
+    let ran = support::ran(&mut command(
+        case.command,
+        masks::USER,
+        &servers,
+        directory.path(),
+    ));
     println!("{ran:#?}");
     replay.ended();
     ran
@@ -221,37 +256,6 @@ fn said(name: &str, text: &str) -> bool {
             Event::Client(message) => String::from_utf8_lossy(&message.body).contains(text),
             _ => false,
         })
-}
-
-/// Records every case anew, or those named in `PGDYNO_RECORD_CASES`, from the server at
-/// `PGDYNO_RECORD_FROM`, or several of one cluster with commas between them (`scripts/record-target`).
-#[test]
-#[ignore = "records anew from a server that only its user has: scripts/record-target"]
-fn record_anew() {
-    let from = std::env::var("PGDYNO_RECORD_FROM").expect("PGDYNO_RECORD_FROM is HOST:PORT");
-    let servers: Vec<String> = from.split(',').map(str::to_owned).collect();
-    let wanted = std::env::var("PGDYNO_RECORD_CASES").unwrap_or_default();
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.split(' ').any(|word| word == name);
-    for case in CASES.iter().filter(|case| is_wanted(case.name)) {
-        let Some(servers) = servers.get(..case.nodes) else {
-            println!("{}: left out, it takes {} nodes", case.name, case.nodes);
-            continue;
-        };
-        let admin = format!("postgresql://root@{}/defaultdb?sslmode=disable", servers[0]);
-        let drop = format!("DROP DATABASE IF EXISTS {DATABASE} CASCADE");
-        support::sql(&admin, &drop);
-        support::sql(&admin, &format!("CREATE DATABASE {DATABASE}"));
-        let files = tempfile::tempdir().unwrap();
-        for line in case.before {
-            support::ran(&mut command(line, servers, files.path())).expect(0, &[]);
-        }
-        let recorders: Vec<Recorder> = servers.iter().map(|s| Recorder::start(s)).collect();
-        let places = at(recorders.iter().map(Recorder::port));
-        let ran = support::ran(&mut command(case.command, &places, files.path()));
-        println!("{}: exit code {:?}\n{}", case.name, ran.code, ran.stderr);
-        let heard: Vec<_> = recorders.into_iter().map(Recorder::ended).collect();
-        recording::write(case.name, &heard);
-    }
 }
 
 #[test]
@@ -371,4 +375,59 @@ fn clients_on_three_nodes_of_a_real_cockroachdb_are_told_apart() {
     }
     let retries = errors("three-nodes", "40001");
     assert_eq!(document["measured"]["retries"], retries);
+}
+
+#[test]
+fn a_node_of_a_real_cockroachdb_that_is_killed_or_drained_loses_its_client_and_nothing_else() {
+    assert!(errors("node-drained", "57P01") > 0);
+    for name in ["node-killed", "node-drained"] {
+        assert_one_client_moves(&document(&replay(name)));
+    }
+}
+
+/// Three clients on three nodes: the second one's goes on with another, and all is read.
+fn assert_one_client_moves(document: &Value) {
+    let all = &document["measured"];
+    let count = |name: &str| all[name].as_u64().unwrap_or(0);
+    assert_eq!(
+        count("committed") + count("failed") + count("unknown"),
+        300,
+        "{all:#}"
+    );
+    assert!(
+        count("committed") >= 299,
+        "one was asked when the node went: {all:#}"
+    );
+    let endpoints = document["endpoints"].as_array().unwrap();
+    let lost: Vec<u64> = endpoints
+        .iter()
+        .filter_map(|endpoint| endpoint["lost"].as_u64())
+        .collect();
+    assert_eq!(lost, [0, 1, 0], "{endpoints:#?}");
+    let arrived = endpoints
+        .iter()
+        .filter_map(|endpoint| endpoint["arrived"].as_u64());
+    assert_eq!(
+        arrived.sum::<u64>(),
+        1,
+        "it goes on with another node: {endpoints:#?}"
+    );
+    let outages = &document["outages"];
+    assert_eq!(
+        (&outages["count"], &outages["unended"]),
+        (&1.into(), &0.into()),
+        "{outages:#}"
+    );
+}
+
+#[test]
+fn ycsb_and_slob_are_what_a_real_cockroachdb_took() {
+    let ycsb = document(&replay("ycsb"));
+    assert_eq!(ycsb["measured"]["committed"], 20, "{:#}", ycsb["measured"]);
+    let slob = document(&replay("slob"));
+    let units = slob["measured"]["units"].as_array().unwrap();
+    assert!(
+        units.iter().any(|units| units["units"].as_u64() > Some(0)),
+        "{units:#?}"
+    );
 }

@@ -13,10 +13,7 @@ use crate::support::{self, Ran};
 
 /// `pgdyno target` on such a server, with one connection.
 fn target(server: &Documented, more: &[&str]) -> Ran {
-    let url = format!(
-        "postgresql://me@127.0.0.1:{}/d?sslmode=disable",
-        server.port()
-    );
+    let url = server.url();
     let args = ["target", &url, "--connections", "1"];
     support::ran(support::pgdyno(&args).args(more))
 }
@@ -64,25 +61,10 @@ fn a_level_that_cockroachdb_takes_and_ignores_is_told() {
 
 #[test]
 fn the_nodes_of_a_yugabytedb_come_from_yb_servers_and_its_isolation_from_its_own_function() {
-    let server = Documented::start(Product {
-        answers: &[
-            (
-                "SELECT NULL, host || ':' || port",
-                &["", "127.0.0.1:{port}", "aws.us-west-2.us-west-2a", "", ""],
-            ),
-            (
-                "SELECT yb_get_effective_transaction_isolation_level()",
-                &["repeatable read"],
-            ),
-            (
-                "SELECT coalesce(host(inet_server_addr())",
-                &["127.0.0.1:{port}"],
-            ),
-        ],
-        ..YUGABYTEDB
-    });
+    // The last release in which READ COMMITTED is off unless it is turned on.
+    let server = Documented::start(Product::new("yugabytedb 2024.2"));
     let document = document(&target(&server, &["--discover", "--json"]));
-    let address = format!("127.0.0.1:{}", server.port());
+    let address = server.addresses().remove(0);
     let node = &document["facts"]["nodes"][0];
     assert_eq!(node["address"], address.as_str());
     assert_eq!(node["locality"], "aws.us-west-2.us-west-2a");
@@ -123,6 +105,7 @@ const THREE_NODES: &[(&str, usize, &[&str])] = &[
             "f",
         ],
     ),
+    ("SHOW node_id", 1, &["1"]),
     (
         "SELECT node_id::STRING FROM crdb_internal.gossip_liveness WHERE draining",
         1,
@@ -152,7 +135,6 @@ const THREE_NODES: &[(&str, usize, &[&str])] = &[
 #[test]
 fn the_ranges_of_tables_are_counted_by_node_with_their_leaders_replicas_and_zone() {
     let product = || Product {
-        answers: &[("SHOW node_id", &["1"])],
         tables: THREE_NODES,
         ..COCKROACHDB_25_2
     };
@@ -272,7 +254,6 @@ fn where_views_are_closed_a_node_of_cockroachdb_tells_over_http() {
             "42501",
             "access to crdb_internal is restricted",
         )],
-        answers: &[("SHOW node_id", &["1"])],
         ..COCKROACHDB_25_2
     });
     let closed = target(&server, &["--discover"]);
@@ -285,7 +266,8 @@ fn where_views_are_closed_a_node_of_cockroachdb_tells_over_http() {
     );
     let http = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("--discover=http://{}", http.local_addr().unwrap());
-    let port = server.port();
+    let sql = server.addresses().remove(0);
+    let node = sql.clone();
     std::thread::spawn(move || {
         let (mut client, _) = http.accept().unwrap();
         let mut request = [0; 1000];
@@ -293,12 +275,12 @@ fn where_views_are_closed_a_node_of_cockroachdb_tells_over_http() {
         assert!(request[..count].starts_with(b"GET /_status/nodes "));
         let body = format!(
             r#"{{"nodes": [{{"desc": {{"nodeId": 1, "address": {{"addressField": "10.0.0.1:1"}},
-            "sqlAddress": {{"addressField": "127.0.0.1:{port}"}}}}}}]}}"#
+            "sqlAddress": {{"addressField": "{sql}"}}}}}}]}}"#
         );
         write!(client, "HTTP/1.0 200 OK\r\n\r\n{body}").unwrap();
     });
     let found = target(&server, &[&address]);
-    found.expect(0, &[&format!("127.0.0.1:{port}: 1 connection met node 1")]);
+    found.expect(0, &[&format!("{node}: 1 connection met node 1")]);
 }
 
 #[test]

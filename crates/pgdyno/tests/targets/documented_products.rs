@@ -4,45 +4,27 @@
 use crate::documented::{Documented, Product};
 use crate::support::{self, Ran};
 
-pub const YUGABYTEDB: Product = Product {
-    parameters: &[
-        ("server_version", "15.12-YB-2025.2.2.2-b0"),
-        ("server_encoding", "UTF8"),
-        ("client_encoding", "UTF8"),
-    ],
-    version: "PostgreSQL 15.12-YB-2025.2.2.2-b0 on x86_64-pc-linux-gnu, compiled by clang",
-    refuses: &[],
-    answers: &[],
-    tables: &[],
-};
+pub const YUGABYTEDB: Product = Product::new("yugabytedb 2025.2");
 
-pub const COCKROACHDB_25_2: Product = Product {
-    parameters: &[
-        ("server_version", "13.0.0"),
-        ("client_encoding", "UTF8"),
-        (
-            "crdb_version",
-            "CockroachDB CCL v25.2.0 (x86_64-pc-linux-gnu, built 2025/05/09, go1.23.7)",
-        ),
-    ],
-    version: "CockroachDB CCL v25.2.0 (x86_64-pc-linux-gnu, built 2025/05/09, go1.23.7)",
-    refuses: &[],
-    answers: &[],
-    tables: &[],
-};
+pub const COCKROACHDB_25_2: Product = Product::new("cockroachdb 25.2");
 
 /// Runs the program on such a server; what it said, and the statements.
 fn on(product: Product, args: &[&str]) -> (Ran, Vec<String>) {
-    let server = Documented::start(product);
-    let port = server.port().to_string();
-    let url = format!("postgresql://me@127.0.0.1:{port}/d?sslmode=disable");
+    run_on(&Documented::start(product), args)
+}
+
+/// The same on a server that is there; the statements are those of this run.
+fn run_on(server: &Documented, args: &[&str]) -> (Ran, Vec<String>) {
+    let before = server.statements().len();
+    let (url, address) = (server.url(), server.addresses().remove(0));
+    let (host, port) = address.split_once(':').unwrap();
     let target = match args[0] {
-        "pgbench" | "ysql_bench" => vec!["-h", "127.0.0.1", "-p", &port, "-U", "me", "d"],
+        "pgbench" | "ysql_bench" => vec!["-h", host, "-p", port, "-U", "me", "d"],
         _ => vec!["--url", &url],
     };
     let args: Vec<&str> = args.iter().copied().chain(target).collect();
     let ran = support::ran(support::pgdyno(&args).env("PGSSLMODE", "disable"));
-    (ran, server.statements())
+    (ran, server.statements().split_off(before))
 }
 
 /// The statements that change something, each mark without what follows its beginning.
@@ -260,11 +242,8 @@ fn a_newer_cockroachdb_needs_no_index_for_a_foreign_key_and_is_told_that_a_load_
 #[test]
 fn a_product_that_nobody_knows_is_treated_as_postgresql_and_that_is_told() {
     let product = Product {
-        parameters: &[("server_version", "9.9"), ("client_encoding", "UTF8")],
-        version: "Somebody's database 9.9",
         refuses: &[("SELECT pg_", "42883", "unknown function")],
-        answers: &[],
-        tables: &[],
+        ..Product::new("Somebody''s database 9.9")
     };
     let (ran, statements) = on(product, &["load", "tpcb"]);
     ran.expect(
@@ -278,11 +257,11 @@ fn a_product_that_nobody_knows_is_treated_as_postgresql_and_that_is_told() {
 
 /// The same load through three nodes.
 fn loaded_through_three(product: Product) -> (Ran, Vec<String>) {
-    let server = Documented::with_nodes(product, 3);
-    let hosts = server
-        .ports()
-        .iter()
-        .map(|port| format!("127.0.0.1:{port}"));
+    let server = Documented::start(Product {
+        nodes: 3,
+        ..product
+    });
+    let hosts = server.addresses().into_iter();
     // A fourth one, which nobody listens at.
     let hosts: Vec<String> = hosts.chain(["127.0.0.1:1".to_owned()]).collect();
     let url = format!("postgresql://me@{}/d?sslmode=disable", hosts.join(","));
@@ -339,7 +318,7 @@ fn a_node_that_fails_ends_the_load() {
     );
 }
 
-/// A pack with one table of one column: this server answers with one row.
+/// A pack with one table of one column.
 const ONE_COLUMN: &str = "
 name = 'growing'
 summary = 'One column.'
@@ -371,7 +350,8 @@ fn tables_that_grow_where_a_load_is_no_transaction_are_marked_until_it_is_over()
         std::fs::write(pack.path().join(name), text).unwrap();
     }
     let folder = pack.path().to_str().unwrap();
-    let (loaded, statements) = on(YUGABYTEDB, &["load", folder]);
+    let server = Documented::start(YUGABYTEDB);
+    let (loaded, statements) = run_on(&server, &["load", folder]);
     loaded.expect(0, &["10 rows"]);
     let marks = |statements: &[String]| -> Vec<String> {
         let comment = "COMMENT ON TABLE growing1 IS '";
@@ -382,15 +362,10 @@ fn tables_that_grow_where_a_load_is_no_transaction_are_marked_until_it_is_over()
             .map(|mark| mark.trim_end_matches('\'').to_owned())
             .collect()
     };
-    let mark: &'static str = marks(&statements).pop().unwrap().leak();
+    let mark = marks(&statements).pop().unwrap();
     assert!(mark.contains("\"complete\""), "{mark}");
-    let row: &'static [&'static str] = vec!["growing1", mark, "k"].leak();
-    let there = Product {
-        answers: vec![("SELECT t.name, obj_description", row)].leak(),
-        ..YUGABYTEDB
-    };
     let grow = ["load", folder, "--grow", "--param", "rows=25"];
-    let (grown, statements) = on(there.clone(), &grow);
+    let (grown, statements) = run_on(&server, &grow);
     grown.expect(0, &["growing has grown (rows = 25) by 15 rows"]);
     let states: Vec<String> = marks(&statements);
     assert_eq!(states.len(), 2, "{statements:#?}");
@@ -403,11 +378,9 @@ fn tables_that_grow_where_a_load_is_no_transaction_are_marked_until_it_is_over()
         !statements.iter().any(|sql| sql == "BEGIN"),
         "{statements:#?}"
     );
-    let refusing = Product {
-        refuses: &[("COPY", "53100", "no space left on device")],
-        ..there
-    };
-    let (failed, statements) = on(refusing, &grow);
+    server.refuse(("COPY", "53100", "no space left on device"));
+    let grow = ["load", folder, "--grow", "--param", "rows=40"];
+    let (failed, statements) = run_on(&server, &grow);
     failed.expect(
         1,
         &[

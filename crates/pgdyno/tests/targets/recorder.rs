@@ -38,7 +38,10 @@ impl Recorder {
                     });
                     tapes.len() - 1
                 };
-                let upstream = TcpStream::connect(&server).unwrap();
+                let Ok(upstream) = TcpStream::connect(&server) else {
+                    refuse(client, &shared, number);
+                    continue;
+                };
                 let twins = (client.try_clone().unwrap(), upstream.try_clone().unwrap());
                 for (from, to, is_client) in [(client, upstream, true), (twins.1, twins.0, false)] {
                     let tapes = Arc::clone(&shared);
@@ -72,6 +75,17 @@ impl Recorder {
 
 fn lock(tapes: &Mutex<Vec<Tape>>) -> MutexGuard<'_, Vec<Tape>> {
     tapes.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// The server is not there: what the client said first, and that nobody answered.
+fn refuse(mut client: TcpStream, tapes: &Mutex<Vec<Tape>>, number: usize) {
+    let greeting = Message::read(&mut client, true).ok().flatten();
+    let mut tapes = lock(tapes);
+    let tape = &mut tapes[number];
+    tape.events.extend(greeting.map(Event::Client));
+    tape.events
+        .extend([Event::ServerClosed, Event::ClientClosed]);
+    tape.sides_open = 0;
 }
 
 fn hand_on(

@@ -49,11 +49,14 @@ impl Copying {
     }
 }
 
-/// Where the recordings of a case are.
-fn directory(case: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/targets/recorded/cockroachdb-19.1")
-        .join(case)
+/// Where all recordings are, a folder a server.
+pub fn all() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/targets/recorded")
+}
+
+/// Where those are that the tests know by heart.
+pub fn known() -> PathBuf {
+    all().join("cockroachdb-19.1")
 }
 
 /// A connection.
@@ -66,10 +69,16 @@ pub struct Recorded {
 /// The connections of a case, in the order in which they were made to each server. Files of several
 /// servers begin with the server's number.
 pub fn read(case: &str) -> Vec<Recorded> {
-    let directory = directory(case);
-    let entries = std::fs::read_dir(&directory)
+    read_in(&known().join(case))
+}
+
+/// The same of a case in this folder.
+pub fn read_in(directory: &Path) -> Vec<Recorded> {
+    let entries = std::fs::read_dir(directory)
         .unwrap_or_else(|e| panic!("{}: {e}; see recorded/README.md", directory.display()));
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let files = entries.map(|entry| entry.unwrap().path());
+    let is_connection = |file: &PathBuf| file.extension().is_some_and(|end| end == "txt");
+    let mut files: Vec<PathBuf> = files.filter(is_connection).collect();
     files.sort();
     let recorded = files.iter().map(|file| {
         let name = file.file_stem().and_then(|name| name.to_str());
@@ -84,11 +93,10 @@ pub fn read(case: &str) -> Vec<Recorded> {
     recorded.collect()
 }
 
-/// Writes the connections of a case, those of each server by itself.
-pub fn write(case: &str, servers: &[Vec<Vec<Event>>]) {
-    let directory = directory(case);
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).unwrap();
+/// Writes the connections of a case into its folder, those of each server by itself.
+pub fn write(directory: &Path, servers: &[Vec<Vec<Event>>]) {
+    let _ = std::fs::remove_dir_all(directory);
+    std::fs::create_dir_all(directory).unwrap();
     for (node, connections) in servers.iter().enumerate() {
         for (at, events) in connections.iter().enumerate() {
             let name = match servers.len() {

@@ -48,7 +48,8 @@ impl Replay {
     pub fn start(recorded: Vec<Recorded>) -> Replay {
         let nodes = recorded.iter().map(|recorded| recorded.node + 1).max();
         let stage = Arc::new(Mutex::new(Stage {
-            played: vec![false; recorded.len()],
+            // How often a client looks whether a node is there again is no matter.
+            played: recorded.iter().map(is_refused).collect(),
             taken: vec![false; recorded.len()],
             recorded,
             ..Stage::default()
@@ -165,6 +166,10 @@ fn play(client: TcpStream, node: usize, stage: &Mutex<Stage>) -> io::Result<()> 
                 answers.write_all(&Message::new(b'Z', *b"I").bytes())?;
                 continue;
             }
+            if is_refused_at(&stage, node, &said) {
+                drop(stage);
+                return answers.shutdown(Shutdown::Both);
+            }
             let complaint = complaint(&stage, &said);
             stage.complaints.push(complaint);
             drop(stage);
@@ -200,6 +205,21 @@ fn is_since_recorded(event: &Event) -> bool {
     };
     let begins = |start: &&str| message.body.starts_with(start.as_bytes());
     message.tag == b'Q' && SINCE_RECORDED.iter().any(begins)
+}
+
+/// Whether nobody answered.
+fn is_refused(recorded: &Recorded) -> bool {
+    let has_answer = |event: &Event| matches!(event, Event::Server(_));
+    !recorded.events.iter().any(has_answer)
+}
+
+/// Whether a connection that has only greeted met a server that was not there, when it was recorded.
+fn is_refused_at(stage: &Stage, node: usize, said: &[Event]) -> bool {
+    let mut recorded = stage
+        .recorded
+        .iter()
+        .filter(|one| one.node == node && is_refused(one));
+    said.len() == 1 && recorded.any(|one| agrees(&one.events, said))
 }
 
 /// Whether the client goes.

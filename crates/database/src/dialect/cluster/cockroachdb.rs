@@ -38,6 +38,7 @@ pub const COCKROACHDB: Cluster = Cluster {
         ),
         ("SHOW ZONE CONFIGURATION FOR RANGE default", "num_replicas"),
     ],
+    // Documented (SHOW ZONE CONFIGURATIONS).
     without_replication: "zone configurations may be seen by roles with the privilege \
         ZONECONFIG, or by admins",
     placement: Some(PlacementQueries {
@@ -83,6 +84,7 @@ pub const COCKROACHDB: Cluster = Cluster {
         sql: "SHOW transaction_isolation",
         hides: &[],
     }],
+    // Assumed: levels are called what they are.
     isolation_is: &[],
     views: &[
         View {

@@ -11,16 +11,20 @@ pub const YUGABYTEDB: Cluster = Cluster {
         "SELECT NULL, host || ':' || port, cloud || '.' || region || '.' || zone, NULL, \
         NULL FROM yb_servers() ORDER BY host, port",
     ],
+    // Assumed.
     without_nodes: "yb_servers() gives no answer",
     // Assumed: no documentation of a state like it in SQL was found.
     draining: None,
+    // Assumed: no page of its HTTP ports is of this kind.
     nodes_over_http: None,
     // Inherited from PostgreSQL.
     this_node: "SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), \
         'Unix socket, port ' || current_setting('port'))",
     // Documented (yb_servers): the UUIDs of all nodes.
     identity: "SELECT string_agg(uuid::text, ' ' ORDER BY uuid) FROM yb_servers()",
+    // Documented (yb-admin): the only place that tells.
     replication: &[],
+    // Documented (yb-admin).
     without_replication: "YugabyteDB does not show it in SQL: yb-admin get_universe_config, or \
         the HTTP port of a master",
     placement: Some(PlacementQueries {
@@ -71,6 +75,7 @@ pub const YUGABYTEDB: Cluster = Cluster {
             ],
         },
     ],
+    // Documented (isolation levels).
     isolation_is: &[("read uncommitted", "read committed")],
     views: &[
         View {

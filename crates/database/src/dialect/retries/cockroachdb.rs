@@ -21,6 +21,7 @@ pub const COCKROACHDB: Retries = Retries {
         query: "SELECT name, sum(value)::INT FROM crdb_internal.node_metrics \
                 WHERE name LIKE 'txn.restarts.%' GROUP BY name ORDER BY name",
         source: "crdb_internal.node_metrics",
+        // Captured, as above.
         restarts: "txn.restarts.",
     }),
     // Documented (session variables, v22.1; not on the page of v21.2): every statement of an
@@ -77,7 +78,8 @@ const ERRORS: &[ErrorRule] = &[
         ErrorClass::Overload,
     ),
     ErrorRule::fatal("53", "", "out of resources", ErrorClass::Overload),
-    // Source; SQLSTATE not told.
+    // Captured (19.1, node-drained): with 57P01 at the start of a session; what a session that was there is told is
+    // "context canceled", with 57P01 too.
     ErrorRule::fatal(
         "",
         "server is not accepting clients",
