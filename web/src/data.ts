@@ -1332,47 +1332,6 @@ export type DisturbFigures = {
   course: DisturbCourse;
 };
 
-/**
- * What came of a [`Phase`]: of the transactions that ended in its seconds, whole ones. A second that
- * two phases share counts in the one that has its middle.
- */
-export type PhaseFigures = {
-  /** The length of its seconds together: less than the phase where the trial ended in it. */
-  measured_us: number;
-  /** Committed transactions a second of its seconds; `null` when it has none. */
-  goodput_per_s: number | null;
-  /** Transactions that the schedule asked for in its seconds; `null` without a rate. */
-  due: number | null;
-  /** From the start of a committed transaction's first try to its end. */
-  service: Latencies;
-  /** From the scheduled start to the end; `null` without a rate. */
-  response: Latencies | null;
-  /** How late transactions started; `null` without a rate. */
-  schedule_lag: Latencies | null;
-  /** What people call it: `500/s`, `before`. */
-  name: string;
-  /** Where it begins, in microseconds since clients began to work. */
-  from_us: number;
-  /** Where it ends. */
-  to_us: number;
-  /** Ended well. */
-  committed: number;
-  /** Ended badly: certainly not committed. */
-  failed: number;
-  /** The same by SQLSTATE, or a word. */
-  failed_by_class: { [key in string]: number };
-  /** Never started: already later than the latency limit. */
-  skipped: number;
-  /** Perhaps committed, perhaps not. */
-  unknown: number;
-  /** Committed, but later than the latency limit. */
-  late: number;
-  /** Tries beyond the first, of all transactions. */
-  retries: number;
-  /** Transactions that were tried more than once. */
-  retried: number;
-};
-
 /** Whether goodput stays down when a disturbance is over. */
 export type Metastable = "yes" | "no" | "cannot_tell";
 

@@ -5,6 +5,7 @@ import { count, DASH, many, partOf, percent, rate, shortCount, significant, span
 import { needed } from '../pure/histogram';
 import { h, type Child } from '../page/dom';
 import { dotStrip, headlines, type Headline } from '../page/shell';
+import { askedRate } from './rate';
 
 export function trialHeadlines(data: TrialData): HTMLElement {
   const { run } = data;
@@ -33,6 +34,7 @@ export function trialHeadlines(data: TrialData): HTMLElement {
     return { key, label: `${word} ${name}`, value, unit, context: context === '' ? undefined : context, strip };
   };
   const started = measured.committed + measured.failed + measured.skipped + measured.unknown;
+  const asked = askedRate(run.trial);
   const work = measured.work ?? null;
   const retriesEach = measured.committed > 0 ? measured.retries / measured.committed : null;
   const list: Headline[] = [
@@ -41,7 +43,7 @@ export function trialHeadlines(data: TrialData): HTMLElement {
       label: 'Goodput',
       value: rate(measured.goodput_per_s),
       unit: 'tps',
-      context: `${partOf(measured.committed, started)} started${run.trial.rate_per_s === null ? '' : `; ${rate(run.trial.rate_per_s)}/s asked for`}`,
+      context: `${partOf(measured.committed, started)} started${asked === null ? '' : `; ${typeof asked === 'number' ? `${rate(asked)}/s` : asked} asked for`}`,
       strip: dots((s) => s.goodput_per_s, 'Goodput'),
     },
     latency('p50', 'p50', main.p50_us, measured.service.p50_us, 0.5, dots((s) => s.p50_us, 'p50')),

@@ -1,6 +1,6 @@
 /** Figures by phase, and what followed where the rate jumped. */
 
-import type { NamedPhase, RateStep, TrialData } from '../data';
+import type { PhaseFigures, RateStep, TrialData } from '../data';
 import { columnUnit, count, DASH, fixed, inUnit, rate, timeText } from '../pure/format';
 import { actions } from '../chart/figure';
 import { h, scroll, type Child } from '../page/dom';
@@ -10,7 +10,7 @@ const th = (text: string, numeric = false, unit = ''): HTMLElement => h('th', { 
 const td = (child: Child, numeric = false): HTMLElement => h('td', { class: numeric ? 'n' : undefined }, child);
 
 /** Where phases meet, in seconds. */
-export function boundaries(phases: readonly NamedPhase[] | undefined): number[] {
+export function boundaries(phases: readonly PhaseFigures[] | undefined): number[] {
   return (phases ?? []).slice(1).map((phase) => phase.from_us / 1e6);
 }
 

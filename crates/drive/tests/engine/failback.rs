@@ -100,7 +100,7 @@ fn clients_return_one_after_the_other_when_their_endpoint_is_up_again() {
     ] {
         let links = links(plain(), plain());
         let drive = Drive {
-            rate,
+            rate: rate.map(Into::into),
             until: Until::Elapsed(Duration::from_secs(30)),
             ..over(&links, mode, "failback")
         };

@@ -129,8 +129,11 @@ impl fmt::Display for Rate {
         let text = self.profile.map(percent).to_string();
         let mut is_time = false;
         let mut was_number = false;
-        for c in text.chars() {
-            let is_number = c.is_ascii_digit() || c == '.' && was_number;
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            // Two points are a ramp's.
+            let is_point = c == '.' && was_number && chars.peek().is_some_and(char::is_ascii_digit);
+            let is_number = c.is_ascii_digit() || is_point;
             if was_number && !is_number && !is_time {
                 f.write_str("%")?;
             }

@@ -103,7 +103,7 @@ impl FailoverArgs {
         DisturbArgs {
             spec: TrialSpec {
                 clients: Some(self.clients),
-                rate: Some(self.rate),
+                rate: Some(self.rate.into()),
                 seed: self.seed,
                 params: vec![SCALE.to_owned()],
                 target: TargetSpec {

@@ -1,0 +1,15 @@
+/** The rate that a trial asked for. */
+
+import type { TrialSpec } from '../data';
+
+/** The spec's two fields of it (crates/model/src/spec/rate.rs), which the generated type leaves out. */
+interface WithRate {
+  rate_per_s?: number | null;
+  rate_profile?: string;
+}
+
+/** Transactions a second, where they do not move; else how they move, as typed; `null` without a rate. */
+export function askedRate(trial: TrialSpec): number | string | null {
+  const { rate_per_s, rate_profile } = trial as TrialSpec & WithRate;
+  return rate_profile ?? rate_per_s ?? null;
+}
