@@ -88,7 +88,7 @@ fn endpoint(row: &Row<'_>) -> db::Result<EndpointRecord> {
         response: packed::read(row, 17)?.map(|packed| packed.unpack()),
         // A table of its own.
         stalls: Vec::new(),
-        seconds: read_seconds(row.get(20)?)?,
+        seconds: read_seconds(row.get(21)?)?,
     })
 }
 

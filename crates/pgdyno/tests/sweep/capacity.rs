@@ -218,6 +218,7 @@ fn a_search_goes_on_from_the_rates_given_and_keeps_its_answer() {
         "one.sql",
         "-T1",
         "-c2",
+        "--no-store",
         "--json",
         "--rate=50%@1s,25% of e",
     ];
