@@ -397,27 +397,16 @@ fn checkpoints_are_a_phase_of_their_own() {
 
 #[test]
 fn leaders_on_few_nodes_are_found_by_what_the_nodes_did_and_not_by_their_cpu_time() {
-    use pgdyno_model::document::Node;
-    let nodes = ["n1:26257", "n2:26257", "n3:26257"].map(|address| Node {
-        id: None,
-        address: address.to_owned(),
-        locality: None,
-        version: None,
-        is_live: Some(true),
-        is_draining: None,
-    });
     // Clients are connected to the first node, which uses most CPU time for SQL: rates of a counter
     // that nodes refresh every ten seconds named it (7.3 cores).
-    let made = Made::of(8, 10)
+    let made = Made::of_three_nodes(8, 10)
         .with("crdb.kv.batches", "node 1", 400.0)
         .with("crdb.kv.batches", "node 2", 9000.0)
         .with("crdb.kv.batches", "node 3", 300.0)
         .with("crdb.cpu.user", "node 1", 7.3)
         .with("crdb.cpu.user", "node 2", 0.4)
         .with("crdb.cpu.user", "node 3", 0.1);
-    let mut outcome = made.outcome();
-    outcome.facts.nodes = pgdyno_model::Fact::Known(nodes.to_vec());
-    let (_, verdict) = diagnose(&outcome).unwrap();
+    let (_, verdict) = diagnose(&made.outcome()).unwrap();
     let told = format!("{verdict:?}");
     assert!(told.contains("node 2 did"), "{told}");
     assert!(!told.contains("node 1 did"), "{told}");

@@ -196,7 +196,7 @@ impl Plan {
     }
 
     /// Smaller plans, the smallest of each field first.
-    fn smaller(&self) -> Vec<Self> {
+    pub(super) fn smaller(&self) -> Vec<Self> {
         let mut plans = Vec::new();
         for (name, value) in Self::NAMES.iter().zip(self.values()) {
             let least =

@@ -73,7 +73,11 @@ fn a_found_fault_is_shrunk_to_a_line_that_shows_it() {
     let small = plan.clone().shrunk(|plan| plan.outcome().is_err());
     let again = Plan::read(&small.line()).unwrap();
     assert!(again.outcome().is_err(), "{}", small.line());
-    assert!(small.clients == 1 && small.faults <= 1, "{}", small.line());
+    // As few of everything as fail; how rare faults may be depends on the seed.
+    let is_small = small.clients == 1 && small.transactions == 1;
+    let smaller = small.smaller();
+    let is_least = smaller.iter().all(|plan| plan.outcome().is_ok());
+    assert!(is_small && is_least, "{}", small.line());
     choose(0);
     assert_eq!(small.outcome().err(), None);
 }
