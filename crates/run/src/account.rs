@@ -145,3 +145,62 @@ impl<O> Observer<O> for AtBarrier<'_> {
         self.0.at_barrier();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pgdyno_drive::record::{ClientTime, Second};
+    use pgdyno_model::observed::{Course, Kind, NewSeries, Series};
+
+    use super::*;
+
+    #[test]
+    fn reads_of_a_node_are_the_mean_of_what_its_refreshes_gave() {
+        // A node that refreshes its counters every ten seconds has three rates in 30 s, none of them for the
+        // seconds between, and nothing from before the trial.
+        let read = |label: &str, samples: &[(i64, f64)]| Course {
+            of: NewSeries {
+                number: 0,
+                instrument: 0,
+                series: Series::new("crdb.disk.reads", "1/s").of(label),
+                kind: Kind::Counter,
+            },
+            samples: samples
+                .iter()
+                .map(|(s, rate)| (s * 1_000_000, *rate))
+                .collect(),
+            total: None,
+        };
+        let observed = Observed {
+            series: vec![
+                read(
+                    "node 1",
+                    &[(0, 9000.0), (8, 1700.0), (18, 1800.0), (28, 1723.0)],
+                ),
+                read("node 2", &[]),
+            ],
+            ..Observed::default()
+        };
+        let second = |start_us| Second {
+            start_us,
+            length_us: 1_000_000,
+            warmup: false,
+            drain: false,
+            time: ClientTime::default(),
+            scripts: Vec::new(),
+        };
+        let recording = Recording {
+            seconds: (0..30).map(|s| second(s * 1_000_000)).collect(),
+            ..Recording::default()
+        };
+        let figures = nodes(
+            &observed,
+            &["crdb.disk.reads", "crdb.cache.hits"],
+            &recording,
+        );
+        assert_eq!(figures.len(), 1);
+        assert_eq!(
+            figures[0].by_node,
+            BTreeMap::from([("node 1".to_owned(), 1741.0)])
+        );
+    }
+}

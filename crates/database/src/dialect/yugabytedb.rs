@@ -36,6 +36,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
         integer_division: "/",
         // Inherited from PostgreSQL: none was ever needed.
         foreign_keys_without_index_since: None,
+        // Assumed: as in PostgreSQL, an added key is validated.
         foreign_keys_validated_since: None,
         // Documented (2025.2): COPY FREEZE is ignored with a notice.
         copy_freeze_since: None,

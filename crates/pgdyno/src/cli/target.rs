@@ -400,6 +400,9 @@ fn zone_lines(placement: &Placement) -> Vec<String> {
     zones.into_iter().map(line).collect()
 }
 
+/// A server that is odd, or not what it says, names any number of standbys.
+const STANDBYS_SHOWN_MAX: usize = 100;
+
 /// PostgreSQL's standbys, or the server that this one follows.
 fn standby_lines(facts: &Facts) -> Vec<String> {
     let Fact::Known(replication) = &facts.replication else {
@@ -421,7 +424,16 @@ fn standby_lines(facts: &Facts) -> Vec<String> {
         words.extend(standby.lag_bytes.as_ref().map(behind));
         format!("{name}: {}", words.join(", "))
     });
-    standbys.chain(follows).collect()
+    let more = replication
+        .standbys
+        .len()
+        .saturating_sub(STANDBYS_SHOWN_MAX);
+    let more = (more > 0).then(|| format!("{more} more: --json has all of them"));
+    standbys
+        .take(STANDBYS_SHOWN_MAX)
+        .chain(more)
+        .chain(follows)
+        .collect()
 }
 
 fn copies(facts: &Facts) -> String {

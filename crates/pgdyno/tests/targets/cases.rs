@@ -145,13 +145,13 @@ pub const CASES: &[Case] = &[
         name: "node-killed",
         nodes: 3,
         before: &["load tpcb"],
-        command: "run select-only -c 3 -j 1 -t 100 -R 60 --reconnect --seed 1 --no-store --quiet --json",
+        command: "run select-only -c 3 -j 1 -t 100 -R 60 --reconnect --no-failback --seed 1 --no-store --quiet --json",
     },
     Case {
         name: "node-drained",
         nodes: 3,
         before: &["load tpcb"],
-        command: "run select-only -c 3 -j 1 -t 100 -R 60 --reconnect --seed 1 --no-store --quiet --json",
+        command: "run select-only -c 3 -j 1 -t 100 -R 60 --reconnect --no-failback --seed 1 --no-store --quiet --json",
     },
     Case {
         name: "three-nodes",

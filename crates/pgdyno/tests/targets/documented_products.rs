@@ -391,3 +391,19 @@ fn tables_that_grow_where_a_load_is_no_transaction_are_marked_until_it_is_over()
     );
     assert_eq!(marks(&statements).len(), 1, "{statements:#?}");
 }
+
+#[test]
+fn where_there_is_no_buffer_pool_a_sweep_is_refused_and_its_hint_names_what_runs_there() {
+    // That `run slob` does, on these products: products.rs.
+    for product in [COCKROACHDB_25_2, YUGABYTEDB] {
+        let (ran, statements) = on(product, &["slob", "sweep", "--max-size", "64MB"]);
+        ran.expect(
+            1,
+            &[
+                "there is no buffer pool to sweep",
+                "hint: its own figures: pgdyno run slob",
+            ],
+        );
+        assert_eq!(changes(statements), [""; 0]);
+    }
+}

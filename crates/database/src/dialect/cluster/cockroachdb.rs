@@ -42,6 +42,7 @@ pub const COCKROACHDB: Cluster = Cluster {
     without_replication: "zone configurations may be seen by roles with the privilege \
         ZONECONFIG, or by admins",
     placement: Some(PlacementQueries {
+        // Captured (19.1): what SHOW EXPERIMENTAL_RANGES and its successors call them.
         parts: "ranges",
         of_table: &[
             // Documented (SHOW RANGES, v23.2; on request v23.1): the lease holder is one of the details.

@@ -28,6 +28,7 @@ pub const YUGABYTEDB: Cluster = Cluster {
     without_replication: "YugabyteDB does not show it in SQL: yb-admin get_universe_config, or \
         the HTTP port of a master",
     placement: Some(PlacementQueries {
+        // Documented (yb_tablet_metadata).
         parts: "tablets",
         // Documented (yb_tablet_metadata, 2025.2): leader and replicas as `host:port`, the cluster over.
         // yb_local_tablets (2024.1) has the tablets of one node and no leader.
@@ -35,7 +36,9 @@ pub const YUGABYTEDB: Cluster = Cluster {
             "SELECT tablet_id, leader, array_to_string(replicas, ',') FROM yb_tablet_metadata \
             WHERE oid = to_regclass({literal})::oid AND db_name = current_database() LIMIT {most}",
         ],
+        // Documented (yb_tablet_metadata, 2025.2).
         without: "yb_tablet_metadata takes YugabyteDB 2025.2",
+        // Assumed: tablespaces place rows; no statement shows it by table.
         zone: None,
         // Inherited from PostgreSQL.
         tables: "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = current_schema() \
