@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::packed::whole;
 use super::{
-    Store, accounting, checks, client_time, disturbed, endpoints, engine, happening, key_skew,
-    packed, seconds, slots, stalls, warmup, worst,
+    Store, as_json, client_time, endpoints, engine, happening, packed, seconds, slots, stalls,
+    warmup, worst,
 };
 use pgdyno_model::text::{self, PERCENTILES};
 use pgdyno_model::{Failure, Outcome, State};
@@ -62,16 +62,16 @@ impl Store {
                 warmup::ended(connection, number, elapsed_us, ended)?;
             }
             if let Some(it) = &outcome.accounting {
-                accounting::write(connection, number, it)?;
+                as_json::write(connection, number, it.elapsed_us, as_json::ACCOUNTING, it)?;
             }
             if let Some(it) = &outcome.disturbed {
-                disturbed::write(connection, number, it)?;
+                as_json::write(connection, number, it.due_us, as_json::DISTURBED, it)?;
             }
             if let Some(key_skew) = &outcome.key_skew {
-                key_skew::write(connection, number, key_skew)?;
+                as_json::write(connection, number, 0, as_json::KEY_SKEW, key_skew)?;
             }
             if !outcome.checks.is_empty() {
-                checks::write(connection, number, &outcome.checks)?;
+                as_json::write(connection, number, 0, as_json::CHECKS, &outcome.checks)?;
             }
             statements(connection, number, recording)?;
             reasons(connection, number, recording)?;

@@ -10,15 +10,13 @@
 //!
 //! Not for: figures over several trials (plan), how anything looks (report).
 
-mod accounting;
+mod as_json;
 mod begin;
 mod bulk;
-mod checks;
 mod client_time;
 pub mod columns;
 mod courier;
 mod db;
-mod disturbed;
 mod end;
 mod endpoints;
 mod engine;
@@ -26,7 +24,6 @@ mod exchange;
 mod foreign;
 mod happened;
 mod happening;
-mod key_skew;
 mod marks;
 mod meeting;
 mod notebook;

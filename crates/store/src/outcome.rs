@@ -14,8 +14,8 @@ use crate::db::{self, At, Error, Optional, Row};
 use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::{
-    Store, accounting, checks, client_time, disturbed, endpoints, engine, key_skew, observed,
-    packed, seconds, slots, stalls, units, warmup, worst,
+    Store, as_json, client_time, endpoints, engine, observed, packed, seconds, slots, stalls,
+    units, warmup, worst,
 };
 use pgdyno_model::document::{Generators, TargetKind};
 use pgdyno_model::notebook::BROKEN_INVARIANT;
@@ -60,10 +60,10 @@ impl Store {
     fn read_outcome(&self, number: i64) -> db::Result<Outcome> {
         let recording = self.recording(number)?;
         let warmup_ended = warmup::read(&self.db, number)?;
-        let key_skew = key_skew::read(&self.db, number)?;
-        let accounting = accounting::read(&self.db, number)?;
-        let disturbed = disturbed::read(&self.db, number)?;
-        let checks = checks::read(&self.db, number)?;
+        let key_skew = as_json::read(&self.db, number, as_json::KEY_SKEW)?;
+        let accounting = as_json::read(&self.db, number, as_json::ACCOUNTING)?;
+        let disturbed = as_json::read(&self.db, number, as_json::DISTURBED)?;
+        let checks = as_json::read(&self.db, number, as_json::CHECKS)?.unwrap_or_default();
         let observed = observed::read(&self.db, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
