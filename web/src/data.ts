@@ -253,6 +253,8 @@ export type Run = {
    * clients, that moves; left out of other trials.
    */
   phases?: Array<PhaseFigures>;
+  /** How many clients worked where their number moves; left out where it does not. */
+  client_course?: ClientCourse;
   /**
    * Where the rate jumped, and how long response times were not steady then; left out where it
    * did not.
@@ -341,14 +343,9 @@ export type TrialSpec = {
   mix: string | null;
   /** Let scripts run any program on this host as the current user (\shell, \setshell) */
   allow_shell: boolean;
-  /**
-   * Concurrent clients, each with its own connection
-   * [default: 1]
-   */
-  clients: number | null;
   /** Threads that drive the clients [default: one per CPU, at most one per client] */
   threads: number | null;
-  /** How long to measure: 60, 60s, 2m [default: 10s; with a rate that moves, its length] */
+  /** How long to measure: 60, 60s, 2m [default: 10s; with a rate or clients that move, their length] */
   duration_s: number | null;
   /** Transactions per client, instead of a duration */
   transactions_per_client: number | null;
@@ -824,6 +821,10 @@ export type PhaseFigures = {
   goodput_per_s: number | null;
   /** Transactions that the schedule asked for in its seconds; `null` without a rate. */
   due: number | null;
+  /** Clients asked for in its seconds, on average; left out where their number does not move. */
+  clients_asked?: number;
+  /** Clients that worked in its seconds, on average; left out likewise. */
+  clients_working?: number;
   /** From the start of a committed transaction's first try to its end. */
   service: Latencies;
   /** From the scheduled start to the end; `null` without a rate. */
@@ -893,6 +894,31 @@ export type PercentileInterval = {
   high_us: number | null;
   /** About how long a trial shows it; `null` where this one does. */
   needs_s: number | null;
+};
+
+/** Clients over the measured time. */
+export type ClientCourse = {
+  /** How many were asked for, on average. */
+  asked: number;
+  /** How many worked, on average: at a transaction, or waiting for one that they may begin. */
+  working: number;
+  /**
+   * By how much both differ, second by second, as a share of those asked for: 0 where each second
+   * had its number.
+   */
+  off_share: number;
+  /** Second by second, warm-up included. */
+  seconds: Array<ClientSecond>;
+};
+
+/** Clients in a second. */
+export type ClientSecond = {
+  /** When it began, in microseconds since clients began to work. */
+  start_us: number;
+  /** How many were asked for, on average. */
+  asked: number;
+  /** How many worked, on average. */
+  working: number;
 };
 
 /** A jump of the rate, and what followed. */
@@ -2012,7 +2038,7 @@ export type BudgetPart = {
 };
 
 /** What a client's time can go into, in the order of a request's way. */
-export type TimePart = "schedule" | "think" | "between" | "generator-cpu" | "generator-wait" | "wire" | "queued" | "server-cpu" | "server-wait" | "sql" | "passed-on" | "admission" | "key-value" | "row-locks" | "lightweight-locks" | "wal" | "replication" | "data-reads" | "data-writes" | "temporary-files" | "slru" | "extension" | "client-io" | "ipc" | "others" | "not-attributed";
+export type TimePart = "rest" | "schedule" | "think" | "between" | "generator-cpu" | "generator-wait" | "wire" | "queued" | "server-cpu" | "server-wait" | "sql" | "passed-on" | "admission" | "key-value" | "row-locks" | "lightweight-locks" | "wal" | "replication" | "data-reads" | "data-writes" | "temporary-files" | "slru" | "extension" | "client-io" | "ipc" | "others" | "not-attributed";
 
 /** The parts' shares in a phase of the trial. */
 export type BudgetPhase = {

@@ -287,7 +287,7 @@ fn to_trial(options: &Bench, flavour: &Flavour, say: &Messages) -> Trial {
     };
     let transactions = u64::from(options.transactions);
     let spec = TrialSpec {
-        clients: Some(options.clients),
+        clients: Some(options.clients.into()),
         threads: Some(options.threads),
         transactions: (transactions > 0).then_some(transactions),
         duration: Some(Duration::from_secs(options.duration_s.into())),

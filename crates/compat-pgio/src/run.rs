@@ -52,7 +52,7 @@ pub fn open(
     let spec = TrialSpec {
         params,
         target: wanted,
-        clients: Some(conf.sessions() as u32),
+        clients: Some((conf.sessions() as u32).into()),
         duration: Some(conf.run_time),
         observe: observe.spec.clone(),
         ..TrialSpec::of(PACK)

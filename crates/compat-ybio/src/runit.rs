@@ -65,7 +65,7 @@ pub fn open(
     let spec = TrialSpec {
         params: params(parameters, &run, maker, job, duration),
         target: args.wanted(),
-        clients: Some(1),
+        clients: Some(1.into()),
         duration: Some(duration),
         observe: observe.spec.clone(),
         ..TrialSpec::of(PACK)

@@ -179,7 +179,7 @@ impl Plan {
             mix: Some("custom".to_owned()),
             params,
             target,
-            clients: Some(threads),
+            clients: Some(threads.into()),
             rate: properties
                 .count("target")?
                 .filter(|n| *n > 0)

@@ -126,9 +126,14 @@ impl Budget {
         Part::ALL.iter().map(|part| self.seconds(*part)).sum()
     }
 
-    /// The share of the clients' time in a part.
+    /// All client-seconds without those of clients that rested.
+    pub fn working_s(&self) -> f64 {
+        self.all_s() - self.seconds(Part::Rest)
+    }
+
+    /// The share of the clients' time in a part; of that of those that worked.
     pub fn share(&self, part: Part) -> f64 {
-        ratio(self.seconds(part), self.all_s())
+        ratio(self.seconds(part), self.working_s())
     }
 
     /// The events of a part with the sessions in them, the most frequent first.

@@ -62,7 +62,9 @@ fn source(evidence: &Evidence<'_>, part: Part) -> String {
     let budget = &evidence.budget;
     let has_processes = evidence.mean("host.server.sessions.cpu").is_some();
     match part {
-        Part::Schedule | Part::Think | Part::Between => "the engine’s clock".to_owned(),
+        Part::Rest | Part::Schedule | Part::Think | Part::Between => {
+            "the engine’s clock".to_owned()
+        }
         Part::GeneratorCpu => "schedstat of pgdyno’s threads".to_owned(),
         Part::GeneratorWait => "run-queue wait of pgdyno’s threads".to_owned(),
         Part::Wire => "an empty statement’s round trip, answers’ bytes".to_owned(),

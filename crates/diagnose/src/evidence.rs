@@ -79,13 +79,14 @@ impl<'a> Evidence<'a> {
     }
 
     /// By block, the share of the clients' time in these parts that a verdict counts. Time before a
-    /// scheduled start is nobody's; time in tries that were thrown away for a conflict is contention's,
+    /// scheduled start, or at rest, is nobody's; time in tries that were thrown away for a conflict is contention's,
     /// whatever the server did in it.
     pub fn shares(&self, parts: &[Part]) -> Vec<f64> {
         let kept = 1.0 - self.lost_to_conflicts();
         let blocks = self.budget.blocks.iter();
         let share = blocks.map(|block| {
-            let all: f64 = block.parts.iter().sum::<f64>() - block.parts[Part::Schedule as usize];
+            let idle = [Part::Rest, Part::Schedule].map(|part| block.parts[part as usize]);
+            let all = block.parts.iter().sum::<f64>() - idle.iter().sum::<f64>();
             let of = |part: &Part| match IN_TRANSACTIONS.contains(part) {
                 true => kept * block.parts[*part as usize],
                 false => block.parts[*part as usize],

@@ -69,6 +69,7 @@ impl Seen {
         let time = &self.time;
         let s = |ns: u64| ns as f64 / 1e9;
         let at = |activity| s(time.at(activity));
+        parts[Part::Rest as usize] = at(Activity::Rest);
         parts[Part::Schedule as usize] = at(Activity::Schedule);
         parts[Part::Think as usize] = at(Activity::Think);
         parts[Part::Between as usize] = at(Activity::Connect) + at(Activity::Backoff);

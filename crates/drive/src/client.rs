@@ -43,6 +43,8 @@ pub(crate) struct Client {
     id: usize,
     /// Its number in its event loop.
     key: u32,
+    /// Clients of lower ranks work first, where not all do.
+    rank: usize,
     state: State,
     link: Option<Link>,
     /// The endpoint that it was connected to last; none yet: its own.
@@ -138,6 +140,7 @@ impl Client {
         Self {
             id,
             key,
+            rank: id,
             state: State::Idle,
             link: None,
             endpoint: None,
@@ -193,6 +196,12 @@ impl Client {
         self
     }
 
+    /// The same with this rank.
+    pub(crate) fn with_rank(mut self, rank: usize) -> Self {
+        self.rank = rank;
+        self
+    }
+
     /// The run has begun.
     pub(crate) fn begin(&mut self, now: Nanos) {
         self.state = State::Choose;
@@ -204,7 +213,8 @@ impl Client {
     pub(crate) fn present_activity(&self) -> Option<Activity> {
         match self.state {
             State::Finished | State::Aborted => None,
-            State::Throttled => Some(Activity::Schedule),
+            State::Throttled(_) => Some(Activity::Schedule),
+            State::Resting(_) => Some(Activity::Rest),
             State::Sleeping => Some(Activity::Think),
             State::Connecting(_) | State::Reconnecting(_) => Some(Activity::Connect),
             State::BackingOff { .. } => Some(Activity::Backoff),
@@ -292,16 +302,32 @@ impl Client {
                 }
                 State::Choose => self.choose(cx),
                 State::Schedule => self.schedule(cx),
-                State::Throttled => {
+                State::Throttled(ref mut until) => {
                     // The end may have come nearer since that was scheduled.
-                    if cx.is_time_up() || self.scheduled > cx.end {
+                    if cx.is_time_up() || self.scheduled > cx.end && cx.crew.is_none() {
                         self.finish(cx);
+                    } else if cx.rests_until(self.rank).is_some() {
+                        self.gives_start_back(cx);
+                        self.state = State::Choose;
                     } else if cx.now < self.scheduled {
-                        return Wait::Until(self.scheduled);
+                        *until = cx.leaves_at(self.rank).min(self.scheduled);
+                        return Wait::Until(*until);
                     } else {
                         self.state = State::Begin;
                     }
                 }
+                State::Resting(ref mut until) => match cx.rests_until(self.rank) {
+                    _ if cx.is_time_up() => self.finish(cx),
+                    Some(at) => {
+                        self.has_waited = true;
+                        *until = at;
+                        return Wait::Until(at);
+                    }
+                    None => {
+                        self.without.begin(cx.now);
+                        self.choose_next(cx);
+                    }
+                },
                 State::Begin => self.begin_transaction(cx),
                 State::Command => self.execute(cx),
                 State::Sleeping => {
@@ -341,6 +367,12 @@ impl Client {
     }
 
     fn choose<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if let Some(until) = cx.rests_until(self.rank) {
+            // It waits for no commit any more.
+            self.book_wait(cx, cx.now, false);
+            self.without.over(cx.now);
+            return self.state = State::Resting(until);
+        }
         self.script = cx.choose_script();
         self.tries = 1;
         cx.trace(|| {
@@ -357,11 +389,18 @@ impl Client {
     }
 
     fn schedule<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let until = cx.leaves_at(self.rank);
         let Some(schedule) = &mut cx.schedule else {
             return self.state = State::Begin;
         };
-        self.scheduled = schedule.next();
-        cx.recorder.due(self.scheduled);
+        self.scheduled = match schedule.returned() {
+            Some(start) => start,
+            None => {
+                let start = schedule.next(until);
+                cx.recorder.due(start);
+                start
+            }
+        };
         if cx
             .latency_limit
             .is_some_and(|limit| self.scheduled.saturating_add(limit) < cx.now)
@@ -386,11 +425,21 @@ impl Client {
             if cx.is_time_up() || self.has_ended_all(cx) {
                 self.finish(cx);
             }
-        } else if self.scheduled > cx.end {
+        } else if self.scheduled > cx.end && cx.crew.is_none() {
             self.finish(cx);
         } else {
-            self.state = State::Throttled;
+            self.state = State::Throttled(self.scheduled);
         }
+    }
+
+    /// A client that waits for its start gives it back, to wait for another or to rest; whether it does.
+    pub(crate) fn gives_start_back<I: Io>(&mut self, cx: &mut Context<'_, I>) -> bool {
+        let (State::Throttled(_), Some(schedule)) = (&self.state, &mut cx.schedule) else {
+            return false;
+        };
+        schedule.give_back(self.scheduled);
+        self.state = State::Schedule;
+        true
     }
 
     fn begin_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
@@ -559,7 +608,14 @@ impl Client {
         }
         if self.has_ended_all(cx) || cx.is_time_up() {
             self.finish(cx);
-        } else if self.is_away && self.may_return(cx) {
+        } else {
+            self.choose_next(cx);
+        }
+    }
+
+    /// Another transaction follows, after the return to its endpoint if that is due.
+    fn choose_next<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if self.is_away && self.may_return(cx) {
             self.go_home(cx);
         } else {
             self.state = State::Choose;
@@ -802,7 +858,8 @@ impl Client {
     pub(crate) fn give_up<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         match self.state {
             State::Finished | State::Aborted => return,
-            State::Idle | State::Choose | State::Schedule | State::Throttled | State::Begin => {}
+            State::Idle | State::Choose | State::Schedule | State::Begin => {}
+            State::Throttled(_) | State::Resting(_) => {}
             State::Connecting(ref attempt) if attempt.is_before_run() || attempt.is_between() => {}
             State::Connecting(_) | State::Reconnecting(_) if self.outage.is_some() => {}
             State::Parting(_) => return self.leave(cx),

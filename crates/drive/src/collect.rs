@@ -17,6 +17,7 @@ use crate::error::DriveError;
 use crate::live::Live;
 use crate::message::{Level, Message};
 use crate::places::Places;
+use crate::profile::Profile;
 use crate::record::{
     ClientsEnd, End, EndpointRecord, Event, Execution, GapsOfThread, Interval, LoggedTransaction,
     Phase, Recording, Report, ScriptInterval, ScriptRecord, Second, Seconds, Stall,
@@ -90,7 +91,7 @@ impl Collector<'_> {
             collected.take(report, live);
             collected.close_seconds(live);
         }
-        Ok(collected.finish(self.places, live))
+        Ok(collected.finish(self.places, self.drive.moving_load(), live))
     }
 
     /// Waits until all threads are connected and says how many microseconds that took.
@@ -220,7 +221,7 @@ impl Collected {
     }
 
     /// All threads have ended.
-    fn finish(self, places: &Places, live: &mut dyn Live) -> Recording {
+    fn finish(self, places: &Places, load: Option<&Profile>, live: &mut dyn Live) -> Recording {
         let mut recording = self.recording;
         cancel(self.cancels);
         recording.seconds = finish_seconds(self.seconds, live);
@@ -231,9 +232,10 @@ impl Collected {
             .map_or(0, |phase| phase.elapsed_us);
         let phase = &recording.measured;
         let when = (self.begin, begin_us);
-        recording.stalls = Stall::find(&self.gaps, phase, when);
+        recording.stalls = Stall::find(&self.gaps, phase, when, load);
         for (endpoint, gaps) in recording.endpoints.iter_mut().zip(&self.endpoint_gaps) {
-            endpoint.stalls = Stall::find_at(gaps, phase, when, endpoint.counts.committed);
+            let committed = endpoint.counts.committed;
+            endpoint.stalls = Stall::find_at(gaps, phase, when, committed, load);
         }
         order_client_stalls(&mut recording.client_stalls);
         keep_endpoints(&mut recording, places);

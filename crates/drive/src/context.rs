@@ -10,6 +10,7 @@ use pgdyno_wire::{ServerError, redact};
 
 use crate::clock::{Clock, Nanos, nanos};
 use crate::control::{Control, Stop};
+use crate::crew::Crew;
 use crate::deadlines::Deadlines;
 use crate::drive::{Drive, Until};
 use crate::error::DriveError;
@@ -54,6 +55,8 @@ pub(crate) struct Context<'run, I> {
     pub(crate) latency_limit: Option<Nanos>,
     pub(crate) transactions: Option<NonZeroU64>,
     pub(crate) schedule: Option<Schedule>,
+    /// Which clients work, if not all do.
+    pub(crate) crew: Option<Crew>,
     pub(crate) recorder: Recorder,
     pub(crate) deadlines: Deadlines,
     /// Bytes on their way to the socket that are not a link's own.
@@ -97,6 +100,7 @@ impl<'run, I: Io> Context<'run, I> {
             latency_limit: drive.latency_limit.map(nanos),
             transactions,
             schedule: setup.schedule,
+            crew: drive.working.clone().map(Crew::new),
             recorder: setup.recorder,
             deadlines: Deadlines::for_clients(clients),
             sealed: Vec::new(),
@@ -151,11 +155,28 @@ impl<'run, I: Io> Context<'run, I> {
         if let (Some(at), Some(schedule)) = (warmup_end, &mut self.schedule) {
             schedule.warmup_ends(at);
         }
+        if let (Some(at), Some(crew)) = (warmup_end, &mut self.crew) {
+            crew.warmup_ends(at);
+        }
         if let (Some(at), Until::Elapsed(duration)) = (warmup_end, self.drive.until) {
             let end = at + nanos(duration);
             self.end_has_moved = end < self.end;
             self.end = end;
         }
+    }
+
+    /// Until when a client of this rank rests, at most until the end; `None` if it works.
+    #[inline]
+    pub(crate) fn rests_until(&self, rank: usize) -> Option<Nanos> {
+        let until = self.crew.as_ref()?.rests(rank, self.now)?;
+        Some(until.min(self.end))
+    }
+
+    /// When a client of this rank, which works, is to rest, at the latest the end; never where all work.
+    #[inline]
+    pub(crate) fn leaves_at(&self, rank: usize) -> Nanos {
+        let crew = self.crew.as_ref();
+        crew.map_or(Nanos::MAX, |crew| crew.leaves(rank, self.now).min(self.end))
     }
 
     /// Books that a client goes from one activity to another.

@@ -136,6 +136,9 @@ pub struct Drive {
     pub query_mode: QueryMode,
     /// Connections, each with its own client. At least one.
     pub clients: usize,
+    /// How many clients work, those of all generators: a number that moves from the end of the warm-up on.
+    /// The others rest, connected, between two transactions. Without it all work.
+    pub working: Option<Profile>,
     /// Where these clients stand among those of several generators: they have the numbers and the
     /// random numbers that they would have if one generator had all of them.
     pub share: Option<Share>,
@@ -244,6 +247,7 @@ impl Default for Drive {
             variables: Vec::new(),
             query_mode: QueryMode::Simple,
             clients: 1,
+            working: None,
             share: None,
             threads: 1,
             io: Choice::Auto,
@@ -293,6 +297,12 @@ impl Drive {
             names,
             ..Self::default()
         }
+    }
+
+    /// What is asked for, where that moves: transactions a second, else clients.
+    pub(crate) fn moving_load(&self) -> Option<&Profile> {
+        let moving = [self.rate.as_ref(), self.working.as_ref()].into_iter();
+        moving.flatten().find(|load| load.constant().is_none())
     }
 
     /// Compiles scripts with their weights, in order; for [`Retry::Savepoint`] with the savepoint's

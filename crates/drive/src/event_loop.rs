@@ -13,6 +13,7 @@ use crate::control::{Control, Silence, Stop};
 use crate::drive::Until;
 use crate::error::DriveError;
 use crate::record::{Delay, Report, ThreadEnd};
+use crate::schedule::Schedule;
 
 /// Received bytes pass through one buffer a thread, so that it stays in the cache.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -137,6 +138,9 @@ impl<'run, I: Io> EventLoop<'run, I> {
             let duration = duration.map(std::time::Duration::from_nanos);
             schedule.begin(begin, drive.warmup, duration);
         }
+        if let Some(crew) = &mut self.cx.crew {
+            crew.begin(begin, drive.warmup);
+        }
         if let Some(duration) = duration {
             self.cx.end = begin + warmup + duration;
         }
@@ -179,6 +183,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
         if std::mem::take(&mut self.cx.end_has_moved) {
             self.ready.extend(0..clients.len() as u32);
         }
+        self.redistribute(clients);
         for silence in self.control.silences_after(self.silences) {
             self.silences += 1;
             self.leave_silent(clients, silence);
@@ -197,6 +202,24 @@ impl<'run, I: Io> EventLoop<'run, I> {
             self.goes(client);
         }
         self.turn(clients, self.give_up_at)
+    }
+
+    /// A client that is to rest has given back the start that it waited for: those that work are to wait
+    /// for the earliest ones.
+    fn redistribute(&mut self, clients: &mut [Client]) {
+        let schedule = self.cx.schedule.as_ref();
+        if !schedule.is_some_and(Schedule::is_to_be_dealt) {
+            return;
+        }
+        for (key, client) in (0u32..).zip(clients) {
+            if client.gives_start_back(&mut self.cx) {
+                self.cx.deadlines.clear(key);
+                self.ready.push_back(key);
+            }
+        }
+        if let Some(schedule) = &mut self.cx.schedule {
+            schedule.all_are_back();
+        }
     }
 
     /// Waits for the next event or deadline, or until `limit`, and lets the clients concerned go on.
@@ -394,7 +417,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             return;
         };
         while self.cx.recorder.has_slots() && self.cx.recorder.has_begun() {
-            let scheduled = schedule.next();
+            let scheduled = schedule.next(until);
             if scheduled > until {
                 return;
             }

@@ -7,7 +7,8 @@
 //! - `client`: one client's state machine, over a sans-I/O connection.
 //! - `event_loop`: the clients of one thread, their sockets and deadlines; `context`: what they share.
 //! - `rules`, `retry`: what errors mean, and what follows them.
-//! - `profile`: a number that moves with the time; `schedule`: when transactions are due.
+//! - `profile`: a number that moves with the time; `schedule`: when transactions are due; `crew`: which
+//!   clients work; `deal`: who has which of their starts.
 //! - `record`: what happened, in histograms and counts, handed over once a second.
 //! - `run`: starts the threads; `collect`: adds up what they record until they have ended.
 //!
@@ -22,7 +23,9 @@ mod clock;
 mod collect;
 mod context;
 mod control;
+mod crew;
 mod deadlines;
+mod deal;
 mod drive;
 mod effects;
 mod error;

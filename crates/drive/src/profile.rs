@@ -54,6 +54,15 @@ impl Piece {
         (self.to - self.from) / self.length_s
     }
 
+    /// When, at this second of it or later, the number lies on this side of a level.
+    fn reaches(&self, side: Side, from_s: f64) -> Option<f64> {
+        if side.has(self.from + self.slope() * from_s) {
+            return Some(from_s);
+        }
+        let crosses_s = || ((side.level() - self.from) / self.slope()).clamp(from_s, self.length_s);
+        side.has(self.to).then(crosses_s)
+    }
+
     /// The integral over its first seconds.
     fn area_until(&self, s: f64) -> f64 {
         (self.from + self.slope() * s / 2.0) * s
@@ -77,6 +86,30 @@ struct Placed {
     start_s: f64,
     /// The integral of all before it.
     before: f64,
+}
+
+/// A side of a level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Side {
+    /// It, or more.
+    AtLeast(f64),
+    /// Less.
+    Below(f64),
+}
+
+impl Side {
+    fn level(self) -> f64 {
+        match self {
+            Self::AtLeast(level) | Self::Below(level) => level,
+        }
+    }
+
+    fn has(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(level) => value >= level,
+            Self::Below(level) => value < level,
+        }
+    }
 }
 
 /// Straight pieces, and what comes after the last of them.
@@ -161,6 +194,30 @@ impl Straight {
             _ => {
                 let one = self.piece_at(at_s);
                 one.piece.from + one.piece.slope() * (at_s - one.start_s)
+            }
+        }
+    }
+
+    /// As [`Profile::reaches`], of a time that is not before 0.
+    fn reaches(&self, side: Side, from_s: f64) -> Option<f64> {
+        let (rounds, at_s) = self.round(from_s);
+        let begun_s = rounds * self.length_s;
+        let after = self.pieces.partition_point(|one| one.start_s <= at_s);
+        let left = self.pieces[after.saturating_sub(1)..].iter();
+        let reaches = |one: &Placed, at_s: f64| {
+            let of_piece = (at_s - one.start_s).max(0.0);
+            let is_over = of_piece >= one.piece.length_s;
+            let found = one.piece.reaches(side, of_piece).filter(|_| !is_over)?;
+            Some(one.start_s + found)
+        };
+        if let Some(found) = left.clone().find_map(|one| reaches(one, at_s)) {
+            return Some(begun_s + found);
+        }
+        match self.then {
+            Then::Holds(value) => side.has(value).then(|| from_s.max(self.length_s)),
+            Then::Repeats => {
+                let found = self.pieces.iter().find_map(|one| reaches(one, 0.0));
+                found.map(|found| begun_s + self.length_s + found)
             }
         }
     }
@@ -280,6 +337,34 @@ impl Profile {
                     at_s = next;
                 }
                 at_s
+            }
+        }
+    }
+
+    /// When, at this time or later, the number lies on this side of a level; `None` where it never
+    /// does.
+    pub fn reaches(&self, side: Side, from_s: f64) -> Option<f64> {
+        if side.has(self.value(from_s)) {
+            return Some(from_s);
+        }
+        let from_s = from_s.max(0.0);
+        match self {
+            Self::Constant(_) => None,
+            Self::Straight(straight) => straight.reaches(side, from_s),
+            Self::Sine {
+                mean,
+                amplitude,
+                period_s,
+            } => {
+                let height = (side.level() - mean) / amplitude;
+                // Where it rises through the level; it falls through it as far from its top.
+                let rises = (height.abs() <= 1.0).then(|| height.asin() / TAU)?;
+                let crosses = match side {
+                    Side::AtLeast(_) => rises,
+                    Side::Below(_) => 0.5 - rises,
+                };
+                let round = (from_s / period_s - crosses).ceil();
+                Some(((round + crosses) * period_s).max(from_s))
             }
         }
     }
@@ -520,6 +605,41 @@ mod tests {
         let stops = Profile::straight([Piece::level(10.0, 2.0)], Then::Holds(0.0));
         assert_eq!(stops.when(20.5), f64::INFINITY);
         assert!(!stops.lasts() && stops.is_rate());
+    }
+
+    #[test]
+    fn the_time_of_a_level_is_found_wherever_it_comes_next() {
+        for profile in all() {
+            for level in [
+                0.5, 60.5, 100.0, 300.0, 500.5, 999.5, 1500.0, 1999.5, 2500.0,
+            ] {
+                for side in [Side::AtLeast(level), Side::Below(level)] {
+                    // By looking at each tenth of a second.
+                    let mut next = None;
+                    for step in (-50..2000).rev() {
+                        let at_s = f64::from(step) / 10.0 + 1e-6;
+                        if side.has(profile.value(at_s)) {
+                            next = Some(at_s);
+                        }
+                        let Some(found) = profile.reaches(side, at_s) else {
+                            assert_eq!(next, None, "{profile} {side:?} from {at_s}");
+                            continue;
+                        };
+                        assert!(found >= at_s, "{profile} {side:?} from {at_s}: {found}");
+                        let is_there = side.has(profile.value(found + 1e-7));
+                        let is_near = (profile.value(found) - level).abs() < 1e-3;
+                        assert!(
+                            is_there || is_near,
+                            "{profile} {side:?} from {at_s}: {found}"
+                        );
+                        let is_first = next.is_none_or(|next| {
+                            found <= next + 1e-9 && (found > next - 0.1 - 1e-9 || found == at_s)
+                        });
+                        assert!(is_first, "{profile} {side:?} from {at_s}: {found} {next:?}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

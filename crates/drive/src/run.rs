@@ -7,13 +7,15 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use pgdyno_platform::io::Sockets;
-use pgdyno_script::{Counters, Draws, Seeds, Vars};
+use pgdyno_script::{Counters, Draws, Prng, Seeds, Vars};
 
 use crate::client::Client;
 use crate::clock::{Clock, nanos};
 use crate::collect::{Collector, Link};
 use crate::context::Setup;
 use crate::control::Control;
+use crate::crew::Ranks;
+use crate::deal::{Deal, Place};
 use crate::drive::{Drive, Setup as Variable, Share, Until};
 use crate::error::DriveError;
 use crate::event_loop;
@@ -76,6 +78,13 @@ impl Drive {
                 // As pgbench deals clients: the first threads get one more when they do not divide.
                 let left = clients.size_hint().1.unwrap_or(0);
                 let count = left.div_ceil(threads - index);
+                let place = self.place(index, threads);
+                let ranks = Ranks {
+                    place,
+                    first_id: share.clients_before + self.clients - left,
+                    clients: count,
+                    endpoints: self.endpoints.len(),
+                };
                 let clients = (0u32..).zip(clients.by_ref().take(count));
                 let clients: Vec<Client> = clients
                     .map(|(key, (id, random))| {
@@ -85,6 +94,7 @@ impl Drive {
                         let draws = Draws::new(Arc::clone(&counters));
                         Client::new(id, key, place, vars, random, draws)
                             .with_receipts(self.receipts.is_some())
+                            .with_rank(ranks.of(key as usize))
                     })
                     .collect();
                 let (recycle, recycled) = channel();
@@ -103,10 +113,7 @@ impl Drive {
                     (reports.clone(), recycled),
                 )
                 .with_slots(self.own_slots());
-                let schedule = self
-                    .rate
-                    .clone()
-                    .map(|rate| Schedule::new(rate, threads, seeds_of_thread.throttle.clone()));
+                let schedule = self.schedule(place, seeds_of_thread.throttle.clone());
                 let setup = Setup {
                     drive: self,
                     places: &places,
@@ -152,6 +159,30 @@ impl Drive {
                 .collect();
             Ok(recording)
         })
+    }
+
+    /// A thread among all.
+    pub(crate) fn place(&self, thread: usize, threads: usize) -> Place {
+        let share = self.share();
+        Place {
+            thread,
+            threads,
+            generator: share.generator as usize,
+            generators: share.generators as usize,
+        }
+    }
+
+    /// The scheduled starts of a thread, which are drawn from these numbers.
+    pub(crate) fn schedule(&self, place: Place, random: Prng) -> Option<Schedule> {
+        let rate = self.rate.clone()?;
+        let Some(working) = self.working.clone() else {
+            return Some(Schedule::new(rate, place.threads, random));
+        };
+        // This generator's part of the rate is that of its clients.
+        let share = self.share();
+        let whole = rate.times(share.clients_total as f64 / self.clients as f64);
+        let deal = Deal::new(place, working, self.seed as u64);
+        Some(Schedule::dealt(whole, place, deal))
     }
 
     pub(crate) fn seeds(&self, threads: usize) -> Seeds {
@@ -211,6 +242,17 @@ impl Drive {
         }
         if self.rate.as_ref().is_some_and(|rate| !rate.is_rate()) {
             return invalid("the rate must be a positive number of transactions a second");
+        }
+        if let Some(working) = &self.working {
+            if !working.is_rate() || working.max() > self.share().clients_total as f64 {
+                return invalid("no more clients can work than there are, nor fewer than none");
+            }
+            if matches!(self.until, Until::Transactions(_)) {
+                return invalid(
+                    "clients that rest never end their transactions: a number of clients that moves \
+                     takes a duration",
+                );
+            }
         }
         if let (Some(rate), Until::Transactions(_)) = (&self.rate, self.until)
             && !rate.lasts()

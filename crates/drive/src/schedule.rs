@@ -7,11 +7,14 @@
 //! Processes, 1975, p. 94-96; L. Devroye, Non-Uniform Random Variate Generation, 1986, p. 248-251).
 //! Threads and generators draw processes of a share of the rate, whose sum is one of all of it.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use pgdyno_script::Prng;
 
 use crate::clock::{Nanos, nanos};
+use crate::deal::{Deal, Place};
 use crate::profile::Profile;
 
 /// Of starts that nobody was there for so many are drawn to be counted; more are as many as the rate
@@ -25,6 +28,8 @@ pub(crate) struct Schedule {
     rate: Profile,
     threads: f64,
     random: Prng,
+    /// Who has which start, where the number of clients that work moves.
+    deal: Option<Deal>,
     last: Nanos,
     /// The moment of the rate's time 0: the end of the warm-up.
     origin: Nanos,
@@ -34,6 +39,10 @@ pub(crate) struct Schedule {
     due: u64,
     /// Its integral up to the last start.
     area: f64,
+    /// Drawn, and given back by clients that are to rest.
+    returned: BinaryHeap<Reverse<Nanos>>,
+    /// Whether clients wait for later ones than those.
+    is_to_be_dealt: bool,
 }
 
 impl Schedule {
@@ -43,11 +52,23 @@ impl Schedule {
             rate,
             threads: threads as f64,
             random,
+            deal: None,
             last: 0,
             origin: 0,
             duration: None,
             due: 0,
             area: 0.0,
+            returned: BinaryHeap::new(),
+            is_to_be_dealt: false,
+        }
+    }
+
+    /// `rate` is in transactions a second over all threads of all generators, whose starts are dealt.
+    pub(crate) fn dealt(rate: Profile, place: Place, deal: Deal) -> Self {
+        let random = Prng::seed(0);
+        Self {
+            deal: Some(deal),
+            ..Self::new(rate, place.threads * place.generators, random)
         }
     }
 
@@ -64,6 +85,9 @@ impl Schedule {
         let since_s = (self.last as f64 - at as f64) / 1e9;
         self.area = self.rate.area(since_s);
         self.due = 0;
+        if let Some(deal) = &mut self.deal {
+            deal.begin(&self.rate, since_s);
+        }
     }
 
     /// When starts no longer count.
@@ -80,31 +104,69 @@ impl Schedule {
         let since_s = |at: Nanos| (at as f64 - self.origin as f64) / 1e9;
         let from_s = since_s(self.last.max(self.origin));
         let left = (self.rate.area(since_s(end)) - self.rate.area(from_s)) / self.threads;
-        if left > DRAWN_MAX {
+        let drawn = match self.deal {
+            Some(_) => left * self.threads,
+            None => left,
+        };
+        if drawn > DRAWN_MAX {
             return Some(self.due + left as u64);
         }
-        while self.last < end {
-            self.next();
-        }
+        while self.last < end && self.next(end) < Nanos::MAX {}
         Some(self.due)
     }
 
-    /// The start of the next transaction; never where the rate has come to 0 for good.
-    pub(crate) fn next(&mut self) -> Nanos {
-        self.last = match self.rate {
-            Profile::Constant(rate) => {
-                let delay_us = 1e6 / rate * self.threads;
+    /// A client that waits for this start is to rest: it is another's.
+    pub(crate) fn give_back(&mut self, start: Nanos) {
+        if start < Nanos::MAX {
+            self.returned.push(Reverse(start));
+            self.is_to_be_dealt = true;
+        }
+    }
+
+    /// Whether a start has been given back since all were dealt.
+    pub(crate) fn is_to_be_dealt(&self) -> bool {
+        self.is_to_be_dealt
+    }
+
+    /// Nobody waits for a start: those that wait take theirs in their order.
+    pub(crate) fn all_are_back(&mut self) {
+        self.is_to_be_dealt = false;
+    }
+
+    /// The earliest of the starts that were given back.
+    pub(crate) fn returned(&mut self) -> Option<Nanos> {
+        self.returned.pop().map(|Reverse(start)| start)
+    }
+
+    /// So many seconds after time 0.
+    fn at(&self, since_s: f64) -> Nanos {
+        let since_ns = since_s * 1e9;
+        // A number that is too great becomes the greatest.
+        match since_ns < 0.0 {
+            true => self.origin.saturating_sub(-since_ns as u64),
+            false => self.origin.saturating_add(since_ns as u64),
+        }
+    }
+
+    /// The start of the next transaction; never where the rate has come to 0 for good, or where starts
+    /// are dealt and this thread has none before `until`.
+    pub(crate) fn next(&mut self, until: Nanos) -> Nanos {
+        let since_s = |at: Nanos| (at as f64 - self.origin as f64) / 1e9;
+        self.last = match (&mut self.deal, &self.rate) {
+            (Some(deal), rate) => {
+                let Some(at_s) = deal.next(rate, since_s(until)) else {
+                    return Nanos::MAX;
+                };
+                self.at(at_s).max(self.last)
+            }
+            (None, Profile::Constant(rate)) => {
+                let delay_us = 1e6 / *rate * self.threads;
                 self.last + self.random.poisson(delay_us) as u64 * 1000
             }
-            _ => {
+            (None, rate) => {
                 self.area += self.random.waiting() * self.threads;
-                let since_ns = self.rate.when(self.area) * 1e9;
-                // A number that is too great becomes the greatest.
-                let at = match since_ns < 0.0 {
-                    true => self.origin.saturating_sub(-since_ns as u64),
-                    false => self.origin.saturating_add(since_ns as u64),
-                };
-                at.max(self.last)
+                let at_s = rate.when(self.area);
+                self.at(at_s).max(self.last)
             }
         };
         self.due += u64::from((self.origin..self.end()).contains(&self.last));
@@ -123,7 +185,7 @@ mod tests {
     fn starts(seed: u64, count: usize) -> Vec<Nanos> {
         let mut schedule = Schedule::new(1000.0.into(), 2, Prng::seed(seed));
         schedule.begin(BEGIN, Duration::from_secs(3), None);
-        (0..count).map(|_| schedule.next()).collect()
+        (0..count).map(|_| schedule.next(Nanos::MAX)).collect()
     }
 
     #[test]
@@ -150,7 +212,7 @@ mod tests {
         schedule.begin(BEGIN, Duration::ZERO, None);
         for _ in 0..1000 {
             at += random.poisson(2000.0) as u64 * 1000;
-            assert_eq!(schedule.next(), at);
+            assert_eq!(schedule.next(Nanos::MAX), at);
         }
     }
 
@@ -179,7 +241,9 @@ mod tests {
             let mut schedule = Schedule::new(rate.clone(), 4, Prng::seed(40 + thread));
             schedule.begin(BEGIN, Duration::from_secs(1), None);
             let until = BEGIN + (121.0 * SECOND) as u64;
-            all.extend(std::iter::from_fn(|| Some(schedule.next())).take_while(|at| *at < until));
+            all.extend(
+                std::iter::from_fn(|| Some(schedule.next(Nanos::MAX))).take_while(|at| *at < until),
+            );
         }
         all.sort();
         all
@@ -246,7 +310,7 @@ mod tests {
                 let mut schedule = Schedule::new(rate.clone(), 2, Prng::seed(9));
                 let duration = Some(Duration::from_secs(20));
                 schedule.begin(BEGIN, Duration::from_secs(2), duration);
-                let starts: Vec<Nanos> = (0..asked).map(|_| schedule.next()).collect();
+                let starts: Vec<Nanos> = (0..asked).map(|_| schedule.next(Nanos::MAX)).collect();
                 (schedule, starts)
             };
             let (_, starts) = schedule(100_000);
@@ -268,11 +332,11 @@ mod tests {
         schedule.begin(0, Duration::from_secs(60), None);
         let mut starts: Vec<Nanos> = Vec::new();
         while starts.last().is_none_or(|at| *at < 4_000_000_000) {
-            starts.push(schedule.next());
+            starts.push(schedule.next(Nanos::MAX));
         }
         schedule.warmup_ends(4_000_000_000);
         while starts.last().is_none_or(|at| *at < Nanos::MAX) {
-            starts.push(schedule.next());
+            starts.push(schedule.next(Nanos::MAX));
         }
         assert!(starts.is_sorted());
         let between = |from_s: u64, to_s: u64| {

@@ -21,16 +21,20 @@ pub fn text(run: &Run, width: usize, is_brief: bool) -> String {
     let has_rate = run.phases.iter().any(|one| one.due.is_some());
     let mut table = Table::default();
     let latency = if has_rate { "resp" } else { "service" };
+    let moves = run.client_course.is_some();
     let mut heading = vec!["by phase", "from s", "to s", "goodput/s"];
     if has_rate {
         heading.push("due/s");
+    }
+    if moves {
+        heading.extend(["clients", "working"]);
     }
     let ms = format!("{latency} p50 ms");
     heading.extend([ms.as_str(), "p95", "p99", "failed", "skipped", "late"]);
     table.row(heading);
     let shown = if is_brief { SHOWN } else { usize::MAX };
     for phase in run.phases.iter().take(shown) {
-        table.row(row(phase, has_rate));
+        table.row(row(phase, has_rate, moves));
     }
     let mut text = table.text(width);
     let more = run.phases.len().saturating_sub(shown);
@@ -43,7 +47,7 @@ pub fn text(run: &Run, width: usize, is_brief: bool) -> String {
     text
 }
 
-fn row(phase: &PhaseFigures, has_rate: bool) -> Vec<String> {
+fn row(phase: &PhaseFigures, has_rate: bool, moves: bool) -> Vec<String> {
     let dash = || "–".to_owned();
     let at = |us: u64| format!("{:.1}", us as f64 / 1e6);
     let rate = |per_s: Option<f64>| per_s.map_or_else(dash, figures::rate);
@@ -56,6 +60,10 @@ fn row(phase: &PhaseFigures, has_rate: bool) -> Vec<String> {
     ];
     if has_rate {
         cells.push(rate(phase.due.map(|due| due / measured_s)));
+    }
+    if moves {
+        let clients = [phase.clients_asked, phase.clients_working];
+        cells.extend(clients.map(|clients| clients.map_or_else(dash, figures::rate)));
     }
     let latency = phase.response.as_ref().unwrap_or(&phase.service);
     let percentiles = [latency.p50_us, latency.p95_us, latency.p99_us];

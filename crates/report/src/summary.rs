@@ -162,7 +162,7 @@ fn heading(run: &Run) -> String {
     };
     let mut how = format!(
         "{}, {}, {until}, {mode} protocol",
-        figures::plural(trial.clients().into(), "client"),
+        crate::page::clients(trial),
         figures::plural(trial.threads().into(), "thread"),
     );
     how += &retries::policy(&trial.retry);

@@ -18,7 +18,6 @@ use pgdyno_database::open::Target;
 use pgdyno_database::{cluster, counters, trouble};
 
 use pgdyno_model::event::Title;
-use pgdyno_model::note::{DRIFTS, WARMUP_MEASURED};
 
 use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
 use pgdyno_observe::host::ThreadLags;
@@ -154,10 +153,7 @@ impl Trial {
         let dialect = prepared.product.dialect;
         let cluster_after = cluster::after(&prepared.target, dialect, &prepared.facts);
         let mut notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
-        // What is asked to move is not steady.
-        notes.retain(|note| {
-            !(self.spec.moves() && [DRIFTS, WARMUP_MEASURED].contains(&&*note.code))
-        });
+        validity::of_course(&mut notes, &self.spec, &recording);
         notes.splice(..0, disturbed.iter().flat_map(validity::disturbed));
         let key_skew = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
@@ -246,6 +242,9 @@ impl Trial {
             errors: prepared.errors,
             query_mode: prepared.query_mode(),
             clients: spec.clients() as usize,
+            working: spec
+                .moving_clients()
+                .and_then(|clients| clients.moving().cloned()),
             share: self.share,
             threads: spec.threads() as usize,
             io: super::io::asked(spec.io).map_err(DriveError::Invalid)?,

@@ -13,7 +13,7 @@ use pgdyno_model::client_bound::limiting;
 use pgdyno_model::note::{
     DRIFTS, LOST_WRITES, STALLED, TRUTH_UNKNOWN, WARMUP_CUT_SHORT, WARMUP_MEASURED,
 };
-use pgdyno_model::{Fact, Note, Severity, text};
+use pgdyno_model::{Fact, Note, Severity, TrialSpec, text};
 use pgdyno_workload::contention::FewRows;
 use serde::Serialize;
 
@@ -24,7 +24,8 @@ use pgdyno_drive::record::{Added, Latencies, Recording, ThreadUse};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::locate::Role;
 use pgdyno_model::document::{
-    Accounting, Disturbed, Facts, Stalls, Steadiness, SteadinessVerdict, Truth, WarmupEnd,
+    Accounting, ClientCourse, Disturbed, Facts, Stalls, Steadiness, SteadinessVerdict, Truth,
+    WarmupEnd,
 };
 use pgdyno_model::observed::Observed;
 
@@ -144,6 +145,36 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     // Stable: within a severity the order above stays.
     notes.sort_by_key(|n| std::cmp::Reverse(n.severity));
     notes
+}
+
+/// What follows for the notes from a load that is asked to move: that is not steady, and clients follow.
+pub fn of_course(notes: &mut Vec<Note>, spec: &TrialSpec, recording: &Recording) {
+    if spec.moves() {
+        notes.retain(|note| ![DRIFTS, WARMUP_MEASURED].contains(&&*note.code));
+    }
+    let course = ClientCourse::of(recording, spec.clients.as_ref());
+    notes.extend(course.as_ref().and_then(clients_off));
+    // Stable: within a severity the order stays.
+    notes.sort_by_key(|n| std::cmp::Reverse(n.severity));
+}
+
+fn clients_off(course: &ClientCourse) -> Option<Note> {
+    let note = || {
+        Note::new(
+            "clients-off",
+            Severity::Warning,
+            format!(
+                "the clients that worked were not those asked for: {} on average of {}, and by second \
+                 {} off",
+                text::some(course.working),
+                text::some(course.asked),
+                text::share(course.off_share)
+            ),
+            "a client ends its transaction before it rests: let the number move more slowly, or in \
+             steps that are long beside a transaction",
+        )
+    };
+    (!course.is_kept()).then(note)
 }
 
 fn lost_server((without, share): (u64, f64), clients: usize) -> Note {

@@ -144,7 +144,7 @@ fn what_a_spec_says_stands_in_columns_of_its_own() {
     assert_eq!(
         read,
         TrialSpec {
-            clients: Some(7),
+            clients: Some(7.into()),
             ..TrialSpec::default()
         }
     );

@@ -24,6 +24,7 @@ export const waitColor = (of: string): string => WAITS[of] ?? 'other';
 
 /** A part of the time budget by its colour and how much of it shows: parts of one colour are told apart. */
 const TIME_PARTS: Record<string, [color: string, opacity: number]> = {
+  rest: ['other', 0.2],
   schedule: ['other', 0.4],
   think: ['other', 1],
   between: ['ipc', 0.6],

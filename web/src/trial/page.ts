@@ -7,6 +7,7 @@ import { namePage } from '../chart/figure';
 import { h, scroll, svg } from '../page/dom';
 import { assemble, checks, notesBlock, section, titleBlock, verdictBlock, type Section } from '../page/shell';
 import { budgetBar, budgetSection } from './budget';
+import { clients } from './clients';
 import { clusterSection } from './cluster';
 import { distribution } from './distribution';
 import { generatorsSection } from './generators';
@@ -55,7 +56,7 @@ function overTime(model: Model, bus: Bus): Section | null {
   if (model.rows === 0) {
     return { id: 'over-time', link: 'Over time', element: section('over-time', 'Over time', 'No second was recorded.', null) };
   }
-  const strips = [throughput(model, bus), latency(model, bus), heatMap(model, bus, heatKey), retries(model, bus), sessions(model, bus)].filter((strip) => strip !== null);
+  const strips = [throughput(model, bus), clients(model, bus), latency(model, bus), heatMap(model, bus, heatKey), retries(model, bus), sessions(model, bus)].filter((strip) => strip !== null);
   const noWaits = data.waits === undefined ? data.instruments.find((of) => isWaits(of.name))?.gaps[0] : undefined;
   return {
     id: 'over-time',

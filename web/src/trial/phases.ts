@@ -25,6 +25,7 @@ export function phasesSection(data: TrialData): Section | null {
   const phases = data.run.phases ?? [];
   if (phases.length === 0) return null;
   const rated = phases.some((phase) => phase.due !== null);
+  const moving = phases.some((phase) => phase.clients_asked !== undefined);
   const of = (phase: (typeof phases)[number]) => phase.response ?? phase.service;
   const unit = columnUnit(phases.map((phase) => of(phase).p50_us));
   const due = (phase: (typeof phases)[number]): number | null => (phase.due === null || phase.measured_us === 0 ? null : (phase.due * 1e6) / phase.measured_us);
@@ -33,8 +34,8 @@ export function phasesSection(data: TrialData): Section | null {
     title: 'By phase',
     summary: () => '',
     data: () => ({
-      head: ['phase', 'from_us', 'to_us', 'goodput_per_s', 'due_per_s', 'p50_us', 'p95_us', 'p99_us', 'failed', 'unknown', 'skipped', 'late'],
-      rows: phases.map((phase) => [phase.name, phase.from_us, phase.to_us, phase.goodput_per_s, due(phase), of(phase).p50_us, of(phase).p95_us, of(phase).p99_us, phase.failed, phase.unknown, phase.skipped, phase.late]),
+      head: ['phase', 'from_us', 'to_us', 'goodput_per_s', 'due_per_s', 'clients_asked', 'clients_working', 'p50_us', 'p95_us', 'p99_us', 'failed', 'unknown', 'skipped', 'late'],
+      rows: phases.map((phase) => [phase.name, phase.from_us, phase.to_us, phase.goodput_per_s, due(phase), phase.clients_asked ?? null, phase.clients_working ?? null, of(phase).p50_us, of(phase).p95_us, of(phase).p99_us, phase.failed, phase.unknown, phase.skipped, phase.late]),
     }),
   });
   return {
@@ -50,7 +51,7 @@ export function phasesSection(data: TrialData): Section | null {
         h(
           'table',
           { class: 'figures' },
-          h('thead', {}, h('tr', {}, th('Phase'), th('From', true, 's'), th('To', true, 's'), th('Goodput', true, '/s'), rated && th('Due', true, '/s'), th('p50', true, unit.unit), th('p95', true, unit.unit), th('p99', true, unit.unit), th('Failed', true), th('Unknown', true), th('Skipped', true), th('Late', true))),
+          h('thead', {}, h('tr', {}, th('Phase'), th('From', true, 's'), th('To', true, 's'), th('Goodput', true, '/s'), rated && th('Due', true, '/s'), moving && th('Clients asked for', true), moving && th('Working', true), th('p50', true, unit.unit), th('p95', true, unit.unit), th('p99', true, unit.unit), th('Failed', true), th('Unknown', true), th('Skipped', true), th('Late', true))),
           h(
             'tbody',
             {},
@@ -63,6 +64,8 @@ export function phasesSection(data: TrialData): Section | null {
                 td(fixed(phase.to_us / 1e6, 1), true),
                 td(perSecond(phase.goodput_per_s), true),
                 rated && td(perSecond(due(phase)), true),
+                moving && td(perSecond(phase.clients_asked ?? null), true),
+                moving && td(perSecond(phase.clients_working ?? null), true),
                 td(inUnit(of(phase).p50_us, unit), true),
                 td(inUnit(of(phase).p95_us, unit), true),
                 td(inUnit(of(phase).p99_us, unit), true),

@@ -1,4 +1,4 @@
-/** The rate that a trial asked for. */
+/** The rate and the clients that a trial asked for. */
 
 import type { TrialSpec } from '../data';
 
@@ -12,4 +12,14 @@ interface WithRate {
 export function askedRate(trial: TrialSpec): number | string | null {
   const { rate_per_s, rate_profile } = trial as TrialSpec & WithRate;
   return rate_profile ?? rate_per_s ?? null;
+}
+
+/** The spec's field of them (crates/model/src/spec/clients.rs), which the generated type leaves out. */
+interface WithClients {
+  clients?: number | null;
+}
+
+/** Clients that there are: the most that work at the same time. */
+export function mostClients(trial: TrialSpec): number {
+  return (trial as TrialSpec & WithClients).clients ?? 1;
 }

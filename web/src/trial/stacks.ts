@@ -13,6 +13,7 @@ import { OPACITY, PARTS, WAIT_ORDER, waitColor } from '../page/classes';
 import { token } from '../page/theme';
 import { marks, type Hole } from './marks';
 import type { Model } from './model';
+import { mostClients } from './rate';
 
 interface Part {
   name: string;
@@ -176,7 +177,7 @@ export function sessions(model: Model, bus: Bus): Strip | null {
   const at = model.clocks[waits.clock];
   if (at === undefined || at.length === 0) return null;
   const found = layers(waits);
-  const clients = run.trial.clients ?? 1;
+  const clients = mostClients(run.trial);
   const totals = Array.from(at, (_, k) => found.reduce((sum, layer) => sum + (layer.sessions[k] ?? 0), 0));
   const highest = totals.reduce((a, b) => Math.max(a, b), 0);
   // From 0 to all clients, in quarters where that is round.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pgdyno_drive::QueryMode;
-use pgdyno_model::spec::{Compatible, ErrorPolicy, RetryPolicy, Warmup};
+use pgdyno_model::spec::{Clients, Compatible, ErrorPolicy, RetryPolicy, Warmup};
 use pgdyno_model::{Isolation, TrialSpec};
 
 use super::flags::go_values as go;
@@ -169,7 +169,7 @@ pub fn run(parsed: &Parsed, workload: &Workload) -> Result<Run, String> {
     let rate = flags.float("max-rate");
     let tolerates_errors = flags.is_set("tolerate-errors");
     let spec = TrialSpec {
-        clients: u32::try_from(clients).ok(),
+        clients: u32::try_from(clients).ok().map(Clients::from),
         transactions: each.filter(|_| duration.is_none()),
         duration: Some(duration.unwrap_or(FOREVER)),
         warmup: Warmup::Given(flags.duration("ramp").unwrap_or_default()),

@@ -35,7 +35,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     );
     let making = ratio(
         evidence.budget.time.at(Activity::Connect) as f64 / 1e9,
-        evidence.budget.all_s(),
+        evidence.budget.working_s(),
     );
     let without = without_share(evidence);
     let mut proofs = Vec::new();
@@ -121,7 +121,7 @@ fn without_share(evidence: &Evidence<'_>) -> f64 {
     if outages.unended > 0 && evidence.all.counts.committed == 0 {
         return 1.0;
     }
-    let all_us = recording.clients.total as f64 * recording.measured.elapsed_us as f64;
+    let all_us = recording.working_clients() * recording.measured.elapsed_us as f64;
     // An outage that ended in the measured time may have begun in the warm-up: no client was without a
     // connection for longer than all of the time.
     ratio(outages.lengths.sum_us() as f64, all_us).min(1.0)

@@ -163,7 +163,7 @@ fn server(evidence: &Evidence<'_>) -> Examined {
              while CPUs are idle",
         ),
     };
-    let explained = cpu * budget.all_s() / evidence.elapsed_s;
+    let explained = cpu * budget.working_s() / evidence.elapsed_s;
     Examined::found(Found {
         shares: shares.collect(),
         sentence: sentence.to_owned(),

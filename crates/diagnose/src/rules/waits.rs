@@ -151,7 +151,7 @@ fn contention(evidence: &Evidence<'_>) -> Examined {
         .time
         .at(pgdyno_drive::record::Activity::Backoff) as f64
         / 1e9;
-    let backoff = crate::ratio::ratio(backoff_s, evidence.budget.all_s());
+    let backoff = crate::ratio::ratio(backoff_s, evidence.budget.working_s());
     if let (Some(gap), true) = (&evidence.budget.unseen, lost_share + backoff == 0.0) {
         return Examined::NotKnown(gap.reason.clone());
     }

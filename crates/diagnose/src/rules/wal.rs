@@ -102,7 +102,7 @@ fn time_above_the_disk(waiting: f64, flush_ms: f64, syncs: f64) -> Option<f64> {
 fn sharing(evidence: &Evidence<'_>, syncs: f64) -> String {
     let committed = ratio(evidence.all.counts.committed as f64, evidence.elapsed_s);
     let shared = committed / syncs;
-    let clients = evidence.outcome.recording.clients.total as f64;
+    let clients = evidence.outcome.recording.working_clients();
     match clients > 1.0 && shared >= 1.0 && shared <= clients {
         true => format!(", {} transactions for each", text::some(shared)),
         false => String::new(),
@@ -116,7 +116,7 @@ fn syncs_explain(evidence: &Evidence<'_>, syncs: Option<f64>, waits_for_standby:
     match syncs {
         Some(syncs) => {
             let each_s = sessions / syncs;
-            let clients = evidence.outcome.recording.clients.total as f64;
+            let clients = evidence.outcome.recording.working_clients();
             // All clients together wait for a sync at most; one takes less than a second.
             check(
                 name,

@@ -155,7 +155,7 @@ fn bandwidth(evidence: &Evidence<'_>) -> Examined {
         false => evidence.constant(0.0),
     };
     let shares = wire.iter().zip(&sending);
-    let receiving = ratio(budget.time.receiving_ns as f64 / 1e9, budget.all_s());
+    let receiving = ratio(budget.time.receiving_ns as f64 / 1e9, budget.working_s());
     Examined::found(Found {
         shares: shares.map(|(wire, sending)| wire * of_answers + sending).collect(),
         figure: None,
@@ -196,7 +196,7 @@ fn pooler(evidence: &Evidence<'_>) -> Examined {
     let budget = &evidence.budget;
     let queued = budget.share(Part::Queued);
     let connected = evidence.mean("pg.sessions.connected");
-    let clients = evidence.outcome.recording.clients.total as f64;
+    let clients = text::some(evidence.outcome.recording.working_clients());
     if queued == 0.0 {
         return match (connected, budget.way.least_us) {
             (None, None) => Examined::NotKnown("the way was not measured".to_owned()),

@@ -15,12 +15,31 @@ impl Client {
                     | State::Reconnecting(_)
                     | State::Choose
                     | State::Schedule
-                    | State::Throttled
+                    | State::Throttled(_)
+                    | State::Resting(_)
                     | State::Begin
                     | State::Parting(_)
                     | State::Finished
                     | State::Aborted
             )
+    }
+
+    /// Its rank among all clients.
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// When the transaction that is under way has begun.
+    pub(crate) fn begun(&self) -> Option<Nanos> {
+        self.is_in_flight().then_some(self.begun)
+    }
+
+    /// Until when it rests.
+    pub(crate) fn rests_until(&self) -> Option<Nanos> {
+        match self.state {
+            State::Resting(until) => Some(until),
+            _ => None,
+        }
     }
 
     /// The moment that it waits for, if it waits for one.
@@ -30,8 +49,10 @@ impl Client {
                 super::Wait::Until(at) => Some(at),
                 _ => None,
             },
-            State::Reconnecting(at) | State::Parting(at) => Some(*at),
-            State::Throttled => Some(self.scheduled),
+            State::Reconnecting(at)
+            | State::Parting(at)
+            | State::Throttled(at)
+            | State::Resting(at) => Some(*at),
             State::Sleeping => Some(self.sleep_until),
             State::BackingOff { until, .. } => Some(*until),
             _ => None,

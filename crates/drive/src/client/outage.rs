@@ -57,11 +57,11 @@ impl Client {
         let text = format!("client {} lost its connection{place}: {words}", self.id);
         cx.happened(EventKind::Outage, text);
         let resume = match self.state {
-            State::Throttled => {
+            State::Throttled(_) => {
                 cx.recorder.has_failed(cx.now);
                 Resume::Throttled
             }
-            State::Choose | State::Schedule => Resume::Choose,
+            State::Choose | State::Schedule | State::Resting(_) => Resume::Choose,
             State::Begin => Resume::Begin,
             _ => {
                 planted!(5, self.error = None; self.link = None; self.disconnect(cx); self.draws.end(); return self.state = State::Choose);
@@ -187,7 +187,7 @@ impl Client {
         cx.happened(kind, text);
         self.state = match outage.resume {
             Resume::Choose => State::Choose,
-            Resume::Throttled => State::Throttled,
+            Resume::Throttled => State::Throttled(self.scheduled),
             // The last attempt may have taken all the time there was.
             Resume::Begin if cx.is_time_up() => return self.finish(cx),
             Resume::Begin => State::Begin,

@@ -104,7 +104,8 @@ impl Client {
             State::Idle => cx.io.close(self.key),
             State::Choose
             | State::Schedule
-            | State::Throttled
+            | State::Throttled(_)
+            | State::Resting(_)
             | State::Begin
             | State::Sleeping
             | State::BackingOff { .. }
@@ -160,7 +161,7 @@ impl Client {
 
     fn wait_on(&self) -> Wait {
         match self.state {
-            State::Throttled => Wait::Until(self.scheduled),
+            State::Throttled(until) | State::Resting(until) => Wait::Until(until),
             State::Sleeping => Wait::Until(self.sleep_until),
             State::BackingOff { until, .. } | State::Parting(until) => Wait::Until(until),
             State::Finished | State::Aborted => Wait::Ended,

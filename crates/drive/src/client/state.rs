@@ -29,14 +29,18 @@ pub(super) enum State {
     /// Without a connection, and about to try again. Waits for the moment to do so; then
     /// `Connecting`, or `Finished` when time is up.
     Reconnecting(Nanos),
-    /// Draws a script. Waits for nothing; then `Schedule` with a rate, else `Begin`, or `Finished`
-    /// when time is up.
+    /// Draws a script. Waits for nothing; then `Schedule` with a rate, else `Begin`, `Resting` where
+    /// fewer clients are to work, or `Finished` when time is up.
     Choose,
     /// Draws the scheduled start. Waits for nothing; then `Throttled`, itself again when that start
     /// is too late to be kept, or `Finished` when it lies beyond the end.
     Schedule,
-    /// Waits for the scheduled start. Then `Begin`, or `Finished` when time is up.
-    Throttled,
+    /// Waits for the scheduled start, or until it is to rest. Then `Begin`, `Choose` without that start,
+    /// or `Finished` when time is up.
+    Throttled(Nanos),
+    /// More clients work without it than are asked for. Waits until it is to work, or for the end; then
+    /// `Choose`, or `Finished` when time is up.
+    Resting(Nanos),
     /// First try of a transaction: remembers the random state and the time. Waits for nothing, or
     /// goes through `Connecting` first; then `Command`.
     Begin,

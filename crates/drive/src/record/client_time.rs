@@ -19,16 +19,19 @@ pub enum Activity {
     Connect,
     /// In the pause before another try.
     Backoff,
+    /// Not one of the clients that are to work.
+    Rest,
 }
 
 impl Activity {
     /// All of them, in their order.
-    pub const ALL: [Activity; 5] = [
+    pub const ALL: [Activity; 6] = [
         Activity::Statement,
         Activity::Think,
         Activity::Schedule,
         Activity::Connect,
         Activity::Backoff,
+        Activity::Rest,
     ];
 }
 
@@ -69,6 +72,11 @@ impl ClientTime {
         self.at_ns.iter().sum::<u64>() + self.late_ns
     }
 
+    /// The same without the time in which they rested.
+    pub fn working_ns(&self) -> u64 {
+        self.all_ns() - self.at(Activity::Rest)
+    }
+
     /// Adds another's.
     pub fn merge(&mut self, other: &Self) {
         let theirs = other.numbers();
@@ -81,13 +89,14 @@ impl ClientTime {
 
     /// Everything, as it is kept.
     pub fn numbers(&self) -> [u64; Self::NUMBERS] {
-        let [statement, think, schedule, connect, backoff] = self.at_ns;
+        let [statement, think, schedule, connect, backoff, rest] = self.at_ns;
         [
             statement,
             think,
             schedule,
             connect,
             backoff,
+            rest,
             self.late_ns,
             self.receiving_ns,
             self.round_trips,
@@ -101,7 +110,7 @@ impl ClientTime {
     }
 
     /// How many there are.
-    pub const NUMBERS: usize = 14;
+    pub const NUMBERS: usize = 15;
 
     /// What was kept.
     pub fn from_numbers(numbers: [u64; Self::NUMBERS]) -> Self {

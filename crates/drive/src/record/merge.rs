@@ -141,11 +141,11 @@ impl Merge {
             });
         }
         let warmup_us = warmup.as_ref().map_or(0, |phase| phase.elapsed_us);
-        all.stalls = Stall::find(&self.gaps, &measured, (0, warmup_us));
+        all.stalls = Stall::find(&self.gaps, &measured, (0, warmup_us), None);
         for endpoint in &mut all.endpoints {
             if let Some(gaps) = self.endpoint_gaps.get(&endpoint.name) {
                 let committed = endpoint.counts.committed;
-                endpoint.stalls = Stall::find_at(gaps, &measured, (0, warmup_us), committed);
+                endpoint.stalls = Stall::find_at(gaps, &measured, (0, warmup_us), committed, None);
             }
         }
         order_client_stalls(&mut all.client_stalls);

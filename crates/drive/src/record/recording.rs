@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use pgdyno_platform::io::Used;
 
 use super::{
-    Added, ClientReceipts, ClientStall, ClientTime, ClientUnits, EndpointRecord, Event, Interval,
-    Latencies, Reason, ScriptInterval, Second, Slots, SlowTransaction, Stall,
+    Activity, Added, ClientReceipts, ClientStall, ClientTime, ClientUnits, EndpointRecord, Event,
+    Interval, Latencies, Reason, ScriptInterval, Second, Slots, SlowTransaction, Stall,
 };
 use crate::drive::Script;
 
@@ -325,10 +325,21 @@ pub struct Outages {
 }
 
 impl Recording {
+    /// Clients that did not rest, on average over the measured time: all of them where their number does
+    /// not move.
+    pub fn working_clients(&self) -> f64 {
+        let rested_us = self.measured.time.at(Activity::Rest) as f64 / 1000.0;
+        let rested = match self.measured.elapsed_us {
+            0 => 0.0,
+            elapsed_us => rested_us / elapsed_us as f64,
+        };
+        (self.clients.total as f64 - rested).max(0.0)
+    }
+
     /// The share of their time that clients were without a connection while it was measured, 0 to 1;
     /// `None` when no connection was lost.
     pub fn outage_share(&self) -> Option<f64> {
-        let all_us = self.clients.total as f64 * self.measured.elapsed_us as f64;
+        let all_us = self.working_clients() * self.measured.elapsed_us as f64;
         let lost_us = self.outages.measured_us as f64;
         (all_us > 0.0 && self.outages.count > 0).then(|| (lost_us / all_us).min(1.0))
     }

@@ -6,6 +6,7 @@
 
 use super::Phase;
 use crate::clock::{Nanos, micros};
+use crate::profile::Profile;
 
 /// Shorter gaps are not kept.
 pub(crate) const GAP_MIN: Nanos = 100_000_000;
@@ -79,7 +80,8 @@ impl OwnGaps {
 /// It is 100 ms or longer, and longer than what is usual: three times the median latency of the
 /// scripts that take a tenth of the clients' time or more, and the longest gap that a Poisson process
 /// of the trial's rate has in one of a hundred trials: ln(100 n) / rate for n commits, with the rate
-/// of the time outside of stalls.
+/// of the time outside of stalls. Where the load moves, so does that rate: a time in which little or
+/// nothing was asked for is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// When it began, in microseconds since clients began to work.
@@ -92,11 +94,12 @@ pub struct Stall {
 
 impl Stall {
     /// Those of the measured phase: the gaps of all threads, on a clock by which clients began to
-    /// work at `begin`, `phase_us` before the phase.
+    /// work at `begin`, `phase_us` before the phase. `load` is what is asked for where that moves.
     pub(crate) fn find(
         threads: &[GapsOfThread],
         phase: &Phase,
         (begin, phase_us): (Nanos, u64),
+        load: Option<&Profile>,
     ) -> Vec<Self> {
         let scripts = phase.scripts.iter();
         let committed: u64 = scripts.map(|script| script.counts.committed).sum();
@@ -106,6 +109,7 @@ impl Stall {
             phase,
             (begin, phase_us),
             committed.saturating_sub(drained),
+            load,
         )
     }
 
@@ -115,8 +119,9 @@ impl Stall {
         phase: &Phase,
         when: (Nanos, u64),
         committed: u64,
+        load: Option<&Profile>,
     ) -> Vec<Self> {
-        let mut stalls = Self::longer(threads, phase, when, committed);
+        let mut stalls = Self::longer(threads, phase, when, committed, load);
         stalls.retain(|stall| stall.length_us >= micros(ENDPOINT_GAP_MIN));
         stalls
     }
@@ -126,22 +131,31 @@ impl Stall {
         phase: &Phase,
         (begin, phase_us): (Nanos, u64),
         committed: u64,
+        load: Option<&Profile>,
     ) -> Vec<Self> {
-        let end = begin + (phase_us + phase.asked_us()) * 1000;
+        let origin = begin + phase_us * 1000;
+        let end = origin + phase.asked_us() * 1000;
         let gaps = common(threads, end);
-        let longest_usual = usual(phase);
+        let limit = usual(phase).max(GAP_MIN as f64);
         let committed = committed as f64;
-        let asked = phase.asked_us() as f64 * 1000.0;
+        // Of what is asked for; of a load that does not move its length says it.
+        let asked = |gap: &Gap| match load {
+            None => length(gap) as f64,
+            Some(load) => {
+                let area = |at: Nanos| load.area((at as f64 - origin as f64) / 1e9);
+                area(gap.1) - area(gap.0)
+            }
+        };
+        let whole = asked(&(origin, end));
         // What is left out makes the rate higher and the limit lower: until nothing changes.
         let mut stalls = Vec::new();
         loop {
-            let without: f64 = stalls.iter().map(|gap| length(gap) as f64).sum();
-            let by_chance = match committed >= 1.0 && asked > without {
-                true => (TRIALS_PER_CHANCE * committed).ln() * (asked - without) / committed,
+            let without: f64 = stalls.iter().map(asked).sum();
+            let by_chance = match committed >= 1.0 && whole > without {
+                true => (TRIALS_PER_CHANCE * committed).ln() * (whole - without) / committed,
                 false => break,
             };
-            let limit = longest_usual.max(by_chance).max(GAP_MIN as f64);
-            let longer = |gap: &&Gap| length(gap) as f64 >= limit;
+            let longer = |gap: &&Gap| length(gap) as f64 >= limit && asked(gap) >= by_chance;
             let found: Vec<Gap> = gaps.iter().filter(longer).copied().collect();
             if found.len() == stalls.len() {
                 break;
@@ -201,6 +215,7 @@ fn common(threads: &[GapsOfThread], end: Nanos) -> Vec<Gap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::{Piece, Then};
     use crate::record::ClientTime;
     use crate::record::{Drain, Outcome, ScriptInterval};
 
@@ -234,7 +249,15 @@ mod tests {
     }
 
     fn found(threads: &[GapsOfThread], phase: &Phase) -> Vec<(u64, u64)> {
-        let stalls = Stall::find(threads, phase, (0, 0));
+        found_under(None, threads, phase)
+    }
+
+    fn found_under(
+        load: Option<&Profile>,
+        threads: &[GapsOfThread],
+        phase: &Phase,
+    ) -> Vec<(u64, u64)> {
+        let stalls = Stall::find(threads, phase, (0, 0), load);
         let in_ms = |s: &Stall| (s.start_us / 1000, s.length_us / 1000);
         stalls.iter().map(in_ms).collect()
     }
@@ -294,6 +317,22 @@ mod tests {
         // But 3 s are none of theirs.
         let rare = thread(&[every(200, 0, 8_000), every(200, 11_000, 20_000)].concat());
         assert_eq!(found(&[rare], &phase(20_000, 85, 2000)), [(8_000, 3_000)]);
+    }
+
+    #[test]
+    fn a_time_in_which_nothing_is_asked_for_is_no_stall() {
+        // 200 a second, nothing for 2 s, 200 again; what is missing within the last is missed.
+        let busy = [
+            every(5, 0, 1000),
+            every(5, 3000, 4000),
+            every(5, 4500, 5000),
+        ]
+        .concat();
+        let levels = [(200.0, 1.0), (0.0, 2.0)].map(|(rate, s)| Piece::level(rate, s));
+        let load = Profile::straight(levels, Then::Holds(200.0));
+        let phase = phase(5000, 500, 4000);
+        let found = found_under(Some(&load), &[thread(&busy)], &phase);
+        assert_eq!(found, [(4000, 500)]);
     }
 
     #[test]

@@ -16,6 +16,8 @@ use crate::record::{Counts, Failure, Recording, Report};
 const SECOND_NS: Nanos = 1_000_000_000;
 /// No schedule takes longer.
 const LONGEST_NS: Nanos = 1000 * SECOND_NS;
+/// A client that is to work is woken within this time.
+const WOKEN_NS: Nanos = 200_000;
 /// Grace of [`crate::Drive`], the longest clock step, and some more.
 const STOPPING_NS: Nanos = 8 * SECOND_NS;
 
@@ -141,7 +143,28 @@ impl<'run> Checks<'run> {
                 )
             })?;
         }
+        self.crew(event_loop, clients)?;
         self.goes_on(event_loop, clients, control, begin, now)
+    }
+
+    /// Where not all clients are to work, none begins a transaction while it is to rest, and none rests
+    /// when it is to work.
+    fn crew(&self, event_loop: &EventLoop<'_, World>, clients: &[Client]) -> Result<(), String> {
+        let (cx, ready) = (&event_loop.cx, &event_loop.ready);
+        let Some(crew) = cx.crew.as_ref().filter(|_| event_loop.goes_on()) else {
+            return Ok(());
+        };
+        for (key, client) in (0u32..).zip(clients) {
+            let begun = client.begun().filter(|_| self.plan.connect_each == 0);
+            let begins = begun.is_none_or(|begun| crew.rests(client.rank(), begun).is_none());
+            must(begins, || format!("it works: {}", client.describe()))?;
+            let is_to_work = crew.rests(client.rank(), cx.now).is_none();
+            let is_woken = client.rests_until().is_none_or(|until| {
+                !is_to_work || until <= cx.now + WOKEN_NS || ready.contains(&key)
+            });
+            must(is_woken, || format!("it rests: {}", client.describe()))?;
+        }
+        Ok(())
     }
 
     /// Nothing waits for ever, and a run that is to stop does.

@@ -30,10 +30,10 @@ use crate::event_loop::EventLoop;
 use crate::live::Live;
 use crate::message::Message;
 use crate::places::Places;
+use crate::profile::{Piece, Profile, Then};
 use crate::record::{Counts, Event, Executions, Failure, Interval, Recorder, Report};
 use crate::retry::{Backoff, Jitter, random_of_pauses};
 use crate::rules::{ErrorClass, ErrorRule};
-use crate::schedule::Schedule;
 use crate::{Drive, OnConnectionLoss, OnError, QueryMode, Until};
 use check::Checks;
 use plan::Plan;
@@ -102,6 +102,7 @@ impl Plan {
             retries_lost: self.retries_lost == 1,
             query_mode: mode,
             clients: self.clients as usize,
+            working: self.working(),
             until: match NonZeroU64::new(self.transactions) {
                 Some(count) if self.duration_ms == 0 => Until::Transactions(count),
                 _ => Until::Elapsed(ms(self.duration_ms)),
@@ -130,6 +131,20 @@ impl Plan {
             seed: self.seed as i64,
             ..Drive::new(endpoints, scripts, names)
         }
+    }
+
+    /// How many clients work.
+    fn working(&self) -> Option<Profile> {
+        let length_s = some(self.working_ms).filter(|_| self.duration_ms > 0)? as f64 / 1000.0;
+        let all = self.clients as f64;
+        let ramp = Piece {
+            from: 0.0,
+            to: all,
+            length_s,
+        };
+        let levels = [all / 2.0, all, 0.0].map(|level| Piece::level(level, length_s));
+        let pieces = levels.into_iter().chain([ramp]);
+        Some(Profile::straight(pieces, Then::Repeats))
     }
 
     /// Runs it and says what is wrong.
@@ -166,10 +181,7 @@ impl Plan {
             clock,
             control: control.clone(),
             choose: seeds.threads[0].choose.clone(),
-            schedule: drive
-                .rate
-                .clone()
-                .map(|rate| Schedule::new(rate, 1, throttle)),
+            schedule: drive.schedule(drive.place(0, 1), throttle),
             recorder,
             reports: reports.clone(),
         };

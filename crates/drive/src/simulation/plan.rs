@@ -125,6 +125,9 @@ plan! {
     comes_back,
     /// Whether transactions are tried again that were lost with their connection.
     retries_lost,
+    /// For so long half of the clients work, then all, then none, then one after the other; 0: always
+    /// all.
+    working_ms,
 }
 
 impl Plan {
@@ -160,6 +163,11 @@ impl Plan {
             endpoints: 1 + up_to(2),
             comes_back: up_to(2).min(1),
             retries_lost: up_to(1),
+            working_ms: if is_timed && up_to(1) == 0 {
+                1 + up_to(200)
+            } else {
+                0
+            },
         }
     }
 

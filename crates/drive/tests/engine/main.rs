@@ -6,6 +6,7 @@ mod client_time;
 mod commit;
 mod connecting;
 mod control;
+mod crew;
 mod endpoints;
 mod ends;
 mod failback;

@@ -7,6 +7,8 @@ use serde::Serialize;
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "TimePart"))]
 pub enum Part {
+    /// Not one of the clients that are to work, where their number moves.
+    Rest,
     /// Before the scheduled start of the next transaction.
     Schedule,
     /// In `\sleep`.
@@ -63,7 +65,8 @@ pub enum Part {
 
 impl Part {
     /// All of them, in their order.
-    pub const ALL: [Part; 26] = [
+    pub const ALL: [Part; 27] = [
+        Part::Rest,
         Part::Schedule,
         Part::Think,
         Part::Between,
@@ -95,6 +98,7 @@ impl Part {
     /// For programs: the same word as in JSON.
     pub fn code(self) -> &'static str {
         match self {
+            Part::Rest => "rest",
             Part::Schedule => "schedule",
             Part::Think => "think",
             Part::Between => "between",
@@ -127,6 +131,7 @@ impl Part {
     /// For people.
     pub fn name(self) -> &'static str {
         match self {
+            Part::Rest => "Resting, as -c asks for fewer",
             Part::Schedule => "Waiting for the schedule",
             Part::Think => "Think time",
             Part::Between => "Between transactions",

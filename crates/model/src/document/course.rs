@@ -35,10 +35,10 @@ struct Cut {
 }
 
 /// The phases of so many microseconds of it, which begin at `from_us`; none of what does not move.
-/// Numbers are named with this unit: `/s`.
-pub fn phases(profile: &Profile, unit: &str, from_us: u64, length_us: u64) -> Vec<Phase> {
+/// Numbers are named with this before and behind them: `500/s`, `clients 8`.
+pub fn phases(profile: &Profile, around: (&str, &str), from_us: u64, length_us: u64) -> Vec<Phase> {
     let length_s = length_us as f64 / 1e6;
-    let mut cuts = cuts(profile, unit, length_s);
+    let mut cuts = cuts(profile, around, length_s);
     if cuts.len() > PHASES_MAX {
         let part = |at: usize| Cut {
             start_s: length_s * at as f64 / PARTS as f64,
@@ -53,6 +53,27 @@ pub fn phases(profile: &Profile, unit: &str, from_us: u64, length_us: u64) -> Ve
     let cuts = cuts.into_iter().zip(ends);
     cuts.map(|(cut, to_us)| Phase::new(cut.name, us(cut.start_s), to_us))
         .collect()
+}
+
+/// The phases of two numbers that move at the same time: each ends where one of the two does.
+pub fn both(one: Vec<Phase>, other: Vec<Phase>) -> Vec<Phase> {
+    if one.is_empty() || other.is_empty() {
+        return [one, other].concat();
+    }
+    let mut all: Vec<Phase> = Vec::new();
+    for a in &one {
+        for b in &other {
+            let (from_us, to_us) = (a.from_us.max(b.from_us), a.to_us.min(b.to_us));
+            if from_us < to_us {
+                let name = format!("{}, {}", a.name, b.name);
+                all.push(Phase::new(name, from_us, to_us));
+            }
+        }
+    }
+    match all.len() <= PHASES_MAX {
+        true => all,
+        false => one,
+    }
 }
 
 /// Pieces one after the other up to this time, what is held or repeated after them included.
@@ -86,7 +107,7 @@ fn pieces(profile: &Profile, length_s: f64) -> Vec<(f64, Piece)> {
     all
 }
 
-fn cuts(profile: &Profile, unit: &str, length_s: f64) -> Vec<Cut> {
+fn cuts(profile: &Profile, (before, after): (&str, &str), length_s: f64) -> Vec<Cut> {
     if let Profile::Sine { period_s, .. } = profile {
         let periods = (length_s / period_s).ceil().min(PHASES_MAX as f64 + 1.0) as usize;
         let cut = |at: usize| Cut {
@@ -102,7 +123,7 @@ fn cuts(profile: &Profile, unit: &str, length_s: f64) -> Vec<Cut> {
     let mut cuts = Vec::new();
     for (start_s, piece) in pieces(profile, length_s) {
         if piece.from == piece.to {
-            let name = format!("{}{unit}", number(piece.from));
+            let name = format!("{before}{}{after}", number(piece.from));
             cuts.push(Cut { start_s, name });
             continue;
         }
@@ -112,7 +133,11 @@ fn cuts(profile: &Profile, unit: &str, length_s: f64) -> Vec<Cut> {
         };
         cuts.extend((0..RAMP_PARTS).map(|part| Cut {
             start_s: start_s + piece.length_s * f64::from(part) / f64::from(RAMP_PARTS),
-            name: format!("{} to {}{unit}", number(at(part)), number(at(part + 1))),
+            name: format!(
+                "{before}{} to {}{after}",
+                number(at(part)),
+                number(at(part + 1))
+            ),
         }));
     }
     cuts
@@ -153,11 +178,11 @@ pub fn steps(profile: &Profile, length_us: u64) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Rate;
+    use crate::spec::{Clients, Rate};
 
     fn of(rate: &str, length_s: u64) -> Vec<(String, u64, u64)> {
         let rate: Rate = rate.parse().unwrap();
-        let phases = phases(rate.profile(), "/s", 5_000_000, length_s * 1_000_000);
+        let phases = phases(rate.profile(), ("", "/s"), 5_000_000, length_s * 1_000_000);
         let s = |us: u64| (us - 5_000_000) / 1_000_000;
         let phases = phases.into_iter();
         phases
@@ -202,11 +227,33 @@ mod tests {
         );
         // A trial that ends early has the phases that it came to.
         assert_eq!(of("500@30s,1000@30s", 12), named(&[("500/s", 0, 12)]));
+        let clients: Clients = "8..64/40s,10".parse().unwrap();
+        let clients = phases(clients.moving().unwrap(), ("clients ", ""), 0, 50_000_000);
+        let names: Vec<&str> = clients.iter().map(|phase| &*phase.name).collect();
+        let ramp = ["clients 8 to 22", "clients 22 to 36", "clients 36 to 50"];
+        assert_eq!(names[..3], ramp);
+        assert_eq!(names[3..], ["clients 50 to 64", "clients 10"]);
         let many = of("1+1@1s/2s", 1000);
         assert_eq!(
             (many.len(), many[19].0.as_str(), many[19].2),
             (20, "20 of 20", 1000)
         );
+    }
+
+    #[test]
+    fn phases_of_a_rate_and_of_clients_end_where_one_of_them_does() {
+        let rates = vec![Phase::new("500/s", 0, 30), Phase::new("900/s", 30, 60)];
+        let clients = vec![
+            Phase::new("clients 8", 0, 40),
+            Phase::new("clients 9", 40, 60),
+        ];
+        let expected = [
+            Phase::new("500/s, clients 8", 0, 30),
+            Phase::new("900/s, clients 8", 30, 40),
+            Phase::new("900/s, clients 9", 40, 60),
+        ];
+        assert_eq!(both(rates.clone(), clients), expected);
+        assert_eq!(both(rates.clone(), Vec::new()), rates);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod calibration;
 pub mod capacity;
 pub mod ceiling;
 mod checks;
+pub mod client_course;
 mod cluster;
 mod common;
 pub mod comparison;
@@ -59,6 +60,7 @@ pub use accounting::{
 pub use budget::{AddedRow, BudgetPart, BudgetPhase, Part, TimeBudget};
 pub use ceiling::{Ceiling, CeilingRow, GeneratorShare, SelfCalibration};
 pub use checks::DataCheck;
+pub use client_course::{ClientCourse, ClientSecond};
 pub use cluster::{
     Cluster, ClusterAfter, Member, Placed, Placement, Replication, RoundTrip, Standby,
     TablePlacement,

@@ -4,7 +4,8 @@
 use pgdyno_drive::record::{Recording, ScriptInterval, Second};
 use serde::Serialize;
 
-use super::{Counts, Latency};
+use super::{Counts, Latency, client_course};
+use crate::spec::Clients;
 
 /// A stretch of a trial with a name: from its beginning up to, but without, its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -55,6 +56,14 @@ pub struct PhaseFigures {
     pub goodput_per_s: Option<f64>,
     /// Transactions that the schedule asked for in its seconds; `null` without a rate.
     pub due: Option<f64>,
+    /// Clients asked for in its seconds, on average; left out where their number does not move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub clients_asked: Option<f64>,
+    /// Clients that worked in its seconds, on average; left out likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub clients_working: Option<f64>,
     /// From the start of a committed transaction's first try to its end.
     pub service: Latency,
     /// From the scheduled start to the end; `null` without a rate.
@@ -73,13 +82,18 @@ pub fn measured_from_us(seconds: &[Second]) -> u64 {
 }
 
 /// The figures of phases, in their order. `due` says how many transactions the schedule asked for
-/// between two times in microseconds since clients began to work; `None` without a rate.
+/// between two times in microseconds since clients began to work; `None` without a rate. `clients` are
+/// those asked for.
 pub fn phases(
     recording: &Recording,
     phases: &[Phase],
+    clients: Option<&Clients>,
     due: impl Fn(u64, u64) -> Option<f64>,
 ) -> Vec<PhaseFigures> {
-    let of = |phase: &Phase| figures(recording, phase, &due);
+    let clients = clients.filter(client_course::is_followed);
+    let from_us = measured_from_us(&recording.seconds);
+    let asked = |second: &Second| Some(client_course::asked(clients?, second, from_us));
+    let of = |phase: &Phase| figures(recording, phase, &due, asked);
     phases.iter().map(of).collect()
 }
 
@@ -87,16 +101,24 @@ fn figures(
     recording: &Recording,
     phase: &Phase,
     due: impl Fn(u64, u64) -> Option<f64>,
+    clients: impl Fn(&Second) -> Option<f64>,
 ) -> PhaseFigures {
     let mut all = ScriptInterval::default();
     let (mut measured_us, mut asked) = (0, None);
+    let (mut clients_us, mut worked_us) = (None, 0.0);
     for second in recording.seconds.iter().filter(|second| phase.has(second)) {
         measured_us += second.length_us;
         let scripts = second.scripts.iter();
         scripts.for_each(|script| all.merge(&script.unpack()));
         let due = due(second.start_us, second.start_us + second.length_us);
         asked = due.map(|due| asked.unwrap_or(0.0) + due).or(asked);
+        let length_us = second.length_us as f64;
+        worked_us += client_course::working(second) * length_us;
+        if let Some(clients) = clients(second) {
+            *clients_us.get_or_insert(0.0) += clients * length_us;
+        }
     }
+    let mean = |of_us: f64| of_us / measured_us as f64;
     let committed = all.counts.committed as f64;
     PhaseFigures {
         phase: phase.clone(),
@@ -104,6 +126,8 @@ fn figures(
         counts: Counts::from(&all.counts),
         goodput_per_s: (measured_us > 0).then(|| committed * 1e6 / measured_us as f64),
         due: asked,
+        clients_asked: clients_us.map(mean),
+        clients_working: clients_us.map(|_| mean(worked_us)),
         service: Latency::from(&all.service),
         response: all.response.as_ref().map(Latency::from),
         schedule_lag: all.lag.as_ref().map(Latency::from),
@@ -156,7 +180,7 @@ mod tests {
             Phase::new("never", 60_000_000, 70_000_000),
         ];
         let due = |from_us, to_us| Some((to_us - from_us) as f64 / 1e4);
-        let figures = phases(&recording(), &asked, due);
+        let figures = phases(&recording(), &asked, None, due);
         let [before, after, never] = &figures[..] else {
             panic!("{figures:?}");
         };
@@ -179,7 +203,7 @@ mod tests {
     #[test]
     fn without_a_rate_nothing_is_due() {
         let asked = [Phase::new("all", 0, 10_000_000)];
-        let figures = phases(&recording(), &asked, |_, _| None);
+        let figures = phases(&recording(), &asked, None, |_, _| None);
         assert_eq!(figures[0].due, None);
         assert_eq!(figures[0].counts.committed, 400);
     }

@@ -240,7 +240,7 @@ fn random_arrival(recording: &Recording) -> Option<Latency> {
         buckets.map(|bucket| (bucket.middle_us() as f64, bucket.count)),
         &stalls.collect::<Vec<_>>(),
         recording.measured.asked_us() as f64,
-        recording.clients.total as u64,
+        recording.working_clients().round() as u64,
     )?;
     let count = measured.service.count();
     // As of those that it is computed from.

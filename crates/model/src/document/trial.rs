@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::phases::PhaseFigures;
 use super::{
-    Accounted, ClientCpu, Clients, Cluster, ConnectionEvent, Connections, DataCheck,
+    Accounted, ClientCourse, ClientCpu, Clients, Cluster, ConnectionEvent, Connections, DataCheck,
     DisturbedTrial, End, Endpoint, GeneratorShare, Generators, Host, KeySkew, Observed, Outages,
     Phase, RateStep, Reason, ScriptStatements, Second, ServerCounters, SlowTransaction, Stalls,
     Steadiness, Stored, Target, TimeBudget, Truth, Verdict, Warmup, Workload,
@@ -34,6 +34,10 @@ pub struct Run {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(optional, as = "Option<Vec<PhaseFigures>>"))]
     pub phases: Vec<PhaseFigures>,
+    /// How many clients worked where their number moves; left out where it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub client_course: Option<ClientCourse>,
     /// Where the rate jumped, and how long response times were not steady then; left out where it
     /// did not.
     #[serde(skip_serializing_if = "Vec::is_empty")]

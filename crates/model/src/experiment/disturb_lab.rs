@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn each_point_is_the_disturbed_trial_or_its_control() {
         let spec = TrialSpec {
-            clients: Some(4),
+            clients: Some(4.into()),
             threads: Some(2),
             rate: Some(200.0.into()),
             params: vec!["scale=2".to_owned()],

@@ -200,6 +200,12 @@ impl Point {
         }
     }
 
+    /// Whether the number of its clients moves with the time.
+    pub fn has_moving_clients(&self) -> bool {
+        let clients = self.text("clients").and_then(|text| text.parse().ok());
+        clients.is_some_and(|clients: spec::Clients| clients.moving().is_some())
+    }
+
     /// The server it names, if it names one.
     pub fn target(&self) -> Option<&str> {
         self.text("target")

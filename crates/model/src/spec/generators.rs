@@ -83,7 +83,7 @@ pub fn part(spec: &TrialSpec, share: &Share) -> TrialSpec {
     let more = u32::from(share.generator < clients % generators);
     let own = clients / generators + more;
     TrialSpec {
-        clients: Some(own),
+        clients: spec.clients.as_ref().map(|clients| clients.part(own)),
         threads: spec.threads.map(|threads| threads.min(own)),
         rate: spec
             .rate
@@ -134,12 +134,13 @@ const NO_LOAD: [&str; 5] = ["seed", "threads", "io", "target", "observe"];
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::Clients;
 
     #[test]
     fn shares_are_all_clients_and_all_of_the_rate() {
         for (clients, generators) in [(10, 3), (4, 4), (4000, 16), (17, 16)] {
             let whole = TrialSpec {
-                clients: Some(clients),
+                clients: Some(clients.into()),
                 rate: Some(1000.0.into()),
                 ..TrialSpec::of("tpcb")
             };
@@ -160,7 +161,7 @@ mod tests {
     #[test]
     fn more_generators_than_clients_are_refused() {
         let whole = TrialSpec {
-            clients: Some(3),
+            clients: Some(3.into()),
             ..TrialSpec::of("tpcb")
         };
         let e = share(&whole, 0, 4).unwrap_err();
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn a_load_is_the_same_on_hosts_with_other_cpus_and_says_what_differs() {
         let of = |clients, threads, seed| TrialSpec {
-            clients: Some(clients),
+            clients: Some(Clients::from(clients)),
             threads,
             seed,
             ..TrialSpec::of("tpcb")

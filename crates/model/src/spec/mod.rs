@@ -4,6 +4,7 @@
 //! Not here: making the engine's `Drive` from it, finding the workload and the server it names.
 
 pub mod backoff;
+mod clients;
 pub mod command;
 mod compatible;
 mod disturb;
@@ -33,6 +34,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub use backoff::Pauses;
+pub use clients::Clients;
 pub use command::ShellCommand;
 pub use compatible::{Commits, Compatible};
 pub use disturb::{DisturbSpec, FAILOVER, Step, Timed};
@@ -76,16 +78,19 @@ pub struct TrialSpec {
     #[arg(long)]
     pub allow_shell: bool,
 
-    /// Concurrent clients, each with its own connection
+    /// Concurrent clients, each with its own connection. Their number may move: a ramp 8..64/60s, steps
+    /// 8@30s,64@30s, and what else --rate takes; all connect at the beginning, and those above it rest
     /// [default: 1]
-    #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub clients: Option<u32>,
+    #[arg(short, long, value_name = "COUNT|PROFILE", value_parser = Clients::from_str)]
+    #[serde(flatten, with = "clients::kept")]
+    #[cfg_attr(test, ts(skip))]
+    pub clients: Option<Clients>,
 
     /// Threads that drive the clients [default: one per CPU, at most one per client]
     #[arg(short = 'j', long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
 
-    /// How long to measure: 60, 60s, 2m [default: 10s; with a rate that moves, its length]
+    /// How long to measure: 60, 60s, 2m [default: 10s; with a rate or clients that move, their length]
     #[arg(short = 'T', long, id = "duration_s", value_name = "TIME", value_parser = duration::parse_positive, conflicts_with = "transactions_per_client")]
     #[serde(rename = "duration_s", with = "serialized::s")]
     #[cfg_attr(test, ts(as = "Option<f64>"))]
@@ -242,9 +247,11 @@ impl TrialSpec {
     pub fn until(&self) -> Until {
         let counted = self.transactions.and_then(NonZeroU64::new);
         let timed = self.duration.unwrap_or_else(|| {
-            let moves = self.rate.as_ref();
-            let length = moves.and_then(|rate| rate.length(DURATION_DEFAULT));
-            length.unwrap_or(DURATION_DEFAULT)
+            let rate = self.rate.as_ref();
+            let rate = rate.and_then(|rate| rate.length(DURATION_DEFAULT));
+            let clients = self.clients.as_ref();
+            let clients = clients.and_then(|clients| clients.length(DURATION_DEFAULT));
+            rate.max(clients).unwrap_or(DURATION_DEFAULT)
         });
         let disturbed = (!self.disturb.is_empty()).then(|| self.disturb.whole());
         let timed = disturbed.unwrap_or(timed);
@@ -254,7 +261,13 @@ impl TrialSpec {
     /// Whether its load changes while it is measured, because that was asked for.
     pub fn moves(&self) -> bool {
         let is_moving = |rate: &Rate| rate.constant().is_none();
-        self.rate.as_ref().is_some_and(is_moving)
+        self.rate.as_ref().is_some_and(is_moving) || self.moving_clients().is_some()
+    }
+
+    /// Its clients, where their number moves.
+    pub fn moving_clients(&self) -> Option<&Clients> {
+        let is_moving = |clients: &&Clients| clients.moving().is_some();
+        self.clients.as_ref().filter(is_moving)
     }
 
     /// How statements travel, as far as it is decided.
@@ -262,9 +275,9 @@ impl TrialSpec {
         self.query_mode.unwrap_or_default()
     }
 
-    /// Clients that run at the same time.
+    /// Clients that there are: the most that run at the same time.
     pub fn clients(&self) -> u32 {
-        self.clients.unwrap_or(1)
+        self.clients.as_ref().map_or(1, Clients::most)
     }
 
     /// Threads that drive them: at most one a client.
@@ -277,7 +290,6 @@ impl TrialSpec {
     /// again, it is the same trial.
     pub fn resolved(self) -> Self {
         Self {
-            clients: Some(self.clients()),
             threads: Some(self.threads()),
             duration: match self.until() {
                 Until::Elapsed(time) => Some(time),
@@ -285,6 +297,7 @@ impl TrialSpec {
             },
             retry: self.retry.resolved(),
             seed: Some(self.seed.unwrap_or_else(seed_from_clock)),
+            clients: Some(self.clients.unwrap_or(1.into())),
             ..self
         }
     }
@@ -299,6 +312,12 @@ impl TrialSpec {
             let text = "the rate ends at 0, so that the transactions of -t might never come";
             return Err(Failure::with(Exit::Usage, text)
                 .hint("-T says how long the trial lasts; a last number is held: 500@30s,100"));
+        }
+        if self.transactions.is_some() && self.moving_clients().is_some() {
+            let text =
+                "a number of clients that moves lasts for a time, not for transactions of each";
+            return Err(Failure::with(Exit::Usage, text)
+                .hint("leave -t out: the trial lasts as long as the profile, or as -T says"));
         }
         self.retry.check()?;
         if self.disturb.is_empty() {

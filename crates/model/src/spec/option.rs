@@ -9,7 +9,7 @@ use clap::{ArgAction, Args, Command};
 use serde_json::{Map, Value};
 
 use super::secret::word_kept;
-use super::{DisturbSpec, ErrorPolicy, ObserveSpec, Rate, TargetSpec, TrialSpec, Warmup};
+use super::{Clients, DisturbSpec, ErrorPolicy, ObserveSpec, Rate, TargetSpec, TrialSpec, Warmup};
 use crate::text::as_typed;
 
 /// The table of what disturbs a trial.
@@ -47,6 +47,8 @@ pub enum Takes {
     Count,
     /// A number, or a text that says how it moves with the time.
     Profile,
+    /// A whole number, or such a text.
+    CountProfile,
     /// A time: a number of seconds, or a text with a unit.
     Time,
     /// A text, or one of some words.
@@ -101,6 +103,8 @@ impl TrialOption {
             Takes::Number
         } else if is(&[TypeId::of::<Rate>()]) {
             Takes::Profile
+        } else if is(&[TypeId::of::<Clients>()]) {
+            Takes::CountProfile
         } else if is(&[TypeId::of::<Duration>(), TypeId::of::<Warmup>()]) {
             Takes::Time
         } else {
@@ -132,7 +136,7 @@ impl TrialOption {
         match (self.takes, self.name.as_str(), self.words.last()) {
             (Takes::Names, ..) => serde_json::json!(["a.sql@9", "b.sql"]),
             (Takes::Flag, ..) => true.into(),
-            (Takes::Count, ..) => 3.into(),
+            (Takes::Count | Takes::CountProfile, ..) => 3.into(),
             (Takes::Number | Takes::Profile, ..) => 7.5.into(),
             (Takes::Time, ..) => 0.25.into(),
             (Takes::Text, "backoff", _) => "exponential=2ms,30ms,equal".into(),
@@ -152,15 +156,16 @@ impl TrialOption {
         };
         let text = match (self.takes, value) {
             (Takes::Flag, Value::Bool(_)) => return Ok(value.clone()),
-            (Takes::Count, Value::Number(number)) if !number.is_f64() => number.to_string(),
+            (Takes::Count | Takes::CountProfile, Value::Number(number)) if !number.is_f64() => {
+                number.to_string()
+            }
             (Takes::Number | Takes::Time | Takes::Profile, Value::Number(number)) => {
                 number.to_string()
             }
-            (Takes::Time | Takes::Text | Takes::Profile, Value::String(text))
-                if !text.is_empty() =>
-            {
-                text.clone()
-            }
+            (
+                Takes::Time | Takes::Text | Takes::Profile | Takes::CountProfile,
+                Value::String(text),
+            ) if !text.is_empty() => text.clone(),
             _ => return Err(self.wanted(&value.to_string())),
         };
         let words = [
@@ -191,7 +196,7 @@ impl TrialOption {
             });
         }
         let profile = match self.takes {
-            Takes::Profile => fields.get("rate_profile"),
+            Takes::Profile | Takes::CountProfile => fields.get(&format!("{}_profile", self.name)),
             _ => None,
         };
         let value = profile.or(fields.get(&self.key));
@@ -233,6 +238,7 @@ impl TrialOption {
             Takes::Number => "a number",
             Takes::Count => "a whole number",
             Takes::Profile => "a number, or a text such as \"100..2000/60s\"",
+            Takes::CountProfile => "a whole number, or a text such as \"8..64/60s\"",
             Takes::Time => "a time such as 60, \"60s\" or \"500ms\"",
             Takes::Text => "a text",
         };
@@ -547,7 +553,8 @@ mod tests {
     fn nothing_is_left_open_in_a_resolved_trial() {
         let spec = typed(&["w", "-j", "64", "--max-tries=3"].map(str::to_owned));
         let resolved = spec.resolved();
-        assert_eq!((resolved.clients, resolved.threads), (Some(1), Some(1)));
+        assert_eq!((resolved.clients(), resolved.threads), (1, Some(1)));
+        assert!(resolved.clients.is_some());
         assert_eq!(resolved.duration, Some(Duration::from_secs(10)));
         assert!(resolved.seed.is_some());
         assert_eq!(resolved.clone().resolved(), resolved);
@@ -558,8 +565,13 @@ mod tests {
     fn a_value_that_is_refused_is_refused_with_what_is_taken() {
         for (name, value, want) in [
             ("clients", json!(0), "0 is not in 1..=100000"),
-            ("clients", json!("8"), "expected a whole number, not \"8\""),
-            ("clients", json!(1.5), "expected a whole number, not 1.5"),
+            ("clients", json!("8x"), "behind a number stands @"),
+            (
+                "clients",
+                json!(1.5),
+                "expected a whole number, or a text such as \"8..64/60s\", not 1.5",
+            ),
+            ("threads", json!("8"), "expected a whole number, not \"8\""),
             ("duration", json!(0), "it must be longer than nothing"),
             ("duration", json!("1x"), "a duration is a number of seconds"),
             ("duration", json!(true), "a time such as 60"),

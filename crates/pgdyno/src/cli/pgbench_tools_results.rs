@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use pgdyno_database::open;
 use pgdyno_model::document::{Facts, Host, TargetKind};
 use pgdyno_model::notebook::{ExperimentHeader, Latency, PGBENCH_TOOLS, TrialHeader};
-use pgdyno_model::spec::{Address, TargetSpec};
+use pgdyno_model::spec::{Address, Clients, TargetSpec};
 use pgdyno_model::{Fact, Failure, Note, Severity, TrialSpec};
 use pgdyno_session::{Session, quote_ident, quote_literal};
 use pgdyno_store::{ForeignExperiment, ForeignStatement, ForeignTrial};
@@ -368,7 +368,7 @@ impl Details {
         });
         let variables: BTreeMap<String, String> = variables.collect();
         let spec = TrialSpec {
-            clients: u32::try_from(clients).ok(),
+            clients: u32::try_from(clients).ok().map(Clients::from),
             threads: whole("workers").and_then(|n| u32::try_from(n).ok()),
             rate: rate.map(Into::into),
             params: variables

@@ -6,6 +6,7 @@ mod bad_input;
 mod balancers;
 mod budget;
 mod child;
+mod clients;
 mod endpoints;
 mod failover;
 mod figures;

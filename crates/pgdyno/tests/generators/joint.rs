@@ -136,6 +136,40 @@ fn its_parts_go_where_it_goes(crew: &Crew) {
     assert_eq!(crew.value("SELECT count(*) FROM part"), "5");
 }
 
+/// Of a number of clients that moves each generator has its part at each moment.
+#[test]
+fn clients_that_move_are_followed_by_all_generators_together() {
+    let crew = Crew::in_file("joint_clients");
+    let script = crew.write("slow.sql", "SELECT pg_sleep(0.01);");
+    let line = format!("run {script} -c 2@2s,8@2s,0@1s -j 2");
+    crew.run_well(3, &line);
+    let whole = crew.whole("complete");
+    assert_eq!(whole["trial"]["clients_profile"], "2@2s,8@2s,0@1s");
+    assert_eq!(number(&whole["trial"]["clients"]), 8);
+    let phases = whole["phases"].as_array().unwrap();
+    let working = phases
+        .iter()
+        .map(|one| one["clients_working"].as_f64().unwrap());
+    for (working, asked) in working.zip([2.0, 8.0, 0.0]) {
+        assert!((working - asked).abs() < 0.4, "{phases:#?}");
+    }
+    // Two of three generators have one of the two clients that work first.
+    let of_parts: Vec<Vec<u64>> = rows(&whole)
+        .iter()
+        .map(|row| {
+            let mut seconds = Vec::new();
+            let part = crew.shown(number(&row["trial"]));
+            assert!(part.get("client_course").is_none(), "{part}");
+            add_seconds(&mut seconds, &part);
+            seconds
+        })
+        .collect();
+    let at_first: Vec<bool> = of_parts.iter().map(|seconds| seconds[0] > 0).collect();
+    assert_eq!(at_first, [true, true, false], "{of_parts:?}");
+    let later = of_parts.iter().map(|seconds| seconds[3]);
+    assert!(later.min() > Some(60), "{of_parts:?}");
+}
+
 /// What a client draws depends on the seed and its number, however many processes there are.
 #[test]
 fn clients_do_what_those_of_one_process_would() {

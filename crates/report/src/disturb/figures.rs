@@ -181,7 +181,7 @@ impl<'a> Trial<'a> {
                 false => 0.0,
             },
             served_share_before: recovery.as_ref().ok().map(|recovery| recovery.baseline),
-            phases: phases(self.recording, &self.phases(), |from_us, to_us| {
+            phases: phases(self.recording, &self.phases(), None, |from_us, to_us| {
                 let slots = (from_us / SLOT_US) as usize..(to_us / SLOT_US) as usize;
                 let due = slots.filter_map(|number| self.slot(number));
                 Some(due.map(|slot| f64::from(slot.due)).sum())

@@ -15,9 +15,9 @@ use pgdyno_model::Outcome;
 use pgdyno_model::document::course;
 use pgdyno_model::document::phases::{self, PhaseFigures};
 use pgdyno_model::document::{
-    Accounted, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint, GeneratorShare,
-    Outages, Phase, RateStep, Reason, Run, ScriptStatements, Second, SlowTransaction, Stalls,
-    Steadiness, Stored, Target, Trial, Warmup, WholeTrial, Workload,
+    Accounted, ClientCourse, ClientCpu, Clients, ConnectionEvent, Connections, End, Endpoint,
+    GeneratorShare, Outages, Phase, RateStep, Reason, Run, ScriptStatements, Second,
+    SlowTransaction, Stalls, Steadiness, Stored, Target, Trial, Warmup, WholeTrial, Workload,
 };
 use pgdyno_model::notebook::TrialRow;
 
@@ -76,6 +76,7 @@ pub fn run(outcome: &Outcome) -> Run {
         },
         host: outcome.host.clone(),
         phases: phases(outcome),
+        client_course: ClientCourse::of(recording, outcome.spec.clients.as_ref()),
         rate_steps: match &outcome.spec.rate {
             Some(rate) => RateStep::all(recording, rate),
             None => Vec::new(),
@@ -121,9 +122,12 @@ fn phases(outcome: &Outcome) -> Vec<PhaseFigures> {
     let (recording, rate) = (&outcome.recording, outcome.spec.rate.as_ref());
     let from_us = phases::measured_from_us(&recording.seconds);
     let length_us = recording.measured.asked_us();
-    let by_rate = rate.map(|rate| course::phases(rate.profile(), "/s", from_us, length_us));
-    let all = by_rate.unwrap_or_default();
-    phases::phases(recording, &all, |begin_us, end_us| {
+    let by_rate = rate.map(|rate| course::phases(rate.profile(), ("", "/s"), from_us, length_us));
+    let clients = outcome.spec.moving_clients();
+    let by_clients = clients.and_then(|clients| clients.moving());
+    let by_clients = by_clients.map(|of| course::phases(of, ("clients ", ""), from_us, length_us));
+    let all = course::both(by_rate.unwrap_or_default(), by_clients.unwrap_or_default());
+    phases::phases(recording, &all, clients, |begin_us, end_us| {
         let since = |us: u64| us as i64 - from_us as i64;
         rate.map(|rate| rate.due(since(begin_us), since(end_us)))
     })

@@ -10,6 +10,8 @@ use pgdyno_drive::{ErrorClass, record};
 use serde_json::Value;
 
 use super::{stored, whole};
+use pgdyno_model::document::ClientCourse;
+use pgdyno_model::document::phases::PhaseFigures;
 use pgdyno_model::document::{
     ClockReading, CommandEnd, CommandRun, Disturbed, Generator, GeneratorEnd, Generators, Truth,
 };
@@ -156,8 +158,16 @@ fn the_document_has_the_fields_that_the_docs_name() {
     let (outcome, row) = outcome();
     let mut document = whole(&outcome);
     // Of a rate that moves.
-    document.trial.run.phases = vec![Default::default()];
+    document.trial.run.phases = vec![PhaseFigures {
+        clients_asked: Some(1.0),
+        clients_working: Some(1.0),
+        ..PhaseFigures::default()
+    }];
     document.trial.run.rate_steps = vec![Default::default()];
+    document.trial.run.client_course = Some(ClientCourse {
+        seconds: vec![Default::default()],
+        ..ClientCourse::default()
+    });
     let document = serde_json::to_value(document).unwrap();
     let table = DOCS.split("\n\n").find(|part| part.starts_with("| Field"));
     let first = |row: &'static str| row.split('|').nth(1).map(quoted);

@@ -63,7 +63,13 @@ pub fn set(
     let mut repeats: BTreeMap<String, u32> = BTreeMap::new();
     for trial in &mut all {
         let alone = [
-            ("clients", Value::from(trial.spec.clients())),
+            (
+                "clients",
+                match trial.spec.moving_clients() {
+                    Some(clients) => clients.to_string().into(),
+                    None => trial.spec.clients().into(),
+                },
+            ),
             (
                 "rate",
                 trial

@@ -24,7 +24,7 @@ pub use compare::{Sides, compare};
 pub use experiment::{experiment, set};
 pub use file::{Place, write};
 pub use trial::trial;
-pub use words::asked;
+pub use words::{asked, clients};
 
 use pgdyno_model::document::Common;
 use time::OffsetDateTime;

@@ -6,7 +6,7 @@ use crate::retries;
 use pgdyno_model::document::{Facts, PageNote, Run};
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::spec::Rate;
-use pgdyno_model::{Note, text as figures};
+use pgdyno_model::{Note, TrialSpec, text as figures};
 
 /// So much of a rate that moves is shown where there is little room.
 const ASKED_MAX: usize = 60;
@@ -23,7 +23,7 @@ pub fn title(run: &Run) -> String {
             title += &format!(", {name} {value}");
         }
     }
-    title += &format!(", {}", figures::plural(trial.clients().into(), "client"));
+    title += &format!(", {}", clients(trial));
     if let Some(rate) = &trial.rate {
         title += &format!(", {} requested", asked(rate));
     }
@@ -34,13 +34,22 @@ pub fn title(run: &Run) -> String {
 pub fn asked(rate: &Rate) -> String {
     match rate.constant() {
         Some(per_s) => format!("{}/s", figures::rate(per_s)),
-        None => {
-            let text = rate.to_string();
-            match text.chars().count() > ASKED_MAX {
-                true => text.chars().take(ASKED_MAX).chain(['…']).collect(),
-                false => text,
-            }
-        }
+        None => shortened(rate.to_string()),
+    }
+}
+
+/// `8 clients`; where their number moves what is typed: `8..64/60s clients`.
+pub fn clients(trial: &TrialSpec) -> String {
+    match trial.moving_clients() {
+        None => figures::plural(trial.clients().into(), "client"),
+        Some(clients) => format!("{} clients", shortened(clients.to_string())),
+    }
+}
+
+fn shortened(text: String) -> String {
+    match text.chars().count() > ASKED_MAX {
+        true => text.chars().take(ASKED_MAX).chain(['…']).collect(),
+        false => text,
     }
 }
 

@@ -17,10 +17,15 @@ use pgdyno_stats::search::{self, Next};
 /// What cannot be found out with these rates.
 ///
 /// # Errors
-/// A point without a rate, several durations.
+/// A point without a rate, several durations, clients that move.
 pub fn check(points: &[Point]) -> Result<(), Failure> {
     let mut with_rates: BTreeMap<String, bool> = BTreeMap::new();
     let mut lengths: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    if points.iter().any(Point::has_moving_clients) {
+        let text =
+            "the search for a capacity is of one number of clients: clients that move have none";
+        return Err(Failure::new(text).hint("for example clients = [8, 64]"));
+    }
     for point in points {
         let bare = point.without_rate_and_duration().key();
         *with_rates.entry(bare.clone()).or_default() |= point.rate() != Rate::Max;
@@ -113,9 +118,9 @@ mod tests {
 
     #[test]
     fn a_search_begins_at_a_rate_and_has_one_duration() {
-        let plan = |rates: &str| {
+        let plan_of = |clients: &str, rates: &str| {
             let text =
-                format!("workload = 'tpcb'\nclients = [1, 2]\n{rates}\ncapacity.slo = '5ms'\n");
+                format!("workload = 'tpcb'\nclients = {clients}\n{rates}\ncapacity.slo = '5ms'\n");
             let source = Source {
                 name: "e",
                 text: &text,
@@ -123,6 +128,7 @@ mod tests {
             let e = reader::read(source, "e", Path::new("")).unwrap();
             Plan::new(e, &TargetSpec::default(), 1).map(|plan| plan.slots.len())
         };
+        let plan = |rates: &str| plan_of("[1, 2]", rates);
         // Of each two rates a maximum, and the rates themselves.
         assert_eq!(plan("rate = ['50%', '80%', 100]").unwrap(), 8);
         assert_eq!(plan("rate = 100").unwrap(), 2);
@@ -134,6 +140,8 @@ mod tests {
             let e = plan(wrong).unwrap_err().to_string();
             assert!(e.contains(want), "{wrong}: {e}");
         }
+        let e = plan_of("['1..8/5s']", "rate = 100").unwrap_err();
+        assert!(e.to_string().contains("clients that move have none"), "{e}");
     }
 
     #[test]

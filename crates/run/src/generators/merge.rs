@@ -10,7 +10,7 @@ use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec, text};
 
 use super::company::{Company, Part, Ready, words};
 use crate::prepare::Prepared;
-use crate::{checks, key_skew};
+use crate::{checks, key_skew, validity};
 
 /// Generators that begin further apart measure each a bit of time in which not all of them work.
 const APART_MAX_US: u64 = 10_000;
@@ -46,6 +46,7 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
     outcome.key_skew = key_skew::by(prepared, &outcome.recording, seed);
     let recording = Some(&outcome.recording);
     let mut notes = prepared.notes(recording, None, Some(&outcome.observed));
+    validity::of_course(&mut notes, whole, &outcome.recording);
     notes.extend(checks::notes(&outcome.checks));
     notes.append(&mut outcome.notes);
     outcome.notes = notes;

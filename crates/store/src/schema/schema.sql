@@ -235,6 +235,7 @@ CREATE TABLE client_time (
     schedule_ns INTEGER NOT NULL,
     connect_ns  INTEGER NOT NULL,
     backoff_ns  INTEGER NOT NULL,
+    rest_ns     INTEGER NOT NULL,
     late_ns     INTEGER NOT NULL,
     -- Of the time in statements: from the first bytes of an answer to its last.
     receiving_ns INTEGER NOT NULL,

@@ -102,7 +102,7 @@ impl FailoverArgs {
         };
         DisturbArgs {
             spec: TrialSpec {
-                clients: Some(self.clients),
+                clients: Some(self.clients.into()),
                 rate: Some(self.rate.into()),
                 seed: self.seed,
                 params: vec![SCALE.to_owned()],

@@ -46,9 +46,7 @@ impl Sweep<'_> {
             let ordinary = points.iter().map(|point| &self.plan.points[*point]);
             let ordinary =
                 ordinary.filter(|planned| !planned.point.settings().contains_key(CONNECTIONS));
-            let clients = ordinary
-                .map(|planned| planned.spec.clients.unwrap_or(1))
-                .max();
+            let clients = ordinary.map(|planned| planned.spec.clients()).max();
             has_connections(&place.target, clients.unwrap_or(0))?;
             for text in self.tables_ahead(place, &points)? {
                 self.means.observer.notice(&Notice::Note(text));

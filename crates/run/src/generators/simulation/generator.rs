@@ -56,7 +56,7 @@ impl Process {
         let plan = &self.room.world.plan;
         let count = plan.hosts.len() as u32;
         let whole = TrialSpec {
-            clients: Some(count * CLIENTS),
+            clients: Some((count * CLIENTS).into()),
             duration: Some(Duration::from_secs(plan.duration_s)),
             seed: Some(1),
             ..TrialSpec::of("simulated")
