@@ -19,7 +19,13 @@ pub trait Progress {
     /// So many rows of the table have been sent.
     fn rows(&mut self, _rows: u64) {}
 
-    /// The table is filled, or given up.
+    /// A file of so many bytes begins to be read.
+    fn file(&mut self, _name: &str, _bytes_total: u64) {}
+
+    /// So many bytes of the file have been read.
+    fn bytes(&mut self, _bytes: u64) {}
+
+    /// The table is filled or the file read, or given up.
     fn table_ends(&mut self) {}
 
     /// So many trials of so many have been read.

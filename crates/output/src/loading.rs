@@ -30,10 +30,18 @@ pub(crate) enum Form {
 #[derive(Debug)]
 struct Table {
     name: String,
-    rows_total: u64,
+    unit: Unit,
+    total: u64,
     began: Instant,
     last_line: Instant,
     bar: Option<ProgressBar>,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Rows,
+    Bytes,
 }
 
 impl Loading {
@@ -56,6 +64,73 @@ impl Loading {
     }
 }
 
+impl Loading {
+    fn begin(&mut self, name: &str, unit: Unit, total: u64) {
+        let now = Instant::now();
+        let bar = (self.form == Form::Bar).then(|| {
+            let bar = ProgressBar::new(total);
+            let rate = move |state: &ProgressState, out: &mut dyn Write| {
+                // A rate that cannot be written leaves a gap in the bar and nothing worse.
+                let _ = write!(out, "{}", unit.rate(state.per_sec()));
+            };
+            let of = move |state: &ProgressState, out: &mut dyn Write| {
+                let _ = write!(out, "{}", unit.amount(state.len().unwrap_or(total)));
+            };
+            // The template is a constant; a mistake in it would only cost the bar its looks.
+            let style = ProgressStyle::with_template(
+                "{msg} {wide_bar} {percent} % of {of}, {rate}, {eta} left",
+            )
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .with_key("rate", rate)
+            .with_key("of", of);
+            bar.set_style(style);
+            bar.set_message(format!("{} {name}", unit.doing()));
+            bar
+        });
+        self.table = Some(Table {
+            name: name.to_owned(),
+            unit,
+            total,
+            began: now,
+            last_line: now,
+            bar,
+        });
+    }
+
+    fn tell(&mut self, done: u64) {
+        let Some(table) = &mut self.table else { return };
+        if let Some(bar) = &table.bar {
+            bar.set_position(done);
+        } else if self.form == Form::Lines && table.last_line.elapsed() >= LINE_INTERVAL {
+            table.last_line = Instant::now();
+            crate::remark!("pgdyno: {}", line(table, done, table.began.elapsed()));
+        }
+    }
+}
+
+impl Unit {
+    fn doing(self) -> &'static str {
+        match self {
+            Self::Rows => "loading",
+            Self::Bytes => "reading",
+        }
+    }
+
+    fn amount(self, amount: u64) -> String {
+        match self {
+            Self::Rows => format!("{} rows", text::count(amount)),
+            Self::Bytes => text::bytes(amount as f64),
+        }
+    }
+
+    fn rate(self, per_s: f64) -> String {
+        match self {
+            Self::Rows => format!("{} rows/s", text::count(per_s.round() as u64)),
+            Self::Bytes => text::bytes_per_s(per_s),
+        }
+    }
+}
+
 impl Progress for Loading {
     fn is_quiet(&self) -> bool {
         self.form == Form::Quiet
@@ -72,39 +147,19 @@ impl Progress for Loading {
     }
 
     fn table(&mut self, name: &str, rows_total: u64) {
-        let now = Instant::now();
-        let bar = (self.form == Form::Bar).then(|| {
-            let bar = ProgressBar::new(rows_total);
-            // The template is a constant; a mistake in it would only cost the bar its looks.
-            let style = ProgressStyle::with_template(
-                "{msg} {wide_bar} {percent} % of {human_len} rows, {rate} rows/s, {eta} left",
-            )
-            .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
-                // A rate that cannot be written leaves a gap in the bar and nothing worse.
-                let _ = write!(out, "{}", text::count(state.per_sec() as u64));
-            });
-            bar.set_style(style);
-            bar.set_message(format!("loading {name}"));
-            bar
-        });
-        self.table = Some(Table {
-            name: name.to_owned(),
-            rows_total,
-            began: now,
-            last_line: now,
-            bar,
-        });
+        self.begin(name, Unit::Rows, rows_total);
     }
 
     fn rows(&mut self, rows: u64) {
-        let Some(table) = &mut self.table else { return };
-        if let Some(bar) = &table.bar {
-            bar.set_position(rows);
-        } else if self.form == Form::Lines && table.last_line.elapsed() >= LINE_INTERVAL {
-            table.last_line = Instant::now();
-            crate::remark!("pgdyno: {}", line(table, rows, table.began.elapsed()));
-        }
+        self.tell(rows);
+    }
+
+    fn file(&mut self, name: &str, bytes_total: u64) {
+        self.begin(name, Unit::Bytes, bytes_total);
+    }
+
+    fn bytes(&mut self, bytes: u64) {
+        self.tell(bytes);
     }
 
     fn table_ends(&mut self) {
@@ -120,19 +175,23 @@ impl Progress for Loading {
     }
 }
 
-fn line(table: &Table, rows: u64, elapsed: Duration) -> String {
+fn line(table: &Table, done: u64, elapsed: Duration) -> String {
     let Table {
-        name, rows_total, ..
+        name, unit, total, ..
     } = table;
-    let rows_per_s = rows as f64 / elapsed.as_secs_f64().max(0.001);
-    let left_s = (rows_total.saturating_sub(rows)) as f64 / rows_per_s.max(0.001);
+    let per_s = done as f64 / elapsed.as_secs_f64().max(0.001);
+    let left_s = (total.saturating_sub(done)) as f64 / per_s.max(0.001);
     let left = Duration::try_from_secs_f64(left_s).unwrap_or(Duration::MAX);
+    let done_of = match unit {
+        Unit::Rows => text::count(done),
+        Unit::Bytes => text::bytes(done as f64),
+    };
     format!(
-        "loading {name}: {} of {} rows ({}), {} rows/s, {} left",
-        text::count(rows),
-        text::count(*rows_total),
-        text::roughly(rows as f64 / (*rows_total).max(1) as f64),
-        text::count(rows_per_s.round() as u64),
+        "{} {name}: {done_of} of {} ({}), {}, {} left",
+        unit.doing(),
+        unit.amount(*total),
+        text::roughly(done as f64 / (*total).max(1) as f64),
+        unit.rate(per_s),
         text::about(left)
     )
 }
@@ -152,5 +211,17 @@ mod tests {
         );
         // Nothing done yet, and an empty table, divide by nothing.
         assert!(line(&table, 0, Duration::ZERO).contains("0 rows/s"));
+    }
+    #[test]
+    fn a_file_is_told_by_its_bytes() {
+        let mut progress = Loading::new(false);
+        progress.file("mine/a.csv", 4_000_000_000);
+        let table = progress.table.unwrap();
+        let line = line(&table, 1_000_000_000, Duration::from_secs(5));
+        assert!(line.starts_with("reading mine/a.csv: "), "{line}");
+        assert!(
+            line.contains("(25 %), ") && line.ends_with(", 15 s left"),
+            "{line}"
+        );
     }
 }

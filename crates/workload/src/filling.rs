@@ -380,6 +380,37 @@ impl Collected {
     }
 }
 
+/// What could not be done; where a value of a user's own file is at fault, that file and line.
+fn doing(table: &TableRows, range: &Range<u64>, error: &Error) -> String {
+    let doing = format!("could not fill {}", table.name);
+    let server = error.server();
+    // Data exceptions and broken constraints.
+    let is_data = server.is_some_and(|e| matches!(e.sqlstate().get(..2), Some("22" | "23")));
+    let Some(first) = table.place_of(range.start + 1).filter(|_| is_data) else {
+        return doing;
+    };
+    let context = server.and_then(|e| e.field(b'W'));
+    match context.and_then(|context| line_of_copy(context, &table.name)) {
+        Some(line) => {
+            let place = table.place_of(range.start + line).unwrap_or(first);
+            format!("{doing} from {place}")
+        }
+        None => {
+            let last = table.place_of(range.end).unwrap_or_default();
+            format!("{doing} from {first} to {last}")
+        }
+    }
+}
+
+/// The line of a COPY's data, in which each row is one, by the server's context: `COPY orders, line 17, column
+/// id: "x"`, whatever the language.
+fn line_of_copy(context: &str, table: &str) -> Option<u64> {
+    let (_, behind) = context.split_once(&format!("COPY {table}, "))?;
+    let digits = behind.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !c.is_ascii_digit());
+    digits[..end.unwrap_or(digits.len())].parse().ok()
+}
+
 fn ranges(rows: u64, size: u64) -> Vec<Range<u64>> {
     let size = size.max(1);
     let starts = (0..rows.div_ceil(size)).map(|n| n * size);
@@ -466,8 +497,7 @@ impl Shared<'_> {
                     let _ = sender.send(Said::NoCopy(why));
                 }
             } else if !(code.starts_with("40") && tries < TRIES_MAX) {
-                let doing = format!("could not fill {}", table.name);
-                return Err(trouble::server(&error, &doing));
+                return Err(trouble::server(&error, &doing(table, range, &error)));
             }
         }
     }
@@ -612,6 +642,18 @@ mod tests {
         assert_eq!(firsts(Turn::OfOthers, 2), [1, 0, 6, 5, 4, 3]);
         let none = Turn::OfOthers.of(Vec::new(), Some(Share { index: 2, of: 3 }));
         assert_eq!(none, []);
+    }
+
+    #[test]
+    fn the_line_of_a_copy_is_read_in_any_language() {
+        for (context, line) in [
+            ("COPY t, line 17, column id: \"x 3\"", Some(17)),
+            ("COPY t, Zeile 5", Some(5)),
+            ("COPY other, line 5", None),
+            ("SQL function \"f\"", None),
+        ] {
+            assert_eq!(line_of_copy(context, "t"), line, "{context}");
+        }
     }
 
     #[test]

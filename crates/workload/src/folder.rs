@@ -79,7 +79,7 @@ fn find_nested(path: &Path, depth: usize) -> Result<Pack, ManifestError> {
         let text = fs::read_to_string(&file).map_err(|e| fail(&file, e.to_string()))?;
         files.insert(name.to_owned(), text);
     }
-    Pack::new(place, files, |uses| {
+    let mut pack = Pack::new(place, files, |uses| {
         if uses.contains('/') {
             find_nested(&path.join(uses), depth + 1)
         } else {
@@ -88,7 +88,9 @@ fn find_nested(path: &Path, depth: usize) -> Result<Pack, ManifestError> {
                 message: format!("uses = \"{uses}\": {}", e.message),
             })
         }
-    })
+    })?;
+    pack.folder = Some(path.to_owned());
+    Ok(pack)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod manifest;
 pub mod mark;
 pub mod mix;
 pub mod needs;
+pub mod own_data;
 pub mod pack;
 pub mod params;
 pub mod pgbench_tables;

@@ -342,6 +342,19 @@ pub struct Table {
     /// An expression in pgbench's language for the number of rows. Without one the table starts
     /// empty and is the workload's to grow.
     pub rows: Option<String>,
+    /// Files beside `pack.toml` whose rows it gets, with `*` and `?` in the last part; in place of
+    /// `rows`.
+    pub from: Option<String>,
+    /// Whether the first line of each CSV file has the fields' names.
+    pub header: Option<bool>,
+    /// What separates the fields of a CSV file; a comma without it.
+    pub delimiter: Option<String>,
+    /// The text that is NULL where it has no quotes; the empty one without it.
+    pub null: Option<String>,
+    /// What surrounds a field in a CSV file; a double quote without it.
+    pub quote: Option<String>,
+    /// What stands before a quote within a field; the quote itself without it.
+    pub escape: Option<String>,
     /// Whether rows go in by ranges, each with a commit of its own: over several connections at the
     /// same time, and going on where a load was interrupted.
     #[serde(default)]
@@ -352,6 +365,23 @@ pub struct Table {
     pub row_per_block: bool,
     /// The columns that must be there and, when `rows` is given, how each is filled.
     pub columns: Vec<Column>,
+}
+
+/// Which field of a file a column takes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "a field's name, or its number from 1")]
+pub enum Field {
+    /// By its place, from 1.
+    Number(u32),
+    /// By its name in the header.
+    Name(String),
+}
+
+impl Table {
+    /// Whether it has rows after a load; else it starts empty.
+    pub fn is_filled(&self) -> bool {
+        self.rows.is_some() || self.from.is_some()
+    }
 }
 
 /// One column: `value` is an expression over `:row` (from 1) and the parameters, `text` a constant.
@@ -366,6 +396,9 @@ pub struct Column {
     pub value: Option<String>,
     /// The same text in every row.
     pub text: Option<String>,
+    /// The field of the table's files that it takes; without this, `value` and `text` the one of its
+    /// own name, or in files without names the next.
+    pub field: Option<Field>,
 }
 
 /// What is wrong with a pack, and where.

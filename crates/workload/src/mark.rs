@@ -25,6 +25,9 @@ pub struct Mark {
     /// The experiment that loaded them; none: `pgdyno load`, or a run of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment: Option<String>,
+    /// The files that they were loaded from, each with what it was.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
 }
 
 /// How far the load came.
@@ -104,6 +107,7 @@ mod tests {
             pack_sha256: "ab".to_owned(),
             pgdyno: "0.1.0".to_owned(),
             experiment: None,
+            files: BTreeMap::new(),
         };
         assert_eq!(Mark::read(&mark.comment()), Some(mark.clone()));
         let of_one = Mark {

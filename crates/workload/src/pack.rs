@@ -4,6 +4,7 @@
 //! Not for: where packs come from (`shipped.rs`, `folder.rs`), what the user chose (`params.rs`).
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -35,6 +36,8 @@ pub struct Pack {
     pub files: BTreeMap<String, String>,
     /// The folder as a user would name it, for messages.
     pub place: String,
+    /// The folder that it is; a pack in the binary has none, and no data of its own.
+    pub folder: Option<PathBuf>,
     /// The pack named by `uses`, whose tables and parameters are also this one's.
     base: Option<Box<Pack>>,
 }
@@ -97,6 +100,7 @@ impl Pack {
             manifest,
             files,
             place,
+            folder: None,
             base,
         };
         for mix in &pack.manifest.mixes {
@@ -214,6 +218,10 @@ impl Pack {
                 made.name = self.made(&place, &table.name, &values)?;
                 let rows = table.rows.as_deref();
                 made.rows = rows
+                    .map(|text| self.made(&place, text, &values))
+                    .transpose()?;
+                let from = table.from.as_deref();
+                made.from = from
                     .map(|text| self.made(&place, text, &values))
                     .transpose()?;
                 manifest::check_made_name(&place, &made.name)?;

@@ -8,7 +8,8 @@ use pgdyno_script::{Expr, Names, Script, Slot, Value, Vars, fnv1a_bytes, write_i
 use pgdyno_session::{quote_ident, quote_literal};
 
 use super::expression::{self, Chance, evaluate};
-use super::manifest::Table;
+use super::manifest::{self, Table};
+use super::own_data::{By, Cursor, Data, Format, Reading, Wanted, unwatched};
 use super::pack::Pack;
 use super::{statements, table_params};
 
@@ -23,6 +24,8 @@ pub struct Recipe {
     pub tables: Vec<TableRows>,
     /// The parameters that these tables depend on, with their values.
     pub params: BTreeMap<String, String>,
+    /// The files that tables are loaded from, each with what it is.
+    pub files: BTreeMap<String, String>,
 }
 
 /// The rows of one table. Each row is made of its number alone, so that clones make the same rows
@@ -41,6 +44,8 @@ pub struct TableRows {
     vars: Vars,
     row: Slot,
     chance: Chance,
+    /// The rows of files, where it has those.
+    given: Option<Cursor>,
 }
 
 /// One column of a row.
@@ -58,6 +63,8 @@ enum Maker {
     Constant(Constant),
     RowNumber,
     Expr(Expr),
+    /// The wanted field of this number.
+    Given(usize),
 }
 
 /// The same in every row.
@@ -86,6 +93,19 @@ impl Recipe {
         dialect: &str,
         values: &BTreeMap<String, String>,
     ) -> Result<Recipe, String> {
+        unwatched(|reading| Self::watched(pack, dialect, values, reading))
+    }
+
+    /// The same; `reading` is told while files are read.
+    ///
+    /// # Errors
+    /// A mistake in the pack or in a file, told with its place; an interrupt.
+    pub fn watched(
+        pack: &Pack,
+        dialect: &str,
+        values: &BTreeMap<String, String>,
+        reading: &mut Reading<'_>,
+    ) -> Result<Recipe, String> {
         let mut names = Names::new();
         let tables = pack.made_tables(values)?;
         let mut parse_file = |file: &Option<String>| match file {
@@ -111,6 +131,7 @@ impl Recipe {
                 params.insert(name.clone(), value.clone());
             }
         }
+        let mut files = BTreeMap::new();
         let made = compiled.into_iter().map(|table| {
             let columns = table.columns.into_iter().map(|(name, maker)| Column {
                 // A parameter of the same name is what a variable of that name is.
@@ -119,10 +140,27 @@ impl Recipe {
                 maker,
             });
             let mut chance = Chance::new(&names);
+            let (rows, given) = match table.rows {
+                Rows::Made(rows) => {
+                    let rows = number_of_rows(&table.place, &rows, &mut vars, &mut chance)?;
+                    (rows, None)
+                }
+                Rows::Given(wanted) => {
+                    let data = Data::open(&wanted, reading);
+                    let data = data.map_err(|why| match why.starts_with("from = ") {
+                        true => format!("{}: {why}", table.place),
+                        false => why,
+                    })?;
+                    files.extend(data.identity());
+                    (data.rows, Some(Cursor::new(data)))
+                }
+            };
             Ok(TableRows {
                 name: table.of.name.clone(),
-                rows: number_of_rows(&table.place, &table.rows, &mut vars, &mut chance)?,
-                by_ranges: table.of.by_ranges,
+                rows,
+                // Rows that are there already need no order in which they are made.
+                by_ranges: table.of.by_ranges || given.is_some(),
+                given,
                 columns: columns.collect(),
                 place: table.place,
                 seed: fnv1a_bytes(table.of.name.as_bytes()),
@@ -139,6 +177,7 @@ impl Recipe {
             chance: Chance::new(&names),
             tables,
             params,
+            files,
         })
     }
 
@@ -157,8 +196,16 @@ impl Recipe {
 struct Compiled<'t> {
     of: &'t Table,
     place: String,
-    rows: Expr,
+    rows: Rows,
     columns: Vec<(String, Maker)>,
+}
+
+/// Where a table's rows come from.
+enum Rows {
+    /// So many are made.
+    Made(Expr),
+    /// From files.
+    Given(Wanted),
 }
 
 impl<'t> Compiled<'t> {
@@ -168,14 +215,19 @@ impl<'t> Compiled<'t> {
         table: &'t Table,
         names: &mut Names,
     ) -> Result<Option<Compiled<'t>>, String> {
-        let Some(rows) = &table.rows else {
-            return Ok(None);
-        };
         let place = format!("{}/pack.toml: table \"{}\"", pack.place, table.name);
-        let rows = expression::parse(&format!("{place}: rows"), rows, names)?;
+        let rows = match (&table.rows, &table.from) {
+            (Some(rows), _) => {
+                Rows::Made(expression::parse(&format!("{place}: rows"), rows, names)?)
+            }
+            (None, Some(from)) => Rows::Given(wanted(pack, &place, table, from)?),
+            (None, None) => return Ok(None),
+        };
+        let mut given = 0..;
         let mut columns = Vec::new();
         for column in &table.columns {
             let maker = match (&column.value, &column.text) {
+                (None, None) if table.from.is_some() => Maker::Given(given.next().unwrap_or(0)),
                 (Some(value), _) => {
                     let place = format!("{place}: column \"{}\": value", column.name);
                     maker(&place, value, names)?
@@ -191,6 +243,43 @@ impl<'t> Compiled<'t> {
             columns,
         }))
     }
+}
+
+/// What a table wants of its files.
+fn wanted(pack: &Pack, place: &str, table: &Table, from: &str) -> Result<Wanted, String> {
+    let Some(folder) = &pack.folder else {
+        return Err(format!(
+            "{place}: from: a pack in the binary has no files of data"
+        ));
+    };
+    let byte = |text: &Option<String>, default: u8| {
+        let first = text.as_ref().and_then(|text| text.bytes().next());
+        first.unwrap_or(default)
+    };
+    let quote = byte(&table.quote, b'"');
+    let format = Format {
+        delimiter: byte(&table.delimiter, b','),
+        quote,
+        escape: byte(&table.escape, quote),
+        null: table.null.clone().unwrap_or_default(),
+        header: table.header.unwrap_or(true),
+    };
+    let takes = |column: &&manifest::Column| column.value.is_none() && column.text.is_none();
+    let by = |(at, column): (usize, &manifest::Column)| match &column.field {
+        Some(manifest::Field::Number(number)) => By::Number((*number as usize).saturating_sub(1)),
+        Some(manifest::Field::Name(name)) => By::Name(name.clone()),
+        None if format.header => By::Name(column.name.clone()),
+        None => By::Number(at),
+    };
+    let columns = || table.columns.iter().filter(takes);
+    Ok(Wanted {
+        folder: folder.clone(),
+        place: pack.place.clone(),
+        from: from.to_owned(),
+        fields: columns().enumerate().map(by).collect(),
+        in_order: !format.header && columns().all(|column| column.field.is_none()),
+        format,
+    })
 }
 
 fn number_of_rows(
@@ -240,6 +329,12 @@ impl TableRows {
         names.join(", ")
     }
 
+    /// Where a row (from 1) is in the user's files, for rows that are from files.
+    pub fn place_of(&self, row: u64) -> Option<String> {
+        let given = self.given.as_ref()?;
+        Some(given.data().place(row))
+    }
+
     /// Appends row number `row` (from 1).
     ///
     /// # Errors
@@ -248,6 +343,9 @@ impl TableRows {
         let number = i64::try_from(row).unwrap_or(i64::MAX);
         self.vars.set(self.row, Value::Int(number));
         self.chance.begin(self.seed ^ row);
+        if let Some(given) = &mut self.given {
+            given.go(row)?;
+        }
         let (begin, separator, end) = match form {
             Form::Copy => ("", b'\t', "\n"),
             Form::Values => ("(", b',', ")"),
@@ -265,6 +363,19 @@ impl TableRows {
                     write_int(number, out);
                     if let Some(slot) = column.variable {
                         self.vars.set(slot, Value::Int(number));
+                    }
+                }
+                Maker::Given(field) => {
+                    let text = self.given.as_ref().and_then(|given| given.field(*field));
+                    match text {
+                        None => form.push_null(out),
+                        Some(text) => form.push_text(text, out),
+                    }
+                    if let Some(slot) = column.variable {
+                        match text {
+                            None => self.vars.set(slot, Value::Null),
+                            Some(text) => self.vars.set_text(slot, text),
+                        }
                     }
                 }
                 Maker::Expr(expr) => {

@@ -161,6 +161,7 @@ mod tests {
             pack_sha256: String::new(),
             pgdyno: String::new(),
             experiment: None,
+            files: BTreeMap::new(),
         })
     }
 

@@ -18,7 +18,12 @@ pub fn of(pack: &Pack) -> BTreeSet<String> {
         texts.extend(variants.map(|(_, text)| text));
     }
     for table in &pack.manifest.tables {
-        let of_table = [Some(&table.name), table.each.as_ref(), table.rows.as_ref()];
+        let of_table = [
+            Some(&table.name),
+            table.each.as_ref(),
+            table.rows.as_ref(),
+            table.from.as_ref(),
+        ];
         texts.extend(of_table.into_iter().flatten().map(String::as_str));
         for column in &table.columns {
             let of_column = [

@@ -26,6 +26,7 @@ mod lost_server;
 mod many;
 mod observe;
 mod observe_host;
+mod own_data;
 mod own_pack;
 mod pack;
 mod packs;

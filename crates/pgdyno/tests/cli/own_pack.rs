@@ -35,6 +35,10 @@ fn tables_of_an_own_pack_are_made_from_its_parameters() {
     let rows =
         "SELECT count(*), sum(twice2 - 2 * id), min(trim(filler)), max(trim(filler)) FROM own2";
     assert_eq!(database.value(rows), "200|400|plain|plain");
+    assert_eq!(
+        database.rows("SELECT id, what, twice FROM own_given ORDER BY id"),
+        ["1|it's; one|2", "2|NULL|4", "3|two\nlines|6"]
+    );
     run(&database, "-t 1 --param size=300").expect(1, &["loaded with rows = 200, not 300"]);
     run(&database, "-t 1 --param tables=3").expect(1, &["loaded with tables = 2, not 3"]);
     let replaced = "--replace --param size=300 --param tables=1";
@@ -113,7 +117,7 @@ fn an_own_pack_has_settings_procedures_and_counts_what_runs_add() {
 fn tables_that_were_made_by_others_tell_an_own_pack_what_they_are() {
     let database = Database::new("own_others");
     load(&database, "--quiet --param rows=50").expect(0, &[]);
-    for table in ["own1", "own2", "own_seen"] {
+    for table in ["own1", "own2", "own_seen", "own_given"] {
         database.sql(&format!("COMMENT ON TABLE {table} IS NULL"));
     }
     run(&database, "-t 1").expect(0, &["were not created by pgdyno", "rows = 50"]);
@@ -124,7 +128,7 @@ fn tables_that_were_made_by_others_tell_an_own_pack_what_they_are() {
         1,
         &[
             "with kind = none that is known (there is no row 1): it must be one of plain, odd",
-            "--drop-tables own1,own2,own_seen",
+            "--drop-tables own1,own2,own_seen,own_given",
         ],
     );
 }

@@ -112,3 +112,113 @@ fn timeseries_goes_on_behind_what_is_there_and_a_wrong_value_is_found() {
     database.sql("UPDATE timeseries_readings SET value = -1 WHERE at_us = 5000");
     finds(&database, "timeseries", "values");
 }
+
+#[test]
+fn tatp_has_its_population_fails_where_it_should_and_each_damage_is_found() {
+    let database = Database::new("pack_tatp");
+    let pgdyno = |more: &str| {
+        let args = more.split_whitespace().collect::<Vec<_>>();
+        database.pgdyno(&args)
+    };
+    pgdyno("load tatp --quiet --param subscribers=1001").expect(2, &["1001 is no multiple of 8"]);
+    pgdyno("load tatp --quiet --param subscribers=2000").expect(0, &[]);
+    // A quarter of the subscribers has one row, a quarter two … and whoever it is has any of the types.
+    for (table, kind) in [("access_info", "ai_type"), ("special_facility", "sf_type")] {
+        let of_each = format!(
+            "SELECT n, count(*) FROM (SELECT count(*) AS n FROM tatp_{table} GROUP BY s_id) AS per \
+             GROUP BY n ORDER BY n"
+        );
+        assert_eq!(
+            database.rows(&of_each),
+            ["1|500", "2|500", "3|500", "4|500"]
+        );
+        let spread = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM tatp_{table} GROUP BY s_id % 4, {kind} \
+             HAVING count(*) BETWEEN 250 AND 375) AS cell"
+        );
+        assert_eq!(database.value(&spread), "16", "{table}");
+    }
+    let of_each = "SELECT n, count(*) FROM (SELECT count(c.s_id) AS n FROM tatp_special_facility f \
+                   LEFT JOIN tatp_call_forwarding c USING (s_id, sf_type) GROUP BY s_id, sf_type) AS per \
+                   GROUP BY n ORDER BY n";
+    let equal = ["0|1250", "1|1250", "2|1250", "3|1250"];
+    assert_eq!(database.rows(of_each), equal);
+
+    let run = "run tatp --no-store --json -c 4 -t 1000 --max-tries 20 --observe none";
+    let ran = pgdyno(run).expect(0, &[]);
+    let document: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let by_class = document["measured"]["failed_by_class"].as_object().unwrap();
+    assert_eq!(by_class.keys().collect::<Vec<_>>(), ["row-missing"]);
+    // 24.2 % by the description; four standard deviations of 4,000 draws are 2.7 points.
+    let missing = by_class["row-missing"].as_f64().unwrap() / 4000.0;
+    assert!((0.215..0.27).contains(&missing), "{missing}");
+    for mix in ["reads", "writes"] {
+        pgdyno(&format!("{run} --mix {mix} --param distribution=uniform")).expect(0, &[]);
+    }
+
+    for (damage, check) in [
+        (
+            "UPDATE tatp_subscriber SET sub_nbr = '7' WHERE s_id = 7",
+            "numbers",
+        ),
+        (
+            "ALTER TABLE tatp_access_info DROP CONSTRAINT tatp_access_info_of; \
+             INSERT INTO tatp_access_info (s_id, ai_type) VALUES (2001, 1)",
+            "owners",
+        ),
+        (
+            "UPDATE tatp_call_forwarding SET end_time = 25 WHERE s_id = 9",
+            "ranges",
+        ),
+    ] {
+        database.sql(damage);
+        finds(&database, "tatp", check);
+    }
+}
+
+/// What must not change is compared within one run: a trigger damages it meanwhile.
+#[test]
+fn tatp_finds_what_a_transaction_changes_beside_what_it_should() {
+    let database = Database::new("pack_tatp_beside");
+    let load = ["load", "tatp", "--quiet", "--param", "subscribers=80"];
+    database.pgdyno(&load).expect(0, &[]);
+    for (table, damage, check) in [
+        (
+            "tatp_subscriber",
+            "NEW.hex_3 := NEW.hex_3 + 1",
+            "subscribers",
+        ),
+        (
+            "tatp_subscriber",
+            "DELETE FROM tatp_access_info WHERE s_id = NEW.s_id",
+            "access types",
+        ),
+    ] {
+        database.sql(&format!(
+            "CREATE OR REPLACE FUNCTION damage() RETURNS trigger LANGUAGE plpgsql \
+             AS $$ BEGIN {damage}; RETURN NEW; END $$; \
+             CREATE OR REPLACE TRIGGER damage BEFORE UPDATE ON {table} \
+             FOR EACH ROW EXECUTE FUNCTION damage()"
+        ));
+        let run = "run tatp --mix writes --no-store -t 20 --observe none";
+        let ran = database.pgdyno(&run.split_whitespace().collect::<Vec<_>>());
+        let failed = format!("FAILED {check} ");
+        ran.expect(
+            1,
+            &[&failed, "as before the trial", "SERIOUS [check-failed]"],
+        );
+    }
+}
+
+#[test]
+fn kv_holds_each_key_once_and_a_damaged_table_is_found() {
+    let database = Database::new("pack_kv");
+    runs(&database, "kv", &["insert_count=500"], &["kv50", "kv95"]);
+    database.sql("UPDATE kv SET v = '' WHERE k = (SELECT min(k) FROM kv)");
+    finds(&database, "kv", "values");
+    database.sql("DELETE FROM kv WHERE v = ''");
+    database.sql("ALTER TABLE kv DROP CONSTRAINT kv_pkey; INSERT INTO kv SELECT * FROM kv LIMIT 1");
+    let reads = "run kv --mix kv95 --no-store -t 1 --observe none --param read_percent=100";
+    let ran = database.pgdyno(&reads.split_whitespace().collect::<Vec<_>>());
+    ran.expect(1, &["FAILED keys ", "SERIOUS [check-failed]"]);
+}

@@ -407,3 +407,33 @@ fn where_there_is_no_buffer_pool_a_sweep_is_refused_and_its_hint_names_what_runs
         assert_eq!(changes(statements), [""; 0]);
     }
 }
+
+/// Loads a pack and runs each of its mixes.
+#[track_caller]
+fn takes_pack(product: &Product, pack: &str, params: &[&str], mixes: &[&str]) {
+    let server = Documented::start(product.clone());
+    let with = |args: &[&str]| {
+        let given = params.iter().flat_map(|param| ["--param", param]);
+        let args: Vec<&str> = args.iter().copied().chain(given).collect();
+        run_on(&server, &args).0
+    };
+    with(&["load", pack, "--quiet"]).expect(0, &[]);
+    let run = "--no-store -c 2 -t 40 --max-tries 20 --observe none --quiet";
+    let run: Vec<&str> = ["run", pack].into_iter().chain(run.split(' ')).collect();
+    with(&run).expect(0, &[" held"]);
+    for mix in mixes {
+        with(&[&run[..], &["--mix", mix]].concat()).expect(0, &[" held"]);
+    }
+}
+
+#[test]
+fn the_packs_of_plain_files_load_run_and_are_checked_on_each_product() {
+    for product in [&COCKROACHDB_25_2, &YUGABYTEDB] {
+        takes_pack(product, "tatp", &["subscribers=80"], &["reads", "writes"]);
+        takes_pack(product, "kv", &["insert_count=50"], &["kv50"]);
+        takes_pack(product, "smallbank", &["customers=200"], &["read-mostly"]);
+        takes_pack(product, "queue", &["jobs=50"], &[]);
+        takes_pack(product, "upsert", &["counters=20"], &[]);
+        takes_pack(product, "timeseries", &["readings=200"], &["read"]);
+    }
+}

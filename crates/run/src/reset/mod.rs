@@ -188,7 +188,7 @@ impl Tidying<'_> {
                 let starts_empty = pack
                     .tables()
                     .iter()
-                    .any(|table| table.name == found.name && table.rows.is_none());
+                    .any(|table| table.name == found.name && !table.is_filled());
                 if starts_empty && found.mark.is_some() {
                     growing.push(found.name.clone());
                 }

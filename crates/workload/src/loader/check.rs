@@ -11,7 +11,7 @@ use crate::mark::Mark;
 use crate::pack::Pack;
 use crate::params::Params;
 use crate::state::{self, Found, State};
-use crate::{counting, scale};
+use crate::{counting, own_data, scale};
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::trouble;
 use pgdyno_model::Failure;
@@ -160,6 +160,13 @@ fn remarks(pack: &Pack, seen: &Seen, mark: Option<&Mark>) -> Vec<String> {
             "the tables were loaded by another version of pack {} (pgdyno {})",
             mark.pack, mark.pgdyno
         ));
+    }
+    if let (Some(mark), Some(folder)) = (mark, &pack.tables_pack().folder) {
+        let files = mark.files.iter();
+        let others = files.filter(|(name, then)| own_data::has_other_size(folder, name, then));
+        remarks.extend(others.map(|(name, _)| {
+            format!("{name} is not the file any more from which the tables were loaded")
+        }));
     }
     remarks
 }

@@ -9,6 +9,7 @@ use super::resume::records_of;
 use super::{How, Loaded, Request, Watch};
 use crate::manifest::Table;
 use crate::mark::{self, Mark};
+use crate::own_data::Reading;
 use crate::pack::Pack;
 use crate::recipe::Recipe;
 use crate::spread::Spread;
@@ -62,8 +63,19 @@ impl Load<'_, '_, '_, '_> {
         let began = Instant::now();
         let pack = self.request.pack;
         let variables = self.request.params.or_defaults(pack);
-        let mut recipe = Recipe::new(pack.tables_pack(), self.product.dialect.name, &variables)
-            .map_err(Failure::new)?;
+        let dialect = self.product.dialect.name;
+        let mut reading = Reading {
+            progress: &mut *self.watch.progress,
+            stop: self.stop,
+        };
+        let recipe = Recipe::watched(pack.tables_pack(), dialect, &variables, &mut reading);
+        let mut recipe = recipe.map_err(|why| match self.stop.exit_code() {
+            Some(code) => Failure::with(
+                Exit::Interrupted(code),
+                format!("loading {} was interrupted", pack.name()),
+            ),
+            None => Failure::new(why),
+        })?;
         let create = recipe.schema().map_err(Failure::new)?;
         let after_load = recipe.after_load().map_err(Failure::new)?;
         let mut reached = Reached::Nothing;
@@ -294,5 +306,6 @@ pub(super) fn mark_for(pack: &Pack, recipe: &Recipe, experiment: Option<&str>) -
         pack_sha256: pack.content_hash(),
         pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
         experiment: experiment.map(str::to_owned),
+        files: recipe.files.clone(),
     }
 }

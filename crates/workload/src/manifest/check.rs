@@ -1,7 +1,8 @@
 //! The rules for a manifest that TOML's types cannot express. Each is told with its place and the way
 //! out.
 
-use super::{Manifest, Moment, Param, Scalar, Weight, list};
+use super::{Field, Manifest, Moment, Param, Scalar, Table, Weight, list};
+use crate::own_data;
 use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
 
 /// The rules that TOML's types cannot express.
@@ -278,9 +279,10 @@ fn check_tables(m: &Manifest) -> Result<(), String> {
     for t in &m.tables {
         let at = format!("table \"{}\"", t.name);
         check_sql_name(&at, &t.name)?;
-        if t.by_ranges && t.rows.is_none() {
+        if t.by_ranges && !t.is_filled() {
             return Err(format!("{at}: by_ranges is for tables with rows"));
         }
+        check_files(&at, t)?;
         if t.columns.is_empty() {
             return Err(format!("{at}: columns: at least one is needed"));
         }
@@ -291,7 +293,25 @@ fn check_tables(m: &Manifest) -> Result<(), String> {
         for c in &t.columns {
             let filled = usize::from(c.value.is_some()) + usize::from(c.text.is_some());
             let at = format!("{at}: column \"{}\"", c.name);
+            if c.field.is_some() && (t.from.is_none() || filled > 0) {
+                return Err(format!(
+                    "{at}: field is for columns that take one of the table's files (from = …), \
+                     without value and text"
+                ));
+            }
+            match (&c.field, t.header) {
+                (Some(Field::Number(0)), _) => {
+                    return Err(format!("{at}: field = 0: the first field is 1"));
+                }
+                (Some(Field::Name(name)), Some(false)) => {
+                    return Err(format!(
+                        "{at}: field = \"{name}\": without a header fields have numbers, from 1"
+                    ));
+                }
+                _ => {}
+            }
             match (&t.rows, filled) {
+                _ if t.from.is_some() && filled <= 1 => {}
                 (Some(_), 1) | (None, 0) => {}
                 (Some(_), _) => {
                     return Err(format!(
@@ -305,6 +325,58 @@ fn check_tables(m: &Manifest) -> Result<(), String> {
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// What is said of a table's files.
+fn check_files(at: &str, t: &Table) -> Result<(), String> {
+    let options = [
+        ("delimiter", &t.delimiter),
+        ("quote", &t.quote),
+        ("escape", &t.escape),
+    ];
+    let Some(from) = &t.from else {
+        let given = options.into_iter().chain([("null", &t.null)]);
+        let mut given = given.filter_map(|(key, value)| value.as_ref().map(|_| key));
+        let header = t.header.map(|_| "header");
+        return match given.next().or(header) {
+            Some(key) => Err(format!(
+                "{at}: {key} is for tables that are loaded from files: from = \"….csv\""
+            )),
+            None => Ok(()),
+        };
+    };
+    if t.rows.is_some() {
+        return Err(format!("{at}: give either rows or from"));
+    }
+    if !from.contains("{{") && !own_data::is_within(from) {
+        return Err(format!(
+            "{at}: from = \"{from}\": name files in the pack's own folder or below it, such as \
+             \"data/*.csv\"; put pack.toml beside the data"
+        ));
+    }
+    for (key, text) in options {
+        let is_byte = |text: &String| {
+            text.len() == 1 && text.is_ascii() && !text.contains(['\n', '\r', '\0'])
+        };
+        if let Some(text) = text.as_ref().filter(|text| !is_byte(text)) {
+            return Err(format!(
+                "{at}: {key} = {text:?}: expected one ASCII character"
+            ));
+        }
+    }
+    let delimiter = t.delimiter.as_deref().unwrap_or(",");
+    let quote = t.quote.as_deref().unwrap_or("\"");
+    if delimiter == quote {
+        return Err(format!("{at}: delimiter and quote must not be the same"));
+    }
+    let null = t.null.as_deref().unwrap_or("");
+    if null.contains([delimiter, quote, "\n", "\r"].map(|text| text.chars().next().unwrap_or('\n')))
+    {
+        return Err(format!(
+            "{at}: null = {null:?}: it must have no delimiter, quote or line end in it"
+        ));
     }
     Ok(())
 }
