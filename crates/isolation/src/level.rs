@@ -93,12 +93,13 @@ impl Level {
             A::Internal | A::FracturedRead | A::NonRepeatableRead => {
                 self.at_least_read_committed() && self != Self::ReadCommitted
             }
-            A::LostUpdate => self.at_least_read_committed() && self >= Self::RepeatableRead,
-            A::LongFork => self.at_least_read_committed() && self >= Self::RepeatableRead,
+            A::LostUpdate | A::LongFork => {
+                self.at_least_read_committed() && self >= Self::RepeatableRead
+            }
             A::CommitOrder(level) => match level {
                 Level::ReadCommitted => self.at_least_read_committed(),
-                Level::ReadAtomic => self.at_least_causal() || self == Self::ReadAtomic,
-                _ => self.at_least_causal(),
+                Level::ReadAtomic => self.keeps_sessions() || self == Self::ReadAtomic,
+                _ => self.keeps_sessions(),
             },
             A::NonMonotonicRead => self == Self::MonotonicReads || self.keeps_sessions(),
             A::NonMonotonicWrite => self == Self::MonotonicWrites || self.keeps_sessions(),
@@ -117,11 +118,7 @@ impl Level {
         !self.is_session_guarantee() && self >= Self::ReadCommitted
     }
 
-    /// Sessions count in these, in the definitions of Biswas & Enea.
-    fn at_least_causal(self) -> bool {
-        self.keeps_sessions()
-    }
-
+    /// Whether sessions count in it: in causal consistency by the definition of Biswas & Enea.
     fn keeps_sessions(self) -> bool {
         matches!(
             self,
