@@ -3,6 +3,7 @@
 
 mod bare;
 mod figures;
+mod histories;
 mod kernel;
 mod measure;
 mod programs;
@@ -46,6 +47,7 @@ fn bench() -> Result<(), Error> {
     match arguments.split_first() {
         Some((verb, rest)) if verb == "bare" => return bare::open(rest),
         Some((verb, [])) if verb == "kernel" => return kernel::open(),
+        Some((verb, [])) if verb == "histories" => return histories::open(),
         Some((verb, [socket])) if verb == "stub" => {
             return Ok(instant::open(Path::new(socket), 1)?);
         }

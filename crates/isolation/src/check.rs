@@ -1,0 +1,344 @@
+//! Checks a history: which anomalies it shows, which levels these break, and what cannot be said.
+
+use std::fmt;
+
+use crate::builder::HistoryError;
+use crate::cycles::Search;
+use crate::dependencies;
+use crate::finds::{Finds, Found};
+use crate::graph::{Edge, Graph, kind};
+use crate::history::{History, Status};
+use crate::keys::KeyKind;
+use crate::level::{Anomaly, Level};
+use crate::versions::{Seen, Versions};
+use crate::weak::Weak;
+use crate::{reads, sessions, updates};
+
+/// How far to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Only what read committed forbids: linear time, the least memory.
+    ReadCommitted,
+    /// All levels and session guarantees.
+    All,
+}
+
+/// How far a check is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What it looks at.
+    pub phase: &'static str,
+    /// Of `of`: the part of the phase that is done.
+    pub done: u64,
+    /// The whole phase.
+    pub of: u64,
+}
+
+impl Progress {
+    pub(crate) const fn new(phase: &'static str, done: u64, of: u64) -> Self {
+        Self { phase, done, of }
+    }
+}
+
+/// Whether a level was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// The history shows nothing that the level forbids. Not a proof: the next one may.
+    NoViolation,
+    /// By these anomalies.
+    Broken(Vec<Anomaly>),
+    /// Why nothing can be said.
+    NotKnown(String),
+}
+
+/// What a check counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Transactions that took effect.
+    pub committed: u64,
+    /// Transactions that did not.
+    pub aborted: u64,
+    /// Transactions of which that is not known, and no read shows it.
+    pub unknown: u64,
+    /// Dependencies between two transactions.
+    pub dependencies: u64,
+    /// Pairs of transactions that ran at the same time, of which one overwrote what the other read or wrote:
+    /// each could have shown an anomaly.
+    pub conflicting_overlaps: u64,
+}
+
+impl Counts {
+    /// The largest share of conflicting overlaps in which an anomaly that was not seen may occur, with 95 %
+    /// confidence: 1 − 0.05^(1/n) (Clopper & Pearson 1934 for no event; near 3/n). Nothing if there were none.
+    #[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
+    pub fn at_most(&self) -> Option<f64> {
+        let pairs = self.conflicting_overlaps;
+        (pairs > 0).then(|| -(0.05_f64.ln() / pairs as f64).exp_m1())
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// How much there was to find.
+    pub counts: Counts,
+    /// Anomalies, by kind.
+    pub found: Vec<Found>,
+    /// Every level and session guarantee.
+    pub levels: Vec<(Level, Kept)>,
+    /// What a reader must know to believe it.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Whether a level was kept.
+    pub fn kept(&self, level: Level) -> &Kept {
+        let found = self.levels.iter().find(|(of, _)| *of == level);
+        // `levels` has all of them.
+        found.map_or(&Kept::NoViolation, |(_, kept)| kept)
+    }
+
+    /// The find of this name, such as "G2-item".
+    pub fn anomaly(&self, name: &str) -> Option<&Found> {
+        self.found.iter().find(|found| found.anomaly.name() == name)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = self.counts;
+        writeln!(
+            f,
+            "transactions: {} committed, {} aborted, {} unknown; {} dependencies, {} overlapping conflicting pairs",
+            counts.committed,
+            counts.aborted,
+            counts.unknown,
+            counts.dependencies,
+            counts.conflicting_overlaps
+        )?;
+        for note in &self.notes {
+            writeln!(f, "note: {note}")?;
+        }
+        writeln!(f)?;
+        for (level, kept) in &self.levels {
+            write!(f, "{:<36}", level.name())?;
+            match kept {
+                Kept::NoViolation => writeln!(f, "no violation seen")?,
+                Kept::NotKnown(why) => writeln!(f, "not known: {why}")?,
+                Kept::Broken(by) => {
+                    let names: Vec<&str> = by.iter().map(|anomaly| anomaly.name()).collect();
+                    writeln!(f, "broken: {}", names.join(", "))?;
+                }
+            }
+        }
+        for found in &self.found {
+            let least = if found.at_least { "at least " } else { "" };
+            let times = if found.count == 1 { "once" } else { "times" };
+            let count = if found.count == 1 {
+                times.to_owned()
+            } else {
+                format!("{least}{} {times}", found.count)
+            };
+            writeln!(f)?;
+            writeln!(
+                f,
+                "{} ({}), {count}",
+                found.anomaly,
+                found.anomaly.meaning()
+            )?;
+            for line in &found.example.story {
+                writeln!(f, "  {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks a history.
+///
+/// # Errors
+/// A value is written twice: then nothing can be said.
+pub fn check(
+    history: &History,
+    depth: Depth,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report, HistoryError> {
+    progress(Progress::new("versions", 0, 1));
+    let versions = Versions::of(history)?;
+    let mut finds = Finds::default();
+    let mut notes = notes(history);
+    progress(Progress::new("reads", 0, 1));
+    let seen = reads::check(&versions, &mut finds);
+    progress(Progress::new("dependencies", 0, 1));
+    let (edges, too_many_rows) = dependencies::of_data(&versions, &seen);
+    if too_many_rows {
+        notes.push(
+            "reads by predicates were too many to be compared with all rows: anomalies through predicates \
+             are looked for in a part of them; use more predicates of fewer rows"
+                .to_owned(),
+        );
+    }
+    let counts = counts(&versions, &edges);
+    let timed = history
+        .clock_step()
+        .is_none_or(|clock_step| clock_step.order_known);
+    let registers = registers(&versions);
+    let mut causal_not_known = None;
+    match depth {
+        Depth::ReadCommitted => {
+            if registers {
+                let weak = Weak::new(&versions, &seen, &edges);
+                // Only causal consistency can be refused.
+                let _ = weak.check(Level::ReadCommitted, &mut finds, progress);
+            }
+            let graph = Graph::of(
+                dependencies::count(history),
+                dependencies::count(history),
+                edges,
+            );
+            Search::new(&versions, &graph, &mut finds, progress, timed).read_committed();
+        }
+        Depth::All => {
+            causal_not_known =
+                weak_levels(&versions, &seen, &edges, registers, &mut finds, progress);
+            progress(Progress::new("pairs", 0, 1));
+            updates::lost(&versions, &seen, &mut finds);
+            updates::fractured(&versions, &seen, &mut finds);
+            sessions::check(&versions, &seen, &mut finds);
+            let graph = graph(&versions, edges, timed);
+            Search::new(&versions, &graph, &mut finds, progress, timed).all();
+        }
+    }
+    let found = finds.into_vec();
+    let levels = Level::ALL.map(|level| {
+        let by: Vec<Anomaly> = found
+            .iter()
+            .map(|found| found.anomaly)
+            .filter(|&anomaly| level.forbids(anomaly))
+            .collect();
+        let kept = if by.is_empty() {
+            let unknown = why_not_known(level, depth, counts, timed, registers);
+            let unknown = unknown.or_else(|| {
+                let causal = causal_not_known.clone();
+                causal.filter(|_| level == Level::Causal)
+            });
+            unknown.map_or(Kept::NoViolation, Kept::NotKnown)
+        } else {
+            Kept::Broken(by)
+        };
+        (level, kept)
+    });
+    Ok(Report {
+        counts,
+        found,
+        levels: levels.into(),
+        notes,
+    })
+}
+
+/// The levels of Biswas & Enea. Where versions are ordered, dependencies say more about read committed and read
+/// atomic. Returns why causal consistency cannot be checked.
+fn weak_levels(
+    versions: &Versions<'_>,
+    seen: &[Seen],
+    edges: &[Edge],
+    registers: bool,
+    finds: &mut Finds,
+    progress: &mut dyn FnMut(Progress),
+) -> Option<String> {
+    let weak = Weak::new(versions, seen, edges);
+    if registers {
+        for level in [Level::ReadCommitted, Level::ReadAtomic] {
+            let _ = weak.check(level, finds, progress);
+        }
+    }
+    weak.check(Level::Causal, finds, progress).err()
+}
+
+fn graph(versions: &Versions<'_>, mut edges: Vec<Edge>, timed: bool) -> Graph {
+    let transactions = dependencies::count(versions.history);
+    dependencies::of_sessions(versions, &mut edges);
+    let moments = if timed {
+        dependencies::of_time(versions, &mut edges)
+    } else {
+        0
+    };
+    Graph::of(transactions, transactions + moments, edges)
+}
+
+/// Whether there are registers whose version order is not known.
+fn registers(versions: &Versions<'_>) -> bool {
+    let history = versions.history;
+    (0u32..)
+        .zip(&versions.ordered)
+        .any(|(key, &ordered)| history.kind(key) == KeyKind::Register && !ordered)
+}
+
+fn counts(versions: &Versions<'_>, edges: &[Edge]) -> Counts {
+    let transactions = versions.history.transactions();
+    let mut counts = Counts {
+        dependencies: edges.len() as u64,
+        ..Counts::default()
+    };
+    for (transaction, &effective) in transactions.iter().zip(&versions.effective) {
+        match transaction.status {
+            _ if effective => counts.committed += 1,
+            Status::Aborted => counts.aborted += 1,
+            Status::Committed | Status::Unknown => counts.unknown += 1,
+        }
+    }
+    let conflicts = edges.iter().filter(|edge| edge.kind & kind::WR == 0);
+    counts.conflicting_overlaps = conflicts
+        .filter(|edge| {
+            let history = versions.history;
+            !history.ended_before(edge.from, edge.to) && !history.ended_before(edge.to, edge.from)
+        })
+        .count() as u64;
+    counts
+}
+
+fn notes(history: &History) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(cut_off) = history.cut_off() {
+        notes.push(format!(
+            "the history is cut off in line {}: {} transactions had begun and count as unknown",
+            cut_off.line, cut_off.open
+        ));
+    }
+    if let Some(step) = history.clock_step() {
+        let order = if step.order_known {
+            "the order of events is that of the file"
+        } else {
+            "real-time order is not checked"
+        };
+        notes.push(format!(
+            "the clock went back {} times, by {} ns at most: {order}",
+            step.times, step.largest_ns
+        ));
+    }
+    notes
+}
+
+fn why_not_known(
+    level: Level,
+    depth: Depth,
+    counts: Counts,
+    timed: bool,
+    registers: bool,
+) -> Option<String> {
+    let shallow = !matches!(level, Level::ReadUncommitted | Level::ReadCommitted);
+    let why = if counts.committed == 0 {
+        "no transaction committed"
+    } else if counts.dependencies == 0 {
+        "no transaction depends on another"
+    } else if depth == Depth::ReadCommitted && shallow {
+        "only read committed was asked for"
+    } else if registers && level.needs_version_order() {
+        "the order of a register's versions is not recorded; lists show it"
+    } else if !timed && level.is_real_time() {
+        "the clock went back"
+    } else {
+        return None;
+    };
+    Some(why.to_owned())
+}
