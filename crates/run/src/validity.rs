@@ -748,6 +748,44 @@ mod tests {
     }
 
     #[test]
+    fn clients_that_were_not_those_asked_for_are_noted() {
+        let course = |working, off_share| ClientCourse {
+            asked: 36.0,
+            working,
+            off_share,
+            seconds: Vec::new(),
+        };
+        assert_eq!(clients_off(&course(36.2, 0.0099)), None);
+        // On average they may well be right.
+        let note = clients_off(&course(36.0, 0.05)).unwrap();
+        assert_eq!(
+            (&*note.code, note.severity),
+            ("clients-off", Severity::Warning)
+        );
+        assert!(
+            note.sentence.contains("36.0 on average of 36.0"),
+            "{}",
+            note.sentence
+        );
+        assert!(note.sentence.contains("5.0 % off"), "{}", note.sentence);
+        // What is asked to move is not called unsteady.
+        let mut notes = vec![Note::new(
+            DRIFTS,
+            Severity::Warning,
+            "it drifts".to_owned(),
+            "do not",
+        )];
+        let moving = TrialSpec {
+            clients: Some("1..8/9s".parse().unwrap()),
+            ..TrialSpec::of("tpcb")
+        };
+        of_course(&mut notes, &TrialSpec::of("tpcb"), &Recording::default());
+        assert_eq!(notes.len(), 1);
+        of_course(&mut notes, &moving, &Recording::default());
+        assert_eq!(notes.len(), 0);
+    }
+
+    #[test]
     fn a_sound_server_and_one_that_tells_nothing_get_no_notes() {
         assert_eq!(codes(&sound(), true), []);
         assert_eq!(codes(&Facts::unknown("no privilege"), true), []);

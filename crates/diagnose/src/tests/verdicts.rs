@@ -128,6 +128,28 @@ fn think_time_is_not_the_servers_cpu() {
 }
 
 #[test]
+fn clients_that_rest_have_no_part_in_what_limits_the_others() {
+    // Half of the clients' time is at rest; of the other half nearly all is think time.
+    let made = Made::of(20, 10)
+        .at(Activity::Rest, 0.5)
+        .at(Activity::Think, 0.49)
+        .with("pg.waits", "Running", 0.15)
+        .scheduled(0.19, 0.0);
+    let verdict = assert_limit(&made, Cause::ThinkTime);
+    assert!(
+        format!("{:?}", verdict.evidence[0]).contains("98"),
+        "{verdict:#?}"
+    );
+    // The budget has all of it, so that it adds up.
+    let (budget, _) = judged(&made);
+    let rest = budget.parts.iter().find(|row| row.part == Part::Rest);
+    assert!(
+        rest.is_some_and(|row| (row.share - 0.5).abs() < 0.01),
+        "{budget:#?}"
+    );
+}
+
+#[test]
 fn a_straggler_is_told() {
     let made = Made::of(4, 20)
         .with("pg.waits", "Running", 4.0)
