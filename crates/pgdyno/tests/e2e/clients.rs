@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::Database;
+use crate::support::{Database, pgdyno, ran};
 
 /// A script of 10 ms in a directory of its own.
 fn script(dir: &tempfile::TempDir) -> String {
@@ -43,7 +43,7 @@ fn clients_follow_their_steps_as_the_server_sees_and_results_say_by_phase_and_se
         let run = scope.spawn(|| db.pgdyno(&args).expect(0, &[]));
         let mut active: Vec<u64> = Vec::new();
         let sql = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' \
-                   AND query LIKE '%pg_sleep(0.01)%' AND pid <> pg_backend_pid()";
+                   AND datname = current_database() AND pid <> pg_backend_pid()";
         while !run.is_finished() {
             active.extend(
                 db.rows(sql)
@@ -121,13 +121,11 @@ fn clients_follow_their_steps_as_the_server_sees_and_results_say_by_phase_and_se
 
     // The notebook has it all.
     let shown = ["show", "1", "--store", store];
-    db.pgdyno(&shown).expect(
+    ran(&mut pgdyno(&shown)).expect(
         0,
         &["2@2s,9@3s,1@2s clients", "by phase", "working", "clients 9"],
     );
-    let shown = db
-        .pgdyno(&[&shown[..], &["--json"]].concat())
-        .expect(0, &[]);
+    let shown = ran(&mut pgdyno(&[&shown[..], &["--json"]].concat())).expect(0, &[]);
     let kept: Value = serde_json::from_str(&shown.stdout).expect("JSON");
     assert_eq!(kept["client_course"], *course);
     assert_eq!(kept["phases"], json["phases"]);

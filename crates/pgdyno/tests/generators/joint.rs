@@ -139,7 +139,7 @@ fn its_parts_go_where_it_goes(crew: &Crew) {
 /// Of a number of clients that moves each generator has its part at each moment.
 #[test]
 fn clients_that_move_are_followed_by_all_generators_together() {
-    let crew = Crew::in_file("joint_clients");
+    let crew = Crew::in_file("joint_moving");
     let script = crew.write("slow.sql", "SELECT pg_sleep(0.01);");
     let line = format!("run {script} -c 2@2s,8@2s,0@1s -j 2");
     crew.run_well(3, &line);
