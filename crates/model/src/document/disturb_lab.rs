@@ -77,9 +77,13 @@ pub struct DisturbRepeat {
     pub reasons: Vec<Reason>,
     /// By server: connections made, lost and moved there, and transactions.
     pub endpoints: Vec<Endpoint>,
-    /// The longest times in which a client got no commit after the start, ten at most, the longest
+    /// The longest times in which a client got no commit after the start, fifty at most, the longest
     /// first.
     pub clients: Vec<ClientStall>,
+    /// How many there were, from 100 ms on.
+    pub clients_stalls: u64,
+    /// How many clients had one.
+    pub clients_stalled: u64,
 }
 
 /// A figure over repeats.
