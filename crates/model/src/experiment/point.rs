@@ -11,6 +11,8 @@ use crate::{Failure, TrialSpec};
 
 /// The rate of a closed loop.
 pub const MAX: &str = "max";
+/// The maximum of a trial that is disturbed is measured for so long at most.
+const DISTURBED_MAXIMUM: Duration = Duration::from_secs(15);
 
 /// The workload's parameters among those of a point.
 const PARAMS: &str = "params";
@@ -149,10 +151,19 @@ impl Point {
         }
     }
 
-    /// The same point as fast as it will go.
+    /// The same point as fast as it will go. What disturbs it has no part in that, nor have receipts,
+    /// and it need not take as long.
     pub fn at_maximum(&self) -> Point {
         let mut point = self.clone();
         point.0.insert("rate".to_owned(), json!(MAX));
+        if point.0.keys().any(|name| name.starts_with("disturb.")) {
+            point.0.retain(|name, _| !name.starts_with("disturb."));
+            point.0.remove("receipts");
+            let length = point.0.get("duration").and_then(Value::as_f64);
+            if length.is_some_and(|length| length > DISTURBED_MAXIMUM.as_secs_f64()) {
+                return point.lasting(DISTURBED_MAXIMUM);
+            }
+        }
         point
     }
 

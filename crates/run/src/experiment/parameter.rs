@@ -138,16 +138,12 @@ impl Parameter {
             Parameter::Rate(option) => match text {
                 Some(MAX) => Ok(json!(MAX)),
                 Some(text) if share(text).is_some() => Ok(json!(text)),
-                Some(text) if text.contains(" of ") => Err(
-                    "a share of the capacity of another experiment is for `pgdyno run`: write the \
-                     rate, or a share of the maximum that the sweep measures, such as \"70%\""
-                        .to_owned(),
-                ),
-                Some(text) if is_profile(text) => option.accept(value),
+                Some(text) if is_profile(text) || text.contains(" of ") => option.accept(value),
                 None if value.is_number() => option.accept(value),
                 _ => Err(wrong(
                     "a positive number of transactions a second, a share of the maximum such as \
-                     \"70%\", \"max\", or a course such as \"100..2000/60s\"",
+                     \"70%\" or of the capacity of another experiment such as \"70% of peak\", \
+                     \"max\", or a course such as \"100..2000/60s\"",
                 )),
             },
             Parameter::Target if text.is_some_and(has_password) => Err(
