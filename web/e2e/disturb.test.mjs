@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { exactly, read } from './figures.mjs';
+import { exactly, read, time } from './figures.mjs';
 import { documentOf, drawn, opened, seeAll, until } from './open.mjs';
 
 const lab = (name) => documentOf(name).disturb_lab;
@@ -58,8 +58,8 @@ test('errors by SQLSTATE and endpoint, and bars of clients, are those of the doc
       assert.equal(await rows.nth(i).locator('td').first().getAttribute('title'), kind.endpoint);
       exactly(cells[2], kind.count, kind.code);
     }
-    assert.equal(one.clients_stalled, 4);
-    assert.match(await page.locator('#disturb-0-clients').innerText(), new RegExp(`${one.clients_stalls}\\stimes? of 4\\sclients`));
+    assert.equal(one.clients_stalled, new Set(one.clients.map((stall) => stall.client)).size);
+    assert.match(await page.locator('#disturb-0-clients').innerText(), new RegExp(`${one.clients_stalls}\\stimes? of ${one.clients_stalled}\\sclients?`));
     const shares = await page.locator('#disturb-0-endpoints .legend .v').allInnerTexts();
     assert.equal(shares.length, 2);
     assert.ok(Math.abs(sum(shares.map((text) => read(text).value)) - 100) < 0.2, `${shares}`);
@@ -74,9 +74,16 @@ test('the table has each repeat and their median, and the checks beside the answ
     assert.deepEqual(heads, ['1', '2', `Median of ${target.repeats.filter((one) => one.counts).length}`, 'Range, too few for an interval']);
     for (const [i, one] of target.repeats.entries()) {
       const cells = await table.locator('tbody tr').nth(i).locator('td').allInnerTexts();
-      exactly(cells[4], one.figures.missed, 'missed');
-      exactly(cells[8], one.truth.lost, 'lost writes');
+      exactly(cells[6], one.figures.missed, 'missed');
+      exactly(cells[11], one.truth.lost, 'lost writes');
     }
+    // Response percentiles by phase.
+    const phases = page.locator('#disturb table:has(th:text-is("Phase"))').first().locator('tbody tr');
+    const { figures } = shown(target);
+    assert.deepEqual(await phases.locator('th').allInnerTexts(), figures.phases.map((phase) => phase.name));
+    const before = await phases.first().locator('td').allInnerTexts();
+    const head = await page.locator('#disturb table:has(th:text-is("Phase")) thead').first().innerText();
+    time(`${before[4]} ${/p50\s+(\S+)/.exec(head)[1]}`, figures.phases[0].response.p50_us, 'p50 before');
     const checks = (await page.locator('.verdict .checks li').allInnerTexts()).join('\n');
     const lost = sum(target.repeats.map((one) => one.truth.lost));
     assert.match(checks, lost > 0 ? /acknowledged transactions? (is|are) missing/ : /No lost writes: all/);
@@ -106,10 +113,13 @@ test('two databases under the same disturbance are side by side, on one clock', 
     // A key on one strip zooms those of both.
     const [mine, other] = [0, 1].map((i) => page.locator(`#disturb-${i}-served-plot`));
     const labels = async () => (await page.locator('#disturb-1-served .legend .v').first().innerText()).trim();
-    await mine.focus();
+    await other.scrollIntoViewIfNeeded();
     const before = await drawn(other);
+    await mine.focus();
     await page.keyboard.press('+');
     await page.keyboard.press('+');
+    // What is out of sight is drawn when it is seen.
+    await other.scrollIntoViewIfNeeded();
     await until(async () => JSON.stringify(await drawn(other)) !== JSON.stringify(before), (moved) => moved);
     assert.ok((await labels()).length > 0);
   });

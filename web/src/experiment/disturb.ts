@@ -12,6 +12,7 @@ import { definitions, section, trialLink, type Section } from '../page/shell';
 import { h, scroll, type Child } from '../page/dom';
 import { errors, errorsAt, named, outages, servedBy, short } from './disturbLanes';
 import { sideBySide } from './disturbSure';
+import { phasesTable } from '../trial/phases';
 import { truthTable } from './truth';
 
 const known = <T>(of: T | { unknown: string }): T | null => (typeof of === 'object' && of !== null && 'unknown' in of ? null : (of as T));
@@ -63,18 +64,21 @@ interface Scale {
 }
 
 function one(target: DisturbTarget, shown: DisturbRepeat | null, at: number, named: boolean, scale: Scale): HTMLElement {
+  // Regions of a page have names of their own.
+  const where = named ? `, ${target.title}` : '';
   return h(
     'div',
     {},
     named && h('h3', {}, target.title),
     named && h('p', { class: 'lead' }, target.says),
     shown !== null && overTime(shown, target.repeats.length, `disturb-${at}`, scale),
-    table(target),
-    truthTable([...target.repeats, ...target.controls]),
+    table(target, where),
+    truthTable([...target.repeats, ...target.controls], where),
     h('p', { class: 'sub' }, `Effect: ${target.effect.says}.`),
-    shown !== null && errorTable(shown),
-    shown !== null && reasons(shown),
-    shown !== null && endpoints(shown),
+    shown !== null && shown.figures!.phases.length > 0 && h('div', {}, h('h4', {}, 'By phase'), phasesTable(shown.figures!.phases, where)),
+    shown !== null && errorTable(shown, where),
+    shown !== null && reasons(shown, where),
+    shown !== null && endpoints(shown, where),
   );
 }
 
@@ -216,7 +220,7 @@ function response(of: DisturbRepeat, bus: Bus, behind: object, id: string): Stri
   );
 }
 
-const HEAD = ['First error s', 'No service s', 'Served again s', 'Worst client s', 'Missed', 'Failed', 'Unknown', 'Skipped', 'Lost writes', 'Metastable'];
+const HEAD = ['First error s', 'First success s', 'No service s', 'Served again s', 'At 99\u00a0% s', 'Worst client s', 'Missed', 'Failed', 'Unknown', 'Skipped', 'Late', 'Lost writes', 'Metastable'];
 
 const seconds = (us: number | null): string => (us === null ? DASH : fixed(us / 1e6, 2));
 const METASTABLE: Record<string, string> = { yes: 'yes', no: 'no', cannot_tell: 'cannot tell' };
@@ -234,9 +238,11 @@ function cells(repeat: DisturbRepeat): Child[] {
   const of = repeat.figures;
   if (of === null) return HEAD.map((_, i) => (i === HEAD.length - 2 ? lostWrites(repeat) : h('td', { class: 'n' }, DASH)));
   const back = known(of.back_us);
-  const texts = [of.first_error_us === null ? 'none' : seconds(of.first_error_us), seconds(of.no_service_us), back !== null ? seconds(back) : of.is_back === false ? 'never' : DASH, of.worst_client_us === null ? '< 0.1' : seconds(of.worst_client_us), of.missed === null ? DASH : count(of.missed), count(of.failed), count(of.unknown), count(of.skipped)];
-  const why = typeof of.back_us === 'object' && of.back_us !== null ? of.back_us.unknown : undefined;
-  return [...texts.map((text, i) => h('td', { class: 'n', title: i === 2 ? why : undefined }, text)), lostWrites(repeat), h('td', { title: of.metastable_why, style: of.metastable === 'yes' ? { color: 'var(--bad)' } : {} }, METASTABLE[of.metastable] ?? of.metastable)];
+  const strictly = known(of.strictly_back_us);
+  const texts = [of.first_error_us === null ? 'none' : seconds(of.first_error_us), seconds(of.first_success_us), seconds(of.no_service_us), back !== null ? seconds(back) : of.is_back === false ? 'never' : DASH, seconds(strictly), of.worst_client_us === null ? '< 0.1' : seconds(of.worst_client_us), of.missed === null ? DASH : count(of.missed), count(of.failed), count(of.unknown), count(of.skipped), of.late === null ? DASH : count(of.late)];
+  const why = (fact: number | { unknown: string }): string | undefined => (typeof fact === 'object' ? fact.unknown : undefined);
+  const reasons: Record<number, string | undefined> = { 3: why(of.back_us), 4: why(of.strictly_back_us) };
+  return [...texts.map((text, i) => h('td', { class: 'n', title: reasons[i] }, text)), lostWrites(repeat), h('td', { title: of.metastable_why, style: of.metastable === 'yes' ? { color: 'var(--bad)' } : {} }, METASTABLE[of.metastable] ?? of.metastable)];
 }
 
 function summed(name: string, summary: DisturbSummary[], of: (one: DisturbSummary) => [number | null, number | null] | null): HTMLElement {
@@ -247,11 +253,11 @@ function summed(name: string, summary: DisturbSummary[], of: (one: DisturbSummar
     const text = (v: number | null): string => (v === null ? 'never' : figure.endsWith('_us') ? seconds(v) : count(Math.round(v)));
     return ends[0] === ends[1] ? text(ends[0]) : `${text(ends[0])} to ${text(ends[1])}`;
   };
-  const figures = ['first_error_us', 'no_service_us', 'back_us', 'worst_client_us', 'missed', 'failed', 'unknown'];
-  return h('tr', { class: 'strong' }, h('th', { scope: 'row' }, name), ...figures.map((figure) => h('td', { class: 'n' }, cell(figure))), h('td', { class: 'n' }, ''), h('td', { class: 'n' }, ''), h('td', {}, ''), h('td', {}, ''));
+  const figures = ['first_error_us', 'first_success_us', 'no_service_us', 'back_us', '', 'worst_client_us', 'missed', 'failed', 'unknown', 'skipped', 'late'];
+  return h('tr', { class: 'strong' }, h('th', { scope: 'row' }, name), ...figures.map((figure) => h('td', { class: 'n' }, figure === '' ? '' : cell(figure))), h('td', { class: 'n' }, ''), h('td', {}, ''), h('td', {}, ''));
 }
 
-function table(target: DisturbTarget): HTMLElement {
+function table(target: DisturbTarget, where: string): HTMLElement {
   const row = (name: string, of: DisturbRepeat): HTMLElement => h('tr', {}, h('th', { scope: 'row' }, name), ...cells(of), h('td', {}, trialLink(of.trial)));
   const counted = target.repeats.filter((of) => of.counts).length;
   const sure = target.summary.find((of) => of.interval !== null)?.interval ?? null;
@@ -260,7 +266,7 @@ function table(target: DisturbTarget): HTMLElement {
     'div',
     {},
     scroll(
-      'Repeats and controls',
+      `Repeats and controls${where}`,
       h(
         'table',
         { class: 'figures' },
@@ -280,7 +286,7 @@ function table(target: DisturbTarget): HTMLElement {
 }
 
 /** Errors of the shown repeat by kind and endpoint, with their first and last second. */
-function errorTable(of: DisturbRepeat): HTMLElement | null {
+function errorTable(of: DisturbRepeat, where: string): HTMLElement | null {
   const all = of.figures?.course.errors_by ?? [];
   if (all.length === 0) return null;
   const start = began(of.figures!);
@@ -288,7 +294,7 @@ function errorTable(of: DisturbRepeat): HTMLElement | null {
   const names = short(places);
   const at = (us: number | undefined): string => (us === undefined ? DASH : fixed(us / 1e6 - start, 1));
   return scroll(
-    'Errors by kind and endpoint',
+    `Errors by kind and endpoint${where}`,
     h(
       'table',
       { class: 'figures' },
@@ -298,19 +304,19 @@ function errorTable(of: DisturbRepeat): HTMLElement | null {
   );
 }
 
-function reasons(of: DisturbRepeat): HTMLElement | null {
+function reasons(of: DisturbRepeat, where: string): HTMLElement | null {
   if (of.reasons.length === 0) return null;
   return scroll(
-    'Errors by SQLSTATE',
+    `Errors by SQLSTATE${where}`,
     h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, ...['Errors', 'SQLSTATE', 'Tries', 'Tried again', 'Message'].map((text, i) => h('th', { scope: 'col', class: i === 2 || i === 3 ? 'n' : undefined }, text)))), h('tbody', {}, ...of.reasons.map((r) => h('tr', {}, h('th', { scope: 'row' }, r.reason), h('td', {}, r.sqlstate ?? DASH), h('td', { class: 'n' }, count(r.tries)), h('td', { class: 'n' }, count(r.tries_retried)), h('td', {}, r.message))))),
   );
 }
 
-function endpoints(of: DisturbRepeat): HTMLElement | null {
+function endpoints(of: DisturbRepeat, where: string): HTMLElement | null {
   if (of.endpoints.length < 2) return null;
   const names = short(of.endpoints.map((e) => e.name));
   return scroll(
-    'Endpoints',
+    `Endpoints${where}`,
     h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, ...['Endpoint', 'Clients', 'Committed', 'Failed', 'Unknown', 'Errors', 'Connections', 'Lost', 'Moved here'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'n' : undefined }, text)))), h('tbody', {}, ...of.endpoints.map((e, i) => h('tr', {}, h('th', { scope: 'row', title: e.name }, names[i]!), ...[e.clients, e.committed, e.failed, e.unknown, errorsAt(of.figures?.course.errors_by ?? [], e.name), e.connections, e.lost, e.arrived].map((n) => h('td', { class: 'n' }, count(n))))))),
   );
 }

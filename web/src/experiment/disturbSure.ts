@@ -66,13 +66,19 @@ function around(one: DisturbSummary): string {
 
 const FIGURES: [string, string][] = [
   ['first_error_us', 'First error'],
+  ['first_success_us', 'First success'],
   ['no_service_us', 'No service'],
   ['back_us', 'Served again'],
   ['worst_client_us', 'Worst client'],
   ['missed', 'Missed work'],
   ['failed', 'Failed'],
   ['unknown', 'Unknown'],
+  ['skipped', 'Skipped'],
+  ['late', 'Late'],
 ];
+
+/** Those at a glance. */
+const HEADLINES = ['no_service_us', 'back_us', 'worst_client_us', 'missed', 'unknown'];
 
 const lostWrites = (target: DisturbTarget): number | null => {
   const asked = [...target.repeats, ...target.controls].flatMap((one) => (one.truth === null || 'unknown' in one.truth ? [] : [one.truth.lost]));
@@ -86,7 +92,7 @@ export function disturbFigures(lab: DisturbLab): Headline[] {
   const list: Headline[] = [];
   const lost = lostWrites(target);
   list.push({ key: 'lost', label: 'Lost writes', value: lost === null ? DASH : count(lost), context: lost === null ? 'transactions left no receipts' : 'acknowledged and missing' });
-  for (const [figure, label] of FIGURES.filter(([figure]) => !['first_error_us', 'failed'].includes(figure))) {
+  for (const [figure, label] of FIGURES.filter(([figure]) => HEADLINES.includes(figure))) {
     const one = of(target, figure);
     if (one === null || one.n === 0) continue;
     const { value, unit } = one.median === null ? { value: 'never', unit: '' } : figure.endsWith('_us') ? time(one.median) : { value: count(Math.round(one.median)), unit: '' };

@@ -90,12 +90,12 @@ pub struct DisturbRepeat {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisturbSummary {
-    /// Which: `first_error_us`, `no_service_us`, `back_us`, `worst_client_us`, `missed`, `failed`,
-    /// `unknown`.
+    /// Which: `first_error_us`, `first_success_us`, `no_service_us`, `back_us`, `worst_client_us`,
+    /// `missed`, `failed`, `unknown`, `skipped`, `late`.
     pub figure: String,
     /// Repeats that have it.
     pub n: u64,
-    /// Repeats in which it never came: those that were not back before the end.
+    /// Repeats in which it never came: those that were not back, or had no success, before the end.
     pub never: u64,
     /// Over the repeats; `null` when it never came in half of them.
     pub median: Option<f64>,

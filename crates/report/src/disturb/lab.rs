@@ -158,10 +158,17 @@ enum Of {
 type Reads = fn(&DisturbFigures) -> Of;
 
 /// The figures of a summary by name.
-const FIGURES: [(&str, Reads); 7] = [
+const FIGURES: [(&str, Reads); 10] = [
     ("first_error_us", |it| match it.first_error_us {
         Some(us) => Of::Came(us as f64),
         None => Of::Unknown,
+    }),
+    ("first_success_us", |it| {
+        match (it.first_error_us, it.first_success_us) {
+            (_, Some(us)) => Of::Came(us as f64),
+            (Some(_), None) => Of::Never,
+            (None, None) => Of::Unknown,
+        }
     }),
     ("no_service_us", |it| Of::Came(it.no_service_us as f64)),
     ("back_us", |it| match (it.back_us.known(), it.is_back) {
@@ -178,6 +185,10 @@ const FIGURES: [(&str, Reads); 7] = [
     }),
     ("failed", |it| Of::Came(it.failed as f64)),
     ("unknown", |it| Of::Came(it.unknown as f64)),
+    ("skipped", |it| Of::Came(it.skipped as f64)),
+    ("late", |it| {
+        it.late.map_or(Of::Unknown, |late| Of::Came(late as f64))
+    }),
 ];
 
 fn summaries(repeats: &[DisturbRepeat]) -> Vec<DisturbSummary> {
