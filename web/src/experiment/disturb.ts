@@ -154,7 +154,7 @@ function overTime(of: DisturbRepeat, repeats: number, id: string, { bus, highest
   return h(
     'div',
     {},
-    h('p', { class: 'sub' }, repeats > 1 ? `Shown: repeat ${of.repeat} of ${repeats}, the one that missed most (` : 'Shown: trial ', trialLink(of.trial, `trial ${of.trial}`), repeats > 1 ? '). ' : '. ', 'Red: the commands run; green: served again.'),
+    h('p', { class: 'sub' }, repeats > 1 ? `Shown: repeat ${of.repeat} of ${repeats}, the one that missed most (` : 'Shown: ', trialLink(of.trial, `trial ${of.trial}`), repeats > 1 ? '). ' : '. ', 'Red: the commands run; green: served again.'),
     h('div', { class: 'strips' }, served.element, response(of, bus, behind(false), id)?.element ?? null, errors(of, bus, behind(false), id).element, servedBy(of, bus, behind(false), id)?.element ?? null, outages(of, bus, behind(false), id)?.element ?? null),
   );
 }
@@ -231,7 +231,7 @@ function lostWrites(of: DisturbRepeat): HTMLElement {
   if (truth === null) return h('td', { class: 'n', title: 'transactions left no receipts' }, DASH);
   if ('unknown' in truth && typeof truth.unknown === 'string') return h('td', { class: 'n', title: truth.unknown }, 'not known');
   const { lost } = truth as { lost: number };
-  return h('td', { class: 'n', style: lost > 0 ? { color: 'var(--bad)', fontWeight: '650' } : {} }, count(lost));
+  return h('td', { class: 'n', style: lost > 0 ? { color: 'var(--bad)', 'font-weight': '650' } : {} }, count(lost));
 }
 
 function cells(repeat: DisturbRepeat): Child[] {

@@ -106,20 +106,20 @@ export function sideBySide(targets: DisturbTarget[]): HTMLElement {
   const cell = (target: DisturbTarget, figure: string): HTMLElement => {
     const one = of(target, figure);
     if (one === null || one.n === 0) return h('td', { class: 'n' }, DASH);
-    return h('td', { class: 'n' }, h('strong', {}, show(figure, one.median)), h('br', {}), h('span', { class: 'sub' }, around(one)));
+    return h('td', { class: 'n' }, h('strong', {}, show(figure, one.median)), one.n > 1 && h('span', { class: 'sub' }, ` ${around(one)}`));
   };
   const stays = (target: DisturbTarget): string => {
     const counted = target.repeats.filter((one) => one.counts && one.figures !== null);
     const yes = counted.filter((one) => one.figures!.metastable === 'yes').length;
     const open = counted.filter((one) => one.figures!.metastable === 'cannot_tell').length;
-    return counted.length === 0 ? DASH : yes > 0 ? `yes in ${yes} of ${counted.length}` : open > 0 ? `no; cannot tell in ${open} of ${counted.length}` : 'no';
+    return counted.length === 0 ? DASH : yes > 0 ? `yes in ${yes} of ${counted.length}` : open === counted.length ? 'cannot tell' : open > 0 ? `no; cannot tell in ${open} of ${counted.length}` : 'no';
   };
   return scroll(
     'Side by side',
     h(
       'table',
       { class: 'figures', id: 'disturb-beside' },
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Median over runs'), ...targets.map((target) => h('th', { scope: 'col', class: 'n', style: { whiteSpace: 'normal', overflowWrap: 'anywhere' } }, target.title)))),
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Median over runs'), ...targets.map((target) => h('th', { scope: 'col', class: 'n' }, target.title)))),
       h(
         'tbody',
         {},
