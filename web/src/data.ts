@@ -2997,13 +2997,13 @@ export type DisturbRepeat = {
 /** A figure over repeats. */
 export type DisturbSummary = {
   /**
-   * Which: `first_error_us`, `no_service_us`, `back_us`, `worst_client_us`, `missed`, `failed`,
-   * `unknown`.
+   * Which: `first_error_us`, `first_success_us`, `no_service_us`, `back_us`, `worst_client_us`,
+   * `missed`, `failed`, `unknown`, `skipped`, `late`.
    */
   figure: string;
   /** Repeats that have it. */
   n: number;
-  /** Repeats in which it never came: those that were not back before the end. */
+  /** Repeats in which it never came: those that were not back, or had no success, before the end. */
   never: number;
   /** Over the repeats; `null` when it never came in half of them. */
   median: number | null;

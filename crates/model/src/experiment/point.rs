@@ -151,14 +151,13 @@ impl Point {
         }
     }
 
-    /// The same point as fast as it will go. What disturbs it has no part in that, nor have receipts,
-    /// and it need not take as long.
+    /// The same point as fast as it will go. What disturbs it has no part in that, and it need not take as
+    /// long.
     pub fn at_maximum(&self) -> Point {
         let mut point = self.clone();
         point.0.insert("rate".to_owned(), json!(MAX));
         if point.0.keys().any(|name| name.starts_with("disturb.")) {
             point.0.retain(|name, _| !name.starts_with("disturb."));
-            point.0.remove("receipts");
             let length = point.0.get("duration").and_then(Value::as_f64);
             if length.is_some_and(|length| length > DISTURBED_MAXIMUM.as_secs_f64()) {
                 return point.lasting(DISTURBED_MAXIMUM);
@@ -344,6 +343,20 @@ mod tests {
             .unwrap();
         assert_eq!(plain.target, TargetSpec::at("host=y"));
         assert_eq!(plain, plain.clone().resolved());
+    }
+
+    #[test]
+    fn the_maximum_of_a_disturbed_trial_and_its_control_is_the_same_undisturbed_trial() {
+        let of = |control: bool, seconds: f64| {
+            let point = point(json!({
+                "rate": "50%", "duration": seconds, "receipts": true,
+                "disturb.during": "x", "disturb.control": control,
+            }));
+            point.at_maximum().to_json()
+        };
+        let long = json!({ "rate": "max", "duration": 15.0, "receipts": true });
+        assert_eq!([of(false, 60.0), of(true, 60.0)], [long.clone(), long]);
+        assert_eq!(of(false, 9.0)["duration"], 9.0);
     }
 
     #[test]

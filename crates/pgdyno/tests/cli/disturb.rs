@@ -262,6 +262,10 @@ fn what_cannot_be_disturbed_is_refused_before_anything_is_run() {
         &["runs its controls itself"],
     );
     lab(
+        &["-R", "9", "--during", "x", "--generators", "2"],
+        &["several generators leave no receipts", "--no-receipts"],
+    );
+    lab(
         &[
             "-R",
             "9",
@@ -298,7 +302,8 @@ fn without_a_rate_half_of_what_clients_get_at_most_is_offered() {
         "1",
         "--no-controls",
     ]);
-    ran(lab.args(["--no-receipts", "--url", &db.url, &json_to])).expect(0, &[]);
+    // The maximum is that of transactions that leave receipts, as the disturbed ones do.
+    ran(lab.args(["--url", &db.url, &json_to])).expect(0, &["No lost writes"]);
     let document = std::fs::read(notebook.beside("lab.json")).unwrap();
     let document: Value = serde_json::from_slice(&document).unwrap();
     let repeats = document["targets"][0]["repeats"].as_array().unwrap();
@@ -314,7 +319,7 @@ fn without_a_rate_half_of_what_clients_get_at_most_is_offered() {
     let goodput = |trial: usize| trials[trial]["goodput_per_s"].as_f64().unwrap();
     let (maximum, offered) = (goodput(0), goodput(1));
     // 2 clients at 20 ms each; a Poisson schedule of a few seconds varies by some percent.
-    assert!((40.0..=100.0).contains(&maximum), "{trials}");
+    assert!((10.0..=100.0).contains(&maximum), "{trials}");
     assert!((0.3..0.7).contains(&(offered / maximum)), "{trials}");
 }
 

@@ -52,8 +52,11 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
             lab.workload = Some(outcome.workload.clone());
             lab.clients = Some(spec.clients());
             lab.offered = spec.rate.as_ref().map(|rate| match rate.constant() {
-                Some(per_s) => format!("{} transactions a second", figures::rate(per_s)),
-                None => format!("{rate} transactions a second"),
+                // A share of something is no round number.
+                Some(per_s) if per_s.fract() != 0.0 => {
+                    format!("{} transactions a second", figures::rate(per_s))
+                }
+                _ => format!("{rate} transactions a second"),
             });
             let steps = spec.disturb.steps();
             lab.commands = steps
