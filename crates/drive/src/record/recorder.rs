@@ -175,7 +175,7 @@ impl Recorder {
         self.probe.begin(begin);
         self.scheduled = self.probe.scheduled();
         self.duration = duration;
-        if self.endpoints.len() > 1 {
+        if self.endpoints.len() > 1 || self.slots.is_some() {
             let seconds = self.endpoints.iter_mut().map(|one| &mut one.seconds);
             seconds.for_each(|seconds| seconds.reserve(duration));
         }
