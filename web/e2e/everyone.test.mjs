@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import { test } from 'node:test';
 import { alike, axe, made, opened, picture, seeAll, until } from './open.mjs';
 
-const PAGES = ['trial', 'experiment', 'capacity', 'compare'];
+const PAGES = ['trial', 'experiment', 'capacity', 'compare', 'failover', 'beside'];
 const color = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
 for (const name of PAGES) {
@@ -20,7 +20,7 @@ for (const name of PAGES) {
 
   test(`nothing is wider than the window, be it small: ${name}`, async () => {
     await opened(name, async (page) => {
-      for (const width of [1024, 390]) {
+      for (const width of [1280, 1024, 390]) {
         await page.setViewportSize({ width, height: 900 });
         await seeAll(page);
         const wider = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

@@ -59,6 +59,30 @@ function experiment(url) {
   return pgdyno.sql('SELECT max(number) AS number, name FROM experiment')[0];
 }
 
+/** A primary is killed and its standby promoted, twice. */
+function failover() {
+  const args = ['--repeat', '2', '-c', '4', '-R', '100', '--before', '3s', '--after', '6s', '--pg-set', 'fsync=off', ...pgdyno.bindir()];
+  const child = spawn(program, ['-q', 'lab', 'failover', ...args], { env: pgdyno.env, stdio: ['ignore', 'ignore', 'inherit'] });
+  // Lost writes, which an asynchronous standby may have, are exit code 1.
+  return new Promise((done, failed) => child.on('exit', (code) => (code === 0 || code === 1 ? done() : failed(new Error(`the failover: exit ${code}`)))));
+}
+
+/** The sessions of two databases are ended, by turns. */
+function beside(url) {
+  for (const [name, sql] of [
+    ['other.sql', 'CREATE DATABASE other;'],
+    ['load.sql', 'SELECT 1;'],
+    // For a second: whoever comes back is ended again.
+    ['kill.sql', "DO $$ BEGIN FOR i IN 1..20 LOOP PERFORM pg_stat_clear_snapshot(), pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'; PERFORM pg_stat_clear_snapshot(), pg_sleep(0.05); END LOOP; END $$;"],
+  ])
+    writeFileSync(at(name), `${sql}\n`);
+  const once = ['-t', '1', '--observe', 'none', '--no-store', '--quiet'];
+  pgdyno.run('run', at('other.sql'), ...once, '--url', url);
+  const kill = `${program} run ${at('kill.sql')} ${once.join(' ')} --url "$PGDYNO_URL"`;
+  const args = ['-c', '60', '-R', '300', '--before', '3s', '--after', '3s', '--within', '500ms', '--repeat', '1', '--no-controls'];
+  pgdyno.run('-q', 'lab', 'disturb', at('load.sql'), ...args, '--during', kill, '--url', url, '--against', url.replace('/postgres?', '/other?'));
+}
+
 /** A search for a capacity with time for two steps. */
 function capacity(url) {
   const file = at('capacity.toml');
@@ -87,6 +111,11 @@ try {
   const [a, b] = [trials(1), trials(3)];
   report('compare', { a, b }, 'compare', a.join(','), b.join(','), '--html', 'FILE');
   capacity(url);
+  const failedOver = failover();
+  beside(url);
+  report('beside', {}, 'report', 'lab-disturb', '-o', 'FILE');
+  await failedOver;
+  report('failover', {}, 'report', 'lab-failover', '-o', 'FILE');
   report('capacity', {}, 'report', 'capacity', '-o', 'FILE');
   writeFileSync(at('made.json'), JSON.stringify(made, null, 2));
 } finally {

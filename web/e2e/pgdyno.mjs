@@ -35,11 +35,15 @@ export class Pgdyno {
     return new Promise((done) => child.on('exit', done));
   }
 
-  startServer(...settings) {
+  /** Where PostgreSQL's programs are, if the tests have some. */
+  bindir() {
     const tools = process.env.PGDYNO_TEST_TOOLS;
     const stock = tools === undefined ? '' : join(tools, 'stock-postgresql/bin');
-    const bindir = stock !== '' && existsSync(join(stock, 'postgres')) ? ['--pg-bindir', stock] : [];
-    this.run('server', 'start', ...bindir, ...settings.flatMap((set) => ['--pg-set', set]));
+    return stock !== '' && existsSync(join(stock, 'postgres')) ? ['--pg-bindir', stock] : [];
+  }
+
+  startServer(...settings) {
+    this.run('server', 'start', ...this.bindir(), ...settings.flatMap((set) => ['--pg-set', set]));
     return this.run('server', 'url').trim();
   }
 

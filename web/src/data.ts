@@ -1373,8 +1373,35 @@ export type DisturbCourse = {
   commits: Array<number>;
   /** Tries that failed in each, and connections that were lost or refused. */
   errors: Array<number>;
+  /** The errors of the measured time by kind and endpoint, the most frequent first. */
+  errors_by: Array<DisturbErrors>;
   /** Response times by second, of commits in it. */
   response: Array<DisturbSecond>;
+  /** Commits by endpoint and second; empty where there is one endpoint only. */
+  endpoints: Array<DisturbEndpoint>;
+};
+
+/**
+ * Errors of one kind at one endpoint, over time. An attempt to connect that finds no server counts at
+ * each address that it tried.
+ */
+export type DisturbErrors = {
+  /**
+   * The SQLSTATE; without one `connection-lost`, `connection-refused`, `wrong-server` (not what
+   * `target_session_attrs` asks for), or another word of `failed`.
+   */
+  code: string;
+  /** The same in words. */
+  says: string;
+  /** Where: `host:port`. */
+  endpoint: string;
+  /** How many. */
+  count: number;
+  /**
+   * The seconds that have some: when each began, in microseconds since clients began to work, and
+   * how many.
+   */
+  seconds: Array<[number, number]>;
 };
 
 /** Response times of a second's commits, in microseconds; `null` where fewer than ten lie beyond. */
@@ -1389,6 +1416,16 @@ export type DisturbSecond = {
   p99_us: number | null;
   /** The longest. */
   max_us: number | null;
+};
+
+/** What was committed at an endpoint, over time. */
+export type DisturbEndpoint = {
+  /** `host:port`. */
+  endpoint: string;
+  /** When the first second began, in microseconds since clients began to work. */
+  from_us: number;
+  /** Commits in each second; none after the last commit. */
+  committed: Array<number>;
 };
 
 /** A command that was run, or was not. */
@@ -2947,22 +2984,26 @@ export type DisturbRepeat = {
   /** By server: connections made, lost and moved there, and transactions. */
   endpoints: Array<Endpoint>;
   /**
-   * The longest times in which a client got no commit after the start, ten at most, the longest
+   * The longest times in which a client got no commit after the start, fifty at most, the longest
    * first.
    */
   clients: Array<ClientStall>;
+  /** How many there were, from 100 ms on. */
+  clients_stalls: number;
+  /** How many clients had one. */
+  clients_stalled: number;
 };
 
 /** A figure over repeats. */
 export type DisturbSummary = {
   /**
-   * Which: `first_error_us`, `no_service_us`, `back_us`, `worst_client_us`, `missed`, `failed`,
-   * `unknown`.
+   * Which: `first_error_us`, `first_success_us`, `no_service_us`, `back_us`, `worst_client_us`,
+   * `missed`, `failed`, `unknown`, `skipped`, `late`.
    */
   figure: string;
   /** Repeats that have it. */
   n: number;
-  /** Repeats in which it never came: those that were not back before the end. */
+  /** Repeats in which it never came: those that were not back, or had no success, before the end. */
   never: number;
   /** Over the repeats; `null` when it never came in half of them. */
   median: number | null;

@@ -21,7 +21,8 @@ use crate::profile::Profile;
 use crate::record::{
     ClientsEnd, End, EndpointRecord, Event, Execution, GapsOfThread, Interval, LoggedTransaction,
     Phase, Recording, Report, ScriptInterval, ScriptRecord, Second, Seconds, Stall,
-    StatementTotals, ThreadEnd, executions, order_client_stalls, order_worst, reasons,
+    StatementTotals, ThreadEnd, client_stalls_max, executions, order_client_stalls, order_worst,
+    reasons,
 };
 
 /// How long it may take to have statements cancelled that were given up.
@@ -237,7 +238,8 @@ impl Collected {
             let committed = endpoint.counts.committed;
             endpoint.stalls = Stall::find_at(gaps, phase, when, committed, load);
         }
-        order_client_stalls(&mut recording.client_stalls);
+        let limit = client_stalls_max(recording.slots.is_some());
+        order_client_stalls(&mut recording.client_stalls, limit);
         keep_endpoints(&mut recording, places);
         recording.by_client.sort_by_key(|client| client.client);
         recording.receipts.sort_by_key(|client| client.client);
@@ -372,7 +374,10 @@ fn keep_endpoints(recording: &mut Recording, places: &Places) {
     }
     let mut kept = vec![false; places.count()];
     for (first, all) in places.by_endpoint() {
-        let is_reached = |place: &&usize| recording.endpoints[**place].connections > 0;
+        let is_reached = |place: &&usize| {
+            let endpoint = &recording.endpoints[**place];
+            endpoint.connections > 0 || !endpoint.seconds.errors.is_empty()
+        };
         let mut reached = all.iter().filter(is_reached).peekable();
         if reached.peek().is_none() {
             kept[first] = true;

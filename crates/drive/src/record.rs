@@ -30,8 +30,8 @@ mod units;
 mod work;
 mod worst;
 
-pub use client_stalls::{CLIENT_STALLS_MAX, ClientStall};
-pub(crate) use client_stalls::{Without, order as order_client_stalls};
+pub use client_stalls::{CLIENT_STALLS_MAX, CLIENT_STALLS_OF_SLOTS_MAX, ClientStall};
+pub(crate) use client_stalls::{Without, client_stalls_max, order as order_client_stalls};
 pub(crate) use client_time::Whereabouts;
 pub use client_time::{Activity, ClientTime};
 pub use endpoint::{EndpointRecord, Event, EventKind};

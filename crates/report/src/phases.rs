@@ -15,10 +15,16 @@ const INDENT: usize = 13;
 
 /// A small table, or nothing.
 pub fn text(run: &Run, width: usize, is_brief: bool) -> String {
-    if run.phases.is_empty() {
+    // Where the rate does not move, those of what disturbed it.
+    let disturbed = run.disturbed.as_ref().and_then(|it| it.figures.as_ref());
+    let phases = match (run.phases.as_slice(), disturbed) {
+        ([], Some(disturbed)) => &disturbed.phases,
+        _ => &run.phases,
+    };
+    if phases.is_empty() {
         return String::new();
     }
-    let has_rate = run.phases.iter().any(|one| one.due.is_some());
+    let has_rate = phases.iter().any(|one| one.due.is_some());
     let mut table = Table::default();
     let latency = if has_rate { "resp" } else { "service" };
     let moves = run.client_course.is_some();
@@ -33,11 +39,11 @@ pub fn text(run: &Run, width: usize, is_brief: bool) -> String {
     heading.extend([ms.as_str(), "p95", "p99", "failed", "skipped", "late"]);
     table.row(heading);
     let shown = if is_brief { SHOWN } else { usize::MAX };
-    for phase in run.phases.iter().take(shown) {
+    for phase in phases.iter().take(shown) {
         table.row(row(phase, has_rate, moves));
     }
     let mut text = table.text(width);
-    let more = run.phases.len().saturating_sub(shown);
+    let more = phases.len().saturating_sub(shown);
     if more > 0 {
         text += &format!("{more} more phases: pgdyno show\n");
     }

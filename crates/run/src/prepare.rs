@@ -94,7 +94,8 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     if asked.receipts && is_accounted {
         let text =
             "transactions whose storage is accounted for leave no receipts: it would count them";
-        return Err(Failure::with(Exit::Usage, text).hint("leave --receipts out"));
+        return Err(Failure::with(Exit::Usage, text)
+            .hint("leave --receipts out; in a laboratory: --no-receipts"));
     }
     let pairs = asked.params.iter().filter_map(|text| text.split_once('='));
     pairs.for_each(|(name, value)| keep_out(name, value));

@@ -101,22 +101,25 @@ struct BySecond {
     failed: Vec<(u64, String, u64)>,
     /// Second, how many.
     unknown: Vec<(u64, u64)>,
+    /// Second, class, how many.
+    errors: Vec<(u64, String, u64)>,
 }
 
-/// NULL where there is one endpoint only.
+/// NULL where nothing is kept of them.
 fn seconds(seconds: &EndpointSeconds) -> Value {
-    if seconds.committed.is_empty() && seconds.wrong.is_empty() {
+    if seconds.is_empty() {
         return Value::Null;
     }
-    let failed = seconds.wrong.iter().filter_map(|one| {
+    let by_class = |one: &Wrong| {
         let class = one.failure?.code().to_owned();
         Some((one.second, class, one.count))
-    });
+    };
     let unknown = seconds.wrong.iter().filter(|one| one.failure.is_none());
     let form = BySecond {
         from_us: seconds.from_us,
         committed: seconds.committed.clone(),
-        failed: failed.collect(),
+        failed: seconds.wrong.iter().filter_map(by_class).collect(),
+        errors: seconds.errors.iter().filter_map(by_class).collect(),
         unknown: unknown.map(|one| (one.second, one.count)).collect(),
     };
     Value::Text(json!(form).to_string())
@@ -128,11 +131,12 @@ fn read_seconds(text: Option<String>) -> db::Result<EndpointSeconds> {
     };
     let form: BySecond = serde_json::from_str(&text)
         .map_err(|e| Error::Unreadable(format!("the seconds of an endpoint: {e}")))?;
-    let failed = form.failed.into_iter().map(|(second, class, count)| Wrong {
+    let by_class = |(second, class, count): (u64, String, u64)| Wrong {
         second,
         failure: Some(Failure::from_code(&class)),
         count,
-    });
+    };
+    let failed = form.failed.into_iter().map(by_class);
     let unknown = form.unknown.into_iter().map(|(second, count)| Wrong {
         second,
         failure: None,
@@ -142,6 +146,7 @@ fn read_seconds(text: Option<String>) -> db::Result<EndpointSeconds> {
         from_us: form.from_us,
         committed: form.committed,
         wrong: failed.chain(unknown).collect(),
+        errors: form.errors.into_iter().map(by_class).collect(),
     })
 }
 

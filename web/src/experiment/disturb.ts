@@ -5,11 +5,14 @@ import { Bus } from '../pure/bus';
 import { count, DASH, fixed, many, percent, rate, timeText } from '../pure/format';
 import { linear, timeTicks } from '../pure/ticks';
 import { linearAxis, log, logAxis } from '../chart/axes';
-import { drawn, rect, segment, within, words } from '../chart/shapes';
+import { drawn, hatch, rect, segment, within, words } from '../chart/shapes';
 import { Strip, type Entry } from '../chart/strip';
 import { token } from '../page/theme';
 import { definitions, section, trialLink, type Section } from '../page/shell';
 import { h, scroll, type Child } from '../page/dom';
+import { errors, errorsAt, named, outages, servedBy, short } from './disturbLanes';
+import { sideBySide } from './disturbSure';
+import { phasesTable } from '../trial/phases';
 import { truthTable } from './truth';
 
 const known = <T>(of: T | { unknown: string }): T | null => (typeof of === 'object' && of !== null && 'unknown' in of ? null : (of as T));
@@ -31,7 +34,7 @@ export function worst(repeats: DisturbRepeat[]): DisturbRepeat | null {
 }
 
 export function disturbLab(lab: DisturbLab): Section {
-  const blocks = lab.targets.map((target, i) => one(target, i, lab.targets.length > 1));
+  const blocks = all(lab.targets);
   const rows: [string, Child][] = [
     ...lab.commands.map((command, i): [string, Child] => [i === 0 ? 'Commands' : '', h('code', {}, command)]),
     ...(lab.undo === null ? [] : [['Undo', h('code', {}, lab.undo)] as [string, Child]]),
@@ -44,29 +47,46 @@ export function disturbLab(lab: DisturbLab): Section {
   };
 }
 
-function one(target: DisturbTarget, at: number, named: boolean): HTMLElement {
-  const shown = worst(target.repeats);
+/** Several targets are seen on one clock and one scale. */
+function all(targets: DisturbTarget[]): HTMLElement[] {
+  const shown = targets.map((target) => worst(target.repeats));
+  const courses = shown.map((one) => one?.figures?.course ?? null).filter((course) => course !== null);
+  const bus = new Bus({ from: 0, to: Math.max(5, ...courses.map((course) => (course.due.length * course.bin_us) / 1e6)) });
+  const highest = Math.max(1, ...courses.map((course) => (Math.max(...course.due, ...course.served, ...course.commits) * 1e6) / course.bin_us));
+  const several = targets.length > 1;
+  return [...(several ? [sideBySide(targets)] : []), ...targets.map((target, i) => one(target, shown[i]!, i, several, { bus, highest }))];
+}
+
+/** What all plots of a page have in common: the clock, and the highest rate. */
+interface Scale {
+  bus: Bus;
+  highest: number;
+}
+
+function one(target: DisturbTarget, shown: DisturbRepeat | null, at: number, named: boolean, scale: Scale): HTMLElement {
+  // Regions of a page have names of their own.
+  const where = named ? `, ${target.title}` : '';
   return h(
     'div',
     {},
     named && h('h3', {}, target.title),
     named && h('p', { class: 'lead' }, target.says),
-    shown !== null && overTime(shown, target.repeats.length, `disturb-${at}`),
-    table(target),
-    truthTable([...target.repeats, ...target.controls]),
+    shown !== null && overTime(shown, target.repeats.length, `disturb-${at}`, scale),
+    table(target, where),
+    truthTable([...target.repeats, ...target.controls], where),
     h('p', { class: 'sub' }, `Effect: ${target.effect.says}.`),
-    shown !== null && reasons(shown),
-    shown !== null && endpoints(shown),
+    shown !== null && shown.figures!.phases.length > 0 && h('div', {}, h('h4', {}, 'By phase'), phasesTable(shown.figures!.phases, where)),
+    shown !== null && errorTable(shown, where),
+    shown !== null && reasons(shown, where),
+    shown !== null && endpoints(shown, where),
   );
 }
 
 /** One clock: what was due and served, errors, and clients without a commit. */
-function overTime(of: DisturbRepeat, repeats: number, id: string): HTMLElement {
+function overTime(of: DisturbRepeat, repeats: number, id: string, { bus, highest }: Scale): HTMLElement {
   const figures = of.figures!;
   const { course } = figures;
   const bin = course.bin_us / 1e6;
-  const whole = { from: 0, to: Math.max(course.due.length * bin, 5) };
-  const bus = new Bus(whole);
   const x = (i: number): number => (i + 0.5) * bin;
   const during = phase(figures, 'during');
   const start = began(figures);
@@ -100,11 +120,6 @@ function overTime(of: DisturbRepeat, repeats: number, id: string): HTMLElement {
     const inside = column.filter((_, i) => x(i) >= from && x(i) < to);
     return inside.length === 0 ? DASH : rate(inside.reduce((a, b) => a + b, 0) / (inside.length * bin));
   };
-  const total = (column: number[]) => (cursor: number | null): string => {
-    if (cursor !== null) return count(column[Math.floor(cursor / bin)] ?? 0);
-    const { from, to } = bus.range;
-    return count(column.filter((_, i) => x(i) >= from && x(i) < to).reduce((a, b) => a + b, 0));
-  };
   const data = () => ({ head: ['start_s', 'due', 'served', 'commits', 'errors'], rows: course.due.map((due, i) => [i * bin, due, course.served[i]!, course.commits[i]!, course.errors[i]!]) });
   const line = (column: number[], color: string, more: object): object => ({ type: 'line', showSymbol: false, silent: true, clip: true, data: column.map((n, i) => [x(i), n / bin]), lineStyle: { color: token(color), width: 1.6, ...more } });
   const limit = known(figures.limit_us);
@@ -113,8 +128,7 @@ function overTime(of: DisturbRepeat, repeats: number, id: string): HTMLElement {
     { key: 'served', name: () => (limit === null ? 'Committed at last' : `Served within ${timeText(limit)}`), mark: 'line', color: 'accent', value: mean(course.served) },
     { key: 'commits', name: () => 'Commits, by end time', mark: 'line', color: 'ok', value: mean(course.commits) },
   ];
-  const highest = (columns: number[][]): number => Math.max(1, ...columns.flat().map((n) => n / bin));
-  const rates = linear(highest([course.due, course.served, course.commits]), 4);
+  const rates = linear(highest, 4);
   const served = new Strip(
     {
       id: `${id}-served`,
@@ -137,42 +151,24 @@ function overTime(of: DisturbRepeat, repeats: number, id: string): HTMLElement {
     },
     bus,
   );
-  const errorRates = linear(highest([course.errors]), 3);
-  const errors = new Strip(
-    {
-      id: `${id}-errors`,
-      title: 'Errors',
-      subtitle: () => 'failed tries and lost connections per second',
-      height: 90,
-      entries: [{ key: 'errors', name: () => 'Errors', mark: 'block', color: 'bad', value: total(course.errors) }],
-      summary: () => `${count(course.errors.reduce((a, b) => a + b, 0))} errors, the first ${figures.first_error_us === null ? 'never' : `${timeText(figures.first_error_us)} after the start`}.`,
-      data,
-      build: () => ({
-        grid: {},
-        yAxis: linearAxis(errorRates.min, errorRates.max, errorRates.step),
-        series: [
-          behind(false),
-          drawn((api, box) => {
-            const shapes: Record<string, unknown>[] = [];
-            course.errors.forEach((n, i) => {
-              if (n === 0 || (i + 1) * bin < bus.range.from || i * bin > bus.range.to) return;
-              const [x0, y0] = api.coord([i * bin, n / bin]);
-              const [x1, bottom] = api.coord([(i + 1) * bin, 0]);
-              shapes.push(rect(within(x0, box), y0, within(x1, box) - 0.5, bottom, token('bad'), 0.8));
-            });
-            return shapes;
-          }, 3),
-        ],
-      }),
-    },
-    bus,
-  );
   return h(
     'div',
     {},
-    h('p', { class: 'sub' }, repeats > 1 ? `Shown: repeat ${of.repeat} of ${repeats}, the one that missed most (` : 'Shown: trial ', trialLink(of.trial, `trial ${of.trial}`), repeats > 1 ? '). ' : '. ', 'Red: the commands run; green: served again.'),
-    h('div', { class: 'strips' }, served.element, response(of, bus, behind(false), id)?.element ?? null, errors.element, servedBy(of, bus, behind(false), id)?.element ?? null, outages(of, bus, behind(false), id)?.element ?? null),
+    h('p', { class: 'sub' }, repeats > 1 ? `Shown: repeat ${of.repeat} of ${repeats}, the one that missed most (` : 'Shown: ', trialLink(of.trial, `trial ${of.trial}`), repeats > 1 ? '). ' : '. ', 'Red: the commands run; green: served again.'),
+    h('div', { class: 'strips' }, served.element, response(of, bus, behind(false), id)?.element ?? null, errors(of, bus, behind(false), id).element, servedBy(of, bus, behind(false), id)?.element ?? null, outages(of, bus, behind(false), id)?.element ?? null),
   );
+}
+
+/** Stretches of whole seconds in which nothing was committed, in seconds since clients began. */
+export function withoutCommits(seconds: { start_us: number; max_us: number | null }[]): { from: number; to: number }[] {
+  const gaps: { from: number; to: number }[] = [];
+  for (const second of seconds.filter((one) => one.max_us === null)) {
+    const from = second.start_us / 1e6;
+    const last = gaps.at(-1);
+    if (last !== undefined && Math.abs(last.to - from) < 0.01) last.to = from + 1;
+    else gaps.push({ from, to: from + 1 });
+  }
+  return gaps;
 }
 
 /** Response times by second; where too few were committed there is no percentile, and the line breaks. */
@@ -205,6 +201,16 @@ function response(of: DisturbRepeat, bus: Bus, behind: object, id: string): Stri
         yAxis: axis,
         series: [
           behind,
+          drawn((api, box) => {
+            const shapes: Record<string, unknown>[] = [];
+            for (const gap of withoutCommits(seconds)) {
+              if (gap.to < bus.range.from || gap.from > bus.range.to) continue;
+              const [left, right] = [within(api.coord([gap.from, 0])[0], box), within(api.coord([gap.to, 0])[0], box)];
+              shapes.push(rect(left, box.y, right, box.y + box.height, hatch()));
+              if (right - left > 80) shapes.push(words((left + right) / 2, box.y + box.height / 2 - 14, 'no commit,\nno percentile', token('ink2'), { align: 'center', backgroundColor: token('bg'), padding: 4 }));
+            }
+            return shapes;
+          }, 1),
           ...shown.filter(([key]) => !hidden.has(key)).map(([key, , color]) => ({ type: 'line', showSymbol: false, silent: true, clip: true, connectNulls: false, data: seconds.map((s) => [x(s), s[key] === null ? null : log(s[key]!)]), lineStyle: { color: token(color), width: 1.6 }, z: 3 })),
           ...(hidden.has('max_us') ? [] : [{ type: 'scatter', symbolSize: 4, silent: true, clip: true, data: seconds.flatMap((s) => (s.max_us === null ? [] : [[x(s), log(s.max_us)]])), itemStyle: { color: token('ink2') }, z: 4 }]),
         ],
@@ -214,88 +220,7 @@ function response(of: DisturbRepeat, bus: Bus, behind: object, id: string): Stri
   );
 }
 
-/** A row an endpoint: when something was committed there, to a second. */
-function servedBy(of: DisturbRepeat, bus: Bus, behind: object, id: string): Strip | null {
-  const rows = of.endpoints;
-  if (rows.length < 2) return null;
-  return new Strip(
-    {
-      id: `${id}-endpoints`,
-      title: 'Served by endpoint',
-      subtitle: () => 'a gap: nothing was committed there for a second or longer',
-      height: 24 + rows.length * 18,
-      entries: rows.map((row, i): Entry => ({ key: row.name, name: () => row.name, mark: 'block', color: i % 2 === 0 ? 'io' : 'cpu', value: () => count(row.committed) })),
-      summary: () => rows.map((row) => `${row.name}: ${count(row.committed)} committed`).join('; '),
-      data: () => ({ head: ['endpoint', 'committed', 'connections', 'lost', 'arrived'], rows: rows.map((row) => [row.name, row.committed, row.connections, row.lost, row.arrived]) }),
-      build: () => ({
-        grid: {},
-        yAxis: { ...linearAxis(0, rows.length, rows.length), axisLabel: { show: false } },
-        series: [
-          behind,
-          drawn((api, box) => {
-            const shapes: Record<string, unknown>[] = [];
-            rows.forEach((row, i) => {
-              if (row.committed === 0) return;
-              const bar = (from: number, to: number): void => {
-                if (to < bus.range.from || from > bus.range.to || to <= from) return;
-                const [x0, y0] = api.coord([from, rows.length - i]);
-                const [x1, y1] = api.coord([to, rows.length - i - 1]);
-                shapes.push(rect(within(x0, box), y0 + 4, within(x1, box), y1 - 4, token(i % 2 === 0 ? 'io' : 'cpu'), 0.85));
-              };
-              let at = bus.whole.from;
-              for (const stall of row.stalls) {
-                bar(at, stall.start_us / 1e6);
-                at = (stall.start_us + stall.length_us) / 1e6;
-              }
-              bar(at, bus.whole.to);
-            });
-            return shapes;
-          }, 3),
-        ],
-      }),
-    },
-    bus,
-  );
-}
-
-/** The longest time without a commit of each client that had one: a bar each, on the same clock. */
-function outages(of: DisturbRepeat, bus: Bus, behind: object, id: string): Strip | null {
-  const clients = [...of.clients].sort((a, b) => a.start_us - b.start_us || b.length_us - a.length_us);
-  if (clients.length === 0) return null;
-  const longest = clients.reduce((a, b) => (b.length_us > a.length_us ? b : a));
-  return new Strip(
-    {
-      id: `${id}-clients`,
-      title: 'Clients without service',
-      subtitle: () => 'from a commit to the next one, the longest ten; a bar each',
-      height: 24 + clients.length * 12,
-      entries: [{ key: 'longest', name: () => `Longest: client ${longest.client}`, mark: 'block', color: 'bad', value: () => timeText(longest.length_us) }],
-      summary: () => clients.map((c) => `client ${c.client}: ${timeText(c.length_us)}`).join('; '),
-      data: () => ({ head: ['client', 'start_s', 'length_s', 'is_over'], rows: clients.map((c) => [c.client, c.start_us / 1e6, c.length_us / 1e6, c.is_over ? 'yes' : 'no']) }),
-      build: () => ({
-        grid: {},
-        yAxis: { ...linearAxis(0, clients.length, clients.length), axisLabel: { show: false } },
-        series: [
-          behind,
-          drawn((api, box) => {
-            const shapes: Record<string, unknown>[] = [];
-            clients.forEach((c, i) => {
-              const [from, to] = [c.start_us / 1e6, (c.start_us + c.length_us) / 1e6];
-              if (to < bus.range.from || from > bus.range.to) return;
-              const [x0, y0] = api.coord([from, clients.length - i]);
-              const [x1, y1] = api.coord([to, clients.length - i - 1]);
-              shapes.push(rect(within(x0, box), y0 + 2, Math.max(within(x1, box), within(x0, box) + 1.5), y1 - 2, token(c === longest ? 'bad' : 'ink2')));
-            });
-            return shapes;
-          }, 3),
-        ],
-      }),
-    },
-    bus,
-  );
-}
-
-const HEAD = ['First error s', 'No service s', 'Served again s', 'Worst client s', 'Missed', 'Failed', 'Unknown', 'Skipped', 'Lost writes', 'Metastable'];
+const HEAD = ['First error s', 'First success s', 'No service s', 'Served again s', 'At 99\u00a0% s', 'Worst client s', 'Missed', 'Failed', 'Unknown', 'Skipped', 'Late', 'Lost writes', 'Metastable'];
 
 const seconds = (us: number | null): string => (us === null ? DASH : fixed(us / 1e6, 2));
 const METASTABLE: Record<string, string> = { yes: 'yes', no: 'no', cannot_tell: 'cannot tell' };
@@ -306,16 +231,18 @@ function lostWrites(of: DisturbRepeat): HTMLElement {
   if (truth === null) return h('td', { class: 'n', title: 'transactions left no receipts' }, DASH);
   if ('unknown' in truth && typeof truth.unknown === 'string') return h('td', { class: 'n', title: truth.unknown }, 'not known');
   const { lost } = truth as { lost: number };
-  return h('td', { class: 'n', style: lost > 0 ? { color: 'var(--bad)', fontWeight: '650' } : {} }, count(lost));
+  return h('td', { class: 'n', style: lost > 0 ? { color: 'var(--bad)', 'font-weight': '650' } : {} }, count(lost));
 }
 
 function cells(repeat: DisturbRepeat): Child[] {
   const of = repeat.figures;
   if (of === null) return HEAD.map((_, i) => (i === HEAD.length - 2 ? lostWrites(repeat) : h('td', { class: 'n' }, DASH)));
   const back = known(of.back_us);
-  const texts = [of.first_error_us === null ? 'none' : seconds(of.first_error_us), seconds(of.no_service_us), back !== null ? seconds(back) : of.is_back === false ? 'never' : DASH, of.worst_client_us === null ? '< 0.1' : seconds(of.worst_client_us), of.missed === null ? DASH : count(of.missed), count(of.failed), count(of.unknown), count(of.skipped)];
-  const why = typeof of.back_us === 'object' && of.back_us !== null ? of.back_us.unknown : undefined;
-  return [...texts.map((text, i) => h('td', { class: 'n', title: i === 2 ? why : undefined }, text)), lostWrites(repeat), h('td', { title: of.metastable_why, style: of.metastable === 'yes' ? { color: 'var(--bad)' } : {} }, METASTABLE[of.metastable] ?? of.metastable)];
+  const strictly = known(of.strictly_back_us);
+  const texts = [of.first_error_us === null ? 'none' : seconds(of.first_error_us), seconds(of.first_success_us), seconds(of.no_service_us), back !== null ? seconds(back) : of.is_back === false ? 'never' : DASH, seconds(strictly), of.worst_client_us === null ? '< 0.1' : seconds(of.worst_client_us), of.missed === null ? DASH : count(of.missed), count(of.failed), count(of.unknown), count(of.skipped), of.late === null ? DASH : count(of.late)];
+  const why = (fact: number | { unknown: string }): string | undefined => (typeof fact === 'object' ? fact.unknown : undefined);
+  const reasons: Record<number, string | undefined> = { 3: why(of.back_us), 4: why(of.strictly_back_us) };
+  return [...texts.map((text, i) => h('td', { class: 'n', title: reasons[i] }, text)), lostWrites(repeat), h('td', { title: of.metastable_why, style: of.metastable === 'yes' ? { color: 'var(--bad)' } : {} }, METASTABLE[of.metastable] ?? of.metastable)];
 }
 
 function summed(name: string, summary: DisturbSummary[], of: (one: DisturbSummary) => [number | null, number | null] | null): HTMLElement {
@@ -326,11 +253,11 @@ function summed(name: string, summary: DisturbSummary[], of: (one: DisturbSummar
     const text = (v: number | null): string => (v === null ? 'never' : figure.endsWith('_us') ? seconds(v) : count(Math.round(v)));
     return ends[0] === ends[1] ? text(ends[0]) : `${text(ends[0])} to ${text(ends[1])}`;
   };
-  const figures = ['first_error_us', 'no_service_us', 'back_us', 'worst_client_us', 'missed', 'failed', 'unknown'];
-  return h('tr', { class: 'strong' }, h('th', { scope: 'row' }, name), ...figures.map((figure) => h('td', { class: 'n' }, cell(figure))), h('td', { class: 'n' }, ''), h('td', { class: 'n' }, ''), h('td', {}, ''), h('td', {}, ''));
+  const figures = ['first_error_us', 'first_success_us', 'no_service_us', 'back_us', '', 'worst_client_us', 'missed', 'failed', 'unknown', 'skipped', 'late'];
+  return h('tr', { class: 'strong' }, h('th', { scope: 'row' }, name), ...figures.map((figure) => h('td', { class: 'n' }, figure === '' ? '' : cell(figure))), h('td', { class: 'n' }, ''), h('td', {}, ''), h('td', {}, ''));
 }
 
-function table(target: DisturbTarget): HTMLElement {
+function table(target: DisturbTarget, where: string): HTMLElement {
   const row = (name: string, of: DisturbRepeat): HTMLElement => h('tr', {}, h('th', { scope: 'row' }, name), ...cells(of), h('td', {}, trialLink(of.trial)));
   const counted = target.repeats.filter((of) => of.counts).length;
   const sure = target.summary.find((of) => of.interval !== null)?.interval ?? null;
@@ -339,7 +266,7 @@ function table(target: DisturbTarget): HTMLElement {
     'div',
     {},
     scroll(
-      'Repeats and controls',
+      `Repeats and controls${where}`,
       h(
         'table',
         { class: 'figures' },
@@ -358,18 +285,38 @@ function table(target: DisturbTarget): HTMLElement {
   );
 }
 
-function reasons(of: DisturbRepeat): HTMLElement | null {
+/** Errors of the shown repeat by kind and endpoint, with their first and last second. */
+function errorTable(of: DisturbRepeat, where: string): HTMLElement | null {
+  const all = of.figures?.course.errors_by ?? [];
+  if (all.length === 0) return null;
+  const start = began(of.figures!);
+  const places = [...new Set(all.map((kind) => kind.endpoint))];
+  const names = short(places);
+  const at = (us: number | undefined): string => (us === undefined ? DASH : fixed(us / 1e6 - start, 1));
+  return scroll(
+    `Errors by kind and endpoint${where}`,
+    h(
+      'table',
+      { class: 'figures' },
+      h('thead', {}, h('tr', {}, ...['Errors over time', 'Endpoint', 'Number', 'First second, s', 'Last second, s'].map((text, i) => h('th', { scope: 'col', class: i > 1 ? 'n' : undefined }, text)))),
+      h('tbody', {}, ...all.map((kind) => h('tr', {}, h('th', { scope: 'row' }, named(kind)), h('td', { title: kind.endpoint }, names[places.indexOf(kind.endpoint)]!), h('td', { class: 'n' }, count(kind.count)), h('td', { class: 'n' }, at(kind.seconds[0]?.[0])), h('td', { class: 'n' }, at(kind.seconds.at(-1)?.[0]))))),
+    ),
+  );
+}
+
+function reasons(of: DisturbRepeat, where: string): HTMLElement | null {
   if (of.reasons.length === 0) return null;
   return scroll(
-    'Errors by SQLSTATE',
+    `Errors by SQLSTATE${where}`,
     h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, ...['Errors', 'SQLSTATE', 'Tries', 'Tried again', 'Message'].map((text, i) => h('th', { scope: 'col', class: i === 2 || i === 3 ? 'n' : undefined }, text)))), h('tbody', {}, ...of.reasons.map((r) => h('tr', {}, h('th', { scope: 'row' }, r.reason), h('td', {}, r.sqlstate ?? DASH), h('td', { class: 'n' }, count(r.tries)), h('td', { class: 'n' }, count(r.tries_retried)), h('td', {}, r.message))))),
   );
 }
 
-function endpoints(of: DisturbRepeat): HTMLElement | null {
+function endpoints(of: DisturbRepeat, where: string): HTMLElement | null {
   if (of.endpoints.length < 2) return null;
+  const names = short(of.endpoints.map((e) => e.name));
   return scroll(
-    'Endpoints',
-    h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, ...['Endpoint', 'Clients', 'Committed', 'Failed', 'Unknown', 'Connections', 'Lost', 'Moved here'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'n' : undefined }, text)))), h('tbody', {}, ...of.endpoints.map((e) => h('tr', {}, h('th', { scope: 'row' }, e.name), ...[e.clients, e.committed, e.failed, e.unknown, e.connections, e.lost, e.arrived].map((n) => h('td', { class: 'n' }, count(n))))))),
+    `Endpoints${where}`,
+    h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, ...['Endpoint', 'Clients', 'Committed', 'Failed', 'Unknown', 'Errors', 'Connections', 'Lost', 'Moved here'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'n' : undefined }, text)))), h('tbody', {}, ...of.endpoints.map((e, i) => h('tr', {}, h('th', { scope: 'row', title: e.name }, names[i]!), ...[e.clients, e.committed, e.failed, e.unknown, errorsAt(of.figures?.course.errors_by ?? [], e.name), e.connections, e.lost, e.arrived].map((n) => h('td', { class: 'n' }, count(n))))))),
   );
 }

@@ -8,6 +8,7 @@ import { h, scroll, type Child } from '../page/dom';
 import { assemble, commandBlock, definitions, headlines, notesBlock, section, titleBlock, verdictBlock, type Headline, type Section } from '../page/shell';
 import { calibrations } from './calibration';
 import { disturbLab } from './disturb';
+import { disturbFigures, sureBlock as sureDisturbed } from './disturbSure';
 import { curves } from './curves';
 import { maps } from './map';
 import { bestWithin, driftShare, goodput, latencyOf, median, plane, spreadShare, type Plane } from './model';
@@ -39,9 +40,9 @@ export function experimentPage(data: ExperimentData): void {
   if (data.calibrations !== undefined && data.calibrations.length > 0) sections.push(calibrations(data.calibrations));
   if (matrix) sections.push(allPoints(data, of), steady(data, of));
   sections.push(plan(data));
-  const beside = search !== null ? sureBlock(search.capacity, search.ladder) : of === null || disturbed !== null ? null : best(data, of);
+  const beside = search !== null ? sureBlock(search.capacity, search.ladder) : disturbed !== null ? sureDisturbed(disturbed) : of === null ? null : best(data, of);
   const top: Section = { id: 'verdict', link: 'Findings', element: verdictBlock(data.verdict, beside, null) };
-  const figures = search !== null ? searchFigures(search.capacity, search.ladder) : matrix && disturbed === null ? figuresOf(data) : [];
+  const figures = search !== null ? searchFigures(search.capacity, search.ladder) : disturbed !== null ? disturbFigures(disturbed) : matrix ? figuresOf(data) : [];
   const trust: Section = { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, null), figures.length > 0 && headlines(figures, data.notes, false)) };
   assemble(data, [titleBlock(data)], [top, trust, ...sections.filter((s): s is Section => s !== null)], null, `set ${data.uuid}`);
 }

@@ -18,7 +18,7 @@ function cells(of: DisturbRepeat): Child[] {
 const lostFirst = (truth: DisturbRepeat['truth']): LostWrite[] => (truth === null || 'unknown' in truth ? [] : truth.lost_first.slice(0, 5));
 
 /** A table of the trials whose transactions left receipts, and the first lost writes; nothing without any. */
-export function truthTable(repeats: DisturbRepeat[]): HTMLElement | null {
+export function truthTable(repeats: DisturbRepeat[], where: string): HTMLElement | null {
   const asked = repeats.filter((of) => of.truth !== null);
   if (asked.length === 0) return null;
   const lost = asked.flatMap((of) => lostFirst(of.truth).map((write) => ({ of, write })));
@@ -27,7 +27,7 @@ export function truthTable(repeats: DisturbRepeat[]): HTMLElement | null {
     {},
     h('h4', {}, 'Receipts: what the database has of what it acknowledged'),
     scroll(
-      'Receipts',
+      `Receipts${where}`,
       h(
         'table',
         { class: 'figures' },

@@ -21,21 +21,61 @@ export function settled(step: RateStep): string {
   return step.settled_us === 0 ? 'at once' : timeText(step.settled_us);
 }
 
-export function phasesSection(data: TrialData): Section | null {
-  const phases = data.run.phases ?? [];
-  if (phases.length === 0) return null;
+/** A row a phase. `where` tells its region from others of the page. */
+export function phasesTable(phases: readonly PhaseFigures[], where = ''): HTMLElement {
   const rated = phases.some((phase) => phase.due !== null);
   const moving = phases.some((phase) => phase.clients_asked !== undefined);
-  const of = (phase: (typeof phases)[number]) => phase.response ?? phase.service;
-  const unit = columnUnit(phases.map((phase) => of(phase).p50_us));
-  const due = (phase: (typeof phases)[number]): number | null => (phase.due === null || phase.measured_us === 0 ? null : (phase.due * 1e6) / phase.measured_us);
-  const perSecond = (value: number | null): string => (value === null ? DASH : rate(value));
+  const unit = columnUnit(phases.map((phase) => times(phase).p50_us));
+  return scroll(
+    `By phase: rows${where}`,
+    h(
+      'table',
+      { class: 'figures' },
+      h('thead', {}, h('tr', {}, th('Phase'), th('From', true, 's'), th('To', true, 's'), th('Goodput', true, '/s'), rated && th('Due', true, '/s'), moving && th('Clients asked for', true), moving && th('Working', true), th('p50', true, unit.unit), th('p95', true, unit.unit), th('p99', true, unit.unit), th('Failed', true), th('Unknown', true), th('Skipped', true), th('Late', true))),
+      h(
+        'tbody',
+        {},
+        ...phases.map((phase) =>
+          h(
+            'tr',
+            {},
+            h('th', { scope: 'row' }, phase.name),
+            td(fixed(phase.from_us / 1e6, 1), true),
+            td(fixed(phase.to_us / 1e6, 1), true),
+            td(perSecond(phase.goodput_per_s), true),
+            rated && td(perSecond(dueOf(phase)), true),
+            moving && td(perSecond(phase.clients_asked ?? null), true),
+            moving && td(perSecond(phase.clients_working ?? null), true),
+            td(inUnit(times(phase).p50_us, unit), true),
+            td(inUnit(times(phase).p95_us, unit), true),
+            td(inUnit(times(phase).p99_us, unit), true),
+            td(count(phase.failed), true),
+            td(count(phase.unknown), true),
+            td(count(phase.skipped), true),
+            td(count(phase.late), true),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+const times = (phase: PhaseFigures): PhaseFigures['service'] => phase.response ?? phase.service;
+const dueOf = (phase: PhaseFigures): number | null => (phase.due === null || phase.measured_us === 0 ? null : (phase.due * 1e6) / phase.measured_us);
+const perSecond = (value: number | null): string => (value === null ? DASH : rate(value));
+
+export function phasesSection(data: TrialData): Section | null {
+  // Where the rate does not move, those of what disturbed it.
+  const moves = data.run.phases ?? [];
+  const phases = moves.length > 0 ? moves : (data.run.disturbed?.figures?.phases ?? []);
+  if (phases.length === 0) return null;
+  const rated = phases.some((phase) => phase.due !== null);
   const { buttons, table } = actions({
     title: 'By phase',
     summary: () => '',
     data: () => ({
       head: ['phase', 'from_us', 'to_us', 'goodput_per_s', 'due_per_s', 'clients_asked', 'clients_working', 'p50_us', 'p95_us', 'p99_us', 'failed', 'unknown', 'skipped', 'late'],
-      rows: phases.map((phase) => [phase.name, phase.from_us, phase.to_us, phase.goodput_per_s, due(phase), phase.clients_asked ?? null, phase.clients_working ?? null, of(phase).p50_us, of(phase).p95_us, of(phase).p99_us, phase.failed, phase.unknown, phase.skipped, phase.late]),
+      rows: phases.map((phase) => [phase.name, phase.from_us, phase.to_us, phase.goodput_per_s, dueOf(phase), phase.clients_asked ?? null, phase.clients_working ?? null, times(phase).p50_us, times(phase).p95_us, times(phase).p99_us, phase.failed, phase.unknown, phase.skipped, phase.late]),
     }),
   });
   return {
@@ -46,38 +86,7 @@ export function phasesSection(data: TrialData): Section | null {
       'By phase',
       `Transactions by the second in which they ended; ${rated ? 'response times from the scheduled start' : 'service times'}.`,
       buttons,
-      scroll(
-        'By phase: rows',
-        h(
-          'table',
-          { class: 'figures' },
-          h('thead', {}, h('tr', {}, th('Phase'), th('From', true, 's'), th('To', true, 's'), th('Goodput', true, '/s'), rated && th('Due', true, '/s'), moving && th('Clients asked for', true), moving && th('Working', true), th('p50', true, unit.unit), th('p95', true, unit.unit), th('p99', true, unit.unit), th('Failed', true), th('Unknown', true), th('Skipped', true), th('Late', true))),
-          h(
-            'tbody',
-            {},
-            ...phases.map((phase) =>
-              h(
-                'tr',
-                {},
-                h('th', { scope: 'row' }, phase.name),
-                td(fixed(phase.from_us / 1e6, 1), true),
-                td(fixed(phase.to_us / 1e6, 1), true),
-                td(perSecond(phase.goodput_per_s), true),
-                rated && td(perSecond(due(phase)), true),
-                moving && td(perSecond(phase.clients_asked ?? null), true),
-                moving && td(perSecond(phase.clients_working ?? null), true),
-                td(inUnit(of(phase).p50_us, unit), true),
-                td(inUnit(of(phase).p95_us, unit), true),
-                td(inUnit(of(phase).p99_us, unit), true),
-                td(count(phase.failed), true),
-                td(count(phase.unknown), true),
-                td(count(phase.skipped), true),
-                td(count(phase.late), true),
-              ),
-            ),
-          ),
-        ),
-      ),
+      phasesTable(phases),
       table,
       steps(data.run.rate_steps ?? []),
     ),

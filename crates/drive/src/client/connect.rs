@@ -4,7 +4,7 @@ use std::io;
 
 use pgdyno_platform::io::{Address, Io};
 use pgdyno_wire::backend::TransactionStatus;
-use pgdyno_wire::{Addr, Candidate, ConnectError, Connecting, next_candidate};
+use pgdyno_wire::{Addr, Candidate, ConnectError, ConnectErrorKind, Connecting, next_candidate};
 
 use super::link::Link;
 use super::{Client, State, Wait};
@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::drive::OnConnectionLoss;
 use crate::error::DriveError;
 use crate::places::endpoint_at;
-use crate::record::EventKind;
+use crate::record::{EventKind, Failure};
 
 /// How soon to knock again at a Unix socket whose queue is full.
 const AGAIN_NS: Nanos = 1_000_000;
@@ -43,6 +43,8 @@ pub(super) struct Attempt {
     is_open: bool,
     /// What became of the candidates before, a line each.
     failures: String,
+    /// The places that were tried, and what each said.
+    refused: Vec<(usize, Failure)>,
     before: Before,
 }
 
@@ -128,6 +130,7 @@ impl Client {
             again: None,
             is_open: false,
             failures: String::new(),
+            refused: Vec::new(),
             before,
         };
         self.begin_candidate(cx, Box::new(attempt));
@@ -336,9 +339,15 @@ impl Client {
         let failed = &candidates[attempt.candidate];
         let mut text = std::mem::take(&mut attempt.failures);
         text.push_str(&failed.failure(&error));
-        if let Some(next) = next_candidate(candidates, attempt.candidate, &error) {
-            let address = |candidate: &Candidate| (candidate.host_index, candidate.address_index);
-            let is_same_address = address(&candidates[next]) == address(failed);
+        let next = next_candidate(candidates, attempt.candidate, &error);
+        let address = |candidate: &Candidate| (candidate.host_index, candidate.address_index);
+        let is_same_address =
+            next.is_some_and(|next| address(&candidates[next]) == address(failed));
+        if !is_same_address {
+            let place = cx.places.number(attempt.endpoint, attempt.candidate);
+            attempt.refused.push((place, failure_of(&error)));
+        }
+        if let Some(next) = next {
             text.push('\n');
             attempt.failures = text;
             attempt.candidate = next;
@@ -370,7 +379,8 @@ impl Client {
         if cx.drive.on_connection_loss == OnConnectionLoss::EndClient {
             self.note_refusal(cx, &error);
         }
-        self.stays_without(cx, (attempt.begun, attempt.is_between()), &text);
+        let refused = std::mem::take(&mut attempt.refused);
+        self.stays_without(cx, (attempt.begun, attempt.is_between()), (&text, &refused));
     }
 
     /// The attempt that began then, and whether no transaction waits for it, is given up, whatever else
@@ -383,7 +393,8 @@ impl Client {
     ) {
         cx.io.close(self.key);
         cx.deadlines.clear(self.key);
-        self.stays_without(cx, attempt, words);
+        let refused = [(self.place, Failure::ConnectionRefused)];
+        self.stays_without(cx, attempt, (words, &refused));
     }
 
     /// It has not got the connection that it wanted in the course of the run.
@@ -391,11 +402,20 @@ impl Client {
         &mut self,
         cx: &mut Context<'_, I>,
         attempt: (Nanos, bool),
-        words: &str,
+        (words, refused): (&str, &[(usize, Failure)]),
     ) {
         match cx.drive.on_connection_loss {
-            OnConnectionLoss::Reconnect => self.not_connected(cx, attempt, words),
+            OnConnectionLoss::Reconnect => self.not_connected(cx, attempt, words, refused),
             OnConnectionLoss::EndClient => self.abort_disconnected(cx, words),
         }
+    }
+}
+
+/// What an attempt that failed counts as.
+fn failure_of(error: &ConnectError) -> Failure {
+    match error.kind() {
+        ConnectErrorKind::Refused { error, .. } => Failure::from_sqlstate(error.sqlstate()),
+        ConnectErrorKind::SessionAttrs(_) => Failure::WrongServer,
+        _ => Failure::ConnectionRefused,
     }
 }

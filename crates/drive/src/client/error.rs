@@ -501,12 +501,24 @@ impl Client {
     /// Counts the present error by what follows it.
     pub(super) fn count_error<I: Io>(&mut self, cx: &mut Context<'_, I>, then: Then) {
         let failed_at = self.failed_at.take().unwrap_or(cx.now);
-        cx.recorder.has_failed(failed_at);
+        let failure = self.present_failure();
+        cx.recorder.has_failed(failed_at, self.place, failure);
         let latency = failed_at.saturating_sub(self.command_begun);
         cx.recorder.error(self.script, self.command, latency, then);
         let cause = self.error.as_ref().and_then(|error| error.cause);
         if let Some(cause) = cause.or(self.last_cause.take()) {
             cx.recorder.reasons().lost(cause, then);
+        }
+    }
+
+    /// What went wrong: the SQLSTATE that the server has said, also as its last words, or a lost
+    /// connection.
+    pub(super) fn present_failure(&self) -> Failure {
+        let error = self.error.as_ref();
+        let cause = error.and_then(|error| error.cause).or(self.last_cause);
+        match cause {
+            Some(cause) if cause.sqlstate != [0; 5] => Failure::Sqlstate(cause.sqlstate),
+            _ => error.map_or(Failure::ConnectionLost, |error| error.failure),
         }
     }
 

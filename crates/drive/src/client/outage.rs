@@ -7,7 +7,7 @@ use super::reply::Reply;
 use super::{Client, State};
 use crate::clock::Nanos;
 use crate::context::Context;
-use crate::record::EventKind;
+use crate::record::{EventKind, Failure};
 
 /// The pause after the first attempt that fails; it doubles with each other one.
 const PAUSE_MIN_NS: Nanos = 10_000_000;
@@ -58,7 +58,8 @@ impl Client {
         cx.happened(EventKind::Outage, text);
         let resume = match self.state {
             State::Throttled(_) => {
-                cx.recorder.has_failed(cx.now);
+                let failure = self.present_failure();
+                cx.recorder.has_failed(cx.now, self.place, failure);
                 Resume::Throttled
             }
             State::Choose | State::Schedule | State::Resting(_) => Resume::Choose,
@@ -93,15 +94,19 @@ impl Client {
     }
 
     /// An attempt to connect that began at `begun` has failed: an outage begins, or lasts.
-    /// `is_between` says whether the client was between two transactions.
+    /// `is_between` says whether the client was between two transactions, `refused` what each endpoint
+    /// that was tried said.
     pub(super) fn not_connected<I: Io>(
         &mut self,
         cx: &mut Context<'_, I>,
         (begun, is_between): (Nanos, bool),
         words: &str,
+        refused: &[(usize, Failure)],
     ) {
         cx.now = cx.clock_now();
-        cx.recorder.has_failed(cx.now);
+        for (place, failure) in refused {
+            cx.recorder.has_failed(cx.now, *place, *failure);
+        }
         let outage = self.outage.get_or_insert_with(|| {
             let text = format!("client {} gets no connection: {words}", self.id);
             cx.happened(EventKind::Outage, text);

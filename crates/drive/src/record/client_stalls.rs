@@ -1,6 +1,7 @@
 //! Times in which one client got no commit: the longest of them, with what went wrong meanwhile.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
 use super::stalls::GAP_MIN;
 use super::{Failure, Outcome};
@@ -8,6 +9,16 @@ use crate::clock::{Nanos, micros};
 
 /// So many are kept.
 pub const CLIENT_STALLS_MAX: usize = 10;
+/// So many where slots are kept ([`super::Slots`]): each client's, when all of many lose their server.
+pub const CLIENT_STALLS_OF_SLOTS_MAX: usize = 4096;
+
+/// How many are kept of a run, with slots or without.
+pub(crate) fn client_stalls_max(with_slots: bool) -> usize {
+    match with_slots {
+        true => CLIENT_STALLS_OF_SLOTS_MAX,
+        false => CLIENT_STALLS_MAX,
+    }
+}
 
 /// A time in which a client wanted to commit something and did not: from its last commit, or from when
 /// what it wanted next was scheduled, to its next commit.
@@ -79,24 +90,41 @@ impl Without {
     }
 }
 
-/// The longest so far, in no order. What is shorter than all of them costs one comparison.
+/// One that is kept; the shortest is the greatest, so that a heap gives it away first.
+#[derive(Debug, PartialEq, Eq)]
+struct Shortest(ClientStall);
+
+impl Ord for Shortest {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.0.length_us.cmp(&self.0.length_us)
+    }
+}
+
+impl PartialOrd for Shortest {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The longest so far. What is shorter than all of them costs one comparison.
 #[derive(Debug)]
 pub(super) struct Longest {
-    kept: Vec<ClientStall>,
+    kept: BinaryHeap<Shortest>,
+    limit: usize,
     /// No shorter one is kept.
     floor: Nanos,
 }
 
-impl Default for Longest {
-    fn default() -> Self {
+impl Longest {
+    /// With memory for so many.
+    pub(super) fn with_limit(limit: usize) -> Self {
         Self {
-            kept: Vec::with_capacity(CLIENT_STALLS_MAX),
+            kept: BinaryHeap::with_capacity(limit),
+            limit,
             floor: GAP_MIN,
         }
     }
-}
 
-impl Longest {
     /// Whether it is one of the longest so far.
     #[inline]
     pub(super) fn takes(&self, length: Nanos) -> bool {
@@ -111,29 +139,21 @@ impl Longest {
         (start_us, length): (u64, Nanos),
         is_over: bool,
     ) {
-        let shortest = |kept: &[ClientStall]| {
-            let lengths = kept.iter().enumerate();
-            lengths
-                .min_by_key(|(_, one)| one.length_us)
-                .map(|(at, _)| at)
-        };
-        if self.kept.len() == CLIENT_STALLS_MAX
-            && let Some(at) = shortest(&self.kept)
-        {
-            self.kept.swap_remove(at);
+        if self.kept.len() == self.limit {
+            self.kept.pop();
         }
-        self.kept.push(ClientStall {
+        self.kept.push(Shortest(ClientStall {
             client,
             start_us,
             length_us: micros(length),
             is_over,
             failed: without.failed.clone(),
             unknown: without.unknown,
-        });
-        if self.kept.len() == CLIENT_STALLS_MAX
-            && let Some(at) = shortest(&self.kept)
+        }));
+        if self.kept.len() == self.limit
+            && let Some(Shortest(shortest)) = self.kept.peek()
         {
-            self.floor = self.kept[at].length_us * 1000 + 1;
+            self.floor = shortest.length_us * 1000 + 1;
         }
     }
 
@@ -144,14 +164,14 @@ impl Longest {
     }
 
     pub(super) fn finish(self) -> Vec<ClientStall> {
-        self.kept
+        self.kept.into_iter().map(|Shortest(one)| one).collect()
     }
 }
 
 /// Brings those of several threads into order, the longest first, and leaves the rest out.
-pub(crate) fn order(stalls: &mut Vec<ClientStall>) {
+pub(crate) fn order(stalls: &mut Vec<ClientStall>, limit: usize) {
     stalls.sort_by_key(|stall| (Reverse(stall.length_us), stall.start_us, stall.client));
-    stalls.truncate(CLIENT_STALLS_MAX);
+    stalls.truncate(limit);
 }
 
 #[cfg(test)]
@@ -160,7 +180,8 @@ mod tests {
 
     #[test]
     fn the_longest_are_kept_with_what_went_wrong() {
-        let (mut longest, mut without) = (Longest::default(), Without::default());
+        let (mut longest, mut without) =
+            (Longest::with_limit(CLIENT_STALLS_MAX), Without::default());
         assert!(!longest.takes(GAP_MIN - 1));
         without.begin(5);
         without.lost(3, Outcome::Failed(Failure::DEADLOCK));
@@ -180,7 +201,7 @@ mod tests {
         }
         assert!(!longest.takes(12 * GAP_MIN));
         let mut kept = longest.finish();
-        order(&mut kept);
+        order(&mut kept, CLIENT_STALLS_MAX);
         let lengths: Vec<u64> = kept.iter().map(|one| one.length_us / 100_000).collect();
         assert_eq!(lengths, [40, 20, 19, 18, 17, 16, 15, 14, 13, 12]);
         let first = ClientStall {

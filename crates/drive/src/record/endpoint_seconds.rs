@@ -20,6 +20,9 @@ pub struct EndpointSeconds {
     pub committed: Vec<u64>,
     /// What went wrong, in no order.
     pub wrong: Vec<Wrong>,
+    /// Tries that failed, also those that were tried again, and connections that were lost or refused,
+    /// in no order; only where slots are kept ([`super::Slots`]).
+    pub errors: Vec<Wrong>,
 }
 
 /// What went wrong in a second in the same way.
@@ -40,6 +43,7 @@ impl EndpointSeconds {
         self.committed
             .reserve(seconds.min(SECONDS_RESERVED) as usize);
         self.wrong.reserve(WRONG_RESERVED);
+        self.errors.reserve(WRONG_RESERVED);
     }
 
     /// The measured time begins.
@@ -47,6 +51,7 @@ impl EndpointSeconds {
         self.from_us = from_us;
         self.committed.clear();
         self.wrong.clear();
+        self.errors.clear();
     }
 
     /// Books a transaction that ended so long after the beginning.
@@ -56,10 +61,16 @@ impl EndpointSeconds {
         let second = after / SECOND_NS;
         match outcome {
             Outcome::Committed => self.commit(second, 1),
-            Outcome::Failed(failure) => self.fail(second, Some(failure), 1),
-            Outcome::Unknown => self.fail(second, None, 1),
+            Outcome::Failed(failure) => add(&mut self.wrong, second, Some(failure), 1),
+            Outcome::Unknown => add(&mut self.wrong, second, None, 1),
             Outcome::Skipped => {}
         }
+    }
+
+    /// Books an error so long after the beginning.
+    #[cold]
+    pub(crate) fn book_error(&mut self, after: Nanos, failure: Failure) {
+        add(&mut self.errors, after / SECOND_NS, Some(failure), 1);
     }
 
     #[inline]
@@ -71,26 +82,12 @@ impl EndpointSeconds {
         self.committed[second] += count;
     }
 
-    fn fail(&mut self, second: u64, failure: Option<Failure>, count: u64) {
-        // Of the same second only the last ones can be.
-        let mut same = self.wrong.iter_mut().rev();
-        let same = same.find(|one| one.second == second && one.failure == failure);
-        match same {
-            Some(one) => one.count += count,
-            None => self.wrong.push(Wrong {
-                second,
-                failure,
-                count,
-            }),
-        }
-    }
-
     /// Adds those of another thread or generator.
     pub fn merge(&mut self, other: &Self) {
-        if other.committed.is_empty() && other.wrong.is_empty() {
+        if other.is_empty() {
             return;
         }
-        if self.committed.is_empty() && self.wrong.is_empty() {
+        if self.is_empty() {
             return self.clone_from(other);
         }
         let seconds_after = |late_us: u64, early_us: u64| {
@@ -102,9 +99,8 @@ impl EndpointSeconds {
         if mine_moves > 0 {
             let gap = std::iter::repeat_n(0, mine_moves as usize);
             self.committed.splice(0..0, gap);
-            self.wrong
-                .iter_mut()
-                .for_each(|one| one.second += mine_moves);
+            let wrong = self.wrong.iter_mut().chain(&mut self.errors);
+            wrong.for_each(|one| one.second += mine_moves);
             self.from_us = other.from_us;
         }
         for (second, count) in (theirs_moves..).zip(&other.committed) {
@@ -112,9 +108,34 @@ impl EndpointSeconds {
                 self.commit(second, *count);
             }
         }
-        for one in &other.wrong {
-            self.fail(one.second + theirs_moves, one.failure, one.count);
+        let both = [
+            (&mut self.wrong, &other.wrong),
+            (&mut self.errors, &other.errors),
+        ];
+        for (mine, theirs) in both {
+            for one in theirs {
+                add(mine, one.second + theirs_moves, one.failure, one.count);
+            }
         }
+    }
+
+    /// Whether nothing happened.
+    pub fn is_empty(&self) -> bool {
+        self.committed.is_empty() && self.wrong.is_empty() && self.errors.is_empty()
+    }
+}
+
+fn add(all: &mut Vec<Wrong>, second: u64, failure: Option<Failure>, count: u64) {
+    // Of the same second only the last ones can be.
+    let mut same = all.iter_mut().rev();
+    let same = same.find(|one| one.second == second && one.failure == failure);
+    match same {
+        Some(one) => one.count += count,
+        None => all.push(Wrong {
+            second,
+            failure,
+            count,
+        }),
     }
 }
 
@@ -135,6 +156,8 @@ mod tests {
         mine.book(3 * S - 1, Outcome::Failed(Failure::ConnectionLost));
         mine.book(3 * S, Outcome::Unknown);
         mine.book(3 * S, Outcome::Skipped);
+        mine.book_error(2 * S, Failure::DEADLOCK);
+        mine.book_error(3 * S - 1, Failure::DEADLOCK);
         assert_eq!(mine.committed, [1, 0, 1]);
         let wrong = |second, failure, count| Wrong {
             second,
@@ -143,10 +166,14 @@ mod tests {
         };
         let lost = Some(Failure::ConnectionLost);
         assert_eq!(mine.wrong, [wrong(2, lost, 2), wrong(3, None, 1)]);
+        let deadlock = Some(Failure::DEADLOCK);
+        assert_eq!(mine.errors, [wrong(2, deadlock, 2)]);
         let mut late = EndpointSeconds::default();
         late.begin(7_000_000);
         late.book(0, Outcome::Committed);
         late.book(0, Outcome::Failed(Failure::ConnectionLost));
+        late.book_error(0, Failure::DEADLOCK);
+        late.book_error(S, Failure::DEADLOCK);
         let mut sum = mine.clone();
         sum.merge(&late);
         assert_eq!(
@@ -154,6 +181,8 @@ mod tests {
             (5_000_000, &[1, 0, 2][..])
         );
         assert_eq!(sum.wrong[0], wrong(2, lost, 3));
+        let errors = [wrong(2, deadlock, 3), wrong(3, deadlock, 1)];
+        assert_eq!(sum.errors, errors);
         let mut other_way = late.clone();
         other_way.merge(&mine);
         assert_eq!(

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::stalls::Gap;
 use super::{
     ClientTime, End, GapsOfThread, Phase, Recording, ScriptInterval, ScriptSecond, Second, Stall,
-    StatementTotals, order_client_stalls, order_worst, reasons,
+    StatementTotals, client_stalls_max, order_client_stalls, order_worst, reasons,
 };
 use crate::clock::Nanos;
 
@@ -148,7 +148,8 @@ impl Merge {
                 endpoint.stalls = Stall::find_at(gaps, &measured, (0, warmup_us), committed, None);
             }
         }
-        order_client_stalls(&mut all.client_stalls);
+        let limit = client_stalls_max(all.slots.is_some());
+        order_client_stalls(&mut all.client_stalls, limit);
         (all.measured, all.warmup) = (measured, warmup);
         all.end = end(&self.ends);
         order_worst(&mut all.worst);

@@ -14,6 +14,8 @@ pub enum Failure {
     ConnectionLost,
     /// No connection was to be had for the transaction.
     ConnectionRefused,
+    /// The server is there and not what `target_session_attrs` asks for.
+    WrongServer,
     /// The script found an invariant broken (`\error`).
     Invariant,
     /// A row was looked for without success ([`crate::Script::must_find`]); everything was executed.
@@ -41,6 +43,7 @@ impl Failure {
             Self::RolledBack => "rolled-back",
             Self::ConnectionLost => "connection-lost",
             Self::ConnectionRefused => "connection-refused",
+            Self::WrongServer => "wrong-server",
             Self::Invariant => "invariant",
             Self::RowMissing => "row-missing",
             Self::Script => "script",
@@ -55,6 +58,7 @@ impl Failure {
             Self::RolledBack,
             Self::ConnectionLost,
             Self::ConnectionRefused,
+            Self::WrongServer,
             Self::Invariant,
             Self::RowMissing,
             Self::Script,
@@ -86,6 +90,7 @@ impl fmt::Display for Failure {
             Self::RolledBack => "COMMIT answered with ROLLBACK",
             Self::ConnectionLost => "connection lost",
             Self::ConnectionRefused => "no connection",
+            Self::WrongServer => "not the kind of server that is asked for",
             Self::Invariant => "broken invariant",
             Self::RowMissing => "row not found",
             Self::Script => "script error",

@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::client_stalls::{Longest, Without};
+use super::client_stalls::{Longest, Without, client_stalls_max};
 use super::stalls::{ENDPOINT_GAP_MIN, OwnGaps};
 use super::{
     Activity, Added, ClientStall, Delay, EndpointRecord, Execution, Executions, Failure,
@@ -120,7 +120,7 @@ impl Recorder {
                 0 | 1 => Vec::new(),
                 _ => vec![(OwnGaps::from(ENDPOINT_GAP_MIN), Vec::with_capacity(64)); places],
             },
-            client_stalls: Longest::default(),
+            client_stalls: Longest::with_limit(client_stalls_max(false)),
             control: Control::default(),
             boundary: Nanos::MAX,
             reports,
@@ -128,9 +128,13 @@ impl Recorder {
         }
     }
 
-    /// Also keeps slots.
+    /// Also keeps slots, and with them the times without a commit of many clients.
     pub(crate) fn with_slots(self, slots: Option<OwnSlots>) -> Self {
-        Self { slots, ..self }
+        Self {
+            client_stalls: Longest::with_limit(client_stalls_max(slots.is_some())),
+            slots,
+            ..self
+        }
     }
 
     /// A transaction is to start then.
@@ -146,10 +150,13 @@ impl Recorder {
         self.slots.is_some()
     }
 
-    /// A try has failed, or a connection was lost or refused.
-    pub(crate) fn has_failed(&mut self, at: Nanos) {
-        if let Some(slots) = &mut self.slots {
-            slots.error(at);
+    /// A try has failed in this way at an endpoint, or a connection to it was lost or refused.
+    pub(crate) fn has_failed(&mut self, at: Nanos, place: usize, failure: Failure) {
+        let Some(slots) = &mut self.slots else { return };
+        slots.error(at);
+        if !self.interval.drain {
+            let after = at.saturating_sub(self.phase_begin);
+            self.endpoints[place].seconds.book_error(after, failure);
         }
     }
 
@@ -168,7 +175,7 @@ impl Recorder {
         self.probe.begin(begin);
         self.scheduled = self.probe.scheduled();
         self.duration = duration;
-        if self.endpoints.len() > 1 {
+        if self.endpoints.len() > 1 || self.slots.is_some() {
             let seconds = self.endpoints.iter_mut().map(|one| &mut one.seconds);
             seconds.for_each(|seconds| seconds.reserve(duration));
         }

@@ -225,8 +225,43 @@ pub struct DisturbCourse {
     pub commits: Vec<u64>,
     /// Tries that failed in each, and connections that were lost or refused.
     pub errors: Vec<u64>,
+    /// The errors of the measured time by kind and endpoint, the most frequent first.
+    pub errors_by: Vec<DisturbErrors>,
     /// Response times by second, of commits in it.
     pub response: Vec<DisturbSecond>,
+    /// Commits by endpoint and second; empty where there is one endpoint only.
+    pub endpoints: Vec<DisturbEndpoint>,
+}
+
+/// Errors of one kind at one endpoint, over time. An attempt to connect that finds no server counts at
+/// each address that it tried.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct DisturbErrors {
+    /// The SQLSTATE; without one `connection-lost`, `connection-refused`, `wrong-server` (not what
+    /// `target_session_attrs` asks for), or another word of `failed`.
+    pub code: String,
+    /// The same in words.
+    pub says: String,
+    /// Where: `host:port`.
+    pub endpoint: String,
+    /// How many.
+    pub count: u64,
+    /// The seconds that have some: when each began, in microseconds since clients began to work, and
+    /// how many.
+    pub seconds: Vec<(u64, u64)>,
+}
+
+/// What was committed at an endpoint, over time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct DisturbEndpoint {
+    /// `host:port`.
+    pub endpoint: String,
+    /// When the first second began, in microseconds since clients began to work.
+    pub from_us: u64,
+    /// Commits in each second; none after the last commit.
+    pub committed: Vec<u64>,
 }
 
 /// Response times of a second's commits, in microseconds; `null` where fewer than ten lie beyond.

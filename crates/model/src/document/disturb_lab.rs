@@ -77,21 +77,25 @@ pub struct DisturbRepeat {
     pub reasons: Vec<Reason>,
     /// By server: connections made, lost and moved there, and transactions.
     pub endpoints: Vec<Endpoint>,
-    /// The longest times in which a client got no commit after the start, ten at most, the longest
+    /// The longest times in which a client got no commit after the start, fifty at most, the longest
     /// first.
     pub clients: Vec<ClientStall>,
+    /// How many there were, from 100 ms on.
+    pub clients_stalls: u64,
+    /// How many clients had one.
+    pub clients_stalled: u64,
 }
 
 /// A figure over repeats.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisturbSummary {
-    /// Which: `first_error_us`, `no_service_us`, `back_us`, `worst_client_us`, `missed`, `failed`,
-    /// `unknown`.
+    /// Which: `first_error_us`, `first_success_us`, `no_service_us`, `back_us`, `worst_client_us`,
+    /// `missed`, `failed`, `unknown`, `skipped`, `late`.
     pub figure: String,
     /// Repeats that have it.
     pub n: u64,
-    /// Repeats in which it never came: those that were not back before the end.
+    /// Repeats in which it never came: those that were not back, or had no success, before the end.
     pub never: u64,
     /// Over the repeats; `null` when it never came in half of them.
     pub median: Option<f64>,

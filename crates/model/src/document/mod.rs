@@ -68,8 +68,8 @@ pub use cluster::{
 pub use common::{Common, PageNote};
 pub use counts::{Counts, Reason, Work};
 pub use disturb::{
-    CommandEnd, CommandRun, DisturbCourse, DisturbFigures, DisturbSecond, Disturbed,
-    DisturbedTrial, Metastable,
+    CommandEnd, CommandRun, DisturbCourse, DisturbEndpoint, DisturbErrors, DisturbFigures,
+    DisturbSecond, Disturbed, DisturbedTrial, Metastable,
 };
 pub use facts::{Facts, Node, Reached, TableShape, TargetKind};
 pub use figures::{Figures, Phase, ScriptFigures, ScriptSecond, Second, UnitFigures, Warmup};

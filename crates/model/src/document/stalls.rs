@@ -97,6 +97,7 @@ impl From<&Recording> for Stalls {
             clients: recording
                 .client_stalls
                 .iter()
+                .take(record::CLIENT_STALLS_MAX)
                 .map(ClientStall::from)
                 .collect(),
             random_arrival: random_arrival(recording),
@@ -291,6 +292,7 @@ mod tests {
                     wrong(7, None, 1),
                     wrong(8, Some(Failure::SERIALIZATION), 4),
                 ],
+                ..EndpointSeconds::default()
             },
             ..EndpointRecord::default()
         };

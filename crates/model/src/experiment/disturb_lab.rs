@@ -13,7 +13,7 @@ use crate::TrialSpec;
 /// What the file says at its top.
 const HEADING: &str = "\
 A disturbed trial, and by turns with it a control: the same trial without its commands.
-The commands are in [disturb]; they run on the host of pgdyno: pgdyno sweep --allow-shell.";
+The commands are in [disturb]; they run on the host of pgdyno: pgdyno sweep FILE --allow-shell";
 
 /// What is to be found out.
 #[derive(Debug, Clone)]
@@ -58,7 +58,11 @@ impl DisturbLab {
         }
         Commented {
             experiment,
-            comments: Comments::heading(HEADING),
+            comments: Comments::heading(match spec.target.pg_standby {
+                None => HEADING.to_owned(),
+                // Where the database is, no experiment says.
+                Some(replication) => format!("{HEADING} --pg-standby {}", replication.name()),
+            }),
         }
     }
 }

@@ -227,6 +227,36 @@ impl Experiment {
         self.fixed.contains_key(name) || of_axes.any(|other| other == name)
     }
 
+    /// The same with each value of this parameter as `change` makes it, wherever it stands.
+    ///
+    /// # Errors
+    /// The first of `change`.
+    pub fn with_each<E>(
+        mut self,
+        name: &str,
+        mut change: impl FnMut(&Value) -> Result<Value, E>,
+    ) -> Result<Experiment, E> {
+        let of_axes = self
+            .axes
+            .iter_mut()
+            .flat_map(|axis| axis.0.iter_mut().flatten());
+        let of_axes = of_axes.filter_map(|(other, value)| (other == name).then_some(value));
+        let excluded = self.excludes.iter_mut();
+        let excluded = excluded
+            .filter_map(|exclude| exclude.values.get_mut(name))
+            .flatten();
+        for value in self
+            .fixed
+            .get_mut(name)
+            .into_iter()
+            .chain(of_axes)
+            .chain(excluded)
+        {
+            *value = change(value)?;
+        }
+        Ok(self)
+    }
+
     /// An experiment of this name, with nothing chosen: one trial of each point, interleaved.
     pub fn named(name: impl Into<String>) -> Experiment {
         Experiment {

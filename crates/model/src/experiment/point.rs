@@ -11,6 +11,8 @@ use crate::{Failure, TrialSpec};
 
 /// The rate of a closed loop.
 pub const MAX: &str = "max";
+/// The maximum of a trial that is disturbed is measured for so long at most.
+const DISTURBED_MAXIMUM: Duration = Duration::from_secs(15);
 
 /// The workload's parameters among those of a point.
 const PARAMS: &str = "params";
@@ -149,10 +151,18 @@ impl Point {
         }
     }
 
-    /// The same point as fast as it will go.
+    /// The same point as fast as it will go. What disturbs it has no part in that, and it need not take as
+    /// long.
     pub fn at_maximum(&self) -> Point {
         let mut point = self.clone();
         point.0.insert("rate".to_owned(), json!(MAX));
+        if point.0.keys().any(|name| name.starts_with("disturb.")) {
+            point.0.retain(|name, _| !name.starts_with("disturb."));
+            let length = point.0.get("duration").and_then(Value::as_f64);
+            if length.is_some_and(|length| length > DISTURBED_MAXIMUM.as_secs_f64()) {
+                return point.lasting(DISTURBED_MAXIMUM);
+            }
+        }
         point
     }
 
@@ -333,6 +343,20 @@ mod tests {
             .unwrap();
         assert_eq!(plain.target, TargetSpec::at("host=y"));
         assert_eq!(plain, plain.clone().resolved());
+    }
+
+    #[test]
+    fn the_maximum_of_a_disturbed_trial_and_its_control_is_the_same_undisturbed_trial() {
+        let of = |control: bool, seconds: f64| {
+            let point = point(json!({
+                "rate": "50%", "duration": seconds, "receipts": true,
+                "disturb.during": "x", "disturb.control": control,
+            }));
+            point.at_maximum().to_json()
+        };
+        let long = json!({ "rate": "max", "duration": 15.0, "receipts": true });
+        assert_eq!([of(false, 60.0), of(true, 60.0)], [long.clone(), long]);
+        assert_eq!(of(false, 9.0)["duration"], 9.0);
     }
 
     #[test]

@@ -307,6 +307,15 @@ impl TrialSpec {
     /// # Errors
     /// They do, and the way out.
     pub fn check(&self) -> Result<(), Failure> {
+        if let Some(rate) = self.rate.as_ref().filter(|rate| rate.is_of_maximum()) {
+            let text = format!("a trial alone does not know what {rate} is a share of");
+            return Err(Failure::with(Exit::Usage, text)
+                .hint(format!(
+                    "of a capacity that was found: -R '{rate} of EXPERIMENT', where `pgdyno ls` shows the \
+                     name of a capacity search"
+                ))
+                .hint("pgdyno lab disturb and sweeps measure the maximum first"));
+        }
         let ends = |rate: &Rate| !rate.profile().lasts();
         if self.transactions.is_some() && self.rate.as_ref().is_some_and(ends) {
             let text = "the rate ends at 0, so that the transactions of -t might never come";

@@ -26,6 +26,8 @@ const OF: &str = " of ";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rate {
     profile: Profile,
+    /// Whether the profile's numbers are shares, of 1.
+    is_share: bool,
     of: Option<String>,
 }
 
@@ -44,6 +46,12 @@ impl Rate {
     /// [`Rate::resolved`].
     pub fn of(&self) -> Option<&str> {
         self.of.as_deref()
+    }
+
+    /// Whether it is a share of what the database does at most: a laboratory finds that out first, no
+    /// single trial does.
+    pub fn is_of_maximum(&self) -> bool {
+        self.is_share && self.of.is_none()
     }
 
     /// With the capacity that its shares are of, in transactions a second.
@@ -67,6 +75,7 @@ impl Rate {
     pub fn times(&self, factor: f64) -> Self {
         Self {
             profile: self.profile.times(factor),
+            is_share: self.is_share,
             of: self.of.clone(),
         }
     }
@@ -85,7 +94,11 @@ pub fn length(profile: &Profile, least: Duration) -> Option<Duration> {
 
 impl From<Profile> for Rate {
     fn from(profile: Profile) -> Self {
-        Self { profile, of: None }
+        Self {
+            profile,
+            is_share: false,
+            of: None,
+        }
     }
 }
 
@@ -105,15 +118,19 @@ impl FromStr for Rate {
         };
         let read = GRAMMAR.read(shares)?;
         match (read.has_shares, of) {
-            (true, None | Some("")) => Err(format!(
+            (true, Some("")) => Err(format!(
                 "a share is one of a capacity that was found: \"{shares} of EXPERIMENT\", where \
                  `pgdyno ls` shows the name of a capacity search"
+            )),
+            (true, None) if read.profile.constant().is_none() => Err(format!(
+                "shares that move are those of a capacity that was found: \"{shares} of EXPERIMENT\""
             )),
             (false, Some(of)) => Err(format!(
                 "\"of {of}\" stands behind shares of its capacity: \"80% of {of}\""
             )),
             (_, of) => Ok(Self {
                 profile: read.profile,
+                is_share: read.has_shares,
                 of: of.map(str::to_owned),
             }),
         }
@@ -122,9 +139,9 @@ impl FromStr for Rate {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(of) = &self.of else {
+        if !self.is_share {
             return self.profile.fmt(f);
-        };
+        }
         // Each number that is no time, as a percentage.
         let text = self.profile.map(percent).to_string();
         let mut is_time = false;
@@ -148,7 +165,10 @@ impl fmt::Display for Rate {
         if was_number && !is_time {
             f.write_str("%")?;
         }
-        write!(f, "{OF}{of}")
+        match &self.of {
+            Some(of) => write!(f, "{OF}{of}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -169,7 +189,7 @@ pub struct Fields {
 
 impl From<&Rate> for Fields {
     fn from(rate: &Rate) -> Self {
-        let rate_per_s = rate.constant().filter(|_| rate.of.is_none());
+        let rate_per_s = rate.constant().filter(|_| !rate.is_share);
         Self {
             rate_per_s,
             rate_profile: rate_per_s.is_none().then(|| rate.to_string()),
@@ -229,6 +249,7 @@ mod tests {
             ("1000~400/60s", json!("1000~400/60s")),
             ("200+1500@2s/20s", json!("200+1500@2s/20s")),
             ("80% of peak", json!("80% of peak")),
+            ("80%", json!("80%")),
             (
                 "12.5%..120%/60s,33.3% of my of peak",
                 json!("12.5%..120%/60s,33.3% of my of peak"),
@@ -266,7 +287,7 @@ mod tests {
     #[test]
     fn shares_and_their_experiment_belong_together() {
         for (text, why) in [
-            ("80%", "\"80% of EXPERIMENT\""),
+            ("80%..90%/9s", "\"80%..90%/9s of EXPERIMENT\""),
             ("80% of ", "\"80% of EXPERIMENT\""),
             ("500 of peak", "\"80% of peak\""),
         ] {
@@ -274,7 +295,10 @@ mod tests {
             assert!(said.contains(why), "{said}");
         }
         let rate: Rate = "50%..150%/60s of peak".parse().unwrap();
-        assert_eq!(rate.of(), Some("peak"));
+        assert_eq!((rate.of(), rate.is_of_maximum()), (Some("peak"), false));
+        let rate: Rate = "60%".parse().unwrap();
+        assert!(rate.is_of_maximum());
+        let rate: Rate = "50%..150%/60s of peak".parse().unwrap();
         assert_eq!(rate.resolved(400.0).to_string(), "200..600/60s");
     }
 

@@ -2,29 +2,46 @@
 
 use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs};
 use pgdyno_model::spec::Rate;
-use pgdyno_model::{Exit, Failure, text};
-use pgdyno_output::KeepArgs;
+use pgdyno_model::{Exit, Experiment, Failure, text};
+use pgdyno_output::{StoreArgs, remark};
 use pgdyno_report::points;
+use serde_json::Value;
 
-/// The rate in transactions a second, and a sentence that says of what; `None` where it is no share.
+/// The rate in transactions a second, where it is such a share: says of what.
 ///
 /// # Errors
 /// The notebook has no such experiment, or that has not found one capacity.
-pub fn resolved(rate: &Rate, keep: &KeepArgs) -> Result<Option<(Rate, String)>, Failure> {
+pub fn resolved(rate: Rate, store: &StoreArgs) -> Result<Rate, Failure> {
     let Some(name) = rate.of() else {
-        return Ok(None);
+        return Ok(rate);
     };
-    let store = keep.store.existing()?;
+    let store = store.existing()?;
     let row = store.experiment(name)?;
     let found = points::of_experiment(&store, &row)?;
     let estimate = one(name, found.capacity.as_ref())?;
     let asked = rate.resolved(estimate.per_s);
-    let sentence = format!(
-        "the capacity that {} found is {}/s: the rate is {asked}",
+    remark!(
+        "pgdyno: the capacity that {} found is {}/s: the rate is {asked}",
         row.name,
         text::rate(estimate.per_s)
     );
-    Ok(Some((asked, sentence)))
+    Ok(asked)
+}
+
+/// The experiment with its rates in transactions a second, where they are such shares.
+///
+/// # Errors
+/// As [`resolved`].
+pub fn of_experiment(experiment: Experiment, store: &StoreArgs) -> Result<Experiment, Failure> {
+    experiment.with_each("rate", |value| {
+        let rate = value.as_str().and_then(|text| text.parse::<Rate>().ok());
+        let Some(rate) = rate.filter(|rate| rate.of().is_some()) else {
+            return Ok(value.clone());
+        };
+        let rate = resolved(rate, store)?;
+        let number = rate.constant().map(Value::from);
+        Ok(number.unwrap_or_else(|| Value::from(rate.to_string())))
+    })
 }
 
 /// The one capacity of an experiment.

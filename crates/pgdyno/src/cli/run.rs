@@ -112,11 +112,8 @@ impl ResultArgs {
 pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let mut spec = args.spec.clone();
     spec.check()?;
-    if let Some(rate) = &spec.rate
-        && let Some((rate, sentence)) = of_capacity::resolved(rate, &args.result.keep)?
-    {
-        pgdyno_output::remark!("pgdyno: {sentence}");
-        spec.rate = Some(rate);
+    if let Some(rate) = spec.rate {
+        spec.rate = Some(of_capacity::resolved(rate, &args.result.keep.store)?);
     }
     // A parameter of the pack that has an option of its own.
     spec.params

@@ -14,6 +14,7 @@ use pgdyno_platform::interrupt::Interrupts;
 
 use super::generators::Together;
 use super::observing::observing;
+use super::of_capacity;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_model::document::sweep::{
@@ -167,7 +168,7 @@ pub fn open(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     if args.print {
         return write_answer(format_args!("{}", given.toml())).map(|()| Exit::Ok);
     }
-    let mut experiment = given.experiment()?;
+    let mut experiment = of_capacity::of_experiment(given.experiment()?, &args.store)?;
     if let Some(slo) = args.slo {
         let asked = experiment.capacity.unwrap_or(Capacity::within(slo));
         experiment.capacity = Some(Capacity { slo, ..asked });

@@ -248,11 +248,22 @@ fn what_cannot_be_disturbed_is_refused_before_anything_is_run() {
         let args: Vec<&str> = ["run", "tpcb"].iter().chain(args).copied().collect();
         ran(pgdyno(&args).args(nowhere)).expect(2, texts);
     };
-    lab(&["--during", "true"], &["a rate is needed", "half of that"]);
+    lab(
+        &["--during", "true", "-R", "50%..90%/60s"],
+        &["shares that move", "of EXPERIMENT"],
+    );
+    run(
+        &["-R", "50%", "-T", "5"],
+        &["does not know what 50% is a share of", "50% of EXPERIMENT"],
+    );
     lab(&["-R", "9"], &["nothing is to disturb the trial"]);
     lab(
         &["-R", "9", "--during", "x", "--control"],
         &["runs its controls itself"],
+    );
+    lab(
+        &["-R", "9", "--during", "x", "--generators", "2"],
+        &["several generators leave no receipts", "--no-receipts"],
     );
     lab(
         &[
@@ -273,6 +284,43 @@ fn what_cannot_be_disturbed_is_refused_before_anything_is_run() {
     run(&["--during", "true", "--warmup", "auto"], &["--warmup 10s"]);
     run(&["--at", "soon true"], &["a time and a command"]);
     run(&["--undo", "true"], &["nothing is to disturb the trial"]);
+}
+
+#[test]
+fn without_a_rate_half_of_what_clients_get_at_most_is_offered() {
+    let db = Database::new("disturb_share");
+    let notebook = Notebook::new();
+    let load = script(&notebook, "load.sql", "SELECT pg_sleep(0.02);\n");
+    let json_to = format!("--json={}", notebook.beside("lab.json").display());
+    let mut lab = notebook.command(&["lab", "disturb", &load, "-c", "2", "--during", "true"]);
+    lab.args([
+        "--before",
+        "3s",
+        "--after",
+        "2s",
+        "--repeat",
+        "1",
+        "--no-controls",
+    ]);
+    // The maximum is that of transactions that leave receipts, as the disturbed ones do.
+    ran(lab.args(["--url", &db.url, &json_to])).expect(0, &["No lost writes"]);
+    let document = std::fs::read(notebook.beside("lab.json")).unwrap();
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    let repeats = document["targets"][0]["repeats"].as_array().unwrap();
+    assert_eq!(repeats.len(), 1, "the maximum is no repeat: {document:#}");
+    let trials = json(
+        &notebook,
+        &[
+            "sql",
+            "--json",
+            "SELECT goodput_per_s FROM result ORDER BY number",
+        ],
+    );
+    let goodput = |trial: usize| trials[trial]["goodput_per_s"].as_f64().unwrap();
+    let (maximum, offered) = (goodput(0), goodput(1));
+    // 2 clients at 20 ms each; a Poisson schedule of a few seconds varies by some percent.
+    assert!((10.0..=100.0).contains(&maximum), "{trials}");
+    assert!((0.3..0.7).contains(&(offered / maximum)), "{trials}");
 }
 
 #[test]

@@ -210,12 +210,66 @@ fn lab_failover_kills_promotes_and_rebuilds_its_own_pair_and_gives_a_table_and_a
         let figures = &repeat["figures"];
         assert!(figures["first_error_us"].is_u64(), "{figures:#}");
         assert!(figures["first_success_us"].is_u64(), "{figures:#}");
+        // Errors by kind and endpoint are those of the time line: those of the primary that died, and of
+        // the standby that took no writes yet.
+        let course = &figures["course"];
+        let sum = |of: &Value| -> u64 {
+            of.as_array()
+                .unwrap()
+                .iter()
+                .filter_map(Value::as_u64)
+                .sum()
+        };
+        let kinds = course["errors_by"].as_array().expect("kinds");
+        let counts = kinds.iter().map(|kind| kind["count"].as_u64().unwrap());
+        assert_eq!(counts.sum::<u64>(), sum(&course["errors"]), "{course:#}");
+        let of = |code: &str| kinds.iter().find(|kind| kind["code"] == code);
+        let (lost, refused) = (of("connection-lost"), of("connection-refused"));
+        let lost = lost.unwrap_or_else(|| panic!("{kinds:#?}"));
+        let seconds = lost["seconds"].as_array().unwrap();
+        assert!(
+            (2_500_000..6_000_000).contains(&seconds[0][0].as_u64().unwrap()),
+            "{lost:#}"
+        );
+        assert!(
+            refused.is_some_and(|it| it["endpoint"] == lost["endpoint"]),
+            "{kinds:#?}"
+        );
+        let committed = course["endpoints"].as_array().expect("endpoints");
+        assert_eq!(committed.len(), 2, "{course:#}");
+        assert!(
+            committed.iter().all(|it| sum(&it["committed"]) > 100),
+            "{committed:#?}"
+        );
+        // Each client was without service, and is listed.
+        assert_eq!(repeat["clients_stalled"], 4, "{repeat:#}");
+        assert_eq!(
+            repeat["clients_stalls"],
+            repeat["clients"].as_array().unwrap().len()
+        );
     }
     let mut report = pgdyno(&["report", "lab-failover", "-o", "page.html"]);
     let report = report.env("PGDYNO_STORE", &store).current_dir(dir.path());
     crate::support::ran(report).expect(0, &[]);
     let page = crate::support::document_of(&dir.path().join("page.html"));
     assert!(page.to_string().contains("No lost writes"), "{page:#}");
+}
+
+#[test]
+fn lab_failover_prints_its_experiment_with_the_way_to_run_it() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let printed = pgdyno(&["lab", "failover", "--full", "--sync", "--print"]).output();
+    let printed = crate::support::ended(printed.expect("it runs")).expect(
+        0,
+        &[
+            "--allow-shell --pg-standby sync",
+            "during = \"pgdyno:failover\"",
+            "receipts = true",
+        ],
+    );
+    fs::write(dir.path().join("mine.toml"), printed.stdout).expect("written");
+    let mut plan = pgdyno(&["sweep", "mine.toml", "--dry-run", "--pg-standby", "sync"]);
+    crate::support::ran(plan.current_dir(dir.path())).expect(0, &["12 trials"]);
 }
 
 #[test]

@@ -231,6 +231,16 @@ fn a_search_goes_on_from_the_rates_given_and_keeps_its_answer() {
         let profile = trial["trial"]["rate_profile"].as_str().unwrap();
         let half: f64 = profile.split_once('@').unwrap().0.parse().unwrap();
         assert!((half / capacity - 0.5).abs() < 1e-3, "{profile} {capacity}");
+        // So may the trials of another experiment.
+        let other = "workload = [['one.sql']]\nduration = '1s'\nclients = 2\n[matrix]\nrate = ['50% of e', 7]\n";
+        std::fs::write(experiment.dir.path().join("other.toml"), other).unwrap();
+        let mut plan = experiment.command(&["sweep", "other.toml", "--dry-run", "--json"]);
+        let plan = ran(&mut plan).expect(0, &[]);
+        assert!(plan.stderr.contains(said), "{plan:?}");
+        let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
+        let half = plan["trials"][0]["point"]["rate"].as_f64().unwrap();
+        assert!((half / capacity - 0.5).abs() < 1e-3, "{plan:#}");
+        assert_eq!(plan["trials"][1]["point"]["rate"], 7.0);
     } else {
         shared.expect(2, &["found no capacity, only that it is"]);
     }

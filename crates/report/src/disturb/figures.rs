@@ -1,8 +1,14 @@
 //! What a disturbance did to clients, from the slots of a trial (docs/disturb.md).
 
-use pgdyno_drive::record::{BOUNDS_US, Latencies, Recording, SLOT_US, Second, Slot, Slots};
+use pgdyno_drive::ErrorClass;
+use pgdyno_drive::record::{
+    BOUNDS_US, EndpointRecord, Failure, Latencies, Recording, SLOT_US, Second, Slot, Slots,
+};
 use pgdyno_model::document::phases::{Phase, phases};
-use pgdyno_model::document::{DisturbCourse, DisturbFigures, DisturbSecond, Disturbed, Metastable};
+use pgdyno_model::document::{
+    DisturbCourse, DisturbEndpoint, DisturbErrors, DisturbFigures, DisturbSecond, Disturbed,
+    Metastable,
+};
 use pgdyno_model::{Fact, Outcome, text};
 use pgdyno_stats::recovery::{Course, Stays};
 
@@ -282,7 +288,67 @@ impl<'a> Trial<'a> {
             served: bins(&served_of),
             commits: bins(&|slot| slot.commits.into()),
             errors: bins(&|slot| slot.errors.into()),
+            errors_by: self.errors_by(),
             response: self.response(),
+            endpoints: self.endpoints(),
+        }
+    }
+
+    fn errors_by(&self) -> Vec<DisturbErrors> {
+        let mut all: Vec<DisturbErrors> = Vec::new();
+        for endpoint in &self.recording.endpoints {
+            let of_endpoint = all.len();
+            let mut errors = endpoint.seconds.errors.clone();
+            errors.sort_by_key(|one| one.second);
+            for one in errors {
+                let Some(failure) = one.failure else { continue };
+                let at_us = endpoint.seconds.from_us + one.second * 1_000_000;
+                let known = all[of_endpoint..]
+                    .iter()
+                    .position(|it| it.code == failure.code());
+                let at = known.map_or_else(
+                    || {
+                        all.push(DisturbErrors {
+                            code: failure.code().to_owned(),
+                            says: self.says(failure),
+                            endpoint: endpoint.name.clone(),
+                            ..DisturbErrors::default()
+                        });
+                        all.len() - 1
+                    },
+                    |known| of_endpoint + known,
+                );
+                let kind = &mut all[at];
+                kind.count += one.count;
+                kind.seconds.push((at_us, one.count));
+            }
+        }
+        all.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+        all
+    }
+
+    /// What people call it.
+    fn says(&self, failure: Failure) -> String {
+        let reasons = self.recording.reasons.iter();
+        let known = reasons.filter(|reason| !reason.sqlstate.is_empty());
+        // That a connection was lost is not what the SQLSTATE means.
+        let mut known = known.filter(|reason| reason.class != ErrorClass::ConnectionLost);
+        known
+            .find(|reason| reason.sqlstate == failure.code())
+            .map(|reason| reason.name.clone())
+            .or_else(|| condition(failure.code()).map(str::to_owned))
+            .unwrap_or_else(|| failure.to_string())
+    }
+
+    fn endpoints(&self) -> Vec<DisturbEndpoint> {
+        let of = |endpoint: &EndpointRecord| DisturbEndpoint {
+            endpoint: endpoint.name.clone(),
+            from_us: endpoint.seconds.from_us,
+            committed: endpoint.seconds.committed.clone(),
+        };
+        match self.recording.endpoints.as_slice() {
+            [] | [_] => Vec::new(),
+            several => several.iter().map(of).collect(),
         }
     }
 
@@ -306,4 +372,19 @@ impl<'a> Trial<'a> {
         };
         asked.map(of).collect()
     }
+}
+
+/// What an SQLSTATE of a server that goes away or comes back is called (documented: PostgreSQL, Appendix A,
+/// "PostgreSQL Error Codes").
+fn condition(sqlstate: &str) -> Option<&'static str> {
+    Some(match sqlstate {
+        "08006" => "connection failure",
+        "25006" => "read-only transaction",
+        "53300" => "too many connections",
+        "57014" => "query canceled",
+        "57P01" => "admin shutdown",
+        "57P02" => "crash shutdown",
+        "57P03" => "cannot connect now",
+        _ => return None,
+    })
 }

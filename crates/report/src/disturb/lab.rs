@@ -1,5 +1,7 @@
 //! The trials of `pgdyno lab disturb`, from the notebook: repeats and controls side by side.
 
+use std::collections::BTreeSet;
+
 use pgdyno_model::document::disturb_lab::{
     DisturbEffect, DisturbInterval, DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget,
 };
@@ -14,6 +16,8 @@ use crate::truth;
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
+/// So many times in which a client got no commit are listed of a trial.
+const CLIENTS_MAX: usize = 50;
 
 /// Whether these points are a laboratory's: all of them have a disturbance.
 pub fn is_lab(points: &[Value]) -> bool {
@@ -47,10 +51,13 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
         if lab.workload.is_none() {
             lab.workload = Some(outcome.workload.clone());
             lab.clients = Some(spec.clients());
-            lab.offered = spec
-                .rate
-                .as_ref()
-                .map(|rate| format!("{} transactions a second", rate));
+            lab.offered = spec.rate.as_ref().map(|rate| match rate.constant() {
+                // A share of something is no round number.
+                Some(per_s) if per_s.fract() != 0.0 => {
+                    format!("{} transactions a second", figures::rate(per_s))
+                }
+                _ => format!("{rate} transactions a second"),
+            });
             let steps = spec.disturb.steps();
             lab.commands = steps
                 .iter()
@@ -66,6 +73,11 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
             .as_ref()
             .map_or_else(Vec::new, |it| it.troubles.clone());
         let of_trial = shown.and_then(|it| it.figures);
+        let since = outcome.disturbed.as_ref().and_then(|it| it.began_us);
+        let stalls = outcome.recording.client_stalls.iter();
+        let stalls: Vec<_> = stalls
+            .filter(|stall| Some(stall.start_us + stall.length_us) > since)
+            .collect();
         let repeat = DisturbRepeat {
             trial: row.number,
             repeat: row.repeat.unwrap_or_default(),
@@ -76,12 +88,16 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
             truth: outcome.truth.clone(),
             reasons: outcome.recording.reasons.iter().map(Into::into).collect(),
             endpoints: outcome.recording.endpoints.iter().map(Into::into).collect(),
-            clients: {
-                let since = outcome.disturbed.as_ref().and_then(|it| it.began_us);
-                let stalls = outcome.recording.client_stalls.iter();
-                let later = stalls.filter(|s| Some(s.start_us + s.length_us) > since);
-                later.map(Into::into).collect()
+            clients_stalls: stalls.len() as u64,
+            clients_stalled: {
+                let clients: BTreeSet<usize> = stalls.iter().map(|stall| stall.client).collect();
+                clients.len() as u64
             },
+            clients: stalls
+                .into_iter()
+                .take(CLIENTS_MAX)
+                .map(Into::into)
+                .collect(),
             figures: of_trial,
         };
         let target = target(&mut lab, &row.target);
@@ -145,10 +161,17 @@ enum Of {
 type Reads = fn(&DisturbFigures) -> Of;
 
 /// The figures of a summary by name.
-const FIGURES: [(&str, Reads); 7] = [
+const FIGURES: [(&str, Reads); 10] = [
     ("first_error_us", |it| match it.first_error_us {
         Some(us) => Of::Came(us as f64),
         None => Of::Unknown,
+    }),
+    ("first_success_us", |it| {
+        match (it.first_error_us, it.first_success_us) {
+            (_, Some(us)) => Of::Came(us as f64),
+            (Some(_), None) => Of::Never,
+            (None, None) => Of::Unknown,
+        }
     }),
     ("no_service_us", |it| Of::Came(it.no_service_us as f64)),
     ("back_us", |it| match (it.back_us.known(), it.is_back) {
@@ -165,6 +188,10 @@ const FIGURES: [(&str, Reads); 7] = [
     }),
     ("failed", |it| Of::Came(it.failed as f64)),
     ("unknown", |it| Of::Came(it.unknown as f64)),
+    ("skipped", |it| Of::Came(it.skipped as f64)),
+    ("late", |it| {
+        it.late.map_or(Of::Unknown, |late| Of::Came(late as f64))
+    }),
 ];
 
 fn summaries(repeats: &[DisturbRepeat]) -> Vec<DisturbSummary> {
@@ -313,7 +340,8 @@ fn sentence(target: &DisturbTarget) -> String {
             "metastable in {stays} of {counted}: goodput stays down at the same load"
         ));
     }
-    if target.effect.is_seen != Some(true) {
+    // That nothing is known of it stands beside.
+    if target.effect.is_seen == Some(false) {
         parts.push(target.effect.says.clone());
     }
     finish(&parts)
@@ -323,7 +351,7 @@ fn sentence(target: &DisturbTarget) -> String {
 fn within(target: &DisturbTarget) -> String {
     let limits = target.repeats.iter().filter(|repeat| repeat.counts);
     let limits = limits.filter_map(|repeat| repeat.figures.as_ref()?.limit_us.known().copied());
-    let limits: std::collections::BTreeSet<u64> = limits.collect();
+    let limits: BTreeSet<u64> = limits.collect();
     let time = |us: &u64| figures::time(*us as f64);
     match (limits.first(), limits.last()) {
         (Some(low), Some(high)) if low == high => format!("within {}", time(low)),

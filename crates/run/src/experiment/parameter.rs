@@ -138,16 +138,12 @@ impl Parameter {
             Parameter::Rate(option) => match text {
                 Some(MAX) => Ok(json!(MAX)),
                 Some(text) if share(text).is_some() => Ok(json!(text)),
-                Some(text) if text.contains(" of ") => Err(
-                    "a share of the capacity of another experiment is for `pgdyno run`: write the \
-                     rate, or a share of the maximum that the sweep measures, such as \"70%\""
-                        .to_owned(),
-                ),
-                Some(text) if is_profile(text) => option.accept(value),
+                Some(text) if is_profile(text) || text.contains(" of ") => option.accept(value),
                 None if value.is_number() => option.accept(value),
                 _ => Err(wrong(
                     "a positive number of transactions a second, a share of the maximum such as \
-                     \"70%\", \"max\", or a course such as \"100..2000/60s\"",
+                     \"70%\" or of the capacity of another experiment such as \"70% of peak\", \
+                     \"max\", or a course such as \"100..2000/60s\"",
                 )),
             },
             Parameter::Target if text.is_some_and(has_password) => Err(
@@ -202,6 +198,7 @@ mod tests {
             ("clients", "0x10", json!(16)),
             ("rate", "500", json!(500.0)),
             ("rate", "'70%'", json!("70%")),
+            ("rate", "'80% of peak'", json!("80% of peak")),
             ("rate", "'max'", json!("max")),
             ("rate", "'100..2000/60s'", json!("100..2000/60s")),
             ("rate", "'500@30,1000@0.5m'", json!("500@30s,1000@30s")),
@@ -256,7 +253,6 @@ mod tests {
                 "how long it takes: 100..2000/60s, at column 10",
             ),
             ("rate", "'500@30s,x'", "at column 9"),
-            ("rate", "'80% of peak'", "is for `pgdyno run`"),
             ("duration", "0", "longer than nothing"),
             ("duration", "'1x'", "a duration is a number of seconds"),
             ("warmup", "'auto=1s'", "10 s is the minimum"),

@@ -73,7 +73,8 @@ impl Receipts {
             return Ok(None);
         }
         if share.is_some() {
-            let text = "transactions of several generators leave no receipts";
+            let text = "transactions of several generators leave no receipts: each knows only the \
+                        acknowledgements of its own clients";
             return Err(Failure::with(Exit::Usage, text).hint("leave --receipts out"));
         }
         let mut session = prepared.target.connect()?;

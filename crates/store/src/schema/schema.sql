@@ -401,7 +401,8 @@ CREATE TABLE endpoint (
     response_sum_squares_us2 TEXT,
     response_max_us INTEGER,
     response_histogram BLOB,
-    -- What happened there by second, as JSON; NULL where there is one endpoint only.
+    -- What happened there by second, as JSON; NULL where there is one endpoint only, which has its
+    -- errors where the trial was disturbed.
     seconds     TEXT,
     PRIMARY KEY (trial, endpoint)
 );

@@ -5,21 +5,27 @@ use pgdyno_model::experiment::Commented;
 use pgdyno_model::experiment::disturb_lab::DisturbLab;
 use pgdyno_model::notebook::Filter;
 use pgdyno_model::spec::secret::has_password;
-use pgdyno_model::spec::{Policy, TargetSpec, seed_from_clock};
-use pgdyno_model::{Exit, Experiment, Failure, Observers, TrialSpec};
-use pgdyno_output::{JsonArg, StoreArgs, Verbosity, write_answer};
+use pgdyno_model::spec::{GeneratorsSpec, Policy, TargetSpec, seed_from_clock};
+use pgdyno_model::{Exit, Failure, Observers, TrialSpec};
+use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, write_answer};
 use pgdyno_report::{disturb, notes};
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::TrialsAlone;
+use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
 use pgdyno_store::Store;
 
+use super::super::generators::Together;
 use super::super::observing::observing;
+use super::super::of_capacity;
 use super::WIDTH;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
+
+/// What is offered unless said otherwise: a share of the maximum, so that it can catch up.
+const RATE: &str = "50%";
 
 /// What is disturbed, how, and how often.
 #[derive(Debug, Args)]
@@ -33,13 +39,14 @@ PGDYNO_ENDPOINTS (all endpoints, HOST:PORT each), PGDYNO_URL and PGDYNO_DATA (th
 Clients reconnect, keep running after errors, and try again what may be tried again, with pauses;
 --retry none or --backoff none turns that off.
 
-Which rate? One that the database serves with ease: pgdyno run WORKLOAD -c 32 -T 30s says how much it
-does at most; half of that leaves room to catch up.
+Which rate? One that the database serves with ease. Without -R it is half of what the same clients get at
+most, which a first trial of 15 s measures; -R 30% is another share of that, -R '50% of peak' one of the
+capacity that the experiment peak found, -R 2000 a number.
 
 Examples:
   pgdyno lab disturb tpcb -c 32 -R 2000 --during 'kubectl delete pod crdb-2 --grace-period=0' \\
       --before 60s --after 120s --repeat 6
-  pgdyno lab disturb tpcb -c 8 -R 200 --during 'psql -c CHECKPOINT'
+  pgdyno lab disturb tpcb -c 8 --during 'psql -c CHECKPOINT'       at half of the maximum
   pgdyno lab disturb tpcb -c 8 -R 200 --during 'systemctl stop postgresql' --at '20s systemctl start
       postgresql' --undo 'systemctl start postgresql'
   pgdyno lab disturb tpcb -c 8 -R 200 --during 'stress-ng --cpu 4' --for 10s     ended after 10 s
@@ -83,6 +90,10 @@ pub struct DisturbArgs {
     #[arg(long, conflicts_with_all = ["json", "resume"])]
     pub print: bool,
 
+    /// Several pgdynos for each trial.
+    #[command(flatten)]
+    pub generators: GeneratorsSpec,
+
     /// `--json`.
     #[command(flatten)]
     pub json: JsonArg,
@@ -100,14 +111,11 @@ impl DisturbArgs {
             return Err(usage("the laboratory runs its controls itself")
                 .hint("one alone: pgdyno run … --control"));
         }
-        if spec.rate.is_none() {
+        if self.generators.generators.is_some() && !self.no_receipts {
             return Err(usage(
-                "a rate is needed: only what was due and not served is seen as missing",
+                "transactions of several generators leave no receipts: lost writes cannot be counted",
             )
-            .hint(
-                "pgdyno run WORKLOAD -c CLIENTS -T 30s says how much the database does at most; \
-                 --rate with half of that leaves room to catch up",
-            ));
+            .hint("add --no-receipts, or use one generator"));
         }
         spec.receipts = !self.no_receipts;
         // As good applications behave.
@@ -120,7 +128,16 @@ impl DisturbArgs {
                 .backoff
                 .or_else(|| "exponential=10ms,1s,full".parse().ok());
         }
+        // A share of what the database does at most: the experiment measures that first.
+        let rate = match &spec.rate {
+            None => Some(RATE.parse().map_err(|why: String| Failure::new(why))?),
+            Some(rate) => rate.is_of_maximum().then(|| rate.clone()),
+        };
+        if rate.is_some() {
+            spec.rate = None;
+        }
         spec.check()?;
+        spec.rate = rate.or(spec.rate);
         Ok(DisturbLab {
             name: self.name,
             targets: self.targets(&spec)?,
@@ -180,11 +197,46 @@ pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         };
         return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
     }
+    let experiment = of_capacity::of_experiment(experiment, &args.store)?;
     let json_to = args.json.open()?;
     let store = args.store.open()?;
+    let seed = experiment.seed.unwrap_or_else(seed_from_clock);
+    let plan = Plan::new(experiment.clone(), &args.wanted(), seed)?;
+    let points = plan
+        .points
+        .iter()
+        .map(|planned| planned.point.spec(args.wanted(), None, 0));
+    let points = points.collect::<Result<Vec<_>, _>>()?;
+    let together = Together {
+        options: &args.generators,
+        identity: (&plan.identity.name, &plan.identity.sha256),
+        store: &store,
+        complete: &|point, spec| match points.get(point) {
+            Some(own) => TrialSpec {
+                target: own.target.clone(),
+                params: own.params.clone(),
+                ..spec
+            },
+            None => spec,
+        },
+    };
+    let conducted = together.conduct(verbosity, |generators, goes_on| {
+        let begun = begin(args, &store, (&plan, goes_on))?;
+        conducted(args, verbosity, (&store, json_to), begun, generators)
+    })?;
+    Ok(conducted.unwrap_or(Exit::Ok))
+}
+
+/// Carries it out, and shows what came of it.
+fn conducted(
+    args: &DisturbArgs,
+    verbosity: Verbosity,
+    (store, json_to): (&Store, Sink),
+    (plan, notebook): (Plan, Kept<'_>),
+    generators: Option<Conductor<'_>>,
+) -> Result<Exit, Failure> {
     let interrupts = pgdyno_run::interrupts()?;
     let observe = observing(&args.spec.observe, verbosity)?;
-    let (plan, notebook) = begin(args, &store, experiment)?;
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
         pgdyno_output::remark!(
@@ -208,7 +260,7 @@ pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
             observer: &mut Observers::new([&mut screen, &mut lines]),
             study: &mut TrialsAlone,
             notebook: &notebook,
-            generators: None,
+            generators,
             interrupts,
         },
     )?;
@@ -216,10 +268,10 @@ pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         experiment: Some(notebook.uuid().to_owned()),
         ..Filter::default()
     })?;
-    let document = disturb::lab(&store, &trials)?;
+    let document = disturb::lab(store, &trials)?;
     if !args.json.replaces_text() && !document.targets.is_empty() {
         let text = disturb::text(&document, WIDTH);
-        let notes = notes::of_experiment(&store, notebook.uuid())?;
+        let notes = notes::of_experiment(store, notebook.uuid())?;
         write_answer(format_args!("{text}{notes}"))?;
     }
     json_to.write(&document)?;
@@ -232,17 +284,16 @@ pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     }
 }
 
-/// The plan with its place in the notebook, in the order in which it was begun before.
+/// The plan with its place in the notebook, in the order in which it was begun before: by this command, or
+/// by a generator that died.
 fn begin<'s>(
     args: &DisturbArgs,
     store: &'s Store,
-    experiment: Experiment,
+    (plan, goes_on): (&Plan, bool),
 ) -> Result<(Plan, Kept<'s>), Failure> {
-    let seed = experiment.seed;
-    let planned = |seed| Plan::new(experiment.clone(), &args.wanted(), seed);
-    let plan = planned(seed.unwrap_or_else(seed_from_clock))?;
-    if args.resume {
-        match Kept::resume(store, &plan.identity, false)? {
+    let planned = |seed| Plan::new(plan.experiment.clone(), &args.wanted(), seed);
+    if args.resume || goes_on {
+        match Kept::resume(store, &plan.identity, goes_on)? {
             Some(begun) => return Ok((planned(begun.seed)?, begun.notebook)),
             None => pgdyno_output::remark!(
                 "pgdyno: note: no {} in {}: starting it",
@@ -252,5 +303,5 @@ fn begin<'s>(
         }
     }
     let notebook = Kept::begin(store, &plan.identity)?;
-    Ok((plan, notebook))
+    Ok((planned(plan.identity.seed)?, notebook))
 }

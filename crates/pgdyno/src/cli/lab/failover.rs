@@ -2,10 +2,13 @@
 //!
 //! It is `lab disturb` with a pair of servers of its own and a disturbance that pgdyno carries out itself.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use pgdyno_model::spec::{DisturbSpec, FAILOVER, OwnSpec, Replication, TargetSpec, duration};
+use pgdyno_model::spec::{
+    DisturbSpec, FAILOVER, GeneratorsSpec, OwnSpec, Rate, Replication, TargetSpec, duration,
+};
 use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_output::{JsonArg, StoreArgs, Verbosity};
 
@@ -14,7 +17,7 @@ use super::disturb::{self, DisturbArgs};
 /// What its experiment is called.
 const NAME: &str = "lab-failover";
 /// A rate that any machine serves with ease, so that what is missing is the failover's.
-const RATE_PER_S: f64 = 200.0;
+const RATE_PER_S: &str = "200";
 const CLIENTS: u32 = 8;
 /// Branches enough for so many clients; loaded in seconds.
 const SCALE: &str = "scale=8";
@@ -33,6 +36,7 @@ Examples:
   pgdyno lab failover --sync              COMMIT waits for the standby
   pgdyno lab failover --full              six failovers, six controls, an interval
   pgdyno lab failover -c 32 -R 1000       more load
+  pgdyno lab failover --full --print > mine.toml      the experiment, to change and sweep
   pgdyno report lab-failover              its page
 
 Lost writes make the exit code 1. What each figure means: docs/disturb.md, docs/failover.md")]
@@ -61,9 +65,10 @@ pub struct FailoverArgs {
     #[arg(short, long, default_value_t = CLIENTS, value_parser = clap::value_parser!(u32).range(1..=900))]
     pub clients: u32,
 
-    /// Transactions per second over all clients
-    #[arg(short = 'R', long, default_value_t = RATE_PER_S)]
-    pub rate: f64,
+    /// Transactions per second over all clients; 30% is a share of what they get at most, which a first
+    /// trial measures, '30% of EXPERIMENT' one of a capacity that was found; it may move (pgdyno run --help)
+    #[arg(short = 'R', long, default_value = RATE_PER_S, value_parser = Rate::from_str)]
+    pub rate: Rate,
 
     /// How long each run measures before the failover
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse_positive)]
@@ -80,6 +85,10 @@ pub struct FailoverArgs {
     /// Continue an interrupted laboratory: skip runs that are complete in the notebook
     #[arg(long)]
     pub resume: bool,
+
+    /// Print the experiment as TOML for `pgdyno sweep` and exit
+    #[arg(long, conflicts_with_all = ["json", "resume"])]
+    pub print: bool,
 
     /// The servers' options.
     #[command(flatten)]
@@ -103,7 +112,7 @@ impl FailoverArgs {
         DisturbArgs {
             spec: TrialSpec {
                 clients: Some(self.clients.into()),
-                rate: Some(self.rate.into()),
+                rate: Some(self.rate.clone()),
                 seed: self.seed,
                 params: vec![SCALE.to_owned()],
                 target: TargetSpec {
@@ -125,7 +134,8 @@ impl FailoverArgs {
             no_controls: !self.full,
             against: Vec::new(),
             resume: self.resume,
-            print: false,
+            print: self.print,
+            generators: GeneratorsSpec::default(),
             json: self.json.clone(),
             store: self.store.clone(),
         }

@@ -1,0 +1,129 @@
+/** The page of a laboratory: one clock for all strips, phases, figures as the document has them. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { exactly, read, time } from './figures.mjs';
+import { documentOf, drawn, opened, seeAll, until } from './open.mjs';
+
+const lab = (name) => documentOf(name).disturb_lab;
+const missed = (one) => (one.figures?.missed ?? -1) + (one.figures?.is_back === false ? 1e12 : 0);
+const shown = (target) => target.repeats.filter((one) => one.figures !== null).reduce((a, b) => (missed(b) > missed(a) ? b : a));
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+const STRIPS = ['served', 'response', 'errors', 'endpoints', 'clients'];
+
+/** The share of a column of the plot that is reddish: the shade of a disturbance. */
+const column = (plot, share) =>
+  plot.locator('canvas').first().evaluate((canvas, share) => {
+    const x = Math.round(54 * devicePixelRatio + share * (canvas.width - 68 * devicePixelRatio));
+    // A copy: reading a canvas of the page again and again makes the browser warn.
+    const copy = new OffscreenCanvas(1, canvas.height).getContext('2d');
+    copy.drawImage(canvas, -x, 0);
+    const { data } = copy.getImageData(0, 0, 1, canvas.height);
+    let red = 0;
+    for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 0 && data[at] > data[at + 1] + 4 && data[at] > data[at + 2] + 4) red += 1;
+    return red / canvas.height;
+  }, share);
+
+test('a failover is on one clock: what was due and served, response times, errors, endpoints, clients', async () => {
+  const one = shown(lab('failover').targets[0]);
+  await opened('failover', async (page) => {
+    await seeAll(page);
+    for (const strip of STRIPS) {
+      const plot = page.locator(`#disturb-0-${strip}-plot`);
+      await plot.scrollIntoViewIfNeeded();
+      await drawn(plot);
+    }
+    // The commands' time is shaded, and nothing before it is.
+    const { course, phases } = one.figures;
+    const during = phases.find((phase) => phase.name === 'during');
+    const whole = course.due.length * course.bin_us;
+    const plot = page.locator('#disturb-0-response-plot');
+    assert.ok((await column(plot, (during.from_us + during.to_us) / 2 / whole)) > 0.5, 'the disturbance is shaded');
+    assert.ok((await column(plot, during.from_us / 2 / whole)) < 0.3, 'the time before is not');
+    assert.match(await page.locator('#disturb-0-served').innerText(), /Offered[\s\S]*Served within/);
+    assert.match(await page.locator('#disturb-0-response').innerText(), /p50/);
+  });
+});
+
+test('errors by SQLSTATE and endpoint, and bars of clients, are those of the document', async () => {
+  const one = shown(lab('failover').targets[0]);
+  const { course } = one.figures;
+  await opened('failover', async (page) => {
+    await seeAll(page);
+    const legend = page.locator('#disturb-0-errors .legend .v');
+    const counts = await legend.allInnerTexts();
+    assert.ok(counts.length > 0);
+    assert.equal(sum(counts.map((text) => read(text).value)), sum(course.errors));
+    const rows = page.locator('table:has(th:text-is("Errors over time")) tbody tr');
+    assert.equal(await rows.count(), course.errors_by.length);
+    for (const [i, kind] of course.errors_by.entries()) {
+      const cells = await rows.nth(i).locator('th, td').allInnerTexts();
+      assert.equal(await rows.nth(i).locator('td').first().getAttribute('title'), kind.endpoint);
+      exactly(cells[2], kind.count, kind.code);
+    }
+    assert.equal(one.clients_stalled, new Set(one.clients.map((stall) => stall.client)).size);
+    assert.match(await page.locator('#disturb-0-clients').innerText(), new RegExp(`${one.clients_stalls}\\stimes? of ${one.clients_stalled}\\sclients?`));
+    const shares = await page.locator('#disturb-0-endpoints .legend .v').allInnerTexts();
+    assert.equal(shares.length, 2);
+    assert.ok(Math.abs(sum(shares.map((text) => read(text).value)) - 100) < 0.2, `${shares}`);
+  });
+});
+
+test('the table has each repeat and their median, and the checks beside the answer say what is known', async () => {
+  const [target] = lab('failover').targets;
+  await opened('failover', async (page) => {
+    const table = page.locator('#disturb table:has(th:text-is("Metastable"))').first();
+    const heads = await table.locator('tbody th').allInnerTexts();
+    assert.deepEqual(heads, ['1', '2', `Median of ${target.repeats.filter((one) => one.counts).length}`, 'Range, too few for an interval']);
+    for (const [i, one] of target.repeats.entries()) {
+      const cells = await table.locator('tbody tr').nth(i).locator('td').allInnerTexts();
+      exactly(cells[6], one.figures.missed, 'missed');
+      exactly(cells[11], one.truth.lost, 'lost writes');
+    }
+    // Response percentiles by phase.
+    const phases = page.locator('#disturb table:has(th:text-is("Phase"))').first().locator('tbody tr');
+    const { figures } = shown(target);
+    assert.deepEqual(await phases.locator('th').allInnerTexts(), figures.phases.map((phase) => phase.name));
+    const before = await phases.first().locator('td').allInnerTexts();
+    const head = await page.locator('#disturb table:has(th:text-is("Phase")) thead').first().innerText();
+    time(`${before[4]} ${/p50\s+(\S+)/.exec(head)[1]}`, figures.phases[0].response.p50_us, 'p50 before');
+    const checks = (await page.locator('.verdict .checks li').allInnerTexts()).join('\n');
+    const lost = sum(target.repeats.map((one) => one.truth.lost));
+    assert.match(checks, lost > 0 ? /acknowledged transactions? (is|are) missing/ : /No lost writes: all/);
+    for (const says of ['Sums hold', 'did their work', 'No controls', 'it takes six']) assert.ok(checks.includes(says), `${says} in ${checks}`);
+    const missedWork = target.summary.find((one) => one.figure === 'missed');
+    const headline = page.locator('.headlines > div:has-text("Missed work")');
+    exactly(await headline.locator('dd').first().innerText(), Math.round(missedWork.median), 'missed work');
+  });
+});
+
+test('two databases under the same disturbance are side by side, on one clock', async () => {
+  const { targets } = lab('beside');
+  assert.equal(targets.length, 2);
+  await opened('beside', async (page) => {
+    await seeAll(page);
+    const table = page.locator('#disturb-beside');
+    assert.deepEqual(await table.locator('thead th').allInnerTexts(), ['Median over runs', ...targets.map((target) => target.title)]);
+    const row = table.locator('tbody tr:has(th:text-is("Missed work")) td strong');
+    for (const [i, target] of targets.entries()) exactly(await row.nth(i).innerText(), target.repeats[0].figures.missed, target.title);
+    // Of more than fifty the longest are drawn, and all are counted.
+    for (const [i, target] of targets.entries()) {
+      const [one] = target.repeats;
+      assert.ok(one.clients_stalled > 50 && one.clients.length === 50, `${one.clients_stalled} clients`);
+      assert.match(await page.locator(`#disturb-${i}-clients`).innerText(), new RegExp(`the longest 50 of ${one.clients_stalls}\\stimes of ${one.clients_stalled}\\sclients`));
+      assert.match(await page.locator(`#disturb-${i}-errors`).innerText(), /57P01/);
+    }
+    // A key on one strip zooms those of both.
+    const [mine, other] = [0, 1].map((i) => page.locator(`#disturb-${i}-served-plot`));
+    const labels = async () => (await page.locator('#disturb-1-served .legend .v').first().innerText()).trim();
+    await other.scrollIntoViewIfNeeded();
+    const before = await drawn(other);
+    await mine.focus();
+    await page.keyboard.press('+');
+    await page.keyboard.press('+');
+    // What is out of sight is drawn when it is seen.
+    await other.scrollIntoViewIfNeeded();
+    await until(async () => JSON.stringify(await drawn(other)) !== JSON.stringify(before), (moved) => moved);
+    assert.ok((await labels()).length > 0);
+  });
+});
