@@ -399,6 +399,9 @@ pub struct Column {
     /// The field of the table's files that it takes; without this, `value` and `text` the one of its
     /// own name, or in files without names the next.
     pub field: Option<Field>,
+    /// Whether it is a variable for the columns behind it, and none of the table's columns.
+    #[serde(default)]
+    pub hidden: bool,
 }
 
 /// What is wrong with a pack, and where.

@@ -55,6 +55,8 @@ struct Column {
     maker: Maker,
     /// Its variable, when a column behind it names it.
     variable: Option<Slot>,
+    /// Whether it is nothing else than its variable.
+    is_hidden: bool,
 }
 
 /// How one column's value is made.
@@ -133,12 +135,16 @@ impl Recipe {
         }
         let mut files = BTreeMap::new();
         let made = compiled.into_iter().map(|table| {
-            let columns = table.columns.into_iter().map(|(name, maker)| Column {
-                // A parameter of the same name is what a variable of that name is.
-                variable: names.get(&name).filter(|_| !values.contains_key(&name)),
-                name,
-                maker,
-            });
+            let columns = table
+                .columns
+                .into_iter()
+                .map(|(name, maker, is_hidden)| Column {
+                    is_hidden,
+                    // A parameter of the same name is what a variable of that name is.
+                    variable: names.get(&name).filter(|_| !values.contains_key(&name)),
+                    name,
+                    maker,
+                });
             let mut chance = Chance::new(&names);
             let (rows, given) = match table.rows {
                 Rows::Made(rows) => {
@@ -197,7 +203,8 @@ struct Compiled<'t> {
     of: &'t Table,
     place: String,
     rows: Rows,
-    columns: Vec<(String, Maker)>,
+    /// Name, maker, whether it is hidden.
+    columns: Vec<(String, Maker, bool)>,
 }
 
 /// Where a table's rows come from.
@@ -230,11 +237,18 @@ impl<'t> Compiled<'t> {
                 (None, None) if table.from.is_some() => Maker::Given(given.next().unwrap_or(0)),
                 (Some(value), _) => {
                     let place = format!("{place}: column \"{}\": value", column.name);
-                    maker(&place, value, names)?
+                    let made = maker(&place, value, names)?;
+                    match made {
+                        // Only what is evaluated becomes a variable.
+                        Maker::Constant(_) if column.hidden => {
+                            Maker::Expr(expression::parse(&place, value, names)?)
+                        }
+                        made => made,
+                    }
                 }
                 (None, text) => Maker::Constant(Constant::Text(text.clone().unwrap_or_default())),
             };
-            columns.push((column.name.clone(), maker));
+            columns.push((column.name.clone(), maker, column.hidden));
         }
         Ok(Some(Compiled {
             of: table,
@@ -324,6 +338,7 @@ impl TableRows {
         let names: Vec<_> = self
             .columns
             .iter()
+            .filter(|column| !column.is_hidden)
             .map(|column| quote_ident(&column.name))
             .collect();
         names.join(", ")
@@ -351,8 +366,9 @@ impl TableRows {
             Form::Values => ("(", b',', ")"),
         };
         out.extend_from_slice(begin.as_bytes());
-        for (i, column) in self.columns.iter().enumerate() {
-            if i > 0 {
+        let mut is_first = true;
+        for column in &self.columns {
+            if !column.is_hidden && !std::mem::take(&mut is_first) {
                 out.push(separator);
             }
             match &column.maker {
@@ -360,7 +376,9 @@ impl TableRows {
                 Maker::Constant(Constant::Sql(text)) => out.extend_from_slice(text),
                 Maker::Constant(Constant::Text(text)) => form.push_text(text.as_bytes(), out),
                 Maker::RowNumber => {
-                    write_int(number, out);
+                    if !column.is_hidden {
+                        write_int(number, out);
+                    }
                     if let Some(slot) = column.variable {
                         self.vars.set(slot, Value::Int(number));
                     }
@@ -384,6 +402,7 @@ impl TableRows {
                         format!("{place}: column \"{name}\": value: {e} (row {row})")
                     })?;
                     match value {
+                        _ if column.is_hidden => {}
                         Value::Null => form.push_null(out),
                         Value::Text(text) => form.push_text(self.vars.bytes(text), out),
                         other => self.vars.write_value(other, out),

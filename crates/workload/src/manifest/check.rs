@@ -310,6 +310,14 @@ fn check_tables(m: &Manifest) -> Result<(), String> {
                 }
                 _ => {}
             }
+            if c.hidden && c.value.is_none() {
+                return Err(format!("{at}: hidden is for columns with a value"));
+            }
+            if c.hidden && m.params.iter().any(|param| param.name == c.name) {
+                return Err(format!(
+                    "{at}: there is a parameter of this name: a hidden column needs another one"
+                ));
+            }
             match (&t.rows, filled) {
                 _ if t.from.is_some() && filled <= 1 => {}
                 (Some(_), 1) | (None, 0) => {}
