@@ -2,6 +2,9 @@
 {{home}}
 {{think}}
 \set carrier random(1, 10)
+{{if :form = 'procedure'}}
+CALL pgdyno_tpcc_delivery(:w_id, :carrier, :districts, :server_tries, 0, NULL) \gset
+{{else}}
 BEGIN;
 \for d_id 1 :districts
 \set o_id 0
@@ -23,3 +26,4 @@ UPDATE customer SET c_balance = c_balance + :amount::decimal, c_delivery_cnt = c
 \endif
 \endfor
 END;
+{{end}}

@@ -11,10 +11,15 @@
 \set amount random(100, 500000)
 \set is_by_name random(1, 100) <= :by_name_percent
 \if :is_by_name
+\set c_id 0
 {{name}}
 \else
+\set c_last ''
 \set c_id {{customer_id}}
 \endif
+{{if :form = 'procedure'}}
+CALL pgdyno_tpcc_payment(:w_id, :d_id, :c_w_id, :c_d_id, :c_id, :is_by_name, :c_last, :amount, :server_tries, 0, NULL) \gset
+{{else}}
 BEGIN;
 UPDATE warehouse SET w_ytd = w_ytd + :amount * 0.01 WHERE w_id = :w_id RETURNING w_name, w_street_1, w_street_2, w_city, w_state, w_zip \gset
 UPDATE district SET d_ytd = d_ytd + :amount * 0.01 WHERE d_w_id = :w_id AND d_id = :d_id RETURNING d_name, d_street_1, d_street_2, d_city, d_state, d_zip \gset
@@ -25,3 +30,4 @@ UPDATE customer SET c_balance = c_balance - :amount * 0.01, c_ytd_payment = c_yt
 \set h_data text(:w_name) || '    ' || text(:d_name)
 INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) VALUES (:c_id, :c_d_id, :c_w_id, :d_id, :w_id, CURRENT_TIMESTAMP, :amount * 0.01, :h_data);
 END;
+{{end}}

@@ -32,6 +32,8 @@ pub struct Manifest {
     /// What is measured and what to watch out for, in full sentences.
     #[serde(default)]
     pub description: String,
+    /// What a reader of any result must know: a note with each, a template.
+    pub notice: Option<String>,
     /// The pack whose tables and parameters this one works on.
     pub uses: Option<String>,
     /// Script that creates the tables, in pgbench's language; a file `STEM.DIALECT.sql` beside it
@@ -73,6 +75,34 @@ pub struct Manifest {
     /// What must hold of the data, whatever transactions do.
     #[serde(default, rename = "check")]
     pub checks: Vec<CheckEntry>,
+    /// What runs show beside the figures of every run.
+    #[serde(default, rename = "figure")]
+    pub figures: Vec<FigureEntry>,
+}
+
+/// A figure that a pack makes of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureEntry {
+    /// Its name in results.
+    pub name: String,
+    /// What it says, in one sentence.
+    pub help: String,
+    /// Its unit.
+    pub unit: String,
+    /// The scripts that it is about; empty: all.
+    #[serde(default)]
+    pub scripts: Vec<String>,
+    /// Expression over the parameters and what these scripts did ([`super::figures`]).
+    pub value: String,
+    /// Expression for the least that it should be.
+    pub at_least: Option<String>,
+    /// Expression for the most that it should be.
+    pub at_most: Option<String>,
+    /// Expression that holds when there were enough transactions to show it.
+    pub enough: Option<String>,
+    /// Expression over the parameters; the figure is left out where that does not hold.
+    pub when: Option<String>,
 }
 
 /// What must hold of the data: a query, and what it must return.

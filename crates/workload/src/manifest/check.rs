@@ -2,7 +2,7 @@
 //! out.
 
 use super::{Field, Manifest, Moment, Param, Scalar, Table, Weight, list};
-use crate::own_data;
+use crate::{expression, figures, own_data, table_params};
 use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
 
 /// The rules that TOML's types cannot express.
@@ -25,6 +25,7 @@ pub(super) fn check(m: &Manifest) -> Result<(), String> {
     check_scripts(m)?;
     check_tables(m)?;
     check_data_checks(m)?;
+    check_figures(m)?;
     if let Some(base) = &m.uses
         && (!m.tables.is_empty() || m.schema.is_some() || m.after_load.is_some())
     {
@@ -206,6 +207,37 @@ fn check_data_checks(m: &Manifest) -> Result<(), String> {
             ));
         }
         check_dialects(&at, &check.only)?;
+    }
+    Ok(())
+}
+
+fn check_figures(m: &Manifest) -> Result<(), String> {
+    no_duplicates("figure", m.figures.iter().map(|f| f.name.as_str()))?;
+    for figure in &m.figures {
+        let at = format!("figure \"{}\"", figure.name);
+        let is_script = |name: &&String| m.scripts.iter().any(|script| script.name == **name);
+        if let Some(name) = figure.scripts.iter().find(|name| !is_script(name)) {
+            return Err(format!("{at}: scripts: there is no [[script]] \"{name}\""));
+        }
+        let optional = [&figure.at_least, &figure.at_most, &figure.enough];
+        let texts = optional.into_iter().flatten().chain([&figure.value]);
+        // Found here, and not when the run is over.
+        for text in texts {
+            expression::parse(&at, text, &mut pgdyno_script::Names::new())?;
+            let is_known = |name: &str| {
+                figures::VARIABLES.contains(&name)
+                    || m.params.iter().any(|param| param.name == name)
+                    || m.scripts
+                        .iter()
+                        .any(|s| figures::of_script(&s.name) == name)
+            };
+            if let Some(name) = table_params::variables(text).find(|name| !is_known(name)) {
+                return Err(format!(
+                    "{at}: there is no :{name} (there are: {}, committed_SCRIPT, and the parameters)",
+                    figures::VARIABLES.join(", ")
+                ));
+            }
+        }
     }
     Ok(())
 }
