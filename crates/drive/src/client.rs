@@ -338,7 +338,7 @@ impl Client {
                     self.state = State::EndCommand;
                 }
                 State::Thinking => {
-                    if cx.is_time_up() || self.sleep_until > cx.end {
+                    if cx.is_time_up() {
                         self.finish(cx);
                     } else if cx.now < self.sleep_until {
                         self.has_waited = true;

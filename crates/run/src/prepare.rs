@@ -561,7 +561,7 @@ impl Prepared {
             Ok(notice) => notice,
             Err(mistake) => mistake,
         };
-        let remedy = "Compare it with results of the same pack and parameters only.";
+        let remedy = "compare it with results of the same pack and parameters only";
         Some(Note::new("pack-notice", Severity::Notice, sentence, remedy))
     }
 

@@ -1,6 +1,6 @@
 //! Figures that a pack makes of a trial (`[[figure]]`): expressions over what its scripts did.
 //!
-//! Not for: printing (`report/figures`), keeping (`store`).
+//! Not for: printing (`report/figures_of_pack`), keeping (`store`).
 
 use std::collections::BTreeMap;
 

@@ -634,6 +634,36 @@ columns = [{ name = "x", value = ":row" }]
                 "[[check]]\nname = \"c\"\nhelp = \"h\"\nquery = \"q\"\nat = [\"noon\"]\n[[mix]]",
                 "unknown variant `noon`",
             ),
+            (
+                "[[mix]]",
+                "[[figure]]\nname = \"f\"\nhelp = \"h\"\nunit = \"u\"\nvalue = \":per_s\"\nscripts = [\"b\"]\n[[mix]]",
+                "figure \"f\": scripts: there is no [[script]] \"b\"",
+            ),
+            (
+                "[[mix]]",
+                "[[figure]]\nname = \"f\"\nhelp = \"h\"\nunit = \"u\"\nvalue = \":commited\"\n[[mix]]",
+                "figure \"f\": there is no :commited (there are: committed, per_s,",
+            ),
+            (
+                "[[mix]]",
+                "[[figure]]\nname = \"f\"\nhelp = \"h\"\nunit = \"u\"\nvalue = \":per_s *\"\n[[mix]]",
+                "figure \"f\":1: syntax error",
+            ),
+            (
+                "{ name = \"x\", value = \":row\" }",
+                "{ name = \"y\", value = \":row\" }, { name = \"x\", text = \"x\", hidden = true }",
+                "column \"x\": hidden is for columns with a value",
+            ),
+            (
+                "{ name = \"x\", value = \":row\" }",
+                "{ name = \"y\", value = \":row\" }, { name = \"scale\", value = \":row\", hidden = true }",
+                "column \"scale\": there is a parameter of this name",
+            ),
+            (
+                "value = \":row\" }",
+                "value = \":row\", hidden = true }",
+                "columns: at least one is needed",
+            ),
             ("file = \"a.sql\"", "file = \"../a.sql\"", "without a path"),
             (
                 "file = \"a.sql\"",

@@ -569,6 +569,31 @@ mod tests {
     }
 
     #[test]
+    fn a_hidden_column_is_drawn_once_for_those_behind_it_and_is_none_of_the_table() {
+        let columns = "', hidden = true, value = 'random(1, 1000000)' }, \
+                       { name = 'same', value = ':c' }, { name = 'again', value = ':c + 0' }, \
+                       { name = 'seven', value = '7', hidden = true }, { name = 'eight', value = ':seven + 1";
+        let manifest = format!(
+            "name='x'\nsummary='s'\nschema='schema.sql'\nscript=[{{name='a',file='a.sql'}}]\n\
+             [[table]]\nname='t'\nrows='2'\ncolumns=[{{name='c{columns}'}}]"
+        );
+        let files = [
+            ("pack.toml", &*manifest),
+            ("a.sql", "SELECT 1;"),
+            ("schema.sql", "SELECT 1;"),
+        ];
+        let pack = pack(&files).unwrap();
+        let mut recipe = Recipe::new(&pack, "postgresql", &BTreeMap::new()).unwrap();
+        let table = &mut recipe.tables[0];
+        assert_eq!(table.column_list(), "\"same\", \"again\", \"eight\"");
+        let mut out = Vec::new();
+        table.push_row(2, Form::Copy, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let values: Vec<&str> = text.trim_end().split('\t').collect();
+        assert_eq!(values, [values[0], values[0], "8"], "{text}");
+    }
+
+    #[test]
     fn a_schema_may_branch_but_not_sleep() {
         let branches = "\\set n 2\n\\if :n = 1\nSELECT 1;\n\\elif :n = 2\nSELECT :n;\n\\else\nSELECT 3;\n\\endif\nSELECT 4;";
         let recipe = odd("1", ":row", branches).unwrap();

@@ -173,7 +173,8 @@ impl Client {
         if self.tries == 1 {
             cx.now = cx.clock_now();
             // A float that is too large, or none, becomes what fits.
-            self.sleep_until = cx.now.saturating_add((seconds * 1e9) as Nanos);
+            let wake = cx.now.saturating_add((seconds * 1e9) as Nanos);
+            self.sleep_until = wake.min(cx.end);
             self.state = State::Thinking;
         }
         Ok(())

@@ -62,7 +62,7 @@ pub(super) enum State {
     /// Waits for the end of `\sleep`. Then `EndCommand`.
     Sleeping,
     /// Waits for the end of `\think`: nothing has been sent. Then the transaction begins, with
-    /// `EndCommand`, or `Finished` when time is up, or would be.
+    /// `EndCommand`, or `Finished` when time is up.
     Thinking,
     /// Books the command. Waits for nothing; then `Command`, the next one.
     EndCommand,

@@ -48,35 +48,6 @@ fn every_client_second_is_at_one_place_and_think_time_is_its_own() {
 }
 
 #[test]
-fn think_time_before_a_transaction_is_none_of_its_latency() {
-    let drive = Drive {
-        clients: 2,
-        until: transactions(5),
-        ..drive("\\think 0.05\nselect 1;\n")
-    };
-    let recording = run_well(&drive);
-    assert_adds_up(&recording, 2);
-    let think = share(&recording, Activity::Think);
-    assert!(think > 0.6, "{think}");
-    assert_eq!(counts(&recording).committed, 10);
-    // Ten waits of 50 ms would be in it.
-    let mean_us = recording.measured.scripts[0].service.mean_us().unwrap();
-    assert!(mean_us < 25_000.0, "{mean_us}");
-}
-
-#[test]
-fn a_think_time_beyond_the_end_ends_the_client_at_once() {
-    let drive = Drive {
-        until: Until::Elapsed(millis(60_000)),
-        ..drive("\\think 3600\nselect 1;\n")
-    };
-    let began = std::time::Instant::now();
-    let recording = run_well(&drive);
-    assert_eq!(counts(&recording).committed, 0);
-    assert!(began.elapsed() < millis(30_000));
-}
-
-#[test]
 fn the_wait_for_the_schedule_is_told_from_the_wait_for_the_server() {
     let drive = Drive {
         clients: 2,

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Database, Ran};
+use crate::support::{self, Database, Ran};
 
 /// Two warehouses without foreign keys, so that everything can be planted.
 const SMALL: [&str; 5] = [
@@ -317,6 +317,27 @@ fn each_condition_finds_what_breaks_it_also_where_a_row_is_missing() {
         database.sql(&undo);
     }
     tpcc(&database, "run", &asked, more).expect(0, &[]);
+}
+
+#[test]
+fn a_kept_trial_still_has_its_figures_and_its_notice() {
+    let database = Database::new("tpcc_kept");
+    tpcc(&database, "load", &SMALL, "").expect(0, &[]);
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path().join("notes.db");
+    let store = store.to_str().unwrap();
+    let more = format!("--store {store} -c 2 -t 100 --max-tries 100 --observe none");
+    tpcc(&database, "run", &[], &more)
+        .expect(0, &["new orders", "[pack-notice]: derived from TPC-C"]);
+    let shown = support::ran(&mut support::pgdyno(&["show", "1", "--store", store]));
+    let shown = shown.expect(0, &["[pack-notice]: derived from TPC-C: not a TPC result"]);
+    // The unit, and the limit with what came of it.
+    let line = |name: &str| shown.stdout.lines().find(|line| line.starts_with(name));
+    assert!(line("new orders ").unwrap().ends_with("/min"), "{shown:#?}");
+    assert!(
+        line("rollbacks ").unwrap().contains("0.9 to 1.1"),
+        "{shown:#?}"
+    );
 }
 
 #[test]

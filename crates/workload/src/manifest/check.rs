@@ -315,7 +315,7 @@ fn check_tables(m: &Manifest) -> Result<(), String> {
             return Err(format!("{at}: by_ranges is for tables with rows"));
         }
         check_files(&at, t)?;
-        if t.columns.is_empty() {
+        if t.columns.iter().all(|column| column.hidden) {
             return Err(format!("{at}: columns: at least one is needed"));
         }
         no_duplicates(
