@@ -193,7 +193,10 @@ mod tests {
         let init = of(Verb::Init, "--warehouses=7 --fks=false").unwrap();
         assert_eq!(init.params, ["warehouses=7", "fks=false"]);
         let run = of(Verb::Run, "").unwrap();
-        assert_eq!(run.params, ["active_warehouses=1", "think_times=true", "form=batch"]);
+        assert_eq!(
+            run.params,
+            ["active_warehouses=1", "think_times=true", "form=batch"]
+        );
         assert_eq!((run.clients, run.retries), (Some(10), true));
         let run = of(
             Verb::Run,
