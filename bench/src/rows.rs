@@ -117,10 +117,15 @@ pub const ROWS: &[Row] = &[
         goals: &[at_most(Figure::Wall, 1.5)],
         bare: false,
     },
-    tpcc("TPC-C, 1 warehouse, 8 clients", Peer::GoTpc),
     tpcc(
-        "TPC-C, 1 warehouse, 8 clients, beside sysbench-tpcc",
+        "TPC-C, 1 warehouse, 8 clients, lines at once",
+        Peer::GoTpc,
+        Workload::TpccBatch,
+    ),
+    tpcc(
+        "TPC-C, 1 warehouse, 8 clients, line by line",
         Peer::SysbenchTpcc,
+        Workload::Tpcc,
     ),
     Row {
         name: "1,000 clients with per-second histograms",
@@ -221,6 +226,8 @@ pub enum Workload {
     Load,
     /// TPC-C's five transactions by its mix, without think times.
     Tpcc,
+    /// The same with one statement for all lines of an order.
+    TpccBatch,
     /// Making and filling TPC-C's tables.
     TpccLoad,
     /// Select-only for longer.
@@ -320,13 +327,13 @@ const fn tpcb(name: &'static str, mode: QueryMode) -> Row {
 
 const TPCC_GOALS: &[Goal] = &[at_most(Figure::Cpu, 0.5)];
 
-const fn tpcc(name: &'static str, peer: Peer) -> Row {
+const fn tpcc(name: &'static str, peer: Peer, workload: Workload) -> Row {
     Row {
         name,
         peer: Some(peer),
         job: Job {
             via: Via::Tcp,
-            workload: Workload::Tpcc,
+            workload,
             ..SELECT_ONLY.of(8)
         },
         goals: TPCC_GOALS,

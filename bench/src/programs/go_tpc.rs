@@ -65,7 +65,7 @@ impl Program for GoTpc {
 
     fn prepare(&self, workload: Workload, bed: &Bed) -> Vec<Command> {
         match workload {
-            Workload::Tpcc => {
+            Workload::TpccBatch => {
                 let mut commands = bed.empty_database(DATABASE);
                 commands.push(self.load(bed, DATABASE, 1));
                 commands

@@ -72,7 +72,7 @@ impl Program for Pgdyno {
             Workload::SelectOnly | Workload::Memory => "select-only".to_owned(),
             Workload::Tpcb => "tpcb".to_owned(),
             Workload::YcsbB => "ycsb".to_owned(),
-            Workload::Tpcc => "tpcc".to_owned(),
+            Workload::Tpcc | Workload::TpccBatch => "tpcc".to_owned(),
             Workload::TpccLoad => return self.load_tpcc(bed),
             Workload::PointSelect => bed.point_select().display().to_string(),
         };
@@ -95,7 +95,10 @@ impl Program for Pgdyno {
             let rows = format!("recordcount={}", super::go_ycsb::ROWS);
             command.args(["--mix", "b", "--param", &rows]);
         }
-        if job.workload == Workload::Tpcc {
+        if job.workload == Workload::TpccBatch {
+            command.args(["--param", "form=batch"]);
+        }
+        if matches!(job.workload, Workload::Tpcc | Workload::TpccBatch) {
             // Two orders may lock the same items in another order. Its peers check nothing after a run.
             command.args(["--max-tries=0", "--no-checks"]);
         }
