@@ -2,10 +2,12 @@
 //! afterwards. What a program costs it is not asked: the runner measures that.
 
 mod bare;
+mod go_tpc;
 mod go_ycsb;
 mod pgbench;
 mod pgdyno;
 mod sysbench;
+mod sysbench_tpcc;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,7 +32,12 @@ pub trait Program {
         Vec::new()
     }
 
-    /// Reads what the command printed to standard output.
+    /// What must be done before each load: commands, in order.
+    fn before_load(&self, _workload: Workload, _bed: &Bed) -> Vec<Command> {
+        Vec::new()
+    }
+
+    /// Reads what the command printed to standard output; a load is not asked.
     fn read(&self, output: &str) -> Result<Reported, String>;
 }
 
@@ -51,6 +58,20 @@ pub struct Reported {
     pub lag_us: (f64, f64),
 }
 
+impl Reported {
+    /// What a load comes to: one transaction of its own.
+    pub fn loaded() -> Self {
+        Self {
+            transactions: 1,
+            failed: 0,
+            transactions_per_s: f64::NAN,
+            connecting_s: 0.0,
+            latency_us: f64::NAN,
+            lag_us: (f64::NAN, f64::NAN),
+        }
+    }
+}
+
 /// All of them.
 pub struct Programs {
     /// Ours.
@@ -61,6 +82,10 @@ pub struct Programs {
     pub sysbench: Result<sysbench::Sysbench, String>,
     /// go-ycsb, likewise.
     pub go_ycsb: Result<go_ycsb::GoYcsb, String>,
+    /// go-tpc, likewise.
+    pub go_tpc: Result<go_tpc::GoTpc, String>,
+    /// sysbench-tpcc, likewise.
+    pub sysbench_tpcc: Result<sysbench_tpcc::SysbenchTpcc, String>,
     /// The loops that do nothing but send and receive.
     pub bare: [bare::Bare; 2],
     /// The directory of stock PostgreSQL's programs, the server's among them.
@@ -88,6 +113,8 @@ impl Programs {
             pgbench: pgbench::Pgbench::at(bindir.join("pgbench"))?,
             sysbench: sysbench::Sysbench::find(),
             go_ycsb: go_ycsb::GoYcsb::find(),
+            go_tpc: go_tpc::GoTpc::find(),
+            sysbench_tpcc: sysbench_tpcc::SysbenchTpcc::find(),
             bare: bare::Bare::both()?,
             bindir,
         })
@@ -97,18 +124,16 @@ impl Programs {
     pub fn peer(&self, peer: Peer) -> Result<&dyn Program, &str> {
         match peer {
             Peer::Pgbench => Ok(&self.pgbench),
-            Peer::Sysbench => self
-                .sysbench
-                .as_ref()
-                .map(|it| it as _)
-                .map_err(|e| e.as_str()),
-            Peer::GoYcsb => self
-                .go_ycsb
-                .as_ref()
-                .map(|it| it as _)
-                .map_err(|e| e.as_str()),
+            Peer::Sysbench => or_why(&self.sysbench),
+            Peer::GoYcsb => or_why(&self.go_ycsb),
+            Peer::GoTpc => or_why(&self.go_tpc),
+            Peer::SysbenchTpcc => or_why(&self.sysbench_tpcc),
         }
     }
+}
+
+fn or_why<P: Program>(found: &Result<P, String>) -> Result<&dyn Program, &str> {
+    found.as_ref().map(|it| it as _).map_err(|e| e.as_str())
 }
 
 /// The program of this name: what the variable names, or what is found on PATH.

@@ -132,6 +132,11 @@ impl Report<'_> {
             ("pgbench", self.programs.pgbench.version().to_owned()),
             ("sysbench", version(self.programs.peer(Peer::Sysbench))),
             ("go-ycsb", version(self.programs.peer(Peer::GoYcsb))),
+            ("go-tpc", version(self.programs.peer(Peer::GoTpc))),
+            (
+                "sysbench-tpcc",
+                version(self.programs.peer(Peer::SysbenchTpcc)),
+            ),
             ("server", self.server.clone()),
             (
                 "runs",

@@ -107,6 +107,27 @@ pub const ROWS: &[Row] = &[
         bare: false,
     },
     Row {
+        name: "TPC-C, load of 10 warehouses without foreign keys",
+        peer: Some(Peer::GoTpc),
+        job: Job {
+            via: Via::Tcp,
+            workload: Workload::TpccLoad,
+            ..SELECT_ONLY.of(1)
+        },
+        goals: &[at_most(Figure::Wall, 1.5)],
+        bare: false,
+    },
+    tpcc(
+        "TPC-C, 1 warehouse, 8 clients, lines at once",
+        Peer::GoTpc,
+        Workload::TpccBatch,
+    ),
+    tpcc(
+        "TPC-C, 1 warehouse, 8 clients, line by line",
+        Peer::SysbenchTpcc,
+        Workload::Tpcc,
+    ),
+    Row {
         name: "1,000 clients with per-second histograms",
         peer: None,
         job: Job {
@@ -165,6 +186,10 @@ pub enum Peer {
     Sysbench,
     /// go-ycsb.
     GoYcsb,
+    /// go-tpc.
+    GoTpc,
+    /// sysbench with sysbench-tpcc's scripts.
+    SysbenchTpcc,
 }
 
 /// The work of one run, in terms that every program has.
@@ -199,8 +224,21 @@ pub enum Workload {
     PointSelect,
     /// Making and filling pgbench's tables.
     Load,
+    /// TPC-C's five transactions by its mix, without think times.
+    Tpcc,
+    /// The same with one statement for all lines of an order.
+    TpccBatch,
+    /// Making and filling TPC-C's tables.
+    TpccLoad,
     /// Select-only for longer.
     Memory,
+}
+
+impl Workload {
+    /// Whether tables are made and filled: then the whole run is one piece of work.
+    pub fn is_load(self) -> bool {
+        matches!(self, Workload::Load | Workload::TpccLoad)
+    }
 }
 
 /// How the server is reached.
@@ -283,6 +321,22 @@ const fn tpcb(name: &'static str, mode: QueryMode) -> Row {
             ..SELECT_ONLY.of(8)
         },
         goals: TPCB_GOALS,
+        bare: false,
+    }
+}
+
+const TPCC_GOALS: &[Goal] = &[at_most(Figure::Cpu, 0.5)];
+
+const fn tpcc(name: &'static str, peer: Peer, workload: Workload) -> Row {
+    Row {
+        name,
+        peer: Some(peer),
+        job: Job {
+            via: Via::Tcp,
+            workload,
+            ..SELECT_ONLY.of(8)
+        },
+        goals: TPCC_GOALS,
         bare: false,
     }
 }

@@ -92,8 +92,9 @@ fn take_turns(
         }
     }
     let (seconds, rounds) = settings.of(&row.job);
-    let warms_up =
-        row.job.rate.is_none() && !matches!(row.job.workload, Workload::Load | Workload::Memory);
+    let warms_up = row.job.rate.is_none()
+        && !row.job.workload.is_load()
+        && row.job.workload != Workload::Memory;
     for round in 0..=rounds {
         for (program, runs) in turn.iter().zip(&mut *runs) {
             if Interrupts::install()?.count() > 0 {
@@ -104,6 +105,11 @@ fn take_turns(
                     Run::of(*program, &row.job, bed, WARM_UP_SECONDS)?;
                 }
                 continue;
+            }
+            if row.job.workload.is_load() {
+                for mut command in program.before_load(row.job.workload, bed) {
+                    must_succeed(&mut command)?;
+                }
             }
             let run = one(*program, row, bed, seconds)?;
             if row.job.workload == Workload::Load {

@@ -133,6 +133,12 @@ impl Bed {
         self.sql(&format!("CREATE DATABASE {name}"))
     }
 
+    /// What makes a database that is empty, whatever was in it.
+    pub fn empty_database(&self, name: &str) -> Vec<Command> {
+        let drop = self.sql(&format!("DROP DATABASE IF EXISTS {name}"));
+        vec![drop, self.create_database(name)]
+    }
+
     /// What has psql execute a statement.
     pub fn sql(&self, sql: &str) -> Command {
         let mut command = Command::new(&self.psql);

@@ -276,6 +276,8 @@ export type Run = {
   disturbed?: DisturbedTrial;
   /** What must hold of the data, by the workload's pack; empty without any, or where none was asked. */
   checks: Array<DataCheck>;
+  /** Figures that the workload's pack makes of it; empty without any. */
+  figures: Array<PackFigure>;
   /** Of throughput, and with a rate of response time. */
   steadiness: Array<Steadiness>;
   /** Why tries of the measured time failed, most frequent first. */
@@ -1482,6 +1484,26 @@ export type DataCheck = {
   /** The longest time that the query took. */
   took_us_max: number;
   /** Why it was not asked, or not as often as it should. */
+  unknown: string | null;
+};
+
+/** A figure of the workload's pack (`[[figure]]`, workloads/README.md), and whether it is within its limits. */
+export type PackFigure = {
+  /** Its name in the pack. */
+  name: string;
+  /** What it says, in one sentence. */
+  help: string;
+  /** Its unit: `a minute`, `ms`, `%`. */
+  unit: string;
+  /** `null`: not known. */
+  value: number | null;
+  /** The least that it should be; `null` where any is right. */
+  at_least: number | null;
+  /** The most that it should be; `null` where any is right. */
+  at_most: number | null;
+  /** Whether it is within these limits; `null`: there are none, or it is not known. */
+  within: boolean | null;
+  /** Why it is not known. */
   unknown: string | null;
 };
 

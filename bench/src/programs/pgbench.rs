@@ -49,10 +49,6 @@ impl Program for Pgbench {
     }
 
     fn read(&self, output: &str) -> Result<Reported, String> {
-        // Its initialization reports on standard error.
-        if output.is_empty() {
-            return Ok(loaded());
-        }
         read(output)
     }
 }
@@ -113,18 +109,6 @@ pub fn read(output: &str) -> Result<Reported, String> {
             lag_max.map_or(f64::NAN, |ms| ms * 1e3),
         ),
     })
-}
-
-/// What a run of the initialization comes to: one transaction of its own.
-pub fn loaded() -> Reported {
-    Reported {
-        transactions: 1,
-        failed: 0,
-        transactions_per_s: f64::NAN,
-        connecting_s: 0.0,
-        latency_us: f64::NAN,
-        lag_us: (f64::NAN, f64::NAN),
-    }
 }
 
 #[cfg(test)]

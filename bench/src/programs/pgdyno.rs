@@ -5,10 +5,13 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Program, Reported, pgbench, version_line};
+use super::{Program, Reported, go_tpc, pgbench, version_line};
 use crate::Error;
 use crate::rows::{Job, Workload};
 use crate::server::Bed;
+
+/// Where TPC-C's tables are loaded, which its peers load elsewhere.
+const TPCC_LOAD: &str = "pgdyno_tpcc_load";
 
 /// pgdyno as built beside this program.
 pub struct Pgdyno {
@@ -31,6 +34,19 @@ impl Pgdyno {
             version = format!("{version} ({})", commit.trim());
         }
         Ok(Self { path, version })
+    }
+
+    fn load_tpcc(&self, bed: &Bed) -> Command {
+        let mut command = Command::new(&self.path);
+        let warehouses = format!("warehouses={}", go_tpc::LOAD_WAREHOUSES);
+        command
+            .args(["load", "tpcc", "--quiet", "--param", &warehouses])
+            .args(["--param", "fks=false"])
+            .arg(format!(
+                "--url=postgresql://postgres@127.0.0.1:{}/{TPCC_LOAD}",
+                bed.port()
+            ));
+        command
     }
 }
 
@@ -56,6 +72,8 @@ impl Program for Pgdyno {
             Workload::SelectOnly | Workload::Memory => "select-only".to_owned(),
             Workload::Tpcb => "tpcb".to_owned(),
             Workload::YcsbB => "ycsb".to_owned(),
+            Workload::Tpcc | Workload::TpccBatch => "tpcc".to_owned(),
+            Workload::TpccLoad => return self.load_tpcc(bed),
             Workload::PointSelect => bed.point_select().display().to_string(),
         };
         command
@@ -77,16 +95,27 @@ impl Program for Pgdyno {
             let rows = format!("recordcount={}", super::go_ycsb::ROWS);
             command.args(["--mix", "b", "--param", &rows]);
         }
+        if job.workload == Workload::TpccBatch {
+            command.args(["--param", "form=batch"]);
+        }
+        if matches!(job.workload, Workload::Tpcc | Workload::TpccBatch) {
+            // Two orders may lock the same items in another order. Its peers check nothing after a run.
+            command.args(["--max-tries=0", "--no-checks"]);
+        }
         if let Some(rate) = job.rate {
             command.arg(format!("--rate={rate}"));
         }
         command
     }
 
-    fn read(&self, output: &str) -> Result<Reported, String> {
-        if output.is_empty() {
-            return Ok(pgbench::loaded());
+    fn before_load(&self, workload: Workload, bed: &Bed) -> Vec<Command> {
+        match workload {
+            Workload::TpccLoad => bed.empty_database(TPCC_LOAD),
+            _ => Vec::new(),
         }
+    }
+
+    fn read(&self, output: &str) -> Result<Reported, String> {
         if !output.starts_with('{') {
             return pgbench::read(output);
         }

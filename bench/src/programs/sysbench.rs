@@ -26,16 +26,31 @@ impl Sysbench {
         Ok(Self { path, version })
     }
 
-    fn call(&self, bed: &Bed) -> Command {
+    /// A script of its own or of others on a database.
+    pub fn call(&self, bed: &Bed, script: &str, database: &str) -> Command {
         let mut command = Command::new(&self.path);
         command
-            .args(["oltp_point_select", "--db-driver=pgsql", "--tables=1"])
-            .arg(format!("--table-size={ROWS}"))
+            .args([script, "--db-driver=pgsql"])
             .args(["--pgsql-host=127.0.0.1", "--pgsql-user=postgres"])
-            .arg("--pgsql-db=postgres")
+            .arg(format!("--pgsql-db={database}"))
             .arg(format!("--pgsql-port={}", bed.port()));
         command
     }
+
+    fn point_select(&self, bed: &Bed) -> Command {
+        let mut command = self.call(bed, "oltp_point_select", "postgres");
+        command.args(["--tables=1", &format!("--table-size={ROWS}")]);
+        command
+    }
+}
+
+/// Has a script run for so long.
+pub fn run(command: &mut Command, job: &Job, seconds: u32) {
+    command
+        .arg(format!("--threads={}", job.clients))
+        .arg(format!("--time={seconds}"))
+        // No event may end the run, and no histogram is asked for.
+        .args(["--events=0", "--percentile=0", "run"]);
 }
 
 impl Program for Sysbench {
@@ -48,7 +63,7 @@ impl Program for Sysbench {
     }
 
     fn prepare(&self, workload: Workload, bed: &Bed) -> Vec<Command> {
-        let mut prepare = self.call(bed);
+        let mut prepare = self.point_select(bed);
         prepare.arg("prepare");
         match workload {
             Workload::PointSelect => vec![prepare],
@@ -58,43 +73,44 @@ impl Program for Sysbench {
 
     fn command(&self, job: &Job, bed: &Bed, seconds: u32) -> Command {
         debug_assert!(job.via == Via::Tcp && job.workload == Workload::PointSelect);
-        let mut command = self.call(bed);
-        command
-            .arg(format!("--threads={}", job.clients))
-            .arg(format!("--time={seconds}"))
-            // No event may end the run, and no histogram is asked for.
-            .args(["--events=0", "--percentile=0", "run"]);
+        let mut command = self.point_select(bed);
+        run(&mut command, job, seconds);
         command
     }
 
     fn read(&self, output: &str) -> Result<Reported, String> {
-        let after = |label: &str| {
-            let (_, rest) = output
-                .split_once(label)
-                .ok_or_else(|| format!("sysbench did not print {label:?}"))?;
-            let rest = rest.trim_start().trim_start_matches('(');
-            let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'));
-            let number = rest[..end.unwrap_or(rest.len())].parse::<f64>();
-            number.map_err(|_| format!("sysbench printed no number after {label:?}"))
-        };
-        let transactions = after("transactions:")?;
-        let (_, rate) = output
-            .split_once("transactions:")
-            .and_then(|(_, rest)| rest.split_once('('))
-            .ok_or("sysbench printed no rate")?;
-        let rate = rate
-            .split_whitespace()
-            .next()
-            .and_then(|word| word.parse().ok());
-        Ok(Reported {
-            transactions: transactions as u64,
-            failed: after("ignored errors:")? as u64,
-            transactions_per_s: rate.ok_or("sysbench printed no rate")?,
-            connecting_s: 0.0,
-            latency_us: after("avg:").map_or(f64::NAN, |ms| ms * 1e3),
-            lag_us: (f64::NAN, f64::NAN),
-        })
+        read(output)
     }
+}
+
+/// What sysbench prints, whatever script it runs.
+pub fn read(output: &str) -> Result<Reported, String> {
+    let after = |label: &str| {
+        let (_, rest) = output
+            .split_once(label)
+            .ok_or_else(|| format!("sysbench did not print {label:?}"))?;
+        let rest = rest.trim_start().trim_start_matches('(');
+        let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+        let number = rest[..end.unwrap_or(rest.len())].parse::<f64>();
+        number.map_err(|_| format!("sysbench printed no number after {label:?}"))
+    };
+    let transactions = after("transactions:")?;
+    let (_, rate) = output
+        .split_once("transactions:")
+        .and_then(|(_, rest)| rest.split_once('('))
+        .ok_or("sysbench printed no rate")?;
+    let rate = rate
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.parse().ok());
+    Ok(Reported {
+        transactions: transactions as u64,
+        failed: after("ignored errors:")? as u64,
+        transactions_per_s: rate.ok_or("sysbench printed no rate")?,
+        connecting_s: 0.0,
+        latency_us: after("avg:").map_or(f64::NAN, |ms| ms * 1e3),
+        lag_us: (f64::NAN, f64::NAN),
+    })
 }
 
 #[cfg(test)]

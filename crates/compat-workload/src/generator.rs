@@ -9,11 +9,13 @@ pub enum Generator {
     Kv,
     /// Transfers between accounts.
     Bank,
+    /// Orders and payments of warehouses, derived from TPC-C.
+    Tpcc,
 }
 
 impl Generator {
     /// All of them, by name.
-    pub const ALL: [Self; 3] = [Self::Bank, Self::Kv, Self::Ycsb];
+    pub const ALL: [Self; 4] = [Self::Bank, Self::Kv, Self::Tpcc, Self::Ycsb];
 
     /// Its name, which its pack and its database have too.
     pub fn name(self) -> &'static str {
@@ -21,6 +23,7 @@ impl Generator {
             Self::Ycsb => "ycsb",
             Self::Kv => "kv",
             Self::Bank => "bank",
+            Self::Tpcc => "tpcc",
         }
     }
 
@@ -37,13 +40,17 @@ impl Generator {
             Self::Ycsb => "YCSB, the Yahoo! Cloud Serving Benchmark, on SQL",
             Self::Kv => "reads and writes of one narrow table by keys spread at random",
             Self::Bank => "transfers between accounts whose balances always add up to 0",
+            Self::Tpcc => {
+                "derived from TPC-C (not a TPC result): orders and payments of warehouses"
+            }
         }
     }
 
-    /// Its tables, for people.
+    /// Its tables, for people: the first of them where there are several.
     pub fn tables(self) -> &'static str {
         match self {
             Self::Ycsb => "usertable",
+            Self::Tpcc => "warehouse",
             name => name.name(),
         }
     }
@@ -100,10 +107,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("sqlsmith", "it tests a server and measures nothing"),
     ("sqlstats", "a script of your own: pgdyno run mine.sql"),
     ("startrek", "it has no load"),
-    (
-        "tpcc",
-        "contended transactions of several statements: pgdyno run tpcb",
-    ),
     ("tpcds", "queries of a file: pgdyno run queries.sql"),
     ("tpch", "queries of a file: pgdyno run queries.sql"),
     (

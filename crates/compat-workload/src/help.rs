@@ -66,7 +66,10 @@ Use \"{program} {name} [command] --help\" for more information about a command.
 
     /// Of a workload's verb.
     pub fn workload_help(self, verb: Verb, generator: Generator) -> String {
-        let tables = generator.tables();
+        let tables = match generator {
+            Generator::Tpcc => "warehouse and the eight others of TPC-C",
+            other => other.tables(),
+        };
         let notes = match verb {
             Verb::Init => format!(
                 "Makes and fills the table {tables}. URLs are those of the server's nodes, over which\nrows are loaded; without one it is postgres://root@localhost:26257?sslmode=disable."
@@ -75,6 +78,7 @@ Use \"{program} {name} [command] --help\" for more information about a command.
             Verb::Check => match generator {
                 Generator::Ycsb => "Looks whether usertable holds the rows that init has loaded: how many, by which keys,\nwith values in all columns.".to_owned(),
                 Generator::Bank => "Looks whether all accounts are there and their balances add up to 0.".to_owned(),
+                Generator::Tpcc => "Looks whether TPC-C's conditions 3.3.2.1 to 3.3.2.12 hold: 6, 10 and 12 only with\n--expensive-checks, 11 for districts without a delivery.".to_owned(),
                 Generator::Kv => "There is nothing to check: rows of kv may have any value.".to_owned(),
             },
         };

@@ -5,7 +5,8 @@
 //! - `generator`: the workloads; `flags`: what was typed; `help`: what can be typed; `urls`, `options`: what it means.
 //! - `tables`: the database and what is in it; `init`, `run`, `check`: the three jobs.
 //! - `node`: `cockroach start-single-node`.
-//! - `watch`: while operations run; `format`, `snapshot`: what is printed and written of them.
+//! - `watch`: while operations run; `format`, `snapshot`: what is printed and written of them; `tpmc`: what
+//!   tpcc says besides.
 
 mod check;
 mod flags;
@@ -21,6 +22,7 @@ mod options;
 mod run;
 mod snapshot;
 mod tables;
+mod tpmc;
 mod urls;
 mod watch;
 

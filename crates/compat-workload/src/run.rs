@@ -1,12 +1,12 @@
 //! `run`: a Trial of the pack, its output as cockroach prints it.
 
-use super::format::Printer;
+use super::format::{Format, Printer};
 use super::generator::Generator;
 use super::metrics::Metrics;
 use super::options::{self, Run};
 use super::snapshot::HistogramFile;
 use super::watch::Watch;
-use super::{WorkloadOptions, tables};
+use super::{WorkloadOptions, tables, tpmc};
 use pgdyno_report::{documents, retries};
 use pgdyno_run::header;
 use pgdyno_run::prepare::prepare;
@@ -69,7 +69,17 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         Generator::Kv => options::sequence(&options.parsed, &ran.outcome.recording.drawn),
         _ => String::new(),
     };
-    write_answer(format_args!("{}", watch.finish(&sequence)))?;
+    let mut said = watch.finish(&sequence);
+    if options.generator == Generator::Tpcc && run.format != Format::IncrementalJson {
+        let seen = tpmc::Seen {
+            format: run.format,
+            active_warehouses: options::active_warehouses(&options.parsed).map_err(Failure::new)?,
+            is_local: options::is_local(&options.parsed),
+            recording: &ran.outcome.recording,
+        };
+        said.push_str(&tpmc::text(&seen, watch.total(tpmc::NEW_ORDER)));
+    }
+    write_answer(format_args!("{said}"))?;
     for line in remarks(&ran.outcome) {
         remark!("pgdyno: {line}");
     }

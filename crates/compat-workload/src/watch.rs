@@ -10,6 +10,7 @@ use pgdyno_model::Observer;
 use super::format::{Printer, Tick};
 use super::metrics::Metrics;
 use super::snapshot::HistogramFile;
+use super::tpmc;
 
 /// One operation: one script, or several that are the same to cockroach.
 #[derive(Debug)]
@@ -116,6 +117,13 @@ impl Watch {
         text + said + &self.printer.totals(elapsed_s, &totals)
     }
 
+    /// What an operation did since the ramp, and the time until now in seconds.
+    pub fn total(&self, name: &str) -> Option<(&Latencies, f64)> {
+        let mut known = self.operations.iter();
+        let operation = known.find(|operation| operation.name == name)?;
+        Some((&operation.all, self.end_s - self.part_began_s))
+    }
+
     /// What could not be written.
     pub fn take_error(&mut self) -> Option<String> {
         self.histograms.as_mut().and_then(HistogramFile::take_error)
@@ -177,8 +185,13 @@ impl Watch {
 }
 
 /// cockroach's name for what a script does: the pack's scripts are named after the operation and,
-/// behind a dash, its form.
+/// behind a dash, its form. tpcc's operations have names of two words.
 fn operation(script: &str) -> &str {
+    for (words, name) in tpmc::OPERATIONS {
+        if script.starts_with(words) {
+            return name;
+        }
+    }
     match script.split('-').next().unwrap_or(script) {
         "readmodifywrite" => "readModifyWrite",
         name => name,

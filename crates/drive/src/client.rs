@@ -215,7 +215,7 @@ impl Client {
             State::Finished | State::Aborted => None,
             State::Throttled(_) => Some(Activity::Schedule),
             State::Resting(_) => Some(Activity::Rest),
-            State::Sleeping => Some(Activity::Think),
+            State::Sleeping | State::Thinking => Some(Activity::Think),
             State::Connecting(_) | State::Reconnecting(_) => Some(Activity::Connect),
             State::BackingOff { .. } => Some(Activity::Backoff),
             _ => Some(Activity::Statement),
@@ -337,6 +337,17 @@ impl Client {
                     }
                     self.state = State::EndCommand;
                 }
+                State::Thinking => {
+                    if cx.is_time_up() {
+                        self.finish(cx);
+                    } else if cx.now < self.sleep_until {
+                        self.has_waited = true;
+                        return Wait::Until(self.sleep_until);
+                    } else {
+                        self.begin_try(cx);
+                        self.state = State::EndCommand;
+                    }
+                }
                 State::EndCommand => self.end_command(cx),
                 State::Error => self.clean_up(cx),
                 State::BackingOff { since, until } => {
@@ -451,19 +462,25 @@ impl Client {
             link.begin_try();
         }
         self.random_at_begin = self.random.clone();
-        self.begun = cx.now;
-        (self.tried, self.statements) = (Some(cx.now), 0);
+        self.statements = 0;
         (self.is_given_up, self.is_cut_off) = (false, false);
-        if cx.schedule.is_none() {
-            self.scheduled = cx.now;
-        }
         self.command = 0;
         self.units.restart();
         self.has_missed = false;
         self.has_waited = false;
         self.number_receipt(cx);
-        self.follow(cx);
+        self.begin_try(cx);
         self.state = State::Command;
+    }
+
+    /// The first try begins now.
+    fn begin_try<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.begun = cx.now;
+        self.tried = Some(cx.now);
+        if cx.schedule.is_none() {
+            self.scheduled = cx.now;
+        }
+        self.follow(cx);
     }
 
     /// A transaction begins, and may be one of those that are followed.
@@ -859,7 +876,7 @@ impl Client {
         match self.state {
             State::Finished | State::Aborted => return,
             State::Idle | State::Choose | State::Schedule | State::Begin => {}
-            State::Throttled(_) | State::Resting(_) => {}
+            State::Throttled(_) | State::Resting(_) | State::Thinking => {}
             State::Connecting(ref attempt) if attempt.is_before_run() || attempt.is_between() => {}
             State::Connecting(_) | State::Reconnecting(_) if self.outage.is_some() => {}
             State::Parting(_) => return self.leave(cx),

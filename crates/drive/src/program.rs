@@ -278,6 +278,7 @@ impl Program {
                     | Op::For(_)
                     | Op::EndFor { .. }
                     | Op::Error { .. }
+                    | Op::Think { .. }
             )
         )
     }

@@ -3,7 +3,7 @@
 use pgdyno_drive::record::Recording;
 
 use crate::document::{
-    Accounting, ClusterAfter, DataCheck, Disturbed, Facts, Generators, Host, KeySkew,
+    Accounting, ClusterAfter, DataCheck, Disturbed, Facts, Generators, Host, KeySkew, PackFigure,
     ServerCounters, TargetKind, Truth, WarmupEnd,
 };
 use crate::observed::Observed;
@@ -43,6 +43,8 @@ pub struct Outcome {
     pub disturbed: Option<Disturbed>,
     /// What must hold of the data, and whether it did.
     pub checks: Vec<DataCheck>,
+    /// Figures that the pack makes of it.
+    pub figures: Vec<PackFigure>,
     /// How the warm-up ended, where that was to be found.
     pub warmup_ended: Option<WarmupEnd>,
     /// What instruments saw.

@@ -13,6 +13,7 @@ pub mod comparison;
 pub mod csv;
 pub mod disturb;
 pub mod documents;
+mod figures_of_pack;
 mod generators;
 pub mod latency_table;
 pub mod markdown;

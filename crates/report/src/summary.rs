@@ -9,8 +9,8 @@ use super::latency_table::{cells as latency_cells, heading as heading_of_latenci
 use super::table::Table;
 use super::wrap::wrapped;
 use super::{
-    accounting, budget, checks, cluster, disturb, generators, observed, phases, retries, truth,
-    units, verdict,
+    accounting, budget, checks, cluster, disturb, figures_of_pack, generators, observed, phases,
+    retries, truth, units, verdict,
 };
 use pgdyno_model::document::{
     Counts, End, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Latency, Phase, Run,
@@ -110,6 +110,7 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
         } else {
             truth.clone()
         },
+        figures_of_pack::text(&run.figures, width),
         checks::text(&run.checks),
         failures(&run.measured.all.counts),
         retries::text(run),

@@ -18,12 +18,14 @@ use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{facts, placement, reach, trouble};
-use pgdyno_model::document::{EndedBy, Facts, Stalls, Steadiness, TargetKind, WarmupEnd};
+use pgdyno_model::document::{
+    EndedBy, Facts, PackFigure, Stalls, Steadiness, TargetKind, WarmupEnd,
+};
 use pgdyno_model::notebook::Notebook;
 use pgdyno_model::observed::Observed;
 use pgdyno_model::spec::secret;
 use pgdyno_model::spec::secret::is_secret_name;
-use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, TrialSpec};
+use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, Severity, TrialSpec};
 use pgdyno_wire::redact;
 use pgdyno_workload::contention::FewRows;
 use pgdyno_workload::loader::{self, Others, Request, Watch};
@@ -32,7 +34,7 @@ use pgdyno_workload::needs::Needs;
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::resolve::{self, Workload};
-use pgdyno_workload::{contention, params, procedures, refusal, scale, sql_words};
+use pgdyno_workload::{contention, figures, params, procedures, refusal, scale, sql_words};
 
 /// Everything is there to be run.
 pub struct Prepared {
@@ -524,7 +526,7 @@ impl Prepared {
     ) -> Vec<Note> {
         let warmup_us = recording.and_then(|r| r.warmup.as_ref().map(|phase| phase.elapsed_us));
         let cut_short = warmup.filter(|ended| ended.by == EndedBy::Limit);
-        validity::notes(&Situation {
+        let mut notes = validity::notes(&Situation {
             facts: Some(&self.facts),
             isolation_asked: self.isolation_asked.map(Isolation::name),
             clients: self.clients,
@@ -548,6 +550,29 @@ impl Prepared {
             warmup_cut_short: cut_short.zip(warmup_us),
             observed,
             measured_from_us: i64::try_from(warmup_us.unwrap_or(0)).unwrap_or(i64::MAX),
-        })
+        });
+        notes.extend(self.notice());
+        notes
+    }
+
+    /// What the workload's pack has every reader know.
+    fn notice(&self) -> Option<Note> {
+        let pack = self.workload.pack.as_ref()?;
+        let sentence = match pack.notice(&self.variables)? {
+            Ok(notice) => notice,
+            Err(mistake) => mistake,
+        };
+        let remedy = "compare it with results of the same pack and parameters only";
+        Some(Note::new("pack-notice", Severity::Notice, sentence, remedy))
+    }
+
+    /// What the workload's pack makes of a run of this.
+    pub fn figures(&self, recording: &Recording) -> Vec<PackFigure> {
+        let Some(pack) = &self.workload.pack else {
+            return Vec::new();
+        };
+        let names = self.workload.scripts.iter().map(|script| &*script.name);
+        let names: Vec<&str> = names.collect();
+        figures::of(pack, &names, &recording.measured, &self.variables)
     }
 }

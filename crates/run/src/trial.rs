@@ -155,6 +155,7 @@ impl Trial {
         let mut notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
         validity::of_course(&mut notes, &self.spec, &recording);
         notes.splice(..0, disturbed.iter().flat_map(validity::disturbed));
+        let figures = prepared.figures(&recording);
         let key_skew = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
             workload: prepared.workload.name.clone(),
@@ -176,6 +177,7 @@ impl Trial {
             accounting: None,
             disturbed,
             checks: Vec::new(),
+            figures,
             warmup_ended,
             observed,
             generators: None,

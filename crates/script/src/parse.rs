@@ -289,6 +289,15 @@ impl<'a> Parser<'a, '_> {
                 let [message] = self.expressions(&mut meta)?;
                 Op::Error { message }
             }
+            "think" if self.language.is_pgdyno() => {
+                let [seconds] = self.expressions(&mut meta)?;
+                let is_sql = |command: &Command| matches!(command.op, Op::Sql(_));
+                if self.commands.iter().any(is_sql) {
+                    let message = "it must stand before the first SQL command";
+                    return Err(self.error(&meta, message, None));
+                }
+                Op::Think { seconds }
+            }
             name => match self.with_words(&mut meta, name)? {
                 Some(op) => op,
                 None => return Ok(()),

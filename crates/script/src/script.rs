@@ -108,6 +108,12 @@ pub enum Op {
         /// What is wrong.
         message: Expr,
     },
+    /// `\think`, which stands before the first statement: the client waits, and its transaction begins
+    /// when the wait is over.
+    Think {
+        /// How long, in seconds.
+        seconds: Expr,
+    },
     /// `\startpipeline`.
     StartPipeline,
     /// `\syncpipeline`.

@@ -88,7 +88,7 @@ impl Value {
 
     /// As a double.
     #[inline]
-    pub(crate) fn to_double(self) -> Result<f64, EvalError> {
+    pub fn to_double(self) -> Result<f64, EvalError> {
         match self {
             Value::Double(double) => Ok(double),
             Value::Int(int) => Ok(int as f64),

@@ -12,6 +12,8 @@ pub const ACCOUNTING: &str = "accounting";
 pub const CHECKS: &str = "checks";
 /// [`Disturbed`](pgdyno_model::document::Disturbed): what disturbed it.
 pub const DISTURBED: &str = "disturbed";
+/// A list of [`PackFigure`](pgdyno_model::document::PackFigure): what the pack makes of it.
+pub const FIGURES: &str = "figures";
 /// [`KeySkew`](pgdyno_model::document::KeySkew): what its draws came to.
 pub const KEY_SKEW: &str = "key_skew";
 

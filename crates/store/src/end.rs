@@ -73,6 +73,9 @@ impl Store {
             if !outcome.checks.is_empty() {
                 as_json::write(connection, number, 0, as_json::CHECKS, &outcome.checks)?;
             }
+            if !outcome.figures.is_empty() {
+                as_json::write(connection, number, 0, as_json::FIGURES, &outcome.figures)?;
+            }
             statements(connection, number, recording)?;
             reasons(connection, number, recording)?;
             connecting(connection, number, recording)?;

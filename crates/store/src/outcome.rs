@@ -64,6 +64,7 @@ impl Store {
         let accounting = as_json::read(&self.db, number, as_json::ACCOUNTING)?;
         let disturbed = as_json::read(&self.db, number, as_json::DISTURBED)?;
         let checks = as_json::read(&self.db, number, as_json::CHECKS)?.unwrap_or_default();
+        let figures = as_json::read(&self.db, number, as_json::FIGURES)?.unwrap_or_default();
         let observed = observed::read(&self.db, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
@@ -76,6 +77,7 @@ impl Store {
             accounting,
             disturbed,
             checks,
+            figures,
             warmup_ended,
             observed,
             generators: generators.transpose()?,
@@ -309,6 +311,7 @@ fn outcome(row: &Row<'_>, recording: Recording) -> db::Result<Outcome> {
         accounting: None,
         disturbed: None,
         checks: Vec::new(),
+        figures: Vec::new(),
         warmup_ended: None,
         observed: Observed::default(),
         generators: match row.get::<Option<String>>("generators")? {

@@ -17,7 +17,7 @@ pub fn condition(
     text: &str,
     values: &BTreeMap<String, String>,
 ) -> Result<bool, String> {
-    match value_of(place, text, values)? {
+    match value(place, text, values)? {
         Value::Text(_) => Err(format!("{place}: \"{text}\" is neither true nor false")),
         value => Ok(value.is_true()),
     }
@@ -28,7 +28,7 @@ pub fn condition(
 /// # Errors
 /// A mistake in it, or it is none.
 pub fn integer(place: &str, text: &str, values: &BTreeMap<String, String>) -> Result<i64, String> {
-    match value_of(place, text, values)? {
+    match value(place, text, values)? {
         Value::Int(number) => Ok(number),
         _ => Err(format!("{place}: \"{text}\" is not a whole number")),
     }
@@ -39,14 +39,22 @@ pub fn integer(place: &str, text: &str, values: &BTreeMap<String, String>) -> Re
 /// # Errors
 /// A mistake in it, or it is none.
 pub fn number(place: &str, text: &str, values: &BTreeMap<String, String>) -> Result<f64, String> {
-    match value_of(place, text, values)? {
+    match value(place, text, values)? {
         Value::Int(number) => Ok(number as f64),
         Value::Double(number) => Ok(number),
         _ => Err(format!("{place}: \"{text}\" is not a number")),
     }
 }
 
-fn value_of(place: &str, text: &str, values: &BTreeMap<String, String>) -> Result<Value, String> {
+/// Its value, whatever it is; of a text, only that it is one.
+///
+/// # Errors
+/// A mistake in it, told with `place`.
+pub(super) fn value(
+    place: &str,
+    text: &str,
+    values: &BTreeMap<String, String>,
+) -> Result<Value, String> {
     let mut names = Names::new();
     let expr = parse(place, text, &mut names)?;
     let mut vars = variables(&names, values);

@@ -4,6 +4,7 @@ pub mod checks;
 pub mod contention;
 mod counting;
 mod expression;
+pub mod figures;
 pub mod filling;
 pub mod folder;
 pub mod foreign_keys;

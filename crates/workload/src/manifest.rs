@@ -32,6 +32,8 @@ pub struct Manifest {
     /// What is measured and what to watch out for, in full sentences.
     #[serde(default)]
     pub description: String,
+    /// What a reader of any result must know: a note with each, a template.
+    pub notice: Option<String>,
     /// The pack whose tables and parameters this one works on.
     pub uses: Option<String>,
     /// Script that creates the tables, in pgbench's language; a file `STEM.DIALECT.sql` beside it
@@ -73,6 +75,34 @@ pub struct Manifest {
     /// What must hold of the data, whatever transactions do.
     #[serde(default, rename = "check")]
     pub checks: Vec<CheckEntry>,
+    /// What runs show beside the figures of every run.
+    #[serde(default, rename = "figure")]
+    pub figures: Vec<FigureEntry>,
+}
+
+/// A figure that a pack makes of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureEntry {
+    /// Its name in results.
+    pub name: String,
+    /// What it says, in one sentence.
+    pub help: String,
+    /// Its unit.
+    pub unit: String,
+    /// The scripts that it is about; empty: all.
+    #[serde(default)]
+    pub scripts: Vec<String>,
+    /// Expression over the parameters and what these scripts did ([`super::figures`]).
+    pub value: String,
+    /// Expression for the least that it should be.
+    pub at_least: Option<String>,
+    /// Expression for the most that it should be.
+    pub at_most: Option<String>,
+    /// Expression that holds when there were enough transactions to show it.
+    pub enough: Option<String>,
+    /// Expression over the parameters; the figure is left out where that does not hold.
+    pub when: Option<String>,
 }
 
 /// What must hold of the data: a query, and what it must return.
@@ -399,6 +429,9 @@ pub struct Column {
     /// The field of the table's files that it takes; without this, `value` and `text` the one of its
     /// own name, or in files without names the next.
     pub field: Option<Field>,
+    /// Whether it is a variable for the columns behind it, and none of the table's columns.
+    #[serde(default)]
+    pub hidden: bool,
 }
 
 /// What is wrong with a pack, and where.
@@ -600,6 +633,36 @@ columns = [{ name = "x", value = ":row" }]
                 "[[mix]]",
                 "[[check]]\nname = \"c\"\nhelp = \"h\"\nquery = \"q\"\nat = [\"noon\"]\n[[mix]]",
                 "unknown variant `noon`",
+            ),
+            (
+                "[[mix]]",
+                "[[figure]]\nname = \"f\"\nhelp = \"h\"\nunit = \"u\"\nvalue = \":per_s\"\nscripts = [\"b\"]\n[[mix]]",
+                "figure \"f\": scripts: there is no [[script]] \"b\"",
+            ),
+            (
+                "[[mix]]",
+                "[[figure]]\nname = \"f\"\nhelp = \"h\"\nunit = \"u\"\nvalue = \":commited\"\n[[mix]]",
+                "figure \"f\": there is no :commited (there are: committed, per_s,",
+            ),
+            (
+                "[[mix]]",
+                "[[figure]]\nname = \"f\"\nhelp = \"h\"\nunit = \"u\"\nvalue = \":per_s *\"\n[[mix]]",
+                "figure \"f\":1: syntax error",
+            ),
+            (
+                "{ name = \"x\", value = \":row\" }",
+                "{ name = \"y\", value = \":row\" }, { name = \"x\", text = \"x\", hidden = true }",
+                "column \"x\": hidden is for columns with a value",
+            ),
+            (
+                "{ name = \"x\", value = \":row\" }",
+                "{ name = \"y\", value = \":row\" }, { name = \"scale\", value = \":row\", hidden = true }",
+                "column \"scale\": there is a parameter of this name",
+            ),
+            (
+                "value = \":row\" }",
+                "value = \":row\", hidden = true }",
+                "columns: at least one is needed",
             ),
             ("file = \"a.sql\"", "file = \"../a.sql\"", "without a path"),
             (

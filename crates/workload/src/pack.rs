@@ -195,6 +195,13 @@ impl Pack {
         template::expand(place, text, context).map(Into::into)
     }
 
+    /// What a reader of any result must know.
+    pub fn notice(&self, values: &BTreeMap<String, String>) -> Option<Result<String, String>> {
+        let place = format!("{}/{}: notice", self.place, manifest::FILE_NAME);
+        let notice = self.manifest.notice.as_ref()?;
+        Some(self.made(&place, notice, values))
+    }
+
     /// The same pack with the tables that these parameters give it; their columns are as they were.
     ///
     /// # Errors
@@ -393,7 +400,7 @@ impl Pack {
         Ok((from..=to).map(with).collect())
     }
 
-    fn place_of(&self, what: &str, name: &str) -> String {
+    pub(super) fn place_of(&self, what: &str, name: &str) -> String {
         format!("{}/{}: {what} \"{name}\"", self.place, manifest::FILE_NAME)
     }
 

@@ -55,6 +55,8 @@ struct Column {
     maker: Maker,
     /// Its variable, when a column behind it names it.
     variable: Option<Slot>,
+    /// Whether it is nothing else than its variable.
+    is_hidden: bool,
 }
 
 /// How one column's value is made.
@@ -133,12 +135,16 @@ impl Recipe {
         }
         let mut files = BTreeMap::new();
         let made = compiled.into_iter().map(|table| {
-            let columns = table.columns.into_iter().map(|(name, maker)| Column {
-                // A parameter of the same name is what a variable of that name is.
-                variable: names.get(&name).filter(|_| !values.contains_key(&name)),
-                name,
-                maker,
-            });
+            let columns = table
+                .columns
+                .into_iter()
+                .map(|(name, maker, is_hidden)| Column {
+                    is_hidden,
+                    // A parameter of the same name is what a variable of that name is.
+                    variable: names.get(&name).filter(|_| !values.contains_key(&name)),
+                    name,
+                    maker,
+                });
             let mut chance = Chance::new(&names);
             let (rows, given) = match table.rows {
                 Rows::Made(rows) => {
@@ -197,7 +203,8 @@ struct Compiled<'t> {
     of: &'t Table,
     place: String,
     rows: Rows,
-    columns: Vec<(String, Maker)>,
+    /// Name, maker, whether it is hidden.
+    columns: Vec<(String, Maker, bool)>,
 }
 
 /// Where a table's rows come from.
@@ -230,11 +237,18 @@ impl<'t> Compiled<'t> {
                 (None, None) if table.from.is_some() => Maker::Given(given.next().unwrap_or(0)),
                 (Some(value), _) => {
                     let place = format!("{place}: column \"{}\": value", column.name);
-                    maker(&place, value, names)?
+                    let made = maker(&place, value, names)?;
+                    match made {
+                        // Only what is evaluated becomes a variable.
+                        Maker::Constant(_) if column.hidden => {
+                            Maker::Expr(expression::parse(&place, value, names)?)
+                        }
+                        made => made,
+                    }
                 }
                 (None, text) => Maker::Constant(Constant::Text(text.clone().unwrap_or_default())),
             };
-            columns.push((column.name.clone(), maker));
+            columns.push((column.name.clone(), maker, column.hidden));
         }
         Ok(Some(Compiled {
             of: table,
@@ -324,6 +338,7 @@ impl TableRows {
         let names: Vec<_> = self
             .columns
             .iter()
+            .filter(|column| !column.is_hidden)
             .map(|column| quote_ident(&column.name))
             .collect();
         names.join(", ")
@@ -351,8 +366,9 @@ impl TableRows {
             Form::Values => ("(", b',', ")"),
         };
         out.extend_from_slice(begin.as_bytes());
-        for (i, column) in self.columns.iter().enumerate() {
-            if i > 0 {
+        let mut is_first = true;
+        for column in &self.columns {
+            if !column.is_hidden && !std::mem::take(&mut is_first) {
                 out.push(separator);
             }
             match &column.maker {
@@ -360,7 +376,9 @@ impl TableRows {
                 Maker::Constant(Constant::Sql(text)) => out.extend_from_slice(text),
                 Maker::Constant(Constant::Text(text)) => form.push_text(text.as_bytes(), out),
                 Maker::RowNumber => {
-                    write_int(number, out);
+                    if !column.is_hidden {
+                        write_int(number, out);
+                    }
                     if let Some(slot) = column.variable {
                         self.vars.set(slot, Value::Int(number));
                     }
@@ -384,6 +402,7 @@ impl TableRows {
                         format!("{place}: column \"{name}\": value: {e} (row {row})")
                     })?;
                     match value {
+                        _ if column.is_hidden => {}
                         Value::Null => form.push_null(out),
                         Value::Text(text) => form.push_text(self.vars.bytes(text), out),
                         other => self.vars.write_value(other, out),
@@ -547,6 +566,31 @@ mod tests {
             e,
             "x/pack.toml: table \"t\": column \"c\": value: division by zero (row 2)"
         );
+    }
+
+    #[test]
+    fn a_hidden_column_is_drawn_once_for_those_behind_it_and_is_none_of_the_table() {
+        let columns = "', hidden = true, value = 'random(1, 1000000)' }, \
+                       { name = 'same', value = ':c' }, { name = 'again', value = ':c + 0' }, \
+                       { name = 'seven', value = '7', hidden = true }, { name = 'eight', value = ':seven + 1";
+        let manifest = format!(
+            "name='x'\nsummary='s'\nschema='schema.sql'\nscript=[{{name='a',file='a.sql'}}]\n\
+             [[table]]\nname='t'\nrows='2'\ncolumns=[{{name='c{columns}'}}]"
+        );
+        let files = [
+            ("pack.toml", &*manifest),
+            ("a.sql", "SELECT 1;"),
+            ("schema.sql", "SELECT 1;"),
+        ];
+        let pack = pack(&files).unwrap();
+        let mut recipe = Recipe::new(&pack, "postgresql", &BTreeMap::new()).unwrap();
+        let table = &mut recipe.tables[0];
+        assert_eq!(table.column_list(), "\"same\", \"again\", \"eight\"");
+        let mut out = Vec::new();
+        table.push_row(2, Form::Copy, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let values: Vec<&str> = text.trim_end().split('\t').collect();
+        assert_eq!(values, [values[0], values[0], "8"], "{text}");
     }
 
     #[test]

@@ -127,10 +127,11 @@ pub fn judge(pack: &Pack, tables: &[Table], found: &[Found]) -> State {
                 names.join(", ")
             ));
         };
-        let want: BTreeSet<_> = table.columns.iter().map(|c| c.name.as_str()).collect();
+        let columns = || table.columns.iter().filter(|column| !column.hidden);
+        let want: BTreeSet<_> = columns().map(|c| c.name.as_str()).collect();
         let have: BTreeSet<_> = found.columns.iter().map(String::as_str).collect();
         if want != have {
-            let want: Vec<_> = table.columns.iter().map(|c| c.name.as_str()).collect();
+            let want: Vec<_> = columns().map(|c| c.name.as_str()).collect();
             return State::Unusable(format!(
                 "table {} has the columns {}, but pack {} needs {}",
                 table.name,

@@ -2,29 +2,34 @@
 //! with what was asked for.
 
 mod bank;
+mod tpcc;
 mod ycsb;
 
 use super::generator::Generator;
-use super::{WorkloadOptions, tables};
+use super::{WorkloadOptions, options, tables};
 use pgdyno_model::Failure;
 
 /// Does it; gives the exit code.
 ///
 /// # Errors
 /// What is missing, or stands in the way.
-pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
-    let generator = options.generator;
+pub fn open(wanted: &WorkloadOptions) -> Result<u8, Failure> {
+    let generator = wanted.generator;
     if generator == Generator::Kv {
         return Err(Failure::new("no consistency checks defined for kv")
-            .hint("its rows may have any value; bank and ycsb have checks"));
+            .hint("its rows may have any value; bank, tpcc and ycsb have checks"));
     }
     let interrupts = pgdyno_run::interrupts()?;
-    let target = tables::target(options.place.urls())?;
+    let target = tables::target(wanted.place.urls())?;
     let (mut session, product) = tables::session(&target)?;
-    tables::must_be_there(options, &mut session, &product)?;
-    let (loaded, how) = tables::as_loaded(options, &target, &mut session, &product)?;
+    tables::must_be_there(wanted, &mut session, &product)?;
+    let (loaded, how) = tables::as_loaded(wanted, &target, &mut session, &product)?;
     match generator {
         Generator::Bank => bank::check(&mut session, &loaded)?,
+        Generator::Tpcc => {
+            let all = options::checks_all(&wanted.parsed);
+            tpcc::check(&mut session, &product, &loaded, all)?;
+        }
         _ => ycsb::check(&mut session, (loaded, how), interrupts)?,
     }
     session.close();

@@ -111,7 +111,7 @@ impl Flag {
             text.push_str(" (accepted, does nothing here)");
         }
         let default = match self.name {
-            "concurrency" => default_concurrency().to_string(),
+            "concurrency" if self.idle.is_none() => default_concurrency().to_string(),
             _ => self.default.to_owned(),
         };
         match (self.kind, default.as_str()) {

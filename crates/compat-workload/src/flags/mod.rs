@@ -9,6 +9,7 @@ mod kv;
 pub mod node;
 mod parser;
 mod table;
+mod tpcc;
 mod ycsb;
 
 pub use flag::{Flag, Verb, default_concurrency};

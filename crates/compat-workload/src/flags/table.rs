@@ -2,7 +2,7 @@
 //! workload (`common.rs`), and each workload's (`ycsb.rs`, `kv.rs`, `bank.rs`).
 
 use super::flag::{Flag, On, Verb};
-use super::{bank, common, kv, ycsb};
+use super::{bank, common, kv, tpcc, ycsb};
 use crate::generator::Generator;
 
 /// Those that a workload's verb takes, by name. Where a workload has a flag of its own by a name
@@ -12,6 +12,7 @@ pub fn all(generator: Generator, verb: Verb) -> Vec<&'static Flag> {
         Generator::Ycsb => ycsb::FLAGS,
         Generator::Kv => kv::FLAGS,
         Generator::Bank => bank::FLAGS,
+        Generator::Tpcc => tpcc::FLAGS,
     };
     let mut flags: Vec<&Flag> = common::FLAGS
         .iter()
@@ -34,7 +35,13 @@ mod tests {
 
     #[test]
     fn flags_stand_in_order_and_each_but_once() {
-        for list in [common::FLAGS, ycsb::FLAGS, kv::FLAGS, bank::FLAGS] {
+        for list in [
+            common::FLAGS,
+            ycsb::FLAGS,
+            kv::FLAGS,
+            bank::FLAGS,
+            tpcc::FLAGS,
+        ] {
             assert!(list.windows(2).all(|pair| pair[0].name < pair[1].name));
         }
     }
@@ -42,7 +49,13 @@ mod tests {
     #[test]
     fn defaults_are_values_of_their_kinds() {
         use super::super::go_values as go;
-        let lists = [common::FLAGS, ycsb::FLAGS, kv::FLAGS, bank::FLAGS];
+        let lists = [
+            common::FLAGS,
+            ycsb::FLAGS,
+            kv::FLAGS,
+            bank::FLAGS,
+            tpcc::FLAGS,
+        ];
         let flags = lists.into_iter().flatten();
         for flag in flags.filter(|flag| !flag.default.is_empty()) {
             let is_value = match flag.kind {
@@ -83,6 +96,13 @@ mod tests {
             (
                 Generator::Bank,
                 "rows payload-bytes ranges batch-size tables",
+            ),
+            (
+                Generator::Tpcc,
+                "warehouses mix wait workers active-warehouses fks partitions partition-affinity \
+                 split scatter serializable interleaved zones expensive-checks conns idle-conns \
+                 client-partitions partition-strategy regions survival-goal families \
+                 deprecated-fk-indexes replicate-static-columns local-warehouses",
             ),
         ] {
             let flags = all(generator, Verb::Run);

@@ -3,9 +3,11 @@
 
 mod bank;
 mod kv;
+mod tpcc;
 mod ycsb;
 
 pub use kv::sequence;
+pub use tpcc::{active_warehouses, checks_all, is_local};
 pub use ycsb::{LOCKING, NOT_LOCKING};
 
 use std::path::PathBuf;
@@ -35,6 +37,8 @@ pub struct Workload {
     pub params: Vec<String>,
     /// Those that only some products have, to be left out elsewhere: parameter and flag.
     pub of_products: Vec<(String, &'static str)>,
+    /// How many workers there are, where that is not for `--concurrency` to say.
+    pub clients: Option<usize>,
     /// Whether transactions that conflict are tried again without limit.
     pub retries: bool,
 }
@@ -132,6 +136,7 @@ pub fn workload(generator: Generator, verb: Verb, parsed: &Parsed) -> Result<Wor
         Generator::Ycsb => ycsb::workload(verb, &flags),
         Generator::Kv => kv::workload(verb, &flags),
         Generator::Bank => bank::workload(verb, &flags),
+        Generator::Tpcc => tpcc::workload(verb, &flags),
     };
     workload.map_err(|why| match why.starts_with("--") {
         true => why,
@@ -148,9 +153,10 @@ pub fn run(parsed: &Parsed, workload: &Workload) -> Result<Run, String> {
     let format = flags.text("display-format").unwrap_or("simple");
     let format =
         Format::named(format).ok_or_else(|| format!("unknown display format: {format}"))?;
-    let clients = match flags.int("concurrency") {
-        Some(count) => usize::try_from(count).unwrap_or(0),
-        None => default_concurrency(),
+    let clients = match (workload.clients, flags.int("concurrency")) {
+        (Some(workers), _) => workers,
+        (None, Some(count)) => usize::try_from(count).unwrap_or(0),
+        (None, None) => default_concurrency(),
     };
     if clients == 0 {
         return Err("--concurrency must be at least 1".to_owned());
@@ -186,7 +192,10 @@ pub fn run(parsed: &Parsed, workload: &Workload) -> Result<Run, String> {
             ..ErrorPolicy::default()
         },
         query_mode: Some(query_mode(flags.text("method").unwrap_or("prepare"))?),
-        isolation: isolation(flags.text("isolation-level").unwrap_or_default())?,
+        isolation: match flags.is_set("serializable") {
+            true => Some(Isolation::Serializable),
+            false => isolation(flags.text("isolation-level").unwrap_or_default())?,
+        },
         seed: Some(flags.int("seed").unwrap_or(1)),
         compatible: Compatible {
             transactions_per_client_max: each,

@@ -112,6 +112,7 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
         of_products,
         // What cockroach's own client library does with transactions of several statements.
         retries: flags.is_set("read-modify-write-in-txn"),
+        ..Workload::default()
     })
 }
 

@@ -18,6 +18,7 @@ impl Client {
                     | State::Throttled(_)
                     | State::Resting(_)
                     | State::Begin
+                    | State::Thinking
                     | State::Parting(_)
                     | State::Finished
                     | State::Aborted
@@ -53,7 +54,7 @@ impl Client {
             | State::Parting(at)
             | State::Throttled(at)
             | State::Resting(at) => Some(*at),
-            State::Sleeping => Some(self.sleep_until),
+            State::Sleeping | State::Thinking => Some(self.sleep_until),
             State::BackingOff { until, .. } => Some(*until),
             _ => None,
         }

@@ -9,6 +9,7 @@ use pgdyno_platform::io::Io;
 use pgdyno_script::{DebugOutput, EvalError, Expr, For, Op, ShellArgs, Sleep, Slot, Value};
 
 use super::{Client, State};
+use crate::clock::Nanos;
 use crate::context::Context;
 use crate::message::Level;
 use crate::query_mode::QueryMode;
@@ -43,6 +44,7 @@ impl Client {
                 ("else", Ok(()))
             }
             Op::Sleep(sleep) => ("sleep", self.sleep(cx, sleep)),
+            Op::Think { seconds } => ("think", self.think(cx, seconds)),
             Op::Shell { args } => ("shell", self.shell(cx, args)),
             Op::SetShell { slot, args } => ("setshell", self.set_shell(cx, *slot, args)),
             Op::StartPipeline => ("startpipeline", self.start_pipeline(cx)),
@@ -161,6 +163,20 @@ impl Client {
         cx.now = cx.clock_now();
         self.sleep_until = cx.now.saturating_add(duration_us.saturating_mul(1000));
         self.state = State::Sleeping;
+        Ok(())
+    }
+
+    /// Waits before the transaction. One that is tried again has waited.
+    fn think<I: Io>(&mut self, cx: &mut Context<'_, I>, seconds: &Expr) -> Done {
+        let seconds = self.evaluate(cx, seconds)?;
+        let seconds = told(cx, seconds.to_double()).map_err(|()| EVALUATION)?;
+        if self.tries == 1 {
+            cx.now = cx.clock_now();
+            // A float that is too large, or none, becomes what fits.
+            let wake = cx.now.saturating_add((seconds * 1e9) as Nanos);
+            self.sleep_until = wake.min(cx.end);
+            self.state = State::Thinking;
+        }
         Ok(())
     }
 

@@ -108,6 +108,7 @@ impl Client {
             | State::Resting(_)
             | State::Begin
             | State::Sleeping
+            | State::Thinking
             | State::BackingOff { .. }
                 if cx.drive.on_connection_loss == OnConnectionLoss::EndClient =>
             {
@@ -162,7 +163,7 @@ impl Client {
     fn wait_on(&self) -> Wait {
         match self.state {
             State::Throttled(until) | State::Resting(until) => Wait::Until(until),
-            State::Sleeping => Wait::Until(self.sleep_until),
+            State::Sleeping | State::Thinking => Wait::Until(self.sleep_until),
             State::BackingOff { until, .. } | State::Parting(until) => Wait::Until(until),
             State::Finished | State::Aborted => Wait::Ended,
             _ => Wait::Input,

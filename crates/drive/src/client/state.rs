@@ -45,7 +45,7 @@ pub(super) enum State {
     /// goes through `Connecting` first; then `Command`.
     Begin,
     /// Executes the present command. Waits for nothing; then `WaitResult`, `Preparing`,
-    /// `Sleeping`, `EndCommand`, itself after a jump, at the script's end `EndTransaction`, or
+    /// `Sleeping`, `Thinking`, `EndCommand`, itself after a jump, at the script's end `EndTransaction`, or
     /// `Aborted`.
     Command,
     /// Waits for the answer to the BEGIN of a block that transactions share. Then `Command`, the same
@@ -61,6 +61,9 @@ pub(super) enum State {
     WaitResult,
     /// Waits for the end of `\sleep`. Then `EndCommand`.
     Sleeping,
+    /// Waits for the end of `\think`: nothing has been sent. Then the transaction begins, with
+    /// `EndCommand`, or `Finished` when time is up.
+    Thinking,
     /// Books the command. Waits for nothing; then `Command`, the next one.
     EndCommand,
     /// A try has failed. Waits for nothing; then `RollingBack`, `Restoring`, `BackingOff`, `Retry` or

@@ -1,7 +1,7 @@
 //! pgdyno's own language at work: texts that reach the server, counters that clients share, loops,
 //! broken invariants.
 
-use pgdyno_drive::record::{End, Failure};
+use pgdyno_drive::record::{Activity, End, Failure, Recording};
 use pgdyno_drive::{Drive, OnError, QueryMode, Retry, Until};
 use pgdyno_script::{Language, Names};
 
@@ -178,4 +178,58 @@ fn a_broken_invariant_ends_the_run_and_says_where() {
     assert_eq!(failed(&recording, Failure::Invariant), 1);
     // Well before its time.
     assert!(recording.measured.elapsed_us < 15_000_000);
+}
+
+/// The share of its clients' time in which they thought.
+fn thought(recording: &Recording) -> f64 {
+    let time = &recording.measured.time;
+    time.at(Activity::Think) as f64 / time.all_ns() as f64
+}
+
+#[test]
+fn think_time_comes_before_a_transaction_and_is_none_of_its_latency() {
+    let recording = run_well(&Drive {
+        clients: 2,
+        until: transactions(5),
+        ..native(QueryMode::Simple, "\\think 0.05 + 0.01 * 5\nselect 1;\n")
+    });
+    assert_eq!(counts(&recording).committed, 10);
+    assert!(thought(&recording) > 0.6, "{}", thought(&recording));
+    let mean_us = recording.measured.scripts[0].service.mean_us().unwrap();
+    assert!(mean_us < 50_000.0, "{mean_us}");
+}
+
+#[test]
+fn a_transaction_that_is_tried_again_thinks_once() {
+    sql("create sequence thought_calls;
+         create function thought_fails() returns int language plpgsql as $$
+         begin
+            if nextval('thought_calls') % 20 <> 0 then
+                raise 'not now' using errcode = 'serialization_failure';
+            end if;
+            return 1;
+         end $$");
+    let recording = run_well(&Drive {
+        max_tries: 0,
+        until: transactions(2),
+        ..native(QueryMode::Simple, "\\think 0.5\nselect thought_fails();\n")
+    });
+    assert_eq!(counts(&recording).retries, 38);
+    // A second, and not twenty.
+    let thought_ns = recording.measured.time.at(Activity::Think);
+    assert!(
+        (990_000_000..3_000_000_000).contains(&thought_ns),
+        "{thought_ns}"
+    );
+}
+
+#[test]
+fn a_think_time_ends_with_the_run_and_not_before() {
+    let recording = run_well(&Drive {
+        until: Until::Elapsed(millis(300)),
+        ..native(QueryMode::Simple, "\\think 3600\nselect 1;\n")
+    });
+    assert_eq!(counts(&recording).committed, 0);
+    let elapsed_us = recording.measured.elapsed_us;
+    assert!((299_000..30_000_000).contains(&elapsed_us), "{elapsed_us}");
 }

@@ -37,6 +37,7 @@ mod histogram;
 mod interval;
 mod latency;
 mod observed;
+mod pack_figure;
 pub mod page;
 pub mod phases;
 pub mod points;
@@ -81,6 +82,7 @@ pub use latency::Latency;
 pub use observed::{
     Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,
 };
+pub use pack_figure::PackFigure;
 pub use rate_step::RateStep;
 pub use run::{
     ClientCpu, ClientThread, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,

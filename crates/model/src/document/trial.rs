@@ -6,8 +6,8 @@ use super::phases::PhaseFigures;
 use super::{
     Accounted, ClientCourse, ClientCpu, Clients, Cluster, ConnectionEvent, Connections, DataCheck,
     DisturbedTrial, End, Endpoint, GeneratorShare, Generators, Host, KeySkew, Observed, Outages,
-    Phase, RateStep, Reason, ScriptStatements, Second, ServerCounters, SlowTransaction, Stalls,
-    Steadiness, Stored, Target, TimeBudget, Truth, Verdict, Warmup, Workload,
+    PackFigure, Phase, RateStep, Reason, ScriptStatements, Second, ServerCounters, SlowTransaction,
+    Stalls, Steadiness, Stored, Target, TimeBudget, Truth, Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -61,6 +61,8 @@ pub struct Run {
     pub disturbed: Option<DisturbedTrial>,
     /// What must hold of the data, by the workload's pack; empty without any, or where none was asked.
     pub checks: Vec<DataCheck>,
+    /// Figures that the workload's pack makes of it; empty without any.
+    pub figures: Vec<PackFigure>,
     /// Of throughput, and with a rate of response time.
     pub steadiness: Vec<Steadiness>,
     /// Why tries of the measured time failed, most frequent first.

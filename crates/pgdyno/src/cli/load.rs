@@ -12,6 +12,7 @@ use pgdyno_output::{StoreArgs, Verbosity, answer};
 use pgdyno_session::Session;
 use pgdyno_workload::filling::{Connections, Method};
 use pgdyno_workload::loader::{self, How, Loaded, Others, Request, Watch};
+use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::{refusal, resolve};
 
@@ -123,7 +124,7 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         Some(_) => load_together::load(args, &request, &target, verbosity)?,
     };
     if !verbosity.quiet {
-        answer!("{}", summary(pack.name(), &loaded))?;
+        answer!("{}", summary(&pack, &loaded))?;
     }
     Ok(Exit::Ok)
 }
@@ -147,7 +148,8 @@ pub fn on<T>(
     work(&mut target.connect()?, &mut watch)
 }
 
-fn summary(name: &str, loaded: &Loaded) -> String {
+fn summary(pack: &Pack, loaded: &Loaded) -> String {
+    let name = pack.name();
     let values: Vec<_> = loaded
         .variables
         .iter()
@@ -172,7 +174,8 @@ fn summary(name: &str, loaded: &Loaded) -> String {
         How::LoadedNow => format!("{name} is loaded{values}: {}", rows_and_time()),
         How::Grown => format!("{name} has grown{values} by {}", rows_and_time()),
     };
-    for remark in loaded.means.iter().chain(&loaded.remarks) {
+    let notice = pack.notice(&loaded.variables).and_then(Result::ok);
+    for remark in loaded.means.iter().chain(&loaded.remarks).chain(&notice) {
         text += &format!("\nnote: {remark}");
     }
     text

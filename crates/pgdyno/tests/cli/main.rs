@@ -43,6 +43,7 @@ mod store_verbs;
 mod support;
 mod team;
 mod team_away;
+mod tpcc;
 mod trust;
 mod waiting;
 mod workload;

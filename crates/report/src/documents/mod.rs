@@ -92,6 +92,7 @@ pub fn run(outcome: &Outcome) -> Run {
         accounting: outcome.accounting.as_ref().map(Accounted::from),
         disturbed: disturb::document(outcome),
         checks: outcome.checks.clone(),
+        figures: outcome.figures.clone(),
         // What is asked to move is not steady.
         steadiness: match outcome.spec.moves() {
             true => Vec::new(),

@@ -44,6 +44,7 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
     let outcome = &mut merged.outcome;
     let seed = whole.seed.unwrap_or_default();
     outcome.key_skew = key_skew::by(prepared, &outcome.recording, seed);
+    outcome.figures = prepared.figures(&outcome.recording);
     let recording = Some(&outcome.recording);
     let mut notes = prepared.notes(recording, None, Some(&outcome.observed));
     validity::of_course(&mut notes, whole, &outcome.recording);
@@ -121,6 +122,7 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
         accounting: None,
         disturbed,
         checks,
+        figures: Vec::new(),
         warmup_ended: None,
         generators: Some(generators),
         notes: Vec::new(),

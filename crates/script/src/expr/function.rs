@@ -34,6 +34,7 @@ pub(crate) enum Function {
 pub(crate) enum TextFunction {
     Text,
     Length,
+    Elt,
     Lpad,
     Rpad,
     ZeroPad,
@@ -121,7 +122,7 @@ const fn draw(name: &'static str, arity: Arity, function: DrawFunction) -> Entry
     }
 }
 
-const FUNCTIONS: [Entry; 47] = {
+const FUNCTIONS: [Entry; 48] = {
     use Arity::*;
     [
         entry("mod", Exactly(2), Function::Mod),
@@ -151,6 +152,7 @@ const FUNCTIONS: [Entry; 47] = {
         entry("permute", AndSeed(2), Function::Permute),
         text("text", Exactly(1), 0b1, TextFunction::Text),
         text("length", Exactly(1), 0b1, TextFunction::Length),
+        text("elt", Between(2, 16), 0, TextFunction::Elt),
         text("lpad", Between(2, 3), 0b101, TextFunction::Lpad),
         text("rpad", Between(2, 3), 0b101, TextFunction::Rpad),
         text("zero_pad", Exactly(2), 0, TextFunction::ZeroPad),

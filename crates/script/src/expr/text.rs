@@ -76,6 +76,11 @@ pub(super) fn call(
             let text = as_text(first, vars)?;
             Value::Int(characters(vars.bytes(text)) as i64)
         }
+        TextFunction::Elt => {
+            let place = usize::try_from(int(0)?).unwrap_or(0);
+            let value = arguments.get(place).filter(|_| place > 0);
+            value.copied().unwrap_or(Value::Null)
+        }
         TextFunction::Lpad | TextFunction::Rpad => return pad(function, arguments, vars),
         TextFunction::ZeroPad => {
             let text = as_text(first, vars)?;

@@ -211,6 +211,11 @@ const VALUES: &[(&str, &str)] = &[
     ("rpad('abcdef', 2, 'x')", "text ab"),
     ("lpad('a', 1048577)", "error: a text may have at most 1048576 bytes"),
     ("lpad('a', 1048576, '€')", "error: a text may have at most 1048576 bytes"),
+    ("elt(1, 'BAR', 'OUGHT')", "text BAR"),
+    ("elt(2, 'BAR', 7)", "int 7"),
+    ("elt(0, 'BAR')", "null NULL"),
+    ("elt(3, 'BAR', 'OUGHT')", "null NULL"),
+    ("elt(-1, 'BAR')", "null NULL"),
     ("zero_pad(42, 6)", "text 000042"),
     ("zero_pad(-42, 6)", "text -00042"),
     ("zero_pad(1234567, 3)", "text 1234567"),
@@ -356,6 +361,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("\\set n 3\n\\error 'only ' || :n || ' rows'\n",
      "invariant: only 3 rows"),
     ("\\error :x\n", "undefined variable \"x\""),
+    ("\\think\n",
+     "s.sql:1: syntax error in command \"think\"\n\\think\n      ^ error found here"),
+    ("SELECT 1;\n\\think 1\n",
+     "s.sql:2: it must stand before the first SQL command in command \"think\"\n\\think 1"),
 ];
 
 #[test]
@@ -381,6 +390,7 @@ fn pgbench_goes_on_refusing_what_it_does_not_know() {
         ("\\for i 1 2\n", "invalid command in command \"for\""),
         ("\\endfor\n", "invalid command in command \"endfor\""),
         ("\\error 'a'\n", "invalid command in command \"error\""),
+        ("\\think 1\n", "invalid command in command \"think\""),
     ] {
         let error = pgdyno_script::parse("s.sql", script, &mut Names::new()).unwrap_err();
         assert!(error.to_string().contains(message), "{script}: {error}");

@@ -141,8 +141,8 @@ fn exercise(language: Language, text: &str) -> Result<(), ScriptError> {
                 assert!(at < its.end && its.end <= count);
             }
             Op::EndFor { begin } => assert!(*begin < at),
-            Op::Error { message } => {
-                let _ = message.eval(&mut vars, &mut prng, &mut draws, &mut |_| {});
+            Op::Error { message: expr } | Op::Think { seconds: expr } => {
+                let _ = expr.eval(&mut vars, &mut prng, &mut draws, &mut |_| {});
             }
             Op::Sleep(sleep) => drop(sleep.duration_us(&vars)),
             Op::Shell { args } | Op::SetShell { args, .. } => drop(args.command_line(&vars)),

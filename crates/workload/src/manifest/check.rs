@@ -2,7 +2,7 @@
 //! out.
 
 use super::{Field, Manifest, Moment, Param, Scalar, Table, Weight, list};
-use crate::own_data;
+use crate::{expression, figures, own_data, table_params};
 use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
 
 /// The rules that TOML's types cannot express.
@@ -25,6 +25,7 @@ pub(super) fn check(m: &Manifest) -> Result<(), String> {
     check_scripts(m)?;
     check_tables(m)?;
     check_data_checks(m)?;
+    check_figures(m)?;
     if let Some(base) = &m.uses
         && (!m.tables.is_empty() || m.schema.is_some() || m.after_load.is_some())
     {
@@ -210,6 +211,37 @@ fn check_data_checks(m: &Manifest) -> Result<(), String> {
     Ok(())
 }
 
+fn check_figures(m: &Manifest) -> Result<(), String> {
+    no_duplicates("figure", m.figures.iter().map(|f| f.name.as_str()))?;
+    for figure in &m.figures {
+        let at = format!("figure \"{}\"", figure.name);
+        let is_script = |name: &&String| m.scripts.iter().any(|script| script.name == **name);
+        if let Some(name) = figure.scripts.iter().find(|name| !is_script(name)) {
+            return Err(format!("{at}: scripts: there is no [[script]] \"{name}\""));
+        }
+        let optional = [&figure.at_least, &figure.at_most, &figure.enough];
+        let texts = optional.into_iter().flatten().chain([&figure.value]);
+        // Found here, and not when the run is over.
+        for text in texts {
+            expression::parse(&at, text, &mut pgdyno_script::Names::new())?;
+            let is_known = |name: &str| {
+                figures::VARIABLES.contains(&name)
+                    || m.params.iter().any(|param| param.name == name)
+                    || m.scripts
+                        .iter()
+                        .any(|s| figures::of_script(&s.name) == name)
+            };
+            if let Some(name) = table_params::variables(text).find(|name| !is_known(name)) {
+                return Err(format!(
+                    "{at}: there is no :{name} (there are: {}, committed_SCRIPT, and the parameters)",
+                    figures::VARIABLES.join(", ")
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The names of the dialects, as `only` and the variants of files have them.
 pub(crate) fn dialects() -> [&'static str; 3] {
     [&POSTGRESQL, &COCKROACHDB, &YUGABYTEDB].map(|dialect| dialect.name)
@@ -283,7 +315,7 @@ fn check_tables(m: &Manifest) -> Result<(), String> {
             return Err(format!("{at}: by_ranges is for tables with rows"));
         }
         check_files(&at, t)?;
-        if t.columns.is_empty() {
+        if t.columns.iter().all(|column| column.hidden) {
             return Err(format!("{at}: columns: at least one is needed"));
         }
         no_duplicates(
@@ -309,6 +341,14 @@ fn check_tables(m: &Manifest) -> Result<(), String> {
                     ));
                 }
                 _ => {}
+            }
+            if c.hidden && c.value.is_none() {
+                return Err(format!("{at}: hidden is for columns with a value"));
+            }
+            if c.hidden && m.params.iter().any(|param| param.name == c.name) {
+                return Err(format!(
+                    "{at}: there is a parameter of this name: a hidden column needs another one"
+                ));
             }
             match (&t.rows, filled) {
                 _ if t.from.is_some() && filled <= 1 => {}

@@ -11,7 +11,7 @@ const README: &str = include_str!("../../../../workloads/README.md");
 const OWN: &str = include_str!("../../../pgdyno/tests/cli/own_pack/pack.toml");
 
 /// The sections, with the text that a key of theirs follows.
-const SECTIONS: [(&str, &str); 11] = [
+const SECTIONS: [(&str, &str); 12] = [
     ("Top level", ""),
     ("`[[param]]`", "[[param]]"),
     ("`[[refuse]]`", "[[refuse]]"),
@@ -23,6 +23,7 @@ const SECTIONS: [(&str, &str); 11] = [
     ("`[[explain]]`", "[[explain]]"),
     ("`[[setting]]`", "[[setting]]"),
     ("`[[check]]`", "[[check]]"),
+    ("`[[figure]]`", "[[figure]]"),
 ];
 
 /// The keys that the parser knows where the unknown one stands in `text`.

@@ -4,6 +4,7 @@ mod generators;
 mod hints;
 mod node;
 mod output;
+mod tpcc;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -358,7 +359,7 @@ fn a_wrong_command_line_fails_as_cockroachs_does() {
         (
             &["run", "nosuch"][..],
             "Error: unknown command \"nosuch\" for \"pgdyno workload run\"\nHINT: the workloads \
-             that pgdyno has here are bank, kv, ycsb\nFailed running \"workload run\"\n",
+             that pgdyno has here are bank, kv, tpcc, ycsb\nFailed running \"workload run\"\n",
         ),
         (
             &["walk"],

@@ -158,6 +158,7 @@ pub(super) fn outcome(seconds: Vec<Second>, is_complete: bool) -> Outcome {
         accounting: None,
         disturbed: None,
         checks: Vec::new(),
+        figures: Vec::new(),
         warmup_ended: None,
         observed: Default::default(),
         generators: None,

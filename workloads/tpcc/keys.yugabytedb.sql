@@ -1,0 +1,2 @@
+-- The primary keys are in the schema.
+{{include indexes.sql}}
