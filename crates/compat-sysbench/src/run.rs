@@ -120,7 +120,7 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         mix: Some(options.script.name().to_owned()),
         params,
         target: options.target.clone(),
-        clients: Some(options.threads),
+        clients: Some(options.threads.into()),
         duration: Some(match options.time.is_zero() {
             true => FOREVER,
             false => options.time,

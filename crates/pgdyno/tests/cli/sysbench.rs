@@ -459,12 +459,13 @@ impl Logged {
                 continue;
             }
             let executed = is_of("LOG:  execute ").and_then(|text| text.split_once(": "));
-            let Some(statement) = executed
-                .map(|(_, text)| text)
-                .or(is_of("LOG:  statement: "))
-            else {
+            // pgdyno's own questions, before and after a run, are not prepared.
+            let is_of_script = |text: &&str| text.contains(" sbtest") && !text.contains("AS seen");
+            let sent = is_of("LOG:  statement: ").filter(is_of_script);
+            let Some(statement) = executed.map(|(_, text)| text).or(sent) else {
                 continue;
             };
+            let statement = statement.trim().trim_end_matches(';').trim();
             // Literals of text that is not prepared differ each time.
             let mut literal = false;
             let plain: String = statement
