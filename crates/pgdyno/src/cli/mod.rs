@@ -3,6 +3,7 @@
 
 pub mod calibrate;
 pub mod calibrate_self;
+pub mod check_history;
 pub mod compare;
 pub mod deploy;
 pub mod exchange;
@@ -114,6 +115,8 @@ pub enum Verb {
     Report(report::ReportArgs),
     /// Compare two sets of trials, with intervals and a verdict
     Compare(compare::CompareArgs),
+    /// Check which isolation levels a recorded history of transactions keeps
+    CheckHistory(check_history::CheckHistoryArgs),
     /// Print what starts several generators on Kubernetes or Slurm
     #[command(subcommand)]
     Deploy(deploy::DeployVerb),
@@ -255,6 +258,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Sql(args) => sql::open(&args),
         Verb::Report(args) => report::open(&args, cli.verbosity),
         Verb::Compare(args) => compare::open(&args),
+        Verb::CheckHistory(args) => check_history::open(&args, cli.verbosity),
         Verb::Deploy(verb) => deploy::open(&verb),
         Verb::Pgio(verb) => {
             let mut screen = Screen::new(cli.verbosity);

@@ -1,0 +1,185 @@
+//! `pgdyno check-history`: which isolation levels a recorded history keeps. Needs no database.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use pgdyno_isolation::{Depth, Kept, Level, Progress, Report, check, read};
+use pgdyno_model::{Exit, Failure};
+use pgdyno_output::Verbosity;
+
+/// A larger file would not fit into the memory of most machines together with its history.
+const FILE_BYTES_MAX: u64 = 4 << 30;
+/// What takes less is not announced.
+const SHORT: Duration = Duration::from_secs(2);
+
+/// What is checked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pgdyno check-history history.edn
+  pgdyno check-history history.json --level serializable
+
+The file has one event a line, in Elle's EDN or JSON: docs/isolation.md.
+
+Exit codes: 1 if the level given with --level is broken, 4 if that is not known.")]
+pub struct CheckHistoryArgs {
+    /// A history in Elle's EDN or JSON form
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Fail if this level is broken: read-committed, snapshot-isolation, serializable …
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub level: Option<Level>,
+    /// Look only for what read committed forbids: faster, less memory
+    #[arg(long)]
+    pub only_read_committed: bool,
+}
+
+fn level(text: &str) -> Result<Level, String> {
+    let name = |level: Level| level.name().replace(' ', "-");
+    let found = Level::ALL.into_iter().find(|&level| name(level) == text);
+    found.ok_or_else(|| {
+        let names: Vec<String> = Level::ALL.into_iter().map(name).collect();
+        format!("there is no such level; there are {}", names.join(", "))
+    })
+}
+
+/// Runs the command.
+pub fn open(args: &CheckHistoryArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
+    let report = checked(args, verbosity)?;
+    pgdyno_output::answer!("{}", report.to_string().trim_end())?;
+    Ok(exit(&report, args.level))
+}
+
+fn checked(args: &CheckHistoryArgs, verbosity: Verbosity) -> Result<Report, Failure> {
+    let path = &args.file;
+    let of_file =
+        |problem: &dyn std::fmt::Display| Failure::new(format!("{}: {problem}", path.display()));
+    let history = read(&text(path)?).map_err(|error| {
+        of_file(&error).hint("docs/isolation.md describes the form of a history")
+    })?;
+    let depth = if args.only_read_committed {
+        Depth::ReadCommitted
+    } else {
+        Depth::All
+    };
+    let started = Instant::now();
+    let mut last = "";
+    let mut say = |progress: Progress| {
+        if !verbosity.quiet && started.elapsed() > SHORT && progress.phase != last {
+            last = progress.phase;
+            pgdyno_output::remark!("pgdyno: checking: {last}");
+        }
+    };
+    check(&history, depth, &mut say).map_err(|error| of_file(&error))
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    let cannot = |error: &std::io::Error| {
+        Failure::with(
+            Exit::Usage,
+            format!("cannot read the history {}: {error}", path.display()),
+        )
+    };
+    let bytes = fs::metadata(path).map_err(|error| cannot(&error))?.len();
+    if bytes > FILE_BYTES_MAX {
+        return Err(Failure::new(format!(
+            "{} has {bytes} bytes, more than {FILE_BYTES_MAX}",
+            path.display()
+        ))
+        .hint("check its first part: a history that is cut off is checked up to there"));
+    }
+    fs::read_to_string(path).map_err(|error| cannot(&error))
+}
+
+fn exit(report: &Report, level: Option<Level>) -> Exit {
+    match level.map(|level| report.kept(level)) {
+        None | Some(Kept::NoViolation) => Exit::Ok,
+        Some(Kept::Broken(_)) => Exit::Failed,
+        Some(Kept::NotKnown(_)) => Exit::CannotTell,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: CheckHistoryArgs,
+    }
+
+    const WRITE_SKEW: &str = r#"{"type":"invoke","process":0,"value":[["r","x",null],["append","y",1]]}
+{"type":"invoke","process":1,"value":[["r","y",null],["append","x",1]]}
+{"type":"ok","process":0,"value":[["r","x",[]],["append","y",1]]}
+{"type":"ok","process":1,"value":[["r","y",[]],["append","x",1]]}
+"#;
+
+    fn outcome(text: &str, options: &[&str]) -> Result<Exit, Failure> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let line = ["check-history", file.path().to_str().unwrap()];
+        let line = line.into_iter().chain(options.iter().copied());
+        let args = Line::try_parse_from(line).unwrap().args;
+        let report = checked(&args, Verbosity::default())?;
+        Ok(exit(&report, args.level))
+    }
+
+    #[test]
+    fn the_exit_code_says_whether_the_level_was_kept() {
+        let of = |options: &[&str]| outcome(WRITE_SKEW, options).unwrap();
+        assert_eq!(of(&[]), Exit::Ok);
+        assert_eq!(of(&["--level", "snapshot-isolation"]), Exit::Ok);
+        assert_eq!(of(&["--level", "serializable"]), Exit::Failed);
+        let shallow = ["--only-read-committed", "--level", "serializable"];
+        assert_eq!(of(&shallow), Exit::CannotTell);
+        assert_eq!(
+            outcome("", &["--level", "serializable"]).unwrap(),
+            Exit::CannotTell
+        );
+    }
+
+    #[test]
+    fn a_mistake_in_a_history_is_named_with_file_and_line() {
+        let failure = outcome("{:type :ok :process 1}", &[])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            failure.contains(": line 1, column 1: process 1 ends a transaction that has not begun"),
+            "{failure}"
+        );
+        assert!(failure.contains("docs/isolation.md"), "{failure}");
+        let twice = WRITE_SKEW.replace("\"x\",1]", "\"y\",1]");
+        let failure = outcome(&twice, &[]).unwrap_err().to_string();
+        assert!(
+            failure.contains("value 1 of key y is written twice"),
+            "{failure}"
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_and_an_unknown_level_are_usage_errors() {
+        let line = ["check-history", "/nowhere/history.edn"];
+        let args = Line::try_parse_from(line).unwrap().args;
+        let failure = checked(&args, Verbosity::default()).unwrap_err();
+        assert_eq!(failure.exit, Exit::Usage);
+        assert!(
+            failure
+                .message
+                .starts_with("cannot read the history /nowhere/history.edn")
+        );
+        let error = Line::try_parse_from(["check-history", "f", "--level", "acid"]);
+        let error = error.err().unwrap().to_string();
+        assert!(
+            error.contains("there are read-uncommitted, read-committed"),
+            "{error}"
+        );
+    }
+}
