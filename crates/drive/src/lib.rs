@@ -53,6 +53,7 @@ pub use drive::{
     Commits, Drive, KeptSlots, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Share, Until,
     operations,
 };
+pub use effects::plainly_selects;
 pub use error::DriveError;
 pub use live::Live;
 pub use message::{Level, Message};

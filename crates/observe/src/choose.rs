@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use pgdyno_drive::Control;
 use pgdyno_model::spec::Wish;
 
+use super::cluster::PlainRead;
 use super::host::{self, ThreadLags};
 use super::{Instrument, Readings, cluster};
 use pgdyno_database::dialect::Product;
@@ -25,6 +27,10 @@ pub struct Scene<'a> {
     pub disks: &'a [String],
     /// Where the engine's event loops leave how late they were.
     pub lags: &'a ThreadLags,
+    /// What the scripts only read, which may be run once more after the trial.
+    pub reads: &'a [PlainRead],
+    /// Tells when the trial is to end early.
+    pub control: &'a Control,
 }
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will

@@ -22,6 +22,8 @@ pub mod interrupt;
 pub mod io;
 pub mod key_skew;
 pub mod prepare;
+mod reads;
+mod replay;
 pub mod reset;
 pub mod retries;
 pub mod settings;

@@ -12,7 +12,7 @@ use super::disturb::{Disturbance, surroundings};
 use super::emitter::Emitter;
 use super::prepare::Prepared;
 use super::truth::Receipts;
-use super::{account, before_warmup, ceiling, checks, key_skew, validity, warmup};
+use super::{account, before_warmup, ceiling, checks, key_skew, reads, validity, warmup};
 use crate::checks::Checks;
 use pgdyno_database::open::Target;
 use pgdyno_database::{cluster, counters, trouble};
@@ -20,6 +20,7 @@ use pgdyno_database::{cluster, counters, trouble};
 use pgdyno_model::event::Title;
 
 use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
+use pgdyno_observe::cluster::PlainRead;
 use pgdyno_observe::host::ThreadLags;
 use pgdyno_observe::{Instrument, Scene};
 
@@ -124,6 +125,7 @@ impl Trial {
         drive.receipts = receipts.and_then(|receipts| receipts.of_drive(&prepared.names));
         let mut lags = ThreadLags::default();
         let mut disturbance = self.disturbance(prepared)?;
+        let reads = self.plain_reads(prepared);
         let mut instruments = self.observe.instruments(&Scene {
             target: &prepared.target,
             product: &prepared.product,
@@ -131,6 +133,8 @@ impl Trial {
             clients: self.clients_total(),
             disks: &self.observe.spec.disk,
             lags: &lags,
+            reads: &reads,
+            control,
         });
         instruments.extend(disturbance.instrument());
         instruments.extend(instrument);
@@ -182,6 +186,20 @@ impl Trial {
             notes,
             spec: self.spec,
         })
+    }
+
+    /// What may be run once more after it; of several generators the first one does that.
+    fn plain_reads(&self, prepared: &Prepared) -> Vec<PlainRead> {
+        let is_first = self.share.is_none_or(|share| share.generator == 0);
+        match is_first && prepared.product.dialect.explain.is_some() {
+            true => reads::of(
+                &prepared.scripts,
+                &prepared.names,
+                &prepared.variables,
+                self.spec.seed.unwrap_or_default(),
+            ),
+            false => Vec::new(),
+        }
     }
 
     /// The commands that disturb it: of several generators the first one runs them.
