@@ -21,6 +21,7 @@ pub mod header;
 pub mod interrupt;
 pub mod io;
 pub mod key_skew;
+mod new_nodes;
 pub mod prepare;
 mod reads;
 mod replay;

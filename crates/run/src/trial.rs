@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Commits, Control, Drive, DriveError, KeptSlots, Setup, Share, Until};
+use pgdyno_drive::{
+    Commits, Control, Drive, DriveError, KeptSlots, Newcomers, Setup, Share, Until,
+};
 use pgdyno_platform::limits;
 use pgdyno_wire::{Candidate, shuffle};
 
@@ -20,7 +22,7 @@ use pgdyno_database::{cluster, counters, trouble};
 use pgdyno_model::event::Title;
 
 use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
-use pgdyno_observe::cluster::PlainRead;
+use pgdyno_observe::cluster::{Joining, PlainRead};
 use pgdyno_observe::host::ThreadLags;
 use pgdyno_observe::{Instrument, Scene};
 
@@ -126,6 +128,8 @@ impl Trial {
         let mut lags = ThreadLags::default();
         let mut disturbance = self.disturbance(prepared)?;
         let reads = self.plain_reads(prepared);
+        let joining = { drive.newcomers.clone() }
+            .map(|newcomers| Joining::new(self.target_of_clients(prepared), newcomers));
         let mut instruments = self.observe.instruments(&Scene {
             target: &prepared.target,
             product: &prepared.product,
@@ -135,6 +139,7 @@ impl Trial {
             lags: &lags,
             reads: &reads,
             control,
+            joining: joining.as_ref(),
         });
         instruments.extend(disturbance.instrument());
         instruments.extend(instrument);
@@ -247,10 +252,11 @@ impl Trial {
         let per_client = compatible.transactions_per_client_max;
         Ok(Drive {
             endpoints: self.endpoints(&self.target_of_clients(prepared)),
+            newcomers: spec.errors.new_nodes.then(Newcomers::default),
             // Clients with an order of their own have all hosts in it.
             tries_other_endpoints: spec.errors.reconnect
                 && !target.load_balances
-                && target.endpoints.len() > 1,
+                && (target.endpoints.len() > 1 || spec.errors.new_nodes),
             comes_back: spec.errors.fails_back() && !target.load_balances,
             retries_lost: spec.errors.reconnect && spec.retry.tries() != 1,
             scripts: prepared.scripts.clone(),

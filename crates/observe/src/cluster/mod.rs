@@ -4,12 +4,15 @@
 
 mod explain;
 mod histogram;
+mod joining;
 mod moves;
 mod node;
 mod page;
 mod place;
 
 pub use explain::PlainRead;
+pub use joining::Joining;
+pub use moves::{NAME as NODES, instrument as nodes};
 
 use super::{Instrument, Scene};
 use pgdyno_database::dialect::metrics::{
@@ -83,6 +86,10 @@ pub fn instruments(scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
     let mut all: Vec<Box<dyn Instrument>> = moves::instrument(scene).into_iter().collect();
     all.extend(explain::instrument(scene));
     for page in dialect.metrics.pages {
+        if let Some(joining) = scene.joining {
+            let joined = joining::JoinedPages::new(page, dialect, joining.clone());
+            all.push(Box::new(joined));
+        }
         for node in nodes.iter().take(NODES_MAX) {
             let places = places.clone();
             all.push(Box::new(node::NodePage::new(page, node.clone(), places)));
