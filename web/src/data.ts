@@ -450,6 +450,12 @@ export type TrialSpec = {
    * Without it, it returns between two transactions once its own accepts connections again
    */
   no_failback: boolean;
+  /**
+   * With --discover, and --reconnect or -C: clients also go to nodes that join the cluster during the
+   * trial. Of the n endpoints that there are then, the new one gets every nth client, each between two
+   * transactions. Without it endpoints are those of the start
+   */
+  new_nodes: boolean;
   /** Stop the run when a client ends early because of an error */
   exit_on_abort: boolean;
   /** A COMMIT that the server answers with ROLLBACK counts as committed: pgbench does not look. */

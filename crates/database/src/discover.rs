@@ -1,8 +1,10 @@
 //! From one server of a cluster to all of its nodes as endpoints (`--discover`).
 
-use pgdyno_session::ConnInfo;
+use std::sync::Arc;
 
-use super::dialect::Product;
+use pgdyno_session::{ConnInfo, Session};
+
+use super::dialect::{Dialect, Product};
 use super::http::{self, Origin};
 use super::target::Target;
 use super::{cluster, trouble};
@@ -19,20 +21,29 @@ pub fn all_nodes(target: &Target, info: &ConnInfo, how: &Discover) -> Result<Tar
     let mut session = target.connect()?;
     let product = Product::ask(&mut session)
         .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
-    let found = match how {
-        Discover::Sql => cluster::nodes(&mut session, product.dialect),
-        Discover::Http(address) => match over_http(address, product.dialect) {
-            Ok(nodes) => Fact::Known(nodes),
-            Err(why) => Fact::Unknown(why),
-        },
-    };
+    let found = nodes(&mut session, product.dialect, how);
     session.close();
     match found {
-        Fact::Known(nodes) => over(nodes, info, target.kind),
+        Fact::Known(nodes) => {
+            let mut found = over(nodes, info, target.kind)?;
+            found.discovered = Some(Arc::new((info.clone(), how.clone())));
+            Ok(found)
+        }
         Fact::Unknown(why) => {
             let text = format!("--discover finds no nodes of {}: {why}", target.title);
             Err(Failure::new(text).hint("or name each node with --url"))
         }
+    }
+}
+
+/// The nodes of the cluster, as asked.
+pub fn nodes(session: &mut Session, dialect: &Dialect, how: &Discover) -> Fact<Vec<Node>> {
+    match how {
+        Discover::Sql => cluster::nodes(session, dialect),
+        Discover::Http(address) => match over_http(address, dialect) {
+            Ok(nodes) => Fact::Known(nodes),
+            Err(why) => Fact::Unknown(why),
+        },
     }
 }
 
@@ -67,7 +78,7 @@ fn over(nodes: Vec<Node>, info: &ConnInfo, kind: TargetKind) -> Result<Target, F
     Ok(found)
 }
 
-fn over_http(address: &Address, dialect: &super::dialect::Dialect) -> Result<Vec<Node>, String> {
+fn over_http(address: &Address, dialect: &Dialect) -> Result<Vec<Node>, String> {
     let Some(path) = dialect.cluster.nodes_over_http else {
         return Err(format!(
             "pgdyno cannot discover nodes over HTTP for {}: leave out the address",
@@ -80,7 +91,7 @@ fn over_http(address: &Address, dialect: &super::dialect::Dialect) -> Result<Vec
 }
 
 /// Host and port of `host:port`; an IPv6 address stands in brackets.
-fn place(address: &str) -> Option<(&str, u16)> {
+pub(super) fn place(address: &str) -> Option<(&str, u16)> {
     let (host, port) = address.rsplit_once(':')?;
     let host = host
         .strip_prefix('[')

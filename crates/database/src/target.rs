@@ -11,10 +11,12 @@ use pgdyno_session::{ConnInfo, ConnInfoError, Error, Session};
 use pgdyno_wire::Candidate;
 
 use super::dialect::{AtStart, Dialect};
+use super::discover;
 use super::pair::Pair;
 use super::trouble;
 use super::waiting::Limits;
 use pgdyno_model::document::TargetKind;
+use pgdyno_model::spec::Discover;
 use pgdyno_model::{Exit, Failure};
 
 /// How long one attempt to connect may take when the user does not say (connect_timeout).
@@ -103,6 +105,8 @@ pub struct Target {
     pub address: String,
     /// What the user should know about how it was named.
     pub warnings: Vec<String>,
+    /// How its endpoints were found, and how they are connected to, if they are the nodes of a cluster.
+    pub(super) discovered: Option<Arc<(ConnInfo, Discover)>>,
     /// Keeps a server of this run's own alive.
     pub(super) server: Option<Arc<Server>>,
     /// Keeps a pair of servers of this run's own alive.
@@ -181,6 +185,36 @@ impl Target {
         self.pair.as_ref()
     }
 
+    /// How the cluster tells its nodes, if they are the endpoints (`--discover`).
+    pub fn discovers(&self) -> Option<&Discover> {
+        self.discovered.as_ref().map(|found| &found.1)
+    }
+
+    /// Another node of the cluster, `host:port`, as an endpoint like those that are there.
+    ///
+    /// # Errors
+    /// They were not discovered, or no way leads to it; as a clause.
+    pub fn endpoint_at(&self, address: &str) -> Result<Endpoint, String> {
+        let not_understood = || format!("a node's address is not understood: {address}");
+        let (host, port) = discover::place(address).ok_or_else(not_understood)?;
+        let Some(found) = &self.discovered else {
+            return Err("its endpoints are not those of a cluster".to_owned());
+        };
+        let info = found.0.at(host, port);
+        let mut endpoint = Endpoint::of(&info, &mut Vec::new()).map_err(|e| e.to_string())?;
+        let like = &self.endpoints[0];
+        endpoint.limits = like.limits;
+        for candidate in &mut endpoint.candidates {
+            // Sessions may have got settings since.
+            let mut login = (*candidate.login).clone();
+            login
+                .parameters
+                .clone_from(&like.candidates[0].login.parameters);
+            candidate.login = Arc::new(login);
+        }
+        Ok(endpoint)
+    }
+
     /// The server that is described so; of several hosts one, in libpq's way.
     ///
     /// # Errors
@@ -202,6 +236,7 @@ impl Target {
             kind,
             address: first.map_or_else(String::new, address),
             warnings,
+            discovered: None,
             server: None,
             pair: None,
         })

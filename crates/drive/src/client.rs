@@ -47,6 +47,12 @@ pub(crate) struct Client {
     rank: usize,
     state: State,
     link: Option<Link>,
+    /// Its own endpoint.
+    own: usize,
+    /// Of how many endpoints that have joined it knows.
+    joined: usize,
+    /// Whether its own has joined since, and it was not there yet.
+    is_new: bool,
     /// The endpoint that it was connected to last; none yet: its own.
     endpoint: Option<usize>,
     /// Whether that is another than its own, and it is to return.
@@ -128,11 +134,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client that is to connect to its own endpoint, which is at this place.
+    /// A client that is to connect to its own endpoint, which is this one at this place.
     pub(crate) fn new(
         id: usize,
         key: u32,
-        place: usize,
+        (own, place): (usize, usize),
         vars: Vars,
         (random, pauses): (Prng, Prng),
         draws: Draws,
@@ -143,6 +149,9 @@ impl Client {
             rank: id,
             state: State::Idle,
             link: None,
+            own,
+            joined: 0,
+            is_new: false,
             endpoint: None,
             is_away: false,
             place,
@@ -632,7 +641,7 @@ impl Client {
 
     /// Another transaction follows, after the return to its endpoint if that is due.
     fn choose_next<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        if self.is_away && self.may_return(cx) {
+        if self.is_away(cx) && self.may_return(cx) {
             self.go_home(cx);
         } else {
             self.state = State::Choose;
@@ -812,7 +821,7 @@ impl Client {
             return;
         };
         if link.awaited() > 0 {
-            let candidate = &cx.drive.endpoints[endpoint][self.candidate];
+            let candidate = &cx.drive.all_endpoints().candidates(endpoint)[self.candidate];
             cx.cancels.push(link.cancel_handle(candidate));
         }
     }

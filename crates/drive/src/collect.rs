@@ -17,7 +17,6 @@ use crate::error::DriveError;
 use crate::live::Live;
 use crate::message::{Level, Message};
 use crate::places::Places;
-use crate::profile::Profile;
 use crate::record::{
     ClientsEnd, End, EndpointRecord, Event, Execution, GapsOfThread, Interval, LoggedTransaction,
     Phase, Recording, Report, ScriptInterval, ScriptRecord, Second, Seconds, Stall,
@@ -92,7 +91,7 @@ impl Collector<'_> {
             collected.take(report, live);
             collected.close_seconds(live);
         }
-        Ok(collected.finish(self.places, self.drive.moving_load(), live))
+        Ok(collected.finish(self.drive, self.places, live))
     }
 
     /// Waits until all threads are connected and says how many microseconds that took.
@@ -222,8 +221,8 @@ impl Collected {
     }
 
     /// All threads have ended.
-    fn finish(self, places: &Places, load: Option<&Profile>, live: &mut dyn Live) -> Recording {
-        let mut recording = self.recording;
+    fn finish(self, drive: &Drive, places: &Places, live: &mut dyn Live) -> Recording {
+        let (mut recording, load) = (self.recording, drive.moving_load());
         cancel(self.cancels);
         recording.seconds = finish_seconds(self.seconds, live);
         order_worst(&mut recording.worst);
@@ -238,6 +237,10 @@ impl Collected {
             let committed = endpoint.counts.committed;
             endpoint.stalls = Stall::find_at(gaps, phase, when, committed, load);
         }
+        for place in places.joined() {
+            recording.endpoints[place].has_joined(places.name(place));
+        }
+        deal(&mut recording.endpoints, drive, places);
         let limit = client_stalls_max(recording.slots.is_some());
         order_client_stalls(&mut recording.client_stalls, limit);
         keep_endpoints(&mut recording, places);
@@ -384,6 +387,7 @@ fn keep_endpoints(recording: &mut Recording, places: &Places) {
         }
         reached.for_each(|place| kept[*place] = true);
     }
+    kept[places.joined()].fill(true);
     let mut kept = kept.into_iter();
     recording.endpoints.retain(|_| kept.next() == Some(true));
 }
@@ -419,8 +423,16 @@ fn endpoints(drive: &Drive, places: &Places) -> Vec<EndpointRecord> {
         ..EndpointRecord::with_rate(drive.rate.is_some())
     };
     let mut records: Vec<EndpointRecord> = (0..places.count()).map(record).collect();
-    for (first, _) in places.by_endpoint().cycle().take(drive.clients) {
-        records[first].clients += 1;
-    }
+    deal(&mut records, drive, places);
     records
+}
+
+/// Counts the clients that belong to each by now.
+fn deal(records: &mut [EndpointRecord], drive: &Drive, places: &Places) {
+    records.iter_mut().for_each(|record| record.clients = 0);
+    let before = drive.share.map_or(0, |share| share.clients_before);
+    for client in before..before + drive.clients {
+        let own = drive.all_endpoints().own(client);
+        records[places.number(own, 0)].clients += 1;
+    }
 }

@@ -8,6 +8,7 @@ use pgdyno_platform::io::Choice;
 use pgdyno_script::{Names, Slot, Value};
 use pgdyno_wire::Candidate;
 
+use crate::endpoints::Newcomers;
 use crate::profile::Profile;
 use crate::program::{CompileError, Numbers, Program};
 use crate::query_mode::QueryMode;
@@ -118,6 +119,9 @@ pub struct Drive {
     /// Where client *i* connects: the candidates at `i` modulo the number of endpoints, tried in
     /// order. At least one endpoint with one candidate.
     pub endpoints: Vec<Vec<Candidate>>,
+    /// Endpoints that join while it runs: of the *n* that there are then each takes every *n*th client,
+    /// which goes there when it connects again, with [`Drive::comes_back`] between two transactions.
+    pub newcomers: Option<Newcomers>,
     /// Whether a client that gets no connection at its own endpoint tries the others: the clients
     /// of one endpoint begin with different ones, so that they spread evenly. Each address is then
     /// given at most ten seconds, or [`Drive::statement_timeout`], unless its candidate says otherwise.
@@ -242,6 +246,7 @@ impl Default for Drive {
     fn default() -> Self {
         Self {
             endpoints: Vec::new(),
+            newcomers: None,
             tries_other_endpoints: false,
             comes_back: false,
             scripts: Vec::new(),

@@ -47,6 +47,11 @@ impl Effects {
     }
 }
 
+/// Whether a command is one SELECT that only reads, as far as its text tells.
+pub fn plainly_selects(sql: &str) -> bool {
+    single_verb(sql).as_deref() == Some("SELECT") && plainly_reads(sql)
+}
+
 /// The first word, in capitals, of a command that holds exactly one statement.
 pub(crate) fn single_verb(sql: &str) -> Option<String> {
     let mut full = statements(sql).filter(|statement| !is_blank(statement));
@@ -227,6 +232,16 @@ mod tests {
         assert_eq!(effect("rollback transaction to a", true), (false, true));
         assert_eq!(effect("prepare transaction 'x'", true), (true, false));
         assert_eq!(effect("prepare p as select 1", true), (false, true));
+    }
+
+    #[test]
+    fn one_select_that_only_reads_is_known() {
+        for sql in ["SELECT v FROM t WHERE a = :a;", "-- why\nselect 1"] {
+            assert!(plainly_selects(sql), "{sql}");
+        }
+        for sql in ["SELECT 1; SELECT 2", "SELECT f()", "SHOW a", "TABLE t", ""] {
+            assert!(!plainly_selects(sql), "{sql}");
+        }
     }
 
     #[test]

@@ -316,7 +316,10 @@ impl<'run, I: Io> EventLoop<'run, I> {
         let asked: BTreeMap<usize, Candidate> = waits
             .map(|((endpoint, candidate), _)| {
                 let place = places.number(endpoint, candidate);
-                (place, drive.endpoints[endpoint][candidate].clone())
+                (
+                    place,
+                    drive.all_endpoints().candidates(endpoint)[candidate].clone(),
+                )
             })
             .collect();
         if !asked.is_empty() {

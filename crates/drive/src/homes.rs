@@ -30,7 +30,9 @@ const SPREAD: Duration = Duration::from_secs(2);
 pub(crate) struct Homes {
     /// By endpoint, since when it accepts connections again; 0 when that is not known.
     open_since: Vec<AtomicU64>,
-    /// Clients of each endpoint, rounded up.
+    /// Endpoints at the start, over which clients were dealt.
+    dealt: usize,
+    /// Clients of each of them, rounded up.
     clients_each: usize,
     watched: Mutex<Watched>,
     changed: Condvar,
@@ -56,8 +58,9 @@ struct Home {
 }
 
 impl Homes {
-    /// Those of a run with so many clients in all.
-    pub(crate) fn new(endpoints: usize, clients: usize) -> Self {
+    /// Those of a run that begins with `dealt` endpoints, for up to so many of them, and so many clients in
+    /// all.
+    pub(crate) fn new(dealt: usize, endpoints: usize, clients: usize) -> Self {
         let home = Home {
             away: 0,
             lost_at: None,
@@ -67,7 +70,8 @@ impl Homes {
         };
         Self {
             open_since: (0..endpoints).map(|_| AtomicU64::new(0)).collect(),
-            clients_each: clients.div_ceil(endpoints.max(1)).max(1),
+            dealt: dealt.max(1),
+            clients_each: clients.div_ceil(dealt.max(1)).max(1),
             watched: Mutex::new(Watched {
                 is_over: false,
                 homes: vec![home; endpoints],
@@ -76,11 +80,10 @@ impl Homes {
         }
     }
 
-    /// Whether this client, which is away, may return by now: each has a moment of its own.
-    pub(crate) fn is_turn(&self, client: usize, now: Nanos) -> bool {
-        let endpoints = self.open_since.len();
-        let since = self.open_since[client % endpoints].load(Ordering::Relaxed);
-        let rank = (client / endpoints % self.clients_each) as u64;
+    /// Whether this client, which is away from `own`, may return by now: each has a moment of its own.
+    pub(crate) fn is_turn(&self, own: usize, client: usize, now: Nanos) -> bool {
+        let since = self.open_since[own].load(Ordering::Relaxed);
+        let rank = (client / self.dealt % self.clients_each) as u64;
         since > 0 && now >= since + nanos(SPREAD) * rank / self.clients_each as u64
     }
 
@@ -117,6 +120,26 @@ impl Homes {
         Some((lost_at, if since > 0 { since } else { now }))
     }
 
+    /// A client of the first endpoint belongs to the second one from now on, which has joined; whether it
+    /// was away from the first, and is from the second.
+    pub(crate) fn rehomed(
+        &self,
+        (old, was_away): (usize, bool),
+        (new, is_away): (usize, bool),
+        now: Nanos,
+    ) {
+        let mut watched = self.watched();
+        let away = &mut watched.homes[old].away;
+        *away = away.saturating_sub(u64::from(was_away));
+        let home = &mut watched.homes[new];
+        home.away += u64::from(is_away);
+        // It joined because it is there.
+        if home.lost_at.is_none() && self.open_since[new].load(Ordering::Relaxed) == 0 {
+            home.open_last = Some(now);
+            self.open_since[new].store(now.max(1), Ordering::Relaxed);
+        }
+    }
+
     /// The run is over: nothing is asked any more.
     pub(crate) fn close(&self) {
         self.watched().is_over = true;
@@ -125,9 +148,9 @@ impl Homes {
 
     /// Asks endpoints that clients have left until the run is over. What is under way then ends
     /// within [`PROBE_MAX`].
-    pub(crate) fn scout(&self, endpoints: &[Vec<Candidate>], clock: Clock) {
+    pub(crate) fn scout(&self, candidates: impl Fn(usize) -> Vec<Candidate>, clock: Clock) {
         while let Some(endpoint) = self.next(clock) {
-            let mut candidates = endpoints[endpoint].clone();
+            let mut candidates = candidates(endpoint);
             for candidate in &mut candidates {
                 let limit = candidate.connect_timeout.unwrap_or(PROBE_MAX);
                 candidate.connect_timeout = Some(limit.min(PROBE_MAX));
@@ -226,7 +249,7 @@ mod tests {
 
     #[test]
     fn an_endpoint_is_asked_with_growing_pauses_while_clients_are_away() {
-        let homes = Homes::new(3, 30);
+        let homes = Homes::new(3, 3, 30);
         assert_eq!(homes.asks_at(), None);
         let first = (0..5).filter(|client| homes.left(1, false, 1000 * MS + client));
         assert_eq!(first.count(), 1);
@@ -242,11 +265,11 @@ mod tests {
 
     #[test]
     fn clients_return_one_after_the_other_when_it_is_open() {
-        let homes = Homes::new(3, 30);
+        let homes = Homes::new(3, 3, 30);
         homes.left(1, false, 1000 * MS);
-        assert!(!homes.is_turn(1, 9000 * MS));
+        assert!(!homes.is_turn(1, 1, 9000 * MS));
         assert_eq!(asked(&homes, 30_000 * MS, true), [1250]);
-        let turn = |client| (0..).find(|ms| homes.is_turn(client, ms * MS)).unwrap();
+        let turn = |client| (0..).find(|ms| homes.is_turn(1, client, ms * MS)).unwrap();
         let turns: Vec<u64> = (0..10).map(|rank| turn(1 + 3 * rank)).collect();
         let wanted: Vec<u64> = (0..10).map(|rank| 1250 + 200 * rank).collect();
         assert_eq!(turns, wanted);
@@ -254,12 +277,12 @@ mod tests {
         let told = [0, 1].map(|_| homes.returned(1, 9000 * MS));
         assert_eq!(told, [lost_and_back, None]);
         // The others' endpoints were not lost.
-        assert!(!homes.is_turn(0, 9000 * MS));
+        assert!(!homes.is_turn(0, 0, 9000 * MS));
     }
 
     #[test]
     fn an_endpoint_that_comes_and_goes_is_asked_ever_more_seldom() {
-        let homes = Homes::new(2, 2);
+        let homes = Homes::new(2, 2, 2);
         let mut now = 0;
         let mut pauses = Vec::new();
         for _ in 0..4 {
@@ -278,14 +301,31 @@ mod tests {
 
     #[test]
     fn a_client_that_is_refused_where_it_returns_has_the_endpoint_asked_again() {
-        let homes = Homes::new(2, 2);
+        let homes = Homes::new(2, 2, 2);
         homes.left(0, false, 0);
         homes.ask(250 * MS, |_| true);
-        assert!(homes.is_turn(0, 250 * MS));
+        assert!(homes.is_turn(0, 0, 250 * MS));
         homes.left(0, true, 300 * MS);
-        assert!(!homes.is_turn(0, 9000 * MS));
+        assert!(!homes.is_turn(0, 0, 9000 * MS));
         assert_eq!(homes.asks_at(), Some(800 * MS));
         homes.returned(0, 900 * MS);
         assert_eq!(homes.asks_at(), None);
+    }
+
+    #[test]
+    fn an_endpoint_that_joins_is_open_and_asked_only_when_it_is_lost() {
+        let homes = Homes::new(2, 3, 6);
+        homes.left(0, false, 1000 * MS);
+        // One of its clients was away from its own.
+        homes.rehomed((0, true), (2, true), 1100 * MS);
+        homes.rehomed((1, false), (2, true), 1150 * MS);
+        assert!(homes.is_turn(2, 0, 1100 * MS));
+        assert_eq!(homes.asks_at(), None);
+        assert_eq!([0, 1].map(|_| homes.returned(2, 1200 * MS)), [None, None]);
+        assert!(homes.left(2, false, 2000 * MS));
+        assert!(!homes.is_turn(2, 0, 9000 * MS));
+        assert_eq!(homes.asks_at(), Some(2250 * MS));
+        homes.ask(2250 * MS, |_| true);
+        assert_eq!(homes.returned(2, 2300 * MS), Some((2000 * MS, 2250 * MS)));
     }
 }

@@ -28,6 +28,7 @@ mod deadlines;
 mod deal;
 mod drive;
 mod effects;
+mod endpoints;
 mod error;
 mod event_loop;
 mod homes;
@@ -53,6 +54,8 @@ pub use drive::{
     Commits, Drive, KeptSlots, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Share, Until,
     operations,
 };
+pub use effects::plainly_selects;
+pub use endpoints::Newcomers;
 pub use error::DriveError;
 pub use live::Live;
 pub use message::{Level, Message};

@@ -1,7 +1,11 @@
 //! The servers that candidates lead to, each distinguished by the name its user gave it: what a run
 //! counts by endpoint is counted by these.
 
+use std::ops::Range;
+
 use pgdyno_wire::Candidate;
+
+use crate::endpoints::{Endpoints, Newcomers};
 
 /// Every server that some client may connect to, once.
 #[derive(Debug)]
@@ -10,10 +14,13 @@ pub(crate) struct Places {
     names: Vec<String>,
     /// The place of each candidate, by endpoint.
     of_candidates: Vec<Vec<usize>>,
+    /// Each endpoint that joins has the next place, whatever its candidates.
+    joined: Option<Newcomers>,
 }
 
 impl Places {
-    pub(crate) fn of(endpoints: &[Vec<Candidate>]) -> Self {
+    /// Of the endpoints that a run begins with, and room for those that join it.
+    pub(crate) fn of(endpoints: Endpoints<'_>) -> Self {
         let mut names = Vec::new();
         let mut number = |candidate: &Candidate| {
             let name = candidate.place();
@@ -23,25 +30,35 @@ impl Places {
                 names.len() - 1
             })
         };
-        let endpoints = endpoints.iter();
-        let of_candidates =
-            endpoints.map(|candidates| candidates.iter().map(&mut number).collect());
+        let first = endpoints.first.iter();
+        let of_candidates = first.map(|candidates| candidates.iter().map(&mut number).collect());
         Self {
             of_candidates: of_candidates.collect(),
             names,
+            joined: endpoints.joined.cloned(),
         }
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.names.len()
+        self.names.len() + self.joined.as_ref().map_or(0, |_| Newcomers::MAX)
     }
 
     /// The place that a candidate of an endpoint leads to.
     pub(crate) fn number(&self, endpoint: usize, candidate: usize) -> usize {
-        self.of_candidates[endpoint][candidate]
+        match self.of_candidates.get(endpoint) {
+            Some(places) => places[candidate],
+            None => self.names.len() + (endpoint - self.of_candidates.len()),
+        }
     }
 
-    /// The place that the clients of each endpoint try first, and all that its candidates lead to.
+    /// The places of the endpoints that have joined by now.
+    pub(crate) fn joined(&self) -> Range<usize> {
+        let first = self.names.len();
+        first..first + self.joined.as_ref().map_or(0, Newcomers::count)
+    }
+
+    /// Of each endpoint that the run began with, the place that its clients try first, and all that its
+    /// candidates lead to.
     pub(crate) fn by_endpoint(&self) -> impl Iterator<Item = (usize, &[usize])> + Clone {
         let endpoints = self.of_candidates.iter();
         endpoints.map(|places| (places[0], places.as_slice()))
@@ -49,22 +66,11 @@ impl Places {
 
     /// [`Candidate::place`].
     pub(crate) fn name(&self, number: usize) -> &str {
-        self.names.get(number).map_or("", String::as_str)
-    }
-}
-
-/// The endpoint that a client tries at `step`: its own at 0, then each of the others once, with a
-/// different one first for each client of the same endpoint. `None` when none is left.
-pub(crate) fn endpoint_at(client: usize, endpoints: usize, step: usize) -> Option<usize> {
-    let own = client % endpoints;
-    match step {
-        0 => Some(own),
-        _ if step < endpoints => {
-            let others = endpoints - 1;
-            let offset = (client / endpoints + step - 1) % others;
-            Some((own + 1 + offset) % endpoints)
+        let joined = self.joined.as_ref();
+        match self.names.get(number) {
+            Some(name) => name,
+            None => joined.map_or("", |joined| joined.name(number - self.names.len())),
         }
-        _ => None,
     }
 }
 
@@ -106,10 +112,13 @@ mod tests {
             )],
             vec![tcp("localhost", "127.0.0.1:5432")],
         ];
-        let places = Places::of(&endpoints);
-        let names: Vec<&str> = (0..places.count())
-            .map(|place| places.name(place))
-            .collect();
+        let joined = Newcomers::default();
+        let places = Places::of(Endpoints {
+            first: &endpoints,
+            joined: Some(&joined),
+        });
+        let names = (0..places.count()).map(|place| places.name(place));
+        let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
         assert_eq!(
             names,
             [
@@ -122,26 +131,10 @@ mod tests {
         let first = places.by_endpoint().map(|(first, _)| first);
         assert_eq!(first.collect::<Vec<_>>(), [0, 1, 2, 3, 0]);
         assert_eq!(places.number(0, 1), 0);
-    }
-
-    #[test]
-    fn the_clients_of_one_endpoint_spread_evenly_over_the_others() {
-        for endpoints in 1..6 {
-            for client in 0..60 {
-                let mut tried: Vec<usize> = (0..endpoints)
-                    .map(|step| endpoint_at(client, endpoints, step).unwrap())
-                    .collect();
-                assert_eq!(tried[0], client % endpoints);
-                assert_eq!(endpoint_at(client, endpoints, endpoints), None);
-                tried.sort_unstable();
-                assert_eq!(tried, (0..endpoints).collect::<Vec<_>>());
-            }
-        }
-        // The twelve clients of endpoint 1 of 4, when it is lost.
-        let mut arrived = [0; 4];
-        for client in (0..48).filter(|client| client % 4 == 1) {
-            arrived[endpoint_at(client, 4, 1).unwrap()] += 1;
-        }
-        assert_eq!(arrived, [4, 0, 4, 4]);
+        assert_eq!(places.joined(), 4..4);
+        joined.add(vec![tcp("db6", "127.0.0.1:5436"), tcp("db6", "[::1]:5436")]);
+        assert_eq!(places.joined(), 4..5);
+        assert_eq!((places.number(5, 0), places.number(5, 1)), (4, 4));
+        assert_eq!(places.name(4), "db6:5436");
     }
 }

@@ -17,6 +17,7 @@ use crate::control::Control;
 use crate::crew::Ranks;
 use crate::deal::{Deal, Place};
 use crate::drive::{Drive, Setup as Variable, Share, Until};
+use crate::endpoints::Endpoints;
 use crate::error::DriveError;
 use crate::event_loop;
 use crate::homes::Homes;
@@ -50,7 +51,7 @@ impl Drive {
             return self.run_apart(control, live);
         }
         let threads = self.threads.min(self.clients);
-        let places = Places::of(&self.endpoints);
+        let places = Places::of(self.all_endpoints());
         let clock = Clock::start();
         let seeds = self.seeds(threads);
         let share = self.share();
@@ -64,10 +65,14 @@ impl Drive {
         let homes = self.homes();
         let _closes = homes.as_deref().map(Closes);
         if let Some(homes) = homes.clone() {
-            let endpoints = self.endpoints.clone();
+            let (first, joined) = (self.endpoints.clone(), self.newcomers.clone());
+            let candidates = move |endpoint| {
+                let (first, joined) = (&first[..], joined.as_ref());
+                Endpoints { first, joined }.candidates(endpoint).to_vec()
+            };
             // Not waited for: it may be asking when the run is over.
             let thread = thread::Builder::new().name("scout".to_owned());
-            let scout = thread.spawn(move || homes.scout(&endpoints, clock));
+            let scout = thread.spawn(move || homes.scout(candidates, clock));
             scout.map_err(DriveError::NoThread)?;
         }
         let homes = homes.as_deref();
@@ -88,11 +93,12 @@ impl Drive {
                 let clients = (0u32..).zip(clients.by_ref().take(count));
                 let clients: Vec<Client> = clients
                     .map(|(key, (id, random))| {
-                        let place = places.number(id % self.endpoints.len(), 0);
+                        let own = self.all_endpoints().own(id);
+                        let own = (own, places.number(own, 0));
                         let vars = self.vars(id, &seeds);
                         let random = (random.clone(), random_of_pauses(self.seed, id));
                         let draws = Draws::new(Arc::clone(&counters));
-                        Client::new(id, key, place, vars, random, draws)
+                        Client::new(id, key, own, vars, random, draws)
                             .with_receipts(self.receipts.is_some())
                             .with_rank(ranks.of(key as usize))
                     })
@@ -204,8 +210,16 @@ impl Drive {
     pub(crate) fn homes(&self) -> Option<Arc<Homes>> {
         let clients = self.share().clients_total;
         let comes_back = self.comes_back && !self.connection_per_transaction;
-        (comes_back && self.endpoints.len() > 1)
-            .then(|| Arc::new(Homes::new(self.endpoints.len(), clients)))
+        let (first, all) = (self.endpoints.len(), self.all_endpoints().count_max());
+        (comes_back && all > 1).then(|| Arc::new(Homes::new(first, all, clients)))
+    }
+
+    /// Its endpoints, with those that have joined by now.
+    pub(crate) fn all_endpoints(&self) -> Endpoints<'_> {
+        Endpoints {
+            first: &self.endpoints,
+            joined: self.newcomers.as_ref(),
+        }
     }
 
     /// A thread's slots, if they are kept.

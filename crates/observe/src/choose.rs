@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use pgdyno_drive::Control;
 use pgdyno_model::spec::Wish;
 
+use super::cluster::{Joining, PlainRead};
 use super::host::{self, ThreadLags};
 use super::{Instrument, Readings, cluster};
 use pgdyno_database::dialect::Product;
@@ -25,6 +27,12 @@ pub struct Scene<'a> {
     pub disks: &'a [String],
     /// Where the engine's event loops leave how late they were.
     pub lags: &'a ThreadLags,
+    /// What the scripts only read, which may be run once more after the trial.
+    pub reads: &'a [PlainRead],
+    /// Tells when the trial is to end early.
+    pub control: &'a Control,
+    /// What becomes of nodes that join the cluster, where clients go to them.
+    pub joining: Option<&'a Joining>,
 }
 
 /// Those who know a kind of instrument: they give all that the scene has, whether or not they will
@@ -101,15 +109,25 @@ fn is_in(name: &str, wanted: &str) -> bool {
 
 /// The instruments for this scene.
 pub fn choose(wish: &Wish, scene: &Scene<'_>) -> Instruments {
-    if *wish == Wish::None {
-        return Vec::new();
+    let mut chosen = match wish {
+        Wish::None => Vec::new(),
+        wish => of(wish, all(scene)),
+    };
+    // Without it no client would go to a node that joins.
+    let is_watched = chosen.iter().any(|one| one.name() == cluster::NODES);
+    if scene.joining.is_some() && !is_watched {
+        chosen.extend(cluster::nodes(scene));
     }
+    chosen
+}
+
+fn all(scene: &Scene<'_>) -> Instruments {
     let all: Instruments = FAMILIES.iter().flat_map(|family| family(scene)).collect();
     debug_assert!(
         all.iter().all(|one| is_known(one.name())),
         "every instrument is listed"
     );
-    of(wish, all)
+    all
 }
 
 /// Those that are asked for. A name that none of them has is an instrument without anything to

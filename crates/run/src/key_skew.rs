@@ -8,11 +8,11 @@
 
 use std::collections::HashMap;
 
-use pgdyno_drive::Script;
 use pgdyno_drive::record::Recording;
-use pgdyno_script::{Counters, Draws, Op, Prng, Slot, Value, Vars};
+use pgdyno_script::{Slot, Value};
 
 use super::prepare::Prepared;
+use super::replay::Replay;
 use pgdyno_model::document::KeySkew;
 
 /// So many transactions are replayed at most; a share is known to a tenth of a percent then.
@@ -38,7 +38,7 @@ pub fn by(prepared: &Prepared, recording: &Recording, seed: i64) -> Option<KeySk
         return None;
     }
     let total: u64 = ran.iter().sum();
-    let mut replay = Replay::new(prepared, seed);
+    let mut replay = Replay::new(&prepared.names, &prepared.variables, seed);
     let mut drawn: HashMap<i64, u64> = HashMap::new();
     for _ in 0..total.min(DRAWS_MAX) {
         let mut at = replay.prng.range_u64(0, total - 1);
@@ -48,8 +48,9 @@ pub fn by(prepared: &Prepared, recording: &Recording, seed: i64) -> Option<KeySk
             is_it
         });
         let Some(script) = chosen else { continue };
-        let number = replay.run(&prepared.scripts[script], slots[script]);
-        if let Some(number) = number {
+        replay.run(&prepared.scripts[script], &mut |_, _| false);
+        let value = slots[script].map(|slot| replay.vars.value(slot));
+        if let Some(Ok(Value::Int(number))) = value {
             *drawn.entry(number).or_default() += 1;
         }
     }
@@ -67,69 +68,4 @@ pub fn by(prepared: &Prepared, recording: &Recording, seed: i64) -> Option<KeySk
         hottest_share: share(1),
         hottest_100_share: share(HOTTEST),
     })
-}
-
-/// A client without a server.
-struct Replay {
-    vars: Vars,
-    prng: Prng,
-    draws: Draws,
-}
-
-impl Replay {
-    fn new(prepared: &Prepared, seed: i64) -> Self {
-        let mut vars = Vars::new(&prepared.names);
-        for (name, value) in &prepared.variables {
-            if let Some(slot) = prepared.names.get(name) {
-                vars.set_text(slot, value);
-            }
-        }
-        Self {
-            vars,
-            prng: Prng::seed(seed as u64),
-            draws: Draws::new(Counters::new(&prepared.names)),
-        }
-    }
-
-    /// One transaction up to its first statement; what the variable is then, if it is a number.
-    fn run(&mut self, script: &Script, key: Option<Slot>) -> Option<i64> {
-        let commands = &script.program.script().commands;
-        let (mut at, mut jumped) = (0, false);
-        while let Some(command) = commands.get(at) {
-            let came_by_jump = std::mem::take(&mut jumped);
-            let Self { vars, prng, draws } = self;
-            at = match &command.op {
-                Op::Sql(_) => break,
-                Op::Set { slot, expr } => {
-                    let value = expr.eval(vars, prng, draws, &mut |_| {});
-                    // The run itself has said what is wrong.
-                    let Ok(value) = value else { break };
-                    vars.set(*slot, value);
-                    at + 1
-                }
-                Op::If { cond, on_false } | Op::Elif { cond, on_false, .. }
-                    if came_by_jump || matches!(command.op, Op::If { .. }) =>
-                {
-                    let holds = cond.eval(vars, prng, draws, &mut |_| {});
-                    jumped = !holds.is_ok_and(Value::is_true);
-                    if jumped { *on_false } else { at + 1 }
-                }
-                Op::Elif { end, .. } | Op::Else { end } => *end,
-                Op::For(its) => match its.begin(vars, prng, draws, &mut |_| {}) {
-                    Ok(true) => at + 1,
-                    _ => its.end,
-                },
-                Op::EndFor { begin } => match &commands[*begin].op {
-                    Op::For(its) if its.step(vars) => begin + 1,
-                    _ => at + 1,
-                },
-                _ => at + 1,
-            };
-        }
-        self.draws.end();
-        match self.vars.value(key?) {
-            Ok(Value::Int(number)) => Some(number),
-            _ => None,
-        }
-    }
 }

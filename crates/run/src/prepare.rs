@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::compile::compile;
 use super::settings::{self, Way};
 use super::shared::{self, Shared};
-use super::{follower_reads, retries};
+use super::{follower_reads, new_nodes, retries};
 use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
@@ -304,6 +304,7 @@ pub fn prepare_on(
     others: Option<&dyn Others>,
 ) -> Result<Prepared, Failure> {
     let interrupts_before = interrupts.count();
+    new_nodes::check(asked, &target)?;
     // Before tables are loaded, which may take long.
     let reached = if target.endpoints.len() > 1 {
         let may_miss = asked.errors.reconnect;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{Commits, Control, Drive, DriveError, KeptSlots, Setup, Share, Until};
+use pgdyno_drive::{
+    Commits, Control, Drive, DriveError, KeptSlots, Newcomers, Setup, Share, Until,
+};
 use pgdyno_platform::limits;
 use pgdyno_wire::{Candidate, shuffle};
 
@@ -12,7 +14,7 @@ use super::disturb::{Disturbance, surroundings};
 use super::emitter::Emitter;
 use super::prepare::Prepared;
 use super::truth::Receipts;
-use super::{account, before_warmup, ceiling, checks, key_skew, validity, warmup};
+use super::{account, before_warmup, ceiling, checks, key_skew, reads, validity, warmup};
 use crate::checks::Checks;
 use pgdyno_database::open::Target;
 use pgdyno_database::{cluster, counters, trouble};
@@ -20,6 +22,7 @@ use pgdyno_database::{cluster, counters, trouble};
 use pgdyno_model::event::Title;
 
 use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
+use pgdyno_observe::cluster::{Joining, PlainRead};
 use pgdyno_observe::host::ThreadLags;
 use pgdyno_observe::{Instrument, Scene};
 
@@ -124,6 +127,9 @@ impl Trial {
         drive.receipts = receipts.and_then(|receipts| receipts.of_drive(&prepared.names));
         let mut lags = ThreadLags::default();
         let mut disturbance = self.disturbance(prepared)?;
+        let reads = self.plain_reads(prepared);
+        let joining = { drive.newcomers.clone() }
+            .map(|newcomers| Joining::new(self.target_of_clients(prepared), newcomers));
         let mut instruments = self.observe.instruments(&Scene {
             target: &prepared.target,
             product: &prepared.product,
@@ -131,6 +137,9 @@ impl Trial {
             clients: self.clients_total(),
             disks: &self.observe.spec.disk,
             lags: &lags,
+            reads: &reads,
+            control,
+            joining: joining.as_ref(),
         });
         instruments.extend(disturbance.instrument());
         instruments.extend(instrument);
@@ -186,6 +195,20 @@ impl Trial {
         })
     }
 
+    /// What may be run once more after it; of several generators the first one does that.
+    fn plain_reads(&self, prepared: &Prepared) -> Vec<PlainRead> {
+        let is_first = self.share.is_none_or(|share| share.generator == 0);
+        match is_first && prepared.product.dialect.explain.is_some() {
+            true => reads::of(
+                &prepared.scripts,
+                &prepared.names,
+                &prepared.variables,
+                self.spec.seed.unwrap_or_default(),
+            ),
+            false => Vec::new(),
+        }
+    }
+
     /// The commands that disturb it: of several generators the first one runs them.
     fn disturbance(&self, prepared: &Prepared) -> Result<Disturbance, DriveError> {
         if self.share.is_some_and(|share| share.generator > 0) {
@@ -231,10 +254,11 @@ impl Trial {
         let per_client = compatible.transactions_per_client_max;
         Ok(Drive {
             endpoints: self.endpoints(&self.target_of_clients(prepared)),
+            newcomers: spec.errors.new_nodes.then(Newcomers::default),
             // Clients with an order of their own have all hosts in it.
             tries_other_endpoints: spec.errors.reconnect
                 && !target.load_balances
-                && target.endpoints.len() > 1,
+                && (target.endpoints.len() > 1 || spec.errors.new_nodes),
             comes_back: spec.errors.fails_back() && !target.load_balances,
             retries_lost: spec.errors.reconnect && spec.retry.tries() != 1,
             scripts: prepared.scripts.clone(),

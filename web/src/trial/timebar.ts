@@ -17,7 +17,7 @@ interface Lane {
 }
 
 /** What becomes of nodes and of the leaders of tables' parts. */
-const NODES = new Set(['node-down', 'node-up', 'node-draining', 'leader-moved']);
+const NODES = new Set(['node-down', 'node-up', 'node-joined', 'node-draining', 'endpoint-joined', 'leader-moved']);
 
 function lanes(model: Model): Lane[] {
   const of = (test: (event: NumberedEvent) => boolean): NumberedEvent[] => model.events.filter(test);

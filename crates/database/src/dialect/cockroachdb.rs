@@ -3,8 +3,8 @@
 //! named.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, metrics,
-    probes, processes, retries, server_views, storage,
+    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, explain,
+    metrics, probes, processes, retries, server_views, storage,
 };
 
 /// CockroachDB, from 19.1 on.
@@ -154,6 +154,7 @@ pub const COCKROACHDB: Dialect = Dialect {
     server_views: server_views::COCKROACHDB,
     retries: retries::COCKROACHDB,
     storage: storage::COCKROACHDB,
+    explain: explain::COCKROACHDB,
     processes: processes::COCKROACHDB,
     metrics: metrics::COCKROACHDB,
 };

@@ -4,6 +4,7 @@
 
 mod cluster;
 mod cockroachdb;
+mod explain;
 mod feature;
 pub mod metrics;
 mod postgresql;
@@ -19,6 +20,7 @@ mod yugabytedb;
 
 pub use cluster::{Cluster, FollowerReads, PlacementQueries, View};
 pub use cockroachdb::COCKROACHDB;
+pub use explain::Times;
 pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;
 pub use probes::Probes;
@@ -119,6 +121,8 @@ pub struct Dialect {
     pub retries: Retries,
     /// What it counts of its storage layer.
     pub storage: Storage,
+    /// How it tells the parts of one statement's time; `None` where it does not.
+    pub explain: Option<Times>,
     /// How its processes are known again.
     pub processes: Processes,
     /// Where its nodes tell their figures over HTTP.

@@ -1,8 +1,8 @@
 //! PostgreSQL.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, metrics, probes,
-    processes, retries, server_views, storage,
+    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, explain, metrics,
+    probes, processes, retries, server_views, storage,
 };
 
 /// PostgreSQL, all supported versions.
@@ -114,6 +114,7 @@ pub const POSTGRESQL: Dialect = Dialect {
     server_views: server_views::POSTGRESQL,
     retries: retries::POSTGRESQL,
     storage: storage::POSTGRESQL,
+    explain: explain::POSTGRESQL,
     processes: processes::POSTGRESQL,
     metrics: metrics::POSTGRESQL,
 };

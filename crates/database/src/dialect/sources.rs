@@ -85,7 +85,12 @@ macro_rules! files {
     };
 }
 
-const SHARED: [File; 4] = [
+const SHARED: [File; 5] = [
+    File {
+        part: "explain",
+        text: include_str!("explain.rs"),
+        is_shared: true,
+    },
     File {
         part: "probes",
         text: include_str!("probes.rs"),

@@ -2,7 +2,7 @@
 //! server.
 
 use super::{
-    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, metrics, probes,
+    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, explain, metrics, probes,
     processes, retries, server_views, storage,
 };
 
@@ -107,6 +107,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
     server_views: server_views::YUGABYTEDB,
     retries: retries::YUGABYTEDB,
     storage: storage::YUGABYTEDB,
+    explain: explain::YUGABYTEDB,
     processes: processes::YUGABYTEDB,
     metrics: metrics::YUGABYTEDB,
 };

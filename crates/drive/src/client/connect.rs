@@ -11,6 +11,7 @@ use super::{Client, State, Wait};
 use crate::clock::{Nanos, nanos};
 use crate::context::Context;
 use crate::drive::OnConnectionLoss;
+use crate::endpoints::Newcomers;
 use crate::error::DriveError;
 use crate::places::endpoint_at;
 use crate::record::{EventKind, Failure};
@@ -98,11 +99,45 @@ impl Client {
         self.connect_first(cx, Before::Begin);
     }
 
+    /// Whether it is connected to another endpoint than its own, which may have joined since, and is to
+    /// return.
+    #[inline]
+    pub(super) fn is_away<I: Io>(&mut self, cx: &Context<'_, I>) -> bool {
+        self.look_for_own(cx);
+        self.is_away
+    }
+
+    /// An endpoint that has joined may be its own.
+    #[inline]
+    fn look_for_own<I: Io>(&mut self, cx: &Context<'_, I>) {
+        let joined = cx.drive.newcomers.as_ref().map_or(0, Newcomers::count);
+        if joined != self.joined {
+            self.joined = joined;
+            self.belongs_to(cx, cx.drive.all_endpoints().own(self.id));
+        }
+    }
+
+    fn belongs_to<I: Io>(&mut self, cx: &Context<'_, I>, own: usize) {
+        let old = std::mem::replace(&mut self.own, own);
+        if own == old {
+            return;
+        }
+        self.is_new = true;
+        if let Some(homes) = cx.homes {
+            let is_away = !self.is_at_own();
+            let was_away = std::mem::replace(&mut self.is_away, is_away);
+            homes.rehomed((old, was_away), (own, is_away), cx.now);
+        }
+    }
+
     /// Whether the client is between two transactions, away from its endpoint, and may return.
     pub(super) fn may_return<I: Io>(&self, cx: &Context<'_, I>) -> bool {
         planted!(20, return false);
         let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
-        is_idle && cx.homes.is_some_and(|homes| homes.is_turn(self.id, cx.now))
+        is_idle
+            && cx
+                .homes
+                .is_some_and(|homes| homes.is_turn(self.own, self.id, cx.now))
     }
 
     /// Returns to its endpoint; to another one if it is not there after all.
@@ -112,16 +147,22 @@ impl Client {
     }
 
     /// Whether the endpoint that it was connected to last is its own.
-    pub(super) fn is_at_home<I: Io>(&self, cx: &Context<'_, I>) -> bool {
-        let own = self.id % cx.drive.endpoints.len();
-        self.endpoint.is_none_or(|endpoint| endpoint == own)
+    pub(super) fn is_at_own(&self) -> bool {
+        self.endpoint.is_none_or(|endpoint| endpoint == self.own)
+    }
+
+    /// Whether it is at its own endpoint after it was at another, and not there for the first time because
+    /// that has joined.
+    pub(super) fn has_returned(&self) -> bool {
+        self.is_at_own() && !self.is_new
     }
 
     fn connect_first<I: Io>(&mut self, cx: &mut Context<'_, I>, before: Before) {
         let begun = cx.clock_now();
+        self.look_for_own(cx);
         self.count_attempt(cx);
         let attempt = Attempt {
-            endpoint: self.id % cx.drive.endpoints.len(),
+            endpoint: self.own,
             step: 0,
             candidate: 0,
             machine: None,
@@ -138,7 +179,8 @@ impl Client {
 
     /// Begins with a candidate that has all of its time before it.
     fn begin_candidate<I: Io>(&mut self, cx: &mut Context<'_, I>, mut attempt: Box<Attempt>) {
-        let candidate = &cx.drive.endpoints[attempt.endpoint][attempt.candidate];
+        let candidates = cx.drive.all_endpoints().candidates(attempt.endpoint);
+        let candidate = &candidates[attempt.candidate];
         let mut limit = candidate.connect_timeout.map(nanos);
         if cx.drive.tries_other_endpoints {
             // Where it waits no longer for a statement, another endpoint is better than this one.
@@ -156,7 +198,8 @@ impl Client {
     }
 
     fn try_candidate<I: Io>(&mut self, cx: &mut Context<'_, I>, mut attempt: Box<Attempt>) {
-        let candidate = &cx.drive.endpoints[attempt.endpoint][attempt.candidate];
+        let candidates = cx.drive.all_endpoints().candidates(attempt.endpoint);
+        let candidate = &candidates[attempt.candidate];
         (attempt.again, attempt.is_open) = (None, false);
         let now = cx.clock_now();
         let is_unix = matches!(candidate.addr, Addr::Unix(_));
@@ -256,6 +299,7 @@ impl Client {
                     cx.client_connected();
                 }
                 self.end_outage(cx, moved.as_deref());
+                self.is_new &= !self.is_at_own();
                 self.read_leftover(cx);
             }
         }
@@ -263,14 +307,13 @@ impl Client {
 
     /// The client is connected to this endpoint; whether it was at another before.
     fn arrive<I: Io>(&mut self, cx: &mut Context<'_, I>, endpoint: usize) -> bool {
-        let endpoints = cx.drive.endpoints.len();
-        let own = self.id % endpoints;
+        let own = self.own;
         let before = self.endpoint.unwrap_or(own);
         self.endpoint = Some(endpoint);
         let has_moved = before != endpoint;
-        let is_at_home = self.is_at_home(cx);
+        let is_at_home = self.is_at_own();
         if has_moved {
-            cx.recorder.arrived(self.place, is_at_home);
+            cx.recorder.arrived(self.place, self.has_returned());
         }
         if let Some(homes) = cx.homes {
             let was_away = std::mem::replace(&mut self.is_away, !is_at_home);
@@ -335,7 +378,8 @@ impl Client {
         let State::Connecting(mut attempt) = std::mem::replace(&mut self.state, State::Idle) else {
             return;
         };
-        let candidates = &cx.drive.endpoints[attempt.endpoint];
+        let endpoints = cx.drive.all_endpoints();
+        let candidates = endpoints.candidates(attempt.endpoint);
         let failed = &candidates[attempt.candidate];
         let mut text = std::mem::take(&mut attempt.failures);
         text.push_str(&failed.failure(&error));
@@ -359,7 +403,7 @@ impl Client {
             };
         }
         let step = attempt.step + 1;
-        let other = endpoint_at(self.id, cx.drive.endpoints.len(), step);
+        let other = endpoints.at(self.id, self.own, step);
         if let Some(other) = other.filter(|_| cx.drive.tries_other_endpoints) {
             text.push('\n');
             self.count_attempt(cx);

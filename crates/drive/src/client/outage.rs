@@ -140,16 +140,17 @@ impl Client {
         // libpq's texts go over several lines.
         let why: Vec<&str> = failures.split_whitespace().collect();
         let why = match why.as_slice() {
+            [] if self.is_new => "its endpoint has joined".to_owned(),
             [] => "its endpoint accepts connections again".to_owned(),
             words => words.join(" "),
         };
         let text = format!("client {} is connected{place}: {why}", self.id);
-        cx.happened(self.kind_of_move(cx), text);
+        cx.happened(self.kind_of_move(), text);
     }
 
-    /// Whether the endpoint that it came to is its own.
-    fn kind_of_move<I: Io>(&self, cx: &Context<'_, I>) -> EventKind {
-        match self.is_at_home(cx) {
+    /// Whether the endpoint that it came to is its own, where it was before.
+    fn kind_of_move(&self) -> EventKind {
+        match self.has_returned() {
             true => EventKind::Returned,
             false => EventKind::Moved,
         }
@@ -186,7 +187,7 @@ impl Client {
             length as f64 / 1e9
         );
         let kind = match failures {
-            Some(_) => self.kind_of_move(cx),
+            Some(_) => self.kind_of_move(),
             None => EventKind::Reconnected,
         };
         cx.happened(kind, text);

@@ -62,6 +62,16 @@ impl EndpointRecord {
         self.response.iter_mut().for_each(Latencies::clear);
     }
 
+    /// It has joined while the run went on: that nothing was committed there before is no outage.
+    pub(crate) fn has_joined(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+        let seconds = &self.seconds;
+        let first = seconds.committed.iter().position(|count| *count > 0);
+        let first_us = first.map(|second| seconds.from_us + second as u64 * 1_000_000);
+        self.stalls
+            .retain(|stall| first_us.is_some_and(|first_us| stall.start_us >= first_us));
+    }
+
     /// Adds what another thread has counted.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.connections += other.connections;

@@ -151,7 +151,7 @@ impl Plan {
     fn run(&self) -> Result<Passed, String> {
         thread_local!(static WAKER: Waker = Waker::new().expect("an eventfd"));
         let drive = self.drive();
-        let places = Places::of(&drive.endpoints);
+        let places = Places::of(drive.all_endpoints());
         let clock = Clock::with_origin(ORIGIN_NS);
         let homes = drive.homes();
         let mut world = World::new(self.clone(), WAKER.with(Clone::clone));
@@ -191,8 +191,8 @@ impl Plan {
                 let random = (random.clone(), random_of_pauses(drive.seed, id));
                 let draws = Draws::new(Arc::clone(&counters));
                 let vars = drive.vars(id, &seeds);
-                let place = id % drive.endpoints.len();
-                crate::client::Client::new(id, key, place, vars, random, draws)
+                let own = id % drive.endpoints.len();
+                crate::client::Client::new(id, key, (own, own), vars, random, draws)
             })
             .collect();
         let mut event_loop = EventLoop::new(setup, clients.len(), world);

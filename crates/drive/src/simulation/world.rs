@@ -287,7 +287,7 @@ impl World {
             return;
         };
         let now = clock.since(self.now.get()).saturating_sub(MS);
-        if homes.is_turn(key as usize, now) {
+        if homes.is_turn(own, key as usize, now) {
             self.violated(format!("client {key} has not returned to endpoint {own}"));
         }
     }

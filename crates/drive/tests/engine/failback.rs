@@ -14,20 +14,20 @@ use pgdyno_wire::{Addr, Candidate};
 
 use crate::support::*;
 
-fn way(link: &LinkProxy) -> Vec<Candidate> {
+pub fn way(link: &LinkProxy) -> Vec<Candidate> {
     vec![candidate_at(Addr::Tcp(link.address()), &[])]
 }
 
-fn links(first: Link, second: Link) -> [LinkProxy; 2] {
+pub fn links(first: Link, second: Link) -> [LinkProxy; 2] {
     [first, second].map(|link| link.start().unwrap())
 }
 
-fn plain() -> Link {
+pub fn plain() -> Link {
     Link::to(&*socket())
 }
 
 /// Clients that insert numbers of their own through either way.
-fn over(links: &[LinkProxy; 2], mode: QueryMode, table: &str) -> Drive {
+pub fn over(links: &[LinkProxy; 2], mode: QueryMode, table: &str) -> Drive {
     sql(&format!(
         "drop table if exists {table}; create table {table} (id int, client int)"
     ));
@@ -58,7 +58,7 @@ fn native(mode: QueryMode, script: &str) -> Drive {
 }
 
 /// No row is there twice, and those that are were booked so.
-fn rows_are_those_booked(recording: &Recording, table: &str) {
+pub fn rows_are_those_booked(recording: &Recording, table: &str) {
     let counts = counts(recording);
     let rows = value(&format!("select count(*) from {table}")) as u64;
     let different = value(&format!("select count(distinct id) from {table}")) as u64;

@@ -17,6 +17,7 @@ mod language;
 mod log;
 mod meta;
 mod modes;
+mod newcomers;
 mod outages;
 mod pipelines;
 mod policies;

@@ -7,6 +7,7 @@
 
 mod all;
 mod batch;
+mod explained;
 mod gap;
 mod pattern;
 mod series;
@@ -15,6 +16,7 @@ pub use all::{Course, Observed, SERVER_CPU, mean};
 pub use batch::{
     Batch, InstrumentRow, NewSeries, ObservedEvent, Sample, ServerStatement, Span, Total,
 };
+pub use explained::{EXPLAINED, Explained};
 pub use gap::Gap;
 pub use pattern::fits;
 pub use series::{Chapter, Kind, Row, Rows, Series};

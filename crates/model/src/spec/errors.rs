@@ -28,6 +28,12 @@ pub struct ErrorPolicy {
     #[arg(long)]
     pub no_failback: bool,
 
+    /// With --discover, and --reconnect or -C: clients also go to nodes that join the cluster during the
+    /// trial. Of the n endpoints that there are then, the new one gets every nth client, each between two
+    /// transactions. Without it endpoints are those of the start
+    #[arg(long)]
+    pub new_nodes: bool,
+
     /// Stop the run when a client ends early because of an error
     #[arg(long)]
     pub exit_on_abort: bool,

@@ -2,11 +2,17 @@
 //! what becomes of them and of leaders. Which figures, under which names, the dialect knows
 //! (`crates/database/src/dialect/metrics`).
 
+mod explain;
 mod histogram;
+mod joining;
 mod moves;
 mod node;
 mod page;
 mod place;
+
+pub use explain::PlainRead;
+pub use joining::Joining;
+pub use moves::{NAME as NODES, instrument as nodes};
 
 use super::{Instrument, Scene};
 use pgdyno_database::dialect::metrics::{
@@ -14,13 +20,14 @@ use pgdyno_database::dialect::metrics::{
 };
 use pgdyno_model::observed::{Chapter, Kind, Row};
 
-/// The names of the instruments; but for one, each of one kind of page.
+/// The names of the instruments; but for the last two, each of one kind of page.
 pub const INSTRUMENTS: &[&str] = &[
     "crdb.vars",
     "yb.master",
     "yb.tserver",
     "yb.ysql",
     moves::NAME,
+    explain::NAME,
 ];
 
 /// Nodes beyond are left out: each is a request and some fifty figures a second.
@@ -70,13 +77,19 @@ const fn row(metric: &Metric) -> Row {
     }
 }
 
-/// One for each page of each node, and one for what becomes of nodes and leaders.
+/// One for each page of each node, one for what becomes of nodes and leaders, and one for the parts of
+/// statements' times.
 pub fn instruments(scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
     let dialect = scene.product.dialect;
     let places = place::Places::new(scene.target, dialect);
     let nodes = place::nodes(scene.target, scene.facts);
     let mut all: Vec<Box<dyn Instrument>> = moves::instrument(scene).into_iter().collect();
+    all.extend(explain::instrument(scene));
     for page in dialect.metrics.pages {
+        if let Some(joining) = scene.joining {
+            let joined = joining::JoinedPages::new(page, dialect, joining.clone());
+            all.push(Box::new(joined));
+        }
         for node in nodes.iter().take(NODES_MAX) {
             let places = places.clone();
             all.push(Box::new(node::NodePage::new(page, node.clone(), places)));

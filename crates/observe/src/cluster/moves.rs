@@ -4,19 +4,21 @@
 //! An event is as late as the look that found it, and a leader that moves away and back between two looks is
 //! not seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use pgdyno_session::{Error, Session};
 
+use super::Joining;
 use crate::{Instrument, Readings, Scene};
-use pgdyno_database::cluster;
 use pgdyno_database::dialect::Dialect;
+use pgdyno_database::discover;
 use pgdyno_database::open::Target;
 use pgdyno_database::placement::{Part, Reader};
 use pgdyno_model::Fact;
 use pgdyno_model::document::Node;
 use pgdyno_model::observed::Gap;
+use pgdyno_model::spec::Discover;
 
 /// The instrument's name.
 pub const NAME: &str = "cluster.nodes";
@@ -38,6 +40,7 @@ pub struct Moves {
     tables: Vec<String>,
     /// Why leaders are not watched.
     without_leaders: Option<String>,
+    joining: Option<Joining>,
     session: Option<Session>,
     /// The endpoint that is asked; the next one when it does not answer.
     at: usize,
@@ -50,6 +53,8 @@ pub struct Moves {
 #[derive(Debug, Default)]
 struct Last {
     nodes: Option<Vec<Node>>,
+    /// All that were ever listed, by number or address.
+    seen: BTreeSet<String>,
     /// By table and part.
     leaders: BTreeMap<(String, String), String>,
 }
@@ -58,12 +63,8 @@ struct Last {
 pub fn instrument(scene: &Scene<'_>) -> Option<Box<dyn Instrument>> {
     let dialect = scene.product.dialect;
     let reader = Reader::new(dialect)?;
-    if scene
-        .facts
-        .nodes
-        .known()
-        .is_some_and(|nodes| nodes.len() == 1)
-    {
+    let is_one = { scene.facts.nodes.known() }.is_some_and(|nodes| nodes.len() == 1);
+    if is_one && scene.joining.is_none() {
         return None;
     }
     let (tables, without_leaders) = match &scene.facts.placement {
@@ -76,6 +77,7 @@ pub fn instrument(scene: &Scene<'_>) -> Option<Box<dyn Instrument>> {
         reader: Some(reader),
         tables,
         without_leaders,
+        joining: scene.joining.cloned(),
         session: None,
         at: 0,
         last: Last::default(),
@@ -134,12 +136,23 @@ impl Moves {
     }
 
     fn look(&mut self, session: &mut Session, out: &mut Readings) -> Result<(), Gap> {
-        match cluster::nodes(session, self.dialect) {
+        let how = self.target.discovers().unwrap_or(&Discover::Sql);
+        match discover::nodes(session, self.dialect, how) {
             Fact::Known(nodes) => {
                 let now = Instant::now();
-                for (kind, text) in changes(self.last.nodes.as_deref(), &nodes) {
-                    out.event(kind, now, None, text);
+                let Last {
+                    nodes: before,
+                    seen,
+                    ..
+                } = &self.last;
+                for (kind, node) in changes(before.as_deref(), &nodes, seen) {
+                    let about = self.without_clients(kind, node).unwrap_or_default();
+                    out.event(kind, now, None, name(node) + about);
                 }
+                self.join(&nodes, out, now);
+                self.last
+                    .seen
+                    .extend(nodes.iter().map(|node| key(node).to_owned()));
                 self.last.nodes = Some(nodes);
             }
             Fact::Unknown(why) if session.is_broken() => return Err(Gap::because(why)),
@@ -181,6 +194,38 @@ impl Moves {
     }
 }
 
+impl Moves {
+    /// Nodes that take connections and are no endpoints become some.
+    fn join(&self, nodes: &[Node], out: &mut Readings, now: Instant) {
+        let Some(joining) = &self.joining else {
+            return;
+        };
+        let nodes = nodes.iter().filter(|node| is_up(node));
+        for node in nodes.filter(|node| node.is_draining != Some(true)) {
+            match joining.take(node) {
+                Ok(false) => {}
+                Ok(true) => {
+                    let text = format!("{}: its share of the clients goes there", name(node));
+                    out.event("endpoint-joined", now, None, text);
+                }
+                Err(why) => out.gap(name(node), Gap::because(why)),
+            }
+        }
+    }
+
+    /// What to say of a node that is up and no endpoint of the trial, though the cluster's nodes are.
+    fn without_clients(&self, kind: &str, node: &Node) -> Option<&'static str> {
+        let mut endpoints = self.target.endpoints.iter();
+        let is_left_out = ["node-joined", "node-up"].contains(&kind)
+            && self.joining.is_none()
+            && self.target.discovers().is_some()
+            && !endpoints.any(|endpoint| endpoint.name == node.address);
+        is_left_out.then_some(
+            ": no client goes there, as endpoints are those of the start; with --new-nodes some do",
+        )
+    }
+}
+
 fn led(table: &str, parts: Vec<Part>) -> impl Iterator<Item = ((String, String), String)> {
     let table = table.to_owned();
     let led = parts.into_iter();
@@ -198,29 +243,39 @@ fn name(node: &Node) -> String {
     }
 }
 
-/// What became of nodes: kinds of events, and their texts. A node that is no longer listed is down.
-fn changes(before: Option<&[Node]>, now: &[Node]) -> Vec<(&'static str, String)> {
+fn key(node: &Node) -> &str {
+    node.id.as_deref().unwrap_or(&node.address)
+}
+
+/// What became of nodes, as kinds of events. A node that is no longer listed is down; one that was never
+/// `seen` has joined.
+fn changes<'a>(
+    before: Option<&'a [Node]>,
+    now: &'a [Node],
+    seen: &BTreeSet<String>,
+) -> Vec<(&'static str, &'a Node)> {
     let Some(before) = before else {
         return Vec::new();
     };
-    fn key(node: &Node) -> &str {
-        node.id.as_deref().unwrap_or(&node.address)
-    }
     let mut found = Vec::new();
     for old in before {
         let new = now.iter().find(|new| key(new) == key(old));
         if is_up(old) && !new.is_some_and(is_up) {
-            found.push(("node-down", name(old)));
+            found.push(("node-down", old));
         }
         let drains = new.is_some_and(|new| new.is_draining == Some(true));
         if drains && old.is_draining != Some(true) {
-            found.push(("node-draining", name(old)));
+            found.push(("node-draining", old));
         }
     }
     for new in now {
         let old = before.iter().find(|old| key(old) == key(new));
         if is_up(new) && !old.is_some_and(is_up) {
-            found.push(("node-up", name(new)));
+            let kind = match seen.contains(key(new)) {
+                true => "node-up",
+                false => "node-joined",
+            };
+            found.push((kind, new));
         }
     }
     found
@@ -248,7 +303,7 @@ fn moves(
     told.chain(others).collect()
 }
 
-fn one_line(error: &Error) -> String {
+pub(super) fn one_line(error: &Error) -> String {
     let text = error.to_string();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -275,6 +330,11 @@ mod tests {
     fn nodes_go_down_come_up_and_drain() {
         let up = |id: &str| node(id, Some(true), Some(false));
         let before = [up("1"), up("2"), up("3")];
+        let seen: BTreeSet<String> = ["1", "2", "3", "4"].map(str::to_owned).into();
+        let changes = |before: Option<&[Node]>, now: &[Node]| -> Vec<_> {
+            let found = super::changes(before, now, &seen).into_iter();
+            found.map(|(kind, node)| (kind, name(node))).collect()
+        };
         assert!(changes(None, &before).is_empty());
         assert!(changes(Some(&before), &before).is_empty());
         let now = [
@@ -296,6 +356,8 @@ mod tests {
         assert_eq!(gone, [("node-down", text("4"))]);
         let back = changes(Some(std::slice::from_ref(&one)), &both);
         assert_eq!(back, [("node-up", text("4"))]);
+        let joined = changes(Some(&both), &[one, other, up("5")]);
+        assert_eq!(joined, [("node-joined", text("5"))]);
     }
 
     #[test]
@@ -338,6 +400,7 @@ mod tests {
             reader: Reader::new(dialect),
             tables: vec!["pg_class".to_owned()],
             without_leaders: without.map(str::to_owned),
+            joining: None,
             session: None,
             at: 0,
             last: Last::default(),

@@ -42,15 +42,21 @@ pub fn nodes(target: &Target, facts: &Facts) -> Vec<Node> {
             return named.collect();
         }
     };
-    let node = |node: &pgdyno_model::document::Node| Node {
-        label: match &node.id {
-            Some(id) => format!("node {id}"),
-            None => node.address.clone(),
-        },
-        id: node.id.clone(),
-        address: node.address.clone(),
-    };
-    of_cluster.iter().map(node).collect()
+    of_cluster.iter().map(Node::of).collect()
+}
+
+impl Node {
+    /// As the cluster lists it.
+    pub fn of(node: &pgdyno_model::document::Node) -> Self {
+        Self {
+            label: match &node.id {
+                Some(id) => format!("node {id}"),
+                None => node.address.clone(),
+            },
+            id: node.id.clone(),
+            address: node.address.clone(),
+        }
+    }
 }
 
 /// Asks the cluster once, for all pages of all nodes, how nodes were started.

@@ -365,7 +365,7 @@ fn what_cannot_be_observed_as_asked_is_told_before_anything_runs() {
         &[
             "--observe: unknown instrument or group pg.wiats",
             "did you mean pg.waits?",
-            "known: client, client.ping, cluster, cluster.nodes, crdb, crdb.vars, host, host.cpu,",
+            "known: client, client.ping, cluster, cluster.explain, cluster.nodes, crdb, crdb.vars, host, host.cpu,",
         ],
     );
     run(&["--observe", "nope"]).expect(2, &["unknown instrument or group nope", "known: client"]);

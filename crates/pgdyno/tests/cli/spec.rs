@@ -15,7 +15,7 @@ fn example(option: &TrialOption) -> Option<Value> {
         "mix" => json!("cte"),
         // Savepoints are CockroachDB's, and so is failing on purpose; followers are of clusters.
         "retry" => json!("restart"),
-        "inject_retries" | "follower_reads" => return None,
+        "inject_retries" | "follower_reads" | "new_nodes" => return None,
         _ => option.example(),
     })
 }

@@ -577,6 +577,13 @@ fn target_says_what_it_cannot_reach_and_when_nothing_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let mut nothing = pgdyno(&["target"]);
     ran(nothing.env("PGDYNO_CACHE", dir.path())).expect(1, &["nothing names a server"]);
+    ran(&mut pgdyno(&["run", "tpcb", "--url", &url, "--new-nodes"])).expect(
+        2,
+        &[
+            "only with --discover is the cluster asked",
+            "add --discover",
+        ],
+    );
     ran(&mut pgdyno(&["target", &url, "--discover"])).expect(
         1,
         &[

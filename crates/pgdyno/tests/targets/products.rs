@@ -34,12 +34,15 @@ struct Expected {
     without: &'static [&'static str],
     /// A figure of its pages.
     figure: &'static str,
+    /// What it tells of a statement's time: layer, execution, there, contention.
+    explained: Option<(&'static str, u64, u64, Option<u64>)>,
 }
 
 const SERIALIZABLE_ONLY: Expected = Expected {
     read_committed: "serializable",
     without: &["procedure"],
     figure: "crdb.txn.commits",
+    explained: Some(("KV", 5_000, 3_000, Some(0))),
 };
 
 fn from_end_to_end(product: Product, expected: &Expected) {
@@ -98,6 +101,66 @@ fn measure(server: &Documented, name: &str, expected: &Expected) {
         "run select-only -c 2 -j 1 -t 20 -M prepared --seed 1",
     );
     assert_eq!(document["measured"]["committed"], 40, "{name}");
+    tell_the_parts_of_a_statements_time(server, &document, expected);
+}
+
+/// Each sample has values of its own, and is taken when clients have gone.
+fn tell_the_parts_of_a_statements_time(server: &Documented, document: &Value, expected: &Expected) {
+    let observed = &document["observed"];
+    let told = &observed["facts"]["cluster.explain"]["explained"];
+    let Some((layer, execution_us, storage_us, contention_us)) = expected.explained else {
+        let gaps = observed["gaps"].as_array().unwrap();
+        let gap = gaps
+            .iter()
+            .find(|gap| gap["instrument"] == "cluster.explain");
+        let reason = gap.unwrap()["reason"].as_str().unwrap();
+        assert!(
+            reason.contains("from 21.1 on, and this is 20.2"),
+            "{reason}"
+        );
+        assert_eq!(*told, Value::Null);
+        return;
+    };
+    let text = "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;";
+    let expected = serde_json::json!([{"text": text, "samples": 3, "layer": layer,
+        "execution_us": execution_us, "storage_us": storage_us, "contention_us": contention_us,
+        "rows": told[0]["rows"]}]);
+    assert_eq!(*told, expected, "{:#}", observed["gaps"]);
+    let statements = server.statements();
+    let is_explained = |sql: &&String| sql.starts_with("EXPLAIN ");
+    let mut explained: Vec<&String> = statements
+        .iter()
+        .filter(is_explained)
+        .rev()
+        .take(3)
+        .collect();
+    explained.sort();
+    explained.dedup();
+    assert_eq!(explained.len(), 3, "{explained:?}");
+    assert!(
+        explained
+            .iter()
+            .all(|sql| sql.contains("WHERE aid = ") && !sql.contains(':'))
+    );
+    // tpcb's before: after its last transaction.
+    let first = statements.iter().position(|sql| is_explained(&sql));
+    let writes = |sql: &String| sql.starts_with("INSERT INTO pgbench_history");
+    assert!(
+        statements.iter().rposition(writes) < first,
+        "{statements:#?}"
+    );
+}
+
+#[test]
+fn postgresql_is_asked_for_no_parts_of_a_statements_time() {
+    let server = Documented::start(Product::new("PostgreSQL 18.1"));
+    run(&server, "load tpcb").expect(0, &[]);
+    let document = json(&server, "run select-only -c 2 -j 1 -t 20 --seed 1");
+    assert_eq!(document["measured"]["committed"], 40);
+    let observed = document["observed"].to_string();
+    assert!(observed.contains("pg.counters") && !observed.contains("cluster.explain"));
+    let statements = server.statements();
+    assert!(!statements.iter().any(|sql| sql.starts_with("EXPLAIN")));
 }
 
 fn compare(server: &Documented, name: &str, expected: &Expected) {
@@ -219,7 +282,11 @@ fn cockroachdb_20_2_is_spoken_to_as_documented() {
         ],
         ..Product::new("cockroachdb 20.2")
     };
-    from_end_to_end(product, &SERIALIZABLE_ONLY);
+    let expected = Expected {
+        explained: None,
+        ..SERIALIZABLE_ONLY
+    };
+    from_end_to_end(product, &expected);
 }
 
 #[test]
@@ -249,6 +316,7 @@ const SNAPSHOT: Expected = Expected {
     read_committed: "repeatable read",
     without: &[],
     figure: "yb.sql.transactions",
+    explained: Some(("storage", 1_150, 971, None)),
 };
 
 #[test]

@@ -8,7 +8,7 @@ mod series;
 use super::table::{Table, one_line};
 use crate::wrap::wrapped;
 use pgdyno_model::document::{Observed, ObservedSeries, Run, Trial};
-use pgdyno_model::observed::Kind;
+use pgdyno_model::observed::{EXPLAINED, Explained, Kind};
 use pgdyno_model::text as figures;
 
 pub use series::Choice;
@@ -60,6 +60,7 @@ pub fn text(trial: &Trial, choice: &Choice, width: usize) -> String {
         series::text(observed, window, choice, width),
         waits(observed, window, width),
         statements(observed, width),
+        explained(observed),
         moments::events(&trial.run, observed),
         moments::worst(&trial.run, observed),
         gaps(observed),
@@ -158,6 +159,31 @@ fn statements(observed: &Observed, width: usize) -> String {
     table.text(width) + &rest(statements.len(), ROWS_MAX, "statements")
 }
 
+/// What the server told of statements that were run once more after the trial, a paragraph each.
+fn explained(observed: &Observed) -> String {
+    let list = observed.fact(EXPLAINED).cloned().unwrap_or_default();
+    let list: Vec<Explained> = serde_json::from_value(list).unwrap_or_default();
+    let time = |us: u64| figures::time(us as f64);
+    let lines = list.iter().map(|one| {
+        let storage = one
+            .storage_us
+            .map(|us| format!(", {} {}", one_line(&one.layer), time(us)));
+        let contention = one
+            .contention_us
+            .map(|us| format!(", contention {}", time(us)));
+        let text = format!(
+            "{}{}{} (EXPLAIN ANALYZE, {}): {}",
+            time(one.execution_us),
+            storage.unwrap_or_default(),
+            contention.unwrap_or_default(),
+            figures::plural(one.samples, "sample"),
+            one_line(&one.text)
+        );
+        wrapped("server time", &text, 13)
+    });
+    lines.collect()
+}
+
 /// What was not seen, with the command that would change it.
 fn gaps(observed: &Observed) -> String {
     let mut text = String::new();
@@ -222,6 +248,9 @@ pub fn line(observed: &Observed, has_room: bool) -> String {
     let instruments = figures::plural(observed.instruments.len() as u64, "instrument");
     let courses = figures::count(series.count() as u64);
     let mut text = format!("observed     {courses} series by {instruments}\n");
+    if has_room {
+        text += &explained(observed);
+    }
     let mut last = None;
     let mut missing = Vec::new();
     for span in &observed.gaps {
@@ -362,6 +391,13 @@ mod tests {
                     ..ServerStatement::default()
                 },
             )],
+            facts: vec![(
+                0,
+                EXPLAINED.to_owned(),
+                serde_json::json!([{"text": "SELECT v\nFROM t WHERE k = :k;", "samples": 3,
+                    "execution_us": 5000, "layer": "KV", "storage_us": 3000, "contention_us": 0,
+                    "rows": null}]),
+            )],
             ..Batch::default()
         }
     }
@@ -397,6 +433,8 @@ mod tests {
             "     900.000 ms  from 5.1 to 6.0 s  one, client 7; checkpoint at 4.5 s; waits: \
              IO:WALSync 1.83",
             "       1.000 ms  from 11.5 to 11.5 s  client 1",
+            "server time  5.00 ms, KV 3.00 ms, contention 0 ms (EXPLAIN ANALYZE, 3 samples):",
+            "             SELECT v FROM t WHERE k = :k;",
             "not observed pg.all (node 2) from 1.0 s on: refused",
             "             remedy: start it",
             "observers    120 ms of CPU of pgdyno, 1.0 % of a core",

@@ -386,7 +386,7 @@ fn dotted(tokens: &[Token]) -> (String, usize) {
 const NO_FUNCTIONS: &str = "lateral and any as all by cascade check coalesce copy conflict distinct else \
     exists extract filter from greatest group having history in into join key least not nullif on or over \
     partition references returning select some then unique using values when where with xor columns \
-    generated include primary row array index family between like interval set at if";
+    explain generated include primary row array index family between like interval set at if";
 
 /// Words before a name of the statement's own, which may have a bracket behind it.
 const OWN_NAMES: &[&str] = &[
