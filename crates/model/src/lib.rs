@@ -30,6 +30,7 @@ pub mod progress;
 pub mod spec;
 pub mod stamp;
 mod state;
+pub mod suggest;
 pub mod text;
 #[cfg(test)]
 mod typescript;

@@ -3,10 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_script::{Counters, Draws, EvalError, Expr, Language, Names, Op, Prng, Value, Vars};
+use pgdyno_script::{
+    Counters, Draws, EvalError, Expr, Language, Names, Op, Prng, ScriptError, Value, Vars,
+};
 
 /// Seed of the random functions: the same parameters make the same rows.
 const SEED: u64 = 0;
+
+/// What an expression is parsed behind.
+const SET: &str = "\\set it ";
 
 /// Whether it holds.
 ///
@@ -79,12 +84,29 @@ pub(super) fn variables(names: &Names, values: &BTreeMap<String, String>) -> Var
 pub(super) fn parse(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
     let line = text.replace(['\n', '\r'], " ");
     let script = Language::Pgdyno
-        .parse(place, &format!("\\set it {line}"), names)
-        .map_err(|e| e.to_string())?;
+        .parse(place, &format!("{SET}{line}"), names)
+        .map_err(|e| mistake(place, &e))?;
     match script.commands.into_iter().map(|c| c.op).next() {
         Some(Op::Set { expr, .. }) => Ok(expr),
         _ => Err(format!("{place}: \"{text}\" is not an expression")),
     }
+}
+
+/// A mistake in an expression, shown in the expression alone: it has no line of its own.
+fn mistake(place: &str, error: &ScriptError) -> String {
+    let mut text = format!("{place}: {}", error.message);
+    if let Some(more) = &error.more {
+        text += &format!(" ({more})");
+    }
+    let Some(line) = error.source_line.as_deref() else {
+        return text;
+    };
+    text += &format!("\n{}", line.strip_prefix(SET).unwrap_or(line));
+    if let Some(column) = error.column {
+        let width = (column as usize).saturating_sub(SET.len()).max(1);
+        text += &format!("\n{:>width$} error found here", '^');
+    }
+    text
 }
 
 /// Evaluates an expression; what `debug()` would print has no place in a load.

@@ -21,18 +21,64 @@ pub fn exists(path: &str) -> bool {
 }
 
 /// Reads the pack in `path`.
+///
+/// # Errors
+/// The first thing that is wrong.
 pub fn find(path: &str) -> Result<Pack, ManifestError> {
     find_nested(Path::new(path), 0)
 }
 
+/// The same, and all that is wrong: without a pack where it cannot be read at all.
+pub fn find_all(path: &str) -> (Option<Pack>, Vec<ManifestError>) {
+    all_nested(Path::new(path), 0)
+}
+
 fn find_nested(path: &Path, depth: usize) -> Result<Pack, ManifestError> {
+    let (pack, wrong) = all_nested(path, depth);
+    match (pack, wrong.into_iter().next()) {
+        (_, Some(first)) => Err(first),
+        (Some(pack), None) => Ok(pack),
+        (None, None) => Err(fail(path, "it cannot be read".to_owned())),
+    }
+}
+
+fn all_nested(path: &Path, depth: usize) -> (Option<Pack>, Vec<ManifestError>) {
     let place = path.display().to_string();
-    let fail = |file: &Path, message: String| ManifestError {
-        file: file.display().to_string(),
-        message,
+    let files = match files(path, depth) {
+        Ok(files) => files,
+        Err(error) => return (None, vec![error]),
     };
+    let (pack, wrong) = Pack::all_of(place, files, |uses| {
+        if uses.contains('/') {
+            find_nested(&path.join(uses), depth + 1)
+        } else {
+            shipped::find(uses).map_err(|e| ManifestError {
+                file: path.join(manifest::FILE_NAME).display().to_string(),
+                line: None,
+                message: format!("uses = \"{uses}\": {}", e.message),
+            })
+        }
+    });
+    let in_folder = |mut pack: Pack| {
+        pack.folder = Some(path.to_owned());
+        pack
+    };
+    (pack.map(in_folder), wrong)
+}
+
+fn fail(file: &Path, message: String) -> ManifestError {
+    ManifestError {
+        file: file.display().to_string(),
+        line: None,
+        message,
+    }
+}
+
+/// The files of the pack in a folder, by their names.
+fn files(path: &Path, depth: usize) -> Result<BTreeMap<String, String>, ManifestError> {
     if depth > MAX_DEPTH {
-        return Err(fail(path, "uses is circular".to_owned()));
+        let why = "uses is circular: one of these packs must have tables of its own";
+        return Err(fail(path, why.to_owned()));
     }
     if !path.is_dir() {
         return Err(fail(path, "there is no such folder".to_owned()));
@@ -79,18 +125,7 @@ fn find_nested(path: &Path, depth: usize) -> Result<Pack, ManifestError> {
         let text = fs::read_to_string(&file).map_err(|e| fail(&file, e.to_string()))?;
         files.insert(name.to_owned(), text);
     }
-    let mut pack = Pack::new(place, files, |uses| {
-        if uses.contains('/') {
-            find_nested(&path.join(uses), depth + 1)
-        } else {
-            shipped::find(uses).map_err(|e| ManifestError {
-                file: path.join(manifest::FILE_NAME).display().to_string(),
-                message: format!("uses = \"{uses}\": {}", e.message),
-            })
-        }
-    })?;
-    pack.folder = Some(path.to_owned());
-    Ok(pack)
+    Ok(files)
 }
 
 #[cfg(test)]

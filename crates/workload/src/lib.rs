@@ -24,6 +24,7 @@ pub mod resolve;
 pub mod scale;
 pub mod script_files;
 pub mod shipped;
+pub mod soundness;
 pub mod spread;
 pub mod sql_words;
 pub mod state;

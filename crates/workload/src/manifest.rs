@@ -10,13 +10,17 @@ use pgdyno_drive::QueryMode;
 use serde::Deserialize;
 
 use pgdyno_database::dialect::Feature;
+use pgdyno_model::suggest::nearest;
+use toml::de::DeTable;
 
 mod check;
 #[cfg(test)]
 mod documented;
+mod lines;
 
 pub use check::check_made_name;
 pub(super) use check::dialects;
+pub use lines::Lines;
 
 /// The manifest's file name inside a pack's folder.
 pub const FILE_NAME: &str = "pack.toml";
@@ -29,6 +33,9 @@ pub struct Manifest {
     pub name: String,
     /// One line for `pack list`.
     pub summary: String,
+    /// Words by which `pack list` finds it.
+    #[serde(default)]
+    pub tags: Vec<String>,
     /// What is measured and what to watch out for, in full sentences.
     #[serde(default)]
     pub description: String,
@@ -78,6 +85,9 @@ pub struct Manifest {
     /// What runs show beside the figures of every run.
     #[serde(default, rename = "figure")]
     pub figures: Vec<FigureEntry>,
+    /// Where all of it is.
+    #[serde(skip)]
+    pub lines: Lines,
 }
 
 /// A figure that a pack makes of a run.
@@ -395,6 +405,9 @@ pub struct Table {
     pub row_per_block: bool,
     /// The columns that must be there and, when `rows` is given, how each is filled.
     pub columns: Vec<Column>,
+    /// Where it is written, for messages.
+    #[serde(skip)]
+    pub place: String,
 }
 
 /// Which field of a file a column takes.
@@ -435,25 +448,124 @@ pub struct Column {
 }
 
 /// What is wrong with a pack, and where.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}: {message}")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ManifestError {
     /// The file as the user can find it.
     pub file: String,
+    /// Its line, from 1, where it is one line's matter.
+    pub line: Option<usize>,
     /// What is wrong and what would be right.
     pub message: String,
 }
 
+impl fmt::Display for ManifestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.file, self.message),
+            None => write!(f, "{}: {}", self.file, self.message),
+        }
+    }
+}
+
+impl std::error::Error for ManifestError {}
+
+/// What a message of TOML's reader begins with when a key is not there.
+const MISSING: &str = "missing field ";
+
+/// Mistakes of TOML that are told of one manifest; most that follow are of the first.
+const MISTAKES_MAX: usize = 20;
+
 /// Reads a manifest; `file` is only for messages.
+///
+/// # Errors
+/// The first thing that is wrong.
 pub fn parse(file: &str, text: &str) -> Result<Manifest, ManifestError> {
-    let fail = |message: String| ManifestError {
-        file: file.to_owned(),
-        message,
+    let (manifest, wrong) = parse_all(file, text);
+    match (manifest, wrong.into_iter().next()) {
+        (_, Some(first)) => Err(first),
+        (Some(manifest), None) => Ok(manifest),
+        (None, None) => Err(ManifestError {
+            file: file.to_owned(),
+            line: None,
+            message: "it cannot be read".to_owned(),
+        }),
+    }
+}
+
+/// The same, and all that is wrong; with a mistake of TOML's there is no manifest, unless it is a key that
+/// is not known and can be left out.
+pub fn parse_all(file: &str, text: &str) -> (Option<Manifest>, Vec<ManifestError>) {
+    let mut wrong = Vec::new();
+    let mut left = text.to_owned();
+    let manifest = loop {
+        let error = match toml::from_str::<Manifest>(&left) {
+            Ok(manifest) => break Some(manifest),
+            Err(error) => error,
+        };
+        let known = wrong.len();
+        // What is missing may just be the key that was mistyped.
+        if known > 0 && error.message().starts_with(MISSING) {
+            break None;
+        }
+        wrong.push(toml_error(file, text, &error));
+        let may_go_on = known < MISTAKES_MAX && error.message().starts_with("unknown field ");
+        let Some(span) = error.span().filter(|_| may_go_on) else {
+            break None;
+        };
+        let end = left[span.start..]
+            .find('\n')
+            .map_or(left.len(), |n| span.start + n);
+        let blank = " ".repeat(end - span.start);
+        left.replace_range(span.start..end, &blank);
+        if DeTable::parse(&left).is_err() {
+            break None;
+        }
     };
-    let manifest: Manifest =
-        toml::from_str(text).map_err(|e| fail(e.to_string().trim_end().to_owned()))?;
-    check::check(&manifest).map_err(fail)?;
-    Ok(manifest)
+    wrong.sort_by_key(|error| error.line);
+    let lines = Lines::of(text);
+    if let Some(manifest) = &manifest {
+        let problems = check::check(manifest).0.into_iter();
+        let problems = problems.map(|(path, message)| ManifestError {
+            file: file.to_owned(),
+            line: Some(lines.line(&path)),
+            message,
+        });
+        let mut problems: Vec<ManifestError> = problems.collect();
+        problems.sort_by_key(|error| error.line);
+        wrong.append(&mut problems);
+    }
+    (
+        manifest.map(|manifest| Manifest { lines, ..manifest }),
+        wrong,
+    )
+}
+
+/// A mistake of TOML's, with its line and what may have been meant.
+fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> ManifestError {
+    let mut message = error.message().trim_end().replace('\n', "; ");
+    if let Some((typed, known)) = message
+        .strip_prefix("unknown field `")
+        .and_then(|rest| rest.split_once("`, expected"))
+    {
+        let known = known.split('`').skip(1).step_by(2);
+        if let Some(meant) = nearest(typed, known) {
+            message = format!("{message}; did you mean `{meant}`?");
+        }
+    }
+    let line = error.span().map(|span| lines::line_at(text, span.start));
+    if let (Some(line), Some(span)) = (line, error.span())
+        && !message.starts_with(MISSING)
+    {
+        let source = text.lines().nth(line - 1).unwrap_or_default();
+        let begin = text[..span.start].rfind('\n').map_or(0, |n| n + 1);
+        let width = text[begin..span.start].chars().count() + 1;
+        message += &format!("\n{source}\n{:>width$}", '^');
+    }
+    ManifestError {
+        file: file.to_owned(),
+        line,
+        message,
+    }
 }
 
 /// Names in a message.
@@ -543,12 +655,11 @@ columns = [{ name = "x", value = ":row" }]
     #[test]
     fn an_unknown_key_names_the_file_the_place_and_what_is_allowed() {
         let e = error("summary", "sumary");
-        assert!(e.starts_with("p/pack.toml: "), "{e}");
         assert!(
-            e.contains("line 3") && e.contains("unknown field `sumary`"),
+            e.starts_with("p/pack.toml:3: unknown field `sumary`"),
             "{e}"
         );
-        assert!(e.contains("`summary`"), "{e}");
+        assert!(e.contains("; did you mean `summary`?\nsumary = "), "{e}");
         let e = error("help = \"h\"", "help = \"h\"\nunit = \"MB\"");
         assert!(
             e.contains("unknown field `unit`") && e.contains("`loaded`"),

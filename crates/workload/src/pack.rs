@@ -44,58 +44,82 @@ pub struct Pack {
 
 impl Pack {
     /// Checks a pack's files against its manifest. `find_base` finds the pack named by `uses`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
     pub fn new(
         place: String,
         files: BTreeMap<String, String>,
         find_base: impl FnOnce(&str) -> Result<Pack, ManifestError>,
     ) -> Result<Pack, ManifestError> {
+        let fallback = ManifestError {
+            file: place.clone(),
+            line: None,
+            message: "it cannot be read".to_owned(),
+        };
+        let (pack, wrong) = Self::all_of(place, files, find_base);
+        match (pack, wrong.into_iter().next()) {
+            (Some(pack), None) => Ok(pack),
+            (_, first) => Err(first.unwrap_or(fallback)),
+        }
+    }
+
+    /// The same, and all that is wrong: without a pack where its manifest cannot be read at all.
+    pub fn all_of(
+        place: String,
+        files: BTreeMap<String, String>,
+        find_base: impl FnOnce(&str) -> Result<Pack, ManifestError>,
+    ) -> (Option<Pack>, Vec<ManifestError>) {
         let file = format!("{place}/{}", manifest::FILE_NAME);
-        let fail = |message: String| ManifestError {
+        let Some(text) = files.get(manifest::FILE_NAME) else {
+            let message = "no such file; every pack needs one: `pgdyno pack new` makes a pack";
+            let missing = ManifestError {
+                file,
+                line: None,
+                message: message.to_owned(),
+            };
+            return (None, vec![missing]);
+        };
+        let (manifest, mut wrong) = manifest::parse_all(&file, text);
+        let Some(manifest) = manifest else {
+            return (None, wrong);
+        };
+        let say = |path: &str, message: String| ManifestError {
             file: file.clone(),
+            line: Some(manifest.lines.line(path)),
             message,
         };
-        let text = files
-            .get(manifest::FILE_NAME)
-            .ok_or_else(|| fail("no such file; every pack needs one".to_owned()))?;
-        let manifest = manifest::parse(&file, text)?;
-        let scripts = manifest.scripts.iter().map(|s| ("script", &s.file));
-        let sql = [
-            ("schema", &manifest.schema),
-            ("after_load", &manifest.after_load),
-            ("before_warmup", &manifest.before_warmup),
-        ];
-        let sql = sql.iter().filter_map(|(k, f)| f.as_ref().map(|f| (*k, f)));
-        let procedures = manifest.procedures.iter().map(|p| ("procedure", &p.file));
-        let counts = manifest.params.iter();
-        let counts = counts.filter_map(|p| p.count_by.as_ref().map(|file| ("count_by", file)));
-        let explains = manifest.explains.iter().map(|e| ("explain", &e.file));
-        let checks = manifest.checks.iter();
-        let checks = checks.filter_map(|c| c.file.as_ref().map(|file| ("check", file)));
-        let named = scripts.chain(sql).chain(procedures).chain(counts);
-        for (key, name) in named.chain(explains).chain(checks) {
-            if !files.contains_key(name) {
-                return Err(fail(format!(
-                    "{key}: there is no file \"{name}\" in the pack (there are: {})",
-                    manifest::list(files.keys().map(String::as_str))
-                )));
+        for (path, name) in named_files(&manifest) {
+            // A path is refused as such.
+            if !files.contains_key(&name) && !name.contains(['/', '\\']) {
+                let key = path.split('.').next().unwrap_or_default();
+                let there = manifest::list(files.keys().map(String::as_str));
+                let why =
+                    format!("{key}: there is no file \"{name}\" in the pack (there are: {there})");
+                wrong.push(say(&path, why));
             }
         }
-        let base = match &manifest.uses {
+        let base = match manifest.uses.as_deref().map(find_base) {
             None => None,
-            Some(name) => Some(Box::new(find_base(name)?)),
+            Some(Ok(base)) => Some(Box::new(base)),
+            Some(Err(error)) => {
+                wrong.push(match error.line {
+                    // In the manifest that is being read.
+                    None if error.file == file => say("uses", error.message),
+                    _ => error,
+                });
+                None
+            }
         };
-        if let Some(base) = &base
-            && let Some(p) = manifest
-                .params
-                .iter()
-                .find(|p| base.param(&p.name).is_some())
-        {
-            return Err(fail(format!(
-                "param \"{}\": {} has a parameter of this name already",
-                p.name,
-                base.name()
-            )));
+        let of_base = |name: &str| base.as_ref().filter(|base| base.param(name).is_some());
+        for (i, p) in manifest.params.iter().enumerate() {
+            if let Some(base) = of_base(&p.name) {
+                let (name, base) = (&p.name, base.name());
+                let why = format!("param \"{name}\": {base} has a parameter of this name already");
+                wrong.push(say(&format!("param.{i}.name"), why));
+            }
         }
+        let is_whole = manifest.uses.is_none() || base.is_some();
         let pack = Pack {
             manifest,
             files,
@@ -103,23 +127,36 @@ impl Pack {
             folder: None,
             base,
         };
-        for mix in &pack.manifest.mixes {
-            pack.check_params_of(mix).map_err(fail)?;
+        for (i, mix) in pack.manifest.mixes.iter().enumerate() {
+            for (path, why) in pack.wrong_params_of(mix).into_iter().filter(|_| is_whole) {
+                wrong.push(ManifestError {
+                    file: file.clone(),
+                    line: Some(pack.manifest.lines.line(&format!("mix.{i}.params.{path}"))),
+                    message: why,
+                });
+            }
         }
-        Ok(pack)
+        (Some(pack), wrong)
     }
 
-    fn check_params_of(&self, mix: &Mix) -> Result<(), String> {
-        for (name, value) in &mix.params {
+    /// What is wrong with a mix's parameters, by their names.
+    fn wrong_params_of(&self, mix: &Mix) -> Vec<(String, String)> {
+        let wrong = mix.params.iter().filter_map(|(name, value)| {
             let at = format!("mix \"{}\": params: {name} = {value}", mix.name);
-            let Some(param) = self.param(name) else {
-                return Err(format!("{at}: there is no param \"{name}\""));
+            let why = match self.param(name) {
+                None => {
+                    let params = self.params();
+                    let there = manifest::list(params.iter().map(|p| p.name.as_str()));
+                    format!("{at}: there is no param \"{name}\" (there are: {there})")
+                }
+                Some(param) => {
+                    let wrong = param.accept(&value.to_string()).err()?;
+                    format!("{at}: {wrong}")
+                }
             };
-            param
-                .accept(&value.to_string())
-                .map_err(|why| format!("{at}: {why}"))?;
-        }
-        Ok(())
+            Some((name.clone(), why))
+        });
+        wrong.collect()
     }
 
     /// The pack's name.
@@ -222,6 +259,7 @@ impl Pack {
             for values in self.each(&place, table.each.as_deref(), values)? {
                 let mut made = table.clone();
                 made.each = None;
+                made.place.clone_from(&place);
                 made.name = self.made(&place, &table.name, &values)?;
                 let rows = table.rows.as_deref();
                 made.rows = rows
@@ -245,8 +283,7 @@ impl Pack {
         let mut columns = 0;
         for table in &mut tables {
             for column in std::mem::take(&mut table.columns) {
-                let place = pack.place_of("table", &table.name);
-                let place = format!("{place}: column \"{}\"", column.name);
+                let place = format!("{}: column \"{}\"", table.place, column.name);
                 for values in pack.each(&place, column.each.as_deref(), values)? {
                     columns += 1;
                     if columns > COLUMNS_MAX {
@@ -344,21 +381,24 @@ impl Pack {
                 continue;
             }
             for values in self.each(&place, check.each.as_deref(), values)? {
-                let text = |text: &str| self.made(&place, text, &values);
+                let filled = |key: &str, text: &str| {
+                    self.made(&self.place_at("check", &check.name, key), text, &values)
+                };
                 // Pack::new has made sure that the file is there.
                 let file = check.file.as_deref();
                 let file = file.and_then(|file| self.sql_file(file, dialect));
                 let query = match (&check.query, file) {
-                    (Some(query), _) => text(query)?,
+                    (Some(query), _) => filled("query", query)?,
                     (None, Some((file, query))) => {
                         self.made(&format!("{}/{file}", self.place), query, &values)?
                     }
                     (None, None) => continue,
                 };
-                let returns = check.returns.as_deref().map(text).transpose()?;
+                let returns = check.returns.as_deref();
+                let returns = returns.map(|text| filled("returns", text)).transpose()?;
                 made.push(MadeCheck {
-                    name: text(&check.name)?,
-                    help: text(&check.help)?,
+                    name: filled("name", &check.name)?,
+                    help: filled("help", &check.help)?,
                     query,
                     wants: match (check.unchanged, returns) {
                         (true, _) => Wants::Unchanged,
@@ -400,8 +440,33 @@ impl Pack {
         Ok((from..=to).map(with).collect())
     }
 
+    /// Where something of the manifest is, for messages: file, line, what it is and its name.
     pub(super) fn place_of(&self, what: &str, name: &str) -> String {
-        format!("{}/{}: {what} \"{name}\"", self.place, manifest::FILE_NAME)
+        self.place_at(what, name, "")
+    }
+
+    /// The same of one of its keys.
+    pub(super) fn place_at(&self, what: &str, name: &str, key: &str) -> String {
+        let m = &self.manifest;
+        let number = match what {
+            "table" => m.tables.iter().position(|t| t.name == name),
+            "script" => m.scripts.iter().position(|s| s.name == name),
+            "mix" => m.mixes.iter().position(|x| x.name == name),
+            "check" => m.checks.iter().position(|c| c.name == name),
+            "figure" => m.figures.iter().position(|f| f.name == name),
+            "setting" => m.settings.iter().position(|s| s.name == name),
+            "procedure" => m.procedures.iter().position(|p| p.name == name),
+            "param" => m.params.iter().position(|p| p.name == name),
+            _ => None,
+        };
+        let number = number.map_or(name.to_owned(), |number| number.to_string());
+        let line = m.lines.line(&format!("{what}.{number}.{key}"));
+        let key = if key.is_empty() { "" } else { ": " }.to_owned() + key;
+        let file = manifest::FILE_NAME;
+        match what {
+            "refuse" => format!("{}/{file}:{line}: refuse{key}", self.place),
+            _ => format!("{}/{file}:{line}: {what} \"{name}\"{key}", self.place),
+        }
     }
 
     /// The scripts with their own weights or those of a mix, for these parameters; scripts of weight
@@ -466,7 +531,6 @@ impl Pack {
         values: &BTreeMap<String, String>,
     ) -> Result<Vec<(&ScriptEntry, u32)>, String> {
         let mix = mix.map(|name| self.mix(name)).transpose()?;
-        let place = format!("{}/{}: weight", self.place, manifest::FILE_NAME);
         let weight = |s: &ScriptEntry| {
             let weight = match mix {
                 Some(mix) if !mix.weights.is_empty() => mix.weights.get(&s.name),
@@ -476,7 +540,10 @@ impl Pack {
                 None => Ok((0.0, false)),
                 Some(Weight::Fixed(weight)) => Ok((f64::from(*weight), false)),
                 Some(Weight::Expression(text)) => {
-                    let place = format!("{place} of script \"{}\"", s.name);
+                    let place = match mix {
+                        Some(mix) => self.place_at("mix", &mix.name, "weights"),
+                        None => self.place_at("script", &s.name, "weight"),
+                    };
                     let weight = expression::number(&place, text, values)?;
                     match weight >= 0.0 && weight.is_finite() {
                         true => Ok((weight, true)),
@@ -493,8 +560,10 @@ impl Pack {
         drawn.retain(|(_, weight, _)| *weight > 0.0);
         let sum: f64 = drawn.iter().map(|(_, weight, _)| weight).sum();
         if drawn.is_empty() {
+            let first = self.manifest.scripts.first().map_or("", |s| &s.name);
             return Err(format!(
-                "{place}: with these parameters every one is 0, so there is nothing to run"
+                "{}: with these parameters every weight is 0, so there is nothing to run",
+                self.place_at("script", first, "weight")
             ));
         }
         if drawn.iter().all(|(_, _, made)| !made) {
@@ -530,6 +599,33 @@ impl Pack {
     }
 }
 
+/// The files that a manifest names, each with the path of the key that does.
+fn named_files(m: &Manifest) -> Vec<(String, String)> {
+    let sql = [
+        ("schema", &m.schema),
+        ("after_load", &m.after_load),
+        ("before_warmup", &m.before_warmup),
+    ];
+    let sql = sql.into_iter();
+    let mut named: Vec<(String, String)> = sql
+        .filter_map(|(key, file)| file.as_ref().map(|file| (key.to_owned(), file.clone())))
+        .collect();
+    let mut add = |what: &str, key: &str, i: usize, file: Option<&String>| {
+        named.extend(file.map(|file| (format!("{what}.{i}.{key}"), file.clone())));
+    };
+    let scripts = m.scripts.iter().enumerate();
+    scripts.for_each(|(i, s)| add("script", "file", i, Some(&s.file)));
+    let procedures = m.procedures.iter().enumerate();
+    procedures.for_each(|(i, p)| add("procedure", "file", i, Some(&p.file)));
+    let params = m.params.iter().enumerate();
+    params.for_each(|(i, p)| add("param", "count_by", i, p.count_by.as_ref()));
+    let explains = m.explains.iter().enumerate();
+    explains.for_each(|(i, e)| add("explain", "file", i, Some(&e.file)));
+    let checks = m.checks.iter().enumerate();
+    checks.for_each(|(i, c)| add("check", "file", i, c.file.as_ref()));
+    named
+}
+
 /// The greatest common divisor.
 fn divisor(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { divisor(b, a % b) }
@@ -542,6 +638,7 @@ pub(super) mod tests {
     fn no_base(name: &str) -> Result<Pack, ManifestError> {
         Err(ManifestError {
             file: name.to_owned(),
+            line: None,
             message: "no base in this test".to_owned(),
         })
     }
@@ -599,7 +696,7 @@ pub(super) mod tests {
             .to_string();
         assert_eq!(
             e,
-            "x/pack.toml: script: there is no file \"b.sql\" in the pack (there are: a.sql, \
+            "x/pack.toml:3: script: there is no file \"b.sql\" in the pack (there are: a.sql, \
              pack.toml)"
         );
         let e = pack(&[("a.sql", "A")]).unwrap_err().to_string();

@@ -11,7 +11,8 @@ use super::expression::{self, Chance, evaluate};
 use super::manifest::{self, Table};
 use super::own_data::{By, Cursor, Data, Format, Reading, Wanted, unwatched};
 use super::pack::Pack;
-use super::{statements, table_params};
+use super::statements::{self, Statement};
+use super::table_params;
 
 /// How a pack's tables are made.
 #[derive(Debug)]
@@ -192,6 +193,16 @@ impl Recipe {
         statements::made(self.schema.as_ref(), &self.vars, &self.chance)
     }
 
+    /// The same, each with its place.
+    pub fn schema_at(&self) -> Result<Vec<Statement>, String> {
+        statements::made_at(self.schema.as_ref(), &self.vars, &self.chance)
+    }
+
+    /// The statements that run when the rows are in, each with its place.
+    pub fn after_load_at(&self) -> Result<Vec<Statement>, String> {
+        statements::made_at(self.after_load.as_ref(), &self.vars, &self.chance)
+    }
+
     /// The statements that run when the rows are in.
     pub fn after_load(&self) -> Result<Vec<String>, String> {
         statements::made(self.after_load.as_ref(), &self.vars, &self.chance)
@@ -222,7 +233,10 @@ impl<'t> Compiled<'t> {
         table: &'t Table,
         names: &mut Names,
     ) -> Result<Option<Compiled<'t>>, String> {
-        let place = format!("{}/pack.toml: table \"{}\"", pack.place, table.name);
+        let place = match table.place.as_str() {
+            "" => pack.place_of("table", &table.name),
+            place => place.to_owned(),
+        };
         let rows = match (&table.rows, &table.from) {
             (Some(rows), _) => {
                 Rows::Made(expression::parse(&format!("{place}: rows"), rows, names)?)
@@ -545,13 +559,15 @@ mod tests {
     fn a_mistake_in_the_manifest_is_named_with_its_place() {
         let e = odd("1 +", ":row", "SELECT 1;").unwrap_err();
         assert!(
-            e.starts_with("x/pack.toml: table \"t\": rows:1: syntax error"),
+            e.starts_with(
+                "x/pack.toml:5: table \"t\": rows: syntax error\n1 +\n  ^ error found here"
+            ),
             "{e}"
         );
         let e = odd("0 - 1", ":row", "SELECT 1;").unwrap_err();
         assert_eq!(
             e,
-            "x/pack.toml: table \"t\": rows: -1 is not a number of rows"
+            "x/pack.toml:5: table \"t\": rows: -1 is not a number of rows"
         );
         let e = odd(":scael", ":row", "SELECT 1;").unwrap_err();
         assert!(e.contains("rows: undefined variable \"scael\""), "{e}");
@@ -564,7 +580,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(
             e,
-            "x/pack.toml: table \"t\": column \"c\": value: division by zero (row 2)"
+            "x/pack.toml:5: table \"t\": column \"c\": value: division by zero (row 2)"
         );
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::expression;
-use super::manifest::{self, Refusal};
+use super::manifest::Refusal;
 use super::mix::WeightedScript;
 use super::pack::Pack;
 use super::params::Params;
@@ -57,7 +57,7 @@ pub fn needs_tables(pack: &Pack, dialect: &str) -> bool {
 }
 
 /// Whether the dialect has all parameters of the rule: the others are no variables there.
-fn matters_on(pack: &Pack, rule: &Refusal, dialect: &str) -> bool {
+pub(super) fn matters_on(pack: &Pack, rule: &Refusal, dialect: &str) -> bool {
     mentioned(rule).all(|name| pack.param(name).is_none_or(|param| param.is_for(dialect)))
 }
 
@@ -68,7 +68,9 @@ fn first(
     matters: impl Fn(&Refusal) -> bool,
 ) -> Result<Option<String>, String> {
     for (of, rule) in rules(pack) {
-        let place = format!("{}/{}: refuse", of.place, manifest::FILE_NAME);
+        let rules = &of.manifest.refusals;
+        let number = rules.iter().position(|one| std::ptr::eq(one, rule));
+        let place = of.place_at("refuse", &number.unwrap_or(0).to_string(), "when");
         if matters(rule) && expression::condition(&place, &rule.when, values)? {
             let why = of.made(&place, &rule.why, values)?;
             return Ok(Some(format!("{}: {why}", of.name())));

@@ -32,6 +32,7 @@ pub fn find(name: &str) -> Result<Pack, ManifestError> {
     else {
         return Err(ManifestError {
             file: name.to_owned(),
+            line: None,
             message: format!(
                 "unknown pack (built-in packs: {}); for a folder give its path, such as ./{name}",
                 manifest::list(names().into_iter())

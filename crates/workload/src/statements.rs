@@ -62,6 +62,39 @@ pub(super) fn made(
     vars: &Vars,
     chance: &Chance,
 ) -> Result<Vec<String>, String> {
+    let made = made_at(script, vars, chance)?;
+    Ok(made.into_iter().map(|statement| statement.text).collect())
+}
+
+/// A statement that a script came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// What is sent.
+    pub text: String,
+    /// The script's file.
+    pub file: String,
+    /// The line in which it begins.
+    pub line: usize,
+}
+
+impl Statement {
+    /// Where it is, or a position in it (characters from 1, as servers tell it).
+    pub fn place(&self, position: Option<usize>) -> String {
+        let before = self
+            .text
+            .chars()
+            .take(position.unwrap_or(1).saturating_sub(1));
+        let line = self.line + before.filter(|c| *c == '\n').count();
+        format!("{}:{line}", self.file)
+    }
+}
+
+/// The same, each with its place.
+pub(super) fn made_at(
+    script: Option<&Script>,
+    vars: &Vars,
+    chance: &Chance,
+) -> Result<Vec<Statement>, String> {
     let Some(script) = script else {
         return Ok(Vec::new());
     };
@@ -79,7 +112,11 @@ pub(super) fn made(
                 let mut text = Vec::new();
                 sql.check_simple(&vars).map_err(|e| fail(e.to_string()))?;
                 sql.write_simple(&vars, &mut text);
-                statements.push(String::from_utf8_lossy(&text).into_owned());
+                statements.push(Statement {
+                    text: String::from_utf8_lossy(&text).into_owned(),
+                    file: script.name.clone(),
+                    line: command.line as usize,
+                });
                 next
             }
             Op::Set { slot, expr } => {

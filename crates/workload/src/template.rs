@@ -97,7 +97,10 @@ impl Made<'_> {
         let pieces = split(place, text)?;
         let mut at = 0;
         if let Some((tag, line)) = self.part(place, &pieces, &mut at, true)? {
-            return Err(format!("{place}:{line}: {{{{{tag}}}}} without a beginning"));
+            return Err(format!(
+                "{}: {{{{{tag}}}}} without a beginning",
+                at_line(place, line)
+            ));
         }
         self.depth -= 1;
         Ok(())
@@ -142,7 +145,7 @@ impl Made<'_> {
                 }
                 Piece::Tag(tag, line) => (tag, line),
             };
-            let here = format!("{place}:{line}");
+            let here = at_line(place, line);
             let (word, rest) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
             match word {
                 "if" => self.choose(place, pieces, at, live, (rest, line))?,
@@ -170,7 +173,7 @@ impl Made<'_> {
         live: bool,
         (condition, line): (&str, usize),
     ) -> Result<(), String> {
-        let unclosed = || format!("{place}:{line}: {{{{if}}}} without {{{{end}}}}");
+        let unclosed = || format!("{}: {{{{if}}}} without {{{{end}}}}", at_line(place, line));
         let mut condition = Some((condition, line));
         let mut is_open = live;
         loop {
@@ -178,7 +181,7 @@ impl Made<'_> {
                 _ if !is_open => false,
                 None => true,
                 Some((text, line)) => {
-                    expression::condition(&format!("{place}:{line}"), text, &self.values)?
+                    expression::condition(&at_line(place, line), text, &self.values)?
                 }
             };
             let end = self.part(place, pieces, at, holds)?;
@@ -191,7 +194,8 @@ impl Made<'_> {
                 None if tag == "end" => return Ok(()),
                 _ => {
                     return Err(format!(
-                        "{place}:{line}: {{{{{tag}}}}} is not what may follow here"
+                        "{}: {{{{{tag}}}}} is not what may follow here",
+                        at_line(place, line)
                     ));
                 }
             };
@@ -206,7 +210,7 @@ impl Made<'_> {
         live: bool,
         (what, line): (&str, usize),
     ) -> Result<(), String> {
-        let here = format!("{place}:{line}");
+        let here = at_line(place, line);
         let range = match live {
             true => Some(range(&here, what, &self.values)?),
             false => None,
@@ -217,7 +221,8 @@ impl Made<'_> {
             match this.part(place, pieces, at, live)? {
                 Some(("end", _)) => Ok(()),
                 Some((tag, line)) => Err(format!(
-                    "{place}:{line}: {{{{{tag}}}}} is not what may follow here"
+                    "{}: {{{{{tag}}}}} is not what may follow here",
+                    at_line(place, line)
                 )),
                 None => Err(format!("{here}: {{{{for}}}} without {{{{end}}}}")),
             }
@@ -299,6 +304,14 @@ pub fn range(
     Ok((name.to_owned(), bound(from)?, bound(to)?))
 }
 
+/// A line of a text; what stands in the manifest has its place already.
+fn at_line(place: &str, line: usize) -> String {
+    match place.contains(": ") {
+        true => place.to_owned(),
+        false => format!("{place}:{line}"),
+    }
+}
+
 fn split<'t>(place: &str, text: &'t str) -> Result<Vec<Piece<'t>>, String> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -306,7 +319,7 @@ fn split<'t>(place: &str, text: &'t str) -> Result<Vec<Piece<'t>>, String> {
     while let Some((before, tag)) = rest.split_once("{{") {
         line += before.matches('\n').count();
         let Some((tag, after)) = tag.split_once("}}") else {
-            return Err(format!("{place}:{line}: {{{{ without }}}}"));
+            return Err(format!("{}: {{{{ without }}}}", at_line(place, line)));
         };
         pieces.push(Piece::Text(before));
         pieces.push(Piece::Tag(tag.trim(), line));

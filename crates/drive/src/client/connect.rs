@@ -13,7 +13,6 @@ use crate::context::Context;
 use crate::drive::OnConnectionLoss;
 use crate::endpoints::Newcomers;
 use crate::error::DriveError;
-use crate::places::endpoint_at;
 use crate::record::{EventKind, Failure};
 
 /// How soon to knock again at a Unix socket whose queue is full.

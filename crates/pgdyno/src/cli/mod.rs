@@ -82,7 +82,7 @@ pub enum Verb {
     Load(load::LoadArgs),
     /// Describe a server: product, nodes, isolation levels, differences, what can be observed
     Target(target::TargetVerbArgs),
-    /// List the workloads, or show one to copy and change
+    /// List the workloads, show one, start one of your own or check it
     #[command(subcommand)]
     Pack(pack::PackVerb),
     /// Keep a private PostgreSQL server running between runs
@@ -218,7 +218,7 @@ Examples:
   pgdyno slob sweep                           find the cache sizes and the cost of a logical read
   pgdyno load tpcb --param scale=100          create and fill the tables only
   pgdyno target postgresql://me@db1/bench     product, nodes, isolation levels, what can be observed
-  pgdyno pack show tpcb --to mine             copy a workload to change it: pgdyno run ./mine
+  pgdyno pack new mine                        start a workload of your own: pgdyno run ./mine
   pgdyno ls; pgdyno show 12                   list trials, show one
   pgdyno report 12 -o slow.html               the same as an HTML page with charts
   pgdyno server start                         a server that keeps running for the next runs

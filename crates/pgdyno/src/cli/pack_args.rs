@@ -10,7 +10,7 @@ use pgdyno_model::{Exit, Failure};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Workload")]
 pub struct PackArgs {
-    /// Set a workload parameter (repeatable), such as scale=100; `pgdyno pack list` shows them.
+    /// Set a workload parameter (repeatable), such as scale=100; `pgdyno pack list NAME` shows them.
     /// Others are read from the loaded tables or have their defaults
     #[arg(long, value_name = "NAME=VALUE")]
     pub param: Vec<String>,

@@ -14,10 +14,10 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::parameter::{self, TABLES};
-use super::suggest::nearest;
 use super::toml_text::Source;
 use pgdyno_model::experiment::{Order, Reset, Vacuum};
 use pgdyno_model::spec::duration;
+use pgdyno_model::suggest::nearest;
 use pgdyno_model::{Experiment, Failure};
 
 /// What is no parameter at the top of the file.

@@ -18,11 +18,10 @@ pub mod presets;
 pub mod reader;
 pub mod schedule;
 pub mod study;
-mod suggest;
 #[cfg(test)]
 pub mod testing;
 #[cfg(test)]
 mod tests;
 pub mod toml_text;
 
-pub use suggest::nearest;
+pub use pgdyno_model::suggest::nearest;

@@ -14,6 +14,7 @@ use crate::pack::Pack;
 use crate::recipe::Recipe;
 use crate::spread::Spread;
 use crate::state::Found;
+use crate::statements::Statement;
 use crate::stop::Stop;
 use pgdyno_database::dialect::{Product, TableFacts};
 use pgdyno_database::{admin, trouble};
@@ -76,8 +77,8 @@ impl Load<'_, '_, '_, '_> {
             ),
             None => Failure::new(why),
         })?;
-        let create = recipe.schema().map_err(Failure::new)?;
-        let after_load = recipe.after_load().map_err(Failure::new)?;
+        let create = recipe.schema_at().map_err(Failure::new)?;
+        let after_load = recipe.after_load_at().map_err(Failure::new)?;
         let mut reached = Reached::Nothing;
         self.resume = self.resume(&recipe, found);
         let result = self
@@ -143,8 +144,8 @@ impl Load<'_, '_, '_, '_> {
         &mut self,
         found: &[Found],
         recipe: &mut Recipe,
-        create: &[String],
-        after_load: &[String],
+        create: &[Statement],
+        after_load: &[Statement],
         reached: &mut Reached,
     ) -> Result<Vec<(String, u64)>, Failure> {
         let tables = self.tables;
@@ -174,7 +175,8 @@ impl Load<'_, '_, '_, '_> {
             *reached = Reached::Dropped;
         }
         for statement in create {
-            self.sql(statement).map_err(creating)?;
+            self.sql(&statement.text)
+                .map_err(|e| refused(&e, "could not create the tables", statement))?;
         }
         if let Some(resume) = &self.resume {
             let sql = format!(
@@ -197,7 +199,7 @@ impl Load<'_, '_, '_, '_> {
         &mut self,
         tables: &[Table],
         recipe: &mut Recipe,
-        after_load: &[String],
+        after_load: &[Statement],
     ) -> Result<Vec<(String, u64)>, Failure> {
         let in_one = self.facts().transactional_ddl;
         if self.resume.as_ref().is_some_and(|resume| resume.is_shared) {
@@ -211,10 +213,11 @@ impl Load<'_, '_, '_, '_> {
             self.watch.progress.step("creating keys");
         }
         for (number, statement) in after_load.iter().enumerate() {
-            self.step(number as u64, statement)
-                .map_err(|e| trouble::server(&e, "could not create the keys"))?;
+            self.step(number as u64, &statement.text)
+                .map_err(|e| refused(&e, "could not create the keys", statement))?;
         }
-        self.tell_unvalidated(tables, after_load);
+        let after_load: Vec<String> = after_load.iter().map(|s| s.text.clone()).collect();
+        self.tell_unvalidated(tables, &after_load);
         let dialect = self.product.dialect;
         let pack = self.request.pack;
         // The first reads of an accounted run are to find nothing that the load has left to do.
@@ -294,6 +297,19 @@ impl Load<'_, '_, '_, '_> {
             .map(|table| format!("COMMENT ON TABLE {} IS {comment}", table.name))
             .collect()
     }
+}
+
+/// What a server said about a statement of the pack's, with the line that it is about, where it is the
+/// statement that is wrong.
+fn refused(error: &pgdyno_session::Error, doing: &str, statement: &Statement) -> Failure {
+    let code = error.server().map_or("", |e| e.sqlstate());
+    // Syntax, names and types; a privilege is no matter of the text.
+    if !code.starts_with("42") || code == "42501" {
+        return trouble::server(error, doing);
+    }
+    let position = error.server().and_then(|e| e.field(b'P'));
+    let place = statement.place(position.and_then(|position| position.parse().ok()));
+    trouble::server(error, &format!("{doing} ({place})"))
 }
 
 /// The mark of tables that are being loaded.

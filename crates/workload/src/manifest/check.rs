@@ -1,48 +1,81 @@
 //! The rules for a manifest that TOML's types cannot express. Each is told with its place and the way
 //! out.
 
-use super::{Field, Manifest, Moment, Param, Scalar, Table, Weight, list};
+use super::{Column, Field, Manifest, Moment, Param, Scalar, Table, Weight, list};
 use crate::{expression, figures, own_data, table_params};
 use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
 
+/// What is wrong, each with the path of what it is about (`param.0.default`).
+#[derive(Debug, Default)]
+pub(super) struct Problems(pub(super) Vec<(String, String)>);
+
+impl Problems {
+    fn say(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        self.0.push((path.into(), message.into()));
+    }
+
+    /// Says why, unless it is right.
+    fn must(&mut self, path: impl Into<String>, result: Result<(), String>) {
+        if let Err(message) = result {
+            self.say(path, message);
+        }
+    }
+
+    /// Says of every name after the first that it is there already.
+    fn no_duplicates<'a>(&mut self, kind: &str, names: impl Iterator<Item = (String, &'a str)>) {
+        let mut seen = std::collections::BTreeSet::new();
+        for (path, name) in names {
+            if name.is_empty() {
+                self.say(path, format!("{kind}: a name is empty: give it one"));
+            } else if !seen.insert(name) {
+                let why = format!("{kind} \"{name}\" is defined twice: rename one, or take it out");
+                self.say(path, why);
+            }
+        }
+    }
+}
+
 /// The rules that TOML's types cannot express.
-pub(super) fn check(m: &Manifest) -> Result<(), String> {
-    if m.name.is_empty()
-        || !m
-            .name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-    {
-        return Err(format!(
-            "name = \"{}\": a pack's name is made of letters, digits, - and _",
-            m.name
-        ));
+pub(super) fn check(m: &Manifest) -> Problems {
+    let mut p = Problems::default();
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    if m.name.is_empty() || !m.name.bytes().all(is_plain) {
+        let name = &m.name;
+        p.say(
+            "name",
+            format!("name = \"{name}\": a pack's name is made of letters, digits, - and _"),
+        );
     }
     if m.summary.trim().is_empty() || m.summary.contains('\n') {
-        return Err("summary: expected one line".to_owned());
+        p.say("summary", "summary: expected one line");
     }
-    check_params(&m.params)?;
-    check_scripts(m)?;
-    check_tables(m)?;
-    check_data_checks(m)?;
-    check_figures(m)?;
+    check_params(&mut p, &m.params);
+    check_scripts(&mut p, m);
+    check_procedures(&mut p, m);
+    check_mixes(&mut p, m);
+    check_rest(&mut p, m);
+    check_tables(&mut p, m);
+    check_data_checks(&mut p, m);
+    check_figures(&mut p, m);
     if let Some(base) = &m.uses
         && (!m.tables.is_empty() || m.schema.is_some() || m.after_load.is_some())
     {
-        return Err(format!(
+        let why = format!(
             "uses = \"{base}\": a pack that works on another pack's tables has no table, schema \
-             or after_load of its own"
-        ));
+             or after_load of its own: take these out, or uses"
+        );
+        p.say("uses", why);
     }
     if m.uses.is_none() && m.tables.is_empty() && (m.schema.is_some() || m.after_load.is_some()) {
-        return Err("schema: needs a [[table]] for each table that it creates".to_owned());
+        p.say(
+            "schema",
+            "schema: needs a [[table]] for each table that it creates",
+        );
     }
     if !m.tables.is_empty() && m.schema.is_none() {
-        return Err(
-            "schema is missing: a pack with a [[table]] needs the script that creates it, \
-             such as schema = \"schema.sql\""
-                .to_owned(),
-        );
+        let why = "schema is missing: a pack with a [[table]] needs the script that creates it, \
+                   such as schema = \"schema.sql\"";
+        p.say("table.0", why);
     }
     for (key, file) in [
         ("schema", &m.schema),
@@ -50,196 +83,261 @@ pub(super) fn check(m: &Manifest) -> Result<(), String> {
         ("before_warmup", &m.before_warmup),
     ] {
         if let Some(file) = file {
-            check_file_name(&format!("{key} = \"{file}\""), file)?;
+            p.must(key, check_file_name(&format!("{key} = \"{file}\""), file));
         }
     }
-    Ok(())
+    p
 }
 
-fn check_params(params: &[Param]) -> Result<(), String> {
-    let names = |p: &Param| [std::slice::from_ref(&p.name), &p.aliases].concat();
-    let names: Vec<String> = params.iter().flat_map(names).collect();
-    no_duplicates("param", names.iter().map(String::as_str))?;
-    for p in params {
-        let at = format!("param \"{}\"", p.name);
-        if !pgdyno_script::is_valid_name(&p.name) {
-            return Err(format!(
-                "{at}: name is not a variable's name (letters, digits and _)"
-            ));
+fn check_params(p: &mut Problems, params: &[Param]) {
+    let names = params.iter().enumerate().flat_map(|(i, param)| {
+        let own = (format!("param.{i}.name"), param.name.as_str());
+        let aliases = param.aliases.iter();
+        let aliases = aliases.map(move |name| (format!("param.{i}.aliases"), name.as_str()));
+        std::iter::once(own).chain(aliases)
+    });
+    p.no_duplicates("param", names);
+    for (i, param) in params.iter().enumerate() {
+        let at = format!("param \"{}\"", param.name);
+        let path = |key: &str| format!("param.{i}.{key}");
+        if !pgdyno_script::is_valid_name(&param.name) {
+            let why = "name is not a variable's name (letters, digits and _)";
+            p.say(path("name"), format!("{at}: {why}"));
         }
         if matches!(
-            p.name.as_str(),
-            "row" | "script" | "client_id" | "random_seed" | "default_seed"
+            param.name.as_str(),
+            "row" | "script" | "client_id" | "random_seed" | "default_seed" | "clients"
         ) {
-            return Err(format!("{at}: name is reserved: pgdyno sets this variable"));
+            let why = "name is reserved: pgdyno sets this variable; choose another";
+            p.say(path("name"), format!("{at}: {why}"));
         }
-        check_dialects(&at, &p.only)?;
-        if !p.one_of.is_empty() && !matches!(p.default, Scalar::Text(_)) {
-            return Err(format!("{at}: one_of is for texts, and default is none"));
+        p.must(path("only"), check_dialects(&at, &param.only));
+        if !param.one_of.is_empty() && !matches!(param.default, Scalar::Text(_)) {
+            let why = format!("{at}: one_of is for texts, and default is none");
+            p.say(path("one_of"), why);
         }
-        if let Some(file) = &p.count_by {
-            check_file_name(&format!("{at}: count_by = \"{file}\""), file)?;
-            if !matches!(p.default, Scalar::Int(_)) {
-                return Err(format!(
-                    "{at}: count_by is for a whole number, and default is none"
-                ));
+        if let Some(file) = &param.count_by {
+            let name = check_file_name(&format!("{at}: count_by = \"{file}\""), file);
+            p.must(path("count_by"), name);
+            if !matches!(param.default, Scalar::Int(_)) {
+                let why = format!("{at}: count_by is for a whole number, and default is none");
+                p.say(path("count_by"), why);
             }
         }
-        let numeric = matches!(p.default, Scalar::Int(_) | Scalar::Double(_));
-        if !numeric && (p.min.is_some() || p.max.is_some()) {
-            return Err(format!(
-                "{at}: min and max are for numbers, and default is none"
-            ));
+        let numeric = matches!(param.default, Scalar::Int(_) | Scalar::Double(_));
+        if !numeric && (param.min.is_some() || param.max.is_some()) {
+            let key = if param.min.is_some() { "min" } else { "max" };
+            let why = format!("{at}: min and max are for numbers, and default is none");
+            p.say(path(key), why);
+        } else if let (Some(min), Some(max)) = (param.min, param.max)
+            && min > max
+        {
+            let why = format!("{at}: min = {min} is more than max = {max}: no value is left");
+            p.say(path("min"), why);
+        } else {
+            let default = &param.default;
+            let accepted = param.accept(&default.to_string());
+            let accepted = accepted.map_err(|why| format!("{at}: default = {default}: {why}"));
+            p.must(path("default"), accepted);
         }
-        p.accept(&p.default.to_string())
-            .map_err(|why| format!("{at}: default = {}: {why}", p.default))?;
-        let dialects: Vec<String> = p.default_on.keys().cloned().collect();
-        check_dialects(&at, &dialects)?;
-        for (dialect, value) in &p.default_on {
-            p.accept(&value.to_string())
-                .map_err(|why| format!("{at}: default_on: {dialect} = {value}: {why}"))?;
+        let dialects: Vec<String> = param.default_on.keys().cloned().collect();
+        p.must(path("default_on"), check_dialects(&at, &dialects));
+        for (dialect, value) in &param.default_on {
+            let accepted = param.accept(&value.to_string());
+            let accepted =
+                accepted.map_err(|why| format!("{at}: default_on: {dialect} = {value}: {why}"));
+            p.must(path("default_on"), accepted);
         }
     }
-    Ok(())
 }
 
-fn check_scripts(m: &Manifest) -> Result<(), String> {
+fn check_scripts(p: &mut Problems, m: &Manifest) {
     if m.scripts.is_empty() {
-        return Err(
-            "script is missing: a pack has at least one [[script]] with name and file".to_owned(),
-        );
+        let why = "script is missing: a pack has at least one [[script]] with name and file";
+        p.say("script", why);
+        return;
     }
-    no_duplicates("script", m.scripts.iter().map(|s| s.name.as_str()))?;
-    for s in &m.scripts {
-        check_file_name(
-            &format!("script \"{}\": file = \"{}\"", s.name, s.file),
-            &s.file,
-        )?;
+    let names = m.scripts.iter().enumerate();
+    p.no_duplicates(
+        "script",
+        names.map(|(i, s)| (format!("script.{i}.name"), s.name.as_str())),
+    );
+    for (i, s) in m.scripts.iter().enumerate() {
+        let at = format!("script \"{}\"", s.name);
+        let file = check_file_name(&format!("{at}: file = \"{}\"", s.file), &s.file);
+        p.must(format!("script.{i}.file"), file);
         for (key, name) in [("retries", &s.retries), ("key", &s.key)] {
             if let Some(name) = name
                 && !pgdyno_script::is_valid_name(name)
             {
-                return Err(format!(
-                    "script \"{}\": {key} = \"{name}\": expected a variable name (letters, \
-                     digits and _)",
-                    s.name
-                ));
+                let why = format!(
+                    "{at}: {key} = \"{name}\": expected a variable name (letters, digits and _)"
+                );
+                p.say(format!("script.{i}.{key}"), why);
             }
+        }
+        let unknown = |name: &&String| !m.procedures.iter().any(|p| p.name == **name);
+        for name in s.calls.iter().filter(unknown) {
+            let why = format!("{at}: calls: there is no [[procedure]] \"{name}\"");
+            p.say(format!("script.{i}.calls"), why);
         }
     }
     if m.scripts.iter().all(|s| s.weight == Weight::Fixed(0)) {
-        return Err("script: every weight is 0, so there is nothing to run".to_owned());
+        let why =
+            "script: every weight is 0, so there is nothing to run: give one a weight above 0";
+        p.say("script.0.weight", why);
     }
-    check_procedures(m)?;
-    no_duplicates("explain", m.explains.iter().map(|e| e.unit.as_str()))?;
-    for e in &m.explains {
-        check_file_name(
-            &format!("explain \"{}\": file = \"{}\"", e.unit, e.file),
-            &e.file,
-        )?;
-    }
-    no_duplicates("mix", m.mixes.iter().map(|x| x.name.as_str()))?;
-    for mix in &m.mixes {
+}
+
+fn check_mixes(p: &mut Problems, m: &Manifest) {
+    let names = m.mixes.iter().enumerate();
+    p.no_duplicates(
+        "mix",
+        names.map(|(i, mix)| (format!("mix.{i}.name"), mix.name.as_str())),
+    );
+    let scripts = || m.scripts.iter().map(|s| s.name.as_str());
+    for (i, mix) in m.mixes.iter().enumerate() {
+        let at = format!("mix \"{}\"", mix.name);
         for script in mix.weights.keys() {
-            if !m.scripts.iter().any(|s| s.name == *script) {
-                return Err(format!(
-                    "mix \"{}\": weights: there is no script \"{script}\" (there are: {})",
-                    mix.name,
-                    list(m.scripts.iter().map(|s| s.name.as_str()))
-                ));
+            if !scripts().any(|name| name == script) {
+                let why = format!(
+                    "{at}: weights: there is no script \"{script}\" (there are: {})",
+                    list(scripts())
+                );
+                p.say(format!("mix.{i}.weights.{script}"), why);
             }
         }
         let is_zero = |weight: &Weight| *weight == Weight::Fixed(0);
         if !mix.weights.is_empty() && mix.weights.values().all(is_zero) {
-            return Err(format!(
-                "mix \"{}\": weights: at least one must be above 0",
-                mix.name
-            ));
+            let why = format!("{at}: weights: at least one must be above 0");
+            p.say(format!("mix.{i}.weights"), why);
         }
         if mix.weights.is_empty() && mix.params.is_empty() {
-            return Err(format!(
-                "mix \"{}\": weights or params are required",
-                mix.name
-            ));
+            let why = format!("{at}: weights or params are required");
+            p.say(format!("mix.{i}"), why);
         }
     }
-    no_duplicates("setting", m.settings.iter().map(|s| s.name.as_str()))?;
-    for setting in &m.settings {
+}
+
+/// What is explained, settings and rules.
+fn check_rest(p: &mut Problems, m: &Manifest) {
+    let units = m.explains.iter().enumerate();
+    p.no_duplicates(
+        "explain",
+        units.map(|(i, e)| (format!("explain.{i}.unit"), e.unit.as_str())),
+    );
+    for (i, e) in m.explains.iter().enumerate() {
+        let at = format!("explain \"{}\": file = \"{}\"", e.unit, e.file);
+        p.must(format!("explain.{i}.file"), check_file_name(&at, &e.file));
+    }
+    let names = m.settings.iter().enumerate();
+    p.no_duplicates(
+        "setting",
+        names.map(|(i, s)| (format!("setting.{i}.name"), s.name.as_str())),
+    );
+    for (i, setting) in m.settings.iter().enumerate() {
         let at = format!("setting \"{}\"", setting.name);
-        check_dialects(&at, &setting.only)?;
+        let only = check_dialects(&at, &setting.only);
+        p.must(format!("setting.{i}.only"), only);
         // A custom setting has a dot.
-        setting
-            .name
-            .split('.')
-            .try_for_each(|part| check_made_name(&at, part))?;
+        let mut parts = setting.name.split('.');
+        let name = parts.try_for_each(|part| check_made_name(&at, part));
+        p.must(format!("setting.{i}.name"), name);
     }
     for (i, refusal) in m.refusals.iter().enumerate() {
         let at = format!("refuse number {}", i + 1);
         let unknown = |name: &&String| !m.scripts.iter().any(|s| s.name == **name);
-        if let Some(name) = refusal.scripts.iter().find(unknown) {
-            return Err(format!("{at}: scripts: there is no script \"{name}\""));
+        for name in refusal.scripts.iter().filter(unknown) {
+            let scripts = list(m.scripts.iter().map(|s| s.name.as_str()));
+            let why =
+                format!("{at}: scripts: there is no script \"{name}\" (there are: {scripts})");
+            p.say(format!("refuse.{i}.scripts"), why);
         }
     }
-    Ok(())
 }
 
-fn check_data_checks(m: &Manifest) -> Result<(), String> {
-    no_duplicates("check", m.checks.iter().map(|c| c.name.as_str()))?;
-    for check in &m.checks {
+fn check_data_checks(p: &mut Problems, m: &Manifest) {
+    let names = m.checks.iter().enumerate();
+    p.no_duplicates(
+        "check",
+        names.map(|(i, c)| (format!("check.{i}.name"), c.name.as_str())),
+    );
+    for (i, check) in m.checks.iter().enumerate() {
         let at = format!("check \"{}\"", check.name);
+        let path = |key: &str| format!("check.{i}.{key}");
         match (&check.query, &check.file) {
             (Some(_), None) => {}
-            (None, Some(file)) => check_file_name(&format!("{at}: file = \"{file}\""), file)?,
-            _ => return Err(format!("{at}: give either query or file")),
+            (None, Some(file)) => {
+                let name = check_file_name(&format!("{at}: file = \"{file}\""), file);
+                p.must(path("file"), name);
+            }
+            _ => p.say(path("query"), format!("{at}: give either query or file")),
         }
         if check.unchanged && check.returns.is_some() {
-            return Err(format!("{at}: give either returns or unchanged"));
+            let why = format!("{at}: give either returns or unchanged");
+            p.say(path("unchanged"), why);
         }
         if check.unchanged && check.at.contains(&Moment::Before) {
-            return Err(format!(
-                "{at}: at: unchanged compares with what was there before, so \"before\" says nothing"
-            ));
+            let why = format!(
+                "{at}: at: unchanged compares with what was there before, so \"before\" says \
+                 nothing: take it out"
+            );
+            p.say(path("at"), why);
         }
         if !(0.1..=86_400.0).contains(&check.every_s) {
-            return Err(format!(
-                "{at}: every_s = {}: from 0.1 to 86400 seconds",
-                check.every_s
-            ));
+            let every_s = check.every_s;
+            let why = format!("{at}: every_s = {every_s}: from 0.1 to 86400 seconds");
+            p.say(path("every_s"), why);
         }
-        check_dialects(&at, &check.only)?;
+        p.must(path("only"), check_dialects(&at, &check.only));
     }
-    Ok(())
 }
 
-fn check_figures(m: &Manifest) -> Result<(), String> {
-    no_duplicates("figure", m.figures.iter().map(|f| f.name.as_str()))?;
-    for figure in &m.figures {
+fn check_figures(p: &mut Problems, m: &Manifest) {
+    let names = m.figures.iter().enumerate();
+    p.no_duplicates(
+        "figure",
+        names.map(|(i, f)| (format!("figure.{i}.name"), f.name.as_str())),
+    );
+    for (i, figure) in m.figures.iter().enumerate() {
         let at = format!("figure \"{}\"", figure.name);
+        let path = |key: &str| format!("figure.{i}.{key}");
         let is_script = |name: &&String| m.scripts.iter().any(|script| script.name == **name);
-        if let Some(name) = figure.scripts.iter().find(|name| !is_script(name)) {
-            return Err(format!("{at}: scripts: there is no [[script]] \"{name}\""));
+        for name in figure.scripts.iter().filter(|name| !is_script(name)) {
+            let why = format!("{at}: scripts: there is no [[script]] \"{name}\"");
+            p.say(path("scripts"), why);
         }
-        let optional = [&figure.at_least, &figure.at_most, &figure.enough];
-        let texts = optional.into_iter().flatten().chain([&figure.value]);
+        let optional = [
+            ("at_least", &figure.at_least),
+            ("at_most", &figure.at_most),
+            ("enough", &figure.enough),
+        ];
+        let optional = optional
+            .into_iter()
+            .filter_map(|(key, text)| Some((key, text.as_ref()?)));
         // Found here, and not when the run is over.
-        for text in texts {
-            expression::parse(&at, text, &mut pgdyno_script::Names::new())?;
-            let is_known = |name: &str| {
-                figures::VARIABLES.contains(&name)
-                    || m.params.iter().any(|param| param.name == name)
-                    || m.scripts
-                        .iter()
-                        .any(|s| figures::of_script(&s.name) == name)
-            };
-            if let Some(name) = table_params::variables(text).find(|name| !is_known(name)) {
-                return Err(format!(
-                    "{at}: there is no :{name} (there are: {}, committed_SCRIPT, and the parameters)",
-                    figures::VARIABLES.join(", ")
-                ));
-            }
+        for (key, text) in optional.chain([("value", &figure.value)]) {
+            p.must(path(key), check_figure(&at, m, text));
         }
     }
-    Ok(())
+}
+
+fn check_figure(at: &str, m: &Manifest, text: &str) -> Result<(), String> {
+    expression::parse(at, text, &mut pgdyno_script::Names::new())?;
+    let is_known = |name: &str| {
+        figures::VARIABLES.contains(&name)
+            || m.params.iter().any(|param| param.name == name)
+            || m.scripts
+                .iter()
+                .any(|s| figures::of_script(&s.name) == name)
+    };
+    match table_params::variables(text).find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "{at}: there is no :{name} (there are: {}, committed_SCRIPT, and the parameters)",
+            figures::VARIABLES.join(", ")
+        )),
+    }
 }
 
 /// The names of the dialects, as `only` and the variants of files have them.
@@ -258,29 +356,26 @@ fn check_dialects(at: &str, only: &[String]) -> Result<(), String> {
     }
 }
 
-fn check_procedures(m: &Manifest) -> Result<(), String> {
-    no_duplicates("procedure", m.procedures.iter().map(|p| p.name.as_str()))?;
-    for p in &m.procedures {
-        let at = format!("procedure \"{}\"", p.name);
-        check_sql_name(&at, &p.name)?;
-        check_file_name(&format!("{at}: file = \"{}\"", p.file), &p.file)?;
-        if !m.scripts.iter().any(|s| s.calls.contains(&p.name)) {
-            return Err(format!(
-                "{at}: no script calls it; name it there: calls = [\"{}\"]",
-                p.name
-            ));
+fn check_procedures(p: &mut Problems, m: &Manifest) {
+    let names = m.procedures.iter().enumerate();
+    p.no_duplicates(
+        "procedure",
+        names.map(|(i, one)| (format!("procedure.{i}.name"), one.name.as_str())),
+    );
+    for (i, one) in m.procedures.iter().enumerate() {
+        let at = format!("procedure \"{}\"", one.name);
+        p.must(
+            format!("procedure.{i}.name"),
+            check_sql_name(&at, &one.name),
+        );
+        let file = check_file_name(&format!("{at}: file = \"{}\"", one.file), &one.file);
+        p.must(format!("procedure.{i}.file"), file);
+        if !m.scripts.iter().any(|s| s.calls.contains(&one.name)) {
+            let name = &one.name;
+            let why = format!("{at}: no script calls it; name it there: calls = [\"{name}\"]");
+            p.say(format!("procedure.{i}.name"), why);
         }
     }
-    for s in &m.scripts {
-        let unknown = |name: &&String| !m.procedures.iter().any(|p| p.name == **name);
-        if let Some(name) = s.calls.iter().find(unknown) {
-            return Err(format!(
-                "script \"{}\": calls: there is no [[procedure]] \"{name}\"",
-                s.name
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// Without quoting rules a name is one thing in SQL, in messages and in the catalog. One that is
@@ -306,71 +401,79 @@ pub fn check_made_name(at: &str, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn check_tables(m: &Manifest) -> Result<(), String> {
-    no_duplicates("table", m.tables.iter().map(|t| t.name.as_str()))?;
-    for t in &m.tables {
+fn check_tables(p: &mut Problems, m: &Manifest) {
+    let names = m.tables.iter().enumerate();
+    p.no_duplicates(
+        "table",
+        names.map(|(i, t)| (format!("table.{i}.name"), t.name.as_str())),
+    );
+    for (i, t) in m.tables.iter().enumerate() {
         let at = format!("table \"{}\"", t.name);
-        check_sql_name(&at, &t.name)?;
+        let path = |key: &str| format!("table.{i}.{key}");
+        p.must(path("name"), check_sql_name(&at, &t.name));
         if t.by_ranges && !t.is_filled() {
-            return Err(format!("{at}: by_ranges is for tables with rows"));
+            let why = format!("{at}: by_ranges is for tables with rows: give rows or from");
+            p.say(path("by_ranges"), why);
         }
-        check_files(&at, t)?;
+        check_files(p, i, &at, t);
         if t.columns.iter().all(|column| column.hidden) {
-            return Err(format!("{at}: columns: at least one is needed"));
+            let why = format!("{at}: columns: at least one is needed");
+            p.say(path("columns"), why);
         }
-        no_duplicates(
+        let names = t.columns.iter().enumerate();
+        p.no_duplicates(
             &format!("{at}: column"),
-            t.columns.iter().map(|c| c.name.as_str()),
-        )?;
-        for c in &t.columns {
-            let filled = usize::from(c.value.is_some()) + usize::from(c.text.is_some());
+            names.map(|(j, c)| (path(&format!("columns.{j}.name")), c.name.as_str())),
+        );
+        for (j, c) in t.columns.iter().enumerate() {
             let at = format!("{at}: column \"{}\"", c.name);
-            if c.field.is_some() && (t.from.is_none() || filled > 0) {
-                return Err(format!(
-                    "{at}: field is for columns that take one of the table's files (from = …), \
-                     without value and text"
-                ));
-            }
-            match (&c.field, t.header) {
-                (Some(Field::Number(0)), _) => {
-                    return Err(format!("{at}: field = 0: the first field is 1"));
-                }
-                (Some(Field::Name(name)), Some(false)) => {
-                    return Err(format!(
-                        "{at}: field = \"{name}\": without a header fields have numbers, from 1"
-                    ));
-                }
-                _ => {}
-            }
-            if c.hidden && c.value.is_none() {
-                return Err(format!("{at}: hidden is for columns with a value"));
-            }
-            if c.hidden && m.params.iter().any(|param| param.name == c.name) {
-                return Err(format!(
-                    "{at}: there is a parameter of this name: a hidden column needs another one"
-                ));
-            }
-            match (&t.rows, filled) {
-                _ if t.from.is_some() && filled <= 1 => {}
-                (Some(_), 1) | (None, 0) => {}
-                (Some(_), _) => {
-                    return Err(format!(
-                        "{at}: give either value (an expression) or text (a constant)"
-                    ));
-                }
-                (None, _) => {
-                    return Err(format!(
-                        "{at}: value and text are only used when the table has rows"
-                    ));
-                }
-            }
+            p.must(path(&format!("columns.{j}")), check_column(&at, m, t, c));
         }
     }
-    Ok(())
+}
+
+fn check_column(at: &str, m: &Manifest, t: &Table, c: &Column) -> Result<(), String> {
+    let filled = usize::from(c.value.is_some()) + usize::from(c.text.is_some());
+    if c.field.is_some() && (t.from.is_none() || filled > 0) {
+        return Err(format!(
+            "{at}: field is for columns that take one of the table's files (from = …), without \
+             value and text"
+        ));
+    }
+    match (&c.field, t.header) {
+        (Some(Field::Number(0)), _) => {
+            return Err(format!("{at}: field = 0: the first field is 1"));
+        }
+        (Some(Field::Name(name)), Some(false)) => {
+            return Err(format!(
+                "{at}: field = \"{name}\": without a header fields have numbers, from 1"
+            ));
+        }
+        _ => {}
+    }
+    if c.hidden && c.value.is_none() {
+        return Err(format!("{at}: hidden is for columns with a value"));
+    }
+    if c.hidden && m.params.iter().any(|param| param.name == c.name) {
+        return Err(format!(
+            "{at}: there is a parameter of this name: a hidden column needs another one"
+        ));
+    }
+    match (&t.rows, filled) {
+        _ if t.from.is_some() && filled <= 1 => Ok(()),
+        (Some(_), 1) | (None, 0) => Ok(()),
+        (Some(_), _) => Err(format!(
+            "{at}: give either value (an expression) or text (a constant)"
+        )),
+        (None, _) => Err(format!(
+            "{at}: value and text are only used when the table has rows: give it rows = \"…\""
+        )),
+    }
 }
 
 /// What is said of a table's files.
-fn check_files(at: &str, t: &Table) -> Result<(), String> {
+fn check_files(p: &mut Problems, i: usize, at: &str, t: &Table) {
+    let path = |key: &str| format!("table.{i}.{key}");
     let options = [
         ("delimiter", &t.delimiter),
         ("quote", &t.quote),
@@ -378,47 +481,47 @@ fn check_files(at: &str, t: &Table) -> Result<(), String> {
     ];
     let Some(from) = &t.from else {
         let given = options.into_iter().chain([("null", &t.null)]);
-        let mut given = given.filter_map(|(key, value)| value.as_ref().map(|_| key));
-        let header = t.header.map(|_| "header");
-        return match given.next().or(header) {
-            Some(key) => Err(format!(
-                "{at}: {key} is for tables that are loaded from files: from = \"….csv\""
-            )),
-            None => Ok(()),
-        };
+        let given = given.filter_map(|(key, value)| value.as_ref().map(|_| key));
+        for key in given.chain(t.header.map(|_| "header")) {
+            let why = "is for tables that are loaded from files: from = \"….csv\"";
+            p.say(path(key), format!("{at}: {key} {why}"));
+        }
+        return;
     };
     if t.rows.is_some() {
-        return Err(format!("{at}: give either rows or from"));
+        p.say(path("rows"), format!("{at}: give either rows or from"));
     }
     if !from.contains("{{") && !own_data::is_within(from) {
-        return Err(format!(
+        let why = format!(
             "{at}: from = \"{from}\": name files in the pack's own folder or below it, such as \
              \"data/*.csv\"; put pack.toml beside the data"
-        ));
+        );
+        p.say(path("from"), why);
     }
     for (key, text) in options {
         let is_byte = |text: &String| {
             text.len() == 1 && text.is_ascii() && !text.contains(['\n', '\r', '\0'])
         };
         if let Some(text) = text.as_ref().filter(|text| !is_byte(text)) {
-            return Err(format!(
-                "{at}: {key} = {text:?}: expected one ASCII character"
-            ));
+            let why = format!("{at}: {key} = {text:?}: expected one ASCII character");
+            p.say(path(key), why);
         }
     }
     let delimiter = t.delimiter.as_deref().unwrap_or(",");
     let quote = t.quote.as_deref().unwrap_or("\"");
     if delimiter == quote {
-        return Err(format!("{at}: delimiter and quote must not be the same"));
+        let why = format!("{at}: delimiter and quote must not be the same");
+        p.say(path("delimiter"), why);
     }
     let null = t.null.as_deref().unwrap_or("");
-    if null.contains([delimiter, quote, "\n", "\r"].map(|text| text.chars().next().unwrap_or('\n')))
+    if [delimiter, quote, "\n", "\r"]
+        .iter()
+        .any(|part| null.contains(part))
     {
-        return Err(format!(
-            "{at}: null = {null:?}: it must have no delimiter, quote or line end in it"
-        ));
+        let why =
+            format!("{at}: null = {null:?}: it must have no delimiter, quote or line end in it");
+        p.say(path("null"), why);
     }
-    Ok(())
 }
 
 /// Packs are flat: a name with a path in it could reach outside the folder.
@@ -427,19 +530,6 @@ fn check_file_name(at: &str, file: &str) -> Result<(), String> {
         return Err(format!(
             "{at}: name a file in the pack's own folder, without a path"
         ));
-    }
-    Ok(())
-}
-
-fn no_duplicates<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
-    let mut seen = std::collections::BTreeSet::new();
-    for name in names {
-        if name.is_empty() {
-            return Err(format!("{kind}: a name is empty"));
-        }
-        if !seen.insert(name) {
-            return Err(format!("{kind} \"{name}\" is defined twice"));
-        }
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `pgdyno pack`: which workloads there are, and one of them as files.
+//! `pgdyno pack`: which workloads there are, one of them as files, and a new one.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -8,13 +8,28 @@ use clap::Subcommand;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{Verbosity, write_answer};
 use pgdyno_workload::pack::Pack;
-use pgdyno_workload::{resolve, shipped};
+use pgdyno_workload::resolve;
+
+mod check;
+mod list;
+mod start;
 
 /// What can be done with packs.
 #[derive(Debug, Subcommand)]
 pub enum PackVerb {
-    /// List the built-in workloads with their parameters and mixes (-v: also what each measures)
-    List,
+    /// List the built-in workloads; one alone with its parameters and mixes
+    #[command(after_help = "\
+Examples:
+  pgdyno pack list                    one line each
+  pgdyno pack list hot                those with this word in name, summary or tags
+  pgdyno pack list tpcb               its parameters and mixes (-v: also what it measures)")]
+    List {
+        /// A word of names, summaries or tags, or a workload's name
+        word: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Print every file of a workload, or copy the files to change them
     #[command(after_help = "\
 Examples:
@@ -27,17 +42,48 @@ Examples:
         #[arg(long, value_name = "DIR")]
         to: Option<PathBuf>,
     },
+    /// Start a workload of your own: a new folder that loads and runs at once
+    #[command(after_help = "\
+Examples:
+  pgdyno pack new mine                one table, a read and a write, a check, comments that explain them
+  pgdyno pack new mine --table items  the same, with the table's name
+  pgdyno pack new mine --from tpcb    the files of a built-in workload")]
+    New {
+        /// The folder; its last part is the workload's name
+        dir: PathBuf,
+        /// Begin with a copy of this workload
+        #[arg(long, value_name = "WORKLOAD", conflicts_with = "table")]
+        from: Option<String>,
+        /// The table's name (default: the workload's)
+        #[arg(long, value_name = "NAME")]
+        table: Option<String>,
+    },
+    /// Find all that is wrong with a workload's files, without a server
+    Check {
+        /// The path of a folder with a pack.toml, or a built-in workload's name
+        name: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Runs the command.
 pub fn open(verb: &PackVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let text = match verb {
-        PackVerb::List => list(verbosity.verbose > 0)?,
+        PackVerb::List { word, json: false } => list::text(word.as_deref(), verbosity.verbose > 0)?,
+        PackVerb::List { word, json: true } => list::json(word.as_deref())?,
         PackVerb::Show { name, to: None } => show(&find(name)?),
         PackVerb::Show {
             name,
             to: Some(dir),
         } => copy(&find(name)?, dir)?,
+        PackVerb::New { dir, from, table } => start::new(dir, from.as_deref(), table.as_deref())?,
+        PackVerb::Check { name, json } => {
+            let (text, exit) = check::check(name, *json);
+            write_answer(format_args!("{text}"))?;
+            return Ok(exit);
+        }
     };
     write_answer(format_args!("{text}"))?;
     Ok(Exit::Ok)
@@ -45,30 +91,6 @@ pub fn open(verb: &PackVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
 
 fn find(name: &str) -> Result<Pack, Failure> {
     resolve::typed_pack(name)
-}
-
-fn list(verbose: bool) -> Result<String, Failure> {
-    let names = shipped::names();
-    let width = names.iter().map(|n| n.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for name in names {
-        let pack = find(name)?;
-        text += &format!("{name:width$}  {}\n", pack.manifest.summary);
-        let mut more = |line: &str| text += &format!("{:width$}    {line}\n", "");
-        for p in &pack.manifest.params {
-            more(&format!("{} (default {}): {}", p.name, p.default, p.help));
-        }
-        if let Some(base) = &pack.manifest.uses {
-            more(&format!("on the tables of {base}, with its parameters"));
-        }
-        for mix in &pack.manifest.mixes {
-            more(&format!("--mix {}: {}", mix.name, mix.help));
-        }
-        if verbose {
-            pack.manifest.description.lines().for_each(&mut more);
-        }
-    }
-    Ok(text)
 }
 
 /// The manifest first, then the other files by name, each under its name.
@@ -90,6 +112,21 @@ fn show(pack: &Pack) -> String {
 }
 
 fn copy(pack: &Pack, dir: &Path) -> Result<String, Failure> {
+    let files = pack.files.iter();
+    write(
+        dir,
+        files.map(|(name, text)| (name.as_str(), text.as_str())),
+    )?;
+    Ok(format!(
+        "{} copied to {}; run it with: pgdyno run {}\n",
+        pack.name(),
+        dir.display(),
+        as_typed(dir)
+    ))
+}
+
+/// Writes files into a new folder.
+fn write<'a>(dir: &Path, files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), Failure> {
     let fail = |path: &Path, e: io::Error| {
         Failure::new(format!("could not write {}: {e}", path.display()))
     };
@@ -99,7 +136,7 @@ fn copy(pack: &Pack, dir: &Path) -> Result<String, Failure> {
             .hint("name a new folder; pgdyno overwrites nothing"),
         _ => fail(dir, e),
     })?;
-    for (name, content) in &pack.files {
+    for (name, content) in files {
         let path = dir.join(name);
         fs::write(&path, content).map_err(|e| {
             // Half a pack would be in the way of the next try.
@@ -107,17 +144,15 @@ fn copy(pack: &Pack, dir: &Path) -> Result<String, Failure> {
             fail(&path, e)
         })?;
     }
-    let path = dir.display();
-    // A bare word would name a shipped pack.
-    let run = if dir.components().count() == 1 {
-        "./"
-    } else {
-        ""
-    };
-    Ok(format!(
-        "{} copied to {path}; run it with: pgdyno run {run}{path}\n",
-        pack.name()
-    ))
+    Ok(())
+}
+
+/// A folder as it is to be typed: a bare word would name a shipped pack.
+fn as_typed(dir: &Path) -> String {
+    match dir.components().count() {
+        1 => format!("./{}", dir.display()),
+        _ => dir.display().to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -147,21 +182,5 @@ mod tests {
         assert!(e.to_string().contains("is there already"), "{e}");
         let e = copy(&find("tpcb").unwrap(), &dir.path().join("no/where")).unwrap_err();
         assert!(e.to_string().contains("could not write"), "{e}");
-    }
-
-    #[test]
-    fn the_list_has_every_pack_with_its_parameters() {
-        let text = list(false).unwrap();
-        assert!(
-            text.contains("tpcb") && text.contains("scale (default 1): "),
-            "{text}"
-        );
-        assert!(text.contains("bytes (default 100): "), "{text}");
-        assert!(
-            text.contains("on the tables of tpcb, with its parameters"),
-            "{text}"
-        );
-        assert!(!text.contains("`pgbench -N`"), "{text}");
-        assert!(list(true).unwrap().contains("`pgbench -N`"));
     }
 }

@@ -1,0 +1,89 @@
+//! In which line of `pack.toml` things are: for messages.
+
+use std::collections::HashMap;
+
+use toml::de::{DeTable, DeValue};
+
+/// Lines by paths such as `param.0.default`.
+#[derive(Debug, Clone, Default)]
+pub struct Lines(HashMap<String, usize>);
+
+impl Lines {
+    /// The lines of everything in a text.
+    pub(super) fn of(text: &str) -> Lines {
+        let mut lines = Lines::default();
+        let (table, _) = DeTable::parse_recoverable(text);
+        lines.table(text, "", table.get_ref());
+        lines
+    }
+
+    /// The line of what this path names, or of the nearest that it is part of; the first line for none.
+    pub fn line(&self, path: &str) -> usize {
+        let mut path = path;
+        loop {
+            match (self.0.get(path), path.rsplit_once('.')) {
+                (Some(line), _) => return *line,
+                (None, Some((of, _))) => path = of,
+                (None, None) => return 1,
+            }
+        }
+    }
+
+    fn table(&mut self, text: &str, path: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let path = match path {
+                "" => key.get_ref().to_string(),
+                path => format!("{path}.{}", key.get_ref()),
+            };
+            self.0.insert(path.clone(), line_at(text, key.span().start));
+            self.value(text, &path, value.get_ref());
+        }
+    }
+
+    fn value(&mut self, text: &str, path: &str, value: &DeValue<'_>) {
+        match value {
+            DeValue::Table(table) => self.table(text, path, table),
+            DeValue::Array(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    let path = format!("{path}.{i}");
+                    let line = line_at(text, item.span().start);
+                    self.0.insert(path.clone(), line);
+                    self.value(text, &path, item.get_ref());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The line, from 1, of a byte in a text.
+pub(super) fn line_at(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
+    1 + before.iter().filter(|byte| **byte == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_found_wherever_they_are_written() {
+        let text = "name = \"a\"\n\n[[param]]\nname = \"b\"\ndefault = 1\n\n[[param]]\nname = \"c\"\n\
+                    [[table]]\ncolumns = [\n  { name = \"x\" },\n  { name = \"y\",\n    value = \"1\" },\n]\n\
+                    [define]\nd = \"e\"\n";
+        let lines = Lines::of(text);
+        for (path, line) in [
+            ("name", 1),
+            ("param.0.default", 5),
+            ("param.1.name", 8),
+            ("param.1.default", 7),
+            ("table.0.columns.0.name", 11),
+            ("table.0.columns.1.value", 13),
+            ("table.0.rows", 9),
+            ("define.d", 16),
+            ("nothing", 1),
+        ] {
+            assert_eq!(lines.line(path), line, "{path}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! All that is wrong with a pack, as far as it can be told without a server: `pgdyno pack check`. What a load or a
+//! run would come upon one after the other is made here for every dialect, mix and script, with the defaults.
+//!
+//! Not for: what only a server knows (SQL); a load tells that with file and line.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pgdyno_script::{Language, Names, ScriptErrorKind};
+
+use super::manifest::{self, ManifestError};
+use super::pack::Pack;
+use super::params::Params;
+use super::recipe::{Form, Recipe};
+use super::{expression, folder, refusal, shipped, statements};
+
+/// Reads a pack, a shipped one by its name or a folder by its path, and finds all that is wrong with it.
+pub fn check(name: &str) -> (Option<Pack>, Vec<ManifestError>) {
+    let is_shipped = shipped::exists(name);
+    let (pack, mut wrong) = match is_shipped {
+        true => match shipped::find(name) {
+            Ok(pack) => (Some(pack), Vec::new()),
+            Err(error) => (None, vec![error]),
+        },
+        false => folder::find_all(name),
+    };
+    if let Some(pack) = &pack {
+        wrong.extend(files_of_no_dialect(pack));
+        // What is made of a manifest with mistakes says the same again in other words.
+        if wrong.is_empty() {
+            wrong.extend(made(pack));
+        }
+    }
+    (pack, wrong)
+}
+
+/// Files that look like a dialect's variant of one that is named, and are of no dialect.
+fn files_of_no_dialect(pack: &Pack) -> Vec<ManifestError> {
+    let dialects = manifest::dialects();
+    let mut wrong = Vec::new();
+    for name in pack.files.keys() {
+        let mut parts = name.rsplitn(3, '.');
+        let (Some(ending), Some(dialect), Some(stem)) = (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        let of = format!("{stem}.{ending}");
+        if pack.files.contains_key(&of) && !dialects.contains(&dialect) {
+            wrong.push(ManifestError {
+                file: format!("{}/{name}", pack.place),
+                line: None,
+                message: format!(
+                    "there is no dialect \"{dialect}\", so nothing reads it: call it {stem}.{}.{ending}",
+                    dialects.join(&format!(".{ending}, {stem}."))
+                ),
+            });
+        }
+    }
+    wrong
+}
+
+/// What cannot be made of a pack with its defaults.
+fn made(pack: &Pack) -> Vec<ManifestError> {
+    let mut told = Told::default();
+    let mixes = pack
+        .manifest
+        .mixes
+        .iter()
+        .map(|mix| Some(mix.name.as_str()));
+    let mixes: Vec<Option<&str>> = std::iter::once(None).chain(mixes).collect();
+    for dialect in manifest::dialects() {
+        for (at, mix) in mixes.iter().enumerate() {
+            let params = match Params::parse(pack, *mix, &[]) {
+                Ok(params) => params.on(pack, dialect),
+                Err(why) => {
+                    told.say(why);
+                    continue;
+                }
+            };
+            let mut values = params.or_defaults(pack);
+            values.retain(|name, _| pack.param(name).is_none_or(|p| p.is_for(dialect)));
+            // As in a run.
+            values.insert("clients".to_owned(), "1".to_owned());
+            let scripts = pack.scripts(*mix, &values).map(drop);
+            told.must(scripts);
+            told.must(rules(pack, &values, dialect));
+            if at == 0 {
+                tables(pack, dialect, &values, &mut told);
+                texts(pack, dialect, &values, &mut told);
+            }
+        }
+    }
+    told.wrong
+}
+
+/// What has been told, each once: dialects and mixes share most of it.
+#[derive(Default)]
+struct Told {
+    seen: BTreeSet<String>,
+    wrong: Vec<ManifestError>,
+}
+
+impl Told {
+    fn must<T>(&mut self, result: Result<T, String>) -> Option<T> {
+        result.map_err(|why| self.say(why)).ok()
+    }
+
+    fn say(&mut self, text: String) {
+        if self.seen.insert(text.clone()) {
+            self.wrong.push(located(text));
+        }
+    }
+}
+
+/// A message that begins with its place, taken apart: `FILE:LINE: …` or `FILE: …`.
+fn located(text: String) -> ManifestError {
+    let (place, message) = text.split_once(": ").unwrap_or(("", &text));
+    let (file, line) = match place.rsplit_once(':') {
+        Some((file, line)) if line.parse::<usize>().is_ok() => (file, line.parse().ok()),
+        _ => (place, None),
+    };
+    ManifestError {
+        file: file.to_owned(),
+        line,
+        message: message.to_owned(),
+    }
+}
+
+fn rules(pack: &Pack, values: &BTreeMap<String, String>, dialect: &str) -> Result<(), String> {
+    for (number, rule) in pack.manifest.refusals.iter().enumerate() {
+        if !refusal::matters_on(pack, rule, dialect) {
+            continue;
+        }
+        let place = pack.place_at("refuse", &number.to_string(), "when");
+        let holds = expression::condition(&place, &rule.when, values)?;
+        let place = pack.place_at("refuse", &number.to_string(), "why");
+        let why = pack.made(&place, &rule.why, values)?;
+        if holds && rule.scripts.is_empty() {
+            return Err(format!(
+                "{place}: the defaults are refused ({why}): change them, or the rule"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn tables(pack: &Pack, dialect: &str, values: &BTreeMap<String, String>, told: &mut Told) {
+    let Some(mut recipe) = told.must(Recipe::new(pack.tables_pack(), dialect, values)) else {
+        return;
+    };
+    told.must(recipe.schema());
+    told.must(recipe.after_load());
+    for table in &mut recipe.tables {
+        // The first row and the last: where an expression is wrong, it mostly is there.
+        let last = table.rows;
+        for row in [1, last].into_iter().filter(|row| (1..=last).contains(row)) {
+            told.must(table.push_row(row, Form::Copy, &mut Vec::new()));
+        }
+    }
+}
+
+/// Scripts, whether or not they are drawn, and all that is asked of a server.
+fn texts(pack: &Pack, dialect: &str, values: &BTreeMap<String, String>, told: &mut Told) {
+    for script in &pack.manifest.scripts {
+        let place = format!("{}/{}", pack.place, script.file);
+        let mut values = values.clone();
+        values.insert("script".to_owned(), script.name.clone());
+        let Some(text) = told.must(pack.made(&place, &pack.files[&script.file], &values)) else {
+            continue;
+        };
+        if let Err(error) = Language::Pgdyno.parse(&place, &text, &mut Names::new()) {
+            told.say(match error.kind {
+                ScriptErrorKind::Empty => {
+                    format!("{place}: there is no statement in it: write one")
+                }
+                ScriptErrorKind::Condition { .. } => {
+                    format!("{place}:{}: {}", error.line, error.message)
+                }
+                _ => error.to_string(),
+            });
+        }
+    }
+    let m = &pack.manifest;
+    let explained = m.explains.iter().map(|explain| &explain.file);
+    for file in m.before_warmup.iter().chain(explained) {
+        told.must(statements::of_file(pack, file, dialect, values));
+    }
+    told.must(pack.session_settings(dialect, values));
+    told.must(pack.made_checks(dialect, values));
+    told.must(pack.made_procedures(&m.procedures, dialect, values));
+}
+
+#[cfg(test)]
+mod tests;
