@@ -454,6 +454,8 @@ export type TrialSpec = {
   trusts_commit: boolean;
   /** Every error of the server may be tried again (YCSB's inserts). */
   retries_every_error: boolean;
+  /** A duplicate key may be tried again, as a serialization failure (sysbench). */
+  retries_duplicates: boolean;
   /** The client ends when the last try of a transaction has failed, as with ysql_bench. */
   ends_on_last_try: boolean;
   /**

@@ -173,6 +173,8 @@ pub struct Drive {
     /// Every error of the server may be tried again, unless it leaves open what was committed
     /// (YCSB's inserts).
     pub retries_every_error: bool,
+    /// A duplicate key (SQLSTATE 23505) may be tried again (sysbench).
+    pub retries_duplicates: bool,
     /// How a transaction is tried again.
     pub retry: Retry,
     /// Tries of a transaction, the first included; 0 sets no limit.
@@ -262,6 +264,7 @@ impl Default for Drive {
             slots: None,
             errors: PGBENCH_RULES,
             retries_every_error: false,
+            retries_duplicates: false,
             retry: Retry::Restart,
             max_tries: 1,
             backoff: None,

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use pgdyno_compat_pgbench as pgbench;
+use pgdyno_compat_sysbench as sysbench;
 use pgdyno_compat_workload as workload;
 use pgdyno_compat_ycsb as ycsb;
 use pgdyno_platform::memory::OrEnd;
@@ -71,6 +72,7 @@ fn open_compatible(
         return Some(ycsb::open(tool, called, arguments));
     }
     match name {
+        sysbench::NAME => Some(sysbench::open(called, arguments)),
         workload::NAME => Some(workload::open(called, arguments)),
         workload::COCKROACH => Some(workload::open_cockroach(called, arguments)),
         _ => None,

@@ -261,6 +261,7 @@ impl Trial {
                 within: spec.disturb.within,
             }),
             retries_every_error: spec.errors.retries_every_error,
+            retries_duplicates: spec.errors.retries_duplicates,
             retry: spec.retry.retry(),
             max_tries: spec.retry.tries(),
             backoff: spec.retry.pauses(),

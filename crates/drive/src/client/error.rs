@@ -14,6 +14,9 @@ use crate::query_mode::QueryMode;
 use crate::record::{Cause, Failure, GivenUp, Outcome, Then};
 use crate::rules::{CONNECTION_LOST, ErrorClass, ErrorRule, ROLLED_BACK};
 
+/// SQLSTATE of a duplicate key.
+const UNIQUE_VIOLATION: [u8; 5] = *b"23505";
+
 const SEND_FAILED: &str = "SQL command send failed";
 
 /// What went wrong in a try.
@@ -45,7 +48,8 @@ impl TransactionError {
 /// Whether what is known by this may be tried again.
 fn is_retryable<I: Io>(cx: &Context<'_, I>, cause: Cause) -> bool {
     let is_open = cause.class() == ErrorClass::Ambiguous;
-    cause.is_retryable() || (cx.drive.retries_every_error && !is_open)
+    let is_duplicate = cx.drive.retries_duplicates && cause.sqlstate == UNIQUE_VIOLATION;
+    cause.is_retryable() || is_duplicate || (cx.drive.retries_every_error && !is_open)
 }
 
 /// Whether a client goes on after a failed try.

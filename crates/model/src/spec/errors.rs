@@ -40,6 +40,10 @@ pub struct ErrorPolicy {
     #[arg(skip)]
     pub retries_every_error: bool,
 
+    /// A duplicate key may be tried again, as a serialization failure (sysbench).
+    #[arg(skip)]
+    pub retries_duplicates: bool,
+
     /// The client ends when the last try of a transaction has failed, as with ysql_bench.
     #[arg(skip)]
     pub ends_on_last_try: bool,

@@ -390,6 +390,7 @@ impl TrialSpec {
         let ErrorPolicy {
             trusts_commit,
             retries_every_error,
+            retries_duplicates,
             ends_on_last_try,
             counts_as_pgbench,
             ..
@@ -398,7 +399,14 @@ impl TrialSpec {
             && self.settings.is_empty()
             && self.tables.is_none()
             && self.compatible.is_empty()
-            && !(trusts_commit || retries_every_error || ends_on_last_try || counts_as_pgbench)
+            && ![
+                trusts_commit,
+                retries_every_error,
+                retries_duplicates,
+                ends_on_last_try,
+                counts_as_pgbench,
+            ]
+            .contains(&true)
     }
 
     fn options(&self, own: &Map<String, Value>, default: &Map<String, Value>) -> Vec<String> {

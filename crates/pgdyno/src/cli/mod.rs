@@ -131,6 +131,8 @@ pub enum Verb {
     Workload(Compatible),
     /// cockroach's workload, and start-single-node for a private PostgreSQL (also when called as cockroach)
     Cockroach(Compatible),
+    /// sysbench's OLTP scripts with its options and output (also when called as sysbench)
+    Sysbench(Compatible),
     /// YCSB's load and run with its binding jdbc (also when called as ycsb)
     Ycsb(Compatible),
     /// go-ycsb's load and run with its database pg (also when called as go-ycsb)
@@ -263,6 +265,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         | Verb::YsqlBench(_)
         | Verb::Workload(_)
         | Verb::Cockroach(_)
+        | Verb::Sysbench(_)
         | Verb::Ycsb(_)
         | Verb::GoYcsb(_) => Err(Failure::with(
             Exit::Usage,

@@ -41,6 +41,7 @@ mod spec;
 mod store;
 mod store_verbs;
 mod support;
+mod sysbench;
 mod team;
 mod team_away;
 mod trust;

@@ -1,0 +1,158 @@
+//! `pgdyno sysbench SCRIPT prepare|run|cleanup`, also by the name `sysbench`: the OLTP scripts of
+//! sysbench 1.0 with their options and output, on pgdyno's engine and its pack `sysbench`. Like every
+//! command it makes a trial and prints what came of it.
+//!
+//! - `typed`: the command line; `known`: which options there are; `options`: what they mean; `help`.
+//! - `script`: the scripts, and what of a transaction is a read.
+//! - `tables`: `prepare` and `cleanup`; `run`: the trial; `watch`: what is seen of it.
+//! - `histogram`, `report`: figures and lines as sysbench has them.
+
+mod help;
+mod histogram;
+mod known;
+mod options;
+mod report;
+mod run;
+mod script;
+mod tables;
+mod typed;
+mod watch;
+
+use std::process::ExitCode;
+
+use pgdyno_model::Failure;
+use pgdyno_output::{remark, write_promised};
+
+use options::Options;
+use typed::Typed;
+
+/// The name by which it may be called.
+pub const NAME: &str = "sysbench";
+
+/// Exit code of everything that went wrong: sysbench has no other.
+const FAILED: u8 = 1;
+
+/// Why it ended early: what sysbench would print on standard output, and what pgdyno adds on standard
+/// error: the way out.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Stop {
+    lines: Vec<String>,
+    /// What sysbench would print on standard error.
+    errors: Vec<String>,
+    hints: Vec<String>,
+    code: Option<u8>,
+}
+
+impl Stop {
+    /// With a line of sysbench's.
+    fn with(line: impl Into<String>) -> Self {
+        Self {
+            lines: vec![line.into()],
+            ..Self::default()
+        }
+    }
+
+    /// With an error of sysbench's.
+    fn fatal(text: impl AsRef<str>) -> Self {
+        Self::with(format!("FATAL: {}", text.as_ref()))
+    }
+
+    /// An option that there is not.
+    fn invalid_option(name: &str) -> Self {
+        Self {
+            errors: vec![format!("invalid option: {name}")],
+            ..Self::default()
+        }
+    }
+
+    /// Adds a line of sysbench's.
+    fn and(mut self, line: impl Into<String>) -> Self {
+        self.lines.push(line.into());
+        self
+    }
+
+    /// Adds the way out.
+    fn hint(mut self, text: impl Into<String>) -> Self {
+        self.hints.push(text.into());
+        self
+    }
+
+    fn code(mut self, code: u8) -> Self {
+        self.code = Some(code);
+        self
+    }
+}
+
+impl From<Failure> for Stop {
+    /// What sysbench has no words for is said in pgdyno's.
+    fn from(failure: Failure) -> Self {
+        let mut stop = Self::fatal(&failure.message);
+        stop.lines.extend(failure.details);
+        // Those that name options of other commands are no way out here.
+        let hints = failure.hints.len();
+        stop.hints = failure.hints;
+        stop.hints.retain(|hint| !hint.contains("--param"));
+        if stop.hints.len() < hints {
+            stop = stop
+                .hint("the same command with cleanup, then with prepare, makes the tables again");
+        }
+        match failure.exit {
+            pgdyno_model::Exit::Interrupted(code) => stop.code(code),
+            _ => stop,
+        }
+    }
+}
+
+/// Does what this command line says; `called` is what comes before its first argument: `sysbench` or
+/// `pgdyno sysbench`.
+pub fn open(called: &str, arguments: &[String]) -> ExitCode {
+    let code = dispatch(called, arguments).unwrap_or_else(|stop| {
+        let text: String = stop.lines.iter().map(|line| format!("{line}\n")).collect();
+        // A disk that is full has no room for that either.
+        let _ = write_promised(format_args!("{text}"));
+        for error in &stop.errors {
+            remark!("{error}");
+        }
+        for hint in &stop.hints {
+            remark!("pgdyno: {hint}");
+        }
+        stop.code.unwrap_or(FAILED)
+    });
+    ExitCode::from(code)
+}
+
+fn dispatch(called: &str, arguments: &[String]) -> Result<u8, Stop> {
+    let typed = Typed::read(arguments).or_else(|stop| {
+        write_promised(format_args!("{}\n", help::banner(&Typed::default())))?;
+        Err(stop)
+    })?;
+    for note in &typed.notes {
+        remark!("{note}");
+    }
+    if typed.is_on("help") || arguments.is_empty() {
+        write_promised(format_args!("{}", help::text(called)))?;
+        return Ok(0);
+    }
+    if typed.is_on("version") {
+        write_promised(format_args!("{}", help::banner(&typed)))?;
+        return Ok(0);
+    }
+    write_promised(format_args!("{}\n", help::banner(&typed)))?;
+    let options = Options::of(&typed)?;
+    match typed.command.as_deref() {
+        Some("help") => {
+            write_promised(format_args!("{}", help::script(options.script)))?;
+            Ok(0)
+        }
+        Some("prepare") => tables::prepare(&options),
+        Some("cleanup") => tables::cleanup(&options),
+        Some("run") => run::open(&options),
+        Some("prewarm") => Err(Stop::fatal("prewarm is currently MySQL only")
+            .hint("before a run: SELECT pg_prewarm('sbtest1')")),
+        Some(command) => Err(Stop::with(format!("Unknown command: {command}"))
+            .hint("the commands are prepare, run, cleanup and help")),
+        None => Err(Stop::fatal(
+            "Command is required. Supported commands: prepare, prewarm, run, cleanup, help",
+        )),
+    }
+}

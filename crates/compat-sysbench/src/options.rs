@@ -1,0 +1,464 @@
+//! What a command line means. After this there are no options.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pgdyno_model::spec::{Address, TargetSpec};
+
+use super::Stop;
+use super::known;
+use super::script::Script;
+use super::typed::Typed;
+
+/// Which sysbench is imitated where they differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// The last release.
+    V1_0_20,
+    /// What came after it: uniform ids, another block of totals.
+    Master,
+}
+
+/// What a transaction does, as far as it is counted here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    pub point_selects: u64,
+    /// Simple, sum, order, distinct.
+    pub ranges: [u64; 4],
+    pub range_selects: bool,
+    pub skip_trx: bool,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self {
+            point_selects: 10,
+            ranges: [1; 4],
+            range_selects: true,
+            skip_trx: false,
+        }
+    }
+}
+
+/// A command line in pgdyno's words.
+#[derive(Debug)]
+pub struct Options {
+    pub script: Script,
+    pub version: Version,
+    pub target: TargetSpec,
+    pub tables: u64,
+    pub table_size: u64,
+    pub auto_inc: bool,
+    pub create_secondary: bool,
+    pub work: Work,
+    pub rand_type: String,
+    /// Parameters of the pack for a run.
+    pub params: Vec<String>,
+    pub threads: u32,
+    pub events: u64,
+    pub time: Duration,
+    pub warmup: Duration,
+    pub rate: u64,
+    pub report_interval_s: u64,
+    /// `None`: no percentile.
+    pub percentile: Option<u64>,
+    pub histogram: bool,
+    pub seed: u64,
+    pub is_prepared: bool,
+    /// The notebook; `Some(None)` is the usual one.
+    pub store: Option<Option<PathBuf>>,
+    /// Whether the database is PostgreSQL's; what else it would be.
+    pub driver: Result<(), String>,
+}
+
+/// Options and the pack's parameters of the same name, but for `-` and `_`.
+const SAME: [&str; 17] = [
+    "range-size",
+    "point-selects",
+    "simple-ranges",
+    "sum-ranges",
+    "order-ranges",
+    "distinct-ranges",
+    "index-updates",
+    "non-index-updates",
+    "delete-inserts",
+    "random-points",
+    "number-of-ranges",
+    "delta",
+    "rand-spec-iter",
+    "rand-spec-pct",
+    "rand-spec-res",
+    "rand-pareto-h",
+    "rand-zipfian-exp",
+];
+
+/// More connections than that are a mistake.
+const THREADS_MAX: u64 = 100_000;
+
+impl Options {
+    /// Reads what is wanted.
+    ///
+    /// # Errors
+    /// What cannot be had, and the way out.
+    pub fn of(typed: &Typed) -> Result<Self, Stop> {
+        let script = script(typed)?;
+        refuse(typed, script)?;
+        let version = version(typed)?;
+        let threads = typed.number("threads");
+        if threads == 0 || threads > THREADS_MAX {
+            return Err(Stop::fatal(format!(
+                "Invalid value for --threads: {threads}."
+            )));
+        }
+        let percentile = typed.number("percentile");
+        if percentile > 100 {
+            return Err(Stop::fatal(format!(
+                "Invalid value for --percentile: {percentile}"
+            )));
+        }
+        let seconds = |name| Duration::from_secs(typed.number(name));
+        let work = Work {
+            point_selects: typed.number("point-selects"),
+            ranges: [
+                "simple-ranges",
+                "sum-ranges",
+                "order-ranges",
+                "distinct-ranges",
+            ]
+            .map(|name| typed.number(name)),
+            range_selects: typed.is_on("range-selects"),
+            skip_trx: typed.is_on("skip-trx"),
+        };
+        let rand_type = rand_type(typed, version)?;
+        Ok(Self {
+            script,
+            version,
+            target: target(typed),
+            tables: typed.number("tables"),
+            table_size: typed.number("table-size"),
+            auto_inc: typed.is_on("auto-inc"),
+            create_secondary: typed.is_on("create-secondary"),
+            params: params(typed, script, &rand_type),
+            rand_type,
+            work,
+            threads: threads as u32,
+            events: typed.number("events"),
+            time: seconds("time"),
+            warmup: seconds("warmup-time"),
+            rate: typed.number("rate"),
+            report_interval_s: typed.number("report-interval"),
+            percentile: (percentile > 0).then_some(percentile),
+            histogram: typed.is_on("histogram"),
+            seed: typed.number("rand-seed"),
+            is_prepared: is_prepared(typed)?,
+            store: typed.is_given("pgdyno-store").then(|| {
+                let path = typed.text("pgdyno-store");
+                (!path.is_empty()).then(|| PathBuf::from(path))
+            }),
+            driver: match typed.text("db-driver") {
+                "pgsql" => Ok(()),
+                other => Err(other.to_owned()),
+            },
+        })
+    }
+}
+
+fn version(typed: &Typed) -> Result<Version, Stop> {
+    match typed.text("pgdyno-version") {
+        "1.0.20" => Ok(Version::V1_0_20),
+        "master" => Ok(Version::Master),
+        other => Err(
+            Stop::fatal(format!("Invalid value for --pgdyno-version: {other}"))
+                .hint("it is 1.0.20 or master"),
+        ),
+    }
+}
+
+/// The script by its name, or by the path of sysbench's own file.
+fn script(typed: &Typed) -> Result<Script, Stop> {
+    let Some(said) = typed.script.as_deref() else {
+        return Err(Stop::fatal("no script is named")
+            .hint("such as: sysbench oltp_read_write --db-driver=pgsql prepare"));
+    };
+    let path = Path::new(said);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_lua = name.ends_with(".lua");
+    let name = name.trim_end_matches(".lua");
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let is_theirs = folder.ends_with("share/sysbench")
+        || (folder.as_os_str().is_empty() && !(is_lua && path.exists()));
+    let found = Script::ALL.into_iter().find(|script| script.name() == name);
+    if let Some(script) = found.filter(|_| is_theirs) {
+        return Ok(script);
+    }
+    Err(match name {
+        "bulk_insert" => Stop::fatal("bulk_insert: pgdyno does not have this script")
+            .hint("loading: pgdyno load sysbench; inserts: pgdyno sysbench oltp_insert"),
+        "tpcc" => Stop::fatal("tpcc: pgdyno does not have sysbench-tpcc's script")
+            .hint("pgdyno pack list shows whether there is a pack of TPC-C: pgdyno run tpcc"),
+        "fileio" | "cpu" | "memory" | "threads" | "mutex" => {
+            Stop::fatal(format!("{name}: pgdyno measures databases only"))
+                .hint("this test is sysbench's own: install sysbench for it")
+        }
+        _ if is_lua || path.exists() => {
+            Stop::fatal(format!("{said}: pgdyno runs no Lua of yours"))
+                .hint("write it as a pack, a folder of plain files: pgdyno pack show sysbench --to mine, change it, pgdyno run ./mine")
+                .hint("docs/sysbench.md, \"Your own Lua\", says what becomes what")
+        }
+        _ => Stop::fatal(format!(
+            "Cannot find benchmark '{said}': no such built-in test, file or module"
+        ))
+        .hint(format!(
+            "the scripts are {}",
+            Script::ALL.map(Script::name).join(", ")
+        )),
+    })
+}
+
+/// What pgdyno cannot do, or sysbench's script does not know.
+fn refuse(typed: &Typed, script: Script) -> Result<(), Stop> {
+    let foreign = typed
+        .names()
+        .filter_map(known::find)
+        .find(|known| !known.is_of(script));
+    if let Some(known) = foreign {
+        return Err(Stop::invalid_option(&format!("--{}", known.name)));
+    }
+    let why = |name: &str, way: &str| {
+        Stop::fatal(format!("--{name}: pgdyno does not have it")).hint(way.to_owned())
+    };
+    for (name, way) in [
+        (
+            "report-checkpoints",
+            "--report-interval=N; or --pgdyno-store, which keeps every second",
+        ),
+        ("config-file", "give the options on the command line"),
+        (
+            "pgsql-variant",
+            "pgdyno run --url … says what it does on which product: docs/targets.md",
+        ),
+    ] {
+        if !typed.text(name).is_empty() {
+            return Err(why(name, way));
+        }
+    }
+    if typed.number("reconnect") > 0 {
+        return Err(why(
+            "reconnect",
+            "pgdyno run sysbench --connection-per-transaction",
+        ));
+    }
+    if typed.is_on("secondary") {
+        return Err(Stop::fatal(
+            "--secondary: the statement that creates such a table is MySQL's, and PostgreSQL refuses it",
+        ));
+    }
+    if script.is_select_random() && typed.number("tables") != 1 {
+        return Err(Stop::fatal("this benchmark does not support --tables > 1"));
+    }
+    if typed.number("tables") == 0 || typed.number("tables") > 1000 {
+        return Err(Stop::fatal("--tables is 1 to 1000"));
+    }
+    if typed.number("table-size") > i32::MAX as u64 {
+        return Err(Stop::fatal(
+            "--table-size: ids are integers, up to 2147483647",
+        ));
+    }
+    Ok(())
+}
+
+fn rand_type(typed: &Typed, version: Version) -> Result<String, Stop> {
+    let said = match (typed.is_given("rand-type"), version) {
+        (false, Version::Master) => "uniform",
+        _ => typed.text("rand-type"),
+    };
+    match ["uniform", "gaussian", "special", "pareto", "zipfian"].contains(&said) {
+        true => Ok(said.to_owned()),
+        false => Err(Stop::fatal(format!(
+            "Invalid random numbers distribution: {said}."
+        ))),
+    }
+}
+
+fn is_prepared(typed: &Typed) -> Result<bool, Stop> {
+    match typed.text("db-ps-mode") {
+        "auto" => Ok(true),
+        "disable" => Ok(false),
+        other => Err(Stop::fatal(format!(
+            "Invalid value for --db-ps-mode: {other}"
+        ))),
+    }
+}
+
+/// As libpq takes it.
+fn target(typed: &Typed) -> TargetSpec {
+    let part = |(key, option): (&str, &str)| {
+        let value = typed
+            .text(option)
+            .replace('\\', "\\\\")
+            .replace('\'', "\\'");
+        format!("{key}='{value}'")
+    };
+    let parts = [
+        ("host", "pgsql-host"),
+        ("port", "pgsql-port"),
+        ("user", "pgsql-user"),
+        ("dbname", "pgsql-db"),
+        ("sslmode", "pgsql-sslmode"),
+        ("password", "pgsql-password"),
+    ];
+    let given = parts
+        .into_iter()
+        .filter(|(_, option)| !typed.text(option).is_empty());
+    let parts: Vec<String> = given.map(part).collect();
+    TargetSpec {
+        urls: vec![Address::from(parts.join(" "))],
+        ..TargetSpec::default()
+    }
+}
+
+fn params(typed: &Typed, script: Script, rand_type: &str) -> Vec<String> {
+    let param = |name: &str| format!("{}={}", name.replace('-', "_"), typed.text(name));
+    let mut params: Vec<String> = SAME.map(param).into();
+    params.push(format!("use_tables={}", typed.number("tables")));
+    params.push(format!("use_rows={}", typed.number("table-size")));
+    params.push(format!("rand_type={rand_type}"));
+    params.push(format!("skip_trx={}", typed.is_on("skip-trx")));
+    params.push(format!("range_selects={}", typed.is_on("range-selects")));
+    if script == Script::Insert && !typed.is_on("auto-inc") {
+        params.push("insert_ids=true".to_owned());
+    }
+    params
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(line: &str) -> Result<Options, Stop> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Options::of(&Typed::read(&words)?)
+    }
+
+    #[test]
+    fn a_command_line_becomes_a_target_and_parameters() {
+        let read = options(
+            "oltp_read_write --db-driver=pgsql --pgsql-host=h --pgsql-password=it's --tables=3 --table-size=9 \
+             --rand-seed=5 --skip-trx run",
+        )
+        .unwrap();
+        assert_eq!(
+            read.target.urls[0].secret(),
+            r"host='h' port='5432' user='sbtest' dbname='sbtest' sslmode='prefer' password='it\'s'"
+        );
+        for param in [
+            "use_tables=3",
+            "use_rows=9",
+            "rand_type=special",
+            "skip_trx=true",
+        ] {
+            assert!(
+                read.params.iter().any(|has| has == param),
+                "{param}: {:?}",
+                read.params
+            );
+        }
+        assert_eq!((read.seed, read.percentile), (5, Some(95)));
+        assert!(read.driver.is_ok());
+        assert_eq!(
+            options("oltp_delete run").unwrap().driver,
+            Err("mysql".to_owned())
+        );
+    }
+
+    #[test]
+    fn the_distribution_is_the_versions_own_unless_it_is_given() {
+        let of = |line: &str| options(line).unwrap().rand_type;
+        assert_eq!(of("oltp_delete run"), "special");
+        assert_eq!(of("oltp_delete --pgdyno-version=master run"), "uniform");
+        assert_eq!(
+            of("oltp_delete --pgdyno-version=master --rand-type=pareto run"),
+            "pareto"
+        );
+    }
+
+    #[test]
+    fn sysbenchs_own_files_are_the_scripts_and_a_users_are_not() {
+        let of = |script: &str| options(&format!("{script} run")).map(|read| read.script);
+        assert_eq!(
+            of("/usr/share/sysbench/oltp_insert.lua"),
+            Ok(Script::Insert)
+        );
+        assert_eq!(of("oltp_insert.lua"), Ok(Script::Insert));
+        for (script, said) in [
+            ("./oltp_insert.lua", "pgdyno pack show sysbench --to mine"),
+            (
+                "/home/me/mine.lua",
+                "/home/me/mine.lua: pgdyno runs no Lua of yours",
+            ),
+            (
+                "nope",
+                "FATAL: Cannot find benchmark 'nope': no such built-in test, file or module",
+            ),
+            ("bulk_insert", "pgdyno load sysbench"),
+            ("tpcc.lua", "pgdyno run tpcc"),
+            ("cpu", "measures databases only"),
+        ] {
+            let stop = of(script).unwrap_err();
+            let text = [stop.lines, stop.errors, stop.hints].concat().join("\n");
+            assert!(text.contains(said), "{script}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_refused_with_the_way_out() {
+        for (line, said) in [
+            ("oltp_insert --delta=3 run", "invalid option: --delta"),
+            (
+                "oltp_insert --threads=0 run",
+                "Invalid value for --threads: 0.",
+            ),
+            (
+                "oltp_insert --percentile=101 run",
+                "Invalid value for --percentile: 101",
+            ),
+            (
+                "oltp_insert --rand-type=x run",
+                "Invalid random numbers distribution: x.",
+            ),
+            ("oltp_insert --db-ps-mode=x run", "--db-ps-mode: x"),
+            (
+                "oltp_insert --pgdyno-version=2 run",
+                "it is 1.0.20 or master",
+            ),
+            (
+                "oltp_insert --report-checkpoints=5 run",
+                "--report-interval=N",
+            ),
+            ("oltp_insert --config-file=x run", "on the command line"),
+            (
+                "oltp_insert --pgsql-variant=redshift run",
+                "docs/targets.md",
+            ),
+            (
+                "oltp_insert --reconnect=5 run",
+                "--connection-per-transaction",
+            ),
+            ("oltp_insert --secondary run", "PostgreSQL refuses it"),
+            ("oltp_insert --tables=0 run", "1 to 1000"),
+            (
+                "oltp_insert --table-size=3000000000 run",
+                "up to 2147483647",
+            ),
+            (
+                "select_random_points --tables=2 run",
+                "does not support --tables > 1",
+            ),
+            ("--threads=2", "no script is named"),
+        ] {
+            let stop = options(line).unwrap_err();
+            let text = [stop.lines, stop.errors, stop.hints].concat().join("\n");
+            assert!(text.contains(said), "{line}: {text}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! sysbench's scripts that pgdyno has. (Facts: sysbench 1.0.20, src/lua; counts measured with it.)
+
+use super::options::Work;
+
+/// A script: a mix of the pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Script {
+    ReadWrite,
+    ReadOnly,
+    WriteOnly,
+    PointSelect,
+    UpdateIndex,
+    UpdateNonIndex,
+    Delete,
+    Insert,
+    RandomPoints,
+    RandomRanges,
+}
+
+impl Script {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::ReadWrite,
+        Self::ReadOnly,
+        Self::WriteOnly,
+        Self::PointSelect,
+        Self::UpdateIndex,
+        Self::UpdateNonIndex,
+        Self::Delete,
+        Self::Insert,
+        Self::RandomPoints,
+        Self::RandomRanges,
+    ];
+
+    /// Its name, which is the mix's.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadWrite => "oltp_read_write",
+            Self::ReadOnly => "oltp_read_only",
+            Self::WriteOnly => "oltp_write_only",
+            Self::PointSelect => "oltp_point_select",
+            Self::UpdateIndex => "oltp_update_index",
+            Self::UpdateNonIndex => "oltp_update_non_index",
+            Self::Delete => "oltp_delete",
+            Self::Insert => "oltp_insert",
+            Self::RandomPoints => "select_random_points",
+            Self::RandomRanges => "select_random_ranges",
+        }
+    }
+
+    /// Whether it asks for sbtest1 alone, a part for each thread.
+    pub fn is_select_random(self) -> bool {
+        matches!(self, Self::RandomPoints | Self::RandomRanges)
+    }
+
+    /// Queries that return rows, of one event.
+    pub fn reads(self, work: &Work) -> u64 {
+        let ranges = match work.range_selects {
+            true => work.ranges.iter().sum(),
+            false => 0,
+        };
+        match self {
+            Self::ReadWrite | Self::ReadOnly => work.point_selects + ranges,
+            Self::PointSelect | Self::RandomPoints | Self::RandomRanges => 1,
+            _ => 0,
+        }
+    }
+
+    /// BEGIN and COMMIT of one event: neither read nor write.
+    pub fn others(self, work: &Work) -> u64 {
+        match self {
+            Self::ReadWrite | Self::ReadOnly | Self::WriteOnly if !work.skip_trx => 2,
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_has_the_reads_and_others_that_sysbench_counts() {
+        // Of sysbench 1.0.20 with its defaults, for one event.
+        let counted = |script: Script| {
+            let work = Work::default();
+            (script.name(), script.reads(&work), script.others(&work))
+        };
+        assert_eq!(
+            Script::ALL.map(counted),
+            [
+                ("oltp_read_write", 14, 2),
+                ("oltp_read_only", 14, 2),
+                ("oltp_write_only", 0, 2),
+                ("oltp_point_select", 1, 0),
+                ("oltp_update_index", 0, 0),
+                ("oltp_update_non_index", 0, 0),
+                ("oltp_delete", 0, 0),
+                ("oltp_insert", 0, 0),
+                ("select_random_points", 1, 0),
+                ("select_random_ranges", 1, 0),
+            ]
+        );
+        let bare = Work {
+            range_selects: false,
+            skip_trx: true,
+            point_selects: 3,
+            ..Work::default()
+        };
+        assert_eq!(Script::ReadWrite.reads(&bare), 3);
+        assert_eq!(Script::ReadWrite.others(&bare), 0);
+    }
+}

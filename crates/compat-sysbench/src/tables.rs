@@ -1,0 +1,205 @@
+//! `prepare` and `cleanup`: sbtest1, sbtest2, …, and whether they are there for a run.
+
+use pgdyno_database::dialect::Product;
+use pgdyno_database::open::{self, Target};
+use pgdyno_database::{admin, trouble};
+use pgdyno_model::Failure;
+use pgdyno_output::{Loading, write_promised};
+use pgdyno_session::Session;
+use pgdyno_workload::loader::{self, Request, Watch};
+use pgdyno_workload::pack::Pack;
+use pgdyno_workload::params::Params;
+use pgdyno_workload::state::Found;
+use pgdyno_workload::{mark, resolve, state};
+
+use super::Stop;
+use super::options::Options;
+use super::run::no_connection;
+use super::script::Script;
+
+/// The pack that does the work.
+pub const PACK: &str = "sysbench";
+
+/// Columns of its tables, and of those of `bulk_insert`.
+const COLUMNS: [&[&str]; 2] = [&["id", "k", "c", "pad"], &["id", "k"]];
+
+/// The driver must be PostgreSQL's.
+///
+/// # Errors
+/// sysbench's words for another one.
+pub fn driver(options: &Options) -> Result<(), Stop> {
+    let Err(name) = &options.driver else {
+        return Ok(());
+    };
+    Err(Stop::fatal(format!("invalid database driver name: '{name}'"))
+        .and("FATAL: `thread_init' function failed: failed to initialize the DB driver")
+        .and("FATAL: Thread initialization failed!")
+        .hint("add --db-driver=pgsql: without it sysbench means MySQL, which pgdyno does not speak"))
+}
+
+/// Connects.
+fn connect(options: &Options) -> Result<(Target, Session, Product), Stop> {
+    let target = open::existing(&options.target)?;
+    let target = target.ok_or_else(|| Failure::new("no server is named"))?;
+    let mut session = target
+        .connect()
+        .map_err(|failure| no_connection(&failure.message))?;
+    let ask = |e| trouble::server(&e, "could not read the server's version");
+    let product = Product::ask(&mut session).map_err(ask)?;
+    Ok((target, session, product))
+}
+
+fn pack() -> Result<Pack, Stop> {
+    Ok(resolve::pack(PACK).map_err(|e| Failure::new(e.to_string()))?)
+}
+
+/// The pack's parameters that say how the tables are made.
+fn made(options: &Options, pack: &Pack) -> Result<Params, Stop> {
+    let rows = match (options.script, options.auto_inc) {
+        // Ids that it makes itself would meet those of loaded rows.
+        (Script::Insert, false) => 0,
+        _ => options.table_size,
+    };
+    let given = [
+        format!("tables={}", options.tables),
+        format!("table_size={rows}"),
+        format!("auto_inc={}", options.auto_inc),
+        format!("create_secondary={}", options.create_secondary),
+        format!("k_rand_type={}", options.rand_type),
+    ];
+    Params::parse(pack, None, &given).map_err(Stop::fatal)
+}
+
+/// Which of the tables are there.
+fn found(
+    options: &Options,
+    pack: &Pack,
+    session: &mut Session,
+    product: &Product,
+) -> Result<Vec<Found>, Stop> {
+    let values = made(options, pack)?.or_defaults(pack);
+    Ok(state::find(session, product.dialect, pack, &values)?)
+}
+
+/// The tables of this command line's numbers.
+fn names(options: &Options) -> impl Iterator<Item = String> {
+    (1..=options.tables).map(|number| format!("sbtest{number}"))
+}
+
+fn is_loading(table: &Found) -> bool {
+    let mark = table.mark.as_ref();
+    mark.is_some_and(|mark| mark.state == mark::State::Loading)
+}
+
+/// `prepare`; gives the exit code.
+///
+/// # Errors
+/// A table is there already, or cannot be made.
+pub fn prepare(options: &Options) -> Result<u8, Stop> {
+    if options.threads > 1 {
+        write_promised(format_args!("Initializing worker threads...\n\n"))?;
+    }
+    driver(options)?;
+    let pack = pack()?;
+    let params = made(options, &pack)?;
+    let (target, mut session, product) = connect(options)?;
+    let there = found(options, &pack, &mut session, &product)?;
+    let mut text = String::new();
+    for name in names(options) {
+        text += &format!("Creating table '{name}'...\n");
+        if let Some(table) = there.iter().find(|table| table.name == name)
+            && !is_loading(table)
+        {
+            write_promised(format_args!("{text}"))?;
+            let why = format!("relation \"{name}\" already exists");
+            return Err(Stop::fatal(format!("PQexec() failed: 7 {why}"))
+                .and(format!(
+                    "FATAL: `sysbench.cmdline.call_command' function failed: SQL error, errno = 0, \
+                     state = '42P07': {why}"
+                ))
+                .hint("drop it first: the same command with cleanup instead of prepare"));
+        }
+    }
+    let rows: u64 = params
+        .or_defaults(&pack)
+        .get("table_size")
+        .and_then(|rows| rows.parse().ok())
+        .unwrap_or(0);
+    if rows > 0 {
+        for name in names(options) {
+            text += &format!("Inserting {rows} records into '{name}'\n");
+        }
+    }
+    write_promised(format_args!("{text}"))?;
+    let mut progress = Loading::quiet();
+    let mut watch = Watch {
+        endpoints: &target.endpoints,
+        progress: &mut progress,
+        interrupts: Some(pgdyno_run::interrupts()?),
+        others: None,
+    };
+    let request = Request::keeping(&pack, &params);
+    loader::load(&mut session, &request, &mut watch).map_err(|failure| target.explain(failure))?;
+    if options.create_secondary {
+        let lines =
+            names(options).map(|name| format!("Creating a secondary index on '{name}'...\n"));
+        write_promised(format_args!("{}", lines.collect::<String>()))?;
+    }
+    Ok(0)
+}
+
+/// `cleanup`; gives the exit code.
+///
+/// # Errors
+/// A table of such a name is not sysbench's, or cannot be dropped.
+pub fn cleanup(options: &Options) -> Result<u8, Stop> {
+    driver(options)?;
+    let (_, mut session, product) = connect(options)?;
+    let there = found(options, &pack()?, &mut session, &product)?;
+    let foreign = there.iter().find(|table| {
+        table.mark.as_ref().is_none_or(|mark| mark.pack != PACK)
+            && !COLUMNS.iter().any(|columns| table.columns == *columns)
+    });
+    if let Some(table) = foreign {
+        return Err(Stop::fatal(format!(
+            "will not drop {}: neither sysbench nor pgdyno has made it (columns {})",
+            table.name,
+            table.columns.join(", ")
+        ))
+        .hint(format!("in SQL: DROP TABLE {}", table.name)));
+    }
+    for name in names(options) {
+        write_promised(format_args!("Dropping table '{name}'...\n"))?;
+        admin::run(&mut session, &format!("DROP TABLE IF EXISTS {name}"))
+            .map_err(|e| trouble::server(&e, &format!("could not drop {name}")))?;
+    }
+    Ok(0)
+}
+
+/// All tables that a run asks for must be there. Gives the pack's parameters that say how they were made,
+/// where they have no mark of pgdyno's that says it.
+///
+/// # Errors
+/// sysbench's words for one that is missing.
+pub fn of_run(options: &Options) -> Result<Vec<String>, Stop> {
+    let (_, mut session, product) = connect(options)?;
+    let there = found(options, &pack()?, &mut session, &product)?;
+    if let Some(name) = names(options).find(|name| there.iter().all(|table| table.name != *name)) {
+        return Err(Stop::fatal(format!(
+            "PQprepare() failed: ERROR:  relation \"{name}\" does not exist"
+        ))
+        .and("FATAL: Thread initialization failed!")
+        .hint("make it first: the same command with prepare instead of run"));
+    }
+    if there.iter().any(is_loading) {
+        return Err(
+            Stop::fatal("the tables are half loaded: prepare was interrupted")
+                .hint("the same command with prepare goes on"),
+        );
+    }
+    let is_marked = there.iter().any(|table| table.mark.is_some());
+    Ok(match is_marked {
+        true => Vec::new(),
+        false => vec![format!("tables={}", options.tables)],
+    })
+}

@@ -1,0 +1,185 @@
+//! What is seen of a run: counts and latencies in sysbench's sense, progress lines.
+//!
+//! sysbench begins an event again when its transaction has failed, with other values, and its latency
+//! is from the first try on. Here the next transaction of the client is the next try.
+
+use std::io::{self, Write};
+use std::time::SystemTime;
+
+use pgdyno_drive::record::{
+    Event, EventKind, Interval, LoggedTransaction, Outcome as Ended, ScriptInterval,
+};
+use pgdyno_drive::{Level, Message};
+use pgdyno_model::Observer;
+use pgdyno_output::remark;
+
+use super::histogram::Histogram;
+use super::options::Options;
+use super::report::{self, Tally, Thread, Totals};
+
+/// Watches a run.
+#[derive(Debug)]
+pub struct Watch {
+    threads: u32,
+    every_s: f64,
+    percentile: Option<u64>,
+    reads_each: u64,
+    others_each: u64,
+    warmup_us: u64,
+    /// Since the last line.
+    part: Tally,
+    part_latencies: Histogram,
+    part_s: f64,
+    /// Of the whole run.
+    totals: Totals,
+    /// By client: how long its failed tries took since its last event.
+    failed_us: Vec<u64>,
+    /// The text of the error that ended a client.
+    pub error: Option<String>,
+}
+
+impl Watch {
+    /// Nothing is done yet.
+    pub fn new(options: &Options) -> Self {
+        let threads = options.threads as usize;
+        Self {
+            threads: options.threads,
+            every_s: options.report_interval_s as f64,
+            percentile: options.percentile,
+            reads_each: options.script.reads(&options.work),
+            others_each: options.script.others(&options.work),
+            warmup_us: options.warmup.as_micros() as u64,
+            part: Tally::default(),
+            part_latencies: Histogram::default(),
+            part_s: 0.0,
+            totals: Totals {
+                threads: vec![Thread::default(); threads],
+                min_us: u64::MAX,
+                ..Totals::default()
+            },
+            failed_us: vec![0; threads],
+            error: None,
+        }
+    }
+
+    /// The run is over after so long.
+    pub fn finish(mut self, elapsed_s: f64) -> Totals {
+        self.totals.elapsed_s = elapsed_s;
+        if self.totals.min_us == u64::MAX {
+            self.totals.min_us = 0;
+        }
+        self.totals
+    }
+
+    fn tally(&self, script: &ScriptInterval) -> Tally {
+        let events = script.counts.committed;
+        let statements: u64 = script.units.iter().map(|units| units.count()).sum();
+        // A statement changes one row, or none.
+        let writes: u64 = script.units.iter().map(|units| units.rows).sum();
+        Tally {
+            events,
+            reads: events * self.reads_each,
+            writes,
+            others: events * self.others_each + statements.saturating_sub(writes),
+            errors: script.counts.failed_total() + script.counts.unknown,
+            reconnects: 0,
+        }
+    }
+
+    fn add(&mut self, tally: Tally) {
+        for sum in [&mut self.part, &mut self.totals.tally] {
+            sum.events += tally.events;
+            sum.reads += tally.reads;
+            sum.writes += tally.writes;
+            sum.others += tally.others;
+            sum.errors += tally.errors;
+            sum.reconnects += tally.reconnects;
+        }
+    }
+
+    fn take(&mut self, transaction: &LoggedTransaction) {
+        let Some(failed_us) = self.failed_us.get_mut(transaction.client) else {
+            return;
+        };
+        if transaction.outcome != Ended::Committed {
+            *failed_us += transaction.took_us;
+            return;
+        }
+        let latency_us = transaction.latency_us + std::mem::take(failed_us);
+        if transaction.at_us <= self.warmup_us {
+            return;
+        }
+        let thread = &mut self.totals.threads[transaction.client];
+        thread.events += 1;
+        thread.busy_us += latency_us;
+        self.totals.latencies.add(latency_us, 1);
+        self.totals.min_us = self.totals.min_us.min(latency_us);
+        self.totals.max_us = self.totals.max_us.max(latency_us);
+    }
+}
+
+impl<O> Observer<O> for Watch {
+    fn begun(&mut self, _started: SystemTime) {
+        print("Threads started!\n\n");
+    }
+
+    fn second(&mut self, interval: &Interval) {
+        if interval.warmup {
+            return;
+        }
+        for script in &interval.scripts {
+            let tally = self.tally(script);
+            self.add(tally);
+            let latencies = script.response.as_ref().unwrap_or(&script.service);
+            self.part_latencies.add_all(latencies);
+        }
+        self.part_s += interval.length_s();
+        // Seconds are whole but for the last one.
+        if self.every_s == 0.0 || self.part_s + 1e-6 < self.every_s {
+            return;
+        }
+        let end_s = interval.start_s() + interval.length_s();
+        print(&report::line(
+            end_s,
+            self.part_s,
+            self.threads,
+            &self.part,
+            self.percentile,
+            &self.part_latencies,
+        ));
+        (self.part, self.part_s) = (Tally::default(), 0.0);
+        self.part_latencies.clear();
+    }
+
+    fn event(&mut self, event: &Event) {
+        if matches!(
+            event.kind,
+            EventKind::Reconnected | EventKind::Moved | EventKind::Returned
+        ) {
+            self.add(Tally {
+                reconnects: 1,
+                ..Tally::default()
+            });
+        }
+        remark!("pgdyno: {}", event.text);
+    }
+
+    fn message(&mut self, message: &Message) {
+        match message.level {
+            Level::Error => {
+                self.error.get_or_insert_with(|| message.text.clone());
+            }
+            _ => remark!("pgdyno: {}", message.text),
+        }
+    }
+
+    fn logged(&mut self, _thread: usize, transactions: &[LoggedTransaction]) {
+        transactions.iter().for_each(|one| self.take(one));
+    }
+}
+
+/// Whether anybody reads it does not matter: a measurement must not end because of that.
+fn print(text: &str) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

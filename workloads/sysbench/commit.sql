@@ -1,0 +1,3 @@
+{{if not :skip_trx}}
+COMMIT;
+{{end}}

@@ -1,0 +1,14 @@
+-- Updates of the indexed column.
+\set t random(1, case when :use_tables > 0 then :use_tables else :tables end)
+{{for i 1 (case when :use_tables > 0 then :use_tables else :tables end)}}
+{{if :i = 1}}
+\if :t = 1
+{{else}}
+\elif :t = {{i}}
+{{end}}
+\for n 1 :index_updates
+\set id {{draw}}
+UPDATE sbtest{{i}} SET k=k+1 WHERE id=:id \unit write
+\endfor
+{{end}}
+\endif

@@ -1,0 +1,1 @@
+{{include index-updates.sql}}

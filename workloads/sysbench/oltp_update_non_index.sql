@@ -1,0 +1,1 @@
+{{include non-index-updates.sql}}

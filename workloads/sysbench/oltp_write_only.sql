@@ -1,0 +1,5 @@
+{{include begin.sql}}
+{{include index-updates.sql}}
+{{include non-index-updates.sql}}
+{{include delete-inserts.sql}}
+{{include commit.sql}}
