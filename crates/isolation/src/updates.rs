@@ -1,43 +1,40 @@
 //! Lost updates and fractured reads: anomalies of two transactions that are found without a search.
 
 use crate::finds::Finds;
-use crate::hash::FastMap;
+use crate::hash::{FastMap, FastSet};
+use crate::history::Operation;
 use crate::level::Anomaly;
 use crate::story::{example, name};
 use crate::versions::{NONE, Seen, Versions};
 
 /// Committed transactions that read the same version of a key and then wrote the key. Each one beyond a
-/// version's first is a lost update.
+/// version's first is a lost update. Of several reads of a key the last one counts: upon that it wrote.
 pub(crate) fn lost(versions: &Versions<'_>, seen: &[Seen], finds: &mut Finds) {
     let history = versions.history;
     let mut first: FastMap<(u32, Option<i64>), u32> = FastMap::default();
-    let mut last = (NONE, NONE);
-    for read in seen {
-        // Of two reads of a key in one transaction the later one is what it wrote upon; one is enough.
-        if (read.by, read.key) == last {
-            continue;
+    let mut met = FastSet::default();
+    for reads in seen.chunk_by(|a, b| a.by == b.by) {
+        met.clear();
+        for read in reads.iter().rev().filter(|read| met.insert(read.key)) {
+            let mut later = history.operations(read.by)[read.at as usize..].iter();
+            let writes = |of: &Operation| of.key() == read.key && of.written().is_some();
+            if !later.any(writes) {
+                continue;
+            }
+            let before = *first.entry((read.key, read.value)).or_insert(read.by);
+            if before == read.by {
+                continue;
+            }
+            finds.add(Anomaly::LostUpdate, 2, || {
+                let sentence = format!(
+                    "{} and {} read the same version of {} and both wrote it: one did not see the other's",
+                    name(before),
+                    name(read.by),
+                    history.key(read.key)
+                );
+                example(history, &[before, read.by], read.key, sentence)
+            });
         }
-        last = (read.by, read.key);
-        let operations = history.operations(read.by);
-        let writes = operations[read.at as usize..]
-            .iter()
-            .any(|operation| operation.key() == read.key && operation.written().is_some());
-        if !writes {
-            continue;
-        }
-        let before = *first.entry((read.key, read.value)).or_insert(read.by);
-        if before == read.by {
-            continue;
-        }
-        finds.add(Anomaly::LostUpdate, 2, || {
-            let sentence = format!(
-                "{} and {} read the same version of {} and both wrote it: one did not see the other's",
-                name(before),
-                name(read.by),
-                history.key(read.key)
-            );
-            example(history, &[before, read.by], read.key, sentence)
-        });
     }
 }
 

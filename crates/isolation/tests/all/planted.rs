@@ -13,7 +13,7 @@ type Plant = (
     &'static [Level],
 );
 
-const PLANTS: [Plant; 30] = [
+const PLANTS: [Plant; 31] = [
     (
         "a x1 a y1 | a x2 a y2 | r x[1 2] | r y[2 1]",
         &["G0"],
@@ -97,6 +97,13 @@ const PLANTS: [Plant; 30] = [
         &["lost-update", "G-single-item"],
         &[Level::RepeatableRead, Level::SnapshotIsolation],
         &[Level::ReadCommitted, Level::ReadAtomic],
+    ),
+    // It read again before it wrote: no update is lost.
+    (
+        "a x1 | r x[1] a x2 | r x[1] r x[1 2] a x3 ; r x[1 2 3]",
+        &["non-repeatable-read", "no-causal-order", "G-single-item"],
+        &[Level::RepeatableRead, Level::SnapshotIsolation],
+        &[Level::ReadCommitted],
     ),
     (
         "a x1 | r x[1] a y1 | r x[] r y[1]",
