@@ -70,7 +70,7 @@ pub enum Verb {
     Sweep(sweep::SweepArgs),
     /// Check whether the infrastructure is as fast as expected: four figures with verdicts
     Calibrate(Box<calibrate::CalibrateArgs>),
-    /// Compare ways to write a transaction under contention
+    /// Experiments: retries compared, a disturbance and a failover measured
     #[command(subcommand)]
     Lab(lab::LabVerb),
     /// Read random blocks: find the cache sizes and the cost of a logical read
@@ -130,7 +130,7 @@ pub enum Verb {
     /// YugabyteDB's ysql_bench (also when called as ysql_bench)
     #[command(name = "ysql_bench")]
     YsqlBench(Compatible),
-    /// cockroach's workload command: init, run and check ycsb, kv, bank (also when called as workload)
+    /// cockroach's workload command: init, run and check ycsb, kv, bank, tpcc (also when called as workload)
     Workload(Compatible),
     /// cockroach's workload, and start-single-node for a private PostgreSQL (also when called as cockroach)
     Cockroach(Compatible),
