@@ -166,18 +166,11 @@ pub fn check(
     progress(Progress::new("versions", 0, 1));
     let versions = Versions::of(history)?;
     let mut finds = Finds::default();
-    let mut notes = notes(history);
+    let notes = notes(history);
     progress(Progress::new("reads", 0, 1));
     let seen = reads::check(&versions, &mut finds);
     progress(Progress::new("dependencies", 0, 1));
     let (edges, too_many_rows) = dependencies::of_data(&versions, &seen);
-    if too_many_rows {
-        notes.push(
-            "reads by predicates were too many to be compared with all rows: anomalies through predicates \
-             are looked for in a part of them; use more predicates of fewer rows"
-                .to_owned(),
-        );
-    }
     let counts = counts(&versions, &edges);
     let timed = history
         .clock_step()
@@ -217,7 +210,7 @@ pub fn check(
             .filter(|&anomaly| level.forbids(anomaly))
             .collect();
         let kept = if by.is_empty() {
-            let unknown = why_not_known(level, depth, counts, timed, registers);
+            let unknown = why_not_known(level, depth, counts, timed, registers, too_many_rows);
             let unknown = unknown.or_else(|| {
                 let causal = causal_not_known.clone();
                 causal.filter(|_| level == Level::Causal)
@@ -325,10 +318,13 @@ fn why_not_known(
     counts: Counts,
     timed: bool,
     registers: bool,
+    too_many_rows: bool,
 ) -> Option<String> {
     let shallow = !matches!(level, Level::ReadUncommitted | Level::ReadCommitted);
     let why = if counts.committed == 0 {
         "no transaction committed"
+    } else if too_many_rows && (level != Level::ReadUncommitted || counts.dependencies == 0) {
+        "reads by predicates are too many to be compared with all rows: use more predicates of fewer rows"
     } else if counts.dependencies == 0 {
         "no transaction depends on another"
     } else if depth == Depth::ReadCommitted && shallow {

@@ -6,10 +6,11 @@ use crate::hash::FastMap;
 use crate::history::{History, Operation, Status};
 use crate::versions::{NONE, Seen, Versions};
 
-/// Reads by predicates are compared with every row of their group: beyond this many they are left out.
-const ROW_COMPARISONS_MAX: u64 = 200_000_000;
+/// Reads by predicates are compared with every row of their group, and each comparison is an edge: where
+/// there were more, none is made.
+const ROW_COMPARISONS_MAX: u64 = 20_000_000;
 
-/// Edges of data. The flag says that reads by predicates were too many.
+/// Edges of data. The flag says that reads by predicates were too many: they have none.
 pub(crate) fn of_data(versions: &Versions<'_>, seen: &[Seen]) -> (Vec<Edge>, bool) {
     let mut edges = Vec::with_capacity(seen.len() * 2);
     for (key, order) in (0u32..).zip(&versions.order) {
@@ -52,29 +53,29 @@ fn overwriter(versions: &Versions<'_>, read: &Seen) -> u32 {
         .unwrap_or(NONE)
 }
 
+/// Whether they were too many.
 fn of_rows(versions: &Versions<'_>, edges: &mut Vec<Edge>) -> bool {
     let history = versions.history;
-    let mut comparisons = 0;
-    for (by, transaction) in (0..).zip(history.transactions()) {
-        if transaction.status != Status::Committed {
-            continue;
-        }
-        for &operation in history.operations(by) {
-            let Operation::ReadRows { key, start, len } = operation else {
-                continue;
-            };
-            let found = history.rows(start, len);
-            let rows = &versions.rows[key as usize];
-            comparisons += rows.len() as u64;
-            if comparisons > ROW_COMPARISONS_MAX {
-                return true;
-            }
-            for row in rows.iter().filter(|row| row.by != by) {
-                if found.binary_search(&row.value).is_ok() {
-                    edges.push(edge(row.by, by, key, kind::WR));
-                } else {
-                    edges.push(edge(by, row.by, key, kind::RWP));
-                }
+    let committed = (0u32..).zip(history.transactions());
+    let committed = committed.filter(|(_, transaction)| transaction.status == Status::Committed);
+    let reads = committed.flat_map(|(by, _)| {
+        let operations = history.operations(by).iter();
+        operations.filter_map(move |&operation| match operation {
+            Operation::ReadRows { key, start, len } => Some((by, key, history.rows(start, len))),
+            _ => None,
+        })
+    });
+    let rows_of = |key: u32| &versions.rows[key as usize];
+    let comparisons = reads.clone().map(|(_, key, _)| rows_of(key).len() as u64);
+    if comparisons.sum::<u64>() > ROW_COMPARISONS_MAX {
+        return true;
+    }
+    for (by, key, found) in reads {
+        for row in rows_of(key).iter().filter(|row| row.by != by) {
+            if found.binary_search(&row.value).is_ok() {
+                edges.push(edge(row.by, by, key, kind::WR));
+            } else {
+                edges.push(edge(by, row.by, key, kind::RWP));
             }
         }
     }

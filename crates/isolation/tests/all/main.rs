@@ -1,6 +1,7 @@
 //! What the checkers find, and what they do not.
 
 mod files;
+mod limits;
 mod notation;
 mod oracle;
 mod planted;
