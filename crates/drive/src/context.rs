@@ -169,14 +169,21 @@ impl<'run, I: Io> Context<'run, I> {
     #[inline]
     pub(crate) fn rests_until(&self, rank: usize) -> Option<Nanos> {
         let until = self.crew.as_ref()?.rests(rank, self.now)?;
-        Some(until.min(self.end))
+        Some(until.min(self.end_ahead()))
     }
 
     /// When a client of this rank, which works, is to rest, at the latest the end; never where all work.
     #[inline]
     pub(crate) fn leaves_at(&self, rank: usize) -> Nanos {
         let crew = self.crew.as_ref();
-        crew.map_or(Nanos::MAX, |crew| crew.leaves(rank, self.now).min(self.end))
+        crew.map_or(Nanos::MAX, |crew| {
+            crew.leaves(rank, self.now).min(self.end_ahead())
+        })
+    }
+
+    /// The end, and not this moment: who waited for that would be woken for ever.
+    fn end_ahead(&self) -> Nanos {
+        self.end.max(self.now.saturating_add(1))
     }
 
     /// Books that a client goes from one activity to another.
