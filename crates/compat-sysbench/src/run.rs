@@ -97,8 +97,9 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         Some(_) => pgdyno_observe::ObserveOptions::auto(),
         None => pgdyno_observe::ObserveOptions::default(),
     };
-    let threads = u64::from(options.threads);
     let events = (options.events > 0).then_some(options.events);
+    // A thread for which there is no event has nothing to do.
+    let threads = u64::from(options.threads).min(events.unwrap_or(u64::MAX));
     let each = events.map(|all| all / threads);
     let seed = match options.seed {
         0 => None,
@@ -120,7 +121,7 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         mix: Some(options.script.name().to_owned()),
         params,
         target: options.target.clone(),
-        clients: Some(options.threads.into()),
+        clients: Some((threads as u32).into()),
         duration: Some(match options.time.is_zero() {
             true => FOREVER,
             false => options.time,

@@ -222,7 +222,7 @@ impl Collected {
 
     /// All threads have ended.
     fn finish(self, drive: &Drive, places: &Places, live: &mut dyn Live) -> Recording {
-        let (mut recording, load) = (self.recording, drive.moving_load());
+        let (mut recording, loads) = (self.recording, drive.moving_loads());
         cancel(self.cancels);
         recording.seconds = finish_seconds(self.seconds, live);
         order_worst(&mut recording.worst);
@@ -232,10 +232,10 @@ impl Collected {
             .map_or(0, |phase| phase.elapsed_us);
         let phase = &recording.measured;
         let when = (self.begin, begin_us);
-        recording.stalls = Stall::find(&self.gaps, phase, when, load);
+        recording.stalls = Stall::find(&self.gaps, phase, when, &loads);
         for (endpoint, gaps) in recording.endpoints.iter_mut().zip(&self.endpoint_gaps) {
             let committed = endpoint.counts.committed;
-            endpoint.stalls = Stall::find_at(gaps, phase, when, committed, load);
+            endpoint.stalls = Stall::find_at(gaps, phase, when, committed, &loads);
         }
         for place in places.joined() {
             recording.endpoints[place].has_joined(places.name(place));

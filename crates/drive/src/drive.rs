@@ -307,10 +307,11 @@ impl Drive {
         }
     }
 
-    /// What is asked for, where that moves: transactions a second, else clients.
-    pub(crate) fn moving_load(&self) -> Option<&Profile> {
-        let moving = [self.rate.as_ref(), self.working.as_ref()].into_iter();
-        moving.flatten().find(|load| load.constant().is_none())
+    /// What is asked for, where that moves: transactions a second, clients.
+    pub(crate) fn moving_loads(&self) -> Vec<&Profile> {
+        let loads = [self.rate.as_ref(), self.working.as_ref()].into_iter();
+        let moving = |load: &&Profile| load.constant().is_none();
+        loads.flatten().filter(moving).collect()
     }
 
     /// Compiles scripts with their weights, in order; for [`Retry::Savepoint`] with the savepoint's

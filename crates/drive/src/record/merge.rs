@@ -141,11 +141,11 @@ impl Merge {
             });
         }
         let warmup_us = warmup.as_ref().map_or(0, |phase| phase.elapsed_us);
-        all.stalls = Stall::find(&self.gaps, &measured, (0, warmup_us), None);
+        all.stalls = Stall::find(&self.gaps, &measured, (0, warmup_us), &[]);
         for endpoint in &mut all.endpoints {
             if let Some(gaps) = self.endpoint_gaps.get(&endpoint.name) {
                 let committed = endpoint.counts.committed;
-                endpoint.stalls = Stall::find_at(gaps, &measured, (0, warmup_us), committed, None);
+                endpoint.stalls = Stall::find_at(gaps, &measured, (0, warmup_us), committed, &[]);
             }
         }
         let limit = client_stalls_max(all.slots.is_some());

@@ -94,12 +94,13 @@ pub struct Stall {
 
 impl Stall {
     /// Those of the measured phase: the gaps of all threads, on a clock by which clients began to
-    /// work at `begin`, `phase_us` before the phase. `load` is what is asked for where that moves.
+    /// work at `begin`, `phase_us` before the phase. `loads` are what is asked for, transactions a
+    /// second and clients, where that moves: a gap that one of them explains is no stall.
     pub(crate) fn find(
         threads: &[GapsOfThread],
         phase: &Phase,
         (begin, phase_us): (Nanos, u64),
-        load: Option<&Profile>,
+        loads: &[&Profile],
     ) -> Vec<Self> {
         let scripts = phase.scripts.iter();
         let committed: u64 = scripts.map(|script| script.counts.committed).sum();
@@ -109,7 +110,7 @@ impl Stall {
             phase,
             (begin, phase_us),
             committed.saturating_sub(drained),
-            load,
+            loads,
         )
     }
 
@@ -119,9 +120,9 @@ impl Stall {
         phase: &Phase,
         when: (Nanos, u64),
         committed: u64,
-        load: Option<&Profile>,
+        loads: &[&Profile],
     ) -> Vec<Self> {
-        let mut stalls = Self::longer(threads, phase, when, committed, load);
+        let mut stalls = Self::longer(threads, phase, when, committed, loads);
         stalls.retain(|stall| stall.length_us >= micros(ENDPOINT_GAP_MIN));
         stalls
     }
@@ -131,7 +132,7 @@ impl Stall {
         phase: &Phase,
         (begin, phase_us): (Nanos, u64),
         committed: u64,
-        load: Option<&Profile>,
+        loads: &[&Profile],
     ) -> Vec<Self> {
         let origin = begin + phase_us * 1000;
         let end = origin + phase.asked_us() * 1000;
@@ -139,28 +140,36 @@ impl Stall {
         let limit = usual(phase).max(GAP_MIN as f64);
         let committed = committed as f64;
         // Of what is asked for; of a load that does not move its length says it.
-        let asked = |gap: &Gap| match load {
+        let asked = |load: Option<&Profile>, gap: &Gap| match load {
             None => length(gap) as f64,
             Some(load) => {
                 let area = |at: Nanos| load.area((at as f64 - origin as f64) / 1e9);
                 area(gap.1) - area(gap.0)
             }
         };
-        let whole = asked(&(origin, end));
         // What is left out makes the rate higher and the limit lower: until nothing changes.
-        let mut stalls = Vec::new();
-        loop {
-            let without: f64 = stalls.iter().map(asked).sum();
-            let by_chance = match committed >= 1.0 && whole > without {
-                true => (TRIALS_PER_CHANCE * committed).ln() * (whole - without) / committed,
-                false => break,
-            };
-            let longer = |gap: &&Gap| length(gap) as f64 >= limit && asked(gap) >= by_chance;
-            let found: Vec<Gap> = gaps.iter().filter(longer).copied().collect();
-            if found.len() == stalls.len() {
-                break;
+        let under = |load: Option<&Profile>| {
+            let whole = asked(load, &(origin, end));
+            let mut stalls = Vec::new();
+            loop {
+                let without: f64 = stalls.iter().map(|gap| asked(load, gap)).sum();
+                let by_chance = match committed >= 1.0 && whole > without {
+                    true => (TRIALS_PER_CHANCE * committed).ln() * (whole - without) / committed,
+                    false => return stalls,
+                };
+                let longer =
+                    |gap: &&Gap| length(gap) as f64 >= limit && asked(load, gap) >= by_chance;
+                let found: Vec<Gap> = gaps.iter().filter(longer).copied().collect();
+                if found.len() == stalls.len() {
+                    return stalls;
+                }
+                stalls = found;
             }
-            stalls = found;
+        };
+        let mut stalls = under(loads.first().copied());
+        for load in loads.iter().skip(1) {
+            let found = under(Some(load));
+            stalls.retain(|gap| found.contains(gap));
         }
         let stall = |gap: &Gap| Self {
             start_us: micros(gap.0.saturating_sub(begin)),
@@ -249,15 +258,11 @@ mod tests {
     }
 
     fn found(threads: &[GapsOfThread], phase: &Phase) -> Vec<(u64, u64)> {
-        found_under(None, threads, phase)
+        found_under(&[], threads, phase)
     }
 
-    fn found_under(
-        load: Option<&Profile>,
-        threads: &[GapsOfThread],
-        phase: &Phase,
-    ) -> Vec<(u64, u64)> {
-        let stalls = Stall::find(threads, phase, (0, 0), load);
+    fn found_under(loads: &[&Profile], threads: &[GapsOfThread], phase: &Phase) -> Vec<(u64, u64)> {
+        let stalls = Stall::find(threads, phase, (0, 0), loads);
         let in_ms = |s: &Stall| (s.start_us / 1000, s.length_us / 1000);
         stalls.iter().map(in_ms).collect()
     }
@@ -331,8 +336,13 @@ mod tests {
         let levels = [(200.0, 1.0), (0.0, 2.0)].map(|(rate, s)| Piece::level(rate, s));
         let load = Profile::straight(levels, Then::Holds(200.0));
         let phase = phase(5000, 500, 4000);
-        let found = found_under(Some(&load), &[thread(&busy)], &phase);
+        let found = found_under(&[&load], &[thread(&busy)], &phase);
         assert_eq!(found, [(4000, 500)]);
+        // With clients that move, too: none of them works in the second half of the last.
+        let clients = [(8.0, 4.0), (0.0, 0.5)].map(|(clients, s)| Piece::level(clients, s));
+        let clients = Profile::straight(clients, Then::Holds(8.0));
+        let found = found_under(&[&load, &clients], &[thread(&busy)], &phase);
+        assert_eq!(found, []);
     }
 
     #[test]

@@ -86,6 +86,8 @@ impl Grammar {
     fn rows(&self, file: &str, text: &str, is_linear: bool) -> Result<Profile, String> {
         let mut rows: Vec<(f64, f64)> = Vec::new();
         let mut is_first = true;
+        // Spreadsheets begin a file with a byte-order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {

@@ -1,6 +1,6 @@
 //! One load, step by step, and what it leaves behind when it ends early.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use pgdyno_session::{Session, quote_literal};
@@ -12,6 +12,7 @@ use crate::mark::{self, Mark};
 use crate::own_data::Reading;
 use crate::pack::Pack;
 use crate::recipe::Recipe;
+use crate::scale;
 use crate::spread::Spread;
 use crate::state::Found;
 use crate::statements::Statement;
@@ -83,7 +84,8 @@ impl Load<'_, '_, '_, '_> {
         self.resume = self.resume(&recipe, found);
         let result = self
             .settings(&recipe)
-            .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut reached));
+            .and_then(|()| self.steps(found, &mut recipe, &create, &after_load, &mut reached))
+            .and_then(|rows| Ok((rows, self.as_loaded(&recipe, variables)?)));
         self.watch.progress.table_ends();
         self.session.clean_up();
         if result.is_err() {
@@ -96,7 +98,7 @@ impl Load<'_, '_, '_, '_> {
         }
         self.reset_settings();
         match result {
-            Ok(rows) => Ok(Loaded {
+            Ok((rows, variables)) => Ok(Loaded {
                 variables,
                 how: How::LoadedNow,
                 rows,
@@ -115,6 +117,23 @@ impl Load<'_, '_, '_, '_> {
                 Err(self.left_behind(failure, reached, found))
             }
         }
+    }
+
+    /// The parameters as the tables have them: of a user's own files nobody has said how many rows they are.
+    fn as_loaded(
+        &mut self,
+        recipe: &Recipe,
+        mut variables: BTreeMap<String, String>,
+    ) -> Result<BTreeMap<String, String>, Failure> {
+        if !recipe.files.is_empty() {
+            let pack = self.request.pack;
+            let loaded = scale::of_pack(self.session, self.product.dialect, pack);
+            variables.extend(loaded.map_err(|e| {
+                let doing = "could not read the parameters that the tables were loaded with";
+                trouble::server(&e, doing)
+            })?);
+        }
+        Ok(variables)
     }
 
     fn left_behind(&self, failure: Failure, reached: Reached, found: &[Found]) -> Failure {

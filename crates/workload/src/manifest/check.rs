@@ -416,6 +416,13 @@ fn check_tables(p: &mut Problems, m: &Manifest) {
             p.say(path("by_ranges"), why);
         }
         check_files(p, i, &at, t);
+        if t.each.is_some() && !t.name.contains("{{") {
+            let why = format!(
+                "{at}: each makes several of this name: write the number in it, such as {}_{{{{i}}}}",
+                t.name
+            );
+            p.say(path("name"), why);
+        }
         if t.columns.iter().all(|column| column.hidden) {
             let why = format!("{at}: columns: at least one is needed");
             p.say(path("columns"), why);
@@ -428,6 +435,13 @@ fn check_tables(p: &mut Problems, m: &Manifest) {
         for (j, c) in t.columns.iter().enumerate() {
             let at = format!("{at}: column \"{}\"", c.name);
             p.must(path(&format!("columns.{j}")), check_column(&at, m, t, c));
+            if c.each.is_some() && !c.name.contains("{{") {
+                let why = format!(
+                    "{at}: each makes several of this name: write the number in it, such as {}_{{{{i}}}}",
+                    c.name
+                );
+                p.say(path(&format!("columns.{j}.name")), why);
+            }
         }
     }
 }
@@ -491,6 +505,13 @@ fn check_files(p: &mut Problems, i: usize, at: &str, t: &Table) {
     if t.rows.is_some() {
         p.say(path("rows"), format!("{at}: give either rows or from"));
     }
+    let takes = |column: &Column| column.value.is_none() && column.text.is_none();
+    if !t.columns.is_empty() && !t.columns.iter().any(takes) {
+        let why = format!(
+            "{at}: from = \"{from}\": no column takes a field of it: leave out the value of those that do"
+        );
+        p.say(path("from"), why);
+    }
     if !from.contains("{{") && !own_data::is_within(from) {
         let why = format!(
             "{at}: from = \"{from}\": name files in the pack's own folder or below it, such as \
@@ -514,10 +535,8 @@ fn check_files(p: &mut Problems, i: usize, at: &str, t: &Table) {
         p.say(path("delimiter"), why);
     }
     let null = t.null.as_deref().unwrap_or("");
-    if [delimiter, quote, "\n", "\r"]
-        .iter()
-        .any(|part| null.contains(part))
-    {
+    let parts = [delimiter, quote, "\n", "\r"].into_iter();
+    if { parts }.any(|part| !part.is_empty() && null.contains(part)) {
         let why =
             format!("{at}: null = {null:?}: it must have no delimiter, quote or line end in it");
         p.say(path("null"), why);

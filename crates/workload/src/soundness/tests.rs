@@ -465,6 +465,27 @@ const CASES: &[Case] = &[
     // Data.
     (
         "pack.toml",
+        "[{ name = \"id\" }, { name = \"what\" }]",
+        "[{ name = \"id\", value = \":row\" }, { name = \"what\", text = \"x\" }]",
+        "pack.toml:56",
+        &["no column takes a field of it: leave out the value"],
+    ),
+    (
+        "pack.toml",
+        "name = \"own\"",
+        "name = \"own\"\neach = \"i 1 3\"",
+        "pack.toml:55",
+        &["each makes several of this name", "own_{{i}}"],
+    ),
+    (
+        "pack.toml",
+        "{ name = \"what\" }]",
+        "{ name = \"what\", each = \"i 1 2\" }]",
+        "pack.toml:57",
+        &["each makes several of this name", "what_{{i}}"],
+    ),
+    (
+        "pack.toml",
         "from = \"own.csv\"",
         "from = \"owm.csv\"",
         "pack.toml:54",

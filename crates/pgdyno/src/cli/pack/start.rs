@@ -29,6 +29,11 @@ pub(super) fn new(dir: &Path, from: Option<&str>, table: Option<&str>) -> Result
             dir.display()
         )));
     }
+    if pgdyno_workload::shipped::names().contains(&name) {
+        return Err(usage(format!(
+            "there is a workload {name} in pgdyno, which its name alone would run: give yours another name"
+        )));
+    }
     let files: Vec<(String, String)> = match from {
         Some(from) => {
             let pack = find(from)?;
