@@ -42,7 +42,7 @@ fn statements_are_counted_as_sysbench_counts_them_also_those_of_rollbacks() {
     assert_eq!((events, others), (400, 800), "{ran:?}");
     let of_rollbacks = writes - (2 * orders + 2 * lines + payments + 2 * delivered);
     assert!(
-        of_rollbacks % 2 == 0 && (10 * rollbacks..=30 * rollbacks).contains(&of_rollbacks),
+        of_rollbacks.is_multiple_of(2) && (10 * rollbacks..=30 * rollbacks).contains(&of_rollbacks),
         "{of_rollbacks} writes of {rollbacks}"
     );
     // Two districts are delivered at once; the rest reads only, twice to four times.
