@@ -1,4 +1,5 @@
-//! The scripts that pgdyno has: sysbench's, and sysbench-tpcc's. (Facts: sysbench 1.0.20, src/lua; counts measured with it.)
+//! The scripts that pgdyno has: sysbench's, and sysbench-tpcc's. (Facts: sysbench 1.0.20, src/lua; counts
+//! measured with it.)
 
 use super::options::Work;
 

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use pgdyno_platform::child::{Signal, send_signal};
 
 use super::{Place, counts, shape};
-use crate::support::ended;
+use crate::support::{ended, pgdyno, ran};
 
 /// Two warehouses of 400 customers, each with an order.
 fn loaded(name: &str) -> Place {
@@ -208,4 +208,18 @@ fn tables_are_made_and_dropped_and_what_is_missing_is_said() {
     }
     place.sysbench("tpcc cleanup").expect(0, &[]);
     assert_eq!(place.database.value(left), "0");
+}
+
+#[test]
+fn the_file_beside_sysbench_tpccs_others_is_the_script_and_another_is_a_users() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tpcc.lua"), "").unwrap();
+    let help = |script: &str| ran(pgdyno(&["sysbench", script, "help"]).current_dir(folder.path()));
+    for script in ["tpcc.lua", "./tpcc.lua"] {
+        help(script).expect(1, &["tpcc.lua: pgdyno runs no Lua of yours"]);
+    }
+    std::fs::write(folder.path().join("tpcc_common.lua"), "").unwrap();
+    for script in ["tpcc.lua", "./tpcc.lua"] {
+        help(script).expect(0, &["tpcc options:"]);
+    }
 }
