@@ -20,9 +20,9 @@ SELECT count(*) AS waiting FROM new_order WHERE no_w_id = :w_id AND no_d_id = :d
 \endfor
 \if :o_id > 0
 UPDATE orders SET o_carrier_id = :carrier WHERE o_w_id = :w_id AND o_d_id = :d_id AND o_id = :o_id RETURNING o_c_id AS c_id \gset
-UPDATE order_line SET ol_delivery_d = CURRENT_TIMESTAMP WHERE ol_w_id = :w_id AND ol_d_id = :d_id AND ol_o_id = :o_id;
+UPDATE order_line SET ol_delivery_d = CURRENT_TIMESTAMP WHERE ol_w_id = :w_id AND ol_d_id = :d_id AND ol_o_id = :o_id{{write}}
 SELECT sum(ol_amount) AS amount FROM order_line WHERE ol_w_id = :w_id AND ol_d_id = :d_id AND ol_o_id = :o_id \gset
-UPDATE customer SET c_balance = c_balance + :amount::decimal, c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = :w_id AND c_d_id = :d_id AND c_id = :c_id;
+UPDATE customer SET c_balance = c_balance + :amount::decimal, c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = :w_id AND c_d_id = :d_id AND c_id = :c_id{{write}}
 \endif
 \endfor
 END;

@@ -28,6 +28,6 @@ UPDATE district SET d_ytd = d_ytd + :amount * 0.01 WHERE d_w_id = :w_id AND d_id
 \endif
 UPDATE customer SET c_balance = c_balance - :amount * 0.01, c_ytd_payment = c_ytd_payment + :amount * 0.01, c_payment_cnt = c_payment_cnt + 1, c_data = CASE WHEN c_credit = 'BC' THEN substring(c_id::text || ' ' || c_d_id::text || ' ' || c_w_id::text || ' ' || :d_id::int::text || ' ' || :w_id::int::text || ' ' || (:amount * 0.01)::text || ' ' || c_data, 1, 500) ELSE c_data END WHERE c_w_id = :c_w_id AND c_d_id = :c_d_id AND c_id = :c_id RETURNING c_first, c_middle, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim, c_discount, c_balance, c_data;
 \set h_data text(:w_name) || '    ' || text(:d_name)
-INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) VALUES (:c_id, :c_d_id, :c_w_id, :d_id, :w_id, CURRENT_TIMESTAMP, :amount * 0.01, :h_data);
+INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) VALUES (:c_id, :c_d_id, :c_w_id, :d_id, :w_id, CURRENT_TIMESTAMP, :amount * 0.01, :h_data){{write}}
 END;
 {{end}}

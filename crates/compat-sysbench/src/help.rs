@@ -31,12 +31,13 @@ pub fn text(called: &str) -> String {
     let scripts = Script::ALL.map(Script::name).join("\n  ");
     format!(
         "\
-sysbench's OLTP scripts for PostgreSQL, on pgdyno's engine
+sysbench's OLTP scripts and sysbench-tpcc for PostgreSQL, on pgdyno's engine
 
 Usage:
   {called} SCRIPT --db-driver=pgsql [options] prepare    create sbtest1, sbtest2, … and fill them
   {called} SCRIPT --db-driver=pgsql [options] run        measure
   {called} SCRIPT --db-driver=pgsql [options] cleanup    drop them
+  {called} tpcc --db-driver=pgsql [options] check        the conditions of TPC-C
   {called} SCRIPT help                                   the options of a script
 
 Scripts:
@@ -48,6 +49,7 @@ Examples:
   {called} oltp_read_write --db-driver=pgsql --pgsql-host=db1 --tables=8 --table-size=100000 prepare
   {called} oltp_read_write --db-driver=pgsql --pgsql-host=db1 --tables=8 --table-size=100000 \\
       --threads=16 --time=30 --report-interval=5 run
+  {called} tpcc --db-driver=pgsql --pgsql-host=db1 --scale=10 --trx-level=RC prepare
 
 Without --db-driver=pgsql it is MySQL's, as in sysbench, and fails.
 All options of a script must be the same for prepare and run, as in sysbench.

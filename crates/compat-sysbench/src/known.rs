@@ -21,12 +21,16 @@ pub enum Kind {
 pub enum Of {
     /// Every command.
     All,
-    /// All scripts.
+    /// All scripts, sysbench-tpcc's among them.
+    AllScripts,
+    /// sysbench's own scripts.
     Scripts,
     /// `select_random_points`.
     Points,
     /// `select_random_ranges`.
     Ranges,
+    /// sysbench-tpcc's `tpcc`.
+    Tpcc,
     /// It changes nothing here, whatever it says: MySQL's, or about sysbench's own process.
     Nothing,
 }
@@ -58,7 +62,7 @@ const fn known(
 }
 
 use Kind::{Decimal, Number, Switch, Text};
-use Of::{All, Nothing, Points, Ranges, Scripts};
+use Of::{All, AllScripts, Nothing, Points, Ranges, Scripts, Tpcc};
 
 /// All of them. Names are spelt with `-`; `_` is the same.
 pub const KNOWN: &[Known] = &[
@@ -190,7 +194,13 @@ pub const KNOWN: &[Known] = &[
     ),
     known("help", Switch, "off", All, "print this"),
     known("version", Switch, "off", All, "print the version"),
-    known("tables", Number, "1", Scripts, "tables sbtest1, sbtest2, …"),
+    known(
+        "tables",
+        Number,
+        "1",
+        AllScripts,
+        "tables sbtest1, sbtest2, …; of tpcc one set",
+    ),
     known("table-size", Number, "10000", Scripts, "rows of each table"),
     known("range-size", Number, "100", Scripts, "ids of a range"),
     known(
@@ -289,6 +299,44 @@ pub const KNOWN: &[Known] = &[
         "ranges of k in a query",
     ),
     known("delta", Number, "5", Ranges, "length of a range"),
+    known("scale", Number, "100", Tpcc, "warehouses"),
+    known("use-fk", Switch, "1", Tpcc, "prepare: foreign keys"),
+    known(
+        "trx-level",
+        Text,
+        "RR",
+        Tpcc,
+        "isolation level: RR, RC or SER",
+    ),
+    known(
+        "report-csv",
+        Text,
+        "no",
+        Tpcc,
+        "yes: progress as rows of CSV",
+    ),
+    known("force-pk", Number, "0", Tpcc, "a key of history (MySQL)"),
+    known(
+        "enable-purge",
+        Text,
+        "no",
+        Tpcc,
+        "yes, which pgdyno does not have",
+    ),
+    known(
+        "splittable",
+        Text,
+        "no",
+        Tpcc,
+        "yes, which pgdyno does not have",
+    ),
+    known(
+        "pgsql-schema",
+        Text,
+        "public",
+        Tpcc,
+        "schema; pgdyno has public only",
+    ),
     known("report-checkpoints", Text, "", All, "not in pgdyno"),
     known("config-file", Text, "", All, "not in pgdyno"),
     known(
@@ -345,7 +393,9 @@ impl Known {
     /// Whether a script has it.
     pub fn is_of(&self, script: Script) -> bool {
         match self.of {
-            All | Scripts | Nothing => true,
+            All | AllScripts | Nothing => true,
+            Scripts => script != Script::Tpcc,
+            Tpcc => script == Script::Tpcc,
             Points => script == Script::RandomPoints,
             Ranges => script == Script::RandomRanges,
         }

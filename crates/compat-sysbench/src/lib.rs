@@ -1,10 +1,11 @@
 //! `pgdyno sysbench SCRIPT prepare|run|cleanup`, also by the name `sysbench`: the OLTP scripts of
-//! sysbench 1.0 with their options and output, on pgdyno's engine and its pack `sysbench`. Like every
-//! command it makes a trial and prints what came of it.
+//! sysbench 1.0 and sysbench-tpcc's with their options and output, on pgdyno's engine and its packs
+//! `sysbench` and `tpcc`. Like every command it makes a trial and prints what came of it.
 //!
 //! - `typed`: the command line; `known`: which options there are; `options`: what they mean; `help`.
 //! - `script`: the scripts, and what of a transaction is a read.
 //! - `tables`: `prepare` and `cleanup`; `run`: the trial; `watch`: what is seen of it.
+//! - `tpcc`: what sysbench-tpcc has that the others have not.
 //! - `histogram`, `report`: figures and lines as sysbench has them.
 
 mod help;
@@ -15,6 +16,7 @@ mod report;
 mod run;
 mod script;
 mod tables;
+mod tpcc;
 mod typed;
 mod watch;
 
@@ -24,6 +26,7 @@ use pgdyno_model::Failure;
 use pgdyno_output::{remark, write_promised};
 
 use options::Options;
+use script::Script;
 use typed::Typed;
 
 /// The name by which it may be called.
@@ -139,18 +142,22 @@ fn dispatch(called: &str, arguments: &[String]) -> Result<u8, Stop> {
     }
     write_promised(format_args!("{}\n", help::banner(&typed)))?;
     let options = Options::of(&typed)?;
+    let is_tpcc = options.script == Script::Tpcc;
     match typed.command.as_deref() {
         Some("help") => {
             write_promised(format_args!("{}", help::script(options.script)))?;
             Ok(0)
         }
+        Some("prepare") if is_tpcc => tpcc::prepare(&options),
+        Some("cleanup") if is_tpcc => tpcc::cleanup(&options),
+        Some("check") if is_tpcc => tpcc::check(&options),
         Some("prepare") => tables::prepare(&options),
         Some("cleanup") => tables::cleanup(&options),
         Some("run") => run::open(&options),
-        Some("prewarm") => Err(Stop::fatal("prewarm is currently MySQL only")
+        Some("prewarm") if !is_tpcc => Err(Stop::fatal("prewarm is currently MySQL only")
             .hint("before a run: SELECT pg_prewarm('sbtest1')")),
         Some(command) => Err(Stop::with(format!("Unknown command: {command}"))
-            .hint("the commands are prepare, run, cleanup and help")),
+            .hint("the commands are prepare, run, cleanup and help; of tpcc also check")),
         None => Err(Stop::fatal(
             "Command is required. Supported commands: prepare, prewarm, run, cleanup, help",
         )),

@@ -8,6 +8,7 @@ use pgdyno_model::spec::{Address, TargetSpec};
 use super::Stop;
 use super::known;
 use super::script::Script;
+use super::tpcc::Tpcc;
 use super::typed::Typed;
 
 /// Which sysbench is imitated where they differ.
@@ -51,6 +52,7 @@ pub struct Options {
     pub auto_inc: bool,
     pub create_secondary: bool,
     pub work: Work,
+    pub tpcc: Tpcc,
     pub rand_type: String,
     /// Parameters of the pack for a run.
     pub params: Vec<String>,
@@ -64,7 +66,7 @@ pub struct Options {
     pub percentile: Option<u64>,
     pub histogram: bool,
     pub seed: u64,
-    pub is_prepared: bool,
+    has_prepared: bool,
     /// The notebook; `Some(None)` is the usual one.
     pub store: Option<Option<PathBuf>>,
     /// Whether the database is PostgreSQL's; what else it would be.
@@ -130,6 +132,11 @@ impl Options {
             skip_trx: typed.is_on("skip-trx"),
         };
         let rand_type = rand_type(typed, version)?;
+        // The options of other scripts were refused: it has the defaults.
+        let tpcc = match script {
+            Script::Tpcc => Tpcc::of(typed)?,
+            _ => Tpcc::of(&Typed::default())?,
+        };
         Ok(Self {
             script,
             version,
@@ -138,9 +145,13 @@ impl Options {
             table_size: typed.number("table-size"),
             auto_inc: typed.is_on("auto-inc"),
             create_secondary: typed.is_on("create-secondary"),
-            params: params(typed, script, &rand_type),
+            params: match script {
+                Script::Tpcc => tpcc.params(),
+                _ => params(typed, script, &rand_type),
+            },
             rand_type,
             work,
+            tpcc,
             threads: threads as u32,
             events: typed.number("events"),
             time: seconds("time"),
@@ -150,7 +161,7 @@ impl Options {
             percentile: (percentile > 0).then_some(percentile),
             histogram: typed.is_on("histogram"),
             seed: typed.number("rand-seed"),
-            is_prepared: is_prepared(typed)?,
+            has_prepared: has_prepared(typed)?,
             store: typed.is_given("pgdyno-store").then(|| {
                 let path = typed.text("pgdyno-store");
                 (!path.is_empty()).then(|| PathBuf::from(path))
@@ -160,6 +171,11 @@ impl Options {
                 other => Err(other.to_owned()),
             },
         })
+    }
+
+    /// Whether statements are prepared; else they are sent as text.
+    pub fn is_prepared(&self) -> bool {
+        self.has_prepared && !self.script.is_text()
     }
 }
 
@@ -186,7 +202,8 @@ fn script(typed: &Typed) -> Result<Script, Stop> {
     let name = name.trim_end_matches(".lua");
     let folder = path.parent().unwrap_or(Path::new(""));
     let is_theirs = folder.ends_with("share/sysbench")
-        || (folder.as_os_str().is_empty() && !(is_lua && path.exists()));
+        || (folder.as_os_str().is_empty() && !(is_lua && path.exists()))
+        || (name == Script::Tpcc.name() && folder.join("tpcc_common.lua").is_file());
     let found = Script::ALL.into_iter().find(|script| script.name() == name);
     if let Some(script) = found.filter(|_| is_theirs) {
         return Ok(script);
@@ -194,8 +211,6 @@ fn script(typed: &Typed) -> Result<Script, Stop> {
     Err(match name {
         "bulk_insert" => Stop::fatal("bulk_insert: pgdyno does not have this script")
             .hint("loading: pgdyno load sysbench; inserts: pgdyno sysbench oltp_insert"),
-        "tpcc" => Stop::fatal("tpcc: pgdyno does not have sysbench-tpcc's script")
-            .hint("pgdyno pack list shows whether there is a pack of TPC-C: pgdyno run tpcc"),
         "fileio" | "cpu" | "memory" | "threads" | "mutex" => {
             Stop::fatal(format!("{name}: pgdyno measures databases only"))
                 .hint("this test is sysbench's own: install sysbench for it")
@@ -280,7 +295,7 @@ fn rand_type(typed: &Typed, version: Version) -> Result<String, Stop> {
     }
 }
 
-fn is_prepared(typed: &Typed) -> Result<bool, Stop> {
+fn has_prepared(typed: &Typed) -> Result<bool, Stop> {
     match typed.text("db-ps-mode") {
         "auto" => Ok(true),
         "disable" => Ok(false),
@@ -334,6 +349,7 @@ fn params(typed: &Typed, script: Script, rand_type: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pgdyno_model::spec::Isolation;
 
     fn options(line: &str) -> Result<Options, Stop> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -401,13 +417,31 @@ mod tests {
                 "FATAL: Cannot find benchmark 'nope': no such built-in test, file or module",
             ),
             ("bulk_insert", "pgdyno load sysbench"),
-            ("tpcc.lua", "pgdyno run tpcc"),
+            ("./tpcc.lua", "./tpcc.lua: pgdyno runs no Lua of yours"),
             ("cpu", "measures databases only"),
         ] {
             let stop = of(script).unwrap_err();
             let text = [stop.lines, stop.errors, stop.hints].concat().join("\n");
             assert!(text.contains(said), "{script}: {text}");
         }
+    }
+
+    #[test]
+    fn sysbench_tpccs_options_become_parameters_of_its_pack() {
+        let read = options(
+            "tpcc.lua --db-driver=pgsql --scale=7 --use_fk=0 --tables=1 --trx_level=RC --report_csv=yes \
+             --enable_purge=no --force_pk=0 run",
+        )
+        .unwrap();
+        assert_eq!(read.tpcc.made(), ["warehouses=7", "fks=false"]);
+        assert!(read.params.contains(&"active_warehouses=7".to_owned()));
+        assert!(read.params.contains(&"home=any".to_owned()));
+        assert_eq!(read.tpcc.isolation, Isolation::ReadCommitted);
+        assert!(read.tpcc.is_csv && !read.is_prepared());
+        let read = options("tpcc run").unwrap();
+        assert_eq!(read.tpcc.made(), ["warehouses=100", "fks=true"]);
+        assert_eq!(read.tpcc.isolation, Isolation::RepeatableRead);
+        assert!(!read.tpcc.is_csv);
     }
 
     #[test]
@@ -455,6 +489,26 @@ mod tests {
                 "does not support --tables > 1",
             ),
             ("--threads=2", "no script is named"),
+            ("oltp_insert --scale=2 run", "invalid option: --scale"),
+            ("tpcc --table-size=2 run", "invalid option: --table-size"),
+            ("tpcc --tables=2 run", "more data: --scale=N warehouses"),
+            ("tpcc --scale=0 run", "--scale is 1 to 1000000 warehouses"),
+            (
+                "tpcc --trx_level=RU run",
+                "it is RR (the default), RC or SER",
+            ),
+            ("tpcc --report_csv=on run", "--report-csv: on"),
+            (
+                "tpcc --enable_purge=yes run",
+                "with cleanup, then with prepare",
+            ),
+            ("tpcc --splittable=yes run", "pgdyno run with several --url"),
+            ("tpcc --pgsql_schema=mine run", "SET search_path"),
+            ("tpcc --force_pk=1 run", "--force-pk: its SQL is MySQL's"),
+            (
+                "tpcc --mysql_storage_engine=innodb run",
+                "--mysql-storage-engine: its SQL is MySQL's",
+            ),
         ] {
             let stop = options(line).unwrap_err();
             let text = [stop.lines, stop.errors, stop.hints].concat().join("\n");

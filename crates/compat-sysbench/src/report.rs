@@ -23,29 +23,56 @@ impl Tally {
     }
 }
 
-/// A progress line, with its end.
-pub fn line(
-    end_s: f64,
-    length_s: f64,
-    threads: u32,
-    tally: &Tally,
-    percentile: Option<u64>,
-    latencies: &Histogram,
-) -> String {
-    let per_s = |count: u64| count as f64 / length_s;
-    let latency_ms = percentile.map_or(0.0, |percent| latencies.percentile_ms(percent));
-    format!(
-        "[ {end_s:.0}s ] thds: {threads} tps: {:4.2} qps: {:4.2} (r/w/o: {:4.2}/{:4.2}/{:4.2}) lat \
-         (ms,{}%): {latency_ms:4.2} err/s: {:4.2} reconn/s: {:4.2}\n",
-        per_s(tally.events),
-        per_s(tally.queries()),
-        per_s(tally.reads),
-        per_s(tally.writes),
-        per_s(tally.others),
-        percentile.unwrap_or(0),
-        per_s(tally.errors),
-        per_s(tally.reconnects),
-    )
+/// How progress is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// sysbench's own line.
+    Line,
+    /// That of scripts which print it themselves: no colon after `err/s`.
+    Hook,
+    /// time, threads, tps, qps, r, w, o, latency, err, reconn: sysbench's CSV, which has no header.
+    Csv,
+}
+
+impl Form {
+    /// A progress line, with its end.
+    pub fn line(
+        self,
+        end_s: f64,
+        length_s: f64,
+        threads: u32,
+        tally: &Tally,
+        percentile: Option<u64>,
+        latencies: &Histogram,
+    ) -> String {
+        let [events, queries, reads, writes, others, errors, reconnects] = [
+            tally.events,
+            tally.queries(),
+            tally.reads,
+            tally.writes,
+            tally.others,
+            tally.errors,
+            tally.reconnects,
+        ]
+        .map(|count| count as f64 / length_s);
+        let latency_ms = percentile.map_or(0.0, |percent| latencies.percentile_ms(percent));
+        let errors_name = match self {
+            Self::Line => "err/s:",
+            Self::Hook => "err/s",
+            Self::Csv => {
+                return format!(
+                    "{end_s:.0},{threads},{events:4.2},{queries:4.2},{reads:4.2},{writes:4.2},{others:4.2},\
+                     {latency_ms:4.2},{errors:4.2},{reconnects:4.2}\n"
+                );
+            }
+        };
+        format!(
+            "[ {end_s:.0}s ] thds: {threads} tps: {events:4.2} qps: {queries:4.2} (r/w/o: \
+             {reads:4.2}/{writes:4.2}/{others:4.2}) lat (ms,{}%): {latency_ms:4.2} {errors_name} {errors:4.2} \
+             reconn/s: {reconnects:4.2}\n",
+            percentile.unwrap_or(0),
+        )
+    }
 }
 
 /// What one thread did.
@@ -220,12 +247,26 @@ mod tests {
         let mut latencies = Histogram::default();
         latencies.add(28_670, 100);
         assert_eq!(
-            line(2.0, 1.0, 2, &tally, Some(95), &latencies),
+            Form::Line.line(2.0, 1.0, 2, &tally, Some(95), &latencies),
             "[ 2s ] thds: 2 tps: 100.00 qps: 2000.00 (r/w/o: 1400.00/400.00/200.00) lat (ms,95%): 28.67 err/s: 4.00 reconn/s: 1.00\n"
         );
-        assert!(line(2.0, 2.0, 2, &tally, None, &latencies).contains(" tps: 50.00 "));
+        assert_eq!(
+            Form::Hook.line(2.0, 1.0, 2, &tally, Some(95), &latencies),
+            "[ 2s ] thds: 2 tps: 100.00 qps: 2000.00 (r/w/o: 1400.00/400.00/200.00) lat (ms,95%): 28.67 err/s 4.00 reconn/s: 1.00\n"
+        );
+        assert_eq!(
+            Form::Csv.line(2.0, 1.0, 2, &tally, Some(95), &latencies),
+            "2,2,100.00,2000.00,1400.00,400.00,200.00,28.67,4.00,1.00\n"
+        );
         assert!(
-            line(2.0, 2.0, 2, &tally, None, &latencies).contains(" lat (ms,0%): 0.00 err/s: 2.00 ")
+            Form::Line
+                .line(2.0, 2.0, 2, &tally, None, &latencies)
+                .contains(" tps: 50.00 ")
+        );
+        assert!(
+            Form::Line
+                .line(2.0, 2.0, 2, &tally, None, &latencies)
+                .contains(" lat (ms,0%): 0.00 err/s: 2.00 ")
         );
     }
 

@@ -35,7 +35,11 @@ pub fn open(options: &Options) -> Result<u8, Stop> {
     let keep = keep.begin(&mut prepared, |prepared| {
         header::header(&trial.spec, prepared)
     })?;
-    let mut watch = Watch::new(options);
+    let names = prepared
+        .scripts
+        .iter()
+        .map(|script| script.program.script().name.as_str());
+    let mut watch = Watch::new(options, names);
     let since = (interrupts, interrupted_before);
     let ran =
         Ran::run(trial, &prepared, keep, &mut watch, since).map_err(|failure| {
@@ -97,6 +101,7 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         Some(_) => pgdyno_observe::ObserveOptions::auto(),
         None => pgdyno_observe::ObserveOptions::default(),
     };
+    let is_tpcc = options.script == Script::Tpcc;
     let events = (options.events > 0).then_some(options.events);
     // A thread for which there is no event has nothing to do.
     let threads = u64::from(options.threads).min(events.unwrap_or(u64::MAX));
@@ -105,9 +110,9 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         0 => None,
         seed => Some(seed as i64),
     };
-    let query_mode = match (options.script, options.is_prepared) {
-        (Script::Insert, _) | (_, false) => QueryMode::Simple,
-        _ => QueryMode::Prepared,
+    let query_mode = match options.is_prepared() {
+        true => QueryMode::Prepared,
+        false => QueryMode::Simple,
     };
     let mut params = options.params.clone();
     params.extend(of_tables);
@@ -118,7 +123,8 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         params.push(format!("unique_seed={}", seed.unwrap_or(clock as i64)));
     }
     let spec = TrialSpec {
-        mix: Some(options.script.name().to_owned()),
+        mix: (!is_tpcc).then(|| options.script.name().to_owned()),
+        isolation: is_tpcc.then_some(options.tpcc.isolation),
         params,
         target: options.target.clone(),
         clients: Some((threads as u32).into()),
@@ -149,7 +155,7 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         },
         observe: observe.spec.clone(),
         no_checks: true,
-        ..TrialSpec::of(tables::PACK)
+        ..TrialSpec::of(options.script.pack())
     };
     Trial {
         share: None,
@@ -175,7 +181,7 @@ fn fatal(options: &Options, reason: Option<&Reason>, told: Option<&str>) -> Stop
     // As libpq's primary message: without severity and context.
     let message = message.lines().next().unwrap_or_default();
     let message = message.split_once(":  ").map_or(message, |(_, text)| text);
-    let call = match options.is_prepared && options.script != Script::Insert {
+    let call = match options.is_prepared() {
         true => "PQexecPrepared",
         false => "PQexec",
     };

@@ -1,8 +1,9 @@
-//! sysbench's scripts that pgdyno has. (Facts: sysbench 1.0.20, src/lua; counts measured with it.)
+//! The scripts that pgdyno has: sysbench's, and sysbench-tpcc's. (Facts: sysbench 1.0.20, src/lua; counts
+//! measured with it.)
 
 use super::options::Work;
 
-/// A script: a mix of the pack.
+/// A script: a mix of the pack `sysbench`, or the pack `tpcc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Script {
     ReadWrite,
@@ -15,11 +16,13 @@ pub enum Script {
     Insert,
     RandomPoints,
     RandomRanges,
+    /// sysbench-tpcc's.
+    Tpcc,
 }
 
 impl Script {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::ReadWrite,
         Self::ReadOnly,
         Self::WriteOnly,
@@ -30,9 +33,10 @@ impl Script {
         Self::Insert,
         Self::RandomPoints,
         Self::RandomRanges,
+        Self::Tpcc,
     ];
 
-    /// Its name, which is the mix's.
+    /// Its name, which is the mix's; that of [`Self::Tpcc`] is the pack's.
     pub fn name(self) -> &'static str {
         match self {
             Self::ReadWrite => "oltp_read_write",
@@ -45,6 +49,15 @@ impl Script {
             Self::Insert => "oltp_insert",
             Self::RandomPoints => "select_random_points",
             Self::RandomRanges => "select_random_ranges",
+            Self::Tpcc => "tpcc",
+        }
+    }
+
+    /// The pack that does its work.
+    pub fn pack(self) -> &'static str {
+        match self {
+            Self::Tpcc => "tpcc",
+            _ => "sysbench",
         }
     }
 
@@ -53,7 +66,12 @@ impl Script {
         matches!(self, Self::RandomPoints | Self::RandomRanges)
     }
 
-    /// Queries that return rows, of one event.
+    /// Whether its statements are sent as text, whatever `--db-ps-mode` says.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Insert | Self::Tpcc)
+    }
+
+    /// Queries that return rows, of one event; those of [`Self::Tpcc`] differ from event to event.
     pub fn reads(self, work: &Work) -> u64 {
         let ranges = match work.range_selects {
             true => work.ranges.iter().sum(),
@@ -99,6 +117,7 @@ mod tests {
                 ("oltp_insert", 0, 0),
                 ("select_random_points", 1, 0),
                 ("select_random_ranges", 1, 0),
+                ("tpcc", 0, 0),
             ]
         );
         let bare = Work {

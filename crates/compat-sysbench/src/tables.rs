@@ -1,4 +1,7 @@
-//! `prepare` and `cleanup`: sbtest1, sbtest2, …, and whether they are there for a run.
+//! `prepare` and `cleanup`: sbtest1, sbtest2, …, and whether they are there for a run. Those of
+//! sysbench-tpcc: `tpcc`.
+
+use std::collections::BTreeMap;
 
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
@@ -16,9 +19,7 @@ use super::Stop;
 use super::options::Options;
 use super::run::no_connection;
 use super::script::Script;
-
-/// The pack that does the work.
-pub const PACK: &str = "sysbench";
+use super::tpcc;
 
 /// Columns of its tables, and of those of `bulk_insert`.
 const COLUMNS: [&[&str]; 2] = [&["id", "k", "c", "pad"], &["id", "k"]];
@@ -37,48 +38,94 @@ pub fn driver(options: &Options) -> Result<(), Stop> {
         .hint("add --db-driver=pgsql: without it sysbench means MySQL, which pgdyno does not speak"))
 }
 
-/// Connects.
-fn connect(options: &Options) -> Result<(Target, Session, Product), Stop> {
-    let target = open::existing(&options.target)?;
-    let target = target.ok_or_else(|| Failure::new("no server is named"))?;
-    let mut session = target
-        .connect()
-        .map_err(|failure| no_connection(&failure.message))?;
-    let ask = |e| trouble::server(&e, "could not read the server's version");
-    let product = Product::ask(&mut session).map_err(ask)?;
-    Ok((target, session, product))
+/// The database, and the pack whose tables are in it.
+pub struct Database {
+    target: Target,
+    pub session: Session,
+    pub product: Product,
+    pub pack: Pack,
 }
 
-fn pack() -> Result<Pack, Stop> {
-    Ok(resolve::pack(PACK).map_err(|e| Failure::new(e.to_string()))?)
+impl Database {
+    /// Connects; the driver must be PostgreSQL's.
+    ///
+    /// # Errors
+    /// sysbench's words for what stands in the way.
+    pub fn open(options: &Options) -> Result<Self, Stop> {
+        driver(options)?;
+        let pack = resolve::pack(options.script.pack()).map_err(|e| Failure::new(e.to_string()))?;
+        let target = open::existing(&options.target)?;
+        let target = target.ok_or_else(|| Failure::new("no server is named"))?;
+        let mut session = target
+            .connect()
+            .map_err(|failure| no_connection(&failure.message))?;
+        let ask = |e| trouble::server(&e, "could not read the server's version");
+        let product = Product::ask(&mut session).map_err(ask)?;
+        Ok(Self {
+            target,
+            session,
+            product,
+            pack,
+        })
+    }
+
+    /// The pack's parameters that say how the tables are made.
+    fn made(&self, options: &Options) -> Result<Params, Stop> {
+        let given = match options.script {
+            Script::Tpcc => options.tpcc.made().into(),
+            _ => made(options),
+        };
+        Params::parse(&self.pack, None, &given).map_err(Stop::fatal)
+    }
+
+    /// Which of the tables are there.
+    pub fn found(&mut self, options: &Options) -> Result<Vec<Found>, Stop> {
+        let values = self.made(options)?.or_defaults(&self.pack);
+        let dialect = self.product.dialect;
+        Ok(state::find(
+            &mut self.session,
+            dialect,
+            &self.pack,
+            &values,
+        )?)
+    }
+
+    /// Makes and fills them.
+    pub fn load(&mut self, options: &Options) -> Result<(), Stop> {
+        let params = self.made(options)?;
+        self.as_loaded(&params)?;
+        Ok(())
+    }
+
+    /// Every parameter of the pack as the tables have it. They are loaded unless they are there.
+    pub fn as_loaded(&mut self, params: &Params) -> Result<BTreeMap<String, String>, Stop> {
+        let mut progress = Loading::quiet();
+        let mut watch = Watch {
+            endpoints: &self.target.endpoints,
+            progress: &mut progress,
+            interrupts: Some(pgdyno_run::interrupts()?),
+            others: None,
+        };
+        let request = Request::keeping(&self.pack, params);
+        let loaded = loader::load(&mut self.session, &request, &mut watch)
+            .map_err(|failure| self.target.explain(failure))?;
+        Ok(loaded.variables)
+    }
 }
 
-/// The pack's parameters that say how the tables are made.
-fn made(options: &Options, pack: &Pack) -> Result<Params, Stop> {
+fn made(options: &Options) -> Vec<String> {
     let rows = match (options.script, options.auto_inc) {
         // Ids that it makes itself would meet those of loaded rows.
         (Script::Insert, false) => 0,
         _ => options.table_size,
     };
-    let given = [
+    vec![
         format!("tables={}", options.tables),
         format!("table_size={rows}"),
         format!("auto_inc={}", options.auto_inc),
         format!("create_secondary={}", options.create_secondary),
         format!("k_rand_type={}", options.rand_type),
-    ];
-    Params::parse(pack, None, &given).map_err(Stop::fatal)
-}
-
-/// Which of the tables are there.
-fn found(
-    options: &Options,
-    pack: &Pack,
-    session: &mut Session,
-    product: &Product,
-) -> Result<Vec<Found>, Stop> {
-    let values = made(options, pack)?.or_defaults(pack);
-    Ok(state::find(session, product.dialect, pack, &values)?)
+    ]
 }
 
 /// The tables of this command line's numbers.
@@ -86,9 +133,53 @@ fn names(options: &Options) -> impl Iterator<Item = String> {
     (1..=options.tables).map(|number| format!("sbtest{number}"))
 }
 
-fn is_loading(table: &Found) -> bool {
+/// Whether it is half loaded.
+pub fn is_loading(table: &Found) -> bool {
     let mark = table.mark.as_ref();
     mark.is_some_and(|mark| mark.state == mark::State::Loading)
+}
+
+/// No load of the tables may have been interrupted.
+///
+/// # Errors
+/// One was.
+pub fn must_be_whole(there: &[Found]) -> Result<(), Stop> {
+    match there.iter().any(is_loading) {
+        true => Err(
+            Stop::fatal("the tables are half loaded: prepare was interrupted")
+                .hint("the same command with prepare goes on"),
+        ),
+        false => Ok(()),
+    }
+}
+
+/// A table cannot be made: sysbench's words.
+pub fn exists(name: &str) -> Stop {
+    let why = format!("relation \"{name}\" already exists");
+    Stop::fatal(format!("PQexec() failed: 7 {why}"))
+        .and(format!(
+            "FATAL: `sysbench.cmdline.call_command' function failed: SQL error, errno = 0, \
+             state = '42P07': {why}"
+        ))
+        .hint("drop it first: the same command with cleanup instead of prepare")
+}
+
+/// A table is somebody else's.
+pub fn will_not_drop(table: &Found) -> Stop {
+    Stop::fatal(format!(
+        "will not drop {}: neither sysbench nor pgdyno has made it (columns {})",
+        table.name,
+        table.columns.join(", ")
+    ))
+    .hint(format!("in SQL: DROP TABLE {}", table.name))
+}
+
+/// What a command that sysbench runs in several threads prints first.
+pub fn head(options: &Options) -> Result<(), Stop> {
+    if options.threads > 1 {
+        write_promised(format_args!("Initializing worker threads...\n\n"))?;
+    }
+    Ok(())
 }
 
 /// `prepare`; gives the exit code.
@@ -96,14 +187,9 @@ fn is_loading(table: &Found) -> bool {
 /// # Errors
 /// A table is there already, or cannot be made.
 pub fn prepare(options: &Options) -> Result<u8, Stop> {
-    if options.threads > 1 {
-        write_promised(format_args!("Initializing worker threads...\n\n"))?;
-    }
-    driver(options)?;
-    let pack = pack()?;
-    let params = made(options, &pack)?;
-    let (target, mut session, product) = connect(options)?;
-    let there = found(options, &pack, &mut session, &product)?;
+    head(options)?;
+    let mut database = Database::open(options)?;
+    let there = database.found(options)?;
     let mut text = String::new();
     for name in names(options) {
         text += &format!("Creating table '{name}'...\n");
@@ -111,17 +197,12 @@ pub fn prepare(options: &Options) -> Result<u8, Stop> {
             && !is_loading(table)
         {
             write_promised(format_args!("{text}"))?;
-            let why = format!("relation \"{name}\" already exists");
-            return Err(Stop::fatal(format!("PQexec() failed: 7 {why}"))
-                .and(format!(
-                    "FATAL: `sysbench.cmdline.call_command' function failed: SQL error, errno = 0, \
-                     state = '42P07': {why}"
-                ))
-                .hint("drop it first: the same command with cleanup instead of prepare"));
+            return Err(exists(&name));
         }
     }
-    let rows: u64 = params
-        .or_defaults(&pack)
+    let rows: u64 = database
+        .made(options)?
+        .or_defaults(&database.pack)
         .get("table_size")
         .and_then(|rows| rows.parse().ok())
         .unwrap_or(0);
@@ -131,15 +212,7 @@ pub fn prepare(options: &Options) -> Result<u8, Stop> {
         }
     }
     write_promised(format_args!("{text}"))?;
-    let mut progress = Loading::quiet();
-    let mut watch = Watch {
-        endpoints: &target.endpoints,
-        progress: &mut progress,
-        interrupts: Some(pgdyno_run::interrupts()?),
-        others: None,
-    };
-    let request = Request::keeping(&pack, &params);
-    loader::load(&mut session, &request, &mut watch).map_err(|failure| target.explain(failure))?;
+    database.load(options)?;
     if options.create_secondary {
         let lines =
             names(options).map(|name| format!("Creating a secondary index on '{name}'...\n"));
@@ -153,25 +226,25 @@ pub fn prepare(options: &Options) -> Result<u8, Stop> {
 /// # Errors
 /// A table of such a name is not sysbench's, or cannot be dropped.
 pub fn cleanup(options: &Options) -> Result<u8, Stop> {
-    driver(options)?;
-    let (_, mut session, product) = connect(options)?;
-    let there = found(options, &pack()?, &mut session, &product)?;
+    let mut database = Database::open(options)?;
+    let there = database.found(options)?;
     let foreign = there.iter().find(|table| {
-        table.mark.as_ref().is_none_or(|mark| mark.pack != PACK)
+        table
+            .mark
+            .as_ref()
+            .is_none_or(|mark| mark.pack != options.script.pack())
             && !COLUMNS.iter().any(|columns| table.columns == *columns)
     });
     if let Some(table) = foreign {
-        return Err(Stop::fatal(format!(
-            "will not drop {}: neither sysbench nor pgdyno has made it (columns {})",
-            table.name,
-            table.columns.join(", ")
-        ))
-        .hint(format!("in SQL: DROP TABLE {}", table.name)));
+        return Err(will_not_drop(table));
     }
     for name in names(options) {
         write_promised(format_args!("Dropping table '{name}'...\n"))?;
-        admin::run(&mut session, &format!("DROP TABLE IF EXISTS {name}"))
-            .map_err(|e| trouble::server(&e, &format!("could not drop {name}")))?;
+        admin::run(
+            &mut database.session,
+            &format!("DROP TABLE IF EXISTS {name}"),
+        )
+        .map_err(|e| trouble::server(&e, &format!("could not drop {name}")))?;
     }
     Ok(0)
 }
@@ -182,8 +255,11 @@ pub fn cleanup(options: &Options) -> Result<u8, Stop> {
 /// # Errors
 /// sysbench's words for one that is missing.
 pub fn of_run(options: &Options) -> Result<Vec<String>, Stop> {
-    let (_, mut session, product) = connect(options)?;
-    let there = found(options, &pack()?, &mut session, &product)?;
+    let there = Database::open(options)?.found(options)?;
+    if options.script == Script::Tpcc {
+        tpcc::must_be_there(&options.tpcc, &there)?;
+        return Ok(Vec::new());
+    }
     if let Some(name) = names(options).find(|name| there.iter().all(|table| table.name != *name)) {
         return Err(Stop::fatal(format!(
             "PQprepare() failed: ERROR:  relation \"{name}\" does not exist"
@@ -191,12 +267,7 @@ pub fn of_run(options: &Options) -> Result<Vec<String>, Stop> {
         .and("FATAL: Thread initialization failed!")
         .hint("make it first: the same command with prepare instead of run"));
     }
-    if there.iter().any(is_loading) {
-        return Err(
-            Stop::fatal("the tables are half loaded: prepare was interrupted")
-                .hint("the same command with prepare goes on"),
-        );
-    }
+    must_be_whole(&there)?;
     let is_marked = there.iter().any(|table| table.mark.is_some());
     Ok(match is_marked {
         true => Vec::new(),

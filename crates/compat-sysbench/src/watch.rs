@@ -15,16 +15,21 @@ use pgdyno_output::remark;
 
 use super::histogram::Histogram;
 use super::options::Options;
-use super::report::{self, Tally, Thread, Totals};
+use super::report::{Form, Tally, Thread, Totals};
+use super::script::Script;
+use super::tpcc::Counts;
 
 /// Watches a run.
 #[derive(Debug)]
 pub struct Watch {
     threads: u32,
     every_s: f64,
+    form: Form,
     percentile: Option<u64>,
     reads_each: u64,
     others_each: u64,
+    /// How statements of sysbench-tpcc's transactions are counted instead.
+    tpcc: Option<Counts>,
     warmup_us: u64,
     /// Since the last line.
     part: Tally,
@@ -39,15 +44,22 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Nothing is done yet.
-    pub fn new(options: &Options) -> Self {
+    /// Nothing is done yet; the trial has these scripts.
+    pub fn new<'a>(options: &Options, scripts: impl Iterator<Item = &'a str>) -> Self {
+        let is_tpcc = options.script == Script::Tpcc;
         let threads = options.threads as usize;
         Self {
             threads: options.threads,
             every_s: options.report_interval_s as f64,
+            form: match (is_tpcc, options.tpcc.is_csv) {
+                (true, true) => Form::Csv,
+                (true, false) => Form::Hook,
+                (false, _) => Form::Line,
+            },
             percentile: options.percentile,
             reads_each: options.script.reads(&options.work),
             others_each: options.script.others(&options.work),
+            tpcc: is_tpcc.then(|| Counts::of(scripts)),
             warmup_us: options.warmup.as_micros() as u64,
             part: Tally::default(),
             part_latencies: Histogram::default(),
@@ -71,7 +83,10 @@ impl Watch {
         self.totals
     }
 
-    fn tally(&self, script: &ScriptInterval) -> Tally {
+    fn tally(&self, place: usize, script: &ScriptInterval) -> Tally {
+        if let Some(tpcc) = self.tpcc {
+            return tpcc.tally(place, script);
+        }
         let events = script.counts.committed;
         let statements: u64 = script.units.iter().map(|units| units.count()).sum();
         // A statement changes one row, or none.
@@ -127,8 +142,8 @@ impl<O> Observer<O> for Watch {
         if interval.warmup {
             return;
         }
-        for script in &interval.scripts {
-            let tally = self.tally(script);
+        for (place, script) in interval.scripts.iter().enumerate() {
+            let tally = self.tally(place, script);
             self.add(tally);
             let latencies = script.response.as_ref().unwrap_or(&script.service);
             self.part_latencies.add_all(latencies);
@@ -139,7 +154,7 @@ impl<O> Observer<O> for Watch {
             return;
         }
         let end_s = interval.start_s() + interval.length_s();
-        print(&report::line(
+        print(&self.form.line(
             end_s,
             self.part_s,
             self.threads,

@@ -61,6 +61,12 @@ impl MadeCheck {
         let began = Instant::now();
         let rows = session.query(&self.query)?.rows;
         let took = began.elapsed();
+        let (held, found) = self.judge(&rows, before);
+        Ok(Look { held, found, took })
+    }
+
+    /// Whether rows of its query are what must be, and what they are in a few words.
+    pub fn judge(&self, rows: &[Vec<Option<String>>], before: Option<&str>) -> (bool, String) {
         let first = rows.first().map(|row| shown(row));
         let value = rows.first().and_then(|row| row.first().cloned()).flatten();
         let value = value.unwrap_or_else(|| "NULL".to_owned());
@@ -74,11 +80,7 @@ impl MadeCheck {
             Wants::Value(wanted) => (is_same(wanted, &value), value),
             Wants::Unchanged => (before.is_none_or(|before| is_same(before, &value)), value),
         };
-        Ok(Look {
-            held,
-            found: cut(&found),
-            took,
-        })
+        (held, cut(&found))
     }
 
     /// What it must return, for people; `before` is known for what must not change.

@@ -758,7 +758,7 @@ columns = [{ name = "x", value = ":row" }]
             (
                 "[[mix]]",
                 "[[figure]]\nname = \"f\"\nhelp = \"h\"\nunit = \"u\"\nvalue = \":per_s *\"\n[[mix]]",
-                "figure \"f\":1: syntax error",
+                "figure \"f\": syntax error",
             ),
             (
                 "{ name = \"x\", value = \":row\" }",

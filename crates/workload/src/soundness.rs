@@ -80,8 +80,11 @@ fn made(pack: &Pack) -> Vec<ManifestError> {
             values.retain(|name, _| pack.param(name).is_none_or(|p| p.is_for(dialect)));
             // As in a run.
             values.insert("clients".to_owned(), "1".to_owned());
-            let scripts = pack.scripts(*mix, &values).map(drop);
-            told.must(scripts);
+            // Parameters that a mix sets may leave the weights to the user's.
+            let made = at.checked_sub(1).map(|at| &pack.manifest.mixes[at]);
+            if made.is_none_or(|mix| !mix.weights.is_empty()) {
+                told.must(pack.scripts(*mix, &values).map(drop));
+            }
             told.must(rules(pack, &values, dialect));
             if at == 0 {
                 tables(pack, dialect, &values, &mut told);

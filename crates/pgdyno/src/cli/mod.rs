@@ -134,7 +134,7 @@ pub enum Verb {
     Workload(Compatible),
     /// cockroach's workload, and start-single-node for a private PostgreSQL (also when called as cockroach)
     Cockroach(Compatible),
-    /// sysbench's OLTP scripts with its options and output (also when called as sysbench)
+    /// sysbench's OLTP scripts and sysbench-tpcc with their options and output (also when called as sysbench)
     Sysbench(Compatible),
     /// YCSB's load and run with its binding jdbc (also when called as ycsb)
     Ycsb(Compatible),

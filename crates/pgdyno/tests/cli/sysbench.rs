@@ -1,6 +1,8 @@
 //! `pgdyno sysbench` on a real PostgreSQL: statements, counts and output are as those of sysbench
 //! 1.0.20, whose facts are recorded here. With sysbench itself: `against_sysbench` below.
 
+mod tpcc;
+
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
@@ -326,6 +328,9 @@ fn errors_are_said_in_sysbenchs_words() {
     sysbench("./mine.lua --db-driver=pgsql run")
         .expect(1, &["pgdyno pack show sysbench --to mine"]);
     sysbench("oltp_read_only frob").expect(1, &["Unknown command: frob"]);
+    sysbench("oltp_read_only check").expect(1, &["Unknown command: check", "of tpcc also check"]);
+    sysbench("tpcc prewarm").expect(1, &["Unknown command: prewarm"]);
+    sysbench("tpcc help").expect(0, &["tpcc options:", "--scale=N", "--trx-level=STRING"]);
     sysbench("oltp_read_only").expect(
         1,
         &["FATAL: Command is required. Supported commands: prepare,"],
