@@ -29,6 +29,8 @@ pub struct Replay {
 #[derive(Default)]
 struct Stage {
     recorded: Vec<Recorded>,
+    /// As [`SINCE_RECORDED`].
+    since: &'static [&'static str],
     /// Which of them have been played to their end.
     played: Vec<bool>,
     /// Which of them a connection has been found to be.
@@ -41,12 +43,17 @@ struct Stage {
 impl Replay {
     /// Plays these connections.
     pub fn start(recorded: Vec<Recorded>) -> Replay {
+        Self::start_since(recorded, SINCE_RECORDED)
+    }
+
+    fn start_since(recorded: Vec<Recorded>, since: &'static [&'static str]) -> Replay {
         let nodes = recorded.iter().map(|recorded| recorded.node + 1).max();
         let stage = Arc::new(Mutex::new(Stage {
             // How often a client looks whether a node is there again is no matter.
             played: recorded.iter().map(is_refused).collect(),
             taken: vec![false; recorded.len()],
             recorded,
+            since,
             ..Stage::default()
         }));
         let ports = (0..nodes.unwrap_or(1)).map(|node| listen(node, &stage));
@@ -153,7 +160,11 @@ fn play(client: TcpStream, node: usize, stage: &Mutex<Stage>) -> io::Result<()> 
                     _ => continue,
                 }
             }
-            if said.last().is_some_and(is_since_recorded) {
+            let since = stage.since;
+            if said
+                .last()
+                .is_some_and(|event| is_since_recorded(event, since))
+            {
                 said.pop();
                 drop(stage);
                 let refused = *b"SERROR\0VERROR\0C42601\0Masked since this was recorded\0\0";
@@ -194,12 +205,12 @@ fn play(client: TcpStream, node: usize, stage: &Mutex<Stage>) -> io::Result<()> 
     }
 }
 
-fn is_since_recorded(event: &Event) -> bool {
+fn is_since_recorded(event: &Event, since: &[&str]) -> bool {
     let Event::Client(message) = event else {
         return false;
     };
     let begins = |start: &&str| message.body.starts_with(start.as_bytes());
-    message.tag == b'Q' && SINCE_RECORDED.iter().any(begins)
+    message.tag == b'Q' && since.iter().any(begins)
 }
 
 /// Whether nobody answered.
@@ -407,7 +418,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_since_is_refused_and_the_conversation_goes_on() {
-        let replay = Replay::start(vec![recorded("7")]);
+        let replay = Replay::start_since(vec![recorded("7")], &["SELECT 1\0"]);
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, replay.ports()[0])).unwrap();
         let mut say = |message: &Message| stream.write_all(&message.bytes()).unwrap();
         say(&Message::new(crate::message::STARTUP, *b"hello"));
