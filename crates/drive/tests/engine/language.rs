@@ -86,15 +86,8 @@ select count(*) as found from acked where k <= :last \\gset
 
 #[test]
 fn a_transaction_that_is_tried_again_keeps_its_numbers() {
-    sql("create table kept (k bigint primary key, seen bigint);
-         create sequence kept_calls;
-         create function kept_fails() returns int language plpgsql as $$
-         begin
-            if nextval('kept_calls') % 3 <> 0 then
-                raise 'not now' using errcode = 'serialization_failure';
-            end if;
-            return 1;
-         end $$");
+    sql("create table kept (k bigint primary key, seen bigint)");
+    fails_at_calls("kept_fails", "% 3 <> 0");
     let script = "\\set one next_key('kept', 1)\nbegin;\ninsert into kept values (:one, 0);\n\
                   \\set two next_key('kept', 1)\n\\set seen acknowledged('kept', 1)\n\
                   insert into kept values (:two, :seen);\nselect kept_fails();\nend;\n";
@@ -201,14 +194,7 @@ fn think_time_comes_before_a_transaction_and_is_none_of_its_latency() {
 
 #[test]
 fn a_transaction_that_is_tried_again_thinks_once() {
-    sql("create sequence thought_calls;
-         create function thought_fails() returns int language plpgsql as $$
-         begin
-            if nextval('thought_calls') % 20 <> 0 then
-                raise 'not now' using errcode = 'serialization_failure';
-            end if;
-            return 1;
-         end $$");
+    fails_at_calls("thought_fails", "% 20 <> 0");
     let recording = run_well(&Drive {
         max_tries: 0,
         until: transactions(2),

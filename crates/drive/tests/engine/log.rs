@@ -57,14 +57,7 @@ fn each_transaction_is_handed_over_once_and_in_order() {
 
 #[test]
 fn what_is_handed_over_agrees_with_what_is_booked() {
-    sql("create sequence log_calls;
-         create function log_flaky() returns int language plpgsql as $$
-         begin
-            if nextval('log_calls') % 3 <> 0 then
-                raise 'not now' using errcode = 'serialization_failure';
-            end if;
-            return 1;
-         end $$");
+    fails_at_calls("log_flaky", "% 3 <> 0");
     let (recording, seen) = run(&Drive {
         log: Some(1.0),
         max_tries: 2,

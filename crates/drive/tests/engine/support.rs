@@ -86,6 +86,21 @@ pub fn sql(text: &str) {
     done.unwrap_or_else(|error| panic!("{text}: {error}"));
 }
 
+/// A function NAME() that fails with a serialization failure at those of its calls, counted from 1, of
+/// which this holds (`% 3 <> 0`); sequences do not roll back.
+pub fn fails_at_calls(name: &str, which: &str) {
+    sql(&format!(
+        "create sequence {name}_calls;
+         create function {name}() returns int language plpgsql as $$
+         begin
+            if nextval('{name}_calls') {which} then
+                raise 'not now' using errcode = 'serialization_failure';
+            end if;
+            return 1;
+         end $$"
+    ));
+}
+
 /// The value that a query gives on the shared server.
 pub fn value(query: &str) -> i64 {
     value_of(&mut admin(), query)

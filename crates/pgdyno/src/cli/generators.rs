@@ -5,11 +5,13 @@ use pgdyno_drive::Control;
 use pgdyno_drive::record::End;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::notebook::Rendezvous;
+use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::spec::generators::{self, GeneratorsSpec};
 use pgdyno_model::{Exit, Failure, Observer, Outcome, Progress, State, TrialSpec, text};
 use pgdyno_output::{Sink, Verbosity, print_document, remark, rescued};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_report::documents;
+use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::generators::{
     Company, Conductor, Filling, Followed, Follows, Means, Measured, Merged, Watch, follow,
     measure, merge, observed,
@@ -226,6 +228,29 @@ pub fn check_new(goes_on: bool) -> Result<(), Failure> {
         false => Ok(()),
         true => Err(Failure::new("the generator that conducted it has died")
             .hint("begin it again; a sweep's points can be gone on with")),
+    }
+}
+
+/// The trials of a plan as this process asks for them, by point.
+///
+/// # Errors
+/// A point that is no trial.
+pub fn own_points(plan: &Plan, target: &TargetSpec) -> Result<Vec<TrialSpec>, Failure> {
+    let points = plan.points.iter();
+    points
+        .map(|planned| planned.point.spec(target.clone(), None, 0))
+        .collect()
+}
+
+/// A trial of this point with what is never told: this process's secrets and its way to the server.
+pub fn completed(own: &[TrialSpec], point: usize, spec: TrialSpec) -> TrialSpec {
+    match own.get(point) {
+        Some(own) => TrialSpec {
+            target: own.target.clone(),
+            params: own.params.clone(),
+            ..spec
+        },
+        None => spec,
     }
 }
 

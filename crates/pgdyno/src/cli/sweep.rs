@@ -12,7 +12,7 @@ use pgdyno_observe::ObserveOptions;
 use pgdyno_platform::host::Host;
 use pgdyno_platform::interrupt::Interrupts;
 
-use super::generators::Together;
+use super::generators::{Together, completed, own_points};
 use super::observing::observing;
 use super::of_capacity;
 use crate::screen::Screen;
@@ -25,7 +25,7 @@ use pgdyno_model::experiment::{Capacity, Commented};
 use pgdyno_model::spec::{
     Discover, GeneratorsSpec, ObserveSpec, TargetSpec, duration, seed_from_clock,
 };
-use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome, TrialSpec};
+use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome};
 use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, answer, write_answer};
 use pgdyno_report::{capacity, documents, points};
 use pgdyno_run::experiment::conduct::{self, Means};
@@ -367,24 +367,13 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     let observe = observing(&args.observe, verbosity)?;
     let store = args.store.open()?;
     store.check_writable()?;
-    let points = plan
-        .points
-        .iter()
-        .map(|planned| planned.point.spec(wanted.clone(), None, 0));
-    let points = points.collect::<Result<Vec<_>, _>>()?;
+    let points = own_points(&plan, &wanted)?;
     let (name, sha256) = (plan.identity.name.clone(), plan.identity.sha256.clone());
     let together = Together {
         options: &args.generators,
         identity: (&name, &sha256),
         store: &store,
-        complete: &|point, spec| match points.get(point) {
-            Some(own) => TrialSpec {
-                target: own.target.clone(),
-                params: own.params.clone(),
-                ..spec
-            },
-            None => spec,
-        },
+        complete: &|point, spec| completed(&points, point, spec),
     };
     let means = (json_to, observe, interrupts);
     let conducted = together.conduct(verbosity, |generators, goes_on| {

@@ -80,6 +80,20 @@ pub(super) fn check(
     Ok(Some(there))
 }
 
+/// The parameters that the tables themselves tell.
+pub(super) fn loaded(
+    session: &mut Session,
+    dialect: &Dialect,
+    pack: &Pack,
+) -> Result<BTreeMap<String, String>, Failure> {
+    scale::of_pack(session, dialect, pack).map_err(|e| {
+        trouble::server(
+            &e,
+            "could not read the parameters that the tables were loaded with",
+        )
+    })
+}
+
 /// Every parameter with the value that scripts are to see on the tables that are there, or why they
 /// will not do.
 fn variables_of(
@@ -91,12 +105,7 @@ fn variables_of(
 ) -> Result<BTreeMap<String, String>, Failure> {
     let pack = request.pack;
     let name = pack.name();
-    let loaded = scale::of_pack(session, dialect, pack).map_err(|e| {
-        trouble::server(
-            &e,
-            "could not read the parameters that the tables were loaded with",
-        )
-    })?;
+    let loaded = loaded(session, dialect, pack)?;
     let mut variables = BTreeMap::new();
     for param in pack.params_on(dialect.name) {
         let recorded = seen.values.get(&param.name);

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use pgdyno_session::{Session, quote_literal};
 
+use super::check;
 use super::resume::records_of;
 use super::{How, Loaded, Request, Watch};
 use crate::manifest::Table;
@@ -12,7 +13,6 @@ use crate::mark::{self, Mark};
 use crate::own_data::Reading;
 use crate::pack::Pack;
 use crate::recipe::Recipe;
-use crate::scale;
 use crate::spread::Spread;
 use crate::state::Found;
 use crate::statements::Statement;
@@ -127,11 +127,8 @@ impl Load<'_, '_, '_, '_> {
     ) -> Result<BTreeMap<String, String>, Failure> {
         if !recipe.files.is_empty() {
             let pack = self.request.pack;
-            let loaded = scale::of_pack(self.session, self.product.dialect, pack);
-            variables.extend(loaded.map_err(|e| {
-                let doing = "could not read the parameters that the tables were loaded with";
-                trouble::server(&e, doing)
-            })?);
+            let loaded = check::loaded(self.session, self.product.dialect, pack)?;
+            variables.extend(loaded);
         }
         Ok(variables)
     }

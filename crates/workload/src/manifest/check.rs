@@ -416,13 +416,7 @@ fn check_tables(p: &mut Problems, m: &Manifest) {
             p.say(path("by_ranges"), why);
         }
         check_files(p, i, &at, t);
-        if t.each.is_some() && !t.name.contains("{{") {
-            let why = format!(
-                "{at}: each makes several of this name: write the number in it, such as {}_{{{{i}}}}",
-                t.name
-            );
-            p.say(path("name"), why);
-        }
+        p.must(path("name"), check_each(&at, t.each.is_some(), &t.name));
         if t.columns.iter().all(|column| column.hidden) {
             let why = format!("{at}: columns: at least one is needed");
             p.say(path("columns"), why);
@@ -435,14 +429,19 @@ fn check_tables(p: &mut Problems, m: &Manifest) {
         for (j, c) in t.columns.iter().enumerate() {
             let at = format!("{at}: column \"{}\"", c.name);
             p.must(path(&format!("columns.{j}")), check_column(&at, m, t, c));
-            if c.each.is_some() && !c.name.contains("{{") {
-                let why = format!(
-                    "{at}: each makes several of this name: write the number in it, such as {}_{{{{i}}}}",
-                    c.name
-                );
-                p.say(path(&format!("columns.{j}.name")), why);
-            }
+            let name = path(&format!("columns.{j}.name"));
+            p.must(name, check_each(&at, c.each.is_some(), &c.name));
         }
+    }
+}
+
+/// Of several that are made by numbers each has a name of its own.
+fn check_each(at: &str, has_each: bool, name: &str) -> Result<(), String> {
+    match has_each && !name.contains("{{") {
+        false => Ok(()),
+        true => Err(format!(
+            "{at}: each makes several of this name: write the number in it, such as {name}_{{{{i}}}}"
+        )),
     }
 }
 

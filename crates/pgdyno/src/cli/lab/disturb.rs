@@ -17,7 +17,7 @@ use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
 use pgdyno_store::Store;
 
-use super::super::generators::Together;
+use super::super::generators::{Together, completed, own_points};
 use super::super::observing::observing;
 use super::super::of_capacity;
 use super::WIDTH;
@@ -202,23 +202,12 @@ pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let store = args.store.open()?;
     let seed = experiment.seed.unwrap_or_else(seed_from_clock);
     let plan = Plan::new(experiment.clone(), &args.wanted(), seed)?;
-    let points = plan
-        .points
-        .iter()
-        .map(|planned| planned.point.spec(args.wanted(), None, 0));
-    let points = points.collect::<Result<Vec<_>, _>>()?;
+    let points = own_points(&plan, &args.wanted())?;
     let together = Together {
         options: &args.generators,
         identity: (&plan.identity.name, &plan.identity.sha256),
         store: &store,
-        complete: &|point, spec| match points.get(point) {
-            Some(own) => TrialSpec {
-                target: own.target.clone(),
-                params: own.params.clone(),
-                ..spec
-            },
-            None => spec,
-        },
+        complete: &|point, spec| completed(&points, point, spec),
     };
     let conducted = together.conduct(verbosity, |generators, goes_on| {
         let begun = begin(args, &store, (&plan, goes_on))?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pgdyno_model::{Exit, Failure};
-use pgdyno_workload::manifest;
+use pgdyno_workload::{manifest, shipped};
 
 use super::{as_typed, find, write};
 
@@ -29,7 +29,7 @@ pub(super) fn new(dir: &Path, from: Option<&str>, table: Option<&str>) -> Result
             dir.display()
         )));
     }
-    if pgdyno_workload::shipped::names().contains(&name) {
+    if shipped::exists(name) {
         return Err(usage(format!(
             "there is a workload {name} in pgdyno, which its name alone would run: give yours another name"
         )));
