@@ -11,6 +11,8 @@ pub enum Figure {
     UserCpu,
     /// The part the kernel spent for it.
     SystemCpu,
+    /// The part while transactions are measured, as the program itself accounts it.
+    OwnCpu,
     /// Transactions a second, as the program itself says.
     Throughput,
     /// Transactions divided by the time the process lived, connecting taken off: what a program
@@ -34,6 +36,7 @@ impl Figure {
         Figure::Cpu,
         Figure::UserCpu,
         Figure::SystemCpu,
+        Figure::OwnCpu,
         Figure::Throughput,
         Figure::OutsideThroughput,
         Figure::Latency,
@@ -49,6 +52,7 @@ impl Figure {
             Figure::Cpu => "client CPU, µs/transaction",
             Figure::UserCpu => "… user",
             Figure::SystemCpu => "… system",
+            Figure::OwnCpu => "client CPU, µs/transaction, own report",
             Figure::Throughput => "transactions/s, own report",
             Figure::OutsideThroughput => "… from outside",
             Figure::Latency => "latency, µs, mean",
@@ -66,6 +70,7 @@ impl Figure {
             Figure::Cpu => run.cpu.total_us() as f64 / transactions,
             Figure::UserCpu => run.cpu.user_us as f64 / transactions,
             Figure::SystemCpu => run.cpu.system_us as f64 / transactions,
+            Figure::OwnCpu => run.reported.own_cpu_us,
             Figure::Throughput => run.reported.transactions_per_s,
             Figure::OutsideThroughput => transactions / (run.wall_s - run.reported.connecting_s),
             Figure::Latency => run.reported.latency_us,
@@ -134,6 +139,7 @@ mod tests {
                 transactions_per_s: 50.0,
                 connecting_s: 1.0,
                 latency_us: 7.0,
+                own_cpu_us: 6.0,
                 lag_us: (8.0, 9.0),
             },
             cpu: CpuTime { user_us, system_us },
@@ -146,7 +152,7 @@ mod tests {
     fn each_figure_is_what_its_name_says() {
         let run = run(300, 700);
         let figures: Vec<f64> = Figure::ALL.iter().map(|figure| figure.of(&run)).collect();
-        let expected = [10.0, 3.0, 7.0, 50.0, 25.0, 7.0, 8.0, 9.0, 5.0, 3.0];
+        let expected = [10.0, 3.0, 7.0, 6.0, 50.0, 25.0, 7.0, 8.0, 9.0, 5.0, 3.0];
         assert_eq!(figures, expected);
     }
 

@@ -4,7 +4,9 @@
 use std::fs;
 use std::time::Instant;
 
-use pgdyno_isolation::{Builder, Depth, History, Kept, Level, Progress, Status, check};
+use pgdyno_isolation::{
+    Builder, Depth, Format, History, Kept, Level, Progress, Status, check, read, write,
+};
 
 use crate::Error;
 
@@ -111,6 +113,28 @@ pub fn open() -> Result<(), Error> {
             peak_mib()?,
         );
     }
+    from_file(&ROWS[2])
+}
+
+/// The same history as a file: read, and checked.
+fn from_file(row: &Row) -> Result<(), Error> {
+    let started = Instant::now();
+    let mut text = Vec::new();
+    write(&history(row)?, Format::Edn, &mut text)?;
+    let text = String::from_utf8(text)?;
+    let made_s = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let history = read(&text)?;
+    let read_s = started.elapsed().as_secs_f64();
+    check(&history, row.depth, &mut |_| ())?;
+    let whole_s = started.elapsed().as_secs_f64();
+    println!(
+        "| {}, from EDN of {} MiB | {} | {made_s:.1} | {whole_s:.1} | {} | reading, {read_s:.1} s |",
+        row.what,
+        text.len() >> 20,
+        row.transactions,
+        peak_mib()?,
+    );
     Ok(())
 }
 

@@ -162,6 +162,7 @@ mod tests {
                 transactions_per_s: 2000.0,
                 connecting_s: 2.0,
                 latency_us: 1.0,
+                own_cpu_us: 1.0,
                 lag_us: (2.0, 3.0),
             },
             cpu: CpuTime {

@@ -54,6 +54,8 @@ pub struct Reported {
     pub connecting_s: f64,
     /// Mean latency in microseconds; NaN where it is not told.
     pub latency_us: f64,
+    /// CPU time of a transaction in microseconds as the program accounts it, while it measures; NaN likewise.
+    pub own_cpu_us: f64,
     /// How late transactions started by the schedule, mean and worst, in microseconds; NaN likewise.
     pub lag_us: (f64, f64),
 }
@@ -67,6 +69,7 @@ impl Reported {
             transactions_per_s: f64::NAN,
             connecting_s: 0.0,
             latency_us: f64::NAN,
+            own_cpu_us: f64::NAN,
             lag_us: (f64::NAN, f64::NAN),
         }
     }
@@ -76,6 +79,8 @@ impl Reported {
 pub struct Programs {
     /// Ours.
     pub pgdyno: pgdyno::Pgdyno,
+    /// Ours again, which leaves out what the row is about.
+    pub without: pgdyno::Pgdyno,
     /// Stock pgbench.
     pub pgbench: pgbench::Pgbench,
     /// sysbench, or why it is not there.
@@ -109,6 +114,7 @@ impl Programs {
             return Err(missing.into());
         }
         Ok(Self {
+            without: pgdyno::Pgdyno::without(ours.clone())?,
             pgdyno: pgdyno::Pgdyno::at(ours)?,
             pgbench: pgbench::Pgbench::at(bindir.join("pgbench"))?,
             sysbench: sysbench::Sysbench::find(),
@@ -123,6 +129,7 @@ impl Programs {
     /// The program that is meant, or why it is not there.
     pub fn peer(&self, peer: Peer) -> Result<&dyn Program, &str> {
         match peer {
+            Peer::Without => Ok(&self.without),
             Peer::Pgbench => Ok(&self.pgbench),
             Peer::Sysbench => or_why(&self.sysbench),
             Peer::GoYcsb => or_why(&self.go_ycsb),

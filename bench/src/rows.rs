@@ -97,6 +97,17 @@ pub const ROWS: &[Row] = &[
         bare: false,
     },
     Row {
+        name: "recording a history, a server that answers at once, 16 clients, one thread",
+        peer: Some(Peer::Without),
+        job: Job {
+            via: Via::Stub,
+            workload: Workload::History,
+            ..SELECT_ONLY.of(16)
+        },
+        goals: &[at_most(Figure::OwnCpu, 1.10)],
+        bare: false,
+    },
+    Row {
         name: "whole -i -I dtgvp, scale 50",
         peer: Some(Peer::Pgbench),
         job: Job {
@@ -182,6 +193,8 @@ pub enum Bound {
 pub enum Peer {
     /// Stock pgbench 18.
     Pgbench,
+    /// pgdyno itself, which leaves out what the row is about.
+    Without,
     /// sysbench.
     Sysbench,
     /// go-ycsb.
@@ -220,6 +233,8 @@ pub enum Workload {
     Script,
     /// YCSB's mix B: 95 % reads, 5 % updates.
     YcsbB,
+    /// The select-only statement as a script that says what it observes.
+    History,
     /// One row of sysbench's table by its key.
     PointSelect,
     /// Making and filling pgbench's tables.

@@ -27,6 +27,8 @@ pub const ACCOUNTS: u32 = SCALE * 100_000;
 /// pgbench's select-only transaction, as a file.
 const SELECT_ONLY: &str =
     "\\set aid random(1, 2000000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n";
+/// The same, which says what it observes.
+const HISTORY: &str = "\\set aid random(1, 2000000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n\\observe read :aid\n";
 /// sysbench's point select.
 const POINT_SELECT: &str = "\\set id random(1, 100000)\nSELECT c FROM sbtest1 WHERE id = :id;\n";
 
@@ -73,6 +75,7 @@ impl Bed {
         std::fs::create_dir_all(&directory)?;
         std::fs::write(directory.join("select-only.sql"), SELECT_ONLY)?;
         std::fs::write(directory.join("point-select.sql"), POINT_SELECT)?;
+        std::fs::write(directory.join("history.sql"), HISTORY)?;
         let bed = Self {
             server,
             stub: Stub::start(&stub_socket(&directory))?,
@@ -84,6 +87,11 @@ impl Bed {
         must_succeed(&mut bed.sql("CHECKPOINT"))?;
         must_succeed(&mut bed.create_database(LOAD_DATABASE))?;
         Ok(bed)
+    }
+
+    /// The script whose observations are recorded.
+    pub fn history(&self) -> PathBuf {
+        self.directory.join("history.sql")
     }
 
     /// Where it is reached in this way.

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import { test } from 'node:test';
 import { alike, axe, made, opened, picture, seeAll, until } from './open.mjs';
 
-const PAGES = ['trial', 'experiment', 'capacity', 'compare', 'failover', 'beside'];
+const PAGES = ['trial', 'experiment', 'kinds', 'capacity', 'retries', 'compare', 'failover', 'beside'];
 const color = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
 for (const name of PAGES) {

@@ -59,6 +59,26 @@ function experiment(url) {
   return pgdyno.sql('SELECT max(number) AS number, name FROM experiment')[0];
 }
 
+/** Kinds that are no numbers: rows, no curves. */
+function kinds(url) {
+  const file = at('kinds.toml');
+  writeFileSync(file, 'name = "kinds"\nworkload = "select-only"\nclients = 2\nduration = "1s"\nrepeats = 5\n[matrix]\nparams.scale = [1]\nquery_mode = ["simple", "prepared"]\n');
+  pgdyno.run('-q', 'sweep', file, '--replace', '--url', url);
+  return JSON.parse(pgdyno.run('show', '--experiment', 'kinds', '--json')).answer;
+}
+
+/** Five trials of a script, then five of one that takes twice as long: not by turns. */
+function oneAfterTheOther(url) {
+  return ['0.002', '0.004'].map((seconds) => {
+    const file = at('sleeps.sql');
+    writeFileSync(file, `SELECT pg_sleep(${seconds});\n`);
+    return Array.from({ length: 5 }, () => {
+      pgdyno.run('run', file, '-t', '40', '--observe', 'none', '--url', url);
+      return newest();
+    });
+  });
+}
+
 /** A primary is killed and its standby promoted, twice. */
 function failover() {
   const args = ['--repeat', '2', '-c', '4', '-R', '100', '--before', '3s', '--after', '6s', '--pg-set', 'fsync=off', ...pgdyno.bindir()];
@@ -72,8 +92,8 @@ function beside(url) {
   for (const [name, sql] of [
     ['other.sql', 'CREATE DATABASE other;'],
     ['load.sql', 'SELECT 1;'],
-    // For a second: whoever comes back is ended again.
-    ['kill.sql', "DO $$ BEGIN FOR i IN 1..20 LOOP PERFORM pg_stat_clear_snapshot(), pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'; PERFORM pg_stat_clear_snapshot(), pg_sleep(0.05); END LOOP; END $$;"],
+    // For a second nobody comes back: a new session reads the list of databases.
+    ['kill.sql', "BEGIN; LOCK pg_database IN ACCESS EXCLUSIVE MODE; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'; SELECT pg_sleep(1); COMMIT;"],
   ])
     writeFileSync(at(name), `${sql}\n`);
   const once = ['-t', '1', '--observe', 'none', '--no-store', '--quiet'];
@@ -88,6 +108,11 @@ function capacity(url) {
   const file = at('capacity.toml');
   writeFileSync(file, 'name = "capacity"\nworkload = "select-only"\nduration = "10s"\nwarmup = 0\nreset.settle = 0\n[matrix]\nparams.scale = [1]\nclients = [2]\nrate = [200]\n[capacity]\nslo = "500ms"\n');
   pgdyno.run('-q', 'sweep', file, '--capacity-time', '25s', '--url', url);
+}
+
+/** Two forms of a transaction, often enough to be told apart. */
+function retries(url) {
+  pgdyno.run('-q', 'lab', 'retries', '--forms', 'statements,batch', '-c', '4', '--isolation', 'serializable', '-T', '1s', '--repeat', '5', '--url', url);
 }
 
 const made = { program, store, hostile: HOSTILE, pages: {} };
@@ -107,10 +132,16 @@ try {
   report('hostile', { trial: hostile }, 'report', String(hostile), '-o', 'FILE');
   const { number, name } = experiment(url);
   report('experiment', { experiment: number }, 'report', name, '-o', 'FILE');
+  report('kinds', { answer: kinds(url) }, 'report', 'kinds', '-o', 'FILE');
   const trials = (clients) => pgdyno.sql(`SELECT number FROM trial WHERE experiment = ${number} AND clients = ${clients} ORDER BY number`).map((row) => row.number);
   const [a, b] = [trials(1), trials(3)];
   report('compare', { a, b }, 'compare', a.join(','), b.join(','), '--html', 'FILE');
+  report('compare-one-each', {}, 'compare', String(a[0]), String(b[0]), '--html', 'FILE');
+  const [before, later] = oneAfterTheOther(url);
+  report('compare-in-order', { a: before, b: later }, 'compare', before.join(','), later.join(','), '--html', 'FILE');
   capacity(url);
+  retries(url);
+  report('retries', {}, 'report', 'lab-retries', '-o', 'FILE');
   const failedOver = failover();
   beside(url);
   report('beside', {}, 'report', 'lab-disturb', '-o', 'FILE');

@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 import { Pgdyno } from './pgdyno.mjs';
+import { Serving } from './serving.mjs';
 
 const [program, images, made] = process.argv.slice(2).map((path) => resolve(path));
 const directory = made ?? mkdtempSync('/var/tmp/pgdyno-pictures-');
@@ -46,6 +47,21 @@ function comparison(url) {
   }
 }
 
+/** A table that grows slows each trial down: whatever ran later is slower. */
+function oneAfterTheOther(url) {
+  writeFileSync(at('growing.sql'), 'CREATE TABLE growing AS SELECT generate_series(1, 20000) AS id;\n');
+  pgdyno.run('run', at('growing.sql'), '-t', '1', '--observe', 'none', '--no-store', '--url', url);
+  const file = at('grow.sql');
+  writeFileSync(file, 'INSERT INTO growing SELECT generate_series(1, 10);\nSELECT count(*) FROM growing;\n');
+  return [url, `${url}&options=-c%20work_mem%3D64MB`].map((of) => {
+    const numbers = Array.from({ length: 8 }, () => {
+      pgdyno.run('run', file, '-c', '2', '-t', '300', '--url', of);
+      return newest();
+    });
+    return numbers.join(',');
+  });
+}
+
 /** The top of the page, or what this selector finds, whole. */
 async function picture(browser, name, report, { colorScheme = 'light', height = 1000, of = null } = {}) {
   const page = await (await browser.newContext({ viewport: { width: 1160, height }, colorScheme })).newPage();
@@ -58,6 +74,41 @@ async function picture(browser, name, report, { colorScheme = 'light', height = 
   await page.context().close();
 }
 
+/** Pages that are served, while an experiment runs. */
+async function served() {
+  const serving = new Serving(program);
+  try {
+    serving.load();
+    for (const tag of ['baseline', 'nightly', 'nightly']) serving.pgdyno.run('run', '-q', 'tpcb', '-c', '4', '-T', '4', '--param', 'scale=1', '--tag', tag, '--url', serving.url);
+    serving.pgdyno.run('exclude', '2', '--reason', 'a backup ran');
+    const file = at('growing.toml');
+    writeFileSync(file, 'name = "clients"\nworkload = "tpcb"\nparams.scale = 1\nduration = "4s"\nrepeats = 4\n[matrix]\nclients = [1, 2, 4, 8]\n');
+    const sweep = serving.begin('-q', 'sweep', file, '--url', serving.url);
+    const link = await serving.serve();
+    const shot = async (name, path, wait, height, colorScheme = 'light') => {
+      const page = await serving.page(link, path, { width: 1160, colorScheme });
+      await page.setViewportSize({ width: 1160, height });
+      await wait(page);
+      await pause(1500);
+      await page.screenshot({ path: join(images, name) });
+      await page.context().close();
+    };
+    await pause(30_000);
+    await shot('serve-list.png', '/', (page) => page.locator('.progress-cell .progress').first().waitFor(), 1240);
+    sweep.kill('SIGINT');
+    await sweep.over;
+    const run = serving.begin('run', '-q', 'tpcb', '-c', '8', '-T', '60', '--param', 'scale=1', '--url', serving.url);
+    await pause(37_000);
+    const { number } = serving.pgdyno.sql('SELECT max(number) AS number FROM trial')[0];
+    await shot('serve-trial.png', `/trial/${number}`, (page) => page.locator('#throughput').waitFor(), 1500);
+    await shot('serve-trial-dark.png', `/trial/${number}`, (page) => page.locator('#throughput').evaluate((element) => scrollTo(0, element.getBoundingClientRect().top - 220)), 1100, 'dark');
+    run.kill('SIGINT');
+    await run.over;
+  } finally {
+    await serving.end();
+  }
+}
+
 try {
   mkdirSync(images, { recursive: true });
   if (made === undefined) {
@@ -67,13 +118,16 @@ try {
     pgdyno.run('report', experiment, '-o', at('experiment.html'));
     comparison(url);
     pgdyno.run('compare', 'tag:waits-for-disk', 'tag:does-not-wait', '--html', at('compare.html'));
+    pgdyno.run('compare', ...oneAfterTheOther(url), '--html', at('compare-cannot-tell.html'));
   }
   const browser = await chromium.launch({ executablePath: process.env.PGDYNO_CHROMIUM, args: ['--no-sandbox'] });
   await picture(browser, 'report-trial.png', 'trial.html', { height: 1240 });
   await picture(browser, 'report-trial-dark.png', 'trial.html', { colorScheme: 'dark', height: 1600, of: '#over-time' });
   await picture(browser, 'report-experiment.png', 'experiment.html', { height: 1500 });
   await picture(browser, 'report-compare.png', 'compare.html', { height: 1400 });
+  await picture(browser, 'report-compare-cannot-tell.png', 'compare-cannot-tell.html', { height: 1100 });
   await browser.close();
+  await served();
 } finally {
   pgdyno.end();
   if (process.env.KEEP !== undefined) console.log(directory);

@@ -51,7 +51,7 @@ test('the points of an experiment are the medians over its repeats in the notebo
 });
 
 test('every chart of an experiment and of a comparison is drawn', async () => {
-  for (const [name, least, share] of [['experiment', 4, 1], ['compare', 4, 0.6]]) {
+  for (const [name, least, share] of [['experiment', 3, 1], ['compare', 4, 0.6]]) {
     await opened(name, async (page) => {
       await seeAll(page);
       const plots = page.locator('.plot:has(.canvas)');
@@ -67,6 +67,39 @@ test('every chart of an experiment and of a comparison is drawn', async () => {
       }
     });
   }
+});
+
+test('an experiment opens with its answer, in the words of pgdyno show', async () => {
+  for (const [name, answer] of [['kinds', made.pages.kinds.answer], ['experiment', documentOf('experiment').answer]]) {
+    await opened(name, async (page) => {
+      const block = page.locator('.verdict');
+      assert.equal(await block.locator('.sentence').innerText(), answer.sentence.replaceAll('`', ''));
+      const figures = await block.locator('.evidence-figure').allInnerTexts();
+      assert.deepEqual(figures, answer.evidence.map((of) => of.figure));
+      const checks = await block.locator('.checks li strong').allInnerTexts();
+      assert.deepEqual(checks, answer.sure.map((of) => `${of.name}.`));
+      // Each figure leads to where it is drawn.
+      const link = block.locator('.evidence a').first();
+      const target = (await link.getAttribute('href')).slice(1);
+      assert.equal(await page.locator(`[id="${target}"]`).count(), 1, target);
+    });
+  }
+});
+
+test('kinds are rows with the best first, and no line joins them', async () => {
+  const { points } = documentOf('kinds');
+  const ordered = [...points].sort((a, b) => b.figures.goodput.over_repeats.median - a.figures.goodput.over_repeats.median);
+  await opened('kinds', async (page) => {
+    const section = page.locator('#workload-1');
+    assert.equal(await section.locator('h2').innerText(), 'select-only');
+    assert.equal(await section.locator('canvas').count(), 0);
+    const rows = page.locator('#rank-goodput .rank-name');
+    assert.deepEqual(await rows.allInnerTexts(), ordered.map((point) => point.varied.query_mode));
+    const shown = await page.locator('#rank-goodput .rank-figure').allInnerTexts();
+    ordered.forEach((point, i) => same(shown[i], point.figures.goodput.over_repeats.median, 'goodput'));
+    const titles = documentOf('kinds').points.map((point) => point.title).sort();
+    assert.deepEqual(titles, ['prepared statements', 'simple queries']);
+  });
 });
 
 test('each trial’s own page is in the file of its experiment, and the way back', async () => {
@@ -101,5 +134,41 @@ test('a comparison shows what pgdyno compare says', async () => {
     if (change !== 0) same(cells.find((text) => /^[+−±]/.test(text.trim())).replace('±', ''), change, 'the change');
     const changed = await page.locator('#changed table').first().innerText();
     assert.match(changed, /clients/);
+  });
+});
+
+test('what did not run by turns is not called different: medians stay, intervals and words do not', async () => {
+  await opened('compare-in-order', async (page) => {
+    const verdict = page.locator('#verdict');
+    assert.match(await verdict.locator('.sentence').innerText(), /^Cannot tell: goodput of B is .* lower, but the sides did not run by turns/);
+    const warn = await page.evaluate(() => {
+      const probe = document.createElement('div');
+      probe.style.color = 'var(--warn)';
+      document.body.append(probe);
+      const { color } = getComputedStyle(probe);
+      probe.remove();
+      return color;
+    });
+    assert.equal(await verdict.evaluate((element) => getComputedStyle(element).borderLeftColor), warn);
+    assert.match(await verdict.locator('.verdict-right').innerText(), /What changed.*\n[^]*statement 1[^]*What would tell[^]*All of A ran before all of B/);
+    const row = page.locator('#differences tbody tr:not(.group)').first();
+    assert.match(await row.innerText(), /withdrawn: not by turns[^]*medians[^]*withheld[^]*cannot tell/);
+    const [a, b] = ['a', 'b'].map((side) => median(made.pages['compare-in-order'][side].map((number) => sql(`SELECT goodput_per_s FROM result WHERE number = ${number}`)[0].goodput_per_s)));
+    const cells = await row.locator('th, td').allInnerTexts();
+    same(cells[1], a, 'A');
+    same(cells[2], b, 'B');
+    // The order of the repeats explains it, so it comes first.
+    const order = await page.locator('main > section').evaluateAll((sections) => sections.map((section) => section.id));
+    assert.ok(order.indexOf('repeats') < order.indexOf('differences'), order.join(' '));
+  });
+});
+
+test('of one trial each nothing is said in percent', async () => {
+  await opened('compare-one-each', async (page) => {
+    const verdict = page.locator('#verdict .verdict-left');
+    assert.match(await verdict.locator('.sentence').innerText(), /^Cannot tell: 1 repeat a side, 5 needed/);
+    assert.doesNotMatch(await verdict.innerText(), /%/);
+    assert.match(await verdict.innerText(), /pgdyno sweep .*--resume/);
+    assert.doesNotMatch(await page.locator('#differences tbody tr:not(.group)').first().innerText(), /%/);
   });
 });

@@ -35,6 +35,8 @@ export type Common = {
   verdict: Verdict | null;
   /** What a reader must know before believing it. */
   notes: Array<Note>;
+  /** Only when a server gives the page. */
+  served?: Served;
 };
 
 /** What limited a trial. */
@@ -163,8 +165,72 @@ export type Note = {
 /** How much a note matters. */
 export type Severity = "notice" | "warning" | "serious";
 
+/** Where a page comes from, and what may be done from it. */
+export type Served = {
+  /** Where the notebook is, without secrets. */
+  notebook: string;
+  /** Whether trials may be tagged, noted, excluded and stopped. */
+  may_change: boolean;
+  /**
+   * The path where changes of this page are sent as server-sent events: `/trial/12/events`; `null`:
+   * nothing will change.
+   */
+  events: string | null;
+  /** Of a trial that is still running. */
+  live: Live | null;
+  /** Of a trial that is what one of several generators measured. */
+  part: PartOf | null;
+};
+
+/** A trial that is running. */
+export type Live = {
+  /** Its number in the notebook. */
+  number: number;
+  /** Actions are asked for with it. */
+  uuid: string;
+  /**
+   * Where the last second ended that is known, in microseconds on the clock of its seconds; `null`:
+   * there is none yet.
+   */
+  now_us: number | null;
+  /**
+   * How long warm-up and measured time take together, in microseconds; `null`: it ends by
+   * transactions.
+   */
+  planned_us: number | null;
+  /** Why it cannot be stopped from here, and how else; `null`: it can. */
+  cannot_stop: string | null;
+};
+
+/** Which part of a trial of several generators a trial is, and what has become of all parts. */
+export type PartOf = {
+  /** Which generator's it is, from 0. */
+  generator: number;
+  /** How many generators the trial has. */
+  generators: number;
+  /** The number of the trial that all of them gave; `null`: they have not been added up. */
+  whole: number | null;
+  /** Parts that have begun, in the order of their generators; this one is among them. */
+  parts: Array<GeneratorPart>;
+};
+
+/** What one of several generators measures. */
+export type GeneratorPart = {
+  /** Which one, from 0. */
+  generator: number;
+  /** The number of its trial. */
+  trial: number;
+  /** What has become of it. */
+  state: State;
+  /** Whether it runs, and nothing was heard of it for so long that it counts as dead. */
+  is_silent: boolean;
+};
+
+/** States of a trial. */
+export type State = "running" | "complete" | "partial" | "failed" | "aborted";
+
 /** A page, by its kind. */
-export type Data = TrialData | ExperimentData | CompareData;
+export type Data = TrialData | ExperimentData | CompareData | NotebookData;
 
 /** A trial's page. */
 export type TrialData = {
@@ -172,6 +238,8 @@ export type TrialData = {
   kind: 'trial';
   /** What `pgdyno show TRIAL --json` prints, without `seconds`, `observed` and `verdict`. */
   run: Run;
+  /** Of a trial of several generators: whether they gave one result, and who weakened it. */
+  one_result?: Array<Sure>;
   /** Where the clients' time went; left out when nothing was measured. */
   budget?: TimeBudget;
   /** The other repeats of its point, this one included, in the order of repeats. */
@@ -230,6 +298,8 @@ export type TrialData = {
   verdict: Verdict | null;
   /** What a reader must know before believing it. */
   notes: Array<Note>;
+  /** Only when a server gives the page. */
+  served?: Served;
 };
 
 /** What was run, and what came of it: of `--json` all but its series and seconds (docs/json.md). */
@@ -289,6 +359,10 @@ export type Run = {
    * transactions leave no receipts.
    */
   truth?: Fact<Truth>;
+  /** How stale reads were at endpoints with a role; left out where that was not measured. */
+  staleness?: Staleness;
+  /** What its history shows, or why that is not known; left out where none was recorded. */
+  isolation?: Fact<IsolationCheck>;
   /** By script and command. */
   statements: Array<ScriptStatements>;
   /** Connections made. */
@@ -373,14 +447,26 @@ export type TrialSpec = {
    * CockroachDB and YugabyteDB
    */
   follower_reads: boolean;
+  /**
+   * Connect clients through a proxy that pgdyno starts on loopback before each endpoint: disturbances of the
+   * network (pgdyno:net-delay and others) need it, and latencies include it. pgdyno's own sessions
+   * go directly (pgdyno help disturb)
+   */
+  via?: boolean;
   /** Server settings by name, for sweeps. Session settings are set by the clients' sessions. */
   settings: { [key in string]: string };
   /**
    * Have each transaction leave a receipt, and ask the database for them afterwards: acknowledged
    * transactions that it does not have are lost writes (exit code 1). A script that writes pgbench's
-   * history has it in that row; others get an INSERT more (docs/failover.md)
+   * history has it in that row; others get an INSERT more (pgdyno help failover)
    */
   receipts?: boolean;
+  /**
+   * Record what each transaction observes, read every key at the end, and check which isolation levels
+   * that keeps. The workload must say what it observes: isolation does, and scripts with \observe
+   * (pgdyno help isolation)
+   */
+  history?: boolean;
   /** Open a new connection for each transaction */
   connection_per_transaction: boolean;
   /**
@@ -471,6 +557,27 @@ export type TrialSpec = {
    * over, and retries of a transaction that ends its client.
    */
   counts_as_pgbench: boolean;
+  /**
+   * Keep these hosts of --url, with or without port, for scripts of a role: reads=host2,host3; several
+   * roles: reads=host2;reports=host3:5433. reads=standby: hosts of --url that are standbys
+   */
+  endpoint_role?: string;
+  /**
+   * Send scripts to the endpoints of a role: select-only=reads,report=reads. A pack can say it too
+   * (role = "reads" of a script)
+   */
+  script_role?: string;
+  /**
+   * Measure how stale reads are at the endpoints that have a role: write a stamp through the primary
+   * this often, and read the stamps there (pgdyno help standbys). 5ms is a good value
+   */
+  staleness_us?: number;
+  /**
+   * With --staleness, also judge the clients' own sessions: each transaction that writes leaves its client's
+   * stamp (an UPDATE more, of a row of its own), and each that only reads reads it (a SELECT more). Says how
+   * often a client did not read what it had written, or read less than before (pgdyno help standbys)
+   */
+  client_stamps?: boolean;
 };
 
 /** What is observed while clients are at work: docs/instruments.md. */
@@ -546,8 +653,8 @@ export type DisturbSpec = {
   /**
    * Run this shell command (sh -c) while clients work, after --before: kubectl delete pod …,
    * systemctl stop …, tc … Its exit code, times and output are kept. PGHOST, PGPORT, PGUSER,
-   * PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is. pgdyno:failover, with
-   * --pg-standby, kills the private primary and promotes its standby
+   * PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is. pgdyno:NAME is a disturbance of
+   * pgdyno's own: pgdyno lab disturb --list
    */
   during?: string;
   /** Run another command so long after measuring began (repeatable): --at '60s COMMAND' */
@@ -579,6 +686,16 @@ export type DisturbSpec = {
    * [default: five times the p99 before the first command]
    */
   within_us?: number;
+  /**
+   * Carry out a disturbance that could harm a server that is not a private one of pgdyno's
+   * (pgdyno lab disturb --list says which and how)
+   */
+  yes?: boolean;
+  /**
+   * One after the other: a command waits until those before it have ended, and what pgdyno did itself has
+   * been put back (else that is put back when the trial is over)
+   */
+  one_by_one?: boolean;
   /** Run none of the commands: the same trial without its disturbance, to compare with */
   control?: boolean;
 };
@@ -601,8 +718,18 @@ export type Compatible = {
    * (YCSB's `operationcount`).
    */
   one_more_transaction: number | null;
+  /** Clients draw the random numbers of sysbench's threads. */
+  sysbench_draws: SysbenchDraws | null;
   /** Transactions of a client share blocks (JDBC without autocommit). */
   commits: Commits | null;
+};
+
+/** What happens in sysbench before a thread's first event, as far as random numbers go. */
+export type SysbenchDraws = {
+  /** Threads without events (reports, schedule) that take their random numbers before the first one with. */
+  threads_before: number;
+  /** Numbers that a thread has drawn by then. */
+  drawn: number;
 };
 
 /** When a client commits. */
@@ -1636,6 +1763,327 @@ export type Sums = {
   grown: Array<[string, number]>;
 };
 
+/** What the probe saw in the measured time. */
+export type Staleness = {
+  /** A stamp was to be written this often, in microseconds. */
+  interval_us: number;
+  /** Sessions that write by turns, each its own row. */
+  sessions: number;
+  /** Stamps whose COMMIT was answered. */
+  written: number;
+  /** Stamps that were not, or without an answer. */
+  not_written: number;
+  /** How long their COMMIT took. */
+  write: Lags;
+  /**
+   * Where stamps were read; the first is the endpoint that they were written through: a control, which
+   * is never stale.
+   */
+  endpoints: Array<StaleEndpoint>;
+  /** The same of the clients' own sessions, where their scripts write and read stamps (`--client-stamps`). */
+  clients?: ClientStaleness;
+};
+
+/** Times of one kind in microseconds. A percentile is `null` with fewer than ten values beyond it. */
+export type Lags = {
+  /** How many there are. */
+  count: number;
+  /** The median. */
+  p50_us: number | null;
+  /** The 99th percentile. */
+  p99_us: number | null;
+  /** The longest; `null` without any. */
+  max_us: number | null;
+};
+
+/** The reads of one server. */
+export type StaleEndpoint = {
+  /** The role of the endpoint; `null`: the control. */
+  role: string | null;
+  /** The server that answered. */
+  name: string;
+  /** Reads that count. */
+  reads: number;
+  /** Reads before the first stamp was seen there: they count in none of the figures. */
+  before_first: number;
+  /** Reads that failed. */
+  failed: number;
+  /** Why the last of them did. */
+  error: string | null;
+  /** Reads that did not show all stamps which were acknowledged before they began. */
+  stale: number;
+  /**
+   * At the beginning of each read, how long ago the oldest acknowledged stamp that it did not show was
+   * acknowledged; 0 of a read that showed all.
+   */
+  staleness: Lags;
+  /** Its distribution: buckets that have reads, the shortest first. */
+  histogram: Array<StaleBucket>;
+  /** Sessions and reads before which a stamp of the session was acknowledged: what `own_unseen` is of. */
+  after_write: number;
+  /** How often a session read something older than what it had written itself: sessions and reads. */
+  own_unseen: number;
+  /** The worst of these. */
+  own_unseen_worst: OwnUnseen | null;
+  /** Sessions and reads before which the session had read a stamp: what `went_back` is of. */
+  after_read: number;
+  /**
+   * How often a session read something older than what it had read before: at any endpoint of the role, a
+   * client at any endpoint.
+   */
+  went_back: number;
+  /** The worst of these. */
+  went_back_worst: WentBack | null;
+  /** The same by session; not of clients. */
+  by_session: Array<SessionReads>;
+  /** What the server says of its replay. */
+  replay: Fact<Replay>;
+  /** By second. */
+  seconds: Array<StaleSecond>;
+};
+
+/** Reads by their staleness. */
+export type StaleBucket = {
+  /**
+   * The longest staleness that belongs here, in microseconds: 0 for reads that were not stale, 100 and
+   * then ten to a decade.
+   */
+  upto_us: number;
+  /** How many. */
+  reads: number;
+};
+
+/** A session did not read what it had written. Times in microseconds since clients began to work. */
+export type OwnUnseen = {
+  /** Whose. */
+  session: number;
+  /** Its oldest stamp that the read did not show. */
+  stamp: number;
+  /** When that was acknowledged. */
+  written_us: number;
+  /** When the read began. */
+  read_us: number;
+  /** The stamp that it showed. */
+  shown: number;
+};
+
+/** A session read less than before. Times in microseconds since clients began to work. */
+export type WentBack = {
+  /** Whose. */
+  session: number;
+  /** The stamp that it had read. */
+  stamp: number;
+  /** Where. */
+  at: string;
+  /** When that read had ended. */
+  seen_us: number;
+  /** When the later read began. */
+  read_us: number;
+  /** The stamp that it showed. */
+  shown: number;
+};
+
+/** One session at one server. */
+export type SessionReads = {
+  /** Its number, from 0. */
+  session: number;
+  /** Reads without its own last acknowledged stamp. */
+  own_unseen: number;
+  /** Reads that showed less than one before. */
+  went_back: number;
+};
+
+/** Replay as the standby tells it, sampled beside the reads. */
+export type Replay = {
+  /**
+   * By position: how long ago the oldest stamp was acknowledged whose WAL position the standby had not
+   * replayed; 0 if it had replayed all. By pgdyno's clock alone.
+   */
+  by_position: Lags;
+  /**
+   * By timestamp: the standby's time less that of the last transaction that it replayed. Of two hosts'
+   * clocks, where they are two.
+   */
+  by_timestamp: Lags;
+};
+
+/** The reads of a second. */
+export type StaleSecond = {
+  /** Which, since clients began to work. */
+  at_s: number;
+  /** Reads that began in it. */
+  reads: number;
+  /** Of these, stale ones. */
+  stale: number;
+  /** The median of the staleness, in microseconds; `null` with fewer than ten reads beyond it. */
+  p50_us: number | null;
+  /** The 99th percentile, in the same way. */
+  p99_us: number | null;
+  /** The longest staleness, in microseconds. */
+  max_us: number;
+  /**
+   * The longest time that the replay was behind by position ([`Replay::by_position`]); `null` if it was not
+   * sampled.
+   */
+  replay_us: number | null;
+};
+
+/** What the clients' own transactions showed: each client is a session with a stamp of its own. */
+export type ClientStaleness = {
+  /** Clients that could write one. */
+  sessions: number;
+  /** Transactions with a stamp that were acknowledged, over the whole trial. */
+  written: number;
+  /** Where stamps were read, by the role of the script; of scripts without a role it is the control. */
+  endpoints: Array<StaleEndpoint>;
+};
+
+/** The check of a trial's history. */
+export type IsolationCheck = {
+  /**
+   * The isolation level in effect, as the server reported it inside a transaction that began as
+   * the workload's do.
+   */
+  in_effect: Fact<string>;
+  /** What the product promises at that level. */
+  promise: Fact<IsolationPromise>;
+  /**
+   * Where scripts of a role went, if some did not go where the others wrote:
+   * `reads at db2:5432 (a standby)`.
+   */
+  reads: string | null;
+  /** Tries of transactions in the history. */
+  recorded: number;
+  /** Of them, those that took effect. */
+  committed: number;
+  /** Of them, those that did not. */
+  aborted: number;
+  /** Of them, those of which that is not known, and no read shows it. */
+  unknown: number;
+  /** Dependencies between two transactions. */
+  dependencies: number;
+  /**
+   * Pairs of transactions that ran at the same time, of which one overwrote what the other read or
+   * wrote.
+   */
+  conflicting_pairs: number;
+  /** Appends and inserts that were acknowledged. */
+  acknowledged_writes: number;
+  /** Of them, those whose key was read after all of its writes had ended: a lost one would be missed. */
+  writes_read_at_end: number;
+  /** Whether rows are read by predicates. */
+  has_predicates: boolean;
+  /** What is missing of the history, or was not looked for; `null`: all of it was checked. */
+  not_whole: string | null;
+  /** Every level and session guarantee, from the weakest. */
+  levels: Array<IsolationKept>;
+  /** Anomalies, by kind. */
+  found: Array<IsolationFound>;
+  /** What a reader must know to believe it. */
+  notes: Array<string>;
+  /** How long it took. */
+  took_ms: number;
+};
+
+/** What a product says of a level of its own. */
+export type IsolationPromise = {
+  /** The level of Adya and others that it promises: `snapshot isolation`. */
+  level: string;
+  /** What it documents as possible, in words. */
+  allows: string;
+  /** Where it says so. */
+  source: string;
+  /** Anomalies that the level forbids and that are documented as possible all the same in this trial. */
+  except: Array<string>;
+};
+
+/** Whether a level was kept. */
+export type IsolationKept = {
+  /** Its name, such as `serializable`. */
+  level: string;
+  /** `true`: nothing was seen that it forbids; `false`: it is broken; `null`: not known. */
+  kept: boolean | null;
+  /** The anomalies that break it. */
+  by: Array<string>;
+  /** Why it is not known. */
+  unknown: string | null;
+};
+
+/** An anomaly that occurred. */
+export type IsolationFound = {
+  /** Its name, such as `G2-item`. */
+  anomaly: string;
+  /** What happened, in a phrase. */
+  meaning: string;
+  /** How often. */
+  count: number;
+  /** Whether there may be more. */
+  at_least: boolean;
+  /** Whether what the product promises forbids it; `null`: it is not known what it promises. */
+  forbidden: boolean | null;
+  /** The smallest occurrence. */
+  example: IsolationExample;
+};
+
+/** An occurrence of an anomaly, to be told and drawn. */
+export type IsolationExample = {
+  /** Its transactions, in the order of its cycle, where it is one. */
+  transactions: Array<IsolationTransaction>;
+  /** The steps of its cycle; none if it is no cycle. */
+  links: Array<IsolationLink>;
+  /** What happened, a sentence each. */
+  story: Array<string>;
+  /**
+   * A history of these transactions and of the reads that prove their order, in JSON lines;
+   * `null`: it would be too long.
+   */
+  replay: string | null;
+  /** Whether that history, checked by itself, shows the anomaly again. */
+  found_again: boolean | null;
+};
+
+/** A transaction of an example. */
+export type IsolationTransaction = {
+  /** `T3`: by its place in the history. */
+  name: string;
+  /** The process that ran it: the client, unless that lost a connection before. */
+  client: number;
+  /** When it began, in microseconds since the first of the example did; `null`: not recorded. */
+  began_us: number | null;
+  /** When its end was known. */
+  ended_us: number | null;
+  /** `committed`, `aborted` or `unknown`. */
+  end: string;
+  /** What it did, in order. */
+  operations: Array<IsolationOperation>;
+};
+
+/** A step of a transaction. */
+export type IsolationOperation = {
+  /** `append 3 to 7`, `read 7 = [1 3]`. */
+  did: string;
+  /** The key. */
+  key: string;
+  /** Whether it wrote. */
+  writes: boolean;
+  /** The statement as the script has it; `null`: not known. */
+  statement: string | null;
+};
+
+/** Why one transaction of an example comes before another. */
+export type IsolationLink = {
+  /** Index in the example's transactions. */
+  from: number;
+  /** The same: it comes later. */
+  to: number;
+  /** `ww`, `wr`, `rw`, `rw predicate`, `session`, `real time`, `commit order`. */
+  kind: string;
+  /** The key, where it is about one. */
+  key: string | null;
+  /** Why, in words. */
+  why: string;
+};
+
 /** The commands of a script. */
 export type ScriptStatements = {
   /** The script's name. */
@@ -2063,8 +2511,18 @@ export type Stored = {
   pgdyno: string;
 };
 
-/** States of a trial. */
-export type State = "running" | "complete" | "partial" | "failed" | "aborted";
+/** One check of an answer. */
+export type Sure = {
+  /** What came of it. */
+  state: SureState;
+  /** What was checked, in a few words without a stop: `Repeats`, `No drift`. */
+  name: string;
+  /** What came of it with its figures, without a full stop: `6 of each point`. */
+  text: string;
+};
+
+/** What came of a check. */
+export type SureState = "held" | "failed" | "limit";
 
 /** The clients' time of a trial's measured time. */
 export type TimeBudget = {
@@ -2473,6 +2931,8 @@ export type Setting = {
 export type ExperimentData = {
   /** `experiment`. */
   kind: 'experiment';
+  /** What it says: stands in the verdict's place, which is `null` then. */
+  answer?: Answer;
   /** As it was named. */
   name: string;
   /** Its UUID; empty where no experiment holds the trials together. */
@@ -2485,6 +2945,17 @@ export type ExperimentData = {
   slo_us?: number;
   /** What varies. Points stand on a grid of these; zipped axes are one axis. */
   axes: Array<Axis>;
+  /** The targets by the names that stand for them everywhere, where there are several. */
+  targets?: Array<TargetRow>;
+  /** Planned points that have no figures, with the reason. */
+  missing: Array<Missing>;
+  /** Trials that have ended and all that were planned, where some are missing; absent of a set. */
+  so_far?: [number, number];
+  /**
+   * The change from the first to the last quarter of the trials, as medians of their shares of their
+   * points' medians; `null` with fewer than eight.
+   */
+  drift: number | null;
   /** By what varies. */
   points: Array<Point>;
   /** Every trial of the points, in run order, those that do not count too. */
@@ -2503,6 +2974,8 @@ export type ExperimentData = {
   retries_lab?: RetriesLab;
   /** What the laboratory for disturbances found. */
   disturb_lab?: DisturbLab;
+  /** What the laboratory for isolation found. */
+  isolation_lab?: IsolationLab;
   /** Times beside what is expected of good infrastructure, a system each. */
   calibrations?: Array<Calibration>;
   /** Where the caches end. */
@@ -2527,6 +3000,61 @@ export type ExperimentData = {
   verdict: Verdict | null;
   /** What a reader must know before believing it. */
   notes: Array<Note>;
+  /** Only when a server gives the page. */
+  served?: Served;
+};
+
+/** What an experiment says. */
+export type Answer = {
+  /** What was asked, in some words: `What was asked: tpcb with 1 to 64 clients`. */
+  question: string;
+  /** The answer, one sentence without its full stop. `` `code` `` stands between backquotes. */
+  sentence: string;
+  /** Whether there is one. */
+  state: AnswerState;
+  /** Whether what was found is harm in itself (lost writes, a broken promise), and not a doubt. */
+  is_harm: boolean;
+  /** The figures that it rests on, the strongest first. */
+  evidence: Array<Evidence>;
+  /** What a reader would else take for granted: `clusters ran serializable, the others read committed`. */
+  careful?: string;
+  /** Who is ahead where, at a glance. */
+  ranking?: Ranking;
+  /** How sure it is: the answer's own checks. */
+  sure: Array<Sure>;
+  /** What to do next, or what would tell, a sentence each, commands between backquotes. */
+  try: Array<string>;
+};
+
+/** Whether an answer could be given. */
+export type AnswerState = "known" | "cannot-tell" | "not-known";
+
+/** Who is ahead, within each workload and where all else is equal. */
+export type Ranking = {
+  /** `Who is ahead, at equal clients`. */
+  title: string;
+  /** Where, in words: `8 clients`. */
+  columns: Array<string>;
+  /** A workload each. */
+  rows: Array<RankingRow>;
+  /** How it was judged. */
+  note: string;
+};
+
+/** A workload's row. */
+export type RankingRow = {
+  /** Its name. */
+  workload: string;
+  /** By column; `null`: fewer than two were measured there. */
+  cells: Array<RankingCell | null>;
+};
+
+/** Who is in front at one place. */
+export type RankingCell = {
+  /** Those that cannot be told apart, the best first. */
+  names: Array<string>;
+  /** Whether the first of them is surely ahead. */
+  is_sure: boolean;
 };
 
 /** Something that varies. */
@@ -2535,12 +3063,41 @@ export type Axis = {
   name: string;
   /** `clients`, `scale`. */
   title: string;
-  /** As typed, in order. */
+  /** What its values are. */
+  kind: AxisKind;
+  /** In words, in order: numbers as typed, targets by their names. */
   values: Array<string>;
   /** The same as numbers, where all are. */
   numbers: Array<number> | null;
   /** Of an axis of sizes: that of the database at each value. */
   sizes_bytes?: Array<number | null>;
+};
+
+/** What the values of an axis are. */
+export type AxisKind = "workload" | "category" | "number";
+
+/** One of several targets. */
+export type TargetRow = {
+  /** Short: `orders-01`. */
+  name: string;
+  /** What it is: `PostgreSQL 18.1`; `null`: it was never reached. */
+  product: string | null;
+  /** Where it is, without a password. */
+  address: string;
+  /** The isolation level in effect, where it is one. */
+  isolation: string | null;
+  /** Of an idle session, p50. */
+  round_trip_us: number | null;
+};
+
+/** A planned point that has no figures. */
+export type Missing = {
+  /** In words. */
+  title: string;
+  /** Index of its value on each axis; `null` where it has one that no measured point has. */
+  at: Array<number> | null;
+  /** `not measured yet`, `failed: too many connections`. */
+  why: string;
 };
 
 /** A point on the grid. */
@@ -2754,8 +3311,8 @@ export type Ladder = {
   /** By rate, the lowest first. */
   loads: Array<Load>;
   /**
-   * The highest load that keeps the limit; `null`: not known, as no step is surely within the limit
-   * or over it.
+   * The highest load that keeps the limit; `null`: not known, as no step is surely within the limit,
+   * and not all are over it.
    */
   capacity: Estimate | null;
   /** How it was found. */
@@ -2898,6 +3455,8 @@ export type LabPoint = {
   isolation: string | null;
   /** The best first. */
   forms: Array<LabForm>;
+  /** Each form's goodput beside each other's that follows it, judged together. */
+  pairs: Array<LabPair>;
   /** What its table means, in a sentence. */
   says: string | null;
 };
@@ -2908,6 +3467,8 @@ export type LabForm = {
   form: string;
   /** `null`: no trial ended. */
   goodput_per_s: LabGoodput | null;
+  /** The other figures of each repeat, in the order of those of goodput. */
+  repeats: Array<LabRepeat>;
   /** Of all repeats, from the start of each transaction's first try. */
   service: Latencies;
   /** Transactions that were committed. */
@@ -2942,8 +3503,45 @@ export type LabGoodput = {
   min: number;
   /** The greatest. */
   max: number;
+  /** Of the median, from six repeats on. */
+  interval: [number, number] | null;
   /** Of each. */
   repeats: Array<number>;
+};
+
+/** Figures of one repeat of a form. */
+export type LabRepeat = {
+  /** Its trial in the notebook; `null`: it is not stored. */
+  trial: number | null;
+  /** When it began among all trials of the laboratory, from 1. */
+  order: number;
+  /** Of service times; `null` with too few transactions. */
+  p99_us: number | null;
+  /** By clients; `null`: nothing was committed. */
+  retries_per_commit: number | null;
+  /** The share of the time in tries that was spent in those that failed, 0 to 1. */
+  lost_time_share: number | null;
+};
+
+/** Two forms beside each other. */
+export type LabPair = {
+  /** The one with the higher median goodput, or the first of equals. */
+  first: string;
+  /** The other. */
+  second: string;
+  /**
+   * By what share the first's goodput exceeds the other's: 0.78 is 1.78 times as much; `null`: too few
+   * repeats to compare.
+   */
+  difference: number | null;
+  /** Its interval; all pairs of a point hold together. */
+  interval: [number, number] | null;
+  /** How surely the intervals hold, 0 to 1. */
+  level: number;
+  /** Which form is ahead; `null`: it cannot be told. */
+  ahead: string | null;
+  /** Repeats that each form would need to be told from the others; `null`: they have as many. */
+  needs_repeats: number | null;
 };
 
 /** All targets, in the order in which they were first measured. */
@@ -3002,6 +3600,8 @@ export type DisturbRepeat = {
   counts: boolean;
   /** What went wrong with its commands. */
   troubles: Array<string>;
+  /** When its commands ran, by name, in the order of their moments; one that is undone before the next, until then. */
+  commands: Array<NamedPhase>;
   /**
    * Whether the database has what it acknowledged, or why that is not known; `null` where
    * transactions left no receipts.
@@ -3022,6 +3622,16 @@ export type DisturbRepeat = {
   clients_stalls: number;
   /** How many clients had one. */
   clients_stalled: number;
+};
+
+/** A stretch of a trial with a name: from its beginning up to, but without, its end. */
+export type NamedPhase = {
+  /** What people call it: `500/s`, `before`. */
+  name: string;
+  /** Where it begins, in microseconds since clients began to work. */
+  from_us: number;
+  /** Where it ends. */
+  to_us: number;
 };
 
 /** A figure over repeats. */
@@ -3066,6 +3676,194 @@ export type DisturbEffect = {
   p: number | null;
   /** In words. */
   says: string;
+};
+
+/** All levels, in the order in which they were first measured. */
+export type IsolationLab = {
+  /** Grows when a field changes its meaning or goes. */
+  format: number;
+  /** `isolation`. */
+  lab: string;
+  /** pgdyno's version. */
+  pgdyno: string;
+  /** The packs whose histories were recorded. */
+  workloads: Array<string>;
+  /** Clients at the same time. */
+  clients: number | null;
+  /** Where it ran. */
+  target: string | null;
+  /** The server's version. */
+  server: string | null;
+  /** The commands of a disturbance with their moments, without secrets. */
+  commands: Array<string>;
+  /** Where reads went, if not where writes went. */
+  reads: string | null;
+  /** Whether the levels kept what is promised; `null`: not known. */
+  is_kept: boolean | null;
+  /** What was found, the gravest first. */
+  says: Array<string>;
+  /** The kinds of anomalies: the columns of the table. */
+  anomalies: Array<IsolationColumn>;
+  /** One for each level that was asked for. */
+  levels: Array<IsolationLevel>;
+  /** Examples of what was seen: the smallest of each level and kind, forbidden ones first. */
+  examples: Array<IsolationSeen>;
+  /** The verdict's check of itself. */
+  checks: Array<IsolationSelfCheck>;
+  /** Every trial. */
+  trials: Array<IsolationTrial>;
+};
+
+/** A kind of anomaly. */
+export type IsolationColumn = {
+  /** `lost-update`. */
+  name: string;
+  /** For people: `Lost update`. */
+  title: string;
+  /** What it is called in papers: `G2-item`; empty where it has the same name. */
+  code: string;
+  /** What happens, in a phrase. */
+  meaning: string;
+  /** What its share is of: `overlapping conflicting pairs`, `dependencies`. */
+  of: string;
+};
+
+/** What was found at a level. */
+export type IsolationLevel = {
+  /** As it was asked for: `repeatable read`. */
+  asked: string;
+  /** As the server reported it inside transactions. */
+  in_effect: Fact<string>;
+  /** The level before that is the same in effect. */
+  same_as: string | null;
+  /** What the product promises at the level in effect. */
+  promise: Fact<IsolationPromise>;
+  /** Whether it kept that; `null`: not known. */
+  is_kept: boolean | null;
+  /** What was found, in a sentence. */
+  says: string;
+  /** Its trials that count. */
+  trials: Array<number>;
+  /** Tries of transactions in their histories. */
+  recorded: number;
+  /** Of them, those that took effect. */
+  committed: number;
+  /** Of them, those that did not. */
+  aborted: number;
+  /** Of them, those of which that is not known. */
+  unknown: number;
+  /** Pairs of transactions that ran at the same time and conflicted. */
+  conflicting_pairs: number;
+  /** What it came to, by pack. */
+  rates: Array<IsolationRate>;
+  /** In the order of the columns. */
+  cells: Array<IsolationCell>;
+};
+
+/** What a level came to with a pack: of wrong answers, if there were any. */
+export type IsolationRate = {
+  /** The pack. */
+  workload: string;
+  /** Trials that count. */
+  repeats: number;
+  /** Committed transactions a second: the median of its trials. */
+  goodput_per_s: number | null;
+  /** The least and the most. */
+  range: [number, number] | null;
+  /** Retries for each commit, over all trials. */
+  retries_per_commit: number | null;
+  /** Overlapping conflicting pairs, over all trials. */
+  conflicting_pairs: number;
+  /** Whether no anomaly was seen that the level forbids; `null`: not known. */
+  is_kept: boolean | null;
+};
+
+/** What was seen of an anomaly at a level. */
+export type IsolationCell = {
+  /** The column's name. */
+  anomaly: string;
+  /** How often it was seen. */
+  count: number;
+  /** Whether there may be more. */
+  at_least: boolean;
+  /** Trials in which it was seen. */
+  trials: number;
+  /** Trials whose history would show it. */
+  of_trials: number;
+  /** In so many pairs of their histories it could have occurred. */
+  pairs: number;
+  /**
+   * The largest share of these in which it may occur, with 95 % confidence, if it was not seen:
+   * 1 − 0.05^(1/n).
+   */
+  at_most: number | null;
+  /**
+   * Whether what is promised forbids what was seen, or the kind as a whole where nothing was seen;
+   * `null`: it is not known what is promised.
+   */
+  forbidden: boolean | null;
+  /** Why it is not known whether it occurs, and what would tell. */
+  unknown: string | null;
+};
+
+/** Something that was seen. */
+export type IsolationSeen = {
+  /** The level asked for. */
+  level: string;
+  /** The column's name. */
+  column: string;
+  /** The anomaly's own name. */
+  anomaly: string;
+  /** What happened, in a phrase. */
+  meaning: string;
+  /** The trial in which it was seen. */
+  trial: number;
+  /** The pack. */
+  workload: string;
+  /** Whether what is promised forbids it; `null`: it is not known what is promised. */
+  forbidden: boolean | null;
+  /** The file that a replay of it is written to by default. */
+  file: string;
+  /** What happened. */
+  example: IsolationExample;
+};
+
+/** Something that must hold before a conclusion is shown. */
+export type IsolationSelfCheck = {
+  /** `null`: a limit of what is known. */
+  held: boolean | null;
+  /** In a few words. */
+  name: string;
+  /** Its figures. */
+  says: string;
+};
+
+/** A trial. */
+export type IsolationTrial = {
+  /** Its number in the notebook. */
+  trial: number;
+  /** The level asked for. */
+  level: string;
+  /** The pack. */
+  workload: string;
+  /** Which repeat it is, from 1. */
+  repeat: number;
+  /** How it ended. */
+  state: string;
+  /** Why it does not count, or what is missing of its history. */
+  reason: string | null;
+  /** Whether it counts. */
+  counts: boolean;
+  /** Committed transactions a second. */
+  goodput_per_s: number | null;
+  /** Tries of transactions in its history. */
+  recorded: number;
+  /** Overlapping conflicting pairs. */
+  conflicting_pairs: number;
+  /** Anomalies with how often each was seen. */
+  found: Array<[string, number]>;
+  /** How long the check took. */
+  checked_ms: number;
 };
 
 /** Times of the simplest work beside what is expected of good infrastructure. */
@@ -3356,6 +4154,12 @@ export type SlobKnee = {
 export type CompareData = {
   /** `compare`. */
   kind: 'compare';
+  /** What comes of all points together; of one point what comes of that. */
+  answer: Answer;
+  /** Which way it points. */
+  says: Says;
+  /** The gate, and what came of it. */
+  gate: Gate | null;
   /** One side. */
   a: Side;
   /** The other one. */
@@ -3365,7 +4169,7 @@ export type CompareData = {
   /** Points that one side lacks. */
   lacking: Array<Lacking>;
   /** What differs in how the first trials of both sides were measured. */
-  changed: Array<Changed>;
+  changed: Array<Differing>;
   /** How many more values differ that only name the server itself (port, paths). */
   left_out: number;
   /** What does not: its name, and words. */
@@ -3390,11 +4194,16 @@ export type CompareData = {
   verdict: Verdict | null;
   /** What a reader must know before believing it. */
   notes: Array<Note>;
+  /** Only when a server gives the page. */
+  served?: Served;
 };
+
+/** What the headline's figures say of B, seen from A. */
+export type Says = "better" | "worse" | "mixed" | "no-difference" | "cannot-tell";
 
 /** One side of a comparison. */
 export type Side = {
-  /** As named on the command line. */
+  /** What it has that the other has not, or as named on the command line: short, for charts. */
   name: string;
   /** How many trials, and when. */
   facts: string;
@@ -3406,6 +4215,10 @@ export type Pair = {
   point: string;
   /** Whether repeats were compared in pairs. */
   paired: boolean;
+  /** Which way its headline's figures point. */
+  says: Says;
+  /** In one sentence. */
+  sentence: string;
   /** Which latencies all figures are of. */
   latency: LatencyKind;
   /** One side. */
@@ -3513,8 +4326,19 @@ export type Drift = {
   apart_s: number;
   /** From the first repeat to the last, as a share. */
   first_to_last: number;
+  /** Its interval, at the level of the figure's own. */
+  first_to_last_interval: [number, number];
   /** What that foretells for B from A, as a share. */
   foretold: number;
+  /** From A's first repeat to its last, by a line through A alone, as a share. */
+  within_a: number | null;
+  /** The same of B. */
+  within_b: number | null;
+  /**
+   * The figure at the first and at the last start, by one line through all repeats with no step
+   * between A and B.
+   */
+  line: [number, number];
   /** The share of the repeats' spread that a line over time explains. */
   time_explains: number;
   /** The share that a step between A and B explains. */
@@ -3522,7 +4346,7 @@ export type Drift = {
 };
 
 /** Where B lies as seen from A. */
-export type DifferenceVerdict = "higher" | "lower" | "no-significant-difference" | "not-enough-repeats" | "time-explains";
+export type DifferenceVerdict = "higher" | "lower" | "no-significant-difference" | "not-enough-repeats" | "time-explains" | "not-by-turns";
 
 /** Time of one client for each commit, by what its session did. */
 export type TimePerCommit = {
@@ -3561,13 +4385,211 @@ export type Lacking = {
 };
 
 /** Something that is not the same on both sides. */
-export type Changed = {
-  /** `setting`, `version`, `server`, `host`, `trial`. */
-  kind: string;
-  /** A setting's name, or its position: `server.version`. */
-  name: string;
+export type Differing = {
+  /** What it belongs to. */
+  kind: DifferingKind;
+  /** A setting's name, or words: `clients`, `server version`. */
+  what: string;
   /** A's value; `–` where it has none. */
   a: string;
   /** B's value. */
   b: string;
+  /** What it does, in some words; missing: pgdyno has none for it. */
+  does?: string;
+};
+
+/** What something that differs belongs to. */
+export type DifferingKind = "setting" | "version" | "trial" | "server" | "host";
+
+/** A notebook's page. */
+export type NotebookData = {
+  /** `notebook`. */
+  kind: 'notebook';
+  /** Trials in the notebook. */
+  trials_total: number;
+  /** Experiments in the notebook. */
+  experiments_total: number;
+  /** Trials that run now, the newest first. */
+  running: Array<RunningTrial>;
+  /** Experiments with a trial that runs now. */
+  growing: Array<GrowingExperiment>;
+  /** The newest experiments. */
+  experiments: Array<ExperimentItem>;
+  /** What the list was asked for. */
+  query: NotebookQuery;
+  /** Trials that this finds. */
+  found: number;
+  /** Pages of the list. */
+  pages: number;
+  /** This page of them, the newest first. */
+  trials: Array<TrialItem>;
+  /** The version of these types. The page refuses what it does not know. */
+  format: number;
+  /** The version of pgdyno that wrote the report. */
+  pgdyno: string;
+  /** When the report was written, UTC. */
+  written: string;
+  /** Small line above the title: `repeat 2 of 6 in “orders”, trial 7c41e9`. */
+  eyebrow?: string;
+  /** What was measured: `tpcb at scale 50, 32 clients, 4,200/s requested`. */
+  title: string;
+  /** The line below it, a fact each: server, isolation, query mode, how long, when. */
+  facts: Array<string>;
+  /** The command line that would do it again, or that made this. */
+  command: string;
+  /** `null`: no diagnosis was made. */
+  verdict: Verdict | null;
+  /** What a reader must know before believing it. */
+  notes: Array<Note>;
+  /** Only when a server gives the page. */
+  served?: Served;
+};
+
+/** A trial that is running. */
+export type RunningTrial = {
+  /** In this notebook. */
+  number: number;
+  /** Everywhere. */
+  uuid: string;
+  /** What it runs. */
+  workload: string;
+  /** How many clients it has. */
+  clients: number | null;
+  /** Where it runs, without secrets. */
+  target: string;
+  /** The name of its experiment. */
+  experiment: string | null;
+  /** When it began, UTC. */
+  started: string;
+  /** As [`super::Live::now_us`]. */
+  now_us: number | null;
+  /** As [`super::Live::planned_us`]. */
+  planned_us: number | null;
+  /** Committed transactions a second in up to 40 seconds, the last one is the newest. */
+  goodput_per_s: Array<number>;
+  /** Whether it warms up. */
+  warmup: boolean;
+  /** Of the last five seconds, in microseconds; `null` with fewer than ten transactions beyond it. */
+  p50_us: number | null;
+  /** The same. */
+  p99_us: number | null;
+  /** Failed transactions of the measured time so far. */
+  failed: number;
+  /** What most sessions waited for in the last five seconds, and how many did on average. */
+  waits: Array<[event: string, sessions: number]>;
+  /** As [`super::Live::cannot_stop`]. */
+  cannot_stop: string | null;
+  /** As [`super::Served::part`]. */
+  part: PartOf | null;
+};
+
+/** An experiment that is running. */
+export type GrowingExperiment = {
+  /** In this notebook. */
+  number: number;
+  /** Everywhere. */
+  uuid: string;
+  /** For people. */
+  name: string;
+  /** When it was begun, UTC. */
+  created: string;
+  /** Trials that it will have; `null`: it decides on the way. */
+  planned: number | null;
+  /** Trials that are complete. */
+  done: number;
+  /** Trials that failed, were aborted or are partial. */
+  failed: number;
+  /** Numbers of the trials that run. */
+  running: Array<number>;
+  /** Its points with their repeats. */
+  points: Array<GrowingPoint>;
+};
+
+/** A point of an experiment that is running. */
+export type GrowingPoint = {
+  /** In words: `select-only, 8 clients`. */
+  what: string;
+  /** Its repeats, in order. */
+  repeats: Array<GrowingRepeat>;
+};
+
+/** A repeat of a point: done, running, to come. */
+export type GrowingRepeat = {
+  /** How far it has come; `null`: it has not begun. */
+  state: State | null;
+  /** Its number in this notebook. */
+  trial: number | null;
+  /** Why it does not count. */
+  excluded: string | null;
+};
+
+/** An experiment of the notebook. */
+export type ExperimentItem = {
+  /** In this notebook. */
+  number: number;
+  /** Everywhere. */
+  uuid: string;
+  /** For people. */
+  name: string;
+  /** When it was begun, UTC. */
+  created: string;
+  /** Its trials. */
+  trials: number;
+  /** Those that count: complete and not excluded. */
+  counted: number;
+};
+
+/** Which trials a list is to show; all conditions must hold. */
+export type NotebookQuery = {
+  /**
+   * Words that all stand in the workload, target, note, tags or experiment's name; a number or the
+   * beginning of a UUID finds that trial.
+   */
+  q: string | null;
+  /** With this workload. */
+  workload: string | null;
+  /** With this tag. */
+  tag: string | null;
+  /** In this state, by its name. */
+  state: string | null;
+  /** Of the experiment with this name, or whose UUID begins so. */
+  experiment: string | null;
+  /** Which page of the list, from 1 (0 counts as 1). */
+  page: number;
+};
+
+/** A trial of the list. */
+export type TrialItem = {
+  /** In this notebook. */
+  number: number;
+  /** Everywhere. */
+  uuid: string;
+  /** How far it has come. */
+  state: State;
+  /** Why it is not complete. */
+  reason: string | null;
+  /** Why it does not count. */
+  excluded: string | null;
+  /** What people say of it. */
+  note: string | null;
+  /** Its tags. */
+  tags: Array<string>;
+  /** What it ran. */
+  workload: string;
+  /** How many clients it had. */
+  clients: number | null;
+  /** Where it ran, without secrets. */
+  target: string;
+  /** The name of its experiment. */
+  experiment: string | null;
+  /** When it began, UTC. */
+  started: string;
+  /** Committed transactions a second. */
+  goodput_per_s: number | null;
+  /** Response times with a rate, else service times, in microseconds. */
+  p50_us: number | null;
+  /** The same. */
+  p99_us: number | null;
+  /** Failed transactions. */
+  failed: number | null;
 };

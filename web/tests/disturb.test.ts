@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DisturbLab, DisturbRepeat } from '../src/data';
-import { withoutCommits, worst } from '../src/experiment/disturb';
+import { stretches, withoutCommits, worst } from '../src/experiment/disturb';
 import { kinds, short } from '../src/experiment/disturbLanes';
-import { checks } from '../src/experiment/disturbSure';
+import { disturbFigures } from '../src/experiment/disturbSure';
 
 const repeat = (trial: number, figures: { missed: number | null; is_back: boolean } | null): DisturbRepeat => ({ trial, figures }) as unknown as DisturbRepeat;
 
@@ -15,6 +15,16 @@ describe('the repeat that is shown', () => {
   });
   it('is none where no trial has figures', () => {
     expect(worst([repeat(1, null)])).toBeNull();
+  });
+});
+
+describe('several commands', () => {
+  it('are shaded each, with room for a name until the next begins', () => {
+    const run = (name: string, from: number, to: number) => ({ name, from_us: from * 1e6, to_us: to * 1e6 });
+    expect(stretches([run('sigstop for=3s', 20, 23), run('checkpoint', 10, 11)])).toEqual([
+      { name: 'checkpoint', from: 10, to: 11, room: 20 },
+      { name: 'sigstop', from: 20, to: 23, room: Infinity },
+    ]);
   });
 });
 
@@ -55,23 +65,14 @@ describe('times without a commit', () => {
   });
 });
 
-describe('what was checked', () => {
-  const trial = (trial: number, truth: object | null, troubles: string[] = []) => ({ trial, truth, troubles, counts: true });
-  const lab = (repeats: object[], is_seen: boolean | null = null) => ({ targets: [{ title: 't', repeats, controls: [], summary: [], effect: { is_seen, p: null, says: 'there are no controls' } }] }) as unknown as DisturbLab;
-  const truth = (lost: number, grown = [3, 3]) => ({ acknowledged: 100, lost, in_doubt: 4, in_doubt_landed: 1, sums: { grown: [['pgbench_tellers', grown[0]], ['pgbench_history', grown[1]]] } });
-  const marks = (of: DisturbLab) => checks(of).map(({ passed, name, words }) => `${passed} ${name} ${words}`);
-  it('is red for lost writes, sums that differ and commands that failed', () => {
-    const said = marks(lab([trial(1, truth(0)), trial(2, truth(7, [3, 4]), ['`x` ended with exit code 3'])]));
-    expect(said[0]).toMatch(/^false Trial 2: 7.acknowledged transactions are missing/);
-    expect(said).toContainEqual(expect.stringMatching(/^true Unknown, resolved: of 8.COMMITs without an answer 2 are there, 6 not/));
-    expect(said).toContainEqual(expect.stringMatching(/^false Trial 2: sums differ: pgbench_tellers 3, pgbench_history 4/));
-    expect(said).toContainEqual(expect.stringMatching(/^false A command failed in 1 of 2.runs: `x` ended/));
+describe('the figures at a glance', () => {
+  const summary = (n: number) => ({ figure: 'no_service_us', n, never: 0, median: 8.35e6, min: 8.1e6, max: 8.9e6, interval: null });
+  const lab = (n: number, truth: object | null) => ({ targets: [{ repeats: [{ truth }], controls: [], summary: [summary(n)] }] }) as unknown as DisturbLab;
+  it('begin with lost writes', () => {
+    expect(disturbFigures(lab(2, { lost: 53 })).map((of) => `${of.label} ${of.value}`)).toEqual(['Lost writes 53', 'No service 8.35']);
+    expect(disturbFigures(lab(2, null))[0]!.value).toBe('–');
   });
-  it('says what is not known', () => {
-    const said = marks(lab([trial(1, null)]));
-    expect(said[0]).toBe('null Lost writes: not looked for. Transactions left no receipts.');
-    expect(said).toContainEqual('null No controls: there are no controls');
-    expect(said).toContainEqual(expect.stringMatching(/^null A range, no interval: 1.run; it takes six/));
-    expect(marks(lab([trial(1, { unknown: 'nobody answers' })]))).toContainEqual('null Trial 1: receipts could not be read: nobody answers');
+  it('have nothing of one run', () => {
+    expect(disturbFigures(lab(1, { lost: 0 })).map((of) => of.key)).toEqual(['lost']);
   });
 });

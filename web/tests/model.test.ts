@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest';
 import compareJson from './example/compare.json';
 import experimentJson from './example/experiment.json';
 import trialJson from './example/trial.json';
-import type { CompareData, ExperimentData, Series, TrialData } from '../src/data';
-import { extent, scale, ticks, words } from '../src/compare/differences';
+import type { CompareData, Difference, ExperimentData, Series, TrialData } from '../src/data';
+import { extent, labelAt, scale, ticks, words } from '../src/compare/differences';
 import { band, overTime, ratio } from '../src/compare/latency';
+import { sideLine, startText } from '../src/compare/times';
 import { zones } from '../src/experiment/curves';
-import { bestWithin, drift, driftShare, median, plane, pointAt, spreadShare } from '../src/experiment/model';
+import { drift, median, partsOf, plane, planeOf, pointAt, spreadShare, whyMissing } from '../src/experiment/model';
 import { curve } from '../src/pure/histogram';
 import { broken } from '../src/trial/instruments';
 import { union } from '../src/trial/marks';
@@ -19,6 +20,35 @@ import { layers } from '../src/trial/stacks';
 const trial = trialJson as unknown as TrialData;
 const experiment = experimentJson as unknown as ExperimentData;
 const compare = compareJson as unknown as CompareData;
+
+describe('the repeats of a comparison in order of time', () => {
+  it('begin at a clock that is as short as tells them apart', () => {
+    const at = Date.parse('2026-11-25T15:02:07Z');
+    expect(startText(at, 60_000)).toBe('15:02:07');
+    expect(startText(at, 32 * 60_000)).toBe('15:02');
+    expect(startText(at, 3 * 86_400_000)).toBe('2026-11-25 15:02');
+  });
+
+  it('lie along the drift that both sides share', () => {
+    const slope = Math.log(0.9) / 100;
+    const points = [0, 50, 100].map((at): [number, number] => [at, 200 * Math.exp(slope * at)]);
+    const line = sideLine(points, slope);
+    expect(line(0)).toBeCloseTo(200, 6);
+    expect(line(100)).toBeCloseTo(180, 6);
+  });
+
+  it('have no verdict where they did not run by turns, and say so in words', () => {
+    const row = { verdict: 'not-by-turns', higher_is_better: true } as Difference;
+    expect(words(row)).toEqual({ text: 'cannot tell', style: 'careful' });
+  });
+
+  it('have ticks whose labels do not touch', () => {
+    const of = { low: 0.05, high: 30 };
+    const x = scale(of);
+    const labels = ticks(of).map((share) => labelAt(share, x(share)));
+    labels.slice(1).forEach((label, i) => expect(label.from).toBeGreaterThan(labels[i]!.to));
+  });
+});
 
 describe('a trial', () => {
   const model = new Model(trial);
@@ -122,25 +152,39 @@ describe('instruments', () => {
 describe('an experiment', () => {
   const of = plane(experiment.axes)!;
   it('has clients to the right and scales as lines', () => {
-    expect(of.x.title).toBe('clients');
+    expect(of.x!.title).toBe('clients');
     expect(of.line!.title).toBe('scale');
     expect(pointAt(experiment, of, 1, 0)!.index).toBe(2);
     expect(pointAt(experiment, of, 7, 0)).toBeNull();
     expect(plane([])).toBeNull();
   });
   it('has other axes to choose from', () => {
-    const axes = [...experiment.axes, { name: 'mix', title: 'mix', values: ['a', 'b'], numbers: null }, { name: 'one', title: 'one', values: ['x'], numbers: null }];
+    const axes = [...experiment.axes, { name: 'mix', title: 'mix', kind: 'category' as const, values: ['a', 'b'], numbers: null }, { name: 'one', title: 'one', kind: 'category' as const, values: ['x'], numbers: null }];
     expect(plane(axes)!.rest.map((rest) => rest.axis.name)).toEqual(['mix']);
   });
-  it('finds the best point within the limit, where there is one', () => {
-    expect(bestWithin(experiment, of, 20000).map((best) => [best.line, best.index])).toEqual([[0, 0], [1, 3]]);
-    expect(bestWithin(experiment, of, null).map((best) => best.index)).toEqual([1, 3]);
+  it('is a part for each workload, which varies only what its own points do', () => {
+    const axes = [{ name: 'workload', title: 'workload', kind: 'workload' as const, values: ['a', 'b'], numbers: null }, ...experiment.axes];
+    const points = experiment.points.map((point, i) => ({ ...point, workload: i < 2 ? 'a' : 'b', at: [i < 2 ? 0 : 1, ...point.at] }));
+    const missing = [{ title: 'b, scale 1, 8 clients', at: [1, 0, 1], why: 'failed: full' }];
+    const parts = partsOf({ ...experiment, axes, points, missing });
+    expect(parts.map((part) => [part.workload, part.id, part.index.length, part.data.missing.length])).toEqual([['a', 'workload-1', 2, 0], ['b', 'workload-2', experiment.points.length - 2, 1]]);
+    // Of one scale there is no line.
+    expect(planeOf(parts[0]!)!.line).toBeNull();
+    expect(planeOf(parts[0]!)!.x!.title).toBe('clients');
+    const second = planeOf(parts[1]!)!;
+    expect(whyMissing(parts[1]!.data, second, 0, 1)).toBe('failed: full');
+    expect(whyMissing(parts[1]!.data, second, 1, 1)).toBeNull();
+  });
+  it('has nothing to the right where only kinds vary, and targets are its lines', () => {
+    const kind = (name: string) => ({ name, title: name, kind: 'category' as const, values: ['a', 'b'], numbers: null });
+    expect(plane([kind('isolation')])!.x).toBeNull();
+    const both = plane([kind('isolation'), kind('target'), experiment.axes[1]!])!;
+    expect([both.x!.name, both.line!.name, both.rest[0]!.axis.name]).toEqual(['clients', 'target', 'isolation']);
   });
   it('compares each trial that counts with its point', () => {
     const found = drift(experiment);
     expect(found[0]!.share).toBeCloseTo(640 / 650 - 1);
     expect(found[6]!.share).toBeNull();
-    expect(driftShare(experiment)).toBeNull();
   });
   it('knows the noise of repeats', () => {
     expect(spreadShare({ n: 2, median: 10, min: 9, max: 11, interval: null, values: [9, 11] })).toBeCloseTo(Math.SQRT2 / 10);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Capacity, Ladder, SearchStep } from '../src/data';
-import { halfWidth, intervalOf, lengths, limitOf, searchFigures, sideOf, sure, surely } from '../src/experiment/search';
+import { marks, told } from '../src/experiment/capacityCurve';
+import { halfWidth, intervalOf, lengths, limitOf, searchFigures, sideOf, surely } from '../src/experiment/search';
 
 const step = (rate_per_s: number, side: SearchStep['side'], low_us: number | null = 1000, high_us: number | null = 2000): SearchStep => ({ trial: rate_per_s, rate_per_s, from_s: 0, seconds: 10, response_p99_us: 1500, low_us, high_us, side, falls_behind: false });
 
@@ -37,18 +38,19 @@ describe('a search for a capacity', () => {
     expect(surely(ladder({}).steps)).toEqual({ within: 90, over: 110 });
     expect(surely([step(1, 'cannot-tell')])).toEqual({ within: null, over: null });
   });
-  it('is sure where both sides were seen, the interval is narrow and nothing drifts', () => {
-    const found = ladder({});
-    expect(halfWidth(found.capacity)).toBeCloseTo(0.03);
-    expect(sure(capacity(found), found).map((of) => of.passed)).toEqual([true, true, true, true]);
-  });
-  it('says what it lacks, and what would tell', () => {
+  it('has no figure for what is not known', () => {
+    expect(halfWidth(ladder({}).capacity)).toBeCloseTo(0.03);
     const found = ladder({ capacity: null, steps: [step(100, 'cannot-tell', null, null)], search: { steps: 1, took_s: 11, is_narrow: false, line_steps: 0, drift: null } });
-    const says = sure(capacity(found), found);
-    expect(says.map((of) => of.passed)).toEqual([false, false, false]);
-    expect(says[1]!.words).toContain('allow more than 20');
     expect(searchFigures(capacity(found), found).map((of) => of.value).slice(0, 3)).toEqual(['–', '–', '–']);
-    const drifts = ladder({ search: { steps: 3, took_s: 60, is_narrow: true, line_steps: 14, drift: -0.1 } });
-    expect(sure(capacity(drifts), drifts)[3]!.passed).toBe(false);
+  });
+});
+
+describe('the curve of a capacity', () => {
+  const load = (rate_per_s: number, p99: number | null) => ({ rate_per_s, trials: [rate_per_s], goodput_per_s: [rate_per_s * 0.9], response_p50_us: [null], response_p99_us: [p99], failed: [0] });
+  const found = ladder({ loads: [load(110, 90_000), load(90, 4_000), load(200, 900_000)], steps: [step(90, 'within', 3_000, 5_000), step(110, 'cannot-tell'), { ...step(200, 'over', null, null), falls_behind: true }] });
+  it('has a mark a rate, the lowest first, and no percentile where the server fell behind', () => {
+    expect(marks(found).map((of) => [of.rate, of.p99, of.side])).toEqual([[90, 4_000, 'within'], [110, 90_000, 'cannot-tell'], [200, null, 'over']]);
+    expect(told(marks(found)[2]!, 'p99 ≤ 20 ms')).toBe('200/s offered: falls behind, 180 served');
+    expect(told(marks(found)[0]!, 'p99 ≤ 20 ms').replaceAll('\u00a0', ' ')).toBe('90.0/s offered: p99 4.00 ms, 3.00 ms to 5.00 ms; p99 ≤ 20 ms: within; 1 step');
   });
 });

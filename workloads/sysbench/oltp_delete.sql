@@ -10,3 +10,4 @@
 DELETE FROM sbtest{{i}} WHERE id=:id \unit write
 {{end}}
 \endif
+{{include end.sql}}

@@ -17,3 +17,4 @@ INSERT INTO sbtest{{i}} (k, c, pad) VALUES (:k, :c, :pad) \unit write
 {{end}}
 {{end}}
 \endif
+{{include end.sql}}

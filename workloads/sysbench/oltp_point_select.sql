@@ -1,1 +1,2 @@
 {{include points.sql}}
+{{include end.sql}}

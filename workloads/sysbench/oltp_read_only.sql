@@ -4,3 +4,4 @@
 {{include ranges.sql}}
 {{end}}
 {{include commit.sql}}
+{{include end.sql}}

@@ -7,3 +7,4 @@
 {{include non-index-updates.sql}}
 {{include delete-inserts.sql}}
 {{include commit.sql}}
+{{include end.sql}}

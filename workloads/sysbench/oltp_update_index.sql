@@ -1,1 +1,2 @@
 {{include index-updates.sql}}
+{{include end.sql}}

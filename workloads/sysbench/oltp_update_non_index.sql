@@ -1,1 +1,2 @@
 {{include non-index-updates.sql}}
+{{include end.sql}}

@@ -3,3 +3,4 @@
 {{include non-index-updates.sql}}
 {{include delete-inserts.sql}}
 {{include commit.sql}}
+{{include end.sql}}

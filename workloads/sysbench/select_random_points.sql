@@ -6,3 +6,4 @@
           FROM sbtest1
           WHERE k IN ({{for p 1 :random_points}}{{if :p > 1}}, {{end}}:k{{p}}{{end}})
         ;
+{{include end.sql}}

@@ -6,3 +6,4 @@
         SELECT count(k)
           FROM sbtest1
           WHERE {{for p 1 :number_of_ranges}}{{if :p > 1}} OR {{end}}k BETWEEN :k{{p}} AND :l{{p}}{{end}};
+{{include end.sql}}

@@ -63,6 +63,7 @@ impl Program for Bare {
             transactions_per_s: transactions / seconds,
             connecting_s,
             latency_us: f64::NAN,
+            own_cpu_us: f64::NAN,
             lag_us: (f64::NAN, f64::NAN),
         })
     }

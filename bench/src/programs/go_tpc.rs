@@ -131,6 +131,7 @@ impl Program for GoTpc {
             transactions_per_s: per_minute / 60.0,
             connecting_s: 0.0,
             latency_us: sum_ms * 1e3 / count,
+            own_cpu_us: f64::NAN,
             lag_us: (f64::NAN, f64::NAN),
         })
     }

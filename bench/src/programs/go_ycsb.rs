@@ -117,6 +117,7 @@ impl Program for GoYcsb {
             transactions_per_s: rate,
             connecting_s: 0.0,
             latency_us: f64::NAN,
+            own_cpu_us: f64::NAN,
             lag_us: (f64::NAN, f64::NAN),
         })
     }

@@ -1,4 +1,4 @@
-//! pgdyno itself, by `pgdyno run` and with its defaults.
+//! pgdyno itself, by `pgdyno run` and with its defaults; a second time without what a row is about.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,6 +17,8 @@ const TPCC_LOAD: &str = "pgdyno_tpcc_load";
 pub struct Pgdyno {
     path: PathBuf,
     version: String,
+    /// Whether it does what the row is about: recording a history.
+    records: bool,
 }
 
 impl Pgdyno {
@@ -33,7 +35,19 @@ impl Pgdyno {
             let commit = String::from_utf8_lossy(&git.stdout);
             version = format!("{version} ({})", commit.trim());
         }
-        Ok(Self { path, version })
+        Ok(Self {
+            path,
+            version,
+            records: true,
+        })
+    }
+
+    /// The same, which leaves out what the row is about.
+    pub fn without(path: PathBuf) -> Result<Self, Error> {
+        Ok(Self {
+            records: false,
+            ..Self::at(path)?
+        })
     }
 
     fn load_tpcc(&self, bed: &Bed) -> Command {
@@ -52,7 +66,10 @@ impl Pgdyno {
 
 impl Program for Pgdyno {
     fn name(&self) -> &'static str {
-        "pgdyno"
+        match self.records {
+            true => "pgdyno",
+            false => "pgdyno without it",
+        }
     }
 
     fn version(&self) -> &str {
@@ -72,6 +89,7 @@ impl Program for Pgdyno {
             Workload::SelectOnly | Workload::Memory => "select-only".to_owned(),
             Workload::Tpcb => "tpcb".to_owned(),
             Workload::YcsbB => "ycsb".to_owned(),
+            Workload::History => bed.history().display().to_string(),
             Workload::Tpcc | Workload::TpccBatch => "tpcc".to_owned(),
             Workload::TpccLoad => return self.load_tpcc(bed),
             Workload::PointSelect => bed.point_select().display().to_string(),
@@ -94,6 +112,9 @@ impl Program for Pgdyno {
         if job.workload == Workload::YcsbB {
             let rows = format!("recordcount={}", super::go_ycsb::ROWS);
             command.args(["--mix", "b", "--param", &rows]);
+        }
+        if job.workload == Workload::History && self.records {
+            command.arg("--history=/dev/null");
         }
         if job.workload == Workload::TpccBatch {
             command.args(["--param", "form=batch"]);
@@ -132,6 +153,7 @@ impl Program for Pgdyno {
             transactions_per_s: at("/measured/goodput_per_s")?,
             connecting_s: at("/connections/initial_us")? / 1e6,
             latency_us: if_told("/measured/service/mean_us"),
+            own_cpu_us: if_told("/client_cpu/us_per_transaction"),
             lag_us: (
                 if_told("/measured/schedule_lag/mean_us"),
                 if_told("/measured/schedule_lag/max_us"),
@@ -148,12 +170,13 @@ mod tests {
         Pgdyno {
             path: PathBuf::new(),
             version: String::new(),
+            records: true,
         }
     }
 
     #[test]
     fn its_result_is_read() {
-        let said = r#"{"connections": {"initial_us": 36831}, "measured":
+        let said = r#"{"connections": {"initial_us": 36831}, "client_cpu": {"us_per_transaction": 9.5}, "measured":
             {"committed": 79655, "failed": 1, "unknown": 2, "goodput_per_s": 39611.5,
             "service": {"mean_us": 25.5}, "schedule_lag": {"mean_us": 3.0, "max_us": 40}}}"#;
         let read = Reported {
@@ -162,6 +185,7 @@ mod tests {
             transactions_per_s: 39611.5,
             connecting_s: 0.036831,
             latency_us: 25.5,
+            own_cpu_us: 9.5,
             lag_us: (3.0, 40.0),
         };
         assert_eq!(pgdyno().read(said), Ok(read));

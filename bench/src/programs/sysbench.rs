@@ -109,6 +109,7 @@ pub fn read(output: &str) -> Result<Reported, String> {
         transactions_per_s: rate.ok_or("sysbench printed no rate")?,
         connecting_s: 0.0,
         latency_us: after("avg:").map_or(f64::NAN, |ms| ms * 1e3),
+        own_cpu_us: f64::NAN,
         lag_us: (f64::NAN, f64::NAN),
     })
 }

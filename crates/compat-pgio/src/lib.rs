@@ -45,7 +45,7 @@ Examples:
   pgdyno pgio run --url postgresql://me@db1/bench instead of CONNECT_STRING
   pgdyno pgio files pgio; cd pgio; sh ./setup.sh; sh ./runit.sh
 
-What differs from pgio, and why its RIOPS mislead: docs/pgio.md")]
+What differs from pgio, and why its RIOPS mislead: pgdyno help pgio")]
 pub enum PgioVerb {
     /// Create and fill NUM_SCHEMAS tables of SCALE rows, one row per block (setup.sh)
     Setup(SetupArgs),

@@ -59,7 +59,7 @@ Exit codes:
   1    an error that is not a conflict of transactions, or a command line that is wrong
   130  interrupted by Ctrl-C (143: by SIGTERM); results so far are printed
 
-What differs from sysbench, and why: docs/sysbench.md
+What differs from sysbench, and why: pgdyno help sysbench
 "
     )
 }

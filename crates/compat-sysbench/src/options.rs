@@ -218,7 +218,7 @@ fn script(typed: &Typed) -> Result<Script, Stop> {
         _ if is_lua || path.exists() => {
             Stop::fatal(format!("{said}: pgdyno runs no Lua of yours"))
                 .hint("write it as a pack, a folder of plain files: pgdyno pack show sysbench --to mine, change it, pgdyno run ./mine")
-                .hint("docs/sysbench.md, \"Your own Lua\", says what becomes what")
+                .hint("pgdyno help sysbench, \"Your own Lua\", says what becomes what")
         }
         _ => Stop::fatal(format!(
             "Cannot find benchmark '{said}': no such built-in test, file or module"
@@ -250,7 +250,7 @@ fn refuse(typed: &Typed, script: Script) -> Result<(), Stop> {
         ("config-file", "give the options on the command line"),
         (
             "pgsql-variant",
-            "pgdyno run --url … says what it does on which product: docs/targets.md",
+            "pgdyno run --url … says what it does on which product: pgdyno help targets",
         ),
     ] {
         if !typed.text(name).is_empty() {
@@ -338,6 +338,7 @@ fn params(typed: &Typed, script: Script, rand_type: &str) -> Vec<String> {
     params.push(format!("use_tables={}", typed.number("tables")));
     params.push(format!("use_rows={}", typed.number("table-size")));
     params.push(format!("rand_type={rand_type}"));
+    params.push(format!("histogram_draw={}", typed.number("percentile") > 0));
     params.push(format!("skip_trx={}", typed.is_on("skip-trx")));
     params.push(format!("range_selects={}", typed.is_on("range-selects")));
     if script == Script::Insert && !typed.is_on("auto-inc") {
@@ -472,7 +473,7 @@ mod tests {
             ("oltp_insert --config-file=x run", "on the command line"),
             (
                 "oltp_insert --pgsql-variant=redshift run",
-                "docs/targets.md",
+                "pgdyno help targets",
             ),
             (
                 "oltp_insert --reconnect=5 run",

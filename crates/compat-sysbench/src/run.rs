@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pgdyno_drive::record::End;
 use pgdyno_drive::{QueryMode, record::Reason};
-use pgdyno_model::spec::{Compatible, ErrorPolicy, RetryPolicy, Warmup};
+use pgdyno_model::spec::{Compatible, ErrorPolicy, RetryPolicy, SysbenchDraws, Warmup};
 use pgdyno_model::{Exit, TrialSpec};
 use pgdyno_output::{Keep, Loading, Ran, remark, write_promised};
 use pgdyno_run::header;
@@ -151,6 +151,7 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
             log_share: Some(1.0),
             transactions_per_client_max: each,
             one_more_transaction: events.map(|all| (all % threads) as u32),
+            sysbench_draws: (!is_tpcc).then(|| draws(options)),
             ..Compatible::default()
         },
         observe: observe.spec.clone(),
@@ -161,6 +162,19 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         share: None,
         spec: spec.resolved(),
         observe,
+    }
+}
+
+/// The random numbers of sysbench's threads.
+fn draws(options: &Options) -> SysbenchDraws {
+    let names = match options.is_prepared() {
+        true => options.script.prepared(&options.work, options.tables),
+        false => 0,
+    };
+    SysbenchDraws {
+        threads_before: u32::from(options.report_interval_s > 0) + u32::from(options.rate > 0),
+        // A name of a prepared statement has two.
+        drawn: 2 * names as u32,
     }
 }
 

@@ -84,6 +84,21 @@ impl Script {
         }
     }
 
+    /// Statements that a thread of sysbench prepares before its first event.
+    pub fn prepared(self, work: &Work, tables: u64) -> u64 {
+        let (points, updates, rows) = (1, 2, 2);
+        let ranges = if work.range_selects { 4 } else { 0 };
+        let block = self.others(work);
+        match self {
+            Self::ReadWrite => block + tables * (points + ranges + updates + rows),
+            Self::ReadOnly => block + tables * (points + ranges),
+            Self::WriteOnly => block + tables * (updates + rows),
+            Self::PointSelect | Self::UpdateIndex | Self::UpdateNonIndex | Self::Delete => tables,
+            Self::RandomPoints | Self::RandomRanges => 1,
+            Self::Insert | Self::Tpcc => 0,
+        }
+    }
+
     /// BEGIN and COMMIT of one event: neither read nor write.
     pub fn others(self, work: &Work) -> u64 {
         match self {
@@ -128,5 +143,8 @@ mod tests {
         };
         assert_eq!(Script::ReadWrite.reads(&bare), 3);
         assert_eq!(Script::ReadWrite.others(&bare), 0);
+        assert_eq!(Script::ReadWrite.prepared(&Work::default(), 2), 20);
+        assert_eq!(Script::ReadWrite.prepared(&bare, 2), 10);
+        assert_eq!(Script::ReadOnly.prepared(&Work::default(), 3), 17);
     }
 }

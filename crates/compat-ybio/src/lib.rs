@@ -50,7 +50,7 @@ Examples:
   pgdyno ybio \"call runit(tab_prefix=>'bench',tab_num=>1,tab_rows=>1e6::int,batch_size=>1e4::int)\"
   pgdyno ybio remove tab_num=1
 
-What differs from ybio: docs/ybio.md")]
+What differs from ybio: pgdyno help ybio")]
 pub struct YbioArgs {
     /// setup, runit, remove, or a whole CALL
     #[arg(value_name = "setup|runit|remove|CALL")]

@@ -32,7 +32,7 @@ Examples:
 
 {EXITS}
 
-What differs from YCSB, and why: docs/ycsb.md
+What differs from YCSB, and why: pgdyno help ycsb
 "
         ),
         Tool::GoYcsb => format!(
@@ -61,7 +61,7 @@ Examples:
 
 {EXITS}
 
-What differs from go-ycsb, and why: docs/ycsb.md
+What differs from go-ycsb, and why: pgdyno help ycsb
 "
         ),
     }

@@ -8,12 +8,13 @@ use pgdyno_session::{ConnInfo, Env, Given, names_a_target, resolve};
 
 use super::pair::Pair;
 use super::waiting::Limits;
-use super::{discover, own, trouble};
+use super::{discover, own, password, trouble};
+use pgdyno_model::defaults;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 
-pub use super::target::{CONNECT_LIMIT, Endpoint, Target};
+pub use super::target::{CONNECT_LIMIT, Endpoint, Role, Target};
 
 /// Finds the target; starts a server when nothing names one and none is kept.
 pub fn open(wanted: &TargetSpec, on_step: &mut dyn FnMut(Step)) -> Result<Target, Failure> {
@@ -48,6 +49,10 @@ pub fn open(wanted: &TargetSpec, on_step: &mut dyn FnMut(Step)) -> Result<Target
 /// The target if there is one without starting a server.
 pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
     let env = Env::of_process();
+    if let Some(url) = configured(wanted, &env) {
+        let (target, info) = named(&[url], &env, wanted)?;
+        return discovered(target, &info, wanted).map(Some);
+    }
     if !wanted.urls.is_empty() || names_a_target(&Given::default(), &env) {
         if !wanted.own.is_empty() {
             let named = if wanted.urls.is_empty() {
@@ -72,7 +77,7 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
             return Err(Failure::with(Exit::Usage, text)
                 .hint("leave --url out, and unset PGHOST, PGPORT and PGSERVICE"));
         }
-        let (target, info) = by_urls(&urls, &env, TargetKind::Named, String::new())?;
+        let (target, info) = named(&urls, &env, wanted)?;
         return discovered(target, &info, wanted).map(Some);
     }
     // The kept server has none, and is left alone.
@@ -105,6 +110,17 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
     }
 }
 
+/// The server that a configuration file names, where nothing else does: options of a private server are a
+/// wish for one.
+fn configured(wanted: &TargetSpec, env: &Env) -> Option<String> {
+    let is_open = wanted.urls.is_empty()
+        && wanted.own.is_empty()
+        && wanted.pg_standby.is_none()
+        && !names_a_target(&Given::default(), env);
+    let url = defaults::get().url.as_ref().filter(|_| is_open)?;
+    Some(url.value.secret().to_owned())
+}
+
 /// What of the environment applies to a server that the environment does not name.
 fn own_env() -> Env {
     let process = Env::of_process();
@@ -124,8 +140,21 @@ fn by_urls(
     kind: TargetKind,
     title: String,
 ) -> Result<(Target, ConnInfo), Failure> {
+    over(described(urls, env)?, kind, title)
+}
+
+/// The same of a server that the user named, who may be asked for a password.
+fn named(urls: &[String], env: &Env, wanted: &TargetSpec) -> Result<(Target, ConnInfo), Failure> {
+    let mut infos = described(urls, env)?;
+    password::ask(&mut infos, wanted)?;
+    over(infos, TargetKind::Named, String::new())
+}
+
+/// The descriptions of the endpoints.
+fn described(urls: &[String], env: &Env) -> Result<Vec<ConnInfo>, Failure> {
     let mut infos = Vec::new();
     for url in urls {
+        is_postgresqls(url)?;
         let given = Given {
             target: (!url.is_empty()).then(|| url.clone()),
             fallback_application_name: Some("pgdyno".to_owned()),
@@ -138,11 +167,41 @@ fn by_urls(
             infos.extend(info.each_host());
         }
     }
+    Ok(infos)
+}
+
+fn over(
+    mut infos: Vec<ConnInfo>,
+    kind: TargetKind,
+    title: String,
+) -> Result<(Target, ConnInfo), Failure> {
     let mut target = Target::over(&infos, kind).map_err(|e| trouble::candidates(&e))?;
     if !title.is_empty() {
         target.title = title;
     }
     Ok((target, infos.swap_remove(0)))
+}
+
+/// Refuses what libpq takes for a database's name and nobody means so: another product's URL, `host:port`. The
+/// address is not shown: it may hold a password.
+fn is_postgresqls(url: &str) -> Result<(), Failure> {
+    let wrong = |what: String| {
+        Err(Failure::with(Exit::Usage, what).hint(
+            "name the server so: --url postgresql://USER@HOST:PORT/DATABASE, or \
+             --url 'host=HOST port=PORT dbname=DATABASE'",
+        ))
+    };
+    match url.split_once("://").map(|(scheme, _)| scheme) {
+        Some("postgresql" | "postgres") => Ok(()),
+        Some(scheme) if !scheme.contains('=') => wrong(format!(
+            "{scheme}:// does not begin the address of a PostgreSQL server"
+        )),
+        None if !url.contains('=') && url.contains([':', '/']) => wrong(
+            "the server's address neither begins with postgresql:// nor has key=value pairs"
+                .to_owned(),
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// The same target, or all nodes of its cluster if that is wanted.
@@ -161,7 +220,7 @@ mod tests {
     use super::*;
     use crate::dialect::{COCKROACHDB, POSTGRESQL};
 
-    fn named(url: &str) -> Target {
+    fn at(url: &str) -> Target {
         by_urls(
             &[url.to_owned()],
             &Env::empty(),
@@ -174,9 +233,9 @@ mod tests {
 
     #[test]
     fn an_address_leads_to_the_same_server_and_has_no_password() {
-        let target = named("postgresql://me:secret@127.0.0.1:5433/it's?sslmode=disable");
+        let target = at("postgresql://me:secret@127.0.0.1:5433/it's?sslmode=disable");
         assert!(!target.address.contains("secret"), "{}", target.address);
-        let again = named(&target.address);
+        let again = at(&target.address);
         assert_eq!(
             (&again.title, &again.address),
             (&target.title, &target.address)
@@ -232,7 +291,7 @@ mod tests {
             ("work_mem", "7MB"),
         ];
         let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let target = named(&format!("{url}&options=-c%20work_mem%3D5MB"));
+        let target = at(&format!("{url}&options=-c%20work_mem%3D5MB"));
         let target = target.with_settings(&POSTGRESQL, &settings.clone().into());
         let mut session = target.connect().unwrap();
         for (name, value) in settings {
@@ -243,7 +302,7 @@ mod tests {
 
     #[test]
     fn settings_are_start_up_parameters_where_there_are_no_options() {
-        let target = named("postgresql://me@127.0.0.1:26257/d?application_name=mine");
+        let target = at("postgresql://me@127.0.0.1:26257/d?application_name=mine");
         let settings = [
             ("application_name", "a b"),
             ("force_savepoint_restart", "on"),

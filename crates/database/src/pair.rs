@@ -7,10 +7,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pgdyno_model::spec::Replication;
-use pgdyno_server::{Error, Options, Result, Server, Standby, Step};
+use pgdyno_server::{Error, Options, Result, Server, Setting, Standby, Step};
 
 /// What the two are called by the other (`application_name`).
 const NAMES: [&str; 2] = ["pgdyno_a", "pgdyno_b"];
+
+/// The settings of a standby that applies WAL late, and of commits that wait for that.
+const LAG: (&str, &str) = ("recovery_min_apply_delay", "synchronous_commit");
 
 /// Two servers of this run's own.
 #[derive(Debug)]
@@ -108,6 +111,29 @@ impl Pair {
         })
     }
 
+    /// Has the standby receive nothing from now on, so that a failover loses what is committed later.
+    ///
+    /// # Errors
+    /// It was promoted, or does not do it.
+    pub fn stop_receiving(&self) -> Result<()> {
+        let state = self.state();
+        self.servers[1 - state.primary].stop_receiving()
+    }
+
+    /// Takes [`Pair::stop_receiving`] back, unless the standby was promoted.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn receive_again(&self) -> Result<()> {
+        let state = self.state();
+        if !state.is_whole {
+            return Ok(());
+        }
+        let (primary, standby) = (state.primary, 1 - state.primary);
+        let name = Standby::named(NAMES[standby]);
+        self.servers[standby].receive_from(&self.servers[primary], &name)
+    }
+
     /// Makes it whole again after a failover: the server that was killed becomes the standby. Returns when
     /// the standby has everything that the primary has now.
     ///
@@ -123,6 +149,26 @@ impl Pair {
             state.is_whole = true;
         }
         self.servers[primary].wait_until_has_all(NAMES[standby], &self.servers[standby])
+    }
+
+    /// Has the standby apply WAL so much later, and commits wait until it has.
+    ///
+    /// # Errors
+    /// One of the two does not run, or it was promoted.
+    pub fn lag(&self, delay: Duration) -> Result<()> {
+        let state = self.state();
+        let delay = format!("{}ms", delay.as_millis());
+        self.servers[1 - state.primary].set(&[Setting::new(LAG.0, &delay)?])?;
+        self.servers[state.primary].set(&[Setting::new(LAG.1, "remote_apply")?])
+    }
+
+    /// Takes [`Pair::lag`] back.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn keep_up(&self) -> Result<()> {
+        let done = self.servers.each_ref().map(|it| it.unset(&[LAG.0, LAG.1]));
+        done.into_iter().collect()
     }
 
     /// What the primary said last.

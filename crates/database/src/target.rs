@@ -75,6 +75,15 @@ impl Endpoint {
     }
 }
 
+/// Endpoints for scripts of a role.
+#[derive(Clone)]
+pub struct Role {
+    /// Its name.
+    pub name: String,
+    /// Never empty.
+    pub endpoints: Vec<Endpoint>,
+}
+
 /// A session with the first endpoint that can be reached; without one, why not with the first.
 fn connect_any(endpoints: &[Endpoint]) -> Result<Session, Error> {
     let mut first = None;
@@ -95,6 +104,8 @@ fn connect_any(endpoints: &[Endpoint]) -> Result<Session, Error> {
 pub struct Target {
     /// Over which clients are dealt; never empty.
     pub endpoints: Vec<Endpoint>,
+    /// Endpoints that only scripts of their role go to; nothing is administered there.
+    pub roles: Vec<Role>,
     /// Whether each client is to have an order of its own (`load_balance_hosts`).
     pub load_balances: bool,
     /// Whose it is.
@@ -169,6 +180,12 @@ fn address(info: &ConnInfo) -> String {
 }
 
 impl Target {
+    /// Those without a role, then those of each role.
+    pub fn endpoints_of_all_roles(&self) -> impl Iterator<Item = &Endpoint> + Clone {
+        let of_roles = self.roles.iter().flat_map(|role| &role.endpoints);
+        self.endpoints.iter().chain(of_roles)
+    }
+
     /// Restarts a server of this run's own.
     ///
     /// # Errors
@@ -178,6 +195,11 @@ impl Target {
             Some(server) => server.restart().map_err(trouble::own_server),
             None => Err(Failure::new("the server is not one of this run's own")),
         }
+    }
+
+    /// The server of this run's own, where it has one alone.
+    pub fn own_server(&self) -> Option<&Arc<Server>> {
+        self.server.as_ref()
     }
 
     /// The pair of servers of this run's own, where it has one.
@@ -232,6 +254,7 @@ impl Target {
         Ok(Target {
             title: first.map_or_else(String::new, |info| title(info, &endpoints)),
             endpoints,
+            roles: Vec::new(),
             load_balances: infos.iter().any(ConnInfo::load_balances),
             kind,
             address: first.map_or_else(String::new, address),
@@ -244,7 +267,8 @@ impl Target {
 
     /// How long statements wait at each endpoint.
     pub(super) fn limit(&mut self, limits: Limits) {
-        for endpoint in &mut self.endpoints {
+        let of_roles = self.roles.iter_mut().flat_map(|role| &mut role.endpoints);
+        for endpoint in self.endpoints.iter_mut().chain(of_roles) {
             endpoint.limits = limits;
         }
     }
@@ -255,7 +279,8 @@ impl Target {
         if settings.is_empty() {
             return target;
         }
-        let endpoints = target.endpoints.iter_mut();
+        let of_roles = target.roles.iter_mut().flat_map(|role| &mut role.endpoints);
+        let endpoints = target.endpoints.iter_mut().chain(of_roles);
         for candidate in endpoints.flat_map(|endpoint| &mut endpoint.candidates) {
             let mut login = (*candidate.login).clone();
             if dialect.settings_at_start == AtStart::Parameters {
@@ -330,5 +355,22 @@ impl Target {
     pub fn last_words(&self) -> Option<String> {
         let pair = || self.pair.as_deref().map(Pair::last_words);
         self.server.as_deref().map(Server::last_words).or_else(pair)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use pgdyno_session::{Env, Given, resolve};
+
+    use super::*;
+
+    /// The target of a connection string, which is not connected to.
+    pub(crate) fn over(url: &str) -> Target {
+        let info = resolve(&Given::target(url.to_owned()), &Env::empty()).unwrap();
+        let infos = match info.searches_hosts() {
+            true => vec![info],
+            false => info.each_host(),
+        };
+        Target::over(&infos, TargetKind::Named).unwrap()
     }
 }

@@ -34,7 +34,11 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
     (
         "28P01",
-        "check the password: PGPASSWORD, the password file ~/.pgpass, or the URL",
+        "check the password: PGPASSWORD, the password file ~/.pgpass, or the URL; -W asks for it",
+    ),
+    (
+        "28000",
+        "name another role (PGUSER, --url), create it (CREATE ROLE … LOGIN), or let it in (pg_hba.conf)",
     ),
 ];
 
@@ -89,29 +93,57 @@ pub fn connect(error: &Error, kind: TargetKind) -> Failure {
     lines.retain(|c| c != '\r');
     let mut attempts = lines.lines().map(str::trim);
     let message = attempts.next().unwrap_or_default().to_owned();
-    let mut failure = Failure::with(Exit::Connection, message);
-    for more in attempts {
-        failure = failure.detail(more);
-    }
+    let hint = way_there(&message);
+    // An attempt without TLS after one with it often fails for the same reason.
+    let others: Vec<&str> = attempts.filter(|more| *more != message).collect();
+    let failure = Failure::with(Exit::Connection, message);
+    let mut failure = others.into_iter().fold(failure, Failure::detail);
     failure = with_remedy(failure, error.sqlstate().unwrap_or_default());
     match kind {
-        TargetKind::Named if failure.hints.is_empty() => failure.hint(
-            "name the server with --url or PGHOST; with neither, pgdyno starts one of its own",
-        ),
+        TargetKind::Named if failure.hints.is_empty() => failure.hint(hint),
         TargetKind::Kept => failure.hint("see how the kept server is: pgdyno server status"),
         _ => failure,
     }
 }
 
+/// How a server that was named is reached after all, where the server itself said nothing.
+fn way_there(message: &str) -> &'static str {
+    const KNOWN: [(&str, &str); 3] = [
+        (
+            "no password supplied",
+            "give the password: PGPASSWORD, the password file ~/.pgpass, or the URL; a terminal asks for it",
+        ),
+        (
+            "server does not support SSL",
+            "turn TLS on in the server (ssl = on), or do without it: sslmode=disable",
+        ),
+        (
+            "on socket",
+            "another host is named so: --url postgresql://USER@HOST:PORT/DATABASE, or PGHOST",
+        ),
+    ];
+    let known = KNOWN.iter().find(|(words, _)| message.contains(words));
+    known.map_or(
+        "start the server, or correct its host and port: --url, PGHOST, PGPORT",
+        |(_, way)| *way,
+    )
+}
+
 /// The target is named in a way that cannot be understood.
 pub fn conninfo(error: &ConnInfoError) -> Failure {
-    from_lines(Exit::Failed, &error.to_string())
+    from_lines(Exit::Usage, &error.to_string())
 }
 
 /// The target is named well, but there is no way to it: an unknown host name, a
 /// certificate that is not there.
 pub fn candidates(error: &ConnInfoError) -> Failure {
-    from_lines(Exit::Connection, &error.to_string())
+    let is_port = error.text().contains("port number") || error.text().contains("option \"port\"");
+    let exit = if is_port {
+        Exit::Usage
+    } else {
+        Exit::Connection
+    };
+    from_lines(exit, &error.to_string())
 }
 
 /// A server of pgdyno's own could not be had.

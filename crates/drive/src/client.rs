@@ -4,19 +4,24 @@
 mod block;
 mod connect;
 mod error;
+mod history;
 #[cfg(test)]
 mod inspect;
 mod link;
 mod meta;
 mod outage;
 mod parting;
+mod place;
 mod receipt;
 mod reply;
+mod roles;
+mod stamp;
 mod state;
 mod units;
 
 use std::time::Duration;
 
+use pgdyno_isolation::Status;
 use pgdyno_script::{Draws, Op, Prng, Value, Vars};
 use pgdyno_wire::backend::TransactionStatus;
 
@@ -27,11 +32,15 @@ use crate::record::{
     Activity, Cause, ClientUnits, Closing, Delay, Ended, Failure, Outcome, Without,
 };
 use error::TransactionError;
+use history::Observing;
 use link::Link;
 use outage::Outage;
-use pgdyno_platform::io::Io;
+use pgdyno_platform::io::{Io, Key};
 use receipt::Receipts;
 use reply::Reply;
+pub(crate) use roles::Home;
+use roles::Parked;
+use stamp::Stamping;
 use state::State;
 pub(crate) use state::Wait;
 use units::Units;
@@ -43,6 +52,13 @@ pub(crate) struct Client {
     id: usize,
     /// Its number in its event loop.
     key: u32,
+    /// Its present connection's number among the sockets of its event loop.
+    socket: Key,
+    /// The role that its present connection is for.
+    role: usize,
+    /// Where it stands in each role of its scripts; what it uses now is in the fields of the client, and
+    /// its place here is empty.
+    parked: Vec<Parked>,
     /// Clients of lower ranks work first, where not all do.
     rank: usize,
     state: State,
@@ -107,6 +123,10 @@ pub(crate) struct Client {
     units: Units,
     /// The receipts of its transactions.
     receipts: Receipts,
+    /// The stamps that they write and read.
+    stamping: Stamping,
+    /// What of its present transaction goes into the history.
+    observing: Observing,
     /// What it has had since its last commit.
     without: Without,
     /// The time without a connection, while it lasts and is to be ended.
@@ -134,18 +154,27 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client that is to connect to its own endpoint, which is this one at this place.
+    /// A client that is to connect to its own endpoints: one in each role that its scripts have, of which
+    /// there is at least one. `clients` is how many its event loop has.
     pub(crate) fn new(
         id: usize,
-        key: u32,
-        (own, place): (usize, usize),
+        (key, clients): (u32, usize),
+        homes: Vec<Home>,
         vars: Vars,
         (random, pauses): (Prng, Prng),
         draws: Draws,
     ) -> Self {
+        let parked: Vec<Parked> = (0u32..)
+            .zip(&homes)
+            .map(|(number, home)| Parked::at(home, key + number * clients as u32))
+            .collect();
+        let Home { role, own, place } = homes.first().copied().unwrap_or_default();
         Self {
             id,
             key,
+            socket: key,
+            role,
+            parked,
             rank: id,
             state: State::Idle,
             link: None,
@@ -184,6 +213,8 @@ impl Client {
             reply: Reply::default(),
             units: Units::default(),
             receipts: Receipts::default(),
+            stamping: Stamping::default(),
+            observing: Observing::default(),
             without: Without::default(),
             outage: None,
             has_waited: false,
@@ -313,7 +344,7 @@ impl Client {
                 State::Schedule => self.schedule(cx),
                 State::Throttled(ref mut until) => {
                     // The end may have come nearer since that was scheduled.
-                    if cx.is_time_up() || self.scheduled > cx.end && cx.crew.is_none() {
+                    if cx.is_time_up() || cx.ends_before(self.scheduled) {
                         self.finish(cx);
                     } else if cx.rests_until(self.rank).is_some() {
                         self.gives_start_back(cx);
@@ -351,6 +382,8 @@ impl Client {
                         self.finish(cx);
                     } else if cx.now < self.sleep_until {
                         self.has_waited = true;
+                        // No transaction starts after the end: the run does not wait for this one.
+                        self.sleep_until = self.sleep_until.min(cx.end_ahead());
                         return Wait::Until(self.sleep_until);
                     } else {
                         self.begin_try(cx);
@@ -394,6 +427,7 @@ impl Client {
             return self.state = State::Resting(until);
         }
         self.script = cx.choose_script();
+        self.turn_to(cx.drive.scripts[self.script].role);
         self.tries = 1;
         cx.trace(|| {
             let script = &cx.program(self.script).script().name;
@@ -445,10 +479,10 @@ impl Client {
             if cx.is_time_up() || self.has_ended_all(cx) {
                 self.finish(cx);
             }
-        } else if self.scheduled > cx.end && cx.crew.is_none() {
+        } else if cx.ends_before(self.scheduled) {
             self.finish(cx);
         } else {
-            self.state = State::Throttled(self.scheduled);
+            self.state = State::Throttled(until.min(self.scheduled));
         }
     }
 
@@ -478,6 +512,7 @@ impl Client {
         self.has_missed = false;
         self.has_waited = false;
         self.number_receipt(cx);
+        self.number_stamp(cx);
         self.begin_try(cx);
         self.state = State::Command;
     }
@@ -505,8 +540,15 @@ impl Client {
         let program = cx.program(self.script);
         let Some(op) = program.op(self.command) else {
             return if self.in_pipeline {
-                let text = "aborted: end of script reached with pipeline open";
-                self.abort(cx, Failure::Script, text);
+                let text = match cx.drive.speaks_as_pgbench {
+                    true => "aborted: end of script reached with pipeline open".to_owned(),
+                    false => {
+                        let text =
+                            "end of script reached with pipeline open: end it with \\endpipeline";
+                        format!("aborted at {}", self.placed(cx, text))
+                    }
+                };
+                self.abort(cx, Failure::Script, &text);
             } else {
                 self.state = State::EndTransaction;
             };
@@ -543,11 +585,15 @@ impl Client {
             self.trace_preparing(cx);
             return self.transmit_and(cx, State::Preparing);
         }
+        if let Err(error) = self.observe(cx, statement) {
+            return self.abort_command(cx, "\\observe", &error);
+        }
         self.trace_sending(cx, statement);
         let Some(link) = &mut self.link else { return };
         link.statement(statement, &self.vars);
         self.units.gather(statement);
         self.receipts.sent(statement.leaves_receipt);
+        self.stamping.sent(statement, cx.now);
         self.statements += 1;
         if !self.in_pipeline {
             link.end_statement(program.mode());
@@ -601,8 +647,16 @@ impl Client {
                 self.uncommitted += 1;
             }
             _ => {
-                let text = "aborted: end of script reached without completing the last transaction";
-                return self.abort(cx, Failure::OpenBlock, text);
+                const OPEN: &str =
+                    "aborted: end of script reached without completing the last transaction";
+                let text = match cx.drive.speaks_as_pgbench {
+                    true => OPEN.to_owned(),
+                    false => {
+                        let text = "end of script reached without completing the last transaction: end it with COMMIT or END";
+                        format!("aborted at {}", self.placed(cx, text))
+                    }
+                };
+                return self.abort(cx, Failure::OpenBlock, &text);
             }
         }
         let mut ended = self.ended(cx, Outcome::Committed);
@@ -687,6 +741,11 @@ impl Client {
 
     fn book<I: Io>(&mut self, cx: &mut Context<'_, I>, mut ended: Ended) {
         self.draws.end();
+        match ended.outcome {
+            Outcome::Unknown => self.observed_ended(cx, Status::Unknown),
+            Outcome::Failed(_) => self.observed_ended(cx, Status::Aborted),
+            Outcome::Committed | Outcome::Skipped => {}
+        }
         cx.rotate(ended.at);
         if cx.recorder.is_measuring() {
             self.ended_transactions += 1;
@@ -744,7 +803,7 @@ impl Client {
         self.units.send(cx.now);
         cx.recorder.round_trip();
         let Some(link) = &mut self.link else { return };
-        if let Err(reason) = link.transmit(&mut cx.io, self.key, &mut cx.sealed) {
+        if let Err(reason) = link.transmit(&mut cx.io, self.socket, &mut cx.sealed) {
             self.lose_connection(cx, reason.as_deref());
         } else {
             self.trace_receiving(cx);
@@ -798,9 +857,9 @@ impl Client {
     pub(crate) fn disconnect<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         let begun = self.link.is_some().then(|| cx.clock.now());
         if let Some(mut link) = self.link.take() {
-            link.say_goodbye(&mut cx.io, self.key, &mut cx.sealed);
+            link.say_goodbye(&mut cx.io, self.socket, &mut cx.sealed);
         }
-        cx.io.close(self.key);
+        cx.io.close(self.socket);
         if let Some(begun) = begun {
             let closed = cx.clock.now();
             let latency = closed.saturating_sub(begun) + std::mem::take(&mut self.parting);

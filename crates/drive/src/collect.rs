@@ -1,7 +1,8 @@
 //! Collects what the threads of a run report, second by second, until all have ended.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -19,15 +20,17 @@ use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::record::{
     ClientsEnd, End, EndpointRecord, Event, Execution, GapsOfThread, Interval, LoggedTransaction,
-    Phase, Recording, Report, ScriptInterval, ScriptRecord, Second, Seconds, Stall,
-    StatementTotals, ThreadEnd, client_stalls_max, executions, order_client_stalls, order_worst,
-    reasons,
+    Phase, RecordedHistory, Recording, Report, ScriptInterval, ScriptRecord, Second, Seconds,
+    Stall, StampEvent, StatementTotals, ThreadEnd, client_stalls_max, executions,
+    order_client_stalls, order_worst, reasons,
 };
 
 /// How long it may take to have statements cancelled that were given up.
 const CANCEL_MAX: Duration = Duration::from_secs(1);
 /// A server that takes longer to answer a new connection hangs.
 const ANSWER_MAX: Duration = Duration::from_secs(1);
+/// A history that is too long ends so much later.
+const HISTORY_ENDS_NS: Nanos = 1_000_000_000;
 /// So many of them are cancelled at the same time.
 const CANCELLERS_MAX: usize = 16;
 
@@ -37,6 +40,8 @@ pub(crate) struct Link {
     pub(crate) recycle: Sender<Box<Interval>>,
     pub(crate) recycle_log: Sender<Vec<LoggedTransaction>>,
     pub(crate) recycle_executions: Sender<Vec<Execution>>,
+    pub(crate) recycle_history: Sender<Vec<u8>>,
+    pub(crate) recycle_stamps: Sender<Vec<StampEvent>>,
     /// Up to when this thread has reported, in nanoseconds since the run began.
     pub(crate) progress: Nanos,
 }
@@ -54,6 +59,8 @@ pub(crate) struct Collector<'run> {
     pub(crate) drive: &'run Drive,
     pub(crate) places: &'run Places,
     pub(crate) clock: Clock,
+    /// From when on transactions are not kept in the history.
+    pub(crate) history_cut_ns: Arc<AtomicU64>,
     pub(crate) links: Vec<Link>,
     pub(crate) inbox: Receiver<Report>,
 }
@@ -86,6 +93,11 @@ impl Collector<'_> {
             seconds: Seconds::default(),
             cancels: Vec::new(),
             control: control.clone(),
+            clock: self.clock,
+            history: (
+                self.drive.history_bytes_max.unwrap_or(0),
+                self.history_cut_ns,
+            ),
         };
         for report in self.inbox {
             collected.take(report, live);
@@ -135,6 +147,9 @@ struct Collected {
     /// Cancel the statements that were given up.
     cancels: Vec<CancelHandle>,
     control: Control,
+    clock: Clock,
+    /// How long it may become, and when it ends.
+    history: (usize, Arc<AtomicU64>),
 }
 
 impl Collected {
@@ -158,6 +173,27 @@ impl Collected {
                 transactions.clear();
                 // A thread that has ended needs no more memory.
                 let _ = links[thread].recycle_log.send(transactions);
+            }
+            Report::Observed(thread, mut bytes) => {
+                if let Some(history) = &mut recording.history {
+                    history.keep(&bytes);
+                    let (bytes_max, cut_ns) = &self.history;
+                    if history.bytes() > *bytes_max && !history.is_cut_off() {
+                        // All threads know of it by then.
+                        let at_ns = self.clock.monotonic_ns(self.clock.now() + HISTORY_ENDS_NS);
+                        cut_ns.store(at_ns, Ordering::Relaxed);
+                        history.cut(at_ns);
+                    }
+                }
+                bytes.clear();
+                // A thread that has ended needs no more memory.
+                let _ = links[thread].recycle_history.send(bytes);
+            }
+            Report::Stamped(thread, mut events) => {
+                live.stamped(&events);
+                events.clear();
+                // A thread that has ended needs no more memory.
+                let _ = links[thread].recycle_stamps.send(events);
             }
             Report::Executed(thread, mut batch) => {
                 executions::add_up(&mut recording.statements, &batch);
@@ -408,6 +444,7 @@ fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
         operations: operations(&drive.scripts),
         endpoints: endpoints(drive, places),
         io: Some(io),
+        history: drive.history_bytes_max.map(|_| RecordedHistory::begun()),
         clients: ClientsEnd {
             total: drive.clients,
             ..ClientsEnd::default()
@@ -432,7 +469,8 @@ fn deal(records: &mut [EndpointRecord], drive: &Drive, places: &Places) {
     records.iter_mut().for_each(|record| record.clients = 0);
     let before = drive.share.map_or(0, |share| share.clients_before);
     for client in before..before + drive.clients {
-        let own = drive.all_endpoints().own(client);
-        records[places.number(own, 0)].clients += 1;
+        for home in drive.homes_of(client, places) {
+            records[home.place].clients += 1;
+        }
     }
 }

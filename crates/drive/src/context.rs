@@ -18,7 +18,9 @@ use crate::homes::Homes;
 use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::program::Program;
-use crate::record::{Activity, Event, EventKind, Recorder, Report};
+use crate::record::{
+    Activity, Event, EventKind, OwnHistory, OwnStamps, Recorder, Report, StampEvent,
+};
 use crate::schedule::Schedule;
 
 /// Bytes of notices that a thread passes on; beyond them notices are counted. A server may send them
@@ -35,6 +37,8 @@ pub(crate) struct Setup<'run> {
     pub(crate) choose: Prng,
     pub(crate) schedule: Option<Schedule>,
     pub(crate) recorder: Recorder,
+    pub(crate) history: Option<OwnHistory>,
+    pub(crate) stamps: Option<OwnStamps>,
     pub(crate) reports: Sender<Report>,
 }
 
@@ -58,6 +62,10 @@ pub(crate) struct Context<'run, I> {
     /// Which clients work, if not all do.
     pub(crate) crew: Option<Crew>,
     pub(crate) recorder: Recorder,
+    /// Where transactions are observed.
+    pub(crate) history: Option<OwnHistory>,
+    /// Where clients write and read stamps.
+    stamps: Option<OwnStamps>,
     pub(crate) deadlines: Deadlines,
     /// Bytes on their way to the socket that are not a link's own.
     pub(crate) sealed: Vec<u8>,
@@ -102,6 +110,8 @@ impl<'run, I: Io> Context<'run, I> {
             schedule: setup.schedule,
             crew: drive.working.clone().map(Crew::new),
             recorder: setup.recorder,
+            history: setup.history,
+            stamps: setup.stamps,
             deadlines: Deadlines::for_clients(clients),
             sealed: Vec::new(),
             opened: Vec::new(),
@@ -152,6 +162,7 @@ impl<'run, I: Io> Context<'run, I> {
             return;
         }
         let warmup_end = self.recorder.rotate(now);
+        self.hand_over_stamps();
         if let (Some(at), Some(schedule)) = (warmup_end, &mut self.schedule) {
             schedule.warmup_ends(at);
         }
@@ -165,6 +176,23 @@ impl<'run, I: Io> Context<'run, I> {
         }
     }
 
+    /// Takes note of a client's stamp.
+    #[inline]
+    pub(crate) fn stamped(&mut self, event: StampEvent) {
+        let thread = self.recorder.thread();
+        if let Some(own) = &mut self.stamps {
+            own.add(event, thread, &self.reports);
+        }
+    }
+
+    /// Hands over what clients' stamps have come to.
+    pub(crate) fn hand_over_stamps(&mut self) {
+        let thread = self.recorder.thread();
+        if let Some(own) = &mut self.stamps {
+            own.hand_over(thread, &self.reports);
+        }
+    }
+
     /// Until when a client of this rank rests, at most until the end; `None` if it works.
     #[inline]
     pub(crate) fn rests_until(&self, rank: usize) -> Option<Nanos> {
@@ -172,17 +200,24 @@ impl<'run, I: Io> Context<'run, I> {
         Some(until.min(self.end_ahead()))
     }
 
-    /// When a client of this rank, which works, is to rest, at the latest the end; never where all work.
+    /// When a client of this rank, which works, is to rest, at the latest the end.
     #[inline]
     pub(crate) fn leaves_at(&self, rank: usize) -> Nanos {
-        let crew = self.crew.as_ref();
-        crew.map_or(Nanos::MAX, |crew| {
-            crew.leaves(rank, self.now).min(self.end_ahead())
-        })
+        let leaves = self
+            .crew
+            .as_ref()
+            .map_or(Nanos::MAX, |crew| crew.leaves(rank, self.now));
+        leaves.min(self.end_ahead())
+    }
+
+    /// Whether a client whose next start this is ends at once. Only pgbench's do: a trial that ends with
+    /// its last transaction would have a goodput that is too high, as the time without any is left out.
+    pub(crate) fn ends_before(&self, start: Nanos) -> bool {
+        self.drive.counts_as_pgbench && self.crew.is_none() && start > self.end
     }
 
     /// The end, and not this moment: who waited for that would be woken for ever.
-    fn end_ahead(&self) -> Nanos {
+    pub(crate) fn end_ahead(&self) -> Nanos {
         self.end.max(self.now.saturating_add(1))
     }
 

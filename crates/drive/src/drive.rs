@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pgdyno_platform::io::Choice;
-use pgdyno_script::{Names, Slot, Value};
+use pgdyno_script::{Names, Slot, Value, sysbench};
 use pgdyno_wire::Candidate;
 
 use crate::endpoints::Newcomers;
@@ -79,6 +79,8 @@ pub struct Script {
     /// The variable that tells, at the end of a committed transaction, how often the server has tried
     /// it again by itself.
     pub server_retries: Option<Slot>,
+    /// Where it goes: the number of a role of [`Drive::roles`], from 1; 0: to the endpoints without one.
+    pub role: usize,
     /// Whether a transaction has failed, though nothing is undone, when a statement of it says that
     /// it has found, changed or added no row.
     pub must_find: bool,
@@ -119,6 +121,9 @@ pub struct Drive {
     /// Where client *i* connects: the candidates at `i` modulo the number of endpoints, tried in
     /// order. At least one endpoint with one candidate.
     pub endpoints: Vec<Vec<Candidate>>,
+    /// Roles of endpoints: how many of the last of [`Drive::endpoints`] each has, in their order. Those
+    /// before them have none. A client has a connection for each role of its scripts.
+    pub roles: Vec<usize>,
     /// Endpoints that join while it runs: of the *n* that there are then each takes every *n*th client,
     /// which goes there when it connects again, with [`Drive::comes_back`] between two transactions.
     pub newcomers: Option<Newcomers>,
@@ -195,6 +200,9 @@ pub struct Drive {
     /// time is over already; retries of a transaction that ends its client. Otherwise they are booked
     /// like any other.
     pub counts_as_pgbench: bool,
+    /// Messages about clients are pgbench's, which count scripts and commands; else they name the script's file
+    /// and line.
+    pub speaks_as_pgbench: bool,
     /// What to do after other errors.
     pub on_error: OnError,
     /// Each transaction on a connection of its own (pgbench's `--connect`).
@@ -204,6 +212,11 @@ pub struct Drive {
     /// Transactions leave receipts: the statement that has the variable in it writes them
     /// ([`crate::receipts`]).
     pub receipts: Option<Receipts>,
+    /// Clients write and read stamps ([`crate::stamps`]): the variable [`crate::stamps::STAMP`].
+    pub stamps: Option<Slot>,
+    /// What statements do is recorded as a history (`\observe`), up to about so many bytes; transactions that
+    /// begin later are not in it then.
+    pub history_bytes_max: Option<usize>,
     /// Report each retried error (pgbench's `--verbose-errors`).
     pub verbose_errors: bool,
     /// Hand each measured transaction that ends to [`crate::Live::logged`], or this share of them
@@ -223,6 +236,8 @@ pub struct Drive {
     pub retries_lost: bool,
     /// Where the random numbers come from: the same seed gives the same transactions.
     pub seed: i64,
+    /// Clients draw the numbers of sysbench's threads with this seed.
+    pub sysbench_draws: Option<sysbench::Start>,
     /// What each client asks of the server when it has done all it was told to, before it
     /// disconnects: the server reports its statistics of a session late otherwise. What comes of it
     /// does not matter.
@@ -246,6 +261,7 @@ impl Default for Drive {
     fn default() -> Self {
         Self {
             endpoints: Vec::new(),
+            roles: Vec::new(),
             newcomers: None,
             tries_other_endpoints: false,
             comes_back: false,
@@ -277,10 +293,13 @@ impl Default for Drive {
             checks_commit: false,
             on_last_try: OnLastTry::FailOnly,
             counts_as_pgbench: false,
+            speaks_as_pgbench: true,
             on_error: OnError::EndClient,
             connection_per_transaction: false,
             commits: None,
             receipts: None,
+            stamps: None,
+            history_bytes_max: None,
             verbose_errors: false,
             log: None,
             time_every_command: false,
@@ -289,6 +308,7 @@ impl Default for Drive {
             on_connection_loss: OnConnectionLoss::EndClient,
             retries_lost: false,
             seed: 0,
+            sysbench_draws: None,
             last_statement: None,
             grace: Duration::from_secs(5),
             late_max: None,
@@ -305,6 +325,15 @@ impl Drive {
             names,
             ..Self::default()
         }
+    }
+
+    /// The roles of its scripts, in order; a client has a connection for each.
+    pub(crate) fn roles_used(&self) -> Vec<usize> {
+        let drawn = self.scripts.iter().filter(|script| script.weight > 0);
+        let mut roles: Vec<usize> = drawn.map(|script| script.role).collect();
+        roles.sort_unstable();
+        roles.dedup();
+        roles
     }
 
     /// What is asked for, where that moves: transactions a second, clients.
@@ -331,6 +360,7 @@ impl Drive {
                 program,
                 weight,
                 server_retries: None,
+                role: 0,
                 must_find: false,
             })
         };

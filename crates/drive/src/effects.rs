@@ -80,6 +80,16 @@ pub(crate) fn rollbacks(sql: &str) -> Option<u32> {
     Some(rollbacks)
 }
 
+/// Whether a command rolls back to a savepoint, as far as its text tells.
+pub(crate) fn rolls_back_to_savepoint(sql: &str) -> bool {
+    statements(sql).any(|statement| {
+        let mut words = Words(statement);
+        let is_rollback =
+            { words.next() }.is_some_and(|word| word.eq_ignore_ascii_case("rollback"));
+        is_rollback && words.any(|word| word.eq_ignore_ascii_case("to"))
+    })
+}
+
 fn is_blank(statement: &str) -> bool {
     let mut words = Words(statement);
     words.next().is_none() && words.0.is_empty()

@@ -2,6 +2,7 @@
 //!
 //! Not for: what is known of an endpoint that clients have lost (`homes.rs`).
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -69,6 +70,8 @@ impl Newcomers {
 pub(crate) struct Endpoints<'run> {
     pub(crate) first: &'run [Vec<Candidate>],
     pub(crate) joined: Option<&'run Newcomers>,
+    /// How many of the last of `first` each role has, in their order; the others are those without a role.
+    pub(crate) roles: &'run [usize],
 }
 
 impl<'run> Endpoints<'run> {
@@ -93,25 +96,45 @@ impl<'run> Endpoints<'run> {
         }
     }
 
-    /// A client's own endpoint: its number modulo that of endpoints at the start; of the *n* that there are
-    /// when one joins, that one takes every *n*th client, and the others stay where they belong.
-    pub(crate) fn own(self, client: usize) -> usize {
+    /// The endpoints of a role; 0: those without one.
+    fn of_role(self, role: usize) -> Range<usize> {
+        let of_roles: usize = self.roles.iter().sum();
+        let first = self.first.len() - of_roles;
+        match role.checked_sub(1) {
+            None if self.roles.is_empty() => 0..self.count(),
+            None => 0..first,
+            Some(role) => {
+                let start = first + self.roles[..role].iter().sum::<usize>();
+                start..start + self.roles[role]
+            }
+        }
+    }
+
+    /// A client's own endpoint in a role: its number modulo that of endpoints at the start; of the *n* that
+    /// there are when one joins, that one takes every *n*th client, and the others stay where they belong.
+    pub(crate) fn own(self, client: usize, role: usize) -> usize {
+        if !self.roles.is_empty() {
+            let own = self.of_role(role);
+            return own.start + client % own.len().max(1);
+        }
         let first = self.first.len();
         let mut joined = (first..self.count()).rev();
         let taken = joined.find(|endpoint| client % (endpoint + 1) == *endpoint);
         taken.unwrap_or(client % first)
     }
 
-    /// The endpoint that a client tries at `step`: its own at 0, then each of the others once, with a
-    /// different one first for each client of the same endpoint. `None` when none is left.
+    /// The endpoint that a client tries at `step`: its own at 0, then each of the others of its role once,
+    /// with a different one first for each client of the same endpoint. `None` when none is left.
     pub(crate) fn at(self, client: usize, own: usize, step: usize) -> Option<usize> {
-        let endpoints = self.count();
+        let mut roles = (0..=self.roles.len()).map(|role| self.of_role(role));
+        let of_role = roles.find(|of_role| of_role.contains(&own))?;
+        let endpoints = of_role.len();
         match step {
             0 => Some(own),
             _ if step < endpoints => {
                 let others = endpoints - 1;
                 let offset = (client / endpoints + step - 1) % others;
-                Some((own + 1 + offset) % endpoints)
+                Some(of_role.start + (own - of_role.start + 1 + offset) % endpoints)
             }
             _ => None,
         }
@@ -142,9 +165,10 @@ mod tests {
             let endpoints = Endpoints {
                 first: &first,
                 joined: None,
+                roles: &[],
             };
             for client in 0..60 {
-                let own = endpoints.own(client);
+                let own = endpoints.own(client, 0);
                 let mut tried: Vec<usize> = (0..count)
                     .map(|step| endpoints.at(client, own, step).unwrap())
                     .collect();
@@ -159,6 +183,7 @@ mod tests {
         let endpoints = Endpoints {
             first: &first,
             joined: None,
+            roles: &[],
         };
         let mut arrived = [0; 4];
         for client in (1..48).step_by(4) {
@@ -173,10 +198,11 @@ mod tests {
         let endpoints = Endpoints {
             first: &first,
             joined: Some(&joined),
+            roles: &[],
         };
         let own = || {
             (0..24)
-                .map(|client| endpoints.own(client))
+                .map(|client| endpoints.own(client, 0))
                 .collect::<Vec<_>>()
         };
         let before = own();
@@ -194,6 +220,28 @@ mod tests {
         let tried = |client, own| (1..4).map(move |step| endpoints.at(client, own, step));
         assert!(tried(3, 3).all(|endpoint| endpoint.is_some_and(|at| at < 3)));
         assert!(tried(0, 0).any(|endpoint| endpoint == Some(3)));
+    }
+
+    #[test]
+    fn clients_of_a_role_stay_within_its_endpoints() {
+        let first = first(5);
+        let endpoints = Endpoints {
+            first: &first,
+            joined: None,
+            roles: &[3, 1],
+        };
+        let own = |role| (0..6).map(|c| endpoints.own(c, role)).collect::<Vec<_>>();
+        assert_eq!(own(0), [0; 6]);
+        assert_eq!(own(1), [1, 2, 3, 1, 2, 3]);
+        assert_eq!(own(2), [4; 6]);
+        assert_eq!(endpoints.at(0, 0, 1), None, "it has no other to go to");
+        let mut tried: Vec<_> = (0..3)
+            .map(|step| endpoints.at(4, 2, step).unwrap())
+            .collect();
+        assert_eq!(tried[0], 2);
+        tried.sort_unstable();
+        assert_eq!(tried, [1, 2, 3]);
+        assert_eq!(endpoints.at(4, 2, 3), None);
     }
 
     #[test]

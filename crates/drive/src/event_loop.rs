@@ -245,6 +245,8 @@ impl<'run, I: Io> EventLoop<'run, I> {
                     continue;
                 }
             );
+            // A client's connections are as many numbers of clients apart.
+            let (socket, key) = (key, key % clients.len() as u32);
             let client = &mut clients[key as usize];
             let since = match handed_over {
                 Some(since) => since,
@@ -260,6 +262,16 @@ impl<'run, I: Io> EventLoop<'run, I> {
             }
             client.comes_late(delay);
             is_first = false;
+            if !client.uses(socket) {
+                match event {
+                    Event::Received(length) => {
+                        client.parked_received(&mut self.cx, socket, &self.buffer[..length]);
+                    }
+                    Event::Closed | Event::Failed(_) => client.parked_closed(&mut self.cx, socket),
+                    Event::Connected => {}
+                }
+                continue;
+            }
             let wait = match event {
                 Event::Received(length) => client.received(&mut self.cx, &self.buffer[..length]),
                 Event::Connected => {
@@ -441,8 +453,12 @@ impl<'run, I: Io> EventLoop<'run, I> {
         }
         clients
             .iter_mut()
-            .for_each(|client| client.disconnect(&mut self.cx));
+            .for_each(|client| client.disconnect_all(&mut self.cx));
         self.cx.tell_unsaid();
+        if let Some(own) = &mut self.cx.history {
+            own.hand_over(thread, &self.cx.reports);
+        }
+        self.cx.hand_over_stamps();
         self.book_unstarted();
         let schedule = self.cx.schedule.take();
         let end = ThreadEnd {

@@ -35,6 +35,7 @@ mod homes;
 mod insertion;
 mod live;
 mod message;
+mod observed;
 mod places;
 pub mod profile;
 mod program;
@@ -48,6 +49,7 @@ mod savepoint;
 mod schedule;
 #[cfg(test)]
 mod simulation;
+pub mod stamps;
 
 pub use control::Control;
 pub use drive::{

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use crate::message::Message;
-use crate::record::{Event, Interval, LoggedTransaction};
+use crate::record::{Event, Interval, LoggedTransaction, StampEvent};
 
 /// Who watches a run. Called by the thread that called [`Drive::run`].
 pub trait Live {
@@ -20,6 +20,8 @@ pub trait Live {
     fn event(&mut self, event: &Event);
     /// Transactions of a thread have ended, in this order; only when [`Drive::log`] asks for it.
     fn logged(&mut self, _thread: usize, _transactions: &[LoggedTransaction]) {}
+    /// Clients of a thread have written and read their stamps, in this order; only with [`Drive::stamps`].
+    fn stamped(&mut self, _events: &[StampEvent]) {}
     /// All clients of a thread have ended, `at_us` microseconds after the start; nothing more comes
     /// from it.
     fn thread_ended(&mut self, _thread: usize, _at_us: u64) {}

@@ -116,6 +116,7 @@ mod tests {
         let places = Places::of(Endpoints {
             first: &endpoints,
             joined: Some(&joined),
+            roles: &[],
         });
         let names = (0..places.count()).map(|place| places.name(place));
         let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();

@@ -1,13 +1,17 @@
 //! A script made ready to run: commands in order, jumps resolved, messages built as far as they
 //! can be without values.
 
-use pgdyno_script::{EvalError, Expr, Gset, Op, Piece, Slot, Sql, Units, Vars, escape, octets};
+use pgdyno_script::{
+    EvalError, Expr, Gset, Observe, Op, Piece, Slot, Sql, Units, Vars, escape, octets,
+};
 use pgdyno_wire::frontend;
 
 use crate::effects::{self, Effects};
+use crate::observed;
 use crate::query_mode::QueryMode;
 use crate::receipts;
 use crate::savepoint::{self, Block};
+use crate::stamps;
 
 /// A compiled script. Commands have pgbench's numbers.
 #[derive(Debug)]
@@ -53,6 +57,10 @@ pub(crate) struct Statement {
     pub(crate) rollbacks: Option<u32>,
     /// Whether it writes the receipt of its transaction.
     pub(crate) leaves_receipt: bool,
+    /// What it does with the stamp of its client.
+    pub(crate) stamp: Option<stamps::Use>,
+    /// What it does to the keys of a history.
+    pub(crate) observed: Box<[Observe]>,
 }
 
 /// The work units of a statement, their operations by number among all of the run.
@@ -121,6 +129,7 @@ impl Program {
                 (script, Some(block))
             }
         };
+        observed::check(&script)?;
         let mut statements = Vec::with_capacity(script.commands.len());
         for (index, command) in script.commands.iter().enumerate() {
             let Op::Sql(sql) = &command.op else {
@@ -168,6 +177,8 @@ impl Program {
                 effects,
                 rollbacks: effects::rollbacks(&sql.text),
                 leaves_receipt: receipts::is_written_by(&sql.text),
+                stamp: stamps::used_by(&sql.text),
+                observed: sql.observed.as_slice().into(),
             }));
         }
         Ok(Self {
@@ -193,6 +204,12 @@ impl Program {
             };
             named
         })
+    }
+
+    /// Whether anything of it goes into a history.
+    pub fn is_observed(&self) -> bool {
+        let mut statements = self.statements.iter().flatten();
+        statements.any(|statement| !statement.observed.is_empty())
     }
 
     /// The script it was made from.

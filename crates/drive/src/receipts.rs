@@ -55,9 +55,14 @@ pub struct Receipts {
 
 /// Whether a statement writes the receipt of its transaction.
 pub(crate) fn is_written_by(sql: &str) -> bool {
+    has_variable(sql, RECEIPT)
+}
+
+/// Whether the text has this variable in it.
+pub(crate) fn has_variable(sql: &str, variable: &str) -> bool {
     sql.match_indices(':').any(|(at, _)| {
         let rest = &sql[at + 1..];
-        let after = rest.strip_prefix(RECEIPT).map(|rest| rest.bytes().next());
+        let after = rest.strip_prefix(variable).map(|rest| rest.bytes().next());
         after.is_some_and(|next| next.is_none_or(|b| !(b.is_ascii_alphanumeric() || b == b'_')))
     })
 }
@@ -68,45 +73,88 @@ pub(crate) fn is_written_by(sql: &str) -> bool {
 /// # Errors
 /// It commits several times or in a way that cannot be seen: one receipt cannot stand for it.
 pub fn leave(script: Script, statement: &str, names: &mut Names) -> Result<Script, CompileError> {
-    let mut commit = None;
-    let mut has_begin = false;
-    for (index, command) in script.commands.iter().enumerate() {
-        let Op::Sql(sql) = &command.op else { continue };
-        if is_written_by(&sql.text) {
-            return Ok(script);
+    let left = Left {
+        noun: "receipt",
+        variable: RECEIPT,
+        without: "run without receipts (in a lab: --no-receipts)",
+    };
+    left.leave(script, statement, names)
+}
+
+/// What each transaction of a script leaves, written by a statement before its COMMIT.
+pub(crate) struct Left {
+    /// In words.
+    pub(crate) noun: &'static str,
+    /// A statement with this variable writes it.
+    pub(crate) variable: &'static str,
+    /// How to do without it.
+    pub(crate) without: &'static str,
+}
+
+impl Left {
+    /// The script with the statement, as [`leave`].
+    pub(crate) fn leave(
+        &self,
+        script: Script,
+        statement: &str,
+        names: &mut Names,
+    ) -> Result<Script, CompileError> {
+        let mut commit = None;
+        let mut has_begin = false;
+        for (index, command) in script.commands.iter().enumerate() {
+            let Op::Sql(sql) = &command.op else { continue };
+            if has_variable(&sql.text, self.variable) {
+                return Ok(script);
+            }
+            let unfit = |reason: &str| Err(self.unfit(&script, command.line, reason));
+            match single_verb(&sql.text).as_deref() {
+                Some("COMMIT" | "END") if commit.is_some() => {
+                    return unfit("commits more than once");
+                }
+                Some("COMMIT" | "END") => commit = Some(index),
+                Some("BEGIN" | "START") => has_begin = true,
+                Some("CALL" | "DO" | "PREPARE" | "VACUUM") => {
+                    return unfit("may commit within a statement, or cannot be in a block");
+                }
+                Some(_) => {}
+                None => return unfit("has several statements in one message"),
+            }
         }
-        let unfit = |reason: &str| Err(unfit(&script, command.line, reason));
-        match single_verb(&sql.text).as_deref() {
-            Some("COMMIT" | "END") if commit.is_some() => {
-                return unfit("commits more than once");
+        match commit {
+            Some(commit) => with(script, &[(commit, statement)], names),
+            None if has_begin => {
+                let text = "leaves its transaction block open";
+                Err(self.unfit(&script, 1, text))
             }
-            Some("COMMIT" | "END") => commit = Some(index),
-            Some("BEGIN" | "START") => has_begin = true,
-            Some("CALL" | "DO" | "PREPARE" | "VACUUM") => {
-                return unfit("may commit within a statement, or cannot be in a block");
+            None => {
+                let is_work = |command: &Command| !matches!(command.op, Op::Set { .. });
+                let count = script.commands.len();
+                let begin = script.commands.iter().position(is_work).unwrap_or(count);
+                let end = format!("{statement}\nCOMMIT;");
+                with(script, &[(begin, "BEGIN;"), (count, &end)], names)
             }
-            Some(_) => {}
-            None => return unfit("has several statements in one message"),
         }
     }
-    match commit {
-        Some(commit) => with(script, &[(commit, statement)], names),
-        None if has_begin => {
-            let text = "leaves its transaction block open";
-            Err(unfit(&script, 1, text))
-        }
-        None => {
-            let is_work = |command: &Command| !matches!(command.op, Op::Set { .. });
-            let count = script.commands.len();
-            let begin = script.commands.iter().position(is_work).unwrap_or(count);
-            let end = format!("{statement}\nCOMMIT;");
-            with(script, &[(begin, "BEGIN;"), (count, &end)], names)
+
+    fn unfit(&self, script: &Script, line: u32, reason: &str) -> CompileError {
+        let Self {
+            noun,
+            variable,
+            without,
+        } = self;
+        CompileError {
+            script: script.name.clone(),
+            line,
+            reason: format!(
+                "this {reason}, so one {noun} cannot stand for the transaction; write the {noun} there \
+                 yourself (:{variable}), or {without}"
+            ),
         }
     }
 }
 
 /// The script with these commands before those at these places, which are in order.
-fn with(
+pub(crate) fn with(
     mut script: Script,
     texts: &[(usize, &str)],
     names: &mut Names,
@@ -114,22 +162,15 @@ fn with(
     let mut added = Vec::new();
     for (place, text) in texts {
         let parsed = pgdyno_script::parse(&script.name, text, names);
-        let parsed = parsed.map_err(|error| unfit(&script, 1, &error.to_string()))?;
+        let parsed = parsed.map_err(|error| CompileError {
+            script: script.name.clone(),
+            line: 1,
+            reason: error.to_string(),
+        })?;
         added.extend(parsed.commands.into_iter().map(|command| (*place, command)));
     }
     insert(&mut script, added);
     Ok(script)
-}
-
-fn unfit(script: &Script, line: u32, reason: &str) -> CompileError {
-    CompileError {
-        script: script.name.clone(),
-        line,
-        reason: format!(
-            "this {reason}, so one receipt cannot stand for the transaction; write the receipt there \
-             yourself (:{RECEIPT}), or run without receipts (in a lab: --no-receipts)"
-        ),
-    }
 }
 
 #[cfg(test)]

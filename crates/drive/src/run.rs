@@ -3,13 +3,14 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::channel;
 use std::thread;
 
 use pgdyno_platform::io::Sockets;
-use pgdyno_script::{Counters, Draws, Prng, Seeds, Vars};
+use pgdyno_script::{Counters, Draws, Prng, Seeds, Vars, sysbench};
 
-use crate::client::Client;
+use crate::client::{Client, Home};
 use crate::clock::{Clock, nanos};
 use crate::collect::{Collector, Link};
 use crate::context::Setup;
@@ -23,7 +24,9 @@ use crate::event_loop;
 use crate::homes::Homes;
 use crate::live::Live;
 use crate::places::Places;
-use crate::record::{Executions, OwnSlots, Recorder, Recording, TransactionLog};
+use crate::record::{
+    Executions, OwnHistory, OwnSlots, OwnStamps, Recorder, Recording, TransactionLog,
+};
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
 
@@ -61,14 +64,22 @@ impl Drive {
             io::ErrorKind::Unsupported => DriveError::NoUring(error),
             _ => DriveError::EventLoop(error),
         })?;
+        let history_cut_ns = Arc::new(AtomicU64::new(u64::MAX));
         let (reports, inbox) = channel();
         let homes = self.homes();
         let _closes = homes.as_deref().map(Closes);
         if let Some(homes) = homes.clone() {
             let (first, joined) = (self.endpoints.clone(), self.newcomers.clone());
+            let roles = self.roles.clone();
             let candidates = move |endpoint| {
                 let (first, joined) = (&first[..], joined.as_ref());
-                Endpoints { first, joined }.candidates(endpoint).to_vec()
+                let roles = &roles[..];
+                let endpoints = Endpoints {
+                    first,
+                    joined,
+                    roles,
+                };
+                endpoints.candidates(endpoint).to_vec()
             };
             // Not waited for: it may be asking when the run is over.
             let thread = thread::Builder::new().name("scout".to_owned());
@@ -93,12 +104,11 @@ impl Drive {
                 let clients = (0u32..).zip(clients.by_ref().take(count));
                 let clients: Vec<Client> = clients
                     .map(|(key, (id, random))| {
-                        let own = self.all_endpoints().own(id);
-                        let own = (own, places.number(own, 0));
                         let vars = self.vars(id, &seeds);
                         let random = (random.clone(), random_of_pauses(self.seed, id));
                         let draws = Draws::new(Arc::clone(&counters));
-                        Client::new(id, key, own, vars, random, draws)
+                        let homes = self.homes_of(id, &places);
+                        Client::new(id, (key, count), homes, vars, random, draws)
                             .with_receipts(self.receipts.is_some())
                             .with_rank(ranks.of(key as usize))
                     })
@@ -106,6 +116,8 @@ impl Drive {
                 let (recycle, recycled) = channel();
                 let (recycle_log, recycled_log) = channel();
                 let (recycle_executions, recycled_executions) = channel();
+                let (recycle_history, recycled_history) = channel();
+                let (recycle_stamps, recycled_stamps) = channel();
                 let (start, go) = channel();
                 let recorder = Recorder::new(
                     index,
@@ -129,6 +141,9 @@ impl Drive {
                     choose: seeds_of_thread.choose.clone(),
                     schedule,
                     recorder,
+                    history: { self.history_bytes_max }
+                        .map(|_| OwnHistory::new(recycled_history, Arc::clone(&history_cut_ns))),
+                    stamps: self.stamps.map(|_| OwnStamps::new(recycled_stamps)),
                     reports: reports.clone(),
                 };
                 let thread = thread::Builder::new().name(format!("clients-{index}"));
@@ -147,6 +162,8 @@ impl Drive {
                     recycle,
                     recycle_log,
                     recycle_executions,
+                    recycle_history,
+                    recycle_stamps,
                     progress: 0,
                 });
             }
@@ -155,6 +172,7 @@ impl Drive {
                 drive: self,
                 places: &places,
                 clock,
+                history_cut_ns,
                 links,
                 inbox,
             };
@@ -196,6 +214,10 @@ impl Drive {
         let has_default_seed = given.any(|name| name == "default_seed");
         let (seed, share) = (self.seed as u64, self.share());
         let mut seeds = Seeds::deal(seed, share.clients_total, threads, has_default_seed);
+        if let Some(start) = self.sysbench_draws {
+            let threads = sysbench::threads(self.seed as u32, start);
+            seeds.clients = threads.take(share.clients_total).collect();
+        }
         seeds.clients.drain(..share.clients_before);
         seeds.clients.truncate(self.clients);
         if share.generator > 0 {
@@ -214,11 +236,26 @@ impl Drive {
         (comes_back && all > 1).then(|| Arc::new(Homes::new(first, all, clients)))
     }
 
+    /// A client's own endpoint and its place in each role that its scripts have.
+    pub(crate) fn homes_of(&self, client: usize, places: &Places) -> Vec<Home> {
+        let roles = self.roles_used().into_iter();
+        let home = |role| {
+            let own = self.all_endpoints().own(client, role);
+            Home {
+                role,
+                own,
+                place: places.number(own, 0),
+            }
+        };
+        roles.map(home).collect()
+    }
+
     /// Its endpoints, with those that have joined by now.
     pub(crate) fn all_endpoints(&self) -> Endpoints<'_> {
         Endpoints {
             first: &self.endpoints,
             joined: self.newcomers.as_ref(),
+            roles: &self.roles,
         }
     }
 
@@ -251,11 +288,38 @@ impl Drive {
         if self.endpoints.is_empty() || self.endpoints.iter().any(Vec::is_empty) {
             return invalid("there is no endpoint to connect to");
         }
+        let in_roles: usize = self.roles.iter().sum();
+        if self.roles.contains(&0) || in_roles >= self.endpoints.len() && in_roles > 0 {
+            return invalid("each role must have endpoints, and there must be some without a role");
+        }
+        if self.scripts.iter().any(|s| s.role > self.roles.len()) {
+            return invalid("a script has a role that no endpoint has");
+        }
+        if !self.roles.is_empty() && (self.newcomers.is_some() || self.commits.is_some()) {
+            return invalid(
+                "endpoints with roles go neither with nodes that join nor with transactions that share blocks",
+            );
+        }
         if self.clients == 0 || self.threads == 0 {
             return invalid("there must be at least one client and one thread");
         }
         if self.rate.as_ref().is_some_and(|rate| !rate.is_rate()) {
             return invalid("the rate must be a positive number of transactions a second");
+        }
+        if self.history_bytes_max.is_some() {
+            if self.share.is_some() {
+                return invalid(
+                    "a history of several generators cannot be recorded: their clocks differ",
+                );
+            }
+            if self.commits.is_some() {
+                return invalid("a history cannot be recorded where transactions share a commit");
+            }
+            if self.warmup_apart && !self.warmup.is_zero() {
+                return invalid(
+                    "a history cannot be recorded where the warm-up has connections of its own",
+                );
+            }
         }
         if let Some(working) = &self.working {
             if !working.is_rate() || working.max() > self.share().clients_total as f64 {

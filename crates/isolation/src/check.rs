@@ -12,7 +12,7 @@ use crate::keys::KeyKind;
 use crate::level::{Anomaly, Level};
 use crate::versions::{Seen, Versions};
 use crate::weak::Weak;
-use crate::{reads, sessions, updates};
+use crate::{lost, reads, sessions, snapshots, updates};
 
 /// How far to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,19 +62,59 @@ pub struct Counts {
     pub unknown: u64,
     /// Dependencies between two transactions.
     pub dependencies: u64,
-    /// Pairs of transactions that ran at the same time, of which one overwrote what the other read or wrote:
-    /// each could have shown an anomaly.
+    /// Pairs of transactions that ran at the same time, of which one overwrote what the other read or wrote (of
+    /// registers whose order is not known: read what it wrote): each could have shown an anomaly.
     pub conflicting_overlaps: u64,
+    /// Appends and inserts of transactions that committed.
+    pub acknowledged_writes: u64,
+    /// Of them, those whose key was read after all of its writes had ended: a lost one would be missed there.
+    pub writes_read_at_end: u64,
 }
 
 impl Counts {
     /// The largest share of conflicting overlaps in which an anomaly that was not seen may occur, with 95 %
     /// confidence: 1 − 0.05^(1/n) (Clopper & Pearson 1934 for no event; near 3/n). Nothing if there were none.
-    #[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
     pub fn at_most(&self) -> Option<f64> {
-        let pairs = self.conflicting_overlaps;
-        (pairs > 0).then(|| -(0.05_f64.ln() / pairs as f64).exp_m1())
+        at_most(self.conflicting_overlaps)
     }
+
+    /// The same of dependencies: anomalies of the order of sessions and of time need no overlap.
+    pub fn at_most_of_dependencies(&self) -> Option<f64> {
+        at_most(self.dependencies)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
+fn at_most(pairs: u64) -> Option<f64> {
+    (pairs > 0).then(|| -(0.05_f64.ln() / pairs as f64).exp_m1())
+}
+
+/// What was not seen, and in which share it may occur all the same.
+fn bounds(counts: Counts) -> Option<String> {
+    let of = |share: f64, n: u64, what: &str| format!("{} of {n} {what}", percent(share));
+    let overlaps = counts.at_most().map(|share| {
+        let n = counts.conflicting_overlaps;
+        of(share, n, "overlapping conflicting pairs")
+    });
+    let dependencies = counts.at_most_of_dependencies()?;
+    let dependencies = of(dependencies, counts.dependencies, "dependencies");
+    Some(match overlaps {
+        Some(overlaps) => format!(
+            "What was not seen occurs in at most {overlaps}, against the order of sessions or of time in at most \
+             {dependencies} (95 % confidence)."
+        ),
+        None => format!(
+            "What was not seen of the order of sessions or of time occurs in at most {dependencies} (95 % confidence)."
+        ),
+    })
+}
+
+/// An upper limit: never rounded down.
+fn percent(share: f64) -> String {
+    let digits = (-(share * 100.0).log10().floor()).clamp(0.0, 12.0) + 1.0;
+    let unit = 10_f64.powf(digits);
+    let rounded = (share * 100.0 * unit).ceil() / unit;
+    format!("{rounded} %")
 }
 
 /// What a check found.
@@ -131,6 +171,9 @@ impl fmt::Display for Report {
                 }
             }
         }
+        if let Some(bounds) = bounds(counts) {
+            writeln!(f, "\n{bounds}")?;
+        }
         for found in &self.found {
             let least = if found.at_least { "at least " } else { "" };
             let times = if found.count == 1 { "once" } else { "times" };
@@ -154,6 +197,23 @@ impl fmt::Display for Report {
     }
 }
 
+/// What was too much to be compared.
+#[derive(Clone, Copy)]
+struct TooMany {
+    /// Reads by predicates with rows.
+    rows: bool,
+    /// Reads of lists with appends that no read shows.
+    unread: bool,
+}
+
+/// Why snapshot isolation is not known.
+const UNDECIDED: &str =
+    "it depends on the order of appends that no read shows: end a workload by reading every key";
+
+/// Why read uncommitted is not known of histories such as those of rows alone.
+pub const NOTHING_OVERWRITTEN: &str =
+    "no two transactions wrote the same key: nothing could have shown a violation";
+
 /// Checks a history.
 ///
 /// # Errors
@@ -170,13 +230,20 @@ pub fn check(
     progress(Progress::new("reads", 0, 1));
     let seen = reads::check(&versions, &mut finds);
     progress(Progress::new("dependencies", 0, 1));
-    let (edges, too_many_rows) = dependencies::of_data(&versions, &seen);
-    let counts = counts(&versions, &edges);
+    let (edges, too_many_unread) = dependencies::of_data(&versions, &seen);
+    let too_many = TooMany {
+        rows: versions.too_many_rows,
+        unread: too_many_unread,
+    };
+    let registers = registers(&versions);
+    let mut counts = counts(&versions, &edges, registers);
+    let overwritten = edges.iter().any(|edge| edge.kind & kind::WW != 0);
     let timed = history
         .clock_step()
         .is_none_or(|clock_step| clock_step.order_known);
-    let registers = registers(&versions);
+    lost::check(history, timed, &mut finds, &mut counts);
     let mut causal_not_known = None;
+    let mut undecided = Vec::new();
     match depth {
         Depth::ReadCommitted => {
             if registers {
@@ -200,17 +267,25 @@ pub fn check(
             sessions::check(&versions, &seen, &mut finds);
             let graph = graph(&versions, edges, timed);
             Search::new(&versions, &graph, &mut finds, progress, timed).all();
+            if versions.unread.iter().any(|unread| !unread.is_empty()) {
+                undecided = undecided_snapshots(&versions, &graph, &finds);
+            }
         }
     }
     let found = finds.into_vec();
+    let broken_by = |level: Level| {
+        let anomalies = found.iter().map(|found| found.anomaly);
+        anomalies.filter(move |&anomaly| level.forbids(anomaly))
+    };
     let levels = Level::ALL.map(|level| {
-        let by: Vec<Anomaly> = found
-            .iter()
-            .map(|found| found.anomaly)
-            .filter(|&anomaly| level.forbids(anomaly))
-            .collect();
+        let by: Vec<Anomaly> = broken_by(level).collect();
         let kept = if by.is_empty() {
-            let unknown = why_not_known(level, depth, counts, timed, registers, too_many_rows);
+            let unknown = why_not_known(level, depth, counts, timed, registers, too_many);
+            // Rows are never overwritten, and keys may have one writer each.
+            let is_writes = level == Level::ReadUncommitted && !overwritten;
+            let unknown = unknown.or_else(|| is_writes.then(|| NOTHING_OVERWRITTEN.to_owned()));
+            let unknown =
+                unknown.or_else(|| undecided.contains(&level).then(|| UNDECIDED.to_owned()));
             let unknown = unknown.or_else(|| {
                 let causal = causal_not_known.clone();
                 causal.filter(|_| level == Level::Causal)
@@ -248,6 +323,31 @@ fn weak_levels(
     weak.check(Level::Causal, finds, progress).err()
 }
 
+/// Levels of snapshots that nothing breaks, and for which no order of the appends that no read shows is found.
+fn undecided_snapshots(versions: &Versions<'_>, graph: &Graph, finds: &Finds) -> Vec<Level> {
+    let data = kind::WW | kind::WR | kind::ANTI;
+    // A serial order is also one of snapshots.
+    let levels = [
+        (Level::SnapshotIsolation, Level::Serializable, data),
+        (
+            Level::StrongSessionSnapshotIsolation,
+            Level::StrongSessionSerializable,
+            data | kind::SESSION,
+        ),
+        (
+            Level::StrongSnapshotIsolation,
+            Level::StrictSerializable,
+            data | kind::SESSION | kind::TIME,
+        ),
+    ];
+    let open = levels.into_iter().filter(|&(level, serial, mask)| {
+        !finds.has(|anomaly| level.forbids(anomaly))
+            && finds.has(|anomaly| serial.forbids(anomaly))
+            && !snapshots::explained(versions, graph.edges(), graph.nodes(), mask)
+    });
+    open.map(|(level, ..)| level).collect()
+}
+
 fn graph(versions: &Versions<'_>, mut edges: Vec<Edge>, timed: bool) -> Graph {
     let transactions = dependencies::count(versions.history);
     dependencies::of_sessions(versions, &mut edges);
@@ -267,7 +367,7 @@ fn registers(versions: &Versions<'_>) -> bool {
         .any(|(key, &ordered)| history.kind(key) == KeyKind::Register && !ordered)
 }
 
-fn counts(versions: &Versions<'_>, edges: &[Edge]) -> Counts {
+fn counts(versions: &Versions<'_>, edges: &[Edge], registers: bool) -> Counts {
     let transactions = versions.history.transactions();
     let mut counts = Counts {
         dependencies: edges.len() as u64,
@@ -280,13 +380,21 @@ fn counts(versions: &Versions<'_>, edges: &[Edge]) -> Counts {
             Status::Committed | Status::Unknown => counts.unknown += 1,
         }
     }
-    let conflicts = edges.iter().filter(|edge| edge.kind & kind::WR == 0);
-    counts.conflicting_overlaps = conflicts
-        .filter(|edge| {
-            let history = versions.history;
-            !history.ended_before(edge.from, edge.to) && !history.ended_before(edge.to, edge.from)
-        })
-        .count() as u64;
+    // Which write of a register came first is not known, so that only its reads show conflicts.
+    let conflicts = edges
+        .iter()
+        .filter(|edge| registers || edge.kind & kind::WR == 0);
+    let history = versions.history;
+    let overlaps = conflicts.filter(|edge| {
+        !history.ended_before(edge.from, edge.to) && !history.ended_before(edge.to, edge.from)
+    });
+    // Two that conflict in several keys, or by several reads of one, are one pair: bounds are of pairs.
+    let mut pairs: Vec<(u32, u32)> = overlaps
+        .map(|edge| (edge.from.min(edge.to), edge.from.max(edge.to)))
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    counts.conflicting_overlaps = pairs.len() as u64;
     counts
 }
 
@@ -318,15 +426,19 @@ fn why_not_known(
     counts: Counts,
     timed: bool,
     registers: bool,
-    too_many_rows: bool,
+    too_many: TooMany,
 ) -> Option<String> {
     let shallow = !matches!(level, Level::ReadUncommitted | Level::ReadCommitted);
     let why = if counts.committed == 0 {
         "no transaction committed"
-    } else if too_many_rows && (level != Level::ReadUncommitted || counts.dependencies == 0) {
+    } else if too_many.rows && (level != Level::ReadUncommitted || counts.dependencies == 0) {
         "reads by predicates are too many to be compared with all rows: use more predicates of fewer rows"
     } else if counts.dependencies == 0 {
         "no transaction depends on another"
+    } else if too_many.unread && shallow {
+        "too many reads are to be compared with appends that no read shows: end a workload by reading every key"
+    } else if counts.conflicting_overlaps == 0 && level.is_of_concurrency() {
+        "no two transactions that ran at the same time conflicted: nothing could have shown a violation"
     } else if depth == Depth::ReadCommitted && shallow {
         "only read committed was asked for"
     } else if registers && level.needs_version_order() {

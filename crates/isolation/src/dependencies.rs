@@ -3,14 +3,15 @@
 
 use crate::graph::{Edge, kind};
 use crate::hash::FastMap;
-use crate::history::{History, Operation, Status};
+use crate::history::{History, Status};
+use crate::rows;
 use crate::versions::{NONE, Seen, Versions};
 
-/// Reads by predicates are compared with every row of their group, and each comparison is an edge: where
-/// there were more, none is made.
-const ROW_COMPARISONS_MAX: u64 = 20_000_000;
+/// Each read that ends a list's known order is compared with every append that no read shows, and each comparison is an
+/// edge: where there were more, none is made.
+const UNREAD_COMPARISONS_MAX: u64 = 5_000_000;
 
-/// Edges of data. The flag says that reads by predicates were too many: they have none.
+/// Edges of data, and whether reads of lists that have many appends that no read shows were too many: these have none.
 pub(crate) fn of_data(versions: &Versions<'_>, seen: &[Seen]) -> (Vec<Edge>, bool) {
     let mut edges = Vec::with_capacity(seen.len() * 2);
     for (key, order) in (0u32..).zip(&versions.order) {
@@ -25,7 +26,13 @@ pub(crate) fn of_data(versions: &Versions<'_>, seen: &[Seen]) -> (Vec<Edge>, boo
             }
             last = by;
         }
+        for unread in &versions.unread[key as usize] {
+            if last != NONE && last != unread.by {
+                edges.push(edge(last, unread.by, key, kind::WW));
+            }
+        }
     }
+    let mut comparisons = 0;
     for read in seen {
         let writer = read
             .value
@@ -37,9 +44,18 @@ pub(crate) fn of_data(versions: &Versions<'_>, seen: &[Seen]) -> (Vec<Edge>, boo
         if next != NONE && next != read.by {
             edges.push(edge(read.by, next, read.key, kind::RW));
         }
+        let unread = &versions.unread[read.key as usize];
+        if next != NONE || read.len == NONE {
+            continue;
+        }
+        comparisons += unread.len() as u64;
+        if comparisons <= UNREAD_COMPARISONS_MAX {
+            let others = unread.iter().filter(|version| version.by != read.by);
+            edges.extend(others.map(|version| edge(read.by, version.by, read.key, kind::RW)));
+        }
     }
-    let too_many = of_rows(versions, &mut edges);
-    (edges, too_many)
+    of_rows(versions, &mut edges);
+    (edges, comparisons > UNREAD_COMPARISONS_MAX)
 }
 
 /// Who installed the version after the one that was read, or [`NONE`].
@@ -53,33 +69,19 @@ fn overwriter(versions: &Versions<'_>, read: &Seen) -> u32 {
         .unwrap_or(NONE)
 }
 
-/// Whether they were too many.
-fn of_rows(versions: &Versions<'_>, edges: &mut Vec<Edge>) -> bool {
-    let history = versions.history;
-    let committed = (0u32..).zip(history.transactions());
-    let committed = committed.filter(|(_, transaction)| transaction.status == Status::Committed);
-    let reads = committed.flat_map(|(by, _)| {
-        let operations = history.operations(by).iter();
-        operations.filter_map(move |&operation| match operation {
-            Operation::ReadRows { key, start, len } => Some((by, key, history.rows(start, len))),
-            _ => None,
-        })
-    });
-    let rows_of = |key: u32| &versions.rows[key as usize];
-    let comparisons = reads.clone().map(|(_, key, _)| rows_of(key).len() as u64);
-    if comparisons.sum::<u64>() > ROW_COMPARISONS_MAX {
-        return true;
-    }
-    for (by, key, found) in reads {
-        for row in rows_of(key).iter().filter(|row| row.by != by) {
-            if found.binary_search(&row.value).is_ok() {
-                edges.push(edge(row.by, by, key, kind::WR));
-            } else {
-                edges.push(edge(by, row.by, key, kind::RWP));
+/// A row that a read by a predicate found is a dependency, and one that it saw absent an rw.
+fn of_rows(versions: &Versions<'_>, edges: &mut Vec<Edge>) {
+    for by in 0..count(versions.history) {
+        for read in rows::reads(versions.history, by) {
+            for (row, found) in rows::of_others(versions, read) {
+                edges.push(if found {
+                    edge(row.by, by, read.key, kind::WR)
+                } else {
+                    edge(by, row.by, read.key, kind::RWP)
+                });
             }
         }
     }
-    false
 }
 
 /// Each client's transactions, one after the other. An unknown one may take effect after the next.

@@ -57,6 +57,11 @@ impl<'a> Forms<'a> {
         }
     }
 
+    /// How many bytes are behind its place.
+    pub const fn at(&self) -> usize {
+        self.at
+    }
+
     /// Counted from 1, in bytes.
     pub fn column(&self) -> usize {
         self.at - self.line_start + 1

@@ -67,8 +67,8 @@ impl Graph {
         &self.edges[span.start as usize..span.end as usize]
     }
 
-    fn nodes(&self) -> usize {
-        self.starts.len() - 1
+    pub fn nodes(&self) -> u32 {
+        u32::try_from(self.starts.len() - 1).unwrap_or(NONE)
     }
 
     fn span(&self, node: u32) -> Range<u32> {
@@ -90,7 +90,7 @@ pub(crate) struct View<'g> {
 
 impl<'g> View<'g> {
     pub fn states(self) -> usize {
-        self.graph.nodes() << u32::from(self.apart)
+        (self.graph.nodes() as usize) << u32::from(self.apart)
     }
 
     pub fn transaction(self, state: u32) -> u32 {

@@ -77,6 +77,19 @@ impl Level {
         )
     }
 
+    /// Whether only transactions that run at the same time can break it: it promises no order of sessions or of time.
+    pub const fn is_of_concurrency(self) -> bool {
+        matches!(
+            self,
+            Self::ReadUncommitted
+                | Self::ReadCommitted
+                | Self::ReadAtomic
+                | Self::RepeatableRead
+                | Self::SnapshotIsolation
+                | Self::Serializable
+        )
+    }
+
     /// Whether the order of a key's versions must be known to say that it holds.
     pub const fn needs_version_order(self) -> bool {
         !matches!(self, Self::ReadCommitted | Self::ReadAtomic | Self::Causal)
@@ -87,20 +100,31 @@ impl Level {
         use Anomaly as A;
         match anomaly {
             A::DuplicateElement => !self.is_session_guarantee(),
-            A::AbortedRead | A::IntermediateRead | A::UnwrittenValue | A::IncompatibleOrder => {
-                self.at_least_read_committed()
-            }
+            A::AbortedRead
+            | A::IntermediateRead
+            | A::UnwrittenValue
+            | A::FutureRead
+            | A::ReorderedAppends
+            | A::IncompatibleOrder => self.at_least_read_committed(),
             A::Internal | A::FracturedRead | A::NonRepeatableRead => {
                 self.at_least_read_committed() && self != Self::ReadCommitted
+            }
+            // Adya's repeatable read is of items, not of predicates.
+            A::FracturedRows | A::Phantom => {
+                self.at_least_read_committed()
+                    && !matches!(self, Self::ReadCommitted | Self::RepeatableRead)
             }
             A::LostUpdate | A::LongFork => {
                 self.at_least_read_committed() && self >= Self::RepeatableRead
             }
+            // Other levels do not say when a transaction takes effect: it may be after all reads.
+            A::LostWrite => self.is_real_time(),
             A::CommitOrder(level) => match level {
                 Level::ReadCommitted => self.at_least_read_committed(),
-                Level::ReadAtomic => self.keeps_sessions() || self == Self::ReadAtomic,
+                Level::ReadAtomic => self.at_least_read_committed() && self != Self::ReadCommitted,
                 _ => self.keeps_sessions(),
             },
+            A::SessionOrder => self.keeps_sessions(),
             A::NonMonotonicRead => self == Self::MonotonicReads || self.keeps_sessions(),
             A::NonMonotonicWrite => self == Self::MonotonicWrites || self.keeps_sessions(),
             A::MissedOwnWrite => self == Self::ReadYourWrites || self.keeps_sessions(),
@@ -210,6 +234,11 @@ pub enum Anomaly {
     IntermediateRead,
     /// A committed transaction read a value that no transaction wrote.
     UnwrittenValue,
+    /// A transaction read what it wrote only afterwards (Elle's future-read; a violation of EXT in Cerone, Bernardi &
+    /// Gotsman).
+    FutureRead,
+    /// A list does not have a transaction's appends in the order in which it made them, or lacks an earlier one.
+    ReorderedAppends,
     /// A list has an element twice.
     DuplicateElement,
     /// Two reads of a list, neither a beginning of the other.
@@ -220,8 +249,14 @@ pub enum Anomaly {
     NonRepeatableRead,
     /// A transaction saw one write of another and missed an earlier or simultaneous one.
     FracturedRead,
+    /// A transaction read the rows of a predicate twice, and found one of them only once.
+    Phantom,
+    /// A transaction saw one write of another and missed a row that the same one had inserted.
+    FracturedRows,
     /// Two transactions read the same version of a key and both wrote the key.
     LostUpdate,
+    /// An acknowledged write is not in its key when that is read after all of its writes.
+    LostWrite,
     /// Two readers saw the writes of two transactions in opposite orders.
     LongFork,
     /// Later in a session, an older version.
@@ -234,6 +269,8 @@ pub enum Anomaly {
     WriteBeforeRead,
     /// No order of commits explains what was read at this level (registers).
     CommitOrder(Level),
+    /// No order of commits explains what was read at causal, and a session's own order closes the circle.
+    SessionOrder,
     /// Dependencies in a circle.
     Cycle(Cycle),
 }
@@ -247,12 +284,17 @@ impl Anomaly {
             Self::AbortedRead => "G1a",
             Self::IntermediateRead => "G1b",
             Self::UnwrittenValue => "unwritten-value",
+            Self::FutureRead => "future-read",
+            Self::ReorderedAppends => "reordered-appends",
             Self::DuplicateElement => "duplicate-elements",
             Self::IncompatibleOrder => "incompatible-order",
             Self::Internal => "internal",
             Self::NonRepeatableRead => "non-repeatable-read",
             Self::FracturedRead => "fractured-read",
+            Self::Phantom => "phantom",
+            Self::FracturedRows => "fractured-rows",
             Self::LostUpdate => "lost-update",
+            Self::LostWrite => "lost-write",
             Self::LongFork => "long-fork",
             Self::NonMonotonicRead => "non-monotonic-read",
             Self::NonMonotonicWrite => "non-monotonic-write",
@@ -261,6 +303,7 @@ impl Anomaly {
             Self::CommitOrder(Level::ReadCommitted) => "no-read-committed-order",
             Self::CommitOrder(Level::ReadAtomic) => "no-read-atomic-order",
             Self::CommitOrder(_) => "no-causal-order",
+            Self::SessionOrder => "no-causal-order-process",
             Self::Cycle(cycle) => match (cycle.class, cycle.closing, cycle.predicate) {
                 (G0, Data, _) => "G0",
                 (G0, Session, _) => "G0-process",
@@ -297,18 +340,26 @@ impl Anomaly {
             Self::AbortedRead => "read a value of a transaction that did not commit",
             Self::IntermediateRead => "read a value that its writer then changed",
             Self::UnwrittenValue => "read a value that no transaction wrote",
+            Self::FutureRead => "read what it wrote only afterwards",
+            Self::ReorderedAppends => "a list has a transaction's appends in another order",
             Self::DuplicateElement => "a list has an element twice",
             Self::IncompatibleOrder => "two reads of a list, neither a beginning of the other",
             Self::Internal => "did not see its own write",
             Self::NonRepeatableRead => "read a key twice and found two versions",
             Self::FracturedRead => "saw one write of a transaction and missed another",
+            Self::Phantom => "read the rows of a predicate twice and found other rows",
+            Self::FracturedRows => "saw one write of a transaction and missed a row of it",
             Self::LostUpdate => "lost update: two read the same version and both wrote",
+            Self::LostWrite => {
+                "an acknowledged write is not there when its key is read after all of its writes"
+            }
             Self::LongFork => "two readers saw two writes in opposite orders",
             Self::NonMonotonicRead => "a session read an older version than before",
             Self::NonMonotonicWrite => "a session's writes took effect in another order",
             Self::MissedOwnWrite => "a session did not see its own earlier write",
             Self::WriteBeforeRead => "a session's write took effect before what it had read",
             Self::CommitOrder(_) => "no order of commits explains what was read",
+            Self::SessionOrder => "no order of commits and of a session explains what was read",
             Self::Cycle(cycle) => match (cycle.class, cycle.closing) {
                 (G0, _) => "write cycle",
                 (G1c, _) => "circular information flow",

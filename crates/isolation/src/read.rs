@@ -7,9 +7,13 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::builder::{Builder, HistoryError};
+use crate::check::Progress;
 use crate::forms::{Failure, Form, Forms};
 use crate::history::{ClockStep, CutOff, History, Status};
 use crate::keys::KeyName;
+
+/// After so many bytes it is told how far reading is.
+const PROGRESS_BYTES: usize = 1 << 20;
 
 /// Why a file is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +60,8 @@ struct Open {
 struct Reader {
     builder: Builder,
     open: HashMap<i64, Open>,
+    /// Processes whose last transaction ended with :info, and in which line.
+    gone: HashMap<i64, u64>,
     place: u32,
     last_index: Option<i64>,
     last_time_ns: Option<i64>,
@@ -70,11 +76,28 @@ struct Reader {
 /// # Errors
 /// The place, and what is wrong there.
 pub fn read(text: &str) -> Result<History, ReadError> {
+    read_with(text, &mut |_| ())
+}
+
+/// The same of a large file, with its progress in bytes.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(text: &str, progress: &mut dyn FnMut(Progress)) -> Result<History, ReadError> {
     let mut forms = Forms::new(text);
     let mut reader = Reader::default();
     let listed = forms.take(b'[');
     let mut cut_off = false;
+    let mut told = 0;
     loop {
+        if forms.at() >= told {
+            progress(Progress::new(
+                "reading",
+                forms.at() as u64,
+                text.len() as u64,
+            ));
+            told = forms.at() + PROGRESS_BYTES;
+        }
         if listed && forms.take(b']') {
             break;
         }
@@ -135,6 +158,12 @@ impl Reader {
                 operations,
                 line,
             };
+            if let Some(before) = self.gone.get(&process) {
+                return Err(format!(
+                    "process {process} begins a transaction after its :info in line {before}: that one may still run, so a \
+                     client must continue under another number"
+                ));
+            }
             return match self.open.insert(process, begun) {
                 None => Ok(()),
                 Some(before) => Err(format!(
@@ -162,16 +191,21 @@ impl Reader {
         };
         // What an :ok says counts; others repeat what they were asked to do, or say nothing.
         let said = match operations {
-            Form::Nil if status != Status::Committed => begun.operations,
+            Form::Nil if status != Status::Committed => begun.operations.clone(),
             said => said,
         };
+        if status == Status::Unknown {
+            self.gone.insert(process, line);
+        }
         self.builder.begin_placed(
             client(process)?,
             status,
             (begun.time_ns, time_ns),
             (begun.place, place),
         );
-        self.operations(&said, status)
+        self.operations(&said, status)?;
+        same(&begun.operations, &said)
+            .map_err(|problem| format!("{problem}, unlike :invoke in line {}", begun.line))
     }
 
     fn order(&mut self, event: &Form) -> Result<(), String> {
@@ -309,6 +343,34 @@ impl Reader {
         }
         Ok(history)
     }
+}
+
+/// Whether a transaction ended with the operations that it began with; reads may have got answers.
+fn same(begun: &Form, ended: &Form) -> Result<(), String> {
+    let (Form::List(begun), Form::List(ended)) = (begun, ended) else {
+        return Ok(());
+    };
+    if begun.len() != ended.len() {
+        return Err(format!(
+            "ends a transaction of {} operations, begun with {}",
+            ended.len(),
+            begun.len()
+        ));
+    }
+    for (number, (begun, ended)) in (1..).zip(begun.iter().zip(ended)) {
+        let (Form::List(begun), Form::List(ended)) = (begun, ended) else {
+            continue;
+        };
+        let reads =
+            matches!(ended.first(), Some(Form::Word(verb)) if verb == "r" || verb == "rows");
+        let parts = if reads { 2 } else { 3 };
+        if begun.iter().take(parts).ne(ended.iter().take(parts)) {
+            return Err(format!(
+                "operation {number} has another verb, key or written value"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn client(process: i64) -> Result<u32, String> {

@@ -30,6 +30,7 @@ struct Wrong {
 pub(crate) fn check(versions: &Versions<'_>, finds: &mut Finds) -> Vec<Seen> {
     let history = versions.history;
     spines(versions, finds);
+    own_order(versions, finds);
     let wrong = Wrongs::of(versions);
     let mut seen = Vec::new();
     let mut known: FastMap<u32, Known> = FastMap::default();
@@ -49,6 +50,9 @@ pub(crate) fn check(versions: &Versions<'_>, finds: &mut Finds) -> Vec<Seen> {
                 at,
                 key,
             };
+            if reader.future(operation) {
+                continue;
+            }
             match operation {
                 Operation::Append { value, .. }
                 | Operation::Write { value, .. }
@@ -96,11 +100,24 @@ impl Reader<'_, '_> {
         if !self.elements(spine, len).ends_with(&known.own) {
             let (missed, got) = (list(&known.own), list(self.elements(spine, len)));
             self.missed_own(&missed, &got);
+            // What others added after its own is a dependency all the same.
+            let value = self.elements(spine, len).last().copied();
+            if value.is_some_and(|value| !known.own.contains(&value)) {
+                self.intermediate(value);
+                self.see_list(spine, len, value);
+            }
             return;
         }
         let base = len - own;
         match known.base {
-            None => known.base = Some((spine, base)),
+            None => {
+                known.base = Some((spine, base));
+                // What was there before its own first append.
+                if own > 0 {
+                    let value = self.elements(spine, base).last().copied();
+                    self.see_list(spine, base, value);
+                }
+            }
             Some((spine_before, base_before)) => {
                 let (before, now) = (
                     self.elements(spine_before, base_before),
@@ -117,9 +134,42 @@ impl Reader<'_, '_> {
         if own == 0 {
             let value = self.elements(spine, len).last().copied();
             self.intermediate(value);
-            let on_order = spine == NONE || len <= self.versions.agreed[spine as usize];
-            self.see(if on_order { len } else { NONE }, value);
+            self.see_list(spine, len, value);
         }
+    }
+
+    fn see_list(&mut self, spine: u32, len: u32, value: Option<i64>) {
+        let on_order = spine == NONE || len <= self.versions.agreed[spine as usize];
+        self.see(if on_order { len } else { NONE }, value);
+    }
+
+    /// Whether this read shows what its transaction writes only afterwards.
+    fn future(&mut self, read: Operation) -> bool {
+        let history = self.versions.history;
+        let shows = |value: i64| match read {
+            Operation::ReadList { spine, len, .. } => history.list(spine, len).contains(&value),
+            Operation::Read { value: found, .. } => found == value,
+            Operation::ReadRows { start, len, .. } => {
+                history.rows(start, len).binary_search(&value).is_ok()
+            }
+            _ => false,
+        };
+        let later = history.operations(self.by)[self.at as usize..].iter();
+        let mut later = later.filter(|operation| operation.key() == self.key);
+        let value = later.find_map(|operation| operation.written().filter(|&value| shows(value)));
+        let Some(value) = value else {
+            return false;
+        };
+        let (by, key) = (self.by, self.key);
+        self.finds.add(Anomaly::FutureRead, 1, || {
+            let sentence = format!(
+                "{} read {value} in {} and wrote it only afterwards",
+                name(by),
+                history.key(key)
+            );
+            example(history, &[by], key, sentence)
+        });
+        true
     }
 
     fn register(&mut self, known: &mut Known, value: Option<i64>) {
@@ -299,6 +349,41 @@ impl Wrongs {
         }
         if let Some(wrong) = reached(&self.unwritten) {
             reader.unwritten(wrong.value);
+        }
+    }
+}
+
+/// A transaction's appends to one list are in it in their order, each of them.
+fn own_order(versions: &Versions<'_>, finds: &mut Finds) {
+    let history = versions.history;
+    let mut last: FastMap<u32, (i64, u32)> = FastMap::default();
+    for (by, _) in (0..)
+        .zip(&versions.effective)
+        .filter(|&(_, &effective)| effective)
+    {
+        last.clear();
+        for &operation in history.operations(by) {
+            let Operation::Append { key, value } = operation else {
+                continue;
+            };
+            let place = versions
+                .write(key, value)
+                .map_or(NONE, |written| written.place);
+            if place == NONE {
+                continue;
+            }
+            if let Some((before, place_before)) = last.insert(key, (value, place))
+                && place < place_before
+            {
+                finds.add(Anomaly::ReorderedAppends, 1, || {
+                    let sentence = format!(
+                        "{} appended {before} to {} and then {value}, but a read shows {value} without {before} before it",
+                        name(by),
+                        history.key(key)
+                    );
+                    example(history, &[by], key, sentence)
+                });
+            }
         }
     }
 }

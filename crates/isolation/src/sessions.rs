@@ -1,11 +1,13 @@
-//! Session guarantees (D. Terry et al., PDIS 1994) on lists and registers written once, whose version
+//! Session guarantees (D. Terry et al., PDIS 1994) on lists, registers written once and rows, whose version
 //! order is known. Within one transaction only what is read later counts: each statement of read committed may see more
 //! than the one before, never less.
 
+use crate::dependencies::count;
 use crate::finds::{Example, Finds};
-use crate::hash::{FastMap, FastSet};
+use crate::hash::FastMap;
 use crate::history::Status;
 use crate::level::Anomaly;
+use crate::rows::{self, RowRead};
 use crate::story::{example, name};
 use crate::versions::{NONE, Seen, Versions};
 
@@ -19,18 +21,26 @@ pub(crate) fn check(versions: &Versions<'_>, seen: &[Seen], finds: &mut Finds) {
         finds,
         seen: Past::default(),
         written: Past::default(),
+        rows_seen: FastMap::default(),
+        rows_first_seen: FastMap::default(),
     };
-    let mut reads = seen;
-    for (by, transaction) in (0..).zip(versions.history.transactions()) {
-        let here = reads.partition_point(|read| read.by <= by);
-        let (of_this, rest) = reads.split_at(here);
-        reads = rest;
+    let mut rest = seen;
+    for by in 0..count(versions.history) {
+        let (reads, others) = rest.split_at(rest.partition_point(|read| read.by <= by));
+        rest = others;
+        let transaction = &versions.history.transactions()[by as usize];
         if transaction.status == Status::Committed {
-            sessions.of_one(by, transaction.client, of_this);
+            sessions.of_one(by, transaction.client, reads);
+            sessions.rows_of_one(by, transaction.client);
         }
     }
-    for of_this in seen.chunk_by(|a, b| a.by == b.by) {
-        sessions.seen_by_others(of_this);
+    let mut rest = seen;
+    let mut met = FastMap::default();
+    for by in 0..count(versions.history) {
+        let (reads, others) = rest.split_at(rest.partition_point(|read| read.by <= by));
+        rest = others;
+        met.clear();
+        sessions.seen_by_others(by, reads, &mut met);
     }
 }
 
@@ -39,6 +49,17 @@ struct Sessions<'a, 'h> {
     finds: &'a mut Finds,
     seen: Past,
     written: Past,
+    /// By client, key and row: its first transaction that found the row.
+    rows_seen: FastMap<(u32, u32, i64), u32>,
+    /// The same of all clients.
+    rows_first_seen: FastMap<(u32, i64), u32>,
+}
+
+/// A read of a transaction.
+#[derive(Clone, Copy)]
+enum Look<'s> {
+    Item(&'s Seen),
+    Rows(RowRead<'s>),
 }
 
 impl Sessions<'_, '_> {
@@ -94,37 +115,124 @@ impl Sessions<'_, '_> {
         }
     }
 
+    /// The same of rows: those that a session had found or inserted, and then saw absent.
+    fn rows_of_one(&mut self, by: u32, client: u32) {
+        let (versions, history) = (self.versions, self.versions.history);
+        for read in rows::reads(history, by) {
+            for row in rows::missed(versions, read) {
+                let writer = &history.transactions()[row.by as usize];
+                let is_own = writer.client == client && writer.status == Status::Committed;
+                if is_own && row.by < by {
+                    let what = "missed its row of";
+                    self.found(Anomaly::MissedOwnWrite, row.by, by, read.key, what);
+                }
+                if let Some(&before) = self.rows_seen.get(&(client, read.key, row.value)) {
+                    let what = "missed a row that it had found of";
+                    self.found(Anomaly::NonMonotonicRead, before, by, read.key, what);
+                }
+            }
+        }
+        for read in rows::reads(history, by) {
+            for (row, _) in rows::of_others(versions, read).filter(|&(_, is_found)| is_found) {
+                self.rows_seen
+                    .entry((client, read.key, row.value))
+                    .or_insert(by);
+                self.rows_first_seen
+                    .entry((read.key, row.value))
+                    .or_insert(by);
+            }
+        }
+    }
+
     /// What readers show of other sessions: who saw a session's write must then see what the session had
-    /// written (monotonic writes) and read (writes follow reads) before.
-    fn seen_by_others(&mut self, reads: &[Seen]) {
-        let transactions = self.versions.history.transactions();
-        let mut met = FastSet::default();
-        for (at, read) in reads.iter().enumerate() {
-            let writer = read.value.map_or(NONE, |value| {
-                self.versions.effective_writer(read.key, value)
-            });
-            if writer == NONE || writer == read.by || !met.insert(writer) {
+    /// written (monotonic writes) and read (writes follow reads) before. `met`: by client, the last of its transactions
+    /// of which the reader has seen a write; empty.
+    fn seen_by_others(&mut self, by: u32, reads: &[Seen], met: &mut FastMap<u32, u32>) {
+        let (versions, history) = (self.versions, self.versions.history);
+        let of_rows = rows::reads(history, by).map(|read| (read.at, Look::Rows(read)));
+        let items = reads.iter().map(|read| (read.at, Look::Item(read)));
+        let mut looks: Vec<(u32, Look<'_>)> = items.chain(of_rows).collect();
+        if looks.len() < 2 {
+            return;
+        }
+        looks.sort_by_key(|&(at, _)| at);
+        let meet = |met: &mut FastMap<u32, u32>, writer: u32| {
+            if writer == NONE || writer == by {
+                return;
+            }
+            let of = &history.transactions()[writer as usize];
+            if of.status == Status::Committed {
+                let last = met.entry(of.client).or_insert(writer);
+                *last = (*last).max(writer);
+            }
+        };
+        for (_, look) in looks {
+            match look {
+                Look::Item(read) => {
+                    self.item_without_past(read, met);
+                    let writer = read
+                        .value
+                        .map_or(NONE, |value| versions.effective_writer(read.key, value));
+                    meet(met, writer);
+                }
+                Look::Rows(read) => {
+                    self.rows_without_past(read, met);
+                    rows::found(versions, read).for_each(|writer| meet(met, writer));
+                }
+            }
+        }
+    }
+
+    fn item_without_past(&mut self, read: &Seen, met: &FastMap<u32, u32>) {
+        if read.len == NONE {
+            return;
+        }
+        for (&client, &writer) in met {
+            let cases = [
+                (&self.written, writer, Anomaly::NonMonotonicWrite, "wrote"),
+                (&self.seen, writer + 1, Anomaly::WriteBeforeRead, "read"),
+            ];
+            for (past, end, anomaly, what) in cases {
+                let Some(before) = last_before(past, (client, read.key), end) else {
+                    continue;
+                };
+                if read.len >= before.1 {
+                    continue;
+                }
+                let of = self.versions;
+                self.finds.add(anomaly, 3, || {
+                    let older = format!("an older {}", of.history.key(read.key));
+                    seen_without(of, [before.0, writer, read.by], read.key, &older, what)
+                });
+            }
+        }
+    }
+
+    fn rows_without_past(&mut self, read: RowRead<'_>, met: &FastMap<u32, u32>) {
+        let Some(&last_met) = met.values().max() else {
+            return;
+        };
+        let of = self.versions;
+        for row in rows::missed(of, read) {
+            let less = || format!("{} without row {}", of.history.key(read.key), row.value);
+            let writer = &of.history.transactions()[row.by as usize];
+            if let Some(&after) = met.get(&writer.client)
+                && writer.status == Status::Committed
+                && row.by < after
+            {
+                self.finds.add(Anomaly::NonMonotonicWrite, 3, || {
+                    seen_without(of, [row.by, after, read.by], read.key, &less(), "wrote")
+                });
+            }
+            let first = self.rows_first_seen.get(&(read.key, row.value));
+            if first.is_none_or(|&first| first > last_met) {
                 continue;
             }
-            let client = transactions[writer as usize].client;
-            if transactions[writer as usize].status != Status::Committed {
-                continue;
-            }
-            for later in reads[at + 1..].iter().filter(|later| later.len != NONE) {
-                let cases = [
-                    (&self.written, writer, Anomaly::NonMonotonicWrite, "wrote"),
-                    (&self.seen, writer + 1, Anomaly::WriteBeforeRead, "read"),
-                ];
-                for (past, end, anomaly, what) in cases {
-                    let Some(before) = last_before(past, (client, later.key), end) else {
-                        continue;
-                    };
-                    if later.len >= before.1 {
-                        continue;
-                    }
-                    let of = self.versions;
-                    self.finds.add(anomaly, 3, || {
-                        seen_without(of, before.0, writer, later, what)
+            for (&client, &writer) in met {
+                let before = self.rows_seen.get(&(client, read.key, row.value));
+                if let Some(&before) = before.filter(|&&before| before <= writer) {
+                    self.finds.add(Anomaly::WriteBeforeRead, 3, || {
+                        seen_without(of, [before, writer, read.by], read.key, &less(), "read")
                     });
                 }
             }
@@ -146,27 +254,29 @@ impl Sessions<'_, '_> {
     }
 }
 
-/// `later` is of a reader that had seen what `writer` wrote, and misses what its session did in `before`.
+/// A reader had seen what `writer` wrote and then `less`: without what the writer's session did in `before`.
 fn seen_without(
     versions: &Versions<'_>,
-    before: u32,
-    writer: u32,
-    later: &Seen,
+    [before, writer, reader]: [u32; 3],
+    key: u32,
+    less: &str,
     what: &str,
 ) -> Example {
     let history = versions.history;
-    let key = history.key(later.key);
     let client = history.transactions()[writer as usize].client;
-    let (reader, before_name, writer_name) = (name(later.by), name(before), name(writer));
+    let (reader_name, before_name, writer_name) = (name(reader), name(before), name(writer));
     let sentence = if before == writer {
-        format!("{reader} saw {writer_name} and then an older {key} than {writer_name} had read")
+        format!(
+            "{reader_name} saw {writer_name} and then {less}, other than {writer_name} had read"
+        )
     } else {
         format!(
-            "client {client} {what} {key} in {before_name} and then ran {writer_name}; {reader} saw \
-             {writer_name} and then an older {key}"
+            "client {client} {what} {} in {before_name} and then ran {writer_name}; {reader_name} saw \
+             {writer_name} and then {less}",
+            history.key(key)
         )
     };
-    example(history, &[before, writer, later.by], later.key, sentence)
+    example(history, &[before, writer, reader], key, sentence)
 }
 
 fn add(past: &mut Past, session_and_key: (u32, u32), by: u32, len: u32) {

@@ -1,13 +1,24 @@
 //! The versions of each key and who wrote them; for lists the order, as reads show it.
 //!
 //! Source of the order: Elle's list-append (K. Kingsbury & P. Alvaro, VLDB 2020): the longest read of a
-//! list; every other read must be a beginning of it. Beyond that, where all committed appends that no read
-//! shows are of one transaction, and no unknown one can lie between, they come last in its order.
+//! list; every other read must be a beginning of it. Beyond Elle, committed appends that no read shows:
+//!
+//! A list only grows, and a read shows all of it. So an append that took effect and is not in the longest read was added
+//! after all elements of it: the longest read's last writer precedes it in the order of versions (ww, perhaps over
+//! others), and each read without it precedes it (rw to the next version, then perhaps ww). Where such an append lies
+//! among others that no read shows does not matter to this, nor whether unknown transactions added something
+//! between: the ways get longer, but lead to the same transaction with the same number of rw. It is not true where two
+//! reads are no beginnings of one another, or a read has an element twice: then nothing is concluded for the key.
+//!
+//! These edges are also all that serializability needs: without a cycle, a topological order of the transactions is a
+//! serial order, with unread appends at their places in it and unknown transactions that no read shows left out. For
+//! snapshot isolation they are not: of two unread appends to one list one must see the other.
 
 use crate::builder::HistoryError;
 use crate::hash::{FastMap, FastSet};
 use crate::history::{History, Operation, Status};
 use crate::keys::KeyKind;
+use crate::rows;
 use crate::story::name;
 
 /// No transaction, no place.
@@ -21,7 +32,7 @@ pub(crate) struct Written {
     pub last: bool,
     /// Whether a committed read shows it.
     pub seen: bool,
-    /// Its place in the order of the key's versions, from 0, or [`NONE`].
+    /// Its place in the order of the key's versions, from 0, or [`NONE`]. Those of `unread` share one, the next.
     pub place: u32,
 }
 
@@ -57,8 +68,13 @@ pub(crate) struct Versions<'h> {
     pub agreed: Vec<u32>,
     /// By transaction: it took effect for certain.
     pub effective: Vec<bool>,
+    /// By key: appends that took effect, come after `order`, and among which the order is not known. None if they are
+    /// all of one transaction: then they are the end of `order`.
+    pub unread: Vec<Vec<Version>>,
     /// By key: inserted rows and who inserted them.
     pub rows: Vec<Vec<Version>>,
+    /// Reads by predicates are too many to be compared with all rows.
+    pub too_many_rows: bool,
 }
 
 impl<'h> Versions<'h> {
@@ -74,12 +90,15 @@ impl<'h> Versions<'h> {
                 .iter()
                 .map(|transaction| transaction.status == Status::Committed)
                 .collect(),
+            unread: vec![Vec::new(); history.key_count()],
             rows: vec![Vec::new(); history.key_count()],
+            too_many_rows: false,
         };
         versions.see();
         versions.order_lists();
         versions.order_unread();
         versions.place();
+        versions.too_many_rows = rows::too_many(&versions);
         Ok(versions)
     }
 
@@ -178,9 +197,8 @@ impl<'h> Versions<'h> {
     fn order_unread(&mut self) {
         #[derive(Clone, Default)]
         struct Unread {
-            values: Vec<i64>,
-            by: Option<u32>,
-            ambiguous: bool,
+            values: Vec<Version>,
+            contradictory: bool,
             writes: u32,
             last: Option<Version>,
         }
@@ -204,18 +222,14 @@ impl<'h> Versions<'h> {
                 let of_key = &mut unread[key as usize];
                 of_key.writes += 1;
                 of_key.last = Some(Version { value, by: number });
-                if self.writes[&(key, value)].seen {
-                    continue;
+                if self.effective[number as usize] && !self.writes[&(key, value)].seen {
+                    of_key.values.push(Version { value, by: number });
                 }
-                of_key.ambiguous |=
-                    !self.effective[number as usize] || of_key.by.is_some_and(|by| by != number);
-                of_key.by = Some(number);
-                of_key.values.push(value);
             }
         }
         // Two orders of a list: what no read shows may belong to either.
         for (spine, &agreed) in history.spines.iter().zip(&self.agreed) {
-            unread[spine.key as usize].ambiguous |=
+            unread[spine.key as usize].contradictory |=
                 spine.committed && spine.elements.len() > agreed as usize;
         }
         for (key, unread) in (0u32..).zip(unread) {
@@ -224,18 +238,22 @@ impl<'h> Versions<'h> {
                 KeyKind::Unwritten | KeyKind::Group => self.ordered[at] = true,
                 KeyKind::List => {
                     self.ordered[at] = true;
-                    if !unread.ambiguous
-                        && let Some(by) = unread.by
-                    {
-                        let values = unread.values.into_iter();
-                        self.order[at].extend(values.map(|value| Version { value, by }));
+                    let by_one = unread.values.windows(2).all(|two| two[0].by == two[1].by);
+                    if unread.contradictory {
+                        continue;
+                    }
+                    if by_one {
+                        self.order[at].extend(unread.values);
+                    } else {
+                        self.unread[at] = unread.values;
                     }
                 }
                 // Without a record of their order, only a first write has a place: after nothing.
                 KeyKind::Register => {
                     self.ordered[at] = unread.writes <= 1;
-                    if unread.writes == 1 && !unread.ambiguous {
-                        self.order[at].extend(unread.last);
+                    let effective = |version: &Version| self.effective[version.by as usize];
+                    if unread.writes == 1 {
+                        self.order[at].extend(unread.last.filter(effective));
                     }
                 }
             }
@@ -245,6 +263,15 @@ impl<'h> Versions<'h> {
     fn place(&mut self) {
         for (key, order) in (0u32..).zip(&self.order) {
             for (place, version) in (0..).zip(order) {
+                if let Some(written) = self.writes.get_mut(&(key, version.value)) {
+                    written.place = place;
+                }
+            }
+        }
+        // Any place after those that are known: no read is of so many elements.
+        for (key, unread) in (0u32..).zip(&self.unread) {
+            let place = u32::try_from(self.order[key as usize].len()).unwrap_or(NONE);
+            for version in unread {
                 if let Some(written) = self.writes.get_mut(&(key, version.value)) {
                     written.place = place;
                 }

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::history::{History, Operation, Status};
+use crate::hash::FastMap;
+use crate::history::{History, Operation, Status, Transaction};
 use crate::keys::{KeyKind, KeyName};
 
 /// How events are written.
@@ -62,6 +63,7 @@ pub fn write(history: &History, format: Format, to: &mut impl Write) -> io::Resu
         events.push((transaction.end_place, true, number));
     }
     events.sort_unstable();
+    let processes = processes(history, &events);
     for (index, (_, is_end, number)) in events.into_iter().enumerate() {
         let transaction = &history.transactions()[number as usize];
         let (kind, time_ns) = match (is_end, transaction.status) {
@@ -78,7 +80,7 @@ pub fn write(history: &History, format: Format, to: &mut impl Write) -> io::Resu
             ("index", index.to_string()),
             ("time", time_ns.to_string()),
             ("type", format.word(kind)),
-            ("process", transaction.client.to_string()),
+            ("process", processes[number as usize].to_string()),
             ("f", format.word("txn")),
             (
                 "value",
@@ -88,6 +90,30 @@ pub fn write(history: &History, format: Format, to: &mut impl Write) -> io::Resu
         writeln!(to, "{event}")?;
     }
     Ok(())
+}
+
+/// By transaction, the number of its client in the file: after an unknown one a client goes on under another.
+fn processes(history: &History, events: &[(u32, bool, u32)]) -> Vec<u64> {
+    let transactions = history.transactions();
+    let clients = transactions
+        .iter()
+        .map(|transaction| transaction.client.into());
+    let mut next = clients.max().unwrap_or(0_u64) + 1;
+    let mut renamed: FastMap<u32, Option<u64>> = FastMap::default();
+    let mut processes = vec![0; transactions.len()];
+    for &(_, is_end, number) in events {
+        let Transaction { client, status, .. } = transactions[number as usize];
+        let process = renamed.entry(client).or_insert(Some(client.into()));
+        if !is_end {
+            processes[number as usize] = *process.get_or_insert_with(|| {
+                next += 1;
+                next - 1
+            });
+        } else if status == Status::Unknown {
+            *process = None;
+        }
+    }
+    processes
 }
 
 /// One operation: before it ran (reads are empty) or after.

@@ -16,6 +16,7 @@
 //! Not here: finding anything out, running anything, keeping or printing it.
 
 pub mod client_bound;
+pub mod defaults;
 pub mod document;
 pub mod event;
 pub mod exit;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use pgdyno_drive::record::{Event, Interval, LoggedTransaction};
+use pgdyno_drive::record::{Event, Interval, LoggedTransaction, StampEvent};
 use pgdyno_drive::{DriveError, Message, Recording};
 
 use crate::Failure;
@@ -52,6 +52,9 @@ pub trait Observer<O> {
     /// Transactions of a thread have ended, in this order; only when the trial logs them.
     fn logged(&mut self, _thread: usize, _transactions: &[LoggedTransaction]) {}
 
+    /// Clients of a thread have written and read their stamps, in this order.
+    fn stamped(&mut self, _events: &[StampEvent]) {}
+
     /// All clients of a thread have ended, `at_us` microseconds after the start; nothing more comes
     /// from it.
     fn thread_ended(&mut self, _thread: usize, _at_us: u64) {}
@@ -89,6 +92,7 @@ macro_rules! pass_on {
             message(message: &Message);
             event(event: &Event);
             logged(thread: usize, transactions: &[LoggedTransaction]);
+            stamped(events: &[StampEvent]);
             thread_ended(thread: usize, at_us: u64);
             ended(result: Result<&Recording, &DriveError>);
             trial_announced(trial: &PlannedTrial, left: Duration);
@@ -260,6 +264,7 @@ mod tests {
         observer.second(&Interval::default());
         observer.observed(&Batch::default());
         observer.logged(0, &[]);
+        observer.stamped(&[]);
         observer.thread_ended(0, 1);
         observer.ended(Err(&DriveError::Interrupted));
         observer.notice(&Notice::Note("nothing".to_owned()));

@@ -3,8 +3,8 @@
 use pgdyno_drive::record::Recording;
 
 use crate::document::{
-    Accounting, ClusterAfter, DataCheck, Disturbed, Facts, Generators, Host, KeySkew, PackFigure,
-    ServerCounters, TargetKind, Truth, WarmupEnd,
+    Accounting, ClusterAfter, DataCheck, Disturbed, Facts, Generators, Host, IsolationCheck,
+    KeySkew, PackFigure, ServerCounters, Staleness, TargetKind, Truth, WarmupEnd,
 };
 use crate::observed::Observed;
 use crate::{Fact, Note, TrialSpec};
@@ -31,6 +31,10 @@ pub struct Outcome {
     pub server_counters: Fact<ServerCounters>,
     /// Whether the database has what it acknowledged, where transactions left receipts.
     pub truth: Option<Fact<Truth>>,
+    /// How stale reads were at endpoints with a role, where that was measured.
+    pub staleness: Option<Staleness>,
+    /// What its history shows, where one was recorded, or why that is not known.
+    pub isolation: Option<Fact<IsolationCheck>>,
     /// The host that pgdyno ran on.
     pub host: Host,
     /// What was measured.

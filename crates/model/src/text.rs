@@ -31,8 +31,8 @@ pub use share::{change, percent, percentile_name, roughly, share};
 pub use shown::{LINE_CHARS_MAX, LINES_MAX, message, shown};
 pub use size::{bytes, bytes_per_s};
 pub use time::{
-    PERCENTILES, about, as_typed, asked, decimal_seconds, ms, ms_precisely, ms_shortly,
-    percentile_ms, seconds, time,
+    PERCENTILES, about, as_typed, asked, decimal_seconds, ms, ms_as_shown, ms_precisely,
+    ms_shortly, percentile_ms, seconds, time,
 };
 
 /// In place of what is not known.

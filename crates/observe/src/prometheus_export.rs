@@ -204,7 +204,7 @@ impl State {
         let mut readings: Vec<_> = readings.collect();
         readings.sort_by(|(a, _), (b, _)| a.series.cmp(&b.series));
         if !readings.is_empty() {
-            let help = "What instruments read last: docs/instruments.md; counters as rates.";
+            let help = "What instruments read last: pgdyno help instruments; counters as rates.";
             page.family("pgdyno_observed", "gauge", help);
         }
         for (reading, value) in readings {

@@ -61,7 +61,14 @@ impl Keep {
             return Ok(None);
         };
         let number = writer.number();
-        if let Some(why) = writer.finish(outcome)? {
+        let ended = writer.finish(outcome)?;
+        if let Some(why) = ended.without_history {
+            crate::remark!(
+                "pgdyno: the history is not kept with trial {number}: {}",
+                why.message
+            );
+        }
+        if let Some(why) = ended.waits {
             let message = &why.message;
             crate::remark!("pgdyno: trial {number} waits on this host: {message}");
             crate::remark!("pgdyno: send it when the notebook is back: pgdyno store push");

@@ -3,6 +3,7 @@
 //! The standard macros panic when nobody reads any more (`pgdyno … | head -1`);
 //! a measurement must not end because of that.
 
+mod hints;
 mod json;
 mod keep;
 mod loading;
@@ -25,6 +26,7 @@ pub use verbosity::Verbosity;
 
 use pgdyno_model::{Failure, text};
 use pgdyno_platform::terminal;
+use pgdyno_report::wrap::{fitted, wrapped};
 use pgdyno_script::octets;
 
 /// Where standard output is no terminal.
@@ -33,6 +35,14 @@ const WIDTH_DEFAULT: usize = 110;
 /// How wide what is printed may be, in columns.
 pub fn width() -> usize {
     terminal::width().map_or(WIDTH_DEFAULT, usize::from)
+}
+
+/// How wide a table may be: as the terminal is, and as it likes where it is for programs and files.
+pub fn table_width() -> usize {
+    match terminal::stdout_is_terminal() {
+        true => width(),
+        false => usize::MAX,
+    }
 }
 
 /// A line on standard error: progress, warnings, errors. Whether it is read does not matter.
@@ -52,8 +62,27 @@ macro_rules! answer {
 /// terminal, and cut where it is too long to be read.
 pub fn write_remark(line: Arguments<'_>) {
     let line = line.to_string();
+    let line = text::message(&line);
+    let line = match terminal::stderr_is_terminal() {
+        true => fitting(&line),
+        false => line.into_owned(),
+    };
     // In one piece: lines of several threads stay apart.
-    let _ = io::stderr().write_all(format!("{}\n", text::message(&line)).as_bytes());
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+/// The same text, with pgdyno's own sentences in lines that a terminal of the usual width shows whole. Lines of
+/// scripts and servers stay as they are: what points into them must still stand below its place.
+pub fn fitting(text: &str) -> String {
+    const OWN: [&str; 3] = ["pgdyno: ", "error: ", "  tip: "];
+    let lines = text.lines().map(|line| {
+        let own = OWN.iter().find(|own| line.starts_with(**own));
+        match own {
+            Some(own) => wrapped(own, &line[own.len()..], 2).trim_end().to_owned(),
+            None => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Writes to standard output, to the end. A reader that has left (`| head`) has what it wanted. What
@@ -63,6 +92,17 @@ pub fn write_remark(line: Arguments<'_>) {
 /// A full disk and the like: the result would be lost without a word.
 pub fn write_answer(answer: Arguments<'_>) -> Result<(), Failure> {
     write_out(text::shown(&answer.to_string()).as_bytes())
+}
+
+/// The same for a text that people read: on a terminal its lines are no longer than that is wide.
+///
+/// # Errors
+/// As [`write_answer`].
+pub fn write_report(report: Arguments<'_>) -> Result<(), Failure> {
+    match terminal::stdout_is_terminal() {
+        true => write_answer(format_args!("{}", fitted(&report.to_string(), width()))),
+        false => write_answer(report),
+    }
 }
 
 /// As [`write_answer`], for a command that promises another program's bytes: as they are where no
@@ -85,5 +125,30 @@ fn write_out(octets: &[u8]) -> Result<(), Failure> {
             "could not write to standard output: {e}"
         ))),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitting;
+
+    #[test]
+    fn own_sentences_are_wrapped_and_lines_of_scripts_are_not() {
+        let script = format!("\\set a {}\n      ^", "1 + ".repeat(30));
+        let text = format!(
+            "pgdyno: error: a.sql:1: {}\n{script}",
+            "word ".repeat(20).trim_end()
+        );
+        let fitting = fitting(&text);
+        assert!(
+            fitting.starts_with("pgdyno: error: a.sql:1: word"),
+            "{fitting}"
+        );
+        assert!(fitting.contains("\n  word"), "{fitting}");
+        assert!(fitting.ends_with(&script), "{fitting}");
+        assert!(
+            fitting.lines().take(2).all(|line| line.len() <= 80),
+            "{fitting}"
+        );
     }
 }

@@ -12,7 +12,7 @@ use pgdyno_run::trial::Trial;
 
 use pgdyno_platform::terminal;
 
-use crate::{Keep, Sink, remark, rescued, width, write_answer};
+use crate::{Keep, Sink, hints, remark, rescued, width, write_report};
 
 /// Prints the summary of a trial, unless JSON takes its place, and writes the JSON.
 ///
@@ -21,10 +21,14 @@ use crate::{Keep, Sink, remark, rescued, width, write_answer};
 pub fn print_document(document: &WholeTrial, json: Sink) -> Result<(), Failure> {
     if !matches!(json, Sink::Stdout) {
         let text = match terminal::width() {
-            Some(_) => summary::brief(&document.trial, width()),
+            Some(_) => {
+                let wanted = hints::wanted();
+                hints::told(wanted);
+                summary::brief(&document.trial, width(), wanted)
+            }
             None => summary::text(&document.trial, width()),
         };
-        write_answer(format_args!("{text}"))?;
+        write_report(format_args!("{text}"))?;
     }
     json.write(document)
 }

@@ -5,14 +5,20 @@ use pgdyno_platform::terminal;
 
 use crate::Loading;
 
-/// How much to say on standard error; results are printed either way.
+/// How much to say on standard error; results are printed either way. In each `--help` they stand before `-h`.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct Verbosity {
     /// Print more; -vv prints everything
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = 990)]
     pub verbose: u8,
     /// No progress output, only results and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        display_order = 991
+    )]
     pub quiet: bool,
 }
 

@@ -22,7 +22,13 @@ fn main() -> ExitCode {
     if let Some(done) = compatible_command() {
         return done;
     }
-    match cli::open(command_line()) {
+    let configured = cli::config::take();
+    let cli = command_line();
+    let opened = match configured {
+        Err(mistake) if cli.is_configured() => Err(mistake),
+        _ => cli::open(cli),
+    };
+    match opened {
         Ok(exit) => exit.into(),
         Err(failure) => {
             pgdyno_output::remark!("{failure}");
@@ -37,7 +43,7 @@ fn command_line() -> cli::Cli {
     match pgbench::program_name(&argv0.to_string_lossy()) {
         pgdyno_compat_pgio::NAME => cli::Pgio::parse().into(),
         pgdyno_compat_ybio::NAME => cli::Ybio::parse().into(),
-        _ => cli::Cli::parse(),
+        _ => cli::Cli::read(),
     }
 }
 

@@ -23,6 +23,8 @@ pub enum Signal {
     Kill,
     /// SIGSTOP: the process does nothing more until it is continued or killed.
     Stop,
+    /// SIGCONT: a stopped process goes on.
+    Continue,
     /// SIGUSR1, whose meaning is the program's own.
     User1,
 }
@@ -36,6 +38,7 @@ impl Signal {
             Signal::Hangup => libc::SIGHUP,
             Signal::Kill => libc::SIGKILL,
             Signal::Stop => libc::SIGSTOP,
+            Signal::Continue => libc::SIGCONT,
             Signal::User1 => libc::SIGUSR1,
         }
     }

@@ -3,7 +3,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+/// What a file takes is counted in these (stat(2)).
+const BLOCK_BYTES: u64 = 512;
+/// [`fill`] leaves less than that: a page of most file systems.
+const FILL_PART_MIN: u64 = 4096;
 
 /// What kind of file system a path lies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +44,29 @@ pub fn kind(path: &Path) -> io::Result<Kind> {
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(path)?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Makes a file that takes all room of its file system, down to what no file can take; gives its size in bytes.
+/// Nothing is written into it.
+///
+/// # Errors
+/// It cannot be made, or the file system cannot reserve room (fallocate(2)); what there is of it stays.
+pub fn fill(path: &Path) -> io::Result<u64> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    let file = File::create(path)?;
+    let mut size = 0;
+    let mut part = free_bytes(path)?;
+    // Where there is no room for all of a part, some file systems keep what there was.
+    while part >= FILL_PART_MIN {
+        match fallocate(&file, FallocateFlags::empty(), size, part) {
+            Ok(()) => size += part,
+            // What the file system needs for itself is in the way.
+            Err(rustix::io::Errno::NOSPC) => part /= 2,
+            Err(e) => return Err(e.into()),
+        }
+        part = part.min(free_bytes(path)?);
+    }
+    Ok(file.metadata()?.blocks() * BLOCK_BYTES)
 }
 
 /// Makes this the content of the file: whoever reads it meanwhile, or after a crash, has the old one or the new

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 pub mod address;
+pub mod affinity;
 pub mod child;
 pub mod clock;
 pub mod cpu_time;
@@ -14,6 +15,7 @@ pub mod file_system;
 pub mod host;
 pub mod interrupt;
 pub mod io;
+pub mod keys;
 pub mod limits;
 pub mod memory;
 pub mod peer;

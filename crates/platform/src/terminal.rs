@@ -46,20 +46,21 @@ fn width_of(fd: libc::c_int) -> Option<u16> {
 /// Neither can be read.
 pub fn ask_password(prompt: &str) -> io::Result<String> {
     let terminal = File::options().read(true).write(true).open("/dev/tty");
-    let Ok(mut terminal) = terminal else {
+    let Ok(terminal) = terminal else {
         io::stderr().write_all(prompt.as_bytes())?;
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
         io::stderr().write_all(b"\n")?;
         return Ok(without_line_end(line));
     };
-    terminal.write_all(prompt.as_bytes())?;
+    // First, so that nothing is shown of an answer that comes at once.
     let hidden = Hidden::new(&terminal);
+    (&terminal).write_all(prompt.as_bytes())?;
     let mut line = String::new();
     let read = BufReader::new(&terminal).read_line(&mut line);
     drop(hidden);
     // The line end that was typed was not shown either.
-    terminal.write_all(b"\n")?;
+    (&terminal).write_all(b"\n")?;
     read.map(|_| without_line_end(line))
 }
 

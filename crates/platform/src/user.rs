@@ -125,10 +125,32 @@ pub fn data_home() -> Option<PathBuf> {
 
 /// The same of these values of the two variables.
 pub fn data_home_of(data_home: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    home_of(data_home, home, ".local/share")
+}
+
+/// Where a user's configuration is, likewise: `XDG_CONFIG_HOME`, else `~/.config`.
+pub fn config_home() -> Option<PathBuf> {
+    home_of(
+        env::var_os("XDG_CONFIG_HOME"),
+        env::var_os("HOME"),
+        ".config",
+    )
+}
+
+/// Where a user's state is that is no data, likewise: `XDG_STATE_HOME`, else `~/.local/state`.
+pub fn state_home() -> Option<PathBuf> {
+    home_of(
+        env::var_os("XDG_STATE_HOME"),
+        env::var_os("HOME"),
+        ".local/state",
+    )
+}
+
+fn home_of(named: Option<OsString>, home: Option<OsString>, below: &str) -> Option<PathBuf> {
     let set = |value: Option<OsString>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
     // The specification has relative paths ignored.
-    let data = set(data_home).filter(|path| path.is_absolute());
-    data.or_else(|| set(home).map(|home| home.join(".local/share")))
+    let named = set(named).filter(|path| path.is_absolute());
+    named.or_else(|| set(home).map(|home| home.join(below)))
 }
 
 #[cfg(test)]

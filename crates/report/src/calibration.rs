@@ -1,8 +1,10 @@
 //! The documents of a calibration, alone and beside others. How each verdict is computed:
 //! `docs/calibrate.md`.
 
+mod answer;
 mod text;
 
+pub use answer::answer;
 pub use text::{systems as systems_text, text};
 
 use pgdyno_drive::record::Latencies;

@@ -1,15 +1,17 @@
 //! How much load a system takes, as a document: latency against load, the highest load that keeps the
 //! limit, and where the curve bends.
 
+mod answer;
 mod text;
 
+pub use answer::answer;
 pub use text::text;
 
 use pgdyno_stats::Bootstrap;
 use pgdyno_stats::search;
 
 use pgdyno_diagnose::capacity::{Ladder, ladders};
-use pgdyno_model::document::capacity::{self, Capacity, Estimate};
+use pgdyno_model::document::capacity::{self, Capacity, Estimate, EstimateIs};
 use pgdyno_model::experiment;
 use pgdyno_model::experiment::point::Point;
 use pgdyno_model::notebook::TrialRow;
@@ -60,7 +62,7 @@ fn ladder(ladder: &Ladder<'_>, varied: &[&str], asked: experiment::Capacity) -> 
         title: ladder.point.label(varied),
         point: ladder.point.to_json(),
         loads: loads.collect(),
-        capacity: Estimate::of_search(&answer),
+        capacity: stated(&answer, &steps, asked.limit),
         search: capacity::Search {
             steps: steps.len() as u64,
             took_s: steps.iter().map(|step| step.took_s).sum(),
@@ -75,5 +77,50 @@ fn ladder(ladder: &Ladder<'_>, varied: &[&str], asked: experiment::Capacity) -> 
         knee: found.map(|curve| curve.knee(&bootstrap).into()),
         gaps,
         no_curve: curve.err().map(|why| why.to_string()),
+    }
+}
+
+/// What a search has found. Without a step that is surely within the limit there is no capacity between its
+/// steps: where nothing is known to be right, half of it is not, either.
+fn stated(answer: &search::Answer, steps: &[search::Step], limit: f64) -> Option<Estimate> {
+    let has_within = steps
+        .iter()
+        .any(|step| step.side(limit) == search::Side::Within);
+    Estimate::of_search(answer).filter(|found| found.is != EstimateIs::At || has_within)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_capacity_is_stated_between_steps_of_which_none_is_surely_within_the_limit() {
+        let step = |rate: f64, between: (f64, f64)| search::Step {
+            rate,
+            seconds: 10.0,
+            at_s: rate,
+            took_s: 11.0,
+            latency: (between.0 + between.1) / 2.0,
+            between,
+            effective_beyond: 20.0,
+        };
+        let asked = search::Asked {
+            limit: 20.0,
+            width: 0.05,
+            time_s: 60.0,
+            step_s: 10.0,
+            beside_s: 1.0,
+            first_rate: 300.0,
+        };
+        let found = |steps: &[search::Step]| {
+            let found = stated(&search::answer(&asked, steps), steps, asked.limit);
+            found.map(|found| found.is)
+        };
+        let (over, unsure) = (step(566.0, (30.0, 40.0)), step(300.0, (15.0, 24.0)));
+        assert_eq!(found(&[unsure, over]), None);
+        let within = step(150.0, (10.0, 15.0));
+        assert_eq!(found(&[within, unsure, over]), Some(EstimateIs::At));
+        // That it is below what is surely over it is known.
+        assert_eq!(found(&[over, over]), Some(EstimateIs::Below));
     }
 }

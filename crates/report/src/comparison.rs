@@ -2,20 +2,26 @@
 //! workload at one point only, and nothing is averaged that must not be. How each figure is
 //! computed: `docs/statistics.md`.
 
+mod address;
+mod again;
+pub mod answer;
 mod differing;
+mod does;
 mod sets;
+mod surroundings;
 mod text;
 pub mod verdict;
 
-pub use differing::{Differing, differences};
+pub use differing::{FOLLOWS_WORDS, differences};
+pub use pgdyno_model::document::comparison::Differing;
 pub use sets::{Matched, Set, matched};
+pub use surroundings::surroundings;
 pub use text::text;
 
 use pgdyno_stats::gate::{Figure, Unit};
 use pgdyno_stats::{CompareOptions, Comparison, Family, Row, Sample, Starts, compare_all};
 
 use pgdyno_model::document::comparison::{ComparedFigure, ComparedPoint, Lacking};
-use pgdyno_model::document::repeats::Summary;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Failure, NoteOfTrials, document, stamp, text as figures};
 
@@ -47,25 +53,19 @@ impl Metric {
         (self.of)(trial)
     }
 
-    /// As people read it: times in milliseconds.
+    /// As people read it, with three digits as on the page: times in milliseconds.
     pub fn shown(&self, value: f64) -> String {
         match self.figure.unit {
-            Unit::TimeUs => figures::ms(value.round() as u64),
-            _ => figures::rate(value),
+            Unit::TimeUs => figures::ms_as_shown(value),
+            _ => figures::significant(value, 3),
         }
     }
 
-    /// How far repeats lie apart: the interval of their median in square brackets, or where there
-    /// is none their range in round ones.
-    pub fn spread(&self, summary: &Summary) -> String {
-        let (low, high) = match summary.interval {
-            Some([low, high]) => (low, high),
-            None => (summary.min, summary.max),
-        };
-        let (low, high) = (self.shown(low), self.shown(high));
-        match summary.interval {
-            Some(_) => format!("[{low}, {high}]"),
-            None => format!("({low}, {high})"),
+    /// Its unit beside [`Self::shown`].
+    pub fn unit(&self) -> &'static str {
+        match self.figure.unit {
+            Unit::TimeUs => "ms",
+            _ => "tx/s",
         }
     }
 }
@@ -150,7 +150,7 @@ pub fn compared(
 
 impl Pair<'_> {
     /// When the repeats began; `None` where one does not say it.
-    fn starts(&self) -> Option<Starts> {
+    pub(crate) fn starts(&self) -> Option<Starts> {
         let first = self
             .a
             .iter()
@@ -172,12 +172,17 @@ impl Pair<'_> {
         })
     }
 
-    fn samples(&self, metric: &Metric) -> Result<(Sample, Sample), String> {
+    /// Both sides' figures.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub(crate) fn samples(&self, metric: &Metric) -> Result<(Sample, Sample), String> {
         let side = |trials: &[&TrialRow]| {
             let values: Vec<f64> = trials.iter().filter_map(|trial| metric.of(trial)).collect();
             if values.len() < trials.len() {
                 let lacking = trials.len() - values.len();
-                return Err(format!("too few transactions for it in {lacking} trials"));
+                let trials = pgdyno_model::text::plural(lacking as u64, "trial");
+                return Err(format!("too few transactions for it in {trials}"));
             }
             Sample::new(&values).map_err(|error| error.to_string())
         };
@@ -217,24 +222,27 @@ pub fn document(
         };
         (metric.figure.name.to_owned(), figure)
     };
-    let points = compared.iter().map(|(pair, figures)| ComparedPoint {
-        point: pair.title.clone(),
-        verdict: verdict::of(figures).1,
-        a: numbers(&pair.a),
-        b: numbers(&pair.b),
-        figures: figures.iter().map(figure).collect(),
+    let points = compared.iter().map(|(pair, figures)| {
+        let (says, answer) = answer::of(pair, figures, around);
+        ComparedPoint {
+            point: pair.title.clone(),
+            says,
+            answer,
+            a: numbers(&pair.a),
+            b: numbers(&pair.b),
+            figures: figures.iter().map(figure).collect(),
+        }
     });
-    let differences = around.differences.iter();
-    let differences = differences.map(|one| document::comparison::Differing {
-        what: one.what.clone(),
-        a: one.a.clone(),
-        b: one.b.clone(),
-    });
+    let all: Vec<(&Pair<'_>, &[Compared])> = compared
+        .iter()
+        .map(|(pair, figures)| (*pair, figures.as_slice()))
+        .collect();
     document::comparison::Comparison {
+        answer: answer::of_all(&all, around).1,
         points: points.collect(),
         lacking: around.lacking.clone(),
         notes: around.notes.clone(),
-        differences: differences.collect(),
+        differences: around.differences.clone(),
         left_out: around.left_out,
     }
 }

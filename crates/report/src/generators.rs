@@ -1,5 +1,7 @@
-//! The generators of a trial in the terminal: a row each, and who weakened the result.
+//! The generators of a trial: a row each in the terminal, and who weakened the result.
 
+use pgdyno_model::client_bound::CLIENT_BOUND_SHARE;
+use pgdyno_model::document::answer::Sure;
 use pgdyno_model::document::{Generator, GeneratorEnd, Generators};
 use pgdyno_model::text::{self, DASH};
 
@@ -7,6 +9,97 @@ use super::table::Table;
 
 /// More rows than this are left out from the middle: those that say something are among them.
 const ROWS_MAX: usize = 32;
+
+/// So many who weakened it are named.
+const NAMED_MAX: usize = 4;
+
+/// Whether several generators gave one result, and who weakened it.
+pub fn sure(all: &Generators) -> Vec<Sure> {
+    let mut sure = Vec::new();
+    let (named, more) = weak(all, |one| one.end != GeneratorEnd::Complete);
+    for one in named {
+        let text = match one.until_us {
+            0 => "nothing of it is in the result".to_owned(),
+            us => format!(
+                "nothing of it after {} s: what its clients would have done is missing",
+                text::fixed(us as f64 / 1e6, 1)
+            ),
+        };
+        sure.push(Sure::failed(
+            format!("{} {}", name(one), one.end.words()),
+            text,
+        ));
+    }
+    if more > 0 {
+        let more = text::plural(more as u64, "other");
+        sure.push(Sure::failed(
+            format!("{more} not whole"),
+            "named in the table",
+        ));
+    }
+    if sure.is_empty() {
+        let count = text::count(all.list.len() as u64);
+        let asked = text::count(all.asked.into());
+        sure.push(Sure::held(
+            "Whole",
+            format!("{count} of {asked} measured to the end"),
+        ));
+    }
+    let (named, more) = weak(all, is_bound);
+    for one in named {
+        let busy = one.busiest_share.map_or_else(String::new, text::share);
+        sure.push(Sure::failed(
+            format!("{} was short of CPU", name(one)),
+            format!("its busiest thread wanted one for {busy} of the time: its share is too low, and late"),
+        ));
+    }
+    if more > 0 {
+        let more = text::plural(more as u64, "other");
+        sure.push(Sure::failed(
+            format!("{more} short of CPU"),
+            "named in the table",
+        ));
+    }
+    if let Some(spread_us) = all.start_spread_us {
+        let uncertain = all.start_uncertainty_us.map(|us| text::time(us as f64));
+        let uncertain = uncertain.map_or_else(String::new, |us| format!(" ± {us}"));
+        let words = format!(
+            "{}{uncertain} from first to last",
+            text::time(spread_us as f64)
+        );
+        sure.push(match spread_us <= Generators::APART_MAX_US {
+            true => Sure::held("Common start", words),
+            false => Sure::failed("No common start", words),
+        });
+    } else {
+        sure.push(Sure::limit(
+            "Start not known",
+            "their clocks could not be compared",
+        ));
+    }
+    sure.push(Sure::held(
+        "Exact merge",
+        "histograms are added by second and script, never averaged",
+    ));
+    sure
+}
+
+/// Those of whom this is so, as far as they are named, and how many more there are.
+fn weak(all: &Generators, is_so: fn(&Generator) -> bool) -> (Vec<&Generator>, usize) {
+    let mut weak: Vec<&Generator> = all.list.iter().filter(|one| is_so(one)).collect();
+    let more = weak.len().saturating_sub(NAMED_MAX);
+    weak.truncate(NAMED_MAX);
+    (weak, more)
+}
+
+fn is_bound(one: &Generator) -> bool {
+    one.busiest_share
+        .is_some_and(|share| share >= CLIENT_BOUND_SHARE)
+}
+
+fn name(one: &Generator) -> String {
+    format!("Generator {}", one.generator)
+}
 
 /// A row a generator, and what is known of their start.
 pub fn text(all: &Generators, width: usize) -> String {
@@ -71,6 +164,7 @@ fn row(one: &Generator, committed: u64) -> [String; 11] {
         format!("+{late} ± {clock}")
     });
     let end = match one.end {
+        GeneratorEnd::Complete if is_bound(one) => "client-bound",
         GeneratorEnd::Complete => "",
         other => other.words(),
     };
@@ -93,6 +187,7 @@ fn row(one: &Generator, committed: u64) -> [String; 11] {
 mod tests {
     use super::*;
     use pgdyno_model::document::ClockReading;
+    use pgdyno_model::document::answer::SureState;
 
     fn generator(generator: u32, end: GeneratorEnd) -> Generator {
         Generator {
@@ -155,6 +250,50 @@ mod tests {
             shown.contains("they began within 7.00 ms ± 900 µs"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn who_weakened_the_one_result_is_named() {
+        let died = Generator {
+            until_us: 88_000_000,
+            ..generator(3, GeneratorEnd::Died)
+        };
+        let bound = Generator {
+            busiest_share: Some(0.91),
+            ..generator(2, GeneratorEnd::Complete)
+        };
+        let shown = |all: &Generators| -> Vec<String> {
+            let all = sure(all).into_iter();
+            let mark = |it: &Sure| match it.state {
+                SureState::Held => "✓",
+                SureState::Failed => "✗",
+                SureState::Limit => "○",
+            };
+            all.map(|it| format!("{} {}", mark(&it), it.name)).collect()
+        };
+        let whole = || generator(0, GeneratorEnd::Complete);
+        assert_eq!(
+            shown(&all(vec![whole(), bound.clone(), died])),
+            [
+                "✗ Generator 3 died",
+                "✗ Generator 2 was short of CPU",
+                "✓ Common start",
+                "✓ Exact merge"
+            ]
+        );
+        let row = text(&all(vec![bound]), 200);
+        assert!(row.contains("client-bound"), "{row}");
+        let mut apart = all(vec![whole(), whole()]);
+        apart.start_spread_us = Some(2_000_000);
+        assert_eq!(
+            shown(&apart),
+            ["✓ Whole", "✗ No common start", "✓ Exact merge"]
+        );
+        apart.start_spread_us = None;
+        assert_eq!(shown(&apart)[1], "○ Start not known");
+        let none = || generator(1, GeneratorEnd::NeverArrived);
+        let many = all((0..7).map(|_| none()).collect());
+        assert_eq!(shown(&many)[4], "✗ 3 others not whole");
     }
 
     #[test]

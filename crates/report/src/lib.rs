@@ -3,11 +3,13 @@
 //! makes from its [`pgdyno_model::Outcome`]; several from the store.
 
 pub mod accounting;
+pub mod answer;
 mod budget;
 pub mod calibration;
 pub mod capacity;
 pub mod ceiling;
 mod checks;
+pub mod ci;
 pub mod cluster;
 pub mod comparison;
 pub mod csv;
@@ -15,6 +17,10 @@ pub mod disturb;
 pub mod documents;
 mod figures_of_pack;
 mod generators;
+pub mod glance;
+pub mod growing;
+pub mod history;
+pub mod isolation;
 pub mod latency_table;
 pub mod markdown;
 pub mod notes;
@@ -27,9 +33,10 @@ pub mod retries;
 pub mod retries_lab;
 pub mod slob_sweep;
 pub mod sparkline;
+mod staleness;
 pub mod summary;
 pub mod table;
 mod truth;
 pub mod units;
 mod verdict;
-mod wrap;
+pub mod wrap;

@@ -6,14 +6,16 @@
 //! and are named.
 
 mod isolation;
+mod targets;
 #[cfg(test)]
 mod tests;
 mod text;
 mod uneven;
-mod varied;
+pub(crate) mod varied;
 
-pub use isolation::same as same_isolation;
-pub use varied::{named, values, words};
+pub use isolation::{in_effect as isolation_in_effect, same as same_isolation};
+pub use targets::{TARGET, Targets, address};
+pub use varied::{nested, values};
 
 use pgdyno_model::notebook::Notebook;
 pub use text::text;
@@ -26,7 +28,11 @@ use serde_json::Value;
 
 use super::comparison::{METRICS, Metric};
 use super::table::one_line;
+use crate::answer::Special;
+use crate::answer::sweep::{Planned, Sweep};
 use crate::page::blocks::Defined;
+use crate::page::limit_in;
+use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::points::{
     ExperimentName, LeftOut, Outlier, PointFigure, PointResult, Points, Unsteady,
 };
@@ -47,15 +53,51 @@ pub fn of_experiment(store: &dyn Notebook, experiment: &ExperimentRow) -> Result
     let capacity = Defined::of(experiment).capacity(&trials);
     let numbers: Vec<i64> = trials.iter().map(|trial| trial.number).collect();
     store.will_read(&numbers);
-    let points = of_trials(store, experiment, trials);
+    let points = answered(store, experiment, trials, capacity);
     store.will_read(&[]);
+    points
+}
+
+/// With what it says.
+fn answered(
+    store: &dyn Notebook,
+    experiment: &ExperimentRow,
+    trials: Vec<TrialRow>,
+    capacity: Option<Capacity>,
+) -> Result<Points, Failure> {
+    let found = of_trials(store, experiment, trials.clone())?;
+    let defined = Defined::of(experiment);
+    let isolation_lab = defined.isolation_lab(store, &trials)?;
+    let disturb_lab = defined.disturb_lab(store, &trials)?;
+    let retries_lab = defined.retries_lab(store, &trials)?;
+    let slob = defined.slob(store, &trials)?;
+    let calibrated = pgdyno_diagnose::calibration::read::of_experiment(store, experiment)?;
+    let calibration = calibrated.map(|found| crate::calibration::document(&found));
+    let special = Special {
+        capacity: capacity.as_ref(),
+        judged: None,
+        retries_lab: retries_lab.as_ref(),
+        disturb_lab: disturb_lab.as_ref(),
+        isolation_lab: isolation_lab.as_ref(),
+        calibration: calibration.as_ref(),
+        slob: slob.as_ref(),
+    };
+    let answer = match special.answer() {
+        answer @ Some(_) => answer,
+        None => {
+            let (planned, targets) = (Planned::of(experiment), Targets::of(&trials));
+            let mut limit_of = |point: &PointResult| limit_in(store, point);
+            Sweep::new(&found.points, &trials, &planned, &targets).answer(&mut limit_of)?
+        }
+    };
     Ok(Points {
+        answer,
         capacity,
-        ..points?
+        ..found
     })
 }
 
-/// The same of these trials, in the order in which they were run.
+/// The same of these trials, without an answer, in the order in which they were run.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -67,6 +109,7 @@ pub fn of_trials(
     let (trials, maxima): (Vec<_>, Vec<_>) =
         trials.into_iter().partition(|trial| trial.repeat.is_some());
     let varied = varied::paths(&trials);
+    let targets = Targets::of(trials.iter());
     // A trial that never began does not know its pack's content: it belongs to those that do.
     let mut packs: BTreeMap<Key, Option<String>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.pack_sha256.is_some()) {
@@ -86,7 +129,7 @@ pub fn of_trials(
             .push(trial);
     }
     let points = points.into_values();
-    let points = points.map(|trials| point(store, trials, &varied));
+    let points = points.map(|trials| point(store, trials, &varied, &targets));
     let mut points: Vec<PointResult> = points.collect::<Result<_, _>>()?;
     points.sort_by(varied::order);
     isolation::mark(&mut points);
@@ -97,6 +140,7 @@ pub fn of_trials(
             name: experiment.name.clone(),
             created: experiment.created.clone(),
         },
+        answer: None,
         points,
         maxima: maxima.iter().map(|trial| trial.number).collect(),
         capacity: None,
@@ -127,6 +171,7 @@ fn point(
     store: &dyn Notebook,
     trials: Vec<TrialRow>,
     varied: &[String],
+    targets: &Targets,
 ) -> Result<PointResult, Failure> {
     let first = &trials[0];
     let workload = first.workload.clone();
@@ -136,7 +181,7 @@ fn point(
         .iter()
         .filter_map(|path| Some((path, values.get(path)?)))
         .collect();
-    let title = varied::title(&workload, &varied);
+    let title = varied::title(&workload, &varied, targets);
     let varied = varied.into_iter().map(|(p, v)| (p.clone(), v.clone()));
     let varied = varied.collect();
     let (kind, latency) = match &first.spec.rate {

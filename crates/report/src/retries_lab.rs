@@ -2,9 +2,12 @@
 //!
 //! Not for: which trials are run (`model::experiment::retries_lab`).
 
+mod answer;
+mod pairs;
 mod text;
 mod words;
 
+pub use answer::answer;
 pub use text::text;
 
 use std::collections::BTreeMap;
@@ -16,7 +19,7 @@ use serde_json::Value;
 use super::over::Over;
 use pgdyno_model::document::Facts;
 use pgdyno_model::document::retries_lab::{
-    LabForm, LabGoodput, LabPoint, LabTarget, LabTrial, RetriesLab,
+    LabForm, LabGoodput, LabPoint, LabRepeat, LabTarget, LabTrial, RetriesLab,
 };
 use pgdyno_model::event::Finished;
 use pgdyno_model::{Failure, Observer, Outcome, State};
@@ -29,6 +32,8 @@ const FORMAT: u32 = 1;
 pub struct Results {
     points: Vec<Point>,
     target: Option<Target>,
+    /// Trials that were complete so far.
+    complete: u64,
 }
 
 /// Where it was measured, as its first trial found it.
@@ -55,6 +60,8 @@ struct Form {
     name: String,
     /// Of each trial that is complete.
     goodputs: Vec<f64>,
+    /// Their other figures.
+    repeats: Vec<LabRepeat>,
     /// Of them all, from the start of each transaction's first try.
     latencies: Latencies,
     committed: u64,
@@ -75,8 +82,12 @@ impl Results {
         let mut given = over.point;
         let name = given.as_object_mut().and_then(|given| given.remove("mix"));
         let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let order = self.complete + 1;
+        let is_complete = over.state == State::Complete && over.outcome.is_some();
+        self.complete += u64::from(is_complete);
         let point = self.point(&given);
         let form = point.form(name);
+        let number = over.number;
         let outcome = match (over.outcome, over.state) {
             (Some(outcome), State::Complete) => outcome,
             (_, State::Aborted | State::Running) => return,
@@ -93,6 +104,14 @@ impl Results {
         let measured = &outcome.recording.measured;
         let all = measured.all();
         form.goodputs.push(measured.goodput_per_s());
+        form.repeats.push(LabRepeat {
+            trial: number,
+            order,
+            p99_us: all.service.percentile_us(99.0),
+            retries_per_commit: (all.counts.committed > 0)
+                .then(|| all.counts.retries as f64 / all.counts.committed as f64),
+            lost_time_share: all.work.lost_time_share(),
+        });
         form.latencies.merge(&all.service);
         form.committed += all.counts.committed;
         form.retries += all.counts.retries;
@@ -150,6 +169,7 @@ impl Results {
             given: point.given.clone(),
             isolation: point.isolation.clone(),
             forms: point.ranked().into_iter().map(Form::document).collect(),
+            pairs: pairs::document(&point.measured()),
             says: point.sentence(),
         });
         let target = self.target.as_ref();
@@ -185,6 +205,7 @@ impl Point {
             self.forms.push(Form {
                 name: name.to_owned(),
                 goodputs: Vec::new(),
+                repeats: Vec::new(),
                 latencies: Latencies::default(),
                 committed: 0,
                 retries: 0,
@@ -206,6 +227,14 @@ impl Point {
         let key = |form: &Form| form.goodput().map_or(f64::NEG_INFINITY, |s| s.median);
         forms.sort_by(|a, b| key(b).total_cmp(&key(a)));
         forms
+    }
+
+    /// Of the ranked those that committed something.
+    fn measured(&self) -> Vec<&Form> {
+        let ranked = self.ranked().into_iter();
+        ranked
+            .filter(|form| form.goodput().is_some_and(|s| s.median > 0.0))
+            .collect()
     }
 }
 
@@ -240,8 +269,10 @@ impl Form {
                 median: s.median,
                 min: s.min,
                 max: s.max,
+                interval: s.interval.map(|it| (it.low, it.high)),
                 repeats: self.goodputs.clone(),
             }),
+            repeats: self.repeats.clone(),
             service: (&self.latencies).into(),
             committed: self.committed,
             failed: self.failed,

@@ -1,8 +1,10 @@
 //! What a sweep of `pgdyno slob sweep` came to, as a document: a row a point, where the caches end and
 //! what a logical read costs on each level.
 
+mod answer;
 mod text;
 
+pub use answer::answer;
 pub use text::text;
 pub(super) use text::{end_words, levels};
 

@@ -6,20 +6,22 @@ use pgdyno_drive::Until;
 use pgdyno_drive::record::{EventKind, Failure};
 
 use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
-use super::table::Table;
+use super::table::{Table, cut, one_line};
 use super::wrap::wrapped;
 use super::{
     accounting, budget, checks, cluster, disturb, figures_of_pack, generators, observed, phases,
-    retries, truth, units, verdict,
+    retries, staleness, truth, units, verdict,
 };
 use pgdyno_model::document::{
     Counts, End, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Latency, Phase, Run,
-    ScriptStatements, Stall, Stalls, Steadiness, SteadinessVerdict, TimeBudget, Trial,
+    ScriptStatements, Stall, Stalls, Steadiness, SteadinessVerdict, Target, TargetKind, TimeBudget,
+    Trial,
 };
 use pgdyno_model::{Fact, Note, Severity, text as figures};
 
-/// More variables than this are not told one by one.
-const VARIABLES_MAX: usize = 12;
+/// Parameters that say how much data there is, by their names in the packs that are built in: the heading has
+/// them, and those that were chosen. All of them are in the JSON document.
+pub const SIZES: [&str; 4] = ["scale", "warehouses", "recordcount", "copies"];
 
 /// From so long on it is said how long it took until all had ended.
 const DRAIN_LONG_US: u64 = 100_000;
@@ -46,19 +48,27 @@ enum Told {
 
 /// All of it, ready to be printed.
 pub fn text(trial: &Trial, width: usize) -> String {
-    parts(trial, width, Told::All).join("\n")
+    parts(trial, width, Told::All, Hints::Whole).join("\n")
 }
 
-/// What of it fits a terminal; `pgdyno show` has all of it.
-pub fn brief(trial: &Trial, width: usize) -> String {
-    let told = [Told::All, Told::Less].into_iter();
-    let texts = told.map(|told| parts(trial, width, told).join("\n"));
-    let fits = |text: &String| text.lines().count() <= LINES;
-    let fitting = texts.into_iter().find(fits);
-    fitting.unwrap_or_else(|| parts(trial, width, Told::Least).join("\n"))
+/// How hints are told that are the same in every run: why something was not observed, and what it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hints {
+    /// Each with its reason.
+    Whole,
+    /// What it is about, and where the reasons are.
+    Short,
 }
 
-fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
+/// What of it fits a terminal; `pgdyno show` has all of it. Whole hints come on top of that.
+pub fn brief(trial: &Trial, width: usize, hints: Hints) -> String {
+    let text = |told, hints| parts(trial, width, told, hints).join("\n");
+    let fits = |told: &Told| text(*told, Hints::Short).lines().count() <= LINES;
+    let told = [Told::All, Told::Less].into_iter().find(fits);
+    text(told.unwrap_or(Told::Least), hints)
+}
+
+fn parts(trial: &Trial, width: usize, told: Told, hints: Hints) -> Vec<String> {
     let has_room = told == Told::All;
     let run = &trial.run;
     let accounted = run.accounting.as_ref();
@@ -71,11 +81,7 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
     let has_lost = run.truth.as_ref().and_then(Fact::known);
     let has_lost = has_lost.is_some_and(|truth| truth.lost > 0);
     let parts = [
-        if has_room {
-            heading(run)
-        } else {
-            within(&heading(run))
-        },
+        within(&heading(run)),
         // Lost writes come before every figure.
         if has_lost {
             truth.clone()
@@ -96,6 +102,9 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
         run.cluster.as_ref().map_or_else(String::new, |of| {
             cluster::table(of, width) + &within(&cluster::lines(of))
         }),
+        run.staleness
+            .as_ref()
+            .map_or_else(String::new, |of| staleness::text(of, width)),
         run.generators
             .as_ref()
             .map_or_else(String::new, |all| generators::text(all, width)),
@@ -116,7 +125,9 @@ fn parts(trial: &Trial, width: usize, told: Told) -> Vec<String> {
         retries::text(run),
         statements,
         within(&client(run))
-            + &observed.map_or_else(String::new, |of| observed::line(of, has_room)),
+            + &observed.map_or_else(String::new, |of| {
+                observed::line(of, has_room, hints == Hints::Whole)
+            }),
         notes(&run.notes, told),
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
@@ -142,7 +153,6 @@ fn key_skew(key_skew: &KeySkew) -> String {
 
 fn heading(run: &Run) -> String {
     let trial = &run.trial;
-    // Of many only those that somebody chose: the others are in the JSON document.
     let is_chosen = |name: &str| {
         let mut given = trial
             .params
@@ -150,9 +160,8 @@ fn heading(run: &Run) -> String {
             .filter_map(|given| given.split_once('='));
         given.any(|(given, _)| given == name)
     };
-    let are_few = run.workload.variables.len() <= VARIABLES_MAX;
     let variables = run.workload.variables.iter();
-    let variables = variables.filter(|(name, _)| are_few || is_chosen(name));
+    let variables = variables.filter(|(name, _)| SIZES.contains(&name.as_str()) || is_chosen(name));
     let variables = variables.map(|(name, value)| format!(", {name} {value}"));
     let mix = trial.mix.iter().map(|mix| format!(", mix {mix}"));
     let variables = mix.chain(variables);
@@ -179,10 +188,13 @@ fn heading(run: &Run) -> String {
     } else if !trial.warmup.longest().is_zero() {
         how += &format!(", after {warmup} of warm-up");
     }
-    if let Some(level) = run.target.facts.isolation.known()
-        && (trial.isolation.is_some() || level != "read committed")
-    {
-        how += &format!(", isolation {level}");
+    if let Some(level) = run.target.facts.isolation.known() {
+        // The usual one says of itself what it is.
+        how += match level == "read committed" && trial.isolation.is_none() {
+            true => ", ",
+            false => ", isolation ",
+        };
+        how += level;
     }
     if trial.connection_per_transaction {
         how += ", a connection for each transaction";
@@ -191,9 +203,30 @@ fn heading(run: &Run) -> String {
         "{}{} on {}\n{how}, seed {}\n",
         run.workload.name,
         variables.collect::<String>(),
-        run.target.title,
+        server(&run.target),
         trial.seed.unwrap_or_default()
     )
+}
+
+/// The server, with its version, which stands in the title of a private one already.
+fn server(target: &Target) -> String {
+    let title = &target.title;
+    match (target.kind, target.facts.version.known()) {
+        (TargetKind::Named, Some(version)) => format!("{}, {title}", product(version)),
+        _ => title.clone(),
+    }
+}
+
+/// A server may say anything of itself.
+const PRODUCT_CHARS_MAX: usize = 60;
+
+/// `PostgreSQL 15.18` of all that `version()` says.
+fn product(version: &str) -> String {
+    let end = [" (", " on ", ","]
+        .into_iter()
+        .filter_map(|end| version.find(end));
+    let product = one_line(&version[..end.min().unwrap_or(version.len())]);
+    cut(&product, PRODUCT_CHARS_MAX)
 }
 
 fn totals(run: &Run) -> String {
@@ -731,17 +764,11 @@ fn notes(notes: &[Note], told: Told) -> String {
             codes.push(note.code.as_ref());
             continue;
         }
-        if told < Told::All {
-            let sentence = format!("[{}]: {}.", note.code, note.sentence);
-            text += &wrapped(&format!("{word} "), &sentence, 2);
-            continue;
+        let sentence = format!("[{}]: {}.", note.code, note.sentence);
+        text += &wrapped(&format!("{word} "), &sentence, 2);
+        if told == Told::All {
+            text += &wrapped("", &format!("  {}.", capital(&note.remedy)), 2);
         }
-        text += &format!(
-            "{word} [{}]: {}.\n  {}.\n",
-            note.code,
-            note.sentence,
-            capital(&note.remedy)
-        );
     }
     if !codes.is_empty() {
         text += &wrapped("notes        ", &codes.join(", "), 13);

@@ -1,5 +1,10 @@
 //! A table of text: the first column to the left, figures to the right.
 
+use std::ops::Range;
+
+/// So much of the first column is seen in any case.
+const FIRST_MIN: usize = 24;
+
 /// Rows of cells, the first one the heading.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -12,8 +17,8 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The text, with the first column cut so that lines are at most `width` characters where that
-    /// is possible.
+    /// The text, in lines of at most `width` characters where that is possible: the first column is cut, and
+    /// where the others do not fit beside each other either, they follow below, each part with the first column.
     pub fn text(&self, width: usize) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut widths = vec![0; columns];
@@ -23,18 +28,64 @@ impl Table {
             }
         }
         let figures: usize = widths.iter().skip(1).map(|width| width + 2).sum();
-        if let Some(first) = widths.first_mut() {
-            *first = (*first).min(width.saturating_sub(figures).max(24));
+        let least = FIRST_MIN.max(width.saturating_sub(figures));
+        let first = widths.first().map_or(0, |first| (*first).min(least));
+        if first.saturating_add(figures) <= width || columns <= 2 {
+            if let Some(width) = widths.first_mut() {
+                *width = first;
+            }
+            return self.part(1..columns, &widths);
         }
+        // Of parts that stand alone more of their names is seen.
+        if let Some(name) = widths.first_mut() {
+            *name = (*name).min(FIRST_MIN.max(width / 2));
+        }
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        let room = width.saturating_sub(widths[0]);
+        for group in self.groups(columns) {
+            let taken = |columns: Range<usize>| -> usize {
+                widths[columns].iter().map(|width| width + 2).sum()
+            };
+            match parts.last_mut() {
+                Some(part) if taken(part.start..group.end) <= room => part.end = group.end,
+                _ => parts.push(group),
+            }
+        }
+        let parts = parts.into_iter().map(|columns| self.part(columns, &widths));
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The columns behind the first: one without a heading of its own belongs to the one before it.
+    fn groups(&self, columns: usize) -> Vec<Range<usize>> {
+        let mut groups: Vec<Range<usize>> = Vec::new();
+        for column in 1..columns {
+            let heading = self.rows.first().and_then(|row| row.get(column));
+            match groups.last_mut() {
+                Some(group) if heading.is_some_and(String::is_empty) => group.end = column + 1,
+                _ => groups.push(column..column + 1),
+            }
+        }
+        groups
+    }
+
+    /// The first column and these.
+    fn part(&self, columns: Range<usize>, widths: &[usize]) -> String {
         let mut text = String::new();
-        for row in &self.rows {
+        for (number, row) in self.rows.iter().enumerate() {
+            let cells = row.get(columns.start.min(row.len())..columns.end.min(row.len()));
+            let cells = cells.unwrap_or_default();
+            // What has nothing here stands in another part, or is a heading of the first one.
+            let is_empty = |cells: &[String]| cells.iter().all(String::is_empty);
+            let is_whole = columns.start == 1 && is_empty(row.get(1..).unwrap_or_default());
+            if number > 0 && is_empty(cells) && !is_whole {
+                continue;
+            }
             let mut line = String::new();
-            for (index, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                if index == 0 {
-                    line += &format!("{:<width$}", cut(cell, *width));
-                } else {
-                    line += &format!("  {cell:>width$}");
-                }
+            if let (Some(cell), Some(width)) = (row.first(), widths.first()) {
+                line += &format!("{:<width$}", cut(cell, *width));
+            }
+            for (cell, width) in cells.iter().zip(&widths[columns.start.min(widths.len())..]) {
+                line += &format!("  {cell:>width$}");
             }
             text += line.trim_end();
             text.push('\n');
@@ -81,5 +132,27 @@ mod tests {
             lines[1].contains('…') && lines[1].ends_with("1,000    –"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_follow_below_with_the_first_one() {
+        let mut table = Table::default();
+        table.row(["point", "goodput/s", "p50 ms", "p99 ms", "retries"]);
+        table.row(["clients 1", "1,286.7", "0.155", "7.459", "0"]);
+        table.row(["clients 64", "12,386.7", "1.155", "", ""]);
+        table.row(["in all"]);
+        assert_eq!(
+            table.text(40),
+            "point       goodput/s  p50 ms  p99 ms\n\
+             clients 1     1,286.7   0.155   7.459\n\
+             clients 64   12,386.7   1.155\n\
+             in all\n\
+             \n\
+             point       retries\n\
+             clients 1         0\n"
+        );
+        let widest = table.text(80).lines().map(str::len).max();
+        assert!(widest < Some(80), "{}", table.text(80));
+        assert_eq!(table.text(80).lines().count(), 4);
     }
 }

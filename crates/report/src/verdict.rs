@@ -42,7 +42,7 @@ fn checks(checks: &[Check]) -> String {
 }
 
 /// Within a sentence; an abbreviation stays as it is.
-fn lower(text: &str) -> String {
+pub fn lower(text: &str) -> String {
     let mut chars = text.chars();
     let (first, second) = (chars.next(), chars.next());
     match (first, second) {

@@ -26,9 +26,89 @@ pub fn wrapped(word: &str, text: &str, indent: usize) -> String {
     lines + line.trim_end() + "\n"
 }
 
+/// The same text in lines of at most `width` characters: what is longer goes on below where its text began,
+/// behind a label or an indent. Words are not broken.
+pub fn fitted(text: &str, width: usize) -> String {
+    let mut fitted = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = match line.strip_suffix('\n') {
+            Some(line) => (line, "\n"),
+            None => (line, ""),
+        };
+        let indent = " ".repeat(text_begins(line));
+        let mut rest = line.to_owned();
+        while let Some(at) = break_at(&rest, width, indent.len()) {
+            fitted += rest[..at].trim_end();
+            fitted.push('\n');
+            rest = format!("{indent}{}", rest[at..].trim_start());
+        }
+        fitted += &rest;
+        fitted += end;
+    }
+    fitted
+}
+
+/// The column where a line's text begins: behind a label that two spaces follow, or two behind its indent.
+fn text_begins(line: &str) -> usize {
+    /// No label is longer.
+    const LABEL_MAX: usize = 24;
+    let indent = line.chars().take_while(|c| *c == ' ').count();
+    let behind = &line[indent..];
+    let label = behind.find("  ").filter(|label| {
+        let is_short = |text: &str| text.chars().count() + indent <= LABEL_MAX;
+        is_short(&behind[..*label])
+    });
+    match label {
+        Some(label) => {
+            let gap = behind[label..].chars().take_while(|c| *c == ' ').count();
+            indent + behind[..label].chars().count() + gap
+        }
+        None => indent + 2,
+    }
+}
+
+/// The byte before which a line that is too long ends; `None` where it fits or has no space to end at.
+fn break_at(line: &str, width: usize, indent: usize) -> Option<usize> {
+    let (end, _) = line.char_indices().nth(width)?;
+    let from = line.char_indices().nth(indent).map_or(end, |(at, _)| at);
+    let before = line[..=end_of_char(line, end)]
+        .rfind(' ')
+        .filter(|at| *at > from);
+    // A word that is too long by itself stays whole.
+    let at = before.or_else(|| {
+        line[from..]
+            .find(' ')
+            .map(|at| from + at)
+            .filter(|at| *at > from)
+    })?;
+    (!line[at..].trim().is_empty()).then_some(at)
+}
+
+/// The last byte of the character at this place.
+fn end_of_char(line: &str, at: usize) -> usize {
+    at + line[at..].chars().next().map_or(1, char::len_utf8) - 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_go_on_where_their_text_began() {
+        let text =
+            "note         one two three four five six\n  - é seven eight nine ten\n\nshort\n";
+        assert_eq!(
+            fitted(text, 24),
+            "note         one two\n             three four\n             five six\n  - é seven eight nine\n    \
+             ten\n\nshort\n"
+        );
+        let long = format!("{} {}", "x".repeat(30), "y".repeat(30));
+        assert_eq!(
+            fitted(&long, 24),
+            format!("{}\n  {}", "x".repeat(30), "y".repeat(30))
+        );
+        assert_eq!(fitted("fits\n", 4), "fits\n");
+    }
 
     #[test]
     fn a_line_ends_before_the_word_that_does_not_fit() {

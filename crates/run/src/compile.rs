@@ -6,19 +6,19 @@ use pgdyno_model::Failure;
 use pgdyno_script::{Language, Names, Slot};
 use pgdyno_workload::mix::WeightedScript;
 
-use super::{shell, truth};
+use super::{shell, staleness, truth};
 
 /// The scripts, ready to be run, with the names of their variables.
 ///
 /// # Errors
 /// A script with an error (names its file), one that cannot be sent in this mode or retried in this
-/// way, or one that runs programs if it may not; with receipts, one that cannot leave any.
+/// way, or one that runs programs if it may not; with receipts or stamps, one that cannot leave any.
 pub fn compile(
     scripts: &[WeightedScript],
     mode: QueryMode,
     retry: Retry,
     allows_shell: bool,
-    leaves_receipts: bool,
+    (leaves_receipts, has_stamps): (bool, bool),
 ) -> Result<(Vec<Script>, Names), Failure> {
     let mut names = Names::new();
     let mut parsed = Vec::new();
@@ -29,6 +29,9 @@ pub fn compile(
         let mut text = text.map_err(|error| Failure::new(error.to_string()))?;
         if leaves_receipts && script.weight > 0 {
             text = truth::leave(text, &mut names)?;
+        }
+        if has_stamps && script.weight > 0 {
+            text = staleness::stamp(text, &script.text, &mut names)?;
         }
         if !allows_shell {
             shell::refuse(&text, &script.file)?;

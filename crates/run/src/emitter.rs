@@ -7,7 +7,7 @@ mod samples;
 use std::io;
 use std::time::{Instant, SystemTime};
 
-use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Recording};
+use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Recording, StampEvent};
 use pgdyno_drive::{Control, Drive, DriveError, Level, Live, Message};
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::{Batch, Observed};
@@ -115,6 +115,10 @@ impl Live for Emitter<'_> {
 
     fn logged(&mut self, thread: usize, transactions: &[LoggedTransaction]) {
         self.observers.logged(thread, transactions);
+    }
+
+    fn stamped(&mut self, events: &[StampEvent]) {
+        self.observers.stamped(events);
     }
 
     fn thread_ended(&mut self, thread: usize, at_us: u64) {

@@ -7,6 +7,7 @@ use pgdyno_database::open::Target;
 use pgdyno_drive::operations;
 use pgdyno_drive::record::ScriptRecord;
 use pgdyno_model::TrialSpec;
+use pgdyno_model::defaults;
 use pgdyno_model::document::{Facts, Host, TargetKind};
 use pgdyno_model::notebook::TrialHeader;
 
@@ -25,7 +26,7 @@ pub fn header(spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
         point: None,
         repeat: None,
         position: None,
-        tags: Vec::new(),
+        tags: defaults::tags(),
         note: None,
         workload: prepared.workload.name.clone(),
         pack_sha256: pack.map(|pack| pack.content_hash()),
@@ -49,7 +50,7 @@ pub fn not_begun(spec: &TrialSpec, target: Option<&Target>) -> TrialHeader {
         point: None,
         repeat: None,
         position: None,
-        tags: Vec::new(),
+        tags: defaults::tags(),
         note: None,
         workload: spec.workload.join(" "),
         pack_sha256: None,

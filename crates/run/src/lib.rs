@@ -6,7 +6,6 @@
 mod planted;
 
 pub mod account;
-mod before_warmup;
 pub mod calibrate;
 pub mod ceiling;
 mod checks;
@@ -18,21 +17,28 @@ pub mod experiment;
 mod follower_reads;
 pub mod generators;
 pub mod header;
+pub mod history;
 pub mod interrupt;
 pub mod io;
+pub mod isolation;
 pub mod key_skew;
 mod new_nodes;
 pub mod prepare;
 mod reads;
 mod replay;
+mod replayed;
 pub mod reset;
 pub mod retries;
+mod roles;
 pub mod settings;
 pub mod shared;
 mod shell;
+mod staleness;
+mod statements_of_pack;
 pub mod trial;
 mod truth;
 pub mod validity;
+pub mod via;
 pub mod warmup;
 
 use pgdyno_model::Failure;

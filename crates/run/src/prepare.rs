@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgdyno_drive::record::Recording;
+use pgdyno_drive::record::{Recording, ScriptRecord};
 use pgdyno_drive::{ErrorRule, PGBENCH_RULES, QueryMode, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
@@ -11,9 +11,10 @@ use pgdyno_session::Session;
 use sha2::{Digest, Sha256};
 
 use super::compile::compile;
+use super::disturb::catalogue;
 use super::settings::{self, Way};
 use super::shared::{self, Shared};
-use super::{follower_reads, new_nodes, retries};
+use super::{follower_reads, new_nodes, retries, roles};
 use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
@@ -89,7 +90,9 @@ pub fn keep_out(name: &str, value: &str) {
 /// # Errors
 /// A workload that is not there, a script with a mistake, a parameter that the pack does not have.
 pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
+    catalogue::check(&asked.disturb, &asked.target)?;
     let mix = asked.mix.as_deref();
+    asked.roles.check()?;
     let mut workload = resolve::workload(&asked.workload, mix)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let is_accounted = workload.pack.as_ref().is_some_and(Pack::is_accounted);
@@ -98,6 +101,11 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
             "transactions whose storage is accounted for leave no receipts: it would count them";
         return Err(Failure::with(Exit::Usage, text)
             .hint("leave --receipts out; in a laboratory: --no-receipts"));
+    }
+    if asked.roles.client_stamps && is_accounted {
+        let text =
+            "transactions whose storage is accounted for write no stamps: it would count them";
+        return Err(Failure::with(Exit::Usage, text).hint("leave --client-stamps out"));
     }
     let pairs = asked.params.iter().filter_map(|text| text.split_once('='));
     pairs.for_each(|(name, value)| keep_out(name, value));
@@ -129,6 +137,11 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
 }
 
 impl Checked {
+    /// Its scripts with their commands, as a notebook keeps them.
+    pub fn script_records(&self) -> Vec<ScriptRecord> {
+        self.scripts.iter().map(ScriptRecord::of).collect()
+    }
+
     /// What tells its scripts from others that have the same names: SHA-256, in hexadecimal.
     pub fn content_sha256(&self) -> String {
         let pack = self.workload.pack.as_ref().map(Pack::content_hash);
@@ -188,8 +201,8 @@ fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Name
     let mode = workload.needs.query_mode(asked.query_mode);
     let mode = mode.map_err(|e| Failure::with(Exit::Usage, e))?;
     let retry = asked.retry.retry();
-    let (shell, receipts) = (asked.allow_shell, asked.receipts);
-    compile(&workload.scripts, mode, retry, shell, receipts)
+    let left = (asked.receipts, asked.roles.client_stamps);
+    compile(&workload.scripts, mode, retry, asked.allow_shell, left)
 }
 
 /// Refuses parameters that do not go together in a pack.
@@ -305,6 +318,11 @@ pub fn prepare_on(
 ) -> Result<Prepared, Failure> {
     let interrupts_before = interrupts.count();
     new_nodes::check(asked, &target)?;
+    let target = roles::given(target, asked)?;
+    if let Some(pair) = target.pair().filter(|_| !target.roles.is_empty()) {
+        // The last trial may have killed one of the two, and scripts of a role are to find it.
+        pair.make_ready().map_err(trouble::own_server)?;
+    }
     // Before tables are loaded, which may take long.
     let reached = if target.endpoints.len() > 1 {
         let may_miss = asked.errors.reconnect;
@@ -319,6 +337,7 @@ pub fn prepare_on(
     retries::check(asked, &product)?;
     follower_reads::check(asked, &product, &checked.workload.scripts)?;
     checked.suit(&mut session, &product, asked)?;
+    let reached_by_roles = roles::check(asked, &target, &product, &checked.workload)?;
     let Checked {
         mut workload,
         chosen,
@@ -355,7 +374,7 @@ pub fn prepare_on(
             (scripts, names) = compiled(&workload, asked)?;
         }
     }
-    let begins = begins(&workload.scripts);
+    let begins = roles::begins_of({ workload.scripts.iter() }.map(|script| script.text.as_str()));
     let begins = begins.as_deref().map_err(|why| *why);
     let mut facts = facts::of_cluster(
         facts::collect(&mut session),
@@ -383,6 +402,13 @@ pub fn prepare_on(
         let text = "interrupted before the trial began";
         return Err(Failure::with(Exit::Interrupted(code), text));
     }
+    let levels = reached_by_roles.iter();
+    let levels = levels.map(|(reached, level)| (reached.endpoint.as_str(), level));
+    facts.isolation = roles::one_level(facts.isolation, levels);
+    facts
+        .reached
+        .extend(reached_by_roles.into_iter().map(|(reached, _)| reached));
+    roles::assign(asked, &target, &workload.scripts, &mut scripts);
     Ok(Prepared {
         target,
         workload,
@@ -439,16 +465,6 @@ fn of_scripts(
         }
     }
     (variables, mismatches)
-}
-
-/// Statements that begin transactions as those of the scripts begin.
-fn begins(scripts: &[WeightedScript]) -> Result<Vec<String>, &'static str> {
-    let begins = scripts.iter().map(|script| sql_words::begins(&script.text));
-    let begins: Option<Vec<BTreeSet<String>>> = begins.collect();
-    let begins = begins
-        .ok_or("the scripts set the level themselves, in a way that cannot be read off them")?;
-    let begins: BTreeSet<String> = begins.into_iter().flatten().collect();
-    Ok(begins.into_iter().collect())
 }
 
 impl Prepared {

@@ -91,7 +91,7 @@ mod tests {
             QueryMode::Prepared,
             Retry::default(),
             false,
-            false,
+            (false, false),
         );
         let (scripts, names) = compiled.unwrap_or_else(|e| panic!("{e}"));
         let given = [("given", "1; DELETE FROM t")];

@@ -2,19 +2,28 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use pgdyno_drive::stamps::STAMP;
 use pgdyno_drive::{
     Commits, Control, Drive, DriveError, KeptSlots, Newcomers, Setup, Share, Until,
 };
 use pgdyno_platform::limits;
+use pgdyno_script::sysbench;
 use pgdyno_wire::{Candidate, shuffle};
 
-use super::disturb::{Disturbance, surroundings};
+use super::disturb::own::Doing;
+use super::disturb::{Disturbance, catalogue, surroundings};
 use super::emitter::Emitter;
 use super::prepare::Prepared;
+use super::staleness::Probe;
 use super::truth::Receipts;
-use super::{account, before_warmup, ceiling, checks, key_skew, reads, validity, warmup};
+use super::via::{Proxies, Via};
+use super::{
+    account, ceiling, checks, history, isolation, key_skew, reads, statements_of_pack, validity,
+    warmup,
+};
 use crate::checks::Checks;
 use pgdyno_database::open::Target;
 use pgdyno_database::{cluster, counters, trouble};
@@ -31,6 +40,18 @@ use pgdyno_observe::{Instrument, Scene};
 const GRACE: Duration = Duration::from_secs(1);
 /// When the asked duration is over, what is under way may take as long once more, and at least so long.
 const LATE_MIN: Duration = Duration::from_secs(10);
+
+/// What a trial has beside it: proxies, receipts, one more instrument, disturbances of pgdyno's own by the place of
+/// their steps, and a probe of staleness.
+type Beside<'a> = (
+    Proxies,
+    Option<&'a Receipts>,
+    Option<Box<dyn Instrument>>,
+    Vec<Option<Doing>>,
+    Probe,
+);
+/// However much there is to do before a warm-up, a trial does not wait longer for it.
+const BEFORE_WARMUP_MAX: Duration = Duration::from_secs(120);
 
 /// One run: what it is, and what watches it.
 #[derive(Debug, Clone)]
@@ -56,23 +77,43 @@ impl Trial {
     ) -> Result<Outcome, Failure> {
         let dialect = prepared.product.dialect;
         if !self.spec.warmup.longest().is_zero() {
-            before_warmup::run(prepared, control)?;
+            let pack = prepared.workload.pack.as_ref();
+            let file = pack.and_then(|pack| pack.manifest.before_warmup.as_deref());
+            let until = Instant::now() + BEFORE_WARMUP_MAX;
+            statements_of_pack::run(prepared, control, ("before_warmup", file), until)?;
         }
         if let Some(pair) = prepared.target.pair() {
             // The last trial may have killed one of the two, and tables may have been loaded since.
             pair.make_ready().map_err(trouble::own_server)?;
         }
+        let via = self
+            .via(prepared)
+            .map_err(|error| explain(&error, prepared))?;
+        // What cannot be done is said before anything is.
+        let acts = match self.share.is_some_and(|share| share.generator > 0) {
+            true => Vec::new(),
+            false => catalogue::acts(
+                &self.spec.disturb,
+                &catalogue::Scene::of(prepared, via.as_ref()),
+            )?,
+        };
+        history::begin((&self.spec, self.share), prepared, control)?;
         let receipts = Receipts::begin((&self.spec, self.share), prepared)?;
         let asks = !self.spec.no_checks && self.share.is_none_or(|share| share.generator == 0);
         let checks = asks.then(|| Checks::begin(prepared)).transpose()?;
         let sampler = checks.as_ref().and_then(|checks| checks.sampler(prepared));
         let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
         let marked = receipts.as_ref();
+        let probe = Probe::start((&self.spec, self.share), prepared, control)?;
         let measured = match account::is_due(prepared) && !control.is_stopping() {
             true => account::of(prepared, control, observer, |observer| {
-                self.measure_with((marked, sampler), prepared, control, observer)
+                let beside = (via, marked, sampler, acts, probe);
+                self.measure_with(beside, prepared, control, observer)
             }),
-            false => self.measure_with((marked, sampler), prepared, control, observer),
+            false => {
+                let beside = (via, marked, sampler, acts, probe);
+                self.measure_with(beside, prepared, control, observer)
+            }
         };
         let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
         if let Some(receipts) = receipts {
@@ -88,6 +129,7 @@ impl Trial {
             && recording.warmup.is_none()
             && recording.clients.aborted == 0;
         outcome.server_counters = counters.after(dialect, all_went_well);
+        outcome.isolation = isolation::of_trial(prepared, &outcome);
         if let Some(checks) = checks {
             outcome.checks = checks.end(prepared, control);
             outcome.notes.extend(checks::notes(&outcome.checks));
@@ -108,13 +150,16 @@ impl Trial {
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
     ) -> Result<Outcome, DriveError> {
-        self.measure_with((None, None), prepared, control, observer)
+        let via = self.via(prepared)?;
+        let beside = (via, None, None, Vec::new(), Probe::none());
+        self.measure_with(beside, prepared, control, observer)
     }
 
-    /// The same, with receipts, and with one more instrument beside it.
+    /// The same, through proxies, with receipts, with one more instrument beside it, with disturbances of
+    /// pgdyno's own, and with a probe of staleness.
     fn measure_with(
         mut self,
-        (receipts, instrument): (Option<&Receipts>, Option<Box<dyn Instrument>>),
+        (via, receipts, instrument, acts, mut probe): Beside<'_>,
         prepared: &Prepared,
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
@@ -123,10 +168,14 @@ impl Trial {
         let host = ceiling::kept::host(&self.spec);
         // Where it cannot be raised, connecting says which client had no descriptor.
         let _ = limits::raise_open_files();
-        let mut drive = self.drive(prepared)?;
+        let mut drive = self.drive(prepared, via.as_deref())?;
         drive.receipts = receipts.and_then(|receipts| receipts.of_drive(&prepared.names));
+        drive.stamps = prepared
+            .names
+            .get(STAMP)
+            .filter(|_| self.spec.roles.client_stamps);
         let mut lags = ThreadLags::default();
-        let mut disturbance = self.disturbance(prepared)?;
+        let mut disturbance = self.disturbance(prepared, acts)?;
         let reads = self.plain_reads(prepared);
         let joining = { drive.newcomers.clone() }
             .map(|newcomers| Joining::new(self.target_of_clients(prepared), newcomers));
@@ -151,19 +200,25 @@ impl Trial {
         let observers = Observers::new([
             &mut watch,
             &mut disturbance,
+            &mut probe,
             observer,
             &mut export,
             &mut lags,
         ]);
         let emitter = Emitter::start(&self.title(prepared), instruments, control, observers);
-        let (recording, observed) = emitter.run(&drive, control)?;
+        let (mut recording, observed) = emitter.run(&drive, control)?;
         let disturbed = disturbance.end();
+        let via = via.map(|via| via.note());
+        let staleness = probe.end(&recording.endpoints);
         let warmup_ended = watch.ended(&recording.measured);
         let dialect = prepared.product.dialect;
         let cluster_after = cluster::after(&prepared.target, dialect, &prepared.facts);
         let mut notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
+        notes.extend(staleness.iter().flat_map(validity::staleness));
         validity::of_course(&mut notes, &self.spec, &recording);
         notes.splice(..0, disturbed.iter().flat_map(validity::disturbed));
+        notes.extend(via);
+        notes.extend(history::end(&drive, prepared, control, &mut recording));
         let figures = prepared.figures(&recording);
         let key_skew = key_skew::by(prepared, &recording, self.spec.seed.unwrap_or_default());
         Ok(Outcome {
@@ -180,6 +235,8 @@ impl Trial {
             cluster_after,
             server_counters: Fact::Unknown("not requested".to_owned()),
             truth: None,
+            staleness,
+            isolation: None,
             host,
             recording,
             key_skew,
@@ -210,15 +267,33 @@ impl Trial {
     }
 
     /// The commands that disturb it: of several generators the first one runs them.
-    fn disturbance(&self, prepared: &Prepared) -> Result<Disturbance, DriveError> {
+    fn disturbance(
+        &self,
+        prepared: &Prepared,
+        acts: Vec<Option<Doing>>,
+    ) -> Result<Disturbance, DriveError> {
         if self.share.is_some_and(|share| share.generator > 0) {
             return Ok(Disturbance::default());
         }
         let environment = surroundings(&prepared.target, &prepared.facts);
         let warmup = self.spec.warmup.longest();
-        let pair = prepared.target.pair().cloned();
-        Disturbance::start(&self.spec.disturb, warmup, environment, pair)
+        Disturbance::start(&self.spec.disturb, warmup, environment, acts)
             .map_err(DriveError::NoThread)
+    }
+
+    /// Its proxies, where it has some.
+    fn via(&self, prepared: &Prepared) -> Result<Proxies, DriveError> {
+        if !self.spec.via {
+            return Ok(None);
+        }
+        if self.share.is_some() {
+            let text = "--via is for one generator: each would have proxies of its own, and one of them would \
+                        be disturbed";
+            return Err(DriveError::Invalid(text.to_owned()));
+        }
+        let via = Via::start(&prepared.target);
+        let via = via.map_err(|e| DriveError::Invalid(format!("--via: {e}")))?;
+        Ok(Some(Arc::new(via)))
     }
 
     /// As observers see it before it runs.
@@ -243,7 +318,7 @@ impl Trial {
     }
 
     /// The engine's part of it.
-    fn drive(&self, prepared: &Prepared) -> Result<Drive, DriveError> {
+    fn drive(&self, prepared: &Prepared, via: Option<&Via>) -> Result<Drive, DriveError> {
         let (spec, target) = (&self.spec, &prepared.target);
         let compatible = &spec.compatible;
         if let Some(of) = spec.rate.as_ref().and_then(|rate| rate.of()) {
@@ -251,14 +326,26 @@ impl Trial {
                 format!("the rate is shares of the capacity of {of}, which nobody has looked up");
             return Err(DriveError::Invalid(text));
         }
+        let clients_go_to = self.target_of_clients(prepared);
+        let clients_go_to = match via {
+            Some(via) => via.through(clients_go_to),
+            None => clients_go_to,
+        };
         let per_client = compatible.transactions_per_client_max;
         Ok(Drive {
-            endpoints: self.endpoints(&self.target_of_clients(prepared)),
+            roles: target
+                .roles
+                .iter()
+                .map(|role| role.endpoints.len())
+                .collect(),
+            endpoints: self.endpoints(&clients_go_to),
             newcomers: spec.errors.new_nodes.then(Newcomers::default),
             // Clients with an order of their own have all hosts in it.
             tries_other_endpoints: spec.errors.reconnect
                 && !target.load_balances
-                && (target.endpoints.len() > 1 || spec.errors.new_nodes),
+                && (target.endpoints.len() > 1
+                    || !target.roles.is_empty()
+                    || spec.errors.new_nodes),
             comes_back: spec.errors.fails_back() && !target.load_balances,
             retries_lost: spec.errors.reconnect && spec.retry.tries() != 1,
             scripts: prepared.scripts.clone(),
@@ -295,12 +382,15 @@ impl Trial {
             checks_commit: !spec.errors.trusts_commit,
             on_last_try: spec.errors.on_last_try(),
             counts_as_pgbench: spec.errors.counts_as_pgbench,
+            speaks_as_pgbench: spec.errors.counts_as_pgbench,
             on_error: spec.errors.on_error(),
             on_connection_loss: spec.errors.on_connection_loss(),
             exit_on_abort: spec.errors.exit_on_abort,
             verbose_errors: spec.errors.verbose_errors,
             connection_per_transaction: spec.connection_per_transaction,
             receipts: None,
+            stamps: None,
+            history_bytes_max: spec.history.then_some(history::BYTES_MAX),
             commits: compatible.commits.map(|commits| Commits {
                 script: commits.script,
                 every: commits.every,
@@ -309,6 +399,10 @@ impl Trial {
             time_every_command: compatible.times_every_command,
             debug: compatible.debug,
             seed: spec.seed.unwrap_or_default(),
+            sysbench_draws: compatible.sysbench_draws.map(|draws| sysbench::Start {
+                threads_before: draws.threads_before,
+                drawn: draws.drawn,
+            }),
             grace: GRACE,
             // pgbench waits for what is slow.
             late_max: match spec.until() {
@@ -359,7 +453,7 @@ impl Trial {
 
     /// Those of the target, or for each client a list in an order of its own.
     fn endpoints(&self, target: &Target) -> Vec<Vec<Candidate>> {
-        let endpoints = target.endpoints.iter();
+        let endpoints = target.endpoints_of_all_roles();
         let candidates = endpoints.map(|endpoint| &endpoint.candidates);
         if !target.load_balances {
             return candidates.cloned().collect();

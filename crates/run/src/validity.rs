@@ -24,8 +24,8 @@ use pgdyno_drive::record::{Added, Latencies, Recording, ThreadUse};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::locate::Role;
 use pgdyno_model::document::{
-    Accounting, ClientCourse, Disturbed, Facts, Stalls, Steadiness, SteadinessVerdict, Truth,
-    WarmupEnd,
+    Accounting, ClientCourse, Disturbed, Facts, StaleEndpoint, Staleness, Stalls, Steadiness,
+    SteadinessVerdict, Truth, WarmupEnd,
 };
 use pgdyno_model::observed::Observed;
 
@@ -204,7 +204,7 @@ pub fn disturbed(it: &Disturbed) -> Vec<Note> {
             "disturbance-failed",
             Severity::Serious,
             format!("a command of the disturbance failed: {trouble}"),
-            "run the command by itself until it works, and measure again: docs/disturb.md",
+            "run the command by itself until it works, and measure again: pgdyno help disturb",
         )
     };
     it.troubles().into_iter().map(note).collect()
@@ -239,6 +239,37 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
                 expected.plan()
             ),
             "run ANALYZE, or check the server's planner settings",
+        ));
+    }
+    notes
+}
+
+/// Notes on reads at standbys, where the measurement itself is in doubt.
+pub fn staleness(staleness: &Staleness) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if !staleness.is_sound() {
+        notes.push(Note::new(
+            "stale-control",
+            Severity::Serious,
+            "reads of the server that stamps were written through did not show all of them".to_owned(),
+            "name the primary itself: a balancer or a host list that reaches several servers cannot be a control; \
+             after a failover that lost writes these are what it lost",
+        ));
+    }
+    let is_unread = |one: &&StaleEndpoint| one.reads == 0;
+    for one in staleness.endpoints.iter().filter(is_unread) {
+        let why = match &one.error {
+            Some(why) => why.clone(),
+            None => format!(
+                "no stamp was seen in {} reads",
+                text::count(one.before_first)
+            ),
+        };
+        notes.push(Note::new(
+            "staleness-unknown",
+            Severity::Warning,
+            format!("how stale reads are at {} is not known: {why}", one.name),
+            "measure longer than the standby lags, and look whether it replays",
         ));
     }
     notes
@@ -448,6 +479,11 @@ fn same_node(facts: &Facts) -> Option<Note> {
     let nodes: Option<Vec<&String>> = facts.reached.iter().map(|r| r.node.known()).collect();
     let nodes = nodes?;
     let (first, others) = nodes.split_first()?;
+    // A node's name may not tell a standby from its primary.
+    let is_standby = |number: usize| facts.reached[number].is_standby;
+    if (1..nodes.len()).any(|number| is_standby(number) != is_standby(0)) {
+        return None;
+    }
     (!others.is_empty() && others.iter().all(|node| node == first)).then(|| {
         Note::new(
             "one-node",

@@ -8,12 +8,16 @@ use crate::{Command, Op};
 pub(crate) struct ConditionError {
     pub command: usize,
     pub message: &'static str,
+    /// What is open when something is missing at the end.
+    pub open: Option<usize>,
     /// Whether a `\for` is involved, which pgbench has no words for.
     pub is_about_loop: bool,
 }
 
 /// An `\if` that is not closed yet.
 struct OpenIf {
+    /// The `\if`.
+    begin: usize,
     /// The `\if` or the last `\elif`, whose `on_false` is not known yet.
     pending: Option<usize>,
     /// The `\elif`s and `\else` so far, whose `end` is not known yet.
@@ -34,6 +38,7 @@ pub(crate) fn resolve(commands: &mut [Command]) -> Result<(), ConditionError> {
     for at in 0..commands.len() {
         match commands[at].op {
             Op::If { .. } => open.push(Open::If(OpenIf {
+                begin: at,
                 pending: Some(at),
                 branches: Vec::new(),
                 has_else: false,
@@ -81,7 +86,10 @@ pub(crate) fn resolve(commands: &mut [Command]) -> Result<(), ConditionError> {
     }
     match open.last() {
         None => Ok(()),
-        Some(Open::If(_)) => Err(about_if(commands.len(), "\\if without matching \\endif")),
+        Some(Open::If(open)) => Err(ConditionError {
+            open: Some(open.begin),
+            ..about_if(commands.len(), "\\if without matching \\endif")
+        }),
         Some(Open::For(begin)) => Err(about_loop(*begin, "\\for without matching \\endfor")),
     }
 }
@@ -103,6 +111,7 @@ fn about_if(command: usize, message: &'static str) -> ConditionError {
     ConditionError {
         command,
         message,
+        open: None,
         is_about_loop: false,
     }
 }

@@ -135,6 +135,15 @@ impl Draws {
         self.look(counter, Look::Draw)
     }
 
+    /// The next number, from 0, which no other try draws, not even one of the same transaction. It is
+    /// settled at once: what becomes of the try says nothing about it.
+    pub(crate) fn fresh(&self, counter: CounterId) -> Result<u64, EvalError> {
+        let counter = self.counters.get(counter).ok_or(EvalError::NoCounter)?;
+        let number = counter.draw();
+        counter.settle(number);
+        Ok(number)
+    }
+
     /// How many numbers are settled without a gap.
     pub(crate) fn settled(&mut self, counter: CounterId) -> Result<u64, EvalError> {
         self.look(counter, Look::Settled)

@@ -170,6 +170,22 @@ pub enum EvalError {
         /// What it is.
         value: f64,
     },
+    /// A part of the data, or of the draws.
+    #[error("{name} must be between 0 and 100 percent (not {})", Fixed(*.value))]
+    Percentage {
+        /// Which one.
+        name: &'static str,
+        /// What it is.
+        value: f64,
+    },
+    /// How many draws a number is the mean of.
+    #[error("a number is the mean of 1 to {maximum} draws (not {count})")]
+    Summands {
+        /// The most.
+        maximum: i64,
+        /// What was asked.
+        count: i64,
+    },
     /// The percentile of `exponential`.
     #[error("percentile must be greater than 0 and less than 100 (not {})", Fixed(*.0))]
     Percentile(f64),

@@ -2,11 +2,13 @@
 
 use crate::conditions::resolve;
 use crate::expr::token::{self, continuation, is_blank};
+use crate::expr::{UNKNOWN_FUNCTION, functions};
 use crate::octets;
 use crate::statements::{Scanner, Stop};
+use crate::suggest::nearest;
 use crate::{
-    Command, Expr, For, Gset, GsetKind, Language, Names, Op, Script, ScriptError, ScriptErrorKind,
-    ShellArgs, Sleep, Sql, Units, is_valid_name,
+    Command, Expr, For, Gset, GsetKind, Language, Names, Observation, Observe, Op, Operand, Script,
+    ScriptError, ScriptErrorKind, ShellArgs, Sleep, Sql, Units, is_valid_name,
 };
 
 /// The most words a meta command may have, its name included.
@@ -14,6 +16,36 @@ const MAX_WORDS: usize = 256;
 
 /// The most bytes of a statement that stand for it in reports.
 const MAX_TEXT: usize = 127;
+
+/// Every meta command of pgdyno's language.
+const META_COMMANDS: &[&str] = &[
+    "set",
+    "if",
+    "elif",
+    "else",
+    "endif",
+    "for",
+    "endfor",
+    "error",
+    "think",
+    "sleep",
+    "shell",
+    "setshell",
+    "gset",
+    "aset",
+    "unit",
+    "units",
+    "observe",
+    "startpipeline",
+    "syncpipeline",
+    "endpipeline",
+];
+
+/// Commands of psql that people write into scripts.
+const OF_PSQL: &[&str] = &[
+    "c", "connect", "copy", "d", "dt", "echo", "encoding", "g", "gexec", "gx", "i", "include",
+    "ir", "o", "pset", "prompt", "q", "qecho", "timing", "unset", "warn", "watch", "x",
+];
 
 const GSET_PLACE: &str = "\\gset must follow an SQL command";
 
@@ -60,6 +92,16 @@ pub(crate) fn parse_in(
     if let Err(wrong) = resolve(&mut commands) {
         let at = wrong.command.min(commands.len() - 1);
         if wrong.is_about_loop {
+            let word = commands[at].words.first().map(|word| word.as_str().into());
+            return Err(ScriptError {
+                command: word,
+                source_line: Some(commands[at].text.as_str().into()),
+                ..error(ScriptErrorKind::Syntax, commands[at].line, wrong.message)
+            });
+        }
+        if language.is_pgdyno() {
+            // What is missing at the end is missing to what is open.
+            let at = wrong.open.unwrap_or(at);
             let word = commands[at].words.first().map(|word| word.as_str().into());
             return Err(ScriptError {
                 command: word,
@@ -362,7 +404,11 @@ impl<'a> Parser<'a, '_> {
         }
         Expr::parse(&line.words, self.names, self.language).map_err(|error| {
             let at = Some(error.end - 1);
-            self.error_at(meta, error.message, error.more, at)
+            let meant = match error.more {
+                Some(name) if error.message == UNKNOWN_FUNCTION => self.meant_function(name),
+                _ => None,
+            };
+            self.error_at(meta, error.message, meant.as_deref().or(error.more), at)
         })
     }
 
@@ -410,8 +456,33 @@ impl<'a> Parser<'a, '_> {
             "gset" => self.gset(meta, GsetKind::Gset).map(|()| None),
             "aset" => self.gset(meta, GsetKind::Aset).map(|()| None),
             "unit" | "units" if self.language.is_pgdyno() => self.units(meta, name).map(|()| None),
-            _ => Err(self.error(meta, "invalid command", None)),
+            "observe" if self.language.is_pgdyno() => self.observe(meta).map(|()| None),
+            _ => {
+                let meant = self.meant_command(name);
+                Err(self.error_at(meta, "invalid command", meant.as_deref(), None))
+            }
         }
+    }
+
+    /// What may have been meant by a meta command that there is not; pgbench does not say.
+    fn meant_command(&self, name: &str) -> Option<String> {
+        if !self.language.is_pgdyno() {
+            return None;
+        }
+        if OF_PSQL.contains(&name) {
+            return Some(format!("\\{name} is a command of psql, not of scripts"));
+        }
+        let meant = nearest(name, META_COMMANDS.iter().copied())?;
+        Some(format!("did you mean \\{meant}?"))
+    }
+
+    /// The same of a function.
+    fn meant_function(&self, name: &str) -> Option<String> {
+        if !self.language.is_pgdyno() {
+            return None;
+        }
+        let meant = nearest(&name.to_ascii_lowercase(), functions())?;
+        Some(format!("{name}: did you mean {meant}?"))
     }
 
     /// Attaches a `\gset` or `\aset` to the statement before it.
@@ -473,6 +544,48 @@ impl<'a> Parser<'a, '_> {
             true => Ok(()),
             false => Err(self.error(meta, "it must follow an SQL command", None)),
         }
+    }
+
+    /// Attaches an `\observe` to the statement before it.
+    fn observe(&mut self, meta: &Meta<'_>) -> Result<(), ScriptError> {
+        let about = |at: usize| Some((&*meta.words[at], meta.offsets[at]));
+        let Some(word) = meta.words.get(1) else {
+            return Err(self.error(meta, "missing argument", None));
+        };
+        let Some(what) = Observation::of(word) else {
+            let message = "it is one of append, write, insert, list, read and rows";
+            return Err(self.error(meta, message, about(1)));
+        };
+        let count = if what.is_read() { 3 } else { 4 };
+        if meta.words.len() < count {
+            return Err(self.error(meta, "missing argument", None));
+        }
+        if meta.words.len() > count {
+            return Err(self.error(meta, "too many arguments", about(count)));
+        }
+        let mut operands = [Operand::Int(0); 2];
+        for (operand, at) in operands.iter_mut().zip(2..count) {
+            let Some(read) = Operand::of(&meta.words[at], self.names) else {
+                let message = "it must be a whole number or :variable";
+                return Err(self.error(meta, message, about(at)));
+            };
+            *operand = read;
+        }
+        let [key, value] = operands;
+        let Some(Op::Sql(sql)) = self.commands.last_mut().map(|command| &mut command.op) else {
+            return Err(self.error(meta, "it must follow an SQL command", None));
+        };
+        let mut reads = sql.observed.iter().map(|other| other.what);
+        let is_alone = match what {
+            Observation::Rows => !reads.any(Observation::is_read),
+            _ => !what.is_read() || reads.all(|other| other != Observation::Rows),
+        };
+        if !is_alone {
+            let message = "a statement that reads rows reads nothing else";
+            return Err(self.error(meta, message, about(1)));
+        }
+        sql.observed.push(Observe { what, key, value });
+        Ok(())
     }
 
     /// Checks the words of `\sleep`; gives the unit, if there is one.

@@ -1,7 +1,8 @@
 //! Random numbers as pgbench 18 draws them: the same seed gives the same values.
 //!
 //! The generator is xoroshiro128** by Blackman and Vigna, its state filled by splitmix64
-//! (<https://prng.di.unimi.it/>). Who gets which generator is in [`crate::seeds`].
+//! (<https://prng.di.unimi.it/>). Who gets which generator is in [`crate::seeds`]. Beside it there is
+//! sysbench's ([`Prng::sysbench`]).
 
 /// The least parameter of [`Prng::gaussian`].
 pub const MIN_GAUSSIAN_PARAM: f64 = 2.0;
@@ -16,6 +17,16 @@ pub const MAX_ZIPFIAN_PARAM: f64 = 1000.0;
 pub struct Prng {
     s0: u64,
     s1: u64,
+    kind: Kind,
+}
+
+/// Whose draws they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// pgbench's: xoroshiro128**.
+    Pgbench,
+    /// sysbench's: xoroshiro128+, with the constants of 2016.
+    Sysbench,
 }
 
 fn splitmix64(state: &mut u64) -> u64 {
@@ -37,19 +48,43 @@ impl Prng {
             return Self {
                 s0: 0x5851_f42d_4c95_7f2d,
                 s1: 0x1405_7b7e_f767_814f,
+                kind: Kind::Pgbench,
             };
         }
-        Self { s0, s1 }
+        Self {
+            s0,
+            s1,
+            kind: Kind::Pgbench,
+        }
+    }
+
+    /// sysbench's generator in this state: xoroshiro128+. Its `random()` scales a double, where pgbench's
+    /// draws integers until one fits. (sysbench 1.0.20, src/sb_rand.c, src/xoroshiro128plus.h)
+    pub fn sysbench([s0, s1]: [u64; 2]) -> Self {
+        Self {
+            s0,
+            s1,
+            kind: Kind::Sysbench,
+        }
     }
 
     /// Uniform over all 64-bit numbers.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        let s0 = self.s0;
-        let mixed = self.s1 ^ s0;
-        self.s0 = s0.rotate_left(24) ^ mixed ^ mixed << 16;
-        self.s1 = mixed.rotate_left(37);
-        s0.wrapping_mul(5).rotate_left(7).wrapping_mul(9)
+        let (s0, s1) = (self.s0, self.s1);
+        let mixed = s1 ^ s0;
+        match self.kind {
+            Kind::Pgbench => {
+                self.s0 = s0.rotate_left(24) ^ mixed ^ mixed << 16;
+                self.s1 = mixed.rotate_left(37);
+                s0.wrapping_mul(5).rotate_left(7).wrapping_mul(9)
+            }
+            Kind::Sysbench => {
+                self.s0 = s0.rotate_left(55) ^ mixed ^ mixed << 14;
+                self.s1 = mixed.rotate_left(36);
+                s0.wrapping_add(s1)
+            }
+        }
     }
 
     /// Uniform in `low..=high`, without bias: numbers of just enough bits are drawn until one is
@@ -70,10 +105,18 @@ impl Prng {
     }
 
     /// Uniform in `low..=high`: the language's `random()`. The range must not be empty, and its
-    /// length must fit an integer.
+    /// length must fit an integer. sysbench's draws for a single number, too.
     #[inline]
     pub fn range(&mut self, low: i64, high: i64) -> i64 {
-        low.wrapping_add(self.range_u64(0, high.wrapping_sub(low) as u64) as i64)
+        let length = high.wrapping_sub(low);
+        match self.kind {
+            Kind::Pgbench => low.wrapping_add(self.range_u64(0, length as u64) as i64),
+            Kind::Sysbench => {
+                let count = length as f64 + 1.0;
+                // Rounding may reach the end of the range.
+                ((low as f64 + self.double() * count) as i64).min(high)
+            }
+        }
     }
 
     /// Uniform in `[0, 1)`, with 52 random bits.
@@ -181,6 +224,11 @@ mod tests {
         }
         assert!(prng.range(i64::MIN, -2) <= -2);
         assert!(prng.range(0, i64::MAX - 1) >= 0);
+        let mut prng = Prng::sysbench([3, 4]);
+        for _ in 0..20_000 {
+            assert!((-3..=4).contains(&prng.range(-3, 4)));
+            assert!(prng.range(i64::MAX - 2, i64::MAX) >= i64::MAX - 2);
+        }
     }
 
     #[test]

@@ -121,3 +121,28 @@ pub enum Op {
     /// `\endpipeline`.
     EndPipeline,
 }
+
+impl Op {
+    /// The variables that a meta command reads: they must be set by then. SQL leaves what is not set as it is.
+    pub fn reads(&self) -> Vec<Slot> {
+        let expressions: Vec<&Expr> = match self {
+            Op::Set { expr, .. } => vec![expr],
+            Op::If { cond, .. } | Op::Elif { cond, .. } => vec![cond],
+            Op::For(one) => vec![&one.from, &one.to],
+            Op::Error { message } => vec![message],
+            Op::Think { seconds } => vec![seconds],
+            Op::Sleep(sleep) => return sleep.reads().into_iter().collect(),
+            _ => Vec::new(),
+        };
+        expressions.into_iter().flat_map(Expr::reads).collect()
+    }
+
+    /// The variable that a meta command sets; those of `\gset` are known to the server alone.
+    pub fn sets(&self) -> Option<Slot> {
+        match self {
+            Op::Set { slot, .. } | Op::SetShell { slot, .. } => Some(*slot),
+            Op::For(one) => Some(one.slot),
+            _ => None,
+        }
+    }
+}

@@ -103,6 +103,14 @@ pub struct Sleep {
 }
 
 impl Sleep {
+    /// The variable that says how long.
+    pub(crate) fn reads(&self) -> Option<Slot> {
+        match self.amount {
+            Amount::Variable(slot) => Some(slot),
+            Amount::Number(_) => None,
+        }
+    }
+
     /// From the words of the command, which the parser has checked.
     pub(crate) fn new(words: &[String], unit: Option<&str>, names: &mut Names) -> Self {
         let given = words.get(1).map_or("", String::as_str);

@@ -1,7 +1,7 @@
 //! SQL commands: their text cut at the variables.
 
 use crate::names::{continues_name, is_valid_name, starts_name};
-use crate::{EvalError, Names, Slot, TooManyArguments, Vars, octets};
+use crate::{EvalError, Names, Observe, Slot, TooManyArguments, Vars, escape, octets};
 
 /// The most parameters pgbench gives a statement in extended and prepared mode.
 pub const MAX_PARAMETERS: usize = 255;
@@ -13,6 +13,30 @@ pub enum Piece {
     Text(Vec<u8>),
     /// `:name`.
     Var(Slot),
+}
+
+impl Piece {
+    /// Appends it for the simple query protocol; `is_behind_text`: whether the piece before was a text that an
+    /// expression made.
+    fn write_simple(&self, vars: &Vars, is_behind_text: &mut bool, out: &mut Vec<u8>) {
+        match self {
+            Piece::Text(text) => {
+                if *is_behind_text && text.starts_with(b"'") {
+                    // Two literals side by side would be one.
+                    out.push(b' ');
+                }
+                *is_behind_text = false;
+                out.extend_from_slice(text);
+            }
+            Piece::Var(slot) => {
+                *is_behind_text = vars.holds_text(*slot);
+                if !vars.write_sql(*slot, out) {
+                    out.push(b':');
+                    out.extend_from_slice(&octets(vars.name(*slot)));
+                }
+            }
+        }
+    }
 }
 
 /// Whether `\gset` or `\aset` follows a statement.
@@ -84,6 +108,8 @@ pub struct Sql {
     pub gset: Option<Gset>,
     /// The `\unit` or `\units` behind it.
     pub units: Option<Units>,
+    /// Each `\observe` behind it.
+    pub observed: Vec<Observe>,
     /// The variables that are mentioned inside quotes or comments, where no text can be pasted.
     quoted: Vec<Slot>,
 }
@@ -96,6 +122,7 @@ impl Sql {
             text,
             gset: None,
             units: None,
+            observed: Vec::new(),
             quoted,
         }
     }
@@ -116,24 +143,46 @@ impl Sql {
     pub fn write_simple(&self, vars: &Vars, out: &mut Vec<u8>) {
         let mut is_behind_text = false;
         for piece in &self.pieces {
-            match piece {
-                Piece::Text(text) => {
-                    if is_behind_text && text.starts_with(b"'") {
-                        // Two literals side by side would be one.
-                        out.push(b' ');
-                    }
-                    is_behind_text = false;
-                    out.extend_from_slice(text);
-                }
-                Piece::Var(slot) => {
-                    is_behind_text = vars.holds_text(*slot);
-                    if !vars.write_sql(*slot, out) {
-                        out.push(b':');
-                        out.extend_from_slice(&octets(vars.name(*slot)));
-                    }
-                }
-            }
+            piece.write_simple(vars, &mut is_behind_text, out);
         }
+    }
+
+    /// Where in [`Sql::text`] lies what was sent at this place: characters from 0, of what
+    /// [`Sql::write_simple`] makes with `vars`, or of what [`Sql::numbered`] does if the statement `is_numbered`.
+    /// Gives characters from 0, and the variable if it is the place of one.
+    pub fn origin(
+        &self,
+        place: usize,
+        vars: &Vars,
+        is_numbered: bool,
+    ) -> Option<(usize, Option<Slot>)> {
+        let (mut sent, mut written) = (0, 0);
+        let (mut is_behind_text, mut number) = (false, 0);
+        let mut out = Vec::new();
+        for piece in &self.pieces {
+            out.clear();
+            let (slot, own) = match piece {
+                Piece::Text(text) => (None, escape(text).chars().count()),
+                Piece::Var(slot) => (Some(*slot), 1 + vars.name(*slot).chars().count()),
+            };
+            match slot {
+                Some(_) if is_numbered => {
+                    number += 1;
+                    out.extend_from_slice(format!("${number}").as_bytes());
+                }
+                _ => piece.write_simple(vars, &mut is_behind_text, &mut out),
+            }
+            let length = escape(&out).chars().count();
+            if place < sent + length {
+                // Within a value there are no places of the script.
+                let ahead = if slot.is_some() { 0 } else { place - sent };
+                return Some((written + ahead, slot));
+            }
+            sent += length;
+            written += own;
+        }
+        // Behind its end: what is missing there.
+        (place == sent).then_some((written, None))
     }
 
     /// The statement for the extended protocol: `$1`, `$2`, … in place of variables, a new one for
@@ -317,6 +366,38 @@ mod tests {
             ("SELECT :x-:x.:x", "SELECT 7-7.7"),
         ] {
             assert_eq!(simple(text), sent);
+        }
+    }
+
+    #[test]
+    fn a_place_in_what_was_sent_is_found_in_the_script() {
+        let mut names = Names::new();
+        let text = "SELECT :value, é\n FROM :nothing;";
+        let sql = Sql::new(text.to_owned(), &mut names);
+        let mut vars = Vars::new(&names);
+        vars.set_text(names.intern("value"), "'long value'");
+        let nothing = Some(names.intern("nothing"));
+        let mut sent = Vec::new();
+        sql.write_simple(&vars, &mut sent);
+        let sent = String::from_utf8(sent).unwrap();
+        let (numbered, _) = sql.numbered().unwrap();
+        let numbered = String::from_utf8(numbered).unwrap();
+        for (sent, is_numbered) in [(&sent, false), (&numbered, true)] {
+            let at = |word: &str| {
+                let before = sent.find(word).map(|at| &sent[..at]).unwrap();
+                sql.origin(before.chars().count(), &vars, is_numbered)
+            };
+            assert_eq!(at("SELECT"), Some((0, None)));
+            assert_eq!(at("é"), Some((15, None)));
+            assert_eq!(at("FROM"), Some((18, None)));
+            assert_eq!(at(";"), Some((31, None)));
+            assert_eq!(
+                at(if is_numbered { "$2" } else { ":nothing" }),
+                Some((23, nothing))
+            );
+            let end = sent.chars().count();
+            assert_eq!(sql.origin(end, &vars, is_numbered), Some((32, None)));
+            assert_eq!(sql.origin(end + 1, &vars, is_numbered), None);
         }
     }
 

@@ -209,6 +209,11 @@ impl Vars {
         }))
     }
 
+    /// The bytes that were made since the buffer had so many, to be changed in place.
+    pub(crate) fn made_mut(&mut self, from: usize) -> &mut [u8] {
+        &mut self.made[from..]
+    }
+
     /// The buffer's length, for [`Vars::made_since`].
     pub(crate) fn made_length(&self) -> usize {
         self.made.len()

@@ -9,7 +9,7 @@
 //! # Ok::<(), pgdyno_server::Error>(())
 //! ```
 //!
-//! It speaks no SQL, but to make a standby ([`Standby`]): whether a server is ready it reads from the
+//! It speaks no SQL, but to make a standby ([`Standby`]) and to move WAL: whether a server is ready it reads from the
 //! server's own status file. ([`instant`] is no PostgreSQL.) How it goes about its work:
 //!
 //! - [`Installation`]: which binaries. Those named, else those found, else a pinned PostgreSQL
@@ -40,6 +40,7 @@ mod server;
 mod setting;
 mod standby;
 mod step;
+mod wal;
 
 pub use account::Account;
 pub use address::{Address, Listen};

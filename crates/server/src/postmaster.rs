@@ -38,6 +38,16 @@ pub(crate) struct Plan<'a> {
     pub(crate) interrupted: fn() -> bool,
 }
 
+impl Plan<'_> {
+    /// The same, which no interrupt ends.
+    pub(crate) fn to_its_end(&self) -> Self {
+        Self {
+            interrupted: || false,
+            ..*self
+        }
+    }
+}
+
 /// Writes the configuration that this plan asks for, and returns where it is.
 fn configure(plan: &Plan, instance: &Instance) -> Result<PathBuf> {
     let config = config::text(&instance.data_dir(), plan.address, plan.settings);
@@ -192,6 +202,35 @@ pub(crate) fn kill(child: &mut Child) -> io::Result<()> {
                 return Err(io::Error::other(format!(
                     "process {id} still runs after {limit} s"
                 )));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Ok(())
+}
+
+/// Ends the first process alone (SIGKILL). The others notice by themselves and end; those that have not
+/// after half of [`KILL_LIMIT`], since they are busy, are killed: nobody can start the server before.
+///
+/// # Errors
+/// As [`kill`].
+pub(crate) fn kill_first(child: &mut Child) -> io::Result<()> {
+    let pid = child.id();
+    if !matches!(child.try_wait(), Ok(None)) {
+        return Err(io::Error::other("it had ended before"));
+    }
+    child::send_signal(pid, Signal::Stop)?;
+    let children = child::children(pid);
+    child::send_signal(pid, Signal::Kill)?;
+    child.wait()?;
+    let begun = Instant::now();
+    for id in children? {
+        while child::is_running(id) {
+            if begun.elapsed() > KILL_LIMIT {
+                return Err(io::Error::other(format!("process {id} still runs")));
+            }
+            if begun.elapsed() > KILL_LIMIT / 2 {
+                let _ = child::send_signal(id, Signal::Kill);
             }
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -169,6 +169,17 @@ impl Server {
         self.with_plan(postmaster::reload)
     }
 
+    /// Takes changes of [`Server::set`] back: these settings are what the server was started with.
+    ///
+    /// # Errors
+    /// As [`Server::set`].
+    pub fn unset(&self, names: &[&str]) -> Result<()> {
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        changed.retain(|setting| !names.contains(&setting.name()));
+        drop(changed);
+        self.with_plan(postmaster::reload)
+    }
+
     /// What is to be done with its first process.
     pub(crate) fn with_plan<T>(
         &self,
@@ -221,6 +232,48 @@ impl Server {
             }
             *child = postmaster::start(plan, instance)?;
             Ok(())
+        })
+    }
+
+    /// Starts it where it does not run, also when there was an interrupt: what was done to it is undone.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn start_again(&self) -> Result<()> {
+        self.with_plan(|plan, instance, child| {
+            if matches!(child.try_wait(), Ok(None)) {
+                return Ok(());
+            }
+            *child = postmaster::start(&plan.to_its_end(), instance)?;
+            Ok(())
+        })
+    }
+
+    /// Stops it as `pg_ctl -m immediate` does, without a checkpoint, and starts it again: it recovers.
+    ///
+    /// # Errors
+    /// As [`Server::restart`].
+    pub fn restart_at_once(&self) -> Result<()> {
+        self.with_plan(|plan, instance, child| {
+            if !postmaster::end(child) {
+                return Err(not_ended(child));
+            }
+            *child = postmaster::start(plan, instance)?;
+            Ok(())
+        })
+    }
+
+    /// Kills its first process alone (SIGKILL) and returns when the others have noticed and ended;
+    /// [`Server::restart`] starts it again, which recovers the data.
+    ///
+    /// # Errors
+    /// It does not run, or a process of it does not end.
+    pub fn kill_first(&self) -> Result<()> {
+        self.with_plan(|_, _, child| {
+            postmaster::kill_first(child).map_err(|e| Error::Standby {
+                what: "kill the server's first process".into(),
+                reason: e.to_string(),
+            })
         })
     }
 
@@ -309,7 +362,7 @@ fn plan<'a>(
     }
 }
 
-fn not_ended(child: &Child) -> Error {
+pub(crate) fn not_ended(child: &Child) -> Error {
     Error::Stop {
         pid: child.id(),
         limit: Duration::from_secs(10),

@@ -29,6 +29,8 @@ use crate::step::Step;
 /// WAL that a primary keeps for a standby that is behind, so that it need not be made again. A setting of
 /// PostgreSQL 13 and newer.
 const WAL_KEPT: (&str, &str) = ("wal_keep_size", "1GB");
+/// Where a standby receives from; read again without a restart from PostgreSQL 13 on.
+const PRIMARY: &str = "primary_conninfo";
 const OLDEST_MAJOR: u32 = 13;
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -147,7 +149,7 @@ impl Server {
         self.set(std::slice::from_ref(&keep))?;
         Ok(vec![
             keep,
-            Setting::new("primary_conninfo", &standby.conninfo(self.address()))?,
+            Setting::new(PRIMARY, &standby.conninfo(self.address()))?,
             Setting::new("cluster_name", &standby.name)?,
             // When it is promoted there is nobody to wait for.
             Setting::new("synchronous_standby_names", "")?,
@@ -216,6 +218,25 @@ impl Server {
         self.until(sql, "promote the standby", None)
     }
 
+    /// Has this standby receive nothing more: what its primary commits from now on is lost if this one is
+    /// promoted. Returns when that is so.
+    ///
+    /// # Errors
+    /// It does not run, or goes on receiving for too long.
+    pub fn stop_receiving(&self) -> Result<()> {
+        self.set(&[Setting::new(PRIMARY, "")?])?;
+        let sql = "SELECT count(*) = 0 FROM pg_stat_wal_receiver";
+        self.until(sql, "have the standby receive nothing", None)
+    }
+
+    /// Takes [`Server::stop_receiving`] back.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn receive_from(&self, primary: &Server, standby: &Standby) -> Result<()> {
+        self.set(&[Setting::new(PRIMARY, &standby.conninfo(primary.address()))?])
+    }
+
     /// Kills all of its processes at the same time, as a loss of power does; its data stay until it is
     /// dropped. [`Server::restart`] starts it again, which recovers them.
     ///
@@ -275,6 +296,11 @@ impl Server {
             }
             std::thread::sleep(PAUSE);
         }
+    }
+
+    /// The values of a query's only row.
+    pub(crate) fn ask(&self, sql: &str) -> Result<Vec<Option<String>>> {
+        ask(&mut self.session()?, sql)
     }
 
     /// A session of pgdyno's own with it.

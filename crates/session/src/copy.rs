@@ -39,6 +39,40 @@ impl Session {
             }
         }
     }
+
+    /// Runs a statement or replication command that sends data (COPY … TO STDOUT, BASE_BACKUP), and gives
+    /// them to `take` as they come; rows are left out. Returns the number of bytes.
+    ///
+    /// # Errors
+    /// The server refuses it, or the connection is lost.
+    pub fn copy_out(&mut self, sql: &str, take: &mut dyn FnMut(&[u8])) -> Result<u64, Error> {
+        self.start_query(sql)?;
+        let (mut failed, mut bytes) = (None, 0);
+        loop {
+            let range = self.next_after(&mut failed)?;
+            match self.parse(&range)? {
+                Message::CopyData(data) => {
+                    bytes += data.len() as u64;
+                    take(data);
+                }
+                Message::ReadyForQuery(status) => {
+                    self.set_status(status);
+                    return failed.map_or(Ok(bytes), Err);
+                }
+                Message::ErrorResponse(fields) => {
+                    let error = self.refused(ServerError::new(fields));
+                    failed.get_or_insert(error);
+                }
+                Message::CommandComplete(_)
+                | Message::EmptyQueryResponse
+                | Message::RowDescription(_)
+                | Message::DataRow(_)
+                | Message::CopyOutResponse { .. }
+                | Message::CopyDone => {}
+                _ => return Err(self.unexpected(&range)),
+            }
+        }
+    }
 }
 
 /// A copy under way. Dropping it unfinished abandons it: nothing is stored.

@@ -38,7 +38,7 @@ impl Socket {
         if left == Some(Duration::ZERO) {
             return Err(ErrorKind::TimedOut.into());
         }
-        match &candidate.addr {
+        match &candidate.dialled() {
             Addr::Tcp(addr) => {
                 let socket = open(addr)?;
                 if let Socket::Tcp(stream) = &socket {

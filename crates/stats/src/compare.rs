@@ -24,6 +24,9 @@ pub struct CompareOptions {
     /// Whether repeat i of A and repeat i of B were run one after the other and are compared as
     /// a pair, so that a drift that both shared cancels out.
     pub paired: bool,
+    /// Whether only sides that took turns are called different, where it is known when repeats
+    /// began: what else changed in between may have made the difference.
+    pub needs_turns: bool,
     /// For the intervals of each side's own median.
     pub bootstrap: Bootstrap,
 }
@@ -33,6 +36,7 @@ impl Default for CompareOptions {
         Self {
             level: 0.95,
             paired: false,
+            needs_turns: false,
             bootstrap: Bootstrap::default(),
         }
     }
@@ -99,6 +103,8 @@ pub enum Verdict {
     },
     /// Cannot tell: time explains as much as the change.
     TimeExplains,
+    /// Cannot tell: the sides differ, but did not run by turns ([`CompareOptions::needs_turns`]).
+    NotByTurns,
     /// What there is of a difference may be chance. It is no proof that there is none: the interval
     /// says how large one could have stayed unseen.
     NoSignificantDifference,
@@ -112,7 +118,7 @@ pub enum Verdict {
 impl Verdict {
     /// Whether there is one.
     pub fn can_tell(self) -> bool {
-        !matches!(self, Self::NotEnoughRepeats { .. } | Self::TimeExplains)
+        matches!(self, Self::NoSignificantDifference | Self::Different { .. })
     }
 }
 
@@ -162,6 +168,8 @@ pub struct Comparison {
     pub drift: Option<Drift>,
     /// What may be said.
     pub verdict: Verdict,
+    /// Whether the figures are positive, so that noise and drift are of their logarithms.
+    is_log: bool,
     /// Standard deviation between repeats (of pairs: of their differences), of logarithms where
     /// figures are positive.
     noise: f64,
@@ -301,6 +309,7 @@ fn judge(row: &Row<'_>, found: &Found, options: &CompareOptions) -> Comparison {
             b: b.len(),
             need: found.need,
         },
+        is_log: is_positive(row),
         noise: noise(&tested_a, &tested_b, paired),
         level,
     };
@@ -323,6 +332,10 @@ fn judge(row: &Row<'_>, found: &Found, options: &CompareOptions) -> Comparison {
     comparison.drift = drift;
     if drift.is_some_and(|drift| drift.hides_change) {
         comparison.verdict = Verdict::TimeExplains;
+        return comparison;
+    }
+    if options.needs_turns && differ && drift.is_some_and(|drift| !drift.by_turns) {
+        comparison.verdict = Verdict::NotByTurns;
         return comparison;
     }
     let effect = |shift: Shift, none: f64, of: fn(f64) -> f64| {
@@ -453,6 +466,28 @@ impl Comparison {
         (a > 0.0 && b > 0.0).then(|| b / a - 1.0)
     }
 
+    /// The smallest change, as a share of A, that so many repeats a side would show in 80 of 100 cases
+    /// if they ran by turns: with the noise around the drift that there is, where times are known.
+    /// `None` where a figure is not positive, or where fewer than three repeats say little of the noise.
+    pub fn would_show(&self, repeats: usize) -> Option<f64> {
+        let known = self.is_log && self.a.n.min(self.b.n) >= 3;
+        let noise = self.drift.map_or(self.noise, |drift| drift.noise);
+        known.then(|| {
+            let in_deviations = detectable::in_deviations(repeats, repeats, false, self.level);
+            (in_deviations * noise).exp_m1()
+        })
+    }
+
+    /// The figures at the first and the last start by one line over time through all repeats, with no
+    /// step between A and B.
+    pub fn line_over_time(&self) -> Option<[f64; 2]> {
+        let line = self.drift?.line;
+        Some(match self.is_log {
+            true => line.map(f64::exp),
+            false => line,
+        })
+    }
+
     /// The smallest change, as a share of A, that this test with so many repeats and this noise
     /// finds in 80 of 100 cases. `None` where a figure is not positive, or without enough repeats.
     pub fn smallest_change(&self) -> Option<f64> {
@@ -470,7 +505,8 @@ impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.verdict {
             Verdict::NotEnoughRepeats { a, b, need } if a == b => {
-                return write!(f, "cannot tell: {a} repeats, {need} needed");
+                let repeats = if a == 1 { "repeat a side" } else { "repeats" };
+                return write!(f, "cannot tell: {a} {repeats}, {need} needed");
             }
             Verdict::NotEnoughRepeats { a, b, need } => {
                 return write!(f, "cannot tell: A has {a} repeats, B {b}, {need} needed");
@@ -479,6 +515,13 @@ impl fmt::Display for Comparison {
                 write!(f, "cannot tell: time alone explains as much as the change")?;
                 return match self.drift {
                     Some(drift) => write!(f, " ({drift})"),
+                    None => Ok(()),
+                };
+            }
+            Verdict::NotByTurns => {
+                write!(f, "cannot tell: the sides differ, but did not run by turns")?;
+                return match self.drift {
+                    Some(drift) => write!(f, " (B began {:.0} s later)", drift.apart_s),
                     None => Ok(()),
                 };
             }
@@ -531,6 +574,75 @@ mod tests {
             &options(paired),
         )
         .unwrap()
+    }
+
+    #[test]
+    fn sides_that_did_not_take_turns_are_not_called_different_where_that_is_asked_for() {
+        let (a, b) = (A, A.map(|v| v * 0.8));
+        let sample = |values: &[f64]| Sample::new(values).unwrap();
+        let judged = |starts: &Starts, needs_turns: bool| {
+            let row = Row {
+                a: &sample(&a),
+                b: &sample(&b),
+                starts: Some(starts),
+                family: Family::Primary,
+            };
+            let options = CompareOptions {
+                needs_turns,
+                ..options(false)
+            };
+            compare_all(&[row], &options).unwrap()[0]
+        };
+        let after = Starts {
+            a: (0..6).map(f64::from).collect(),
+            b: (6..12).map(f64::from).collect(),
+        };
+        let turns = Starts {
+            a: (0..6).map(|i| 2.0 * f64::from(i)).collect(),
+            b: (0..6).map(|i| 2.0 * f64::from(i) + 1.0).collect(),
+        };
+        let lower = Verdict::Different {
+            direction: Direction::Lower,
+        };
+        assert_eq!(judged(&after, false).verdict, lower);
+        assert_eq!(judged(&turns, true).verdict, lower);
+        let found = judged(&after, true);
+        assert_eq!(found.verdict, Verdict::NotByTurns);
+        assert_eq!((found.ratio, found.p), (None, None), "no interval, no word");
+        assert!(found.change_of_medians().is_some());
+        assert_eq!(
+            found.to_string(),
+            "cannot tell: the sides differ, but did not run by turns (B began 6 s later)"
+        );
+    }
+
+    #[test]
+    fn what_repeats_by_turns_would_show_leaves_the_drift_out() {
+        let falling = |from: f64| -> Vec<f64> {
+            let noise = [0.1, -0.2, 0.05, 0.15, -0.1, 0.02];
+            let numbered = noise.iter().enumerate();
+            numbered.map(|(i, by)| from - i as f64 + by).collect()
+        };
+        let (a, b) = (falling(100.0), falling(94.0));
+        let sample = |values: &[f64]| Sample::new(values).unwrap();
+        let starts = Starts {
+            a: (0..6).map(f64::from).collect(),
+            b: (6..12).map(f64::from).collect(),
+        };
+        let row = Row {
+            a: &sample(&a),
+            b: &sample(&b),
+            starts: Some(&starts),
+            family: Family::Primary,
+        };
+        let found = compare_all(&[row], &options(false)).unwrap()[0];
+        assert_eq!(found.verdict, Verdict::TimeExplains);
+        let [six, twelve] = [6, 12].map(|n| found.would_show(n).unwrap());
+        assert!(twelve < six && six < 0.01, "{six} {twelve}");
+        assert!(found.smallest_change().unwrap() > 3.0 * six, "{found:?}");
+        let [first, last] = found.line_over_time().unwrap();
+        assert!((first - 100.0).abs() < 0.5 && (last - 89.0).abs() < 0.5);
+        assert_eq!(compared(&[1.0], &[2.0], false).would_show(9), None);
     }
 
     #[test]

@@ -51,8 +51,20 @@ pub struct Drift {
     /// From the first repeat to the last, by the line that runs through both sides beside the change,
     /// as a share: -0.02 is 2 % less at the end.
     pub first_to_last: f64,
+    /// Its interval, at the level of the figure's own.
+    pub first_to_last_interval: [f64; 2],
     /// What that line foretells for B from A, as a share.
     pub foretold: f64,
+    /// From A's first repeat to its last, by a line through A alone, as a share; `None` where A's
+    /// repeats began at one moment.
+    pub within_a: Option<f64>,
+    /// The same of B.
+    pub within_b: Option<f64>,
+    /// The figures at the first and at the last start, by one line through all repeats with no step
+    /// between A and B (of logarithms: an exponential).
+    pub line: [f64; 2],
+    /// The standard deviation of the repeats around such lines beside a step.
+    pub noise: f64,
     /// The share of the spread of all repeats that one line over time explains, with no step.
     pub time_explains: f64,
     /// The share that a step between A and B explains, with no line.
@@ -104,6 +116,7 @@ pub(crate) fn drift(
     let times = centred(all.iter().map(|row| row.0).collect());
     let places = centred((0..count).map(|place| place as f64).collect());
     let sides = centred(all.iter().map(|row| row.1).collect());
+    let mean_of_all = mean(&all.iter().map(|row| row.2).collect::<Vec<f64>>());
     let figures = centred(all.iter().map(|row| row.2).collect());
     let total = dot(&figures, &figures);
     let (tt, gg, tg) = (
@@ -140,15 +153,32 @@ pub(crate) fn drift(
             false => stands_out(slope, gg),
         };
     let apart_s = middle(&starts.b) - middle(&starts.a);
+    let span = times[count - 1] - times[0];
+    let reach = critical * error * (gg / determinant).sqrt();
+    let level_at = |at: f64| mean_of_all + ty / tt * at;
     Some(Drift {
         by_turns,
         apart_s,
-        first_to_last: (slope * (times[count - 1] - times[0])).exp_m1(),
+        first_to_last: (slope * span).exp_m1(),
+        first_to_last_interval: [slope - reach, slope + reach].map(|of| (of * span).exp_m1()),
+        within_a: within(&starts.a, a),
+        within_b: within(&starts.b, b),
+        line: [level_at(times[0]), level_at(times[count - 1])],
+        noise: (dot(&rest, &rest) / freedom).sqrt(),
         foretold: (slope * apart_s).exp_m1(),
         time_explains,
         change_explains,
         hides_change,
     })
+}
+
+/// From the first of these repeats to the last, by a line through them alone, as a share.
+fn within(starts: &[f64], figures: &[f64]) -> Option<f64> {
+    let (times, figures) = (centred(starts.to_vec()), centred(figures.to_vec()));
+    let square = dot(&times, &times);
+    let ends = sorted(starts);
+    let span = ends.last()? - ends.first()?;
+    (square > 0.0).then(|| (dot(&times, &figures) / square * span).exp_m1())
 }
 
 /// How much wider the error of a step is than that of independent repeats.
@@ -247,6 +277,21 @@ mod tests {
         assert!(found.hides_change && !found.by_turns, "{found:?}");
         assert!((found.foretold + 0.05).abs() < 0.02, "{found:?}");
         assert_eq!(found.apart_s, 480.0);
+        let [first, last] = found.line;
+        assert!(
+            (first - 7.0).abs() < 0.02 && (last - 6.9).abs() < 0.02,
+            "{found:?}"
+        );
+        // Seven of the fifteen minutes.
+        for side in [found.within_a, found.within_b] {
+            assert!((side.unwrap() + 0.045).abs() < 0.02, "{found:?}");
+        }
+        let [low, high] = found.first_to_last_interval;
+        assert!(
+            low < found.first_to_last && found.first_to_last < high,
+            "{found:?}"
+        );
+        assert!((0.003..0.02).contains(&found.noise), "{found:?}");
         assert!(found.time_explains > 0.9, "{found:?}");
         let flat =
             |n: usize, step: f64| -> Vec<f64> { (0..n).map(|i| 7.0 + step + noise(i)).collect() };

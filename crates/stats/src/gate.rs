@@ -14,6 +14,7 @@
 //!
 //! Not for: exit codes (the caller decides), which figures there are (the caller tells).
 
+mod decide;
 mod evaluate;
 mod parse;
 
@@ -125,9 +126,41 @@ impl Gate {
         comparison: impl Fn(&str) -> Option<&'c Comparison>,
     ) -> (Outcome, Vec<Tested>) {
         match self.sense {
-            Sense::Bad => evaluate::gate(&self.groups, comparison),
-            Sense::Required => evaluate::required(&self.groups.concat(), comparison),
+            Sense::Bad => evaluate::any_of(&self.groups, |condition| {
+                evaluate::condition(condition, comparison(&condition.figure))
+            }),
+            Sense::Required => evaluate::all_of(&self.groups.concat(), |condition| {
+                evaluate::requirement(condition, comparison(&condition.figure))
+            }),
         }
+    }
+
+    /// The same of a comparison that may still grow: where nothing is decided yet, or never will be as `is_last`
+    /// says, it cannot tell.
+    pub fn decide<'c>(
+        &self,
+        comparison: impl Fn(&str) -> Option<&'c Comparison>,
+        is_last: bool,
+    ) -> (Outcome, Vec<Tested>) {
+        let test = |condition: &Condition| {
+            let comparison = comparison(&condition.figure);
+            decide::condition(condition, self.sense, comparison, is_last)
+        };
+        match self.sense {
+            Sense::Bad => evaluate::any_of(&self.groups, test),
+            Sense::Required => evaluate::all_of(&self.groups.concat(), test),
+        }
+    }
+
+    /// The figures that it names, each once, in the order in which they come first.
+    pub fn figures(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for condition in self.conditions() {
+            if !names.contains(&condition.figure.as_str()) {
+                names.push(&condition.figure);
+            }
+        }
+        names
     }
 }
 

@@ -14,6 +14,10 @@ pub const CHECKS: &str = "checks";
 pub const DISTURBED: &str = "disturbed";
 /// A list of [`PackFigure`](pgdyno_model::document::PackFigure): what the pack makes of it.
 pub const FIGURES: &str = "figures";
+/// [`Staleness`](pgdyno_model::document::Staleness): how stale reads were at standbys.
+pub const STALENESS: &str = "staleness";
+/// [`IsolationCheck`](pgdyno_model::document::IsolationCheck), or why there is none: what its history shows.
+pub const ISOLATION: &str = "isolation";
 /// [`KeySkew`](pgdyno_model::document::KeySkew): what its draws came to.
 pub const KEY_SKEW: &str = "key_skew";
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::packed;
-use crate::db::{self, Db, Optional, Value};
+use crate::db::{self, Db, Optional, Value, params};
 use pgdyno_drive::record::{Added, ClientTime, Recording, Second};
 
 /// By start, and whether that is warm-up.
@@ -23,12 +23,12 @@ pub fn write(connection: &Db, number: i64, second: &Second) -> db::Result<()> {
     Ok(())
 }
 
-/// Those of all seconds of a trial.
-pub fn read(connection: &Db, number: i64) -> db::Result<ByStart> {
+/// Those of all seconds of a trial that began at `from_us` or later.
+pub fn read(connection: &Db, number: i64, from_us: i64) -> db::Result<ByStart> {
     let mut all = ByStart::new();
     connection.each(
-        "SELECT * FROM client_time WHERE trial = ?",
-        [number],
+        "SELECT * FROM client_time WHERE trial = ? AND start_us >= ?",
+        params![number, from_us],
         |row| {
             let mut numbers = [0; ClientTime::NUMBERS];
             for (at, number) in numbers.iter_mut().enumerate() {

@@ -15,30 +15,30 @@ use super::{
     warmup, worst,
 };
 use pgdyno_model::text::{self, PERCENTILES};
-use pgdyno_model::{Failure, Outcome, State};
+use pgdyno_model::{Failure, Note, Outcome, State};
 
 /// The kind of the event that says when clients began to work.
 pub const BEGAN: &str = "began";
 
 /// Columns of `trial_ended` with their values.
-type Columns = Vec<(String, Value)>;
+pub type Columns = Vec<(String, Value)>;
 
 impl Store {
-    /// Writes what the seconds do not have, and syncs the file.
-    pub(super) fn end(&mut self, number: i64, outcome: &Outcome) -> Result<(), Failure> {
+    /// Writes what the seconds do not have, and syncs the file. A reader is told `also` this.
+    pub(super) fn end(
+        &mut self,
+        number: i64,
+        outcome: &Outcome,
+        also: Option<Note>,
+    ) -> Result<(), Failure> {
         let failed = self.failed("cannot write to");
         let recording = &outcome.recording;
         let (state, reason) = state(outcome);
         let mut columns = figures(&recording.measured);
         columns.extend(client(recording));
-        if let Some(p99) = pgdyno_model::within::response(recording, 99.0) {
-            let (low, high) = (whole(p99.low_us), p99.high_us.map_or(Value::Null, whole));
-            columns.push(("response_p99_low_us".to_owned(), low));
-            columns.push(("response_p99_high_us".to_owned(), high));
-            let effective = Value::Real(p99.effective);
-            columns.push(("response_p99_effective".to_owned(), effective));
-        }
-        let notes = json!(outcome.notes).to_string();
+        columns.extend(interval(recording));
+        let notes: Vec<&Note> = outcome.notes.iter().chain(&also).collect();
+        let notes = json!(notes).to_string();
         columns.push(("notes".to_owned(), Value::Text(notes)));
         let counters = json!(outcome.server_counters).to_string();
         columns.push(("server_counters".to_owned(), Value::Text(counters)));
@@ -72,6 +72,12 @@ impl Store {
             }
             if !outcome.checks.is_empty() {
                 as_json::write(connection, number, 0, as_json::CHECKS, &outcome.checks)?;
+            }
+            if let Some(staleness) = &outcome.staleness {
+                as_json::write(connection, number, 0, as_json::STALENESS, staleness)?;
+            }
+            if let Some(it) = &outcome.isolation {
+                as_json::write(connection, number, 0, as_json::ISOLATION, it)?;
             }
             if !outcome.figures.is_empty() {
                 as_json::write(connection, number, 0, as_json::FIGURES, &outcome.figures)?;
@@ -181,7 +187,7 @@ fn ending(state: State, reason: Option<&str>, ended: SystemTime) -> Columns {
 }
 
 /// The figures of the measured time.
-fn figures(phase: &Phase) -> Columns {
+pub fn figures(phase: &Phase) -> Columns {
     let all = phase.all();
     let counts = &all.counts;
     let numbers = [
@@ -236,15 +242,36 @@ fn latency(what: &str, latencies: &Latencies) -> Columns {
 }
 
 fn client(recording: &Recording) -> Columns {
-    let (user_us, system_us) = recording.cpu_us();
     let clients = &recording.clients;
     let numbers = [
-        ("client_user_us", user_us),
-        ("client_system_us", system_us),
         ("clients_aborted", clients.aborted as u64),
         ("clients_disconnected", clients.disconnected as u64),
     ];
+    let numbers = numbers.map(|(name, n)| (name.to_owned(), whole(n)));
+    of_threads(recording).into_iter().chain(numbers).collect()
+}
+
+/// What all threads used.
+pub fn of_threads(recording: &Recording) -> Columns {
+    let (user_us, system_us) = recording.cpu_us();
+    let numbers = [("client_user_us", user_us), ("client_system_us", system_us)];
     numbers.map(|(name, n)| (name.to_owned(), whole(n))).into()
+}
+
+/// The 95 % interval of the response times' p99; nothing where there is none.
+pub fn interval(recording: &Recording) -> Columns {
+    let Some(p99) = pgdyno_model::within::response(recording, 99.0) else {
+        return Columns::new();
+    };
+    let (low, high) = (whole(p99.low_us), p99.high_us.map_or(Value::Null, whole));
+    vec![
+        ("response_p99_low_us".to_owned(), low),
+        ("response_p99_high_us".to_owned(), high),
+        (
+            "response_p99_effective".to_owned(),
+            Value::Real(p99.effective),
+        ),
+    ]
 }
 
 /// Nobody ends it again.

@@ -42,6 +42,17 @@ impl Store {
         copied
     }
 
+    /// Makes it one file whose bytes depend on nothing but what is in it, and closes it.
+    ///
+    /// # Errors
+    /// It cannot be written, or is no file.
+    pub fn seal(self) -> Result<(), Failure> {
+        let sealed = self
+            .db
+            .execute_batch("PRAGMA journal_mode = DELETE; VACUUM");
+        sealed.map_err(self.failed("cannot write to"))
+    }
+
     /// Adds the trials of another store that this one does not have.
     ///
     /// # Errors

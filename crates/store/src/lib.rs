@@ -24,12 +24,15 @@ mod exchange;
 mod foreign;
 mod happened;
 mod happening;
+mod history;
 mod marks;
 mod meeting;
+mod news;
 mod notebook;
 mod observed;
 mod outcome;
 mod packed;
+mod part;
 pub mod place;
 mod query;
 mod samples;
@@ -41,9 +44,11 @@ mod server_tests;
 mod size_tests;
 mod slots;
 mod stalls;
+mod stopping;
 #[cfg(test)]
 mod tests;
 mod thin;
+mod totals;
 mod trials;
 mod units;
 mod warmup;
@@ -59,7 +64,9 @@ pub use begin::example;
 pub use courier::Pushed;
 pub use exchange::Copied;
 pub use foreign::{ForeignExperiment, ForeignStatement, ForeignTrial};
-pub use query::Cell;
+pub use history::NOT_KEPT as HISTORY_NOT_KEPT;
+pub use query::{Answer, Cell};
+pub use totals::Total;
 pub use writer::TrialWriter;
 
 use db::{Db, Error, Server};
@@ -160,6 +167,18 @@ impl Store {
             store.abort_the_dead()?;
         }
         Ok(store)
+    }
+
+    /// What opening a file does: trials that are marked as running and whose process is gone become aborted. For
+    /// those who keep it open and watch.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn find_the_dead(&self) -> Result<(), Failure> {
+        match self.place {
+            Place::File(_) if self.version <= schema::VERSION => self.abort_the_dead().map(|_| ()),
+            _ => Ok(()),
+        }
     }
 
     fn set_up(&mut self, path: &Path, on: On) -> Result<(), Failure> {
@@ -363,7 +382,7 @@ fn trouble_at(place: &str, what: &str, error: &Error) -> Failure {
     match state.as_str() {
         "42501" => failure.hint(
             "measuring needs SELECT and INSERT on its tables; notes, tags and exclusions of others' \
-             trials also UPDATE and DELETE: docs/store.md",
+             trials also UPDATE and DELETE: pgdyno help store",
         ),
         "53100" => failure.hint("make room on the server that keeps the notebook"),
         _ => failure.hint("name another store with --store or PGDYNO_STORE: a file needs no server"),

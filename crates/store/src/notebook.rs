@@ -1,9 +1,12 @@
 //! The store as the runner and reports see it.
 
 use pgdyno_drive::record::{Latencies, Second};
+use pgdyno_model::document::page::PartOf;
 use pgdyno_model::notebook::{
-    ExperimentHeader, ExperimentRow, Filter, KeptTrial, Kind, Notebook, TrialHeader, TrialRow,
+    Ended, ExperimentHeader, ExperimentRow, Filter, KeptTrial, Kind, LastSecond, ListedTrial, News,
+    Notebook, PlacedTrial, TrialHeader, TrialRow,
 };
+use pgdyno_model::observed::Observed;
 use pgdyno_model::{Failure, Note, Outcome};
 
 use super::{Store, TrialWriter};
@@ -15,6 +18,26 @@ impl Notebook for Store {
 
     fn trials(&self, filter: &Filter) -> Result<Vec<TrialRow>, Failure> {
         self.trials(filter)
+    }
+
+    fn listed(&self, filter: &Filter) -> Result<Vec<ListedTrial>, Failure> {
+        self.listed(filter)
+    }
+
+    fn count(&self, filter: &Filter) -> Result<u64, Failure> {
+        self.count(filter)
+    }
+
+    fn experiments(&self, limit: Option<u64>) -> Result<Vec<(ExperimentRow, u64, u64)>, Failure> {
+        self.experiments(limit)
+    }
+
+    fn count_experiments(&self) -> Result<u64, Failure> {
+        self.count_experiments()
+    }
+
+    fn placed(&self, experiment: i64) -> Result<Vec<PlacedTrial>, Failure> {
+        self.placed(experiment)
     }
 
     fn experiment(&self, called: &str) -> Result<ExperimentRow, Failure> {
@@ -49,6 +72,22 @@ impl Notebook for Store {
         self.seconds(number)
     }
 
+    fn seconds_after(&self, number: i64, last: Option<LastSecond>) -> Result<Vec<Second>, Failure> {
+        self.seconds_after(number, last)
+    }
+
+    fn last_seconds(&self, number: i64, within_us: u64) -> Result<Vec<Second>, Failure> {
+        self.last_seconds(number, within_us)
+    }
+
+    fn observed_after(&self, number: i64, after_us: Option<i64>) -> Result<Observed, Failure> {
+        self.observed_after(number, after_us)
+    }
+
+    fn news(&self, number: i64) -> Result<News, Failure> {
+        self.news(number)
+    }
+
     fn latencies(
         &self,
         number: i64,
@@ -68,6 +107,14 @@ impl Notebook for Store {
         kind: Kind,
     ) -> Result<Vec<(u64, Latencies)>, Failure> {
         self.latencies_by_second(number, kind)
+    }
+
+    fn cannot_stop(&self, number: i64) -> Result<Option<String>, Failure> {
+        self.cannot_stop(number)
+    }
+
+    fn part_of(&self, number: i64) -> Result<Option<PartOf>, Failure> {
+        self.part_of(number)
     }
 
     fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure> {
@@ -92,7 +139,7 @@ impl KeptTrial for TrialWriter {
         self.keep_second(second);
     }
 
-    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<Option<Failure>, Failure> {
+    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<Ended, Failure> {
         (*self).finish(outcome)
     }
 

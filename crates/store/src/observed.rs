@@ -138,6 +138,14 @@ fn write_statements(
 /// # Errors
 /// The store cannot be read.
 pub fn read(connection: &Db, number: i64) -> db::Result<Observed> {
+    read_after(connection, number, None)
+}
+
+/// The same, with samples later than `after_us` only.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn read_after(connection: &Db, number: i64, after_us: Option<i64>) -> db::Result<Observed> {
     let (instruments, instrument_cpu_us) = instruments(connection, number)?;
     let sql = "SELECT observers_cpu_us FROM trial WHERE number = ?";
     let cpu_us = connection.query_row(sql, [number], |row| row.get(0))?;
@@ -163,7 +171,7 @@ pub fn read(connection: &Db, number: i64) -> db::Result<Observed> {
     )?;
     Ok(Observed {
         events,
-        series: series(connection, number)?,
+        series: series(connection, number, after_us)?,
         gaps: all(
             connection,
             number,
@@ -235,7 +243,7 @@ fn instruments(connection: &Db, number: i64) -> db::Result<(Vec<InstrumentRow>, 
     Ok(rows.into_iter().unzip())
 }
 
-fn series(connection: &Db, number: i64) -> db::Result<Vec<Course>> {
+fn series(connection: &Db, number: i64, after_us: Option<i64>) -> db::Result<Vec<Course>> {
     let mut series = all(
         connection,
         number,
@@ -250,7 +258,7 @@ fn series(connection: &Db, number: i64) -> db::Result<Vec<Course>> {
         .enumerate()
         .map(|(place, course)| (course.of.number, place))
         .collect();
-    samples::each(connection, number, |sample| {
+    samples::each(connection, number, after_us, |sample| {
         if let Some(place) = places.get(&sample.series) {
             series[*place].samples.push((sample.at_us, sample.value));
         }

@@ -65,6 +65,8 @@ impl Store {
         let disturbed = as_json::read(&self.db, number, as_json::DISTURBED)?;
         let checks = as_json::read(&self.db, number, as_json::CHECKS)?.unwrap_or_default();
         let figures = as_json::read(&self.db, number, as_json::FIGURES)?.unwrap_or_default();
+        let staleness = as_json::read(&self.db, number, as_json::STALENESS)?;
+        let isolation = as_json::read(&self.db, number, as_json::ISOLATION)?;
         let observed = observed::read(&self.db, number)?;
         let sql = "SELECT * FROM trial WHERE number = ?";
         let outcome = self
@@ -78,6 +80,8 @@ impl Store {
             disturbed,
             checks,
             figures,
+            staleness,
+            isolation,
             warmup_ended,
             observed,
             generators: generators.transpose()?,
@@ -146,6 +150,7 @@ impl Store {
                 broken_invariant: broken.map(str::to_owned),
                 by_client: Vec::new(),
                 receipts: Vec::new(),
+                history: None,
                 drawn: BTreeMap::new(),
                 due: None,
                 undone: 0,
@@ -305,6 +310,8 @@ fn outcome(row: &Row<'_>, recording: Recording) -> db::Result<Outcome> {
             Some(_) => Some(json(row, "truth")?),
             None => None,
         },
+        staleness: None,
+        isolation: None,
         host: json(row, "host")?,
         recording,
         key_skew: None,

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use pgdyno_model::defaults;
 use pgdyno_model::spec::duration;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_platform::user;
@@ -30,8 +31,8 @@ const APPLICATION_ID_EARLIER: i32 = 0x7067_6479;
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const APPLICATION_ID_AT: usize = 68;
 
-/// The store's path: what was asked for, else `PGDYNO_STORE`, else `pgdyno/notebook.sqlite` in
-/// `XDG_DATA_HOME` or `~/.local/share`.
+/// The store's path: what was asked for, else `PGDYNO_STORE`, else what a configuration file says, else
+/// `pgdyno/notebook.sqlite` in `XDG_DATA_HOME` or `~/.local/share`.
 ///
 /// # Errors
 /// Nothing says where.
@@ -39,6 +40,10 @@ pub fn path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     choose(
         asked,
         env::var_os("PGDYNO_STORE"),
+        defaults::get()
+            .store
+            .as_ref()
+            .map(|said| said.value.clone()),
         env::var_os("XDG_DATA_HOME"),
         env::var_os("HOME"),
     )
@@ -48,11 +53,12 @@ pub fn path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
 fn choose(
     asked: Option<&Path>,
     store: Option<OsString>,
+    configured: Option<PathBuf>,
     data_home: Option<OsString>,
     home: Option<OsString>,
 ) -> Option<PathBuf> {
     let store = store.filter(|value| !value.is_empty()).map(PathBuf::from);
-    let path = asked.map(Path::to_owned).or(store);
+    let path = asked.map(Path::to_owned).or(store).or(configured);
     path.or_else(|| Some(user::data_home_of(data_home, home)?.join("pgdyno/notebook.sqlite")))
 }
 
@@ -224,7 +230,7 @@ mod tests {
     fn the_nearest_word_decides_where_the_store_is() {
         let os = |text: &str| Some(OsString::from(text));
         let asked = Path::new("here.sqlite");
-        let path = |asked, store, data, home| choose(asked, store, data, home);
+        let path = |asked, store, data, home| choose(asked, store, None, data, home);
         assert_eq!(
             path(Some(asked), os("/env"), os("/data"), os("/home/me")),
             Some("here.sqlite".into())
@@ -242,6 +248,10 @@ mod tests {
             Some("/home/me/.local/share/pgdyno/notebook.sqlite".into())
         );
         assert_eq!(path(None, None, None, None), None);
+        // A configuration file's is between the environment's and the built-in one.
+        let configured = |store| choose(None, store, Some("/file".into()), os("/data"), None);
+        assert_eq!(configured(os("/env")), Some("/env".into()));
+        assert_eq!(configured(None), Some("/file".into()));
     }
 
     #[test]

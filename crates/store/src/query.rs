@@ -153,7 +153,7 @@ const TABLES_OF_SERVER: &str = "SELECT tablename FROM pg_tables WHERE schemaname
 
 fn refused(why: &dyn std::fmt::Display, tables: &str) -> Failure {
     Failure::with(Exit::Usage, format!("the query cannot be answered: {why}")).hint(format!(
-        "tables and columns are described in docs/store.md; a list of them: pgdyno sql \"{tables}\""
+        "tables and columns are described in pgdyno help store; a list of them: pgdyno sql \"{tables}\""
     ))
 }
 

@@ -43,13 +43,20 @@ fn number_of(value: f64) -> Option<serde_json::Number> {
     }
 }
 
-/// Gives a trial's to `take`, in the order of time.
+/// Gives a trial's to `take`, in the order of time: those later than `after_us`.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn each(db: &Db, number: i64, mut take: impl FnMut(Sample)) -> db::Result<()> {
-    let sql = "SELECT at_us, figures FROM samples WHERE trial = ? ORDER BY at_us, series";
-    db.each(sql, [number], |row| {
+pub fn each(
+    db: &Db,
+    number: i64,
+    after_us: Option<i64>,
+    mut take: impl FnMut(Sample),
+) -> db::Result<()> {
+    let sql = "SELECT at_us, figures FROM samples WHERE trial = ? AND at_us > ? \
+               ORDER BY at_us, series";
+    let after_us = after_us.unwrap_or(i64::MIN);
+    db.each(sql, params![number, after_us], |row| {
         let at_us = row.get(0)?;
         let text: String = row.get(1)?;
         let read: BTreeMap<usize, f64> = serde_json::from_str(&text)

@@ -1,12 +1,12 @@
 //! The seconds of a trial, read again, and what they come to.
 
-use pgdyno_model::notebook::Kind;
+use pgdyno_model::notebook::{Kind, LastSecond};
 use std::collections::BTreeMap;
 
 use super::{Store, client_time, packed, units};
 use crate::db::{self, Db, Row, params};
 use pgdyno_drive::record::{
-    Counts, Failure as Reason, Latencies, Phase, ScriptInterval, ScriptSecond, Second, Work,
+    Counts, Failure as Reason, Latencies, Phase, ScriptSecond, Second, Work,
 };
 use pgdyno_model::Failure;
 
@@ -93,7 +93,21 @@ fn columns(kind: Kind) -> String {
 /// # Errors
 /// The store cannot be read.
 pub fn read(connection: &Db, number: i64) -> db::Result<Vec<Second>> {
-    let mut failures = failures(connection, number)?;
+    read_after(connection, number, None)
+}
+
+/// Those after one that was read before.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn read_after(
+    connection: &Db,
+    number: i64,
+    last: Option<LastSecond>,
+) -> db::Result<Vec<Second>> {
+    // Nothing else has a second of these numbers.
+    let from_us = last.map_or(0, |last| last.start_us as i64);
+    let mut failures = failures(connection, number, from_us)?;
     let select = connection.prepare(
         "SELECT start_us, script, length_us, warmup, committed, skipped, unknown, late, retries, \
          retried, service_sum_us, service_sum_squares_us2, service_max_us, service_histogram, \
@@ -103,13 +117,17 @@ pub fn read(connection: &Db, number: i64) -> db::Result<Vec<Second>> {
          given_up, cut_off, kept_us, kept_statements, lost_tries, lost_us, lost_statements, backoff_us, \
          server_retries, drain \
          FROM second LEFT JOIN work USING (trial, start_us, warmup, script) \
-         WHERE trial = ? ORDER BY start_us, warmup DESC, script",
+         WHERE trial = ? AND start_us >= ? ORDER BY start_us, warmup DESC, script",
     );
     let mut seconds: Vec<Second> = Vec::new();
-    let mut units = units::read(connection, number)?;
-    let mut times = client_time::read(connection, number)?;
-    select.each([number], |row| {
+    let mut units = units::read(connection, number, from_us)?;
+    let mut times = client_time::read(connection, number, from_us)?;
+    select.each(params![number, from_us], |row| {
         let (start_us, warmup) = (row.get(0)?, row.get(3)?);
+        let is_known = |last: LastSecond| last.start_us == start_us && (last.warmup <= warmup);
+        if last.is_some_and(is_known) {
+            return Ok(());
+        }
         let failed = failures.remove(&(start_us, warmup, row.get(1)?));
         let mut script = script(row, failed.unwrap_or_default())?;
         let units = units.remove(&(start_us, warmup, row.get(1)?));
@@ -134,12 +152,17 @@ pub fn read(connection: &Db, number: i64) -> db::Result<Vec<Second>> {
 type Failures = BTreeMap<Reason, u64>;
 
 /// By start, whether that is warm-up, and script.
-fn failures(connection: &Db, number: i64) -> db::Result<BTreeMap<(u64, bool, u64), Failures>> {
+fn failures(
+    connection: &Db,
+    number: i64,
+    from_us: i64,
+) -> db::Result<BTreeMap<(u64, bool, u64), Failures>> {
     let select = connection.prepare(
-        "SELECT start_us, warmup, script, class, transactions FROM failure WHERE trial = ?",
+        "SELECT start_us, warmup, script, class, transactions FROM failure \
+         WHERE trial = ? AND start_us >= ?",
     );
     let mut failures: BTreeMap<_, Failures> = BTreeMap::new();
-    select.each([number], |row| {
+    select.each(params![number, from_us], |row| {
         let class = Reason::from_code(&row.get::<String>(3)?);
         let second = (row.get(0)?, row.get(1)?, row.get(2)?);
         let of = failures.entry(second).or_default();
@@ -199,19 +222,8 @@ pub fn phase(connection: &Db, number: i64, warmup: bool) -> db::Result<Phase> {
 /// The same of seconds that were read.
 pub fn sum(seconds: &[Second], warmup: bool) -> Phase {
     let mut phase = Phase::default();
-    for second in seconds.iter().filter(|second| second.warmup == warmup) {
-        phase.elapsed_us += second.length_us;
-        phase.time.merge(&second.time);
-        if second.drain {
-            let committed = second.scripts.iter().map(|s| s.counts.committed);
-            phase.drain.add(second.length_us, committed);
-        }
-        let count = phase.scripts.len().max(second.scripts.len());
-        phase.scripts.resize_with(count, ScriptInterval::default);
-        for (all, script) in phase.scripts.iter_mut().zip(&second.scripts) {
-            all.merge(&script.unpack());
-        }
-    }
+    let of_phase = seconds.iter().filter(|second| second.warmup == warmup);
+    of_phase.for_each(|second| phase.add_second(second));
     phase
 }
 

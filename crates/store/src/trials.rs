@@ -1,11 +1,11 @@
 //! Lists of trials, and finding one by what a person calls it.
 
-use pgdyno_model::notebook::{ExperimentRow, Filter, Latency, ListedTrial, TrialRow};
+use pgdyno_model::notebook::{ExperimentRow, Filter, Latency, ListedTrial, PlacedTrial, TrialRow};
 
 use super::Store;
 use super::columns::{Column, Columns, columns};
 use crate::db::{self, Row, Value, params};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, State};
 
 /// Its columns have its field's name before theirs.
 impl Column for Latency {
@@ -81,7 +81,10 @@ columns! { ListedTrial:
     number,
     uuid,
     state,
+    reason,
     started,
+    target,
+    note,
     experiment_name = "(SELECT name FROM experiment e WHERE e.number = t.experiment)",
     excluded,
     tags = "(SELECT string_agg(tag, ' ' ORDER BY tag) FROM tag WHERE tag.trial = t.number)",
@@ -91,11 +94,61 @@ columns! { ListedTrial:
     goodput_per_s,
     service_p50_us,
     service_p99_us,
+    response_p50_us,
+    response_p99_us,
+}
+
+columns! { PlacedTrial:
+    number,
+    state,
+    excluded,
+    point,
+    repeat,
 }
 
 /// What one generator measured is not shown beside what all of them did.
 const IS_NO_PART: &str = "number NOT IN (SELECT part.trial FROM part JOIN part whole \
      ON whole.meeting = part.meeting AND whole.generator = -1 WHERE part.generator >= 0)";
+
+/// Trials that have not ended, whatever the parameter.
+const IS_RUNNING: &str = "number IN (SELECT b.number FROM trial_begun b WHERE NOT EXISTS \
+     (SELECT 1 FROM trial_ended e WHERE e.trial = b.number)) AND ? = 1";
+
+/// The condition that a word stands somewhere in what a person knows a trial by, and its parameters.
+fn stands_in(word: &str) -> (String, Vec<Value>) {
+    let lower = word.to_lowercase();
+    // What LIKE takes for a pattern is meant as it stands.
+    let escaped: String = lower
+        .chars()
+        .flat_map(|c| match c {
+            '%' | '_' | '!' => vec!['!', c],
+            c => vec![c],
+        })
+        .collect();
+    let pattern = Value::Text(format!("%{escaped}%"));
+    let like = |what: &str| format!("lower({what}) LIKE ? ESCAPE '!'");
+    let places = [
+        like("workload"),
+        like("target"),
+        like("note"),
+        format!("number IN (SELECT trial FROM tag WHERE {})", like("tag")),
+        format!(
+            "experiment IN (SELECT number FROM experiment WHERE {})",
+            like("name")
+        ),
+        "uuid LIKE ? ESCAPE '!'".to_owned(),
+        "number = ?".to_owned(),
+    ];
+    let mut values = vec![pattern; 5];
+    // As everywhere: four characters of a UUID are enough to mean it.
+    let prefix = match lower.len() >= 4 {
+        true => format!("{escaped}%"),
+        false => lower,
+    };
+    values.push(Value::Text(prefix));
+    values.push(Value::Integer(word.parse().unwrap_or(-1)));
+    (format!("({})", places.join(" OR ")), values)
+}
 
 impl Store {
     /// What a list shows of the newest trials, in the order of [`Store::trials`].
@@ -116,7 +169,13 @@ impl Store {
 
     fn newest<R: Columns>(&self, filter: &Filter) -> Result<Vec<R>, Failure> {
         let (conditions, values) = self.conditions(filter)?;
-        let limit = limit(filter.limit);
+        let limit = match filter.skip {
+            0 => limit(filter.limit),
+            skip => format!(
+                "{} OFFSET {skip}",
+                limit(filter.limit.or(Some(i64::MAX as u64)))
+            ),
+        };
         // By the column that has an index.
         self.rows(
             &format!("{conditions} ORDER BY created DESC, number DESC{limit}"),
@@ -134,6 +193,27 @@ impl Store {
         self.db
             .query_row(&sql, values, |row| row.get(0))
             .map_err(self.failed("cannot read"))
+    }
+
+    /// How many experiments there are.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn count_experiments(&self) -> Result<u64, Failure> {
+        self.db
+            .query_row("SELECT count(*) FROM experiment", [0; 0], |row| row.get(0))
+            .map_err(self.failed("cannot read"))
+    }
+
+    /// The trials of an experiment, in their order.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn placed(&self, experiment: i64) -> Result<Vec<PlacedTrial>, Failure> {
+        self.rows(
+            &format!("WHERE experiment = ? AND {IS_NO_PART} ORDER BY position, number"),
+            vec![Value::Integer(experiment)],
+        )
     }
 
     /// The trial with this number, or whose UUID begins so.
@@ -161,7 +241,12 @@ impl Store {
 
     fn no_trial(&self, called: &str) -> Failure {
         let text = format!("there is no trial {called} in {}", self.place());
-        Failure::with(Exit::Usage, text).hint(
+        let failure = Failure::with(Exit::Usage, text);
+        if ["last", "latest", "newest"].contains(&called) {
+            return failure
+                .hint("the newest is meant where none is named: pgdyno show, pgdyno report");
+        }
+        failure.hint(
             "trials are named by number or by the first characters of their UUID, four or \
                    more: pgdyno ls",
         )
@@ -285,10 +370,19 @@ impl Store {
             add(condition, Value::Text(tag.clone()));
         }
         if let Some(state) = filter.state {
-            add("state = ?", Value::Text(state.name().to_owned()));
+            match state {
+                // Without reading what is wide: there may be a hundred thousand others.
+                State::Running => add(IS_RUNNING, Value::Integer(1)),
+                _ => add("state = ?", Value::Text(state.name().to_owned())),
+            }
         }
         if let Some(since) = &filter.since {
             add("created >= ?", Value::Text(since.clone()));
+        }
+        for word in &filter.words {
+            let (condition, of_word) = stands_in(word);
+            conditions.push(condition);
+            values.extend(of_word);
         }
         conditions.push(IS_NO_PART.to_owned());
         Ok((format!("WHERE {}", conditions.join(" AND ")), values))

@@ -60,21 +60,22 @@ pub fn write(connection: &Db, number: i64, second: &Second) -> db::Result<()> {
     Ok(())
 }
 
-/// All of a trial, by start, whether that is warm-up, and script; then by operation.
+/// All of a trial that began at `from_us` or later, by start, whether that is warm-up, and script; then by operation.
 ///
 /// # Errors
 /// The store cannot be read.
 pub fn read(
     connection: &Db,
     number: i64,
+    from_us: i64,
 ) -> db::Result<BTreeMap<(u64, bool, u64), Vec<PackedUnits>>> {
     let select = connection.prepare(
         "SELECT start_us, warmup, script, operation, rows, latency_sum_us, \
          latency_sum_squares_us2, latency_max_us, latency_histogram \
-         FROM unit WHERE trial = ? ORDER BY operation",
+         FROM unit WHERE trial = ? AND start_us >= ? ORDER BY operation",
     );
     let mut all: BTreeMap<_, Vec<PackedUnits>> = BTreeMap::new();
-    select.each([number], |row| {
+    select.each(params![number, from_us], |row| {
         let units = all.entry((row.get(0)?, row.get(1)?, row.get(2)?));
         let units = units.or_default();
         let operation: usize = row.get(3)?;

@@ -12,9 +12,10 @@ use pgdyno_drive::record::{Event, Interval, Second};
 use pgdyno_drive::{Level, Message};
 use pgdyno_platform::reserve::Reserve;
 
-use super::{Store, client_time, end, happening, observed, packed, units};
+use super::{Store, client_time, end, happening, history, observed, packed, units};
 use crate::courier::Courier;
 use crate::db::{self, Db, Value, params};
+use pgdyno_model::notebook::Ended;
 use pgdyno_model::observed::Batch;
 use pgdyno_model::{Exit, Failure, Observer, Outcome, State};
 
@@ -114,17 +115,21 @@ impl TrialWriter {
         }
     }
 
-    /// The trial is over: the rest of it is written, and the store synced to disk. `Some` is why rows
-    /// still wait on this host for a store on a server.
+    /// The trial is over: the rest of it is written, and the store synced to disk.
     ///
     /// # Errors
     /// The store cannot be written. The trial then counts as aborted, with the seconds that were
     /// written.
-    pub fn finish(mut self, outcome: &Outcome) -> Result<Option<Failure>, Failure> {
+    pub fn finish(mut self, outcome: &Outcome) -> Result<Ended, Failure> {
         let mut desk = self.close()?;
+        // Not in the room that is kept for the end: the result comes first.
+        let history = outcome.recording.history.as_ref();
+        let kept = history.map(|history| desk.store.keep_history(desk.number, history));
+        let without_history = kept.and_then(Result::err);
         let written = desk.with_room(|desk| {
             desk.flush(true)?;
-            desk.store.end(desk.number, outcome)
+            let also = without_history.as_ref().map(history::not_kept);
+            desk.store.end(desk.number, outcome, also)
         });
         written.inspect_err(|failure| {
             // A reason takes less space than a result. If there is not even space for it, the next
@@ -132,10 +137,11 @@ impl TrialWriter {
             let reason = format!("its result could not be kept: {}", failure.message);
             let _ = desk.store.end_early(desk.number, State::Aborted, &reason);
         })?;
-        Ok(self
-            .courier
-            .take()
-            .and_then(|courier| courier.finish().err()))
+        let courier = self.courier.take();
+        Ok(Ended {
+            waits: courier.and_then(|courier| courier.finish().err()),
+            without_history,
+        })
     }
 
     /// The trial came to nothing, because of this.

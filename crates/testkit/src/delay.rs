@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::link::{Delay, Direction, Link, LinkProxy};
+use pgdyno_link::{Delay, Direction, Link, LinkProxy};
 
 /// A proxy before the Unix socket of one server, listening on loopback TCP. It ends when dropped.
 #[derive(Debug)]

@@ -5,11 +5,12 @@
 //! can fail.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use rustix::io::Errno;
+
+use crate::preload;
 
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,24 +59,7 @@ impl Failing {
     /// # Panics
     /// It does not compile.
     pub fn build(folder: &Path) -> Option<Failing> {
-        let library = folder.join("failing.so");
-        let mut compiler = Command::new("cc");
-        compiler.args(["-O1", "-Wall", "-shared", "-fPIC", "-x", "c", "-", "-o"]);
-        let started = compiler
-            .arg(&library)
-            .arg("-ldl")
-            .stdin(Stdio::piped())
-            .spawn();
-        let mut compiler = match started {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            started => started.expect("cc starts"),
-        };
-        let mut source = compiler.stdin.take().expect("piped");
-        source
-            .write_all(include_bytes!("failing.c"))
-            .expect("cc reads");
-        drop(source);
-        assert!(compiler.wait().expect("our child").success());
+        let library = preload::build(folder, "failing.so", include_bytes!("failing.c"))?;
         Some(Failing { library })
     }
 

@@ -1,5 +1,5 @@
-//! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy, a bad network
-//! ([`link`]), a pooler ([`pool`]), a hostile server, system calls that fail ([`failing`]), skips that are
+//! What the tests share: a real PostgreSQL, stock pgbench, a recording proxy, a pooler ([`pool`]), a hostile server, system calls that fail ([`failing`]), a server that is a
+//! little slower ([`slow`]), skips that are
 //! counted. For tests only: what goes
 //! wrong here panics, with the reason.
 //!
@@ -20,22 +20,25 @@ mod delay;
 pub mod failing;
 pub mod hostile;
 mod https;
-pub mod link;
 mod listen;
 mod memory;
 mod messages;
 pub mod pool;
 mod postgres;
+mod preload;
 mod proxy;
 mod queue;
-mod random;
 mod skips;
+pub mod slow;
 mod stalling;
 mod stock;
 mod timed;
 mod tools;
 mod upstream;
 mod versions;
+
+pub use pgdyno_link::Upstream;
+pub use pgdyno_stats::SplitMix64;
 
 pub use closed::closed_address;
 pub use debian::debian;
@@ -47,11 +50,9 @@ pub use messages::{Connection, Kind, Message};
 pub use postgres::{cache, installation, installation_with_tls, postgres, postgres_with};
 pub use proxy::RecordingProxy;
 pub use queue::QueueServer;
-pub use random::SplitMix64;
 pub use skips::record_skip;
 pub use stalling::{Passes, StallingProxy};
 pub use stock::{stock_bindir, stock_pgbench};
 pub use timed::{Spent, TimedServer, Times};
 pub use tools::tools_dir;
-pub use upstream::Upstream;
 pub use versions::{MAJORS, installation_of, postgres_of, postgres_of_with};

@@ -26,8 +26,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 
+use crate::Upstream;
 use crate::listen::Listener;
-use crate::upstream::Upstream;
 use sessions::Pools;
 
 /// A pooling proxy at work. When dropped it closes its port; clients that are connected stay.

@@ -62,6 +62,9 @@ pub struct Candidate {
     pub socket: TcpOptions,
     /// The user that the server behind a Unix socket must run as.
     pub require_peer: Option<String>,
+    /// A proxy that leads to `addr`: connections are made to it. Names, the certificate's among them, stay
+    /// those of the server.
+    pub via: Option<SocketAddr>,
 }
 
 impl Candidate {
@@ -80,7 +83,13 @@ impl Candidate {
             connect_timeout: None,
             socket: TcpOptions::default(),
             require_peer: None,
+            via: None,
         }
+    }
+
+    /// Where connections are made: to the proxy, if there is one.
+    pub fn dialled(&self) -> Addr {
+        self.via.map_or_else(|| self.addr.clone(), Addr::Tcp)
     }
 
     /// The server by the name that its user gave it: `host:port`, or the path of a Unix socket. The

@@ -6,8 +6,31 @@ const DISPLAY_COLUMNS: usize = 60;
 /// Columns to keep to the right of the place.
 const MIN_RIGHT_COLUMNS: usize = 10;
 
+/// A line of a text and the place in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The line's number in the text, from 1.
+    pub line: usize,
+    /// The line, or the part of it around the place.
+    pub text: String,
+    /// Screen columns of it before the place.
+    pub columns: usize,
+}
+
 /// `LINE n: …` and the caret's line, or `None` if `position` (characters from 1) lies outside.
 pub(crate) fn show(statement: &str, position: usize) -> Option<String> {
+    let Excerpt {
+        line,
+        text,
+        columns,
+    } = excerpt(statement, position)?;
+    let head = format!("LINE {line}: ");
+    let indent = head.len() + columns;
+    Some(format!("{head}{text}\n{:indent$}^", ""))
+}
+
+/// The line of a text where `position` lies (characters from 1), or `None` if it lies outside.
+pub fn excerpt(statement: &str, position: usize) -> Option<Excerpt> {
     let place = position.checked_sub(1)?;
     let chars: Vec<char> = statement.chars().collect();
     if place > chars.len() {
@@ -49,18 +72,19 @@ pub(crate) fn show(statement: &str, position: usize) -> Option<String> {
             }
         }
     }
-    let mut text = format!("LINE {number}: {}", if cut_left { "..." } else { "" });
-    let indent = text.len() + width(begin, place);
+    let mut text = String::from(if cut_left { "..." } else { "" });
+    let before = text.len() + width(begin, place);
     text.extend(
         chars[begin..end]
             .iter()
             .map(|&c| if c == '\t' { ' ' } else { c }),
     );
     text.push_str(if cut_right { "..." } else { "" });
-    text.push('\n');
-    text.extend(std::iter::repeat_n(' ', indent));
-    text.push('^');
-    Some(text)
+    Some(Excerpt {
+        line: number,
+        text,
+        columns: before,
+    })
 }
 
 /// Columns of one character: two for East Asian wide ones and pictographs, one for all others.

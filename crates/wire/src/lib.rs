@@ -13,7 +13,7 @@ pub mod backend;
 mod candidate;
 mod channel;
 mod connecting;
-mod cursor;
+pub mod cursor;
 mod error;
 pub mod frontend;
 #[doc(hidden)]

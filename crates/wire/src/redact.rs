@@ -65,7 +65,7 @@ pub fn without_secrets(mut text: String) -> String {
 }
 
 /// Whether there is something to cut out of it.
-pub(crate) fn has_secret(text: &str) -> bool {
+pub fn has_secret(text: &str) -> bool {
     let forms = FORMS.read().unwrap_or_else(PoisonError::into_inner);
     let folded = text.to_ascii_lowercase();
     forms.iter().any(|form| folded.contains(form))

@@ -86,6 +86,15 @@ impl ServerError {
         notice.text(None, false)
     }
 
+    /// The same with `excerpt` below the message in place of the statement's line: where the statement
+    /// came from, as the caller has it.
+    pub fn text_with(&self, excerpt: Option<&str>) -> String {
+        let severity = self.field(b'S').unwrap_or_else(|| self.severity());
+        let mut text = format!("{severity}:  {}", self.message());
+        self.finish(&mut text, excerpt);
+        text
+    }
+
     fn text(&self, statement: Option<&str>, with_sqlstate: bool) -> String {
         let severity = self.field(b'S').unwrap_or_else(|| self.severity());
         let mut text = format!("{severity}:  {}", self.message());
@@ -109,9 +118,15 @@ impl ServerError {
         if with_sqlstate && !self.sqlstate().is_empty() {
             text.push_str(&format!(" (SQLSTATE {})", self.sqlstate()));
         }
-        if let Some(cursor) = cursor {
+        self.finish(&mut text, cursor.as_deref());
+        text
+    }
+
+    /// What follows the message.
+    fn finish(&self, text: &mut String, excerpt: Option<&str>) {
+        if let Some(excerpt) = excerpt {
             text.push('\n');
-            text.push_str(&cursor);
+            text.push_str(excerpt);
         }
         for (code, label) in [
             (b'D', "DETAIL"),
@@ -123,7 +138,6 @@ impl ServerError {
                 text.push_str(&format!("\n{label}:  {value}"));
             }
         }
-        text
     }
 }
 

@@ -153,6 +153,18 @@ impl Identity {
             .map_err(|e| TlsConfigError::Mismatch(describe(&e)))?;
         Ok(identity)
     }
+
+    /// What a server of pgdyno's own shows to its clients; it asks them for no certificate.
+    pub fn server_config(&self) -> Result<Arc<rustls::ServerConfig>, TlsConfigError> {
+        let builder = rustls::ServerConfig::builder_with_provider(Arc::new(provider()));
+        let config = builder
+            .with_safe_default_protocol_versions()
+            .map_err(|_| TlsConfigError::VersionRange)?
+            .with_no_client_auth()
+            .with_single_cert(self.chain.clone(), self.key.clone_key())
+            .map_err(|e| TlsConfigError::Mismatch(describe(&e)))?;
+        Ok(Arc::new(config))
+    }
 }
 
 type Builder = rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>;

@@ -9,6 +9,10 @@ use pgdyno_session::{Error, Session};
 
 use super::manifest::Moment;
 
+/// Begins the transaction of a look, in which the server refuses writes; PostgreSQL, CockroachDB and YugabyteDB
+/// all know it.
+const READ_ONLY: &str = "BEGIN READ ONLY";
+
 /// So much of what was found is shown.
 const SHOWN_CHARS: usize = 200;
 
@@ -52,15 +56,20 @@ pub struct Look {
 }
 
 impl MadeCheck {
-    /// Asks, and compares with what must be; `before` is what [`Wants::Unchanged`] compares with, and
+    /// Asks in a transaction that cannot write, and compares with what must be; `before` is what [`Wants::Unchanged`] compares with, and
     /// without it anything holds.
     ///
     /// # Errors
     /// The server refuses the statement, or does not answer in the session's time.
     pub fn look(&self, session: &mut Session, before: Option<&str>) -> Result<Look, Error> {
+        session.execute(READ_ONLY)?;
         let began = Instant::now();
-        let rows = session.query(&self.query)?.rows;
+        // By the extended protocol, which takes one statement alone.
+        let answer = session.query_with(&self.query, &[]);
         let took = began.elapsed();
+        let ended = session.execute("ROLLBACK");
+        let rows = answer?.rows;
+        ended?;
         let (held, found) = self.judge(&rows, before);
         Ok(Look { held, found, took })
     }

@@ -39,7 +39,7 @@ mod others;
 mod resume;
 mod settings;
 
-use check::{Seen, check};
+use check::{Seen, check, may_take_up};
 use load::Load;
 use lock::{lock, unlock};
 
@@ -242,28 +242,37 @@ impl Look {
         let seen = Seen::of(session, dialect, pack, params, found)?;
         let state = state::judge(pack, &seen.tables, found);
         let of_pgbench = match &state {
-            State::Ours(_) => false,
+            State::Ours(_) | State::Interrupted(_) => false,
             State::Others
                 if leave.replace_pgbench
                     && pgbench_tables::are_stock(session, pack, found).map_err(asking)? =>
             {
                 true
             }
-            State::Others | State::Nothing | State::Interrupted | State::Unusable(_) => {
+            State::Others | State::Nothing | State::Unusable(_) => {
                 return Ok(None);
             }
         };
-        let loaded = scale::of_pack(session, dialect, pack).map_err(asking)?;
-        let other = params.all_given().find_map(|(name, given)| {
+        // Tables that are incomplete tell nothing by what is in them, and no default is theirs.
+        let (loaded, asked) = match &state {
+            State::Interrupted(_) => (BTreeMap::new(), params.or_defaults(pack)),
+            _ => {
+                let given = params.all_given();
+                let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+                let loaded = scale::of_pack(session, dialect, pack).map_err(asking)?;
+                (loaded, given.collect())
+            }
+        };
+        let other = asked.iter().find_map(|(name, asked)| {
             let of_tables = loaded.get(name).or(seen.values.get(name))?;
-            (!scale::same(of_tables, given)).then(|| (name, of_tables.clone(), given))
+            (!scale::same(of_tables, asked)).then(|| (name, of_tables.clone(), asked))
         });
         let Some((name, of_tables, given)) = other else {
             return Ok(None);
         };
         let names: Vec<String> = found.iter().map(|found| found.name.clone()).collect();
         let (by, is_own) = match &state {
-            State::Ours(mark) => match &mark.experiment {
+            State::Ours(mark) | State::Interrupted(mark) => match &mark.experiment {
                 Some(experiment) if experiment == leave.experiment => {
                     ("by this experiment".to_owned(), true)
                 }
@@ -285,9 +294,12 @@ impl Look {
             names.join(", ")
         ))
         .hint("--replace drops them and loads them again")
-        .hint(format!(
-            "or leave out params.{name} to run on the existing tables"
-        )))
+        .hint(match &state {
+            State::Interrupted(_) => {
+                format!("or params.{name} = {of_tables} goes on with that load")
+            }
+            _ => format!("or leave out params.{name} to run on the existing tables"),
+        }))
     }
 }
 
@@ -363,7 +375,7 @@ pub fn load(
     lock(session, pack, &product, watch)?;
     let found = state::find(session, product.dialect, pack, &values)?;
     let result = match check(session, product.dialect, request, &found) {
-        Ok(None) => {
+        Ok(None) => may_take_up(request, &found).and_then(|()| {
             let stop = Stop::new(watch.interrupts);
             Load {
                 session,
@@ -377,7 +389,7 @@ pub fn load(
                 spread: None,
             }
             .run(&found)
-        }
+        }),
         Ok(Some(loaded)) => Ok(loaded),
         Err(failure) => Err(failure),
     };

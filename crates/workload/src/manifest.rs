@@ -10,7 +10,7 @@ use pgdyno_drive::QueryMode;
 use serde::Deserialize;
 
 use pgdyno_database::dialect::Feature;
-use pgdyno_model::suggest::nearest;
+use pgdyno_model::suggest::with_meant_field;
 use toml::de::DeTable;
 
 mod check;
@@ -50,6 +50,11 @@ pub struct Manifest {
     pub after_load: Option<String>,
     /// Script that runs once before a warm-up, chosen like `schema`.
     pub before_warmup: Option<String>,
+    /// Script that runs once before a history is recorded, chosen like `schema`.
+    pub before_history: Option<String>,
+    /// Script that one client runs when a history was recorded: it observes every key once more. Chosen like
+    /// `schema`.
+    pub after_history: Option<String>,
     /// Texts that templates ([`super::template`]) can name.
     #[serde(default)]
     pub define: BTreeMap<String, String>,
@@ -269,6 +274,8 @@ pub struct ScriptEntry {
     /// The variable that tells, at the end of a transaction, how often the server has tried it again
     /// by itself: from a procedure's OUT parameter, by `\gset`.
     pub retries: Option<String>,
+    /// The role of the endpoints that it goes to (`--endpoint-role`), where the run gives some that role.
+    pub role: Option<String>,
     /// Whether a transaction has failed when a statement of it finds, changes or adds no row.
     #[serde(default)]
     pub must_find: bool,
@@ -542,16 +549,7 @@ pub fn parse_all(file: &str, text: &str) -> (Option<Manifest>, Vec<ManifestError
 
 /// A mistake of TOML's, with its line and what may have been meant.
 fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> ManifestError {
-    let mut message = error.message().trim_end().replace('\n', "; ");
-    if let Some((typed, known)) = message
-        .strip_prefix("unknown field `")
-        .and_then(|rest| rest.split_once("`, expected"))
-    {
-        let known = known.split('`').skip(1).step_by(2);
-        if let Some(meant) = nearest(typed, known) {
-            message = format!("{message}; did you mean `{meant}`?");
-        }
-    }
+    let mut message = with_meant_field(error.message());
     let line = error.span().map(|span| lines::line_at(text, span.start));
     if let (Some(line), Some(span)) = (line, error.span())
         && !message.starts_with(MISSING)

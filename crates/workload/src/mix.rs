@@ -17,6 +17,8 @@ pub struct WeightedScript {
     /// The variable that tells, at the end of a transaction, how often the server has tried it again
     /// by itself.
     pub retries: Option<String>,
+    /// The role of the endpoints that it goes to; none: to those without a role.
+    pub role: Option<String>,
     /// Whether a transaction has failed when a statement of it finds no row.
     pub must_find: bool,
     /// The variable that has, when the first statement is sent, the key of the row that the transaction
@@ -33,6 +35,7 @@ impl WeightedScript {
             text,
             weight,
             retries: None,
+            role: None,
             must_find: false,
             key: None,
         }

@@ -6,7 +6,6 @@
 //! Not for: what a value means; the server says so, and [`Data::place`] where it is.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
@@ -18,6 +17,7 @@ use crate::stop::Stop;
 
 mod csv;
 mod files;
+mod identity;
 #[cfg(feature = "parquet")]
 mod parquet;
 
@@ -190,8 +190,8 @@ impl Data {
         let files = self.files.iter();
         files
             .map(|file| {
-                let (bytes, sha256) = (file.stamp.bytes, &file.sha256[..16]);
-                (file.name.clone(), format!("{bytes} bytes {sha256}"))
+                let identity = identity::of(&file.path, file.stamp.bytes, &file.sha256);
+                (file.name.clone(), identity)
             })
             .collect()
     }
@@ -393,20 +393,7 @@ fn hex(hash: impl AsRef<[u8]>) -> String {
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of a file, for what can be said without reading it.
-fn bytes_of(path: &Path) -> Option<u64> {
-    fs::metadata(path).ok().map(|found| found.len())
-}
-
-/// Whether a file of this name, beside a pack, is another one than when tables were loaded from it: told by
-/// its size, without reading it.
-pub fn has_other_size(folder: &Path, name: &str, identity: &str) -> bool {
-    let then = identity
-        .split_once(' ')
-        .map(|(bytes, _)| bytes.parse::<u64>());
-    match (bytes_of(&folder.join(name)), then) {
-        (Some(now), Some(Ok(then))) => now != then,
-        // What is gone was needed for the load alone.
-        _ => false,
-    }
+/// Whether a file of this name, beside a pack, is another one than when tables were loaded from it.
+pub fn is_other(folder: &Path, name: &str, identity: &str) -> bool {
+    identity::is_other(&folder.join(name), identity)
 }

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pgdyno_model::suggest::did_you_mean;
+use pgdyno_script::{Language, Names, ScriptErrorKind};
 use sha2::{Digest, Sha256};
 
 use super::checks::{MadeCheck, Wants};
@@ -175,6 +177,11 @@ impl Pack {
         !self.manifest.explains.is_empty()
     }
 
+    /// The pack that it names by `uses`.
+    pub fn base(&self) -> Option<&Pack> {
+        self.base.as_deref()
+    }
+
     /// The tables this pack works on, in the order in which they are filled.
     pub fn tables(&self) -> &[Table] {
         &self.tables_pack().manifest.tables
@@ -230,6 +237,25 @@ impl Pack {
             files: &self.files,
         };
         template::expand(place, text, context).map(Into::into)
+    }
+
+    /// The script of a file, in its variant for `dialect`, as one that is always drawn; nothing where the pack
+    /// has no such file.
+    ///
+    /// # Errors
+    /// A template that cannot be expanded.
+    pub fn script_file(
+        &self,
+        name: &str,
+        dialect: &str,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Option<WeightedScript>, String> {
+        let Some((file, text)) = self.sql_file(name, dialect) else {
+            return Ok(None);
+        };
+        let file = format!("{}/{file}", self.place);
+        let text = self.made(&file, text, values)?;
+        Ok(Some(WeightedScript::plain(&file, text, 1)))
     }
 
     /// What a reader of any result must know.
@@ -387,13 +413,16 @@ impl Pack {
                 // Pack::new has made sure that the file is there.
                 let file = check.file.as_deref();
                 let file = file.and_then(|file| self.sql_file(file, dialect));
-                let query = match (&check.query, file) {
-                    (Some(query), _) => filled("query", query)?,
-                    (None, Some((file, query))) => {
-                        self.made(&format!("{}/{file}", self.place), query, &values)?
+                let (place, query) = match (&check.query, &file) {
+                    (Some(query), _) => {
+                        let place = self.place_at("check", &check.name, "query");
+                        (place, query.as_str())
                     }
+                    (None, Some((file, query))) => (format!("{}/{file}", self.place), *query),
                     (None, None) => continue,
                 };
+                let query = self.made(&place, query, &values)?;
+                one_statement(&place, &query)?;
                 let returns = check.returns.as_deref();
                 let returns = returns.map(|text| filled("returns", text)).transpose()?;
                 made.push(MadeCheck {
@@ -488,6 +517,7 @@ impl Pack {
                     file,
                     weight,
                     retries: s.retries.clone(),
+                    role: s.role.clone(),
                     must_find: s.must_find,
                     key: s.key.clone(),
                 })
@@ -516,8 +546,9 @@ impl Pack {
                 format!("pack {} has no mixes", self.name())
             } else {
                 format!(
-                    "pack {} has no mix \"{name}\" (there are: {})",
+                    "pack {} has no mix \"{name}\" ({}there are: {})",
                     self.name(),
+                    did_you_mean(name, mixes.iter().map(|m| m.name.as_str())),
                     manifest::list(mixes.iter().map(|m| m.name.as_str()))
                 )
             }
@@ -605,6 +636,8 @@ fn named_files(m: &Manifest) -> Vec<(String, String)> {
         ("schema", &m.schema),
         ("after_load", &m.after_load),
         ("before_warmup", &m.before_warmup),
+        ("before_history", &m.before_history),
+        ("after_history", &m.after_history),
     ];
     let sql = sql.into_iter();
     let mut named: Vec<(String, String)> = sql
@@ -629,6 +662,26 @@ fn named_files(m: &Manifest) -> Vec<(String, String)> {
 /// The greatest common divisor.
 fn divisor(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { divisor(b, a % b) }
+}
+
+/// Whether a check's query is one statement: several would see several moments.
+fn one_statement(place: &str, query: &str) -> Result<(), String> {
+    let count = match Language::Pgdyno.parse(place, query, &mut Names::new()) {
+        Ok(script) => script.commands.len(),
+        Err(e) if e.kind == ScriptErrorKind::Empty => 0,
+        // What else is wrong with it the server says.
+        Err(_) => 1,
+    };
+    match count {
+        1 => Ok(()),
+        0 => Err(format!(
+            "{place}: there is no statement in it: a check is one query"
+        )),
+        count => Err(format!(
+            "{place}: there are {count} statements in it: a check is one query, which sees one \
+             moment; make a [[check]] of each"
+        )),
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::manifest::{self, Param};
 use super::pack::Pack;
 use pgdyno_database::dialect::Product;
 use pgdyno_model::spec::secret::word_kept;
+use pgdyno_model::suggest::did_you_mean;
 
 /// The parameters that the user gave, by name; those not given are the tables', the mix's or the
 /// default.
@@ -34,8 +35,9 @@ impl Params {
                     format!("--param {shown}: pack {} has no parameters", pack.name())
                 } else {
                     format!(
-                        "--param {shown}: pack {} has no parameter \"{name}\" (there are: {})",
+                        "--param {shown}: pack {} has no parameter \"{name}\" ({}there are: {})",
                         pack.name(),
+                        did_you_mean(name, names.iter().map(|p| p.name.as_str())),
                         manifest::list(names.iter().map(|p| p.name.as_str()))
                     )
                 });
@@ -162,7 +164,7 @@ mod tests {
         assert!(parse(&["scale"]).unwrap_err().contains("NAME=VALUE"));
         let e = parse(&["sale=3"]).unwrap_err();
         assert!(
-            e.contains("no parameter \"sale\" (there are: scale, fillfactor, "),
+            e.contains("no parameter \"sale\" (did you mean scale? there are: scale, fillfactor, "),
             "{e}"
         );
         let e = parse(&["scale=0"]).unwrap_err();

@@ -66,6 +66,22 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, Failure>
             needs: Needs::default(),
         });
     }
+    if let [file] = args
+        && file.ends_with(".toml")
+    {
+        return Err(usage(format!(
+            "{file} is no script; an experiment is run by pgdyno sweep {file}"
+        )));
+    }
+    // `--json out.json`, as other programs take it.
+    if let [_, file] = args
+        && (file.ends_with(".json") || file.ends_with(".html"))
+    {
+        return Err(usage(format!(
+            "{file} is neither a script nor a pack; a result goes there with --json={file}, a page with \
+             pgdyno report -o {file}"
+        )));
+    }
     for arg in args {
         let name = script_files::split_weight(arg).map_or(arg.as_str(), |(file, _)| file);
         if shipped::exists(name) || folder::exists(name) {
@@ -74,7 +90,8 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, Failure>
             } else {
                 format!(
                     "{name} is a pack, and a pack runs by itself: copy it out (pgdyno pack show \
-                     {name} --to DIR) and add the other scripts to it, or name the scripts' files"
+                     {name} --to DIR) and add the other scripts to it, or name the scripts' files; a database \
+                     is named by --url dbname=NAME, or -d NAME"
                 )
             }));
         }
@@ -153,7 +170,7 @@ mod tests {
     #[test]
     fn what_cannot_be_run_is_said_with_the_way_out() {
         for (args, mix, want) in [
-            (&["tcpb"][..], None, "built-in packs: "),
+            (&["tcpb"][..], None, "did you mean tpcb?"),
             (&["tpcb@2"], None, "has no weight"),
             (&["tpcb", "a.sql"], None, "runs by itself"),
             (&["a.sql"], Some("b"), "only packs have mixes"),

@@ -23,7 +23,9 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, Failure> {
     let scripts = args
         .iter()
         .map(|arg| {
-            let (file, weight) = split_weight(arg).map_err(usage)?;
+            let (file, weight) = split_weight(arg).map_err(|why| {
+                usage(why).hint("a weight is a whole number behind the file: a.sql@9")
+            })?;
             let octets = octets(file, SCRIPT_MIB_MAX)?;
             Ok(WeightedScript::plain(
                 file,

@@ -3,8 +3,9 @@
 
 use include_dir::{Dir, include_dir};
 
-use super::manifest::{self, ManifestError};
+use super::manifest::ManifestError;
 use super::pack::Pack;
+use pgdyno_model::suggest::nearest;
 
 static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
 
@@ -23,6 +24,39 @@ pub fn exists(name: &str) -> bool {
     names().contains(&name)
 }
 
+/// What is said of a name that no shipped pack has.
+fn unknown(name: &str) -> String {
+    if name.starts_with("oltp_") {
+        return format!("unknown pack; it is a script of sysbench's: pgdyno sysbench {name} …");
+    }
+    if let Some(mix) = name.strip_prefix("workload").filter(|mix| mix.len() == 1) {
+        return format!(
+            "unknown pack; YCSB's workloads are mixes: pgdyno run ycsb --mix {mix}, or with its properties \
+             pgdyno ycsb run jdbc -P FILE"
+        );
+    }
+    if name.ends_with(".sql") {
+        return format!(
+            "unknown pack; a script has no tables of its own to load: pgdyno run {name}; a pack has \
+             (pgdyno pack new mine)"
+        );
+    }
+    let meant = match name {
+        "bench" | "pgbench" | "default" | "tpcb-like" => Some("tpcb"),
+        _ => nearest(name, names()),
+    };
+    match meant {
+        Some(meant) => format!(
+            "unknown pack; did you mean {meant}? pgdyno pack list shows all; a folder is named by its \
+             path: ./{name}"
+        ),
+        None => format!(
+            "unknown pack; pgdyno pack list shows those that there are; a folder is named by its path: \
+             ./{name}"
+        ),
+    }
+}
+
 /// The shipped pack of this name.
 pub fn find(name: &str) -> Result<Pack, ManifestError> {
     let Some(dir) = names()
@@ -33,10 +67,7 @@ pub fn find(name: &str) -> Result<Pack, ManifestError> {
         return Err(ManifestError {
             file: name.to_owned(),
             line: None,
-            message: format!(
-                "unknown pack (built-in packs: {}); for a folder give its path, such as ./{name}",
-                manifest::list(names().into_iter())
-            ),
+            message: unknown(name),
         });
     };
     let files = dir

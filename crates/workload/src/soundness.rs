@@ -5,13 +5,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgdyno_script::{Language, Names, ScriptErrorKind};
+use pgdyno_script::{Language, Names, Op, Script, ScriptErrorKind};
 
 use super::manifest::{self, ManifestError};
 use super::pack::Pack;
 use super::params::Params;
 use super::recipe::{Form, Recipe};
 use super::{expression, folder, refusal, shipped, statements};
+
+/// Variables that each run sets.
+const SET_BY_PGDYNO: [&str; 5] = [
+    "script",
+    "client_id",
+    "random_seed",
+    "default_seed",
+    "clients",
+];
 
 /// Reads a pack, a shipped one by its name or a folder by its path, and finds all that is wrong with it.
 pub fn check(name: &str) -> (Option<Pack>, Vec<ManifestError>) {
@@ -163,6 +172,7 @@ fn tables(pack: &Pack, dialect: &str, values: &BTreeMap<String, String>, told: &
 
 /// Scripts, whether or not they are drawn, and all that is asked of a server.
 fn texts(pack: &Pack, dialect: &str, values: &BTreeMap<String, String>, told: &mut Told) {
+    let mut parsed = Vec::new();
     for script in &pack.manifest.scripts {
         let place = format!("{}/{}", pack.place, script.file);
         let mut values = values.clone();
@@ -170,8 +180,10 @@ fn texts(pack: &Pack, dialect: &str, values: &BTreeMap<String, String>, told: &m
         let Some(text) = told.must(pack.made(&place, &pack.files[&script.file], &values)) else {
             continue;
         };
-        if let Err(error) = Language::Pgdyno.parse(&place, &text, &mut Names::new()) {
-            told.say(match error.kind {
+        let mut names = Names::new();
+        match Language::Pgdyno.parse(&place, &text, &mut names) {
+            Ok(script) => parsed.push((place, script, names)),
+            Err(error) => told.say(match error.kind {
                 ScriptErrorKind::Empty => {
                     format!("{place}: there is no statement in it: write one")
                 }
@@ -179,17 +191,71 @@ fn texts(pack: &Pack, dialect: &str, values: &BTreeMap<String, String>, told: &m
                     format!("{place}:{}: {}", error.line, error.message)
                 }
                 _ => error.to_string(),
-            });
+            }),
         }
     }
+    undefined(pack, &parsed, told);
     let m = &pack.manifest;
+    if let Some(file) = &m.after_history {
+        let script = told.must(pack.script_file(file, dialect, values)).flatten();
+        if let Some(script) = script
+            && let Err(error) =
+                Language::Pgdyno.parse(&script.file, &script.text, &mut Names::new())
+        {
+            told.say(error.to_string());
+        }
+    }
     let explained = m.explains.iter().map(|explain| &explain.file);
-    for file in m.before_warmup.iter().chain(explained) {
+    let before = m.before_warmup.iter().chain(&m.before_history);
+    for file in before.chain(explained) {
         told.must(statements::of_file(pack, file, dialect, values));
     }
     told.must(pack.session_settings(dialect, values));
     told.must(pack.made_checks(dialect, values));
     told.must(pack.made_procedures(&m.procedures, dialect, values));
+}
+
+/// Variables that a meta command reads and nothing sets: no parameter, no other command of the pack (clients
+/// keep what a script of theirs has set), and no column behind a `\gset`.
+fn undefined(pack: &Pack, scripts: &[(String, Script, Names)], told: &mut Told) {
+    let params = pack.params().into_iter().map(|param| param.name.as_str());
+    let mut set: BTreeSet<&str> = params.chain(SET_BY_PGDYNO).collect();
+    let mut columns = Vec::new();
+    for (_, script, names) in scripts {
+        for command in &script.commands {
+            set.extend(command.op.sets().map(|slot| names.name(slot)));
+            if let Op::Sql(sql) = &command.op
+                && let Some(gset) = &sql.gset
+            {
+                columns.push((gset.prefix.as_str(), sql.text.to_lowercase()));
+            }
+        }
+    }
+    // Which columns there are the server knows: those that the statement may have are supposed.
+    let has_word = |text: &str, word: &str| {
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|one| one == word)
+    };
+    let may_be_column = |name: &str| {
+        columns.iter().any(|(prefix, text)| {
+            name.strip_prefix(prefix)
+                .is_some_and(|column| text.contains('*') || has_word(text, &column.to_lowercase()))
+        })
+    };
+    for (place, script, names) in scripts {
+        for command in &script.commands {
+            for slot in command.op.reads() {
+                let name = names.name(slot);
+                if !set.contains(name) && !may_be_column(name) {
+                    told.say(format!(
+                        "{place}:{}: undefined variable \"{name}\": no [[param]] has this name and no \
+                         command sets it",
+                        command.line
+                    ));
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -30,8 +30,8 @@ pub enum State {
     Nothing,
     /// All are there and bear the mark of a load that ended.
     Ours(Mark),
-    /// A load of pgdyno's was interrupted; what is there is its own.
-    Interrupted,
+    /// A load of pgdyno's that leaves this mark was interrupted; what is there is its own.
+    Interrupted(Mark),
     /// All are there with the right columns, made by something else, such as `pgbench -i`.
     Others,
     /// They cannot be used; why.
@@ -114,8 +114,9 @@ pub fn judge(pack: &Pack, tables: &[Table], found: &[Found]) -> State {
         return State::Nothing;
     }
     let marks: Vec<_> = found.iter().filter_map(|f| f.mark.as_ref()).collect();
-    if marks.len() == found.len() && marks.iter().any(|m| m.state == mark::State::Loading) {
-        return State::Interrupted;
+    let loading = marks.iter().find(|m| m.state == mark::State::Loading);
+    if let (Some(mark), true) = (loading, marks.len() == found.len()) {
+        return State::Interrupted((*mark).clone());
     }
     let there: BTreeMap<_, _> = found.iter().map(|f| (f.name.as_str(), f)).collect();
     for table in tables {
@@ -192,14 +193,17 @@ mod tests {
             state(&all(mark(mark::State::Complete))),
             State::Ours(_)
         ));
-        assert_eq!(state(&all(mark(mark::State::Loading))), State::Interrupted);
+        assert!(matches!(
+            state(&all(mark(mark::State::Loading))),
+            State::Interrupted(_)
+        ));
     }
 
     #[test]
     fn an_interrupted_load_needs_every_table_to_be_pgdynos() {
         let mut found = all(mark(mark::State::Loading));
         found[1].mark = mark(mark::State::Complete);
-        assert_eq!(state(&found), State::Interrupted);
+        assert!(matches!(state(&found), State::Interrupted(_)));
         found[1].mark = None;
         assert_eq!(state(&found), State::Others);
         found.pop();

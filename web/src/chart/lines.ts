@@ -10,7 +10,7 @@ import { between, decades, linear, linearLabel, timeTick } from '../pure/ticks';
 import { linearAxis, logAxis, named } from './axes';
 import { figure, type Data } from './figure';
 import { Plot } from './plot';
-import { drawn, rect, segment, words } from './shapes';
+import { drawn, FONT, rect, segment, words } from './shapes';
 
 export interface Place {
   /** On the x axis: an index of `places`, or a number. */
@@ -58,7 +58,13 @@ export interface LinesSpec {
   endNames?: boolean;
 }
 
-const RIGHT = 92;
+/** So wide a name is at the end of a line. */
+function endWidth(names: string[]): number {
+  const context = document.createElement('canvas').getContext('2d');
+  if (context === null) return 92;
+  context.font = `600 11.5px ${FONT}`;
+  return Math.ceil(Math.max(...names.map((name) => context.measureText(name).width))) + 34;
+}
 
 export function linesChart(spec: LinesSpec): HTMLElement {
   const all = spec.lines.flatMap((line) => line.places);
@@ -71,14 +77,17 @@ export function linesChart(spec: LinesSpec): HTMLElement {
   const { places } = spec;
   const xs = all.map((place) => place.x);
   const xAxisOf = linear(Math.max(...xs, 1e-9), 5);
-  const ends = spec.endNames !== false && spec.lines.length > 1;
+  const several = spec.endNames !== false && spec.lines.length > 1;
+  const wide = several ? endWidth(spec.lines.map((line) => line.name)) : 0;
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   let chosen: Place | null = null;
   const plot = new Plot({
     height: spec.height,
     build: ({ width }) => {
       const narrow = width < 430;
-      const right = ends ? (narrow ? 70 : RIGHT) : 20;
+      // Where names would take too much of the width, the legend above says them.
+      const ends = several && wide <= width * 0.36 && spec.lines.length * 16 <= spec.height - 60;
+      const right = ends ? wide : 20;
       const series: object[] = [];
       series.push(
         drawn((api, box) => {
@@ -119,8 +128,10 @@ export function linesChart(spec: LinesSpec): HTMLElement {
             const color = token(line.color);
             // Repeats stand beside their mark, those of each line in a lane of their own.
             const beside = places === undefined ? 0 : 9 + (nth % 4) * 3;
-            for (const place of line.places) {
+            for (const [i, place] of line.places.entries()) {
               const [x] = api.coord([place.x, 0]);
+              // A line that comes down to a mark, or goes up from it, passes above it: its label stands below.
+              const above = Math.max(line.places[i - 1]?.y ?? 0, line.places[i + 1]?.y ?? 0) <= place.y;
               if (place.low !== undefined && place.low !== null && place.high !== undefined && place.high !== null) {
                 const [y0, y1] = [api.coord([0, y(place.low)])[1], api.coord([0, y(place.high)])[1]];
                 shapes.push(segment(x, y0, x, y1, color, 1.4), segment(x - 4, y0, x + 4, y0, color, 1.4), segment(x - 4, y1, x + 4, y1, color, 1.4));
@@ -130,7 +141,7 @@ export function linesChart(spec: LinesSpec): HTMLElement {
                 shapes.push({ type: 'circle', shape: { cx: x + beside, cy: at, r: 1.7 }, style: { fill: color, opacity: 0.85 }, silent: true });
                 if (place.flagged?.includes(dot) === true) shapes.push({ type: 'circle', shape: { cx: x + beside, cy: at, r: 5.5 }, style: { fill: 'none', stroke: token('bad'), lineWidth: 1.5 }, silent: true });
               }
-              if (place.label !== undefined) shapes.push(words(x, api.coord([0, y(place.y)])[1] - 19, place.label, token('ink2'), { align: 'center', fontSize: 11 }));
+              if (place.label !== undefined) shapes.push(words(x, api.coord([0, y(place.y)])[1] + (above ? -19 : 9), place.label, token('ink2'), { align: 'center', fontSize: 11 }));
             }
           });
           if (ends) {
@@ -138,11 +149,11 @@ export function linesChart(spec: LinesSpec): HTMLElement {
             const there = spec.lines.map((line, i) => ({ line, place: last[i] })).filter((of): of is { line: Line; place: Place } => of.place !== undefined);
             const wanted = there.map(({ place }) => api.coord([0, y(place.y)])[1]);
             const edge = box.x + box.width + (places === undefined ? 2 : 4);
-            const placed = pushApart(wanted, 15, box.y + 4, box.y + box.height - 4);
+            const placed = pushApart(wanted, 16, box.y + 4, box.y + box.height - 4);
             there.forEach(({ line, place }, i) => {
               const x0 = api.coord([place.x, 0])[0] + (places === undefined ? 8 : 24);
               shapes.push(segment(Math.min(x0, edge), wanted[i]!, edge, placed[i]!, token('line2')));
-              shapes.push(words(edge + 3, placed[i]! - 6, line.name, token('ink1'), { fontWeight: 600, width: right - 10, overflow: 'truncate' }));
+              shapes.push(words(edge + 3, placed[i]! - 6, line.name, token('ink1'), { fontWeight: 600 }));
             });
           }
           return shapes;

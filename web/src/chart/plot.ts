@@ -19,7 +19,18 @@ export interface PlotSpec {
   build: (context: Context) => Option;
 }
 
-const all = new Set<Plot>();
+/** What is drawn anew for paper, and goes when another page takes this one's place. */
+export interface Drawn {
+  readonly element: HTMLElement;
+  flush: () => void;
+  redraw: () => void;
+  dispose: () => void;
+}
+
+const all = new Set<Drawn>();
+
+/** Another kind of drawing that does as plots do. */
+export const onPaper = (drawn: Drawn): void => void all.add(drawn);
 
 /** Base that every drawing has. */
 const BASE = {
@@ -34,11 +45,14 @@ export class Plot {
   private stale = true;
   private width = 0;
   private frame = 0;
+  private readonly deaf: () => void;
 
   constructor(private readonly spec: PlotSpec) {
     this.element = h('div', { class: 'canvas', 'aria-hidden': 'true', style: { height: `${spec.height}px` } });
     all.add(this);
-    onTheme(() => this.redraw());
+    // For tests, which read from it where texts and marks stand: a canvas has no elements.
+    Object.defineProperty(this.element, 'drawing', { value: () => this.chart?.getZr().storage.getDisplayList() ?? [] });
+    this.deaf = onTheme(() => this.redraw());
     new IntersectionObserver(
       (entries) => {
         this.visible = entries[entries.length - 1]!.isIntersecting;
@@ -54,6 +68,15 @@ export class Plot {
 
   get isVisible(): boolean {
     return this.visible;
+  }
+
+  /** It is so high from now on. */
+  tall(height: number): void {
+    this.spec.height = height;
+    this.element.style.height = `${height}px`;
+    // Another width than any: it is resized when it is drawn.
+    this.width = 0;
+    this.redraw();
   }
 
   /** What is drawn is out of date; it is drawn anew with the next frame, or when it comes into sight. */
@@ -90,6 +113,7 @@ export class Plot {
   }
 
   dispose(): void {
+    this.deaf();
     cancelAnimationFrame(this.frame);
     this.chart?.dispose();
     this.chart = null;
@@ -130,6 +154,15 @@ export class Plot {
     canvas.toBlob((blob) => {
       if (blob !== null) save(name, blob);
     });
+  }
+}
+
+/** Those that another one has taken the place of. */
+export function disposeDetached(): void {
+  for (const plot of all) {
+    if (plot.element.isConnected) continue;
+    plot.dispose();
+    all.delete(plot);
   }
 }
 

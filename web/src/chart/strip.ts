@@ -48,26 +48,51 @@ const strips: Strip[] = [];
 /** Strips that react to what is switched in others need none; this is for redrawing all of them. */
 export const redrawStrips = (): void => strips.forEach((strip) => strip.plot.redraw());
 
+/** Those of each page, by what they show: one that is made again is the one that was there, with what is new. */
+const known = new WeakMap<Bus, Map<string, Strip>>();
+
 export class Strip {
+  /** The strip of this name on the page of this bus: made, or told what it shows now. */
+  static of(spec: StripSpec, bus: Bus): Strip {
+    const strips = known.get(bus) ?? new Map<string, Strip>();
+    known.set(bus, strips);
+    const before = strips.get(spec.id);
+    if (before !== undefined) {
+      before.renew(spec);
+      return before;
+    }
+    const strip = new Strip(spec, bus);
+    strips.set(spec.id, strip);
+    return strip;
+  }
+
+  static has(id: string, bus: Bus): boolean {
+    return known.get(bus)?.has(id) === true;
+  }
+
   readonly element: HTMLElement;
   readonly plot: Plot;
   private readonly box: HTMLElement;
   private readonly line = h('div', { class: 'cursor-line', hidden: true });
   private readonly selection = h('div', { class: 'selection', hidden: true });
-  private readonly values: HTMLElement[] = [];
+  private values: HTMLElement[] = [];
+  private readonly list: HTMLElement;
+  private rest: HTMLElement[];
   private readonly hidden = new Set<string>();
   private frame = 0;
   private drag: { x: number; id: number } | null = null;
 
   constructor(
-    private readonly spec: StripSpec,
+    private spec: StripSpec,
     private readonly bus: Bus,
   ) {
     this.plot = new Plot({ height: spec.height, build: (context) => this.option(context) });
     this.box = h('div', { class: 'plot time', role: 'group', tabindex: 0, id: spec.small === true ? undefined : `${spec.id}-plot` }, this.plot.element, this.line, this.selection);
     this.describe();
-    const { buttons, table } = actions({ title: spec.title, summary: spec.summary, data: spec.data, png: (name) => this.plot.png(name, spec.title, this.caption()) });
+    const { buttons, table } = actions({ title: spec.title, summary: () => this.spec.summary(), data: () => this.spec.data(), png: (name) => this.plot.png(name, this.spec.title, this.caption()) });
     const legend = h('ul', { class: 'legend' }, ...spec.entries.map((entry) => this.legend(entry)));
+    this.list = legend;
+    this.rest = [...(spec.rail ?? []), ...(spec.below ?? [])];
     const heading = h('div', { class: 'strip-head' }, h('h3', { title: spec.hint }, spec.title), h('span', { class: 'sub' }, spec.subtitle()));
     const rail = h('div', { class: 'rail' }, heading, legend, ...(spec.rail ?? []), buttons);
     this.element = h('div', { class: spec.small === true ? (spec.entries.length === 1 ? 'strip small single' : 'strip small') : 'strip', id: spec.id }, rail, h('div', { class: 'strip-plot' }, this.box, ...(spec.below ?? [])), table);
@@ -79,6 +104,29 @@ export class Strip {
     });
     onTheme(() => this.refresh());
     this.readout();
+  }
+
+  /** It shows this now; its range, what was switched off and the focus stay. */
+  private renew(spec: StripSpec): void {
+    const before = this.spec;
+    this.spec = spec;
+    const looks = (of: StripSpec): string => of.entries.map((entry) => `${entry.key} ${entry.mark} ${entry.color} ${entry.opacity ?? 1}`).join('\n');
+    if (looks(before) !== looks(spec)) {
+      this.values = [];
+      this.list.replaceChildren(...spec.entries.map((entry) => this.legend(entry)));
+    }
+    const rest = [...(spec.rail ?? []), ...(spec.below ?? [])];
+    if (rest.length === this.rest.length) {
+      rest.forEach((element, i) => {
+        if (element.isEqualNode(this.rest[i]!)) return;
+        this.rest[i]!.replaceWith(element);
+        this.rest[i] = element;
+      });
+    }
+    if (spec.height !== before.height) this.plot.tall(spec.height);
+    this.element.querySelector('h3')!.textContent = spec.title;
+    this.plot.redraw();
+    this.refresh();
   }
 
   private caption(): string {
@@ -93,7 +141,7 @@ export class Strip {
   private legend(entry: Entry): HTMLElement {
     const value = h('span', { class: 'v' });
     this.values.push(value);
-    const button = h('button', { type: 'button', 'aria-pressed': 'true' }, swatch(entry.mark, entry.color, entry.opacity), h('span', { class: 'k' }, entry.name()), value);
+    const button = h('button', { type: 'button', 'aria-pressed': String(!this.hidden.has(entry.key)) }, swatch(entry.mark, entry.color, entry.opacity), h('span', { class: 'k' }, entry.name()), value);
     button.addEventListener('click', () => {
       const on = this.hidden.has(entry.key);
       if (on) this.hidden.delete(entry.key);

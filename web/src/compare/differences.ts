@@ -23,13 +23,26 @@ export function scale({ low, high }: { low: number; high: number }): (share: num
   return (share) => 6 + ((Math.log(Math.min(high, Math.max(low, 1 + share))) - from) / (to - from)) * (WIDTH - 12);
 }
 
+/** About so wide is a tick's label. */
+const labelWidth = (share: number): number => (share === 0 ? 30 : change(share).replace(/\.0/, '').length * 7.5);
+
+/** Where a tick's label is anchored, and from where to where it reaches: none beyond the edges. */
+export function labelAt(share: number, x: number): { anchor: string; from: number; to: number } {
+  const width = labelWidth(share);
+  if (x - width / 2 < 0) return { anchor: 'start', from: x, to: x + width };
+  if (x + width / 2 > WIDTH) return { anchor: 'end', from: x - width, to: x };
+  return { anchor: 'middle', from: x - width / 2, to: x + width / 2 };
+}
+
 /** Ticks that have room for their labels. */
 export function ticks(of: { low: number; high: number }): number[] {
   const x = scale(of);
   const all = TICKS.filter((share) => 1 + share >= of.low && 1 + share <= of.high);
   const shown: number[] = [0];
   for (const share of [...all].sort((a, b) => Math.abs(Math.log(1 + b)) - Math.abs(Math.log(1 + a)))) {
-    if (shown.every((other) => Math.abs(x(other) - x(share)) > 44)) shown.push(share);
+    const own = labelAt(share, x(share));
+    const free = shown.map((other) => labelAt(other, x(other))).every((of) => of.to + 8 < own.from || own.to + 8 < of.from);
+    if (free) shown.push(share);
   }
   return shown.sort((a, b) => a - b);
 }
@@ -39,6 +52,7 @@ export function words(d: Difference): { text: string; style: string } {
     case 'not-enough-repeats':
       return { text: d.repeats_needed === undefined ? 'cannot tell' : `cannot tell: ${d.repeats_needed} repeats needed`, style: 'careful' };
     case 'time-explains':
+    case 'not-by-turns':
       return { text: 'cannot tell', style: 'careful' };
     case 'no-significant-difference':
       return { text: 'no significant difference', style: 'quiet' };
@@ -53,12 +67,18 @@ export function words(d: Difference): { text: string; style: string } {
   }
 }
 
-function bar(d: Difference, of: { low: number; high: number }, marks: number[]): SVGElement {
+/** Hatched on both sides of the reason. */
+const withdrawn = (reason: string): HTMLElement => h('div', { class: 'withdrawn' }, h('span', {}, reason));
+
+function bar(d: Difference, of: { low: number; high: number }, marks: number[]): Element {
   const x = scale(of);
   const style = words(d).style;
   const color = style === 'better' ? 'var(--ok)' : style === 'worse' ? 'var(--bad)' : 'var(--ink3)';
   const filled = style === 'better' || style === 'worse';
   const interval = d.change_interval ?? null;
+  // Why there is nothing to draw stands in its place.
+  if (d.verdict === 'time-explains' || d.verdict === 'not-by-turns') return withdrawn(d.verdict === 'time-explains' ? 'withdrawn: order and drift' : 'withdrawn: not by turns');
+  if (d.verdict === 'not-enough-repeats') return withdrawn('too few repeats');
   return svg(
     'svg',
     { width: WIDTH, height: 20, 'aria-hidden': 'true' },
@@ -90,8 +110,9 @@ function table(pair: Pair): HTMLElement {
   const of = extent(pair.differences);
   const marks = ticks(of);
   const x = scale(of);
-  const head = svg('svg', { width: WIDTH, height: 14, 'aria-hidden': 'true' }, ...marks.map((share) => svg('text', { x: x(share), y: 11, class: 'tick', 'text-anchor': x(share) < 20 ? 'start' : x(share) > WIDTH - 24 ? 'end' : 'middle' }, share === 0 ? 'same' : change(share).replace(/\.0/, ''))));
-  const gates = pair.differences.filter((d) => d.gate !== null && d.gate !== undefined);
+  const head = svg('svg', { width: WIDTH, height: 14, 'aria-hidden': 'true' }, ...marks.map((share) => svg('text', { x: x(share), y: 11, class: 'tick', 'text-anchor': labelAt(share, x(share)).anchor }, share === 0 ? 'same' : change(share).replace(/\.0/, ''))));
+  const bars = pair.differences.some((d) => d.change_interval !== null && d.change_interval !== undefined);
+  const gates = pair.differences.filter((d) => bars && d.gate !== null && d.gate !== undefined);
   const groups = FAMILIES.map((family) => ({ ...family, rows: pair.differences.filter((d) => d.family === family.family) })).filter((group) => group.rows.length > 0);
   return h(
     'div',
@@ -101,7 +122,7 @@ function table(pair: Pair): HTMLElement {
       h(
         'table',
         { class: 'figures' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Median over repeats'), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Change with its interval'), head), h('th', { scope: 'col', class: 'n' }, 'B to A'), h('th', { scope: 'col', class: 'n' }, 'Interval'), h('th', { scope: 'col', class: 'n' }, 'Smallest seen'), h('th', { scope: 'col' }, 'In words'))),
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Median over repeats'), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Change with its interval'), bars && head), h('th', { scope: 'col', class: 'n' }, 'B to A'), h('th', { scope: 'col', class: 'n' }, 'Interval'), h('th', { scope: 'col', class: 'n' }, 'Smallest seen'), h('th', { scope: 'col' }, 'In words'))),
         ...groups.map((group) => h(
           'tbody',
           {},
@@ -113,13 +134,13 @@ function table(pair: Pair): HTMLElement {
             const interval = d.change_interval ?? null;
             const sure = style === 'better' || style === 'worse';
             const none = style === 'careful';
-            const smallest = d.smallest_change === undefined ? DASH : `± ${change(d.smallest_change).replace(/^\+/, '')}`;
-            return h('tr', {}, name, h('td', { class: 'n' }, shown(d, d.a?.median)), h('td', { class: 'n' }, shown(d, d.b?.median)), h('td', {}, bar(d, of, marks)), h('td', { class: `n ${sure ? 'strong' : ''}` }, change(none ? d.change_of_medians : d.change), none && h('span', { class: 'unit' }, ' medians')), h('td', { class: 'n quiet' }, interval === null ? (none ? 'withheld' : DASH) : `${change(interval[0])} to ${change(interval[1])}`), h('td', { class: 'n quiet' }, smallest), h('td', { class: style }, text));
+            const smallest = d.smallest_change === undefined || none ? DASH : `± ${change(d.smallest_change).replace(/^\+/, '')}`;
+            return h('tr', {}, name, h('td', { class: 'n' }, shown(d, d.a?.median)), h('td', { class: 'n' }, shown(d, d.b?.median)), h('td', {}, bar(d, of, marks)), h('td', { class: `n ${sure ? 'strong' : ''}` }, d.verdict === 'not-enough-repeats' ? DASH : change(none ? d.change_of_medians : d.change), none && d.verdict !== 'not-enough-repeats' && h('span', { class: 'unit' }, ' medians')), h('td', { class: 'n quiet' }, interval === null ? (none ? 'withheld' : DASH) : `${change(interval[0])} to ${change(interval[1])}`), h('td', { class: 'n quiet' }, smallest), h('td', { class: style }, text));
           }),
         )),
       ),
     ),
-    h('p', { class: 'sub' }, [gates.length > 0 ? `Red dashed: the gate’s limit on ${gates.map((d) => d.figure).join(', ')}.` : '', 'Bar: interval of the Hodges–Lehmann shift of the logarithms, B to A. Pale field: the smallest change that so many repeats with this noise show in 80 of 100 cases.'].filter((t) => t !== '').join(' ')),
+    h('p', { class: 'sub' }, !bars ? 'Medians stay as they were measured; intervals and words are withdrawn.' : [gates.length > 0 ? `Red dashed: the gate’s limit on ${gates.map((d) => d.figure).join(', ')}.` : '', 'Bar: interval of the Hodges–Lehmann shift of the logarithms, B to A. Pale field: the smallest change that so many repeats with this noise show in 80 of 100 cases.'].filter((t) => t !== '').join(' ')),
   );
 }
 
@@ -149,25 +170,34 @@ function lacking(data: CompareData): Child {
   return h('p', { class: 'sub' }, 'Not compared: ', data.lacking.map((of) => `${of.side} has no trials of ${of.point}`).join('; '), '.');
 }
 
+/** Rows of what changed: the name, both values, what it does. */
+export function changedTable(rows: CompareData['changed']): HTMLElement {
+  const side = (of: 'a' | 'b'): HTMLElement => h('th', { scope: 'col' }, sideMark(of), ` ${of.toUpperCase()}`);
+  const does = rows.some((row) => row.does !== undefined);
+  return h(
+    'table',
+    { class: 'figures changed' },
+    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'What changed'), side('a'), side('b'), does && h('th', { scope: 'col' }, 'What it does'))),
+    h(
+      'tbody',
+      {},
+      ...rows.map((row) =>
+        h('tr', {}, h('th', { scope: 'row' }, row.kind === 'setting' ? h('code', {}, ...breakable(row.what)) : row.what), h('td', { class: 'value-cell' }, row.a), h('td', { class: 'value-cell strong' }, row.b), does && h('td', { class: 'quiet' }, row.does ?? '')),
+      ),
+    ),
+  );
+}
+
+/** A setting's name, which may go on in the next line after an underscore. */
+const breakable = (name: string): Child[] => name.split('_').flatMap((part, i): Child[] => (i === 0 ? [part] : ['_', h('wbr', {}), part]));
+
 /** Only what differs, and in words what does not. */
 export function changed(data: CompareData): Section {
-  const side = (of: 'a' | 'b', words_: string): HTMLElement => h('th', { scope: 'col', class: 'n' }, sideMark(of), ` ${words_}`);
-  const left: Child =
-    data.changed.length === 0
-      ? h('p', {}, 'No recorded differences.')
-      : scroll(
-          'What changed: rows',
-          h(
-            'table',
-            { class: 'figures' },
-            h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Kind'), h('th', { scope: 'col' }, 'Name'), side('a', 'A'), side('b', 'B'))),
-            h('tbody', {}, ...data.changed.map((row) => h('tr', {}, h('td', {}, row.kind), h('th', { scope: 'row' }, row.kind === 'setting' ? h('code', {}, row.name) : row.name), h('td', { class: 'n value-cell' }, row.a), h('td', { class: 'n value-cell strong' }, row.b)))),
-          ),
-        );
+  const left: Child = data.changed.length === 0 ? h('p', {}, 'No recorded differences.') : scroll('What changed: rows', changedTable(data.changed));
   return {
     id: 'changed',
-    link: 'What changed',
-    element: section('changed', 'What changed', data.left_out === 0 ? 'Only differences. All other recorded facts are the same.' : `Only differences; ${count(data.left_out)} that only name the server itself (port, paths) are left out. All other recorded facts are the same.`, null, h('div', { class: 'two-columns' }, left, h('dl', { class: 'definitions' }, ...data.same.map(([name, of]) => h('div', {}, h('dt', {}, name), h('dd', {}, of)))))),
+    link: 'Settings',
+    element: section('changed', 'What changed', data.left_out === 0 ? 'Only differences. All other recorded facts are the same.' : `Only differences; ${count(data.left_out)} that only ${data.left_out === 1 ? 'names' : 'name'} the server itself (port, paths) left out. All other recorded facts are the same.`, null, h('div', { class: 'two-columns wide-left' }, left, h('dl', { class: 'definitions' }, ...data.same.map(([name, of]) => h('div', {}, h('dt', {}, name), h('dd', {}, of)))))),
   };
 }
 

@@ -168,7 +168,8 @@ export function overTime(of: NonNullable<SideFigures['over_time']>, p: number): 
 
 function time(pair: Pair): HTMLElement | null {
   const found = { a: pair.a.over_time === undefined ? null : overTime(pair.a.over_time, 0.99), b: pair.b.over_time === undefined ? null : overTime(pair.b.over_time, 0.99) };
-  if (found.a === null && found.b === null) return null;
+  // A line takes some moments.
+  if (SIDES.every((side) => (found[side]?.us.filter((us) => us !== null).length ?? 0) < 3)) return null;
   const length = Math.max(...SIDES.map((side) => (pair[side].over_time === undefined ? 0 : (pair[side].over_time!.merged.length * pair[side].over_time!.step_us) / 1e6)));
   const all = SIDES.flatMap((side) => [...(found[side]?.us ?? []), ...(pair[side].over_time?.p99_high_us ?? []), ...(pair[side].over_time?.p99_low_us ?? [])]).filter((v): v is number => v !== null && v !== undefined && v > 0);
   const rows = SIDES.flatMap((side) => (pair[side].checkpoints ?? []).map((spans, i) => ({ side, i, spans })));
@@ -239,7 +240,7 @@ export function latency(data: CompareData): Section | null {
   const charts = [curves(pair), time(pair)].filter((c) => c !== null);
   if (charts.length === 0) return null;
   const key = h('ul', { class: 'key' }, h('li', {}, sideMark('a'), `A ${data.a.name}`), h('li', {}, sideMark('b'), `B ${data.b.name}`), h('li', {}, 'pale: range of the repeats'));
-  return { id: 'latency', link: 'Latency', element: section('latency', 'Latency', data.pairs.length > 1 ? `All repeats merged, at ${pair.point}.` : 'All repeats merged.', key, h('div', { class: 'two-columns even' }, ...charts)) };
+  return { id: 'latency', link: 'Latency', element: section('latency', 'Latency', data.pairs.length > 1 ? `All repeats merged, at ${pair.point}.` : 'All repeats merged.', key, h('div', { class: charts.length > 1 ? 'two-columns even' : '' }, ...charts)) };
 }
 
 export { clock };

@@ -1,81 +1,84 @@
 /** Two sets beside each other: what differs, by how much, and where it shows. */
 
-import type { CompareData, Difference, Pair } from '../data';
-import { change, columnUnit, count, DASH, inUnit, percent, rate, signed, timeText } from '../pure/format';
+import type { CompareData, Difference, Pair, Says } from '../data';
+import { change, columnUnit, count, DASH, inUnit, many, signed, timeText } from '../pure/format';
 import { linear, linearLabel } from '../pure/ticks';
 import { pushApart } from '../pure/labels';
 import { linearAxis, named } from '../chart/axes';
 import { figure, namePage } from '../chart/figure';
 import { Plot } from '../chart/plot';
-import { drawn, rect, segment, words as label } from '../chart/shapes';
+import { drawn, rect, unclipped, words as label } from '../chart/shapes';
 import { waitColor } from '../page/classes';
 import { h, scroll, svg, type Child } from '../page/dom';
-import { assemble, commandBlock, definitions, link, notesBlock, section, titleBlock, trialLink, verdictBlock, type Section } from '../page/shell';
+import { answerBlock, assemble, commandBlock, definitions, link, notesBlock, section, titleBlock, trialLink, type Section } from '../page/shell';
 import { token } from '../page/theme';
 import { inkOn } from '../pure/color';
 import { sql } from '../trial/tables';
-import { changed, differences, sideMark } from './differences';
+import { changed, changedTable, differences, shown, sideMark } from './differences';
 import { latency } from './latency';
+import { sideLine, startText } from './times';
 
 export function comparePage(data: CompareData): void {
   namePage(`${data.a.name} ${data.b.name}`);
-  const sections = [differences(data), changed(data), latency(data), repeats(data), timePerCommit(data), statements(data), method(data)].filter((s): s is Section => s !== null);
+  const unsure = data.says === 'cannot-tell';
+  // Why there is no verdict is seen in the order of the repeats.
+  const sections = [...(unsure ? [repeats(data), differences(data)] : [differences(data), repeats(data)]), latency(data), changed(data), timePerCommit(data), statements(data), method(data)].filter((s): s is Section => s !== null);
   const sides = h('div', { class: 'sides' }, ...(['a', 'b'] as const).map((side) => h('span', {}, sideMark(side), ' ', h('strong', {}, side.toUpperCase()), ` ${data[side].name}: ${data[side].facts}`)));
-  const top: Section = { id: 'verdict', link: 'Verdict', element: verdictBlock(data.verdict, differs(data), null) };
+  const top: Section = { id: 'verdict', link: 'Verdict', element: answerBlock(data.answer, differs(data), { color: COLORS[data.says], gate: data.gate, sure: unsure ? 'What would tell' : undefined }) };
   const trust: Section = { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, null)) };
   assemble(data, [titleBlock(data, sides)], [top, trust, ...sections], null, '');
 }
 
-/** Beside the verdict: the first of what differs. */
+/** Red only for harm, amber for doubt, green for held. */
+const COLORS: Record<Says, string> = { better: 'ok', worse: 'bad', mixed: 'warn', 'no-difference': 'ink3', 'cannot-tell': 'warn' };
+
+/** So many are beside the verdict; the section has all. */
+const SHOWN = 8;
+
+/** Beside the verdict: what changed. */
 function differs(data: CompareData): HTMLElement {
-  const shown = data.changed.slice(0, 6);
-  return h(
-    'div',
-    {},
-    h('h2', { class: 'eyebrow' }, data.changed.length === 0 ? 'Nothing recorded differs' : `What differs: ${count(data.changed.length)} ${data.changed.length === 1 ? 'thing' : 'things'}`),
-    shown.length > 0 &&
-      scroll(
-        'What differs: rows',
-        h(
-          'table',
-          { class: 'figures' },
-          h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Name')), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'))),
-          h('tbody', {}, ...shown.map((row) => h('tr', {}, h('th', { scope: 'row' }, row.kind === 'setting' ? h('code', {}, row.name) : row.name), h('td', { class: 'n value-cell quiet' }, row.a), h('td', { class: 'n value-cell strong' }, row.b)))),
-        ),
-      ),
-    h('p', { class: 'sub' }, link('Full list', 'changed', null)),
-  );
+  const shown = data.changed.slice(0, SHOWN);
+  const settings = data.changed.filter((row) => row.kind === 'setting').length;
+  const of = data.changed.length === 0 ? 'nothing that is recorded' : settings === data.changed.length ? many(settings, 'setting') : many(data.changed.length, 'thing');
+  const same = data.same.filter(([name]) => name !== 'Workload').map(([name]) => name.toLowerCase());
+  const rest = [
+    shown.length < data.changed.length ? `${count(data.changed.length - shown.length)} more below.` : '',
+    same.length > 0 ? `Same: workload, ${same.join(', ')}.` : 'Same: workload.',
+    data.left_out > 0 ? `${many(data.left_out, 'value')} that only ${data.left_out === 1 ? 'names' : 'name'} the server (port, paths) left out.` : '',
+  ];
+  return h('div', {}, h('h2', { class: 'eyebrow' }, `What changed: ${of}`), shown.length > 0 && scroll('What changed, in short', changedTable(shown)), h('p', { class: 'sub' }, `${rest.filter((words) => words !== '').join(' ')} `, link('All of it', 'changed', null)));
 }
 
-/** Each repeat in the order it ran. */
+/** Each repeat at the time at which it began. */
 function repeats(data: CompareData): Section | null {
   const pair = data.pairs[0];
   if (pair === undefined) return null;
   const wanted = pair.differences.filter((d) => d.a !== undefined && d.b !== undefined);
-  const first = ['goodput', 'p99'].flatMap((name) => wanted.filter((d) => d.figure === name));
-  const rest = wanted.filter((d) => !first.includes(d) && !/^p\d/.test(d.figure));
-  const shown = [...first, ...rest, ...wanted.filter((d) => !first.includes(d) && !rest.includes(d))].slice(0, 3);
+  const first = ['goodput', 'p50', 'p99'].flatMap((name) => wanted.filter((d) => d.figure === name));
+  const rest = wanted.filter((d) => !first.includes(d));
+  const shown = [...first, ...rest].slice(0, data.says === 'cannot-tell' ? 1 : 3);
   if (shown.length === 0) return null;
-  const notes: string[] = [];
-  const charts = shown.map((d) => repeatsOf(pair, d, notes));
+  const charts = shown.map((d) => repeatsOf(pair, d));
   return {
     id: 'repeats',
     link: 'Repeats',
-    element: section('repeats', 'Repeats', `Each repeat in the order it ran. The lines are the medians.${drift(pair)}`, null, h('div', { class: 'three-columns' }, ...charts), h('p', { class: 'sub' }, ...(['a', 'b'] as const).flatMap((side, i): Child[] => [i > 0 ? '; ' : 'Trials: ', sideMark(side), ` ${side.toUpperCase()} `, ...pair[side].trials.flatMap((t, k): Child[] => [k > 0 ? ', ' : '', trialLink(t.trial)])]), '.'), notes.length > 0 && h('p', { class: 'sub' }, notes.join(' '))),
+    element: section('repeats', 'Repeats in order of time', `Each repeat at the time at which it began${data.pairs.length > 1 ? `, at ${pair.point}` : ''}.${drift(pair)}`, null, h('div', { class: charts.length === 1 ? '' : charts.length === 2 ? 'two-columns even' : 'three-columns' }, ...charts), h('p', { class: 'sub' }, ...(['a', 'b'] as const).flatMap((side, i): Child[] => [i > 0 ? '; ' : 'Trials: ', sideMark(side), ` ${side.toUpperCase()} `, ...pair[side].trials.flatMap((t, k): Child[] => [k > 0 ? ', ' : '', trialLink(t.trial)])]), '.')),
   };
 }
 
-/** What time has to do with goodput. */
+/** What time has to do with the first figure. */
 function drift(pair: Pair): string {
   const found = pair.differences.find((d) => d.drift !== undefined)?.drift;
   if (found === undefined) return '';
   const order = found.by_turns ? 'The sides ran by turns' : 'The sides did not run by turns';
-  return ` ${order}; drift ${change(found.first_to_last)} from the first repeat to the last: time explains ${percent(found.time_explains)} of the spread, the change ${percent(found.change_explains)}.`;
+  const [low, high] = found.first_to_last_interval;
+  if (pair.differences.some((d) => d.verdict === 'time-explains')) return ` ${order}, and one line over time fits both sides: that is why there is no verdict.`;
+  return ` ${order}; the drift found is ${change(found.first_to_last)} from the first to the last (${change(low)} to ${change(high)}).`;
 }
 
-function repeatsOf(pair: Pair, d: Difference, notes: string[]): HTMLElement {
+function repeatsOf(pair: Pair, d: Difference): HTMLElement {
   const unit = d.unit === 'µs' ? columnUnit([d.a!.median, d.b!.median]) : { unit: d.unit, us: 1 };
-  const dots = (side: 'a' | 'b'): [number, number][] => d[side]!.values.flatMap((v, i): [number, number][] => (v === null ? [] : [[pair[side].trials[i]?.order ?? i, v / unit.us]]));
+  const dots = (side: 'a' | 'b'): [number, number][] => d[side]!.values.flatMap((v, i): [number, number][] => (v === null || pair[side].trials[i] === undefined ? [] : [[Date.parse(pair[side].trials[i]!.started), v / unit.us]]));
   const sides = { a: dots('a'), b: dots('b') };
   const all = [...sides.a, ...sides.b];
   const ys = all.map(([, y]) => y);
@@ -84,43 +87,63 @@ function repeatsOf(pair: Pair, d: Difference, notes: string[]): HTMLElement {
   const cut = low > 0 && (high - low) / high < 0.35;
   const pad = (high - low || high * 0.1) * 0.5;
   const axis = linear(high + (cut ? pad : 0), 4, cut ? Math.max(0, low - pad) : 0);
-  if (cut && axis.min > 0) notes.push(`The axis of ${d.name} starts at ${linearLabel(axis.min, axis.step)} to show the spread.`);
   const xs = all.map(([x]) => x);
   const [from, to] = [Math.min(...xs), Math.max(...xs)];
+  const room = Math.max(1, (to - from) * 0.03);
+  const hidden = d.verdict === 'time-explains';
+  const slope = d.drift === undefined || to === from ? null : Math.log1p(d.drift.first_to_last) / (to - from);
+  const single = d.a!.values.length === 1 && d.b!.values.length === 1;
+  const starts = axis.min > 0 ? `; the axis starts at ${linearLabel(axis.min, axis.step)}` : '; axis from 0';
+  const lines = hidden ? '; dashed: one line through all repeats, with no step between A and B' : slope !== null ? '; lines: each side along the drift that both share' : single ? '' : '; lines: medians';
   const plot = new Plot({
-    height: 240,
+    height: 250,
     build: () => ({
-      grid: { left: 58, right: 76, top: 10, bottom: 34 },
-      xAxis: { ...linearAxis(from - 0.5, to + 0.5, Math.max(1, to - from)), splitLine: { show: false }, axisLine: { show: true, onZero: false, lineStyle: { color: token('line2') } }, axisLabel: { show: false }, ...named('run order, first to last', 14) },
+      grid: { left: 58, right: 84, top: 10, bottom: 44 },
+      xAxis: {
+        ...linearAxis(from - room, to + room, to - from + 2 * room),
+        splitLine: { show: false },
+        axisLine: { show: true, onZero: false, lineStyle: { color: token('line2') } },
+        axisLabel: { color: token('ink3'), fontSize: 11.5, customValues: to > from ? [from, to] : [from], formatter: (at: number) => startText(at, to - from), alignMinLabel: 'left', alignMaxLabel: 'right', hideOverlap: true },
+        ...named('start of the repeat, UTC', 26),
+      },
       yAxis: linearAxis(axis.min, axis.max, axis.step),
       series: [
-        ...(['a', 'b'] as const).map((side) => ({ type: 'scatter', silent: true, symbol: side === 'a' ? 'circle' : 'diamond', symbolSize: side === 'a' ? 6.5 : 8.5, itemStyle: { color: token(side) }, data: sides[side], z: 3 })),
-        (() => {
-          const series = drawn((api, box) => {
-            const wanted = (['a', 'b'] as const).map((side) => api.coord([0, d[side]!.median / unit.us])[1]);
-            const placed = pushApart(wanted, 15, box.y + 6, box.y + box.height - 6);
-            return (['a', 'b'] as const).flatMap((side, i) => [
-              segment(box.x, wanted[i]!, box.x + box.width, wanted[i]!, token(side), 1.6, side === 'a' ? undefined : [6, 3]),
-              label(box.x + box.width + 5, placed[i]! - 6, `${side.toUpperCase()} ${rate(d[side]!.median / unit.us)}`, token(side), { fontWeight: 600 }),
-            ]);
-          }, 2) as { clip: boolean };
-          series.clip = false;
-          return series;
-        })(),
+        ...(['a', 'b'] as const).map((side) => ({ type: 'scatter', silent: true, symbol: side === 'a' ? 'circle' : 'diamond', symbolSize: side === 'a' ? 7 : 9, itemStyle: { color: token(side) }, data: sides[side], z: 3 })),
+        unclipped((api, box) => {
+          const wanted = (['a', 'b'] as const).map((side) => api.coord([from, d[side]!.median / unit.us])[1]);
+          const placed = pushApart(wanted, 16, box.y + 6, box.y + box.height - 6);
+          const along = (of: (at: number) => number, left: number, right: number): [number, number][] => Array.from({ length: 33 }, (_, i) => api.coord([left + ((right - left) * i) / 32, of(left + ((right - left) * i) / 32)]));
+          const shapes: Record<string, unknown>[] = [];
+          if (hidden && d.drift !== undefined && to > from) {
+            const [first, last] = d.drift.line.map((v) => Math.log(v / unit.us)) as [number, number];
+            shapes.push(path(along((at) => Math.exp(first + ((last - first) * (at - from)) / (to - from)), from, to), token('warn'), 1.8, [5, 4]));
+          } else if (!single) {
+            for (const side of ['a', 'b'] as const) {
+              const own = sides[side].map(([x]) => x);
+              const line = slope === null ? () => d[side]!.median / unit.us : sideLine(sides[side], slope);
+              if (own.length > 1) shapes.push(path(along(line, Math.min(...own), Math.max(...own)), token(side), 1.6, side === 'a' ? undefined : [6, 3]));
+            }
+          }
+          (['a', 'b'] as const).forEach((side, i) => shapes.push(label(box.x + box.width + 8, placed[i]! - 6, `${side.toUpperCase()} ${shown(d, d[side]!.median)}`, token(side), { fontWeight: 600 })));
+          return shapes;
+        }, 2),
       ],
     }),
   });
   return figure(
     {
       title: d.name,
-      subtitle: unit.unit,
-      summary: () => `A: ${rate(d.a!.min / unit.us)} to ${rate(d.a!.max / unit.us)}, B: ${rate(d.b!.min / unit.us)} to ${rate(d.b!.max / unit.us)} ${unit.unit}.`,
-      data: () => ({ head: ['side', 'order', 'trial', `${d.figure} ${d.unit}`.trim()], rows: (['a', 'b'] as const).flatMap((side) => d[side]!.values.map((v, i) => [side.toUpperCase(), pair[side].trials[i]?.order ?? null, pair[side].trials[i]?.trial ?? null, v])) }),
+      subtitle: `${unit.unit}; right: medians${starts}${lines}`,
+      summary: () => `A: ${shown(d, d.a!.min)} to ${shown(d, d.a!.max)}, B: ${shown(d, d.b!.min)} to ${shown(d, d.b!.max)} ${unit.unit}.`,
+      data: () => ({ head: ['side', 'started', 'trial', `${d.figure} ${d.unit}`.trim()], rows: (['a', 'b'] as const).flatMap((side) => d[side]!.values.map((v, i) => [side.toUpperCase(), pair[side].trials[i]?.started ?? null, pair[side].trials[i]?.trial ?? null, v])) }),
       png: (name) => plot.png(name, d.name, unit.unit),
     },
     plot.element,
   );
 }
+
+/** A line through points that are given in pixels. */
+const path = (points: [number, number][], stroke: string, lineWidth: number, lineDash?: number[]): Record<string, unknown> => ({ type: 'polyline', shape: { points }, style: { stroke, lineWidth, lineDash, fill: 'none' }, silent: true });
 
 /** Milliseconds of one client for each commit, by what its session did. */
 function timePerCommit(data: CompareData): Section | null {

@@ -1,7 +1,7 @@
 /** Calibration: what the infrastructure gives beside what good infrastructure would, and why. */
 
 import type { Calibration, Range, Yardstick } from '../data';
-import { columnUnit, count, DASH, inUnit, timeText } from '../pure/format';
+import { columnUnit, count, DASH, inUnit, many, timeText, type TimeUnit } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
 import { figure } from '../chart/figure';
@@ -18,6 +18,9 @@ type Row = Calibration['lines'][number];
 const VERDICTS: Record<string, [string, string]> = { met: ['met', 'better'], better: ['better', 'better'], missed: ['missed', 'worse'] };
 
 const range = (expected: Range): string => (expected.low_us === 0 ? `up to ${timeText(expected.high_us)}` : `${timeText(expected.low_us)} to ${timeText(expected.high_us)}`);
+
+/** In a column's unit. */
+const rangeIn = (expected: Range, unit: TimeUnit): string => (expected.low_us === 0 ? `up to ${inUnit(expected.high_us, unit)}` : `${inUnit(expected.low_us, unit)} to ${inUnit(expected.high_us, unit)}`);
 
 /** Where the expectations of a system are from. */
 function yardsticks(system: Calibration): [string, Child][] {
@@ -49,7 +52,7 @@ function bars(line: string, systems: Calibration[], of: (row: Row) => number | n
     build: ({ width }) => ({
       grid: { left: Math.min(190, width * 0.3), right: 70, top: 22, bottom: 30 },
       xAxis: { ...linearAxis(0, axis.max, axis.step), axisLabel: { color: token('ink3'), fontSize: 11.5, formatter: (v: number) => `${v}\u00a0ms`, hideOverlap: true } },
-      yAxis: { ...linearAxis(-0.5, rows.length - 0.5, 1), inverse: true, splitLine: { show: false }, axisLabel: { color: token('ink1'), fontSize: 12, width: Math.min(180, width * 0.28), overflow: 'truncate', customValues: rows.map((_, i) => i), formatter: (v: number) => rows[Math.round(v)]?.system.calibration ?? '' } },
+      yAxis: { ...linearAxis(-0.5, rows.length - 0.5, 1), inverse: true, splitLine: { show: false }, axisLabel: { color: token('ink1'), fontSize: 12, width: Math.min(180, width * 0.28), overflow: 'break', lineHeight: 14, customValues: rows.map((_, i) => i), formatter: (v: number) => rows[Math.round(v)]?.system.calibration ?? '' } },
       series: [
         unclipped((api, box) => {
           // Each system may be judged by its own host.
@@ -103,24 +106,26 @@ export function calibrations(list: Calibration[]): Section {
     const unit = columnUnit(system.lines.map((row) => row.p50_us));
     const cause = system.lines.flatMap((row) => (row.cause === null ? [] : [{ row, cause: row.cause }]));
     const doubts = [...new Set(system.lines.flatMap((row) => row.doubts))];
+    // As in the answer: only of reads and updates a doubt withdraws it.
+    const doubtful = system.lines.some((row) => (row.line === 'read' || row.line === 'update') && row.doubts.length > 0);
     const steps = system.concurrency?.steps ?? [];
     return h(
       'div',
       { class: 'parts' },
-      h('h3', {}, `${system.calibration}: ${typeof system.target === 'string' ? system.target : ''} `, system.baseline !== null && h('span', { class: `tag ${system.baseline === 'met' ? 'passed' : 'failed'}` }, `baseline ${system.baseline}`)),
+      h('h3', {}, `${system.calibration}: ${typeof system.target === 'string' ? system.target : ''} `, system.baseline !== null && h('span', { class: `tag ${system.baseline !== 'met' ? 'failed' : doubtful ? 'cannot-tell' : 'passed'}` }, `baseline ${system.baseline}${system.baseline === 'met' && doubtful ? ', in doubt' : ''}`)),
       scroll(
         `Calibration: ${system.calibration}`,
         h(
           'table',
           { class: 'figures' },
-          h('thead', {}, h('tr', {}, ...['Line', 'Count', `Least ${unit.unit}`, `p50 ${unit.unit}`, `p99 ${unit.unit}`, `Mean ${unit.unit}`, 'Expected', 'Without the way'].map((text, i) => h('th', { scope: 'col', class: i === 0 ? undefined : 'n' }, text)), h('th', { scope: 'col' }, 'Verdict'), h('th', { scope: 'col' }, 'Consists of'))),
+          h('thead', {}, h('tr', {}, ...['Line', 'Count', `Least ${unit.unit}`, `p50 ${unit.unit}`, `p99 ${unit.unit}`, `Mean ${unit.unit}`, `Expected ${unit.unit}`, `Without the way ${unit.unit}`].map((text, i) => h('th', { scope: 'col', class: i === 0 ? undefined : 'n' }, text)), h('th', { scope: 'col' }, 'Verdict'), h('th', { scope: 'col' }, 'Consists of'))),
           h(
             'tbody',
             {},
             ...system.lines.map((row) => {
               const [text, style] = VERDICTS[row.verdict ?? ''] ?? [row.verdict ?? DASH, ''];
               const parts = Object.entries(row.parts ?? {}).filter(([, v]) => v !== null && v > 0).map(([name, v]) => `${PARTS[name] ?? name.replace(/_us$/, '')} ${timeText(v)}`);
-              return h('tr', {}, h('th', { scope: 'row' }, row.trial === null ? row.line : trialLink(row.trial, row.line)), h('td', { class: 'n' }, count(row.count)), ...[row.min_us, row.p50_us, row.p99_us, row.mean_us].map((v) => h('td', { class: 'n' }, inUnit(v, unit))), h('td', { class: 'n' }, row.expected === null ? DASH : range(row.expected)), h('td', { class: 'n' }, timeText(row.without_round_trip_us)), h('td', { class: style }, text), h('td', { class: 'quiet' }, parts.join(', ')));
+              return h('tr', {}, h('th', { scope: 'row' }, row.trial === null ? row.line : trialLink(row.trial, row.line)), h('td', { class: 'n' }, count(row.count)), ...[row.min_us, row.p50_us, row.p99_us, row.mean_us].map((v) => h('td', { class: 'n' }, inUnit(v, unit))), h('td', { class: 'n' }, row.expected === null ? DASH : rangeIn(row.expected, unit)), h('td', { class: 'n' }, inUnit(row.without_round_trip_us, unit)), h('td', { class: style }, text), h('td', { class: 'quiet' }, parts.join(', ')));
             }),
           ),
         ),
@@ -168,12 +173,12 @@ export function calibrations(list: Calibration[]): Section {
   return {
     id: 'calibration',
     link: 'Calibration',
-    element: section('calibration', 'Is the infrastructure as fast as expected?', 'The simplest workload, one client: mean times compared with those of good infrastructure.', null, h('div', { class: 'two-columns even' }, ...charts), ...tables),
+    element: section('calibration', 'Is the infrastructure as fast as expected?', 'The simplest workload, one client: mean times compared with those of good infrastructure.', null, ...tables, h('div', { class: 'two-columns even after-table' }, ...charts)),
   };
 }
 
 function stops(system: Calibration): string {
   const at = system.concurrency?.throughput_stops;
   if (at === undefined || at === null) return 'transactions per second';
-  return at.is === 'at' ? `stops growing at ${count(at.clients)} clients` : `still grows at ${count(at.clients)} clients`;
+  return at.is === 'at' ? `stops growing at ${many(at.clients, 'client')}` : `still grows at ${many(at.clients, 'client')}`;
 }

@@ -4,7 +4,7 @@ import type { ExperimentData, Point } from '../data';
 import { asked, bytesText, rate, timeText } from '../pure/format';
 import { linesChart, type Line, type Place } from '../chart/lines';
 import { lineOf } from '../page/classes';
-import { goodput, latencyOf, lines, pointAt, type Plane } from './model';
+import { goodput, latencyOf, lines, pointAt, type Part, type Plane } from './model';
 
 
 function goodputPlace(point: Point, x: number, go: () => void): Place | null {
@@ -23,7 +23,7 @@ function goodputPlace(point: Point, x: number, go: () => void): Place | null {
 function latencyPlace(point: Point, x: number, figure: string, go: () => void): Place | null {
   const of = point.figures[figure];
   const spread = of?.over_repeats ?? null;
-  const y = spread?.median ?? of?.together_us ?? null;
+  const y = latencyOf(point, figure);
   if (y === null) return null;
   return {
     x,
@@ -36,8 +36,11 @@ function latencyPlace(point: Point, x: number, figure: string, go: () => void): 
   };
 }
 
-export function curves(data: ExperimentData, plane: Plane, go: (point: number) => void): HTMLElement[] {
-  const { x, line } = plane;
+export function curves(data: ExperimentData, plane: Plane, part: Part, goAll: (point: number) => void): HTMLElement[] {
+  const { line } = plane;
+  const x = plane.x!;
+  const go = (at: number): void => goAll(part.index[at]!);
+  const id = (name: string): string => `${name}${part.suffix}`;
   const of = (make: (point: Point, x: number, go: () => void) => Place | null): Line[] =>
     lines(plane)
       .map(({ name, index }) => ({
@@ -66,7 +69,7 @@ export function curves(data: ExperimentData, plane: Plane, go: (point: number) =
   const good = of(goodputPlace);
   charts.push(
     linesChart({
-      id: 'curve-x',
+      id: id('curve-x'),
       title: `Goodput against ${x.title}`,
       subtitle: 'tps',
       height: 360,
@@ -85,7 +88,7 @@ export function curves(data: ExperimentData, plane: Plane, go: (point: number) =
   if (slow.length > 0) {
     charts.push(
       linesChart({
-        id: 'curve-p99',
+        id: id('curve-p99'),
         title: `p99 latency against ${x.title}`,
         subtitle: `${what}, log scale${slo === null ? '' : `; dashed: the ${asked(slo)} asked for`}`,
         height: 360,
@@ -99,10 +102,11 @@ export function curves(data: ExperimentData, plane: Plane, go: (point: number) =
       }),
     );
   }
-  if (line !== null && line.numbers !== undefined && line.numbers !== null) {
+  // Kinds are never joined: only along numbers.
+  if (line !== null && line.kind === 'number') {
     const sizes = line.sizes_bytes ?? [];
     const across: Line[] = x.values.map((value, i) => ({
-      name: `${value} ${value === '1' ? x.title.replace(/s$/, '') : x.title}`,
+      name: x.name === 'clients' ? `${value} ${value === '1' ? 'client' : 'clients'}` : `${x.title} ${value}`,
       color: `heat${Math.min(7, 2 + Math.round((i / Math.max(1, x.values.length - 1)) * 5))}`,
       symbol: 'circle',
       places: line.values.flatMap((_, l) => {
@@ -113,7 +117,7 @@ export function curves(data: ExperimentData, plane: Plane, go: (point: number) =
     }));
     charts.push(
       linesChart({
-        id: 'curve-scale',
+        id: id('curve-scale'),
         title: `Goodput against ${line.title}`,
         subtitle: `tps${sizes.some((s) => s !== null) ? '; below, the size of the database' : ''}`,
         height: 360,
@@ -131,25 +135,25 @@ export function curves(data: ExperimentData, plane: Plane, go: (point: number) =
     .map(({ name, index }) => ({
       name,
       ...lineOf(index),
-      places: x.values.flatMap((value, i) => {
+      places: x.values.flatMap((_, i) => {
         const found = pointAt(data, plane, index, i);
         const [g, p] = found === null ? [null, null] : [goodput(found.point), latencyOf(found.point, 'p99')];
         if (found === null || g === null || p === null) return [];
-        const edge = i === 0 || i === x.values.length - 1;
-        return [{ x: g, y: p, words: `${found.point.title}: ${rate(g)} tps, p99 ${timeText(p)}`, ...(edge ? { label: value } : {}), go: () => go(found.index) }];
+        return [{ x: g, y: p, words: `${found.point.title}: ${rate(g)} tps, p99 ${timeText(p)}`, go: () => go(found.index) }];
       }),
     }))
     .filter((l) => l.places.length > 0);
-  if (load.length > 0) {
+  if ((line === null || line.kind === 'number') && load.some((of) => of.places.length > 2)) {
     charts.push(
       linesChart({
-        id: 'curve-load',
+        id: id('curve-load'),
         title: 'Latency against load',
-        subtitle: `p99 (log) over goodput; one path per ${line?.title ?? 'line'}, marks are ${x.values.join(', ')} ${x.title}`,
+        subtitle: `p99 (log) over goodput; ${line === null ? 'the path' : `a path for each ${line.title}`} goes through ${x.values.join(', ')} ${x.title}`,
         height: 360,
         lines: load,
         xName: 'goodput, tps',
         log: true,
+        endNames: false,
         ...(slo === null ? {} : { limit: { y: slo, name: `p99 ≤ ${asked(slo)}` } }),
         summary: () => load.map((l) => `${l.name}: from ${l.places[0]!.words} to ${l.places[l.places.length - 1]!.words}`).join('; '),
         data: () => ({ head: [...head, 'median_tps', 'p99_us'], rows: rows((p) => [goodput(p), latencyOf(p, 'p99')]) }),

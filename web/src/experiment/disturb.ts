@@ -1,11 +1,11 @@
 /** What the laboratory for disturbances found: a repeat over time, all repeats, then the controls. */
 
-import type { DisturbFigures, DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget } from '../data';
+import type { DisturbFigures, DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget, NamedPhase } from '../data';
 import { Bus } from '../pure/bus';
 import { count, DASH, fixed, many, percent, rate, timeText } from '../pure/format';
 import { linear, timeTicks } from '../pure/ticks';
-import { linearAxis, log, logAxis } from '../chart/axes';
-import { drawn, hatch, rect, segment, within, words } from '../chart/shapes';
+import { LEFT, linearAxis, log, logAxis, RIGHT } from '../chart/axes';
+import { drawn, hatch, rect, segment, unclipped, within, words, type Api, type Box } from '../chart/shapes';
 import { Strip, type Entry } from '../chart/strip';
 import { token } from '../page/theme';
 import { definitions, section, trialLink, type Section } from '../page/shell';
@@ -23,12 +23,16 @@ const phase = (of: DisturbFigures, name: string): { from: number; to: number } |
   return found === undefined ? null : { from: found.from_us / 1e6, to: found.to_us / 1e6 };
 };
 
+/** A letter of a command's name is so many pixels wide, about. */
+const LETTER = 6.5;
+
 /** When the disturbance began. */
 const began = (of: DisturbFigures): number => (phase(of, 'during') ?? phase(of, 'after'))?.from ?? 0;
 
 /** The repeat with the worst outcome: the one that shows what can happen. */
 export function worst(repeats: DisturbRepeat[]): DisturbRepeat | null {
-  const bad = (one: DisturbRepeat): number => (one.figures?.missed ?? -1) + (one.figures?.is_back === false ? 1e12 : 0);
+  // Of those that missed as much, the one without service for longest.
+  const bad = (one: DisturbRepeat): number => (one.figures?.missed ?? -1) + (one.figures?.is_back === false ? 1e12 : 0) + Math.min(0.99, (one.figures?.no_service_us ?? 0) / 1e10);
   const shown = repeats.filter((one) => one.figures !== null);
   return shown.length === 0 ? null : shown.reduce((a, b) => (bad(b) > bad(a) ? b : a));
 }
@@ -82,38 +86,66 @@ function one(target: DisturbTarget, shown: DisturbRepeat | null, at: number, nam
   );
 }
 
+/** Commands in seconds, with the beginning of the next one: there is room for a name until then. */
+export function stretches(commands: NamedPhase[]): { name: string; from: number; to: number; room: number }[] {
+  const inOrder = [...commands].sort((a, b) => a.from_us - b.from_us);
+  return inOrder.map(({ name, from_us, to_us }, i) => ({
+    name: name.split(' ')[0]!,
+    from: from_us / 1e6,
+    to: to_us / 1e6,
+    room: inOrder[i + 1] === undefined ? Infinity : inOrder[i + 1]!.from_us / 1e6,
+  }));
+}
+
+/** Narrower plots have their own labels of time (chart/strip.ts). */
+const NARROW = 560 - LEFT - RIGHT;
+
+/** Words above a plot stand in rows. */
+const LABEL_ROW = 16;
+
 /** One clock: what was due and served, errors, and clients without a commit. */
 function overTime(of: DisturbRepeat, repeats: number, id: string, { bus, highest }: Scale): HTMLElement {
   const figures = of.figures!;
   const { course } = figures;
   const bin = course.bin_us / 1e6;
   const x = (i: number): number => (i + 0.5) * bin;
-  const during = phase(figures, 'during');
   const start = began(figures);
   const back = known(figures.back_us);
-  const behind = (label: boolean): object =>
+  const ticksOf = (box: Box): { at: number; label: string }[] => timeTicks(bus.range.from, bus.range.to, Math.max(2, Math.floor(box.width / 90)));
+  const to = phase(figures, 'during')?.to ?? start;
+  // Several are seen one by one, each with its name as far as there is room.
+  const several = of.commands.length > 1 ? stretches(of.commands) : [];
+  const isSeen = (from: number, to: number): boolean => to >= bus.range.from && from <= bus.range.to;
+  const green = back !== null && back > 0 ? start + back / 1e6 : null;
+  const place = (api: Api, box: Box) => (s: number): number => within(api.coord([s, api.value(1)])[0], box);
+  const behind = (): object =>
     drawn((api, box) => {
-      const at = (s: number): number => within(api.coord([s, api.value(1)])[0], box);
+      const at = place(api, box);
       const bottom = box.y + box.height;
-      const { range } = bus;
-      const ticks = timeTicks(range.from, range.to, Math.max(2, Math.floor(box.width / 90)));
-      const shapes = ticks.map((tick) => segment(at(tick.at), box.y, at(tick.at), bottom, token('line1')));
-      if (label) shapes.push(...ticks.filter((tick) => at(tick.at) < box.x + box.width - 40).map((tick) => words(at(tick.at) + 3, bottom - 14, tick.label, token('ink3'), { fontSize: 11 })));
-      const to = during?.to ?? start;
-      if (to >= range.from && start <= range.to) {
-        shapes.push(rect(at(start), box.y, Math.max(at(to), at(start) + 1.5), bottom, token('bad'), 0.1));
+      const shapes = ticksOf(box).map((tick) => segment(at(tick.at), box.y, at(tick.at), bottom, token('line1')));
+      if (isSeen(start, to)) {
+        shapes.push(rect(at(start), box.y, Math.max(at(to), at(start) + 1.5), bottom, token('bad'), several.length > 0 ? 0.04 : 0.1));
+        for (const { from, to } of several) if (isSeen(from, to)) shapes.push(rect(at(from), box.y, Math.max(at(to), at(from) + 1.5), bottom, token('bad'), 0.14));
         shapes.push(segment(at(start), box.y, at(start), bottom, token('bad'), 1.2));
-        if (label) shapes.push(words(at(start) - 4, box.y + 3, 'before', token('ink3'), { align: 'right' }), words(at(Math.max(to, start)) + 4, box.y + 3, 'after', token('ink3')));
       }
-      if (back !== null && back > 0) {
-        const green = start + back / 1e6;
-        if (green >= range.from && green <= range.to) {
-          shapes.push(segment(at(green), box.y, at(green), bottom, token('ok'), 1.4, [4, 3]));
-          if (label) shapes.push(words(at(green) + 4, box.y + 18, 'served again', token('ok')));
-        }
-      }
+      if (green !== null && isSeen(green, green)) shapes.push(segment(at(green), box.y, at(green), bottom, token('ok'), 1.4, [4, 3]));
       return shapes;
     }, 0);
+  // Beside the plot: within it lines go where they like.
+  const labels = (): object =>
+    unclipped((api, box) => {
+      const at = place(api, box);
+      // A narrow strip has an axis of its own.
+      const ticks = box.width < NARROW ? [] : ticksOf(box).filter((tick) => at(tick.at) < box.x + box.width - 40);
+      const shapes = ticks.map((tick) => words(at(tick.at) + 3, box.y + box.height + 5, tick.label, token('ink3'), { fontSize: 11 }));
+      const row = box.y - LABEL_ROW;
+      if (isSeen(start, to)) {
+        for (const { name, from, to, room } of several) if (isSeen(from, to) && at(room) - at(from) > name.length * LETTER) shapes.push(words(at(from) + 3, row, name, token('ink2'), { fontSize: 11 }));
+        shapes.push(words(at(start) - 4, row, 'before', token('ink3'), { align: 'right' }), words(at(Math.max(to, start)) + 4, row, 'after', token('ink3')));
+      }
+      if (green !== null && isSeen(green, green)) shapes.push(words(at(green) + 4, row - LABEL_ROW, 'served again', token('ok')));
+      return shapes;
+    }, 6);
   const mean = (column: number[]) => (cursor: number | null): string => {
     if (cursor !== null) return rate((column[Math.floor(cursor / bin)] ?? 0) / bin);
     const { from, to } = bus.range;
@@ -134,15 +166,16 @@ function overTime(of: DisturbRepeat, repeats: number, id: string, { bus, highest
       id: `${id}-served`,
       title: 'Offered and served',
       subtitle: () => 'transactions per second, by scheduled time',
-      height: 170,
+      height: 170 + 2 * LABEL_ROW,
       entries,
       summary: () => `Of ${count(figures.due)} transactions that were due from the start of the disturbance on, ${figures.missed === null ? 'an unknown number' : count(figures.missed)} were not served.`,
       data,
       build: (_, hidden) => ({
-        grid: {},
+        grid: { top: 6 + 2 * LABEL_ROW, bottom: 22 },
         yAxis: linearAxis(rates.min, rates.max, rates.step),
         series: [
-          behind(true),
+          behind(),
+          labels(),
           ...(hidden.has('served') ? [] : [{ ...line(course.served, 'accent', {}), areaStyle: { color: token('accent'), opacity: 0.1 }, z: 4 }]),
           ...(hidden.has('commits') ? [] : [{ ...line(course.commits, 'ok', { width: 1.1 }), z: 3 }]),
           ...(hidden.has('due') ? [] : [{ ...line(course.due, 'ink1', { width: 1.4, type: [4, 3] }), z: 5 }]),
@@ -155,7 +188,7 @@ function overTime(of: DisturbRepeat, repeats: number, id: string, { bus, highest
     'div',
     {},
     h('p', { class: 'sub' }, repeats > 1 ? `Shown: repeat ${of.repeat} of ${repeats}, the one that missed most (` : 'Shown: ', trialLink(of.trial, `trial ${of.trial}`), repeats > 1 ? '). ' : '. ', 'Red: the commands run; green: served again.'),
-    h('div', { class: 'strips' }, served.element, response(of, bus, behind(false), id)?.element ?? null, errors(of, bus, behind(false), id).element, servedBy(of, bus, behind(false), id)?.element ?? null, outages(of, bus, behind(false), id)?.element ?? null),
+    h('div', { class: 'strips' }, served.element, response(of, bus, behind(), id)?.element ?? null, errors(of, bus, behind(), id).element, servedBy(of, bus, behind(), id)?.element ?? null, outages(of, bus, behind(), id)?.element ?? null),
   );
 }
 
@@ -207,7 +240,7 @@ function response(of: DisturbRepeat, bus: Bus, behind: object, id: string): Stri
               if (gap.to < bus.range.from || gap.from > bus.range.to) continue;
               const [left, right] = [within(api.coord([gap.from, 0])[0], box), within(api.coord([gap.to, 0])[0], box)];
               shapes.push(rect(left, box.y, right, box.y + box.height, hatch()));
-              if (right - left > 80) shapes.push(words((left + right) / 2, box.y + box.height / 2 - 14, 'no commit,\nno percentile', token('ink2'), { align: 'center', backgroundColor: token('bg'), padding: 4 }));
+              if (right - left > 80) shapes.push(words((left + right) / 2, box.y + box.height / 2 - 14, 'no commit,\nno percentile', token('ink2'), { align: 'center', lineHeight: 15, backgroundColor: token('bg'), padding: 4 }));
             }
             return shapes;
           }, 1),

@@ -1,12 +1,13 @@
 /** The map: what every point gave, how slow it was, what limited it. Tables with coloured cells. */
 
 import type { ExperimentData, Point } from '../data';
-import { asked, bytesText, rate, significant } from '../pure/format';
+import { asked, bytesText, columnUnit, inUnit, rate, significant } from '../pure/format';
 import { inkOn, mix } from '../pure/color';
 import { limitColor } from '../page/classes';
 import { h, scroll, type Child } from '../page/dom';
 import { onTheme, token } from '../page/theme';
-import { goodput, latencyOf, lines, pointAt, type Plane } from './model';
+import { goodput, latencyOf, lines, pointAt, whyMissing, type Part, type Plane } from './model';
+import { lineMark } from './points';
 
 type Figure = 'goodput' | 'p50' | 'retries';
 
@@ -22,23 +23,22 @@ interface MapSpec {
 }
 
 /** The three maps; the first one's figure is chosen by the switch. */
-export function maps(data: ExperimentData, plane: Plane, go: (point: number) => void): { element: HTMLElement; choice: HTMLElement } {
+export function maps(data: ExperimentData, plane: Plane, part: Part, goAll: (point: number) => void): { element: HTMLElement; choice: HTMLElement } {
   const slo = data.slo_us ?? null;
-  const all = (value: (point: Point) => number | null): number[] => data.points.map(value).filter((v): v is number => v !== null);
-  const ms = all((p) => latencyOf(p, 'p99'));
-  const unit = ms.length > 0 && Math.max(...ms) < 1000 ? 'µs' : 'ms';
-  const inMs = (us: number): string => significant(unit === 'ms' ? us / 1000 : us);
+  const go = (at: number): void => goAll(part.index[at]!);
+  const unitOf = (figure: string) => columnUnit(data.points.map((p) => latencyOf(p, figure)));
+  const [p50Unit, p99Unit] = [unitOf('p50'), unitOf('p99')];
   const specs: Record<Figure, MapSpec> = {
     goodput: { title: 'Goodput, tps', low: 'less', high: 'more', value: goodput, text: rate, log: false },
-    p50: { title: `p50 latency, ${unit}`, low: 'faster', high: 'slower', value: (p) => latencyOf(p, 'p50'), text: inMs, log: true },
+    p50: { title: `p50 latency, ${p50Unit.unit}`, low: 'faster', high: 'slower', value: (p) => latencyOf(p, 'p50'), text: (us) => inUnit(us, p50Unit), log: true },
     retries: { title: 'Retries per commit', low: 'fewer', high: 'more', value: (p) => p.retries_per_commit ?? null, text: (v) => (v === 0 ? '0' : significant(v, 2)), log: false },
   };
   const p99: MapSpec = {
-    title: `p99 latency, ${unit}`,
+    title: `p99 latency, ${p99Unit.unit}`,
     low: 'faster',
     high: slo === null ? 'slower' : `slower, underlined: within ${asked(slo)}`,
     value: (p) => latencyOf(p, 'p99'),
-    text: inMs,
+    text: (us) => inUnit(us, p99Unit),
     log: true,
     within: (p) => slo !== null && (latencyOf(p, 'p99') ?? Infinity) <= slo,
   };
@@ -60,39 +60,55 @@ export function maps(data: ExperimentData, plane: Plane, go: (point: number) => 
     });
     return button;
   });
-  const limits = data.points.some((point) => point.limit !== undefined && point.limit !== null);
+  // Where no verdict names a limit there is nothing to be seen.
+  const limits = data.points.some((point) => point.limit !== undefined && point.limit !== null && point.limit.code !== 'not-known');
   return {
     element: h('div', { class: 'three-columns' }, first, second, limits ? limitMap(data, plane, go) : null),
     choice: h('div', { class: 'segmented', role: 'group', 'aria-label': 'Figure of the first map' }, ...buttons),
   };
 }
 
+/** So many characters a column of labels has at least and at most; what is longer takes another line. */
+const HEAD_CHARS = { least: 8, most: 22 };
+
 /** A table of lines by places, with a cell for each point. */
 function grid(plane: Plane, caption: string, cell: (line: number, x: number) => Child): HTMLElement {
   const { x, line } = plane;
   const sizes = line?.sizes_bytes ?? [];
+  const names = lines(plane).map((of) => of.name);
+  const longest = Math.max(HEAD_CHARS.least, ...names.map((name) => name.length + (plane.line?.kind === 'number' ? 0 : 3)));
+  const head = Math.min(HEAD_CHARS.most, longest);
+  const columns = Math.max(...x!.values.map((value) => value.length), 6);
   return scroll(
     `${caption}: map`,
     h(
       'table',
-      { style: { 'min-width': `${84 + x.values.length * 52}px` } },
-      h('caption', { class: 'visually-hidden' }, `${caption} by ${line?.title ?? ''} and ${x.title}`),
-      h('colgroup', {}, h('col', { class: 'head' })),
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, x.title), ...x.values.map((value) => h('th', { scope: 'col' }, value)))),
+      { style: { 'min-width': `calc(${head}ch + ${x!.values.length} * max(56px, ${Math.min(columns, 16)}ch))` } },
+      h('caption', { class: 'visually-hidden' }, `${caption} by ${line === null ? '' : `${line.title} and `}${x!.title}`),
+      h('colgroup', {}, h('col', { class: 'head', style: { width: `${head}ch` } })),
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, x!.title), ...x!.values.map((value) => h('th', { scope: 'col' }, value)))),
       h(
         'tbody',
         {},
-        ...lines(plane).map(({ index }) =>
+        ...lines(plane).map(({ index, name }) =>
           h(
             'tr',
             {},
-            line === null ? h('td', {}) : h('th', { scope: 'row' }, index === 0 ? `${line.title} ${line.values[index]!}` : line.values[index]!, sizes[index] !== undefined && sizes[index] !== null && h('span', { class: 'sub' }, h('br'), bytesText(sizes[index]))),
-            ...x.values.map((_, i) => h('td', {}, cell(index, i))),
+            line === null ? h('td', {}) : h('th', { scope: 'row' }, lineMark(plane, index), ' ', name, sizes[index] !== undefined && sizes[index] !== null && h('span', { class: 'sub' }, h('br'), bytesText(sizes[index]))),
+            ...x!.values.map((_, i) => h('td', {}, cell(index, i))),
           ),
         ),
       ),
     ),
   );
+}
+
+/** In place of a figure: hatched, with the reason, which stands whole below the maps. */
+function gap(data: ExperimentData, plane: Plane, line: number, x: number): HTMLElement {
+  const why = whyMissing(data, plane, line, x);
+  if (why === null) return h('span', { class: 'cell gap-cell' }, 'left out');
+  const short = why === 'not measured yet' ? 'not yet' : why.split(':')[0]!;
+  return h('span', { class: 'cell gap-cell', title: why }, short.length > 12 ? 'none' : short);
 }
 
 function map(data: ExperimentData, plane: Plane, spec: MapSpec, go: (point: number) => void): HTMLElement {
@@ -112,9 +128,9 @@ function map(data: ExperimentData, plane: Plane, spec: MapSpec, go: (point: numb
     grid(plane, spec.title, (line, x) => {
       const found = pointAt(data, plane, line, x);
       const value = found === null ? null : spec.value(found.point);
-      if (found === null) return h('span', { class: 'cell none' }, '');
+      if (found === null || found.point.repeats === 0) return gap(data, plane, line, x);
       const words = `${found.point.title}: ${value === null ? 'not known' : spec.text(value)}`;
-      if (value === null) return h('a', { class: 'cell none', href: `#point-${found.index}`, 'aria-label': words, on: opens(found.index, go) }, '–');
+      if (value === null) return h('a', { class: 'cell none', href: `#point-${found.index}`, 'aria-label': words, on: opens(found.index, go) }, 'too few');
       const background = color(value);
       const best = data.best === found.index;
       return h(
@@ -141,7 +157,7 @@ function limitMap(data: ExperimentData, plane: Plane, go: (point: number) => voi
     grid(plane, 'What limited it', (line, x) => {
       const found = pointAt(data, plane, line, x);
       const limit = found?.point.limit;
-      if (found === null) return h('span', { class: 'cell none' }, '');
+      if (found === null || found.point.repeats === 0) return gap(data, plane, line, x);
       if (limit === undefined || limit === null) return h('a', { class: 'cell none', href: `#point-${found.index}`, 'aria-label': `not known, ${found.point.title}`, on: opens(found.index, go) }, 'not known');
       const color = limitColor(limit.code);
       const split = limit.agree < limit.of;

@@ -3,32 +3,70 @@
 import type { Axis, ExperimentData, Point, Spread } from '../data';
 
 export interface Plane {
-  /** To the right: clients where they vary, else the last axis. */
-  x: Axis;
+  /** To the right: clients where they vary, else a rate or the last number; null: only kinds vary. */
+  x: Axis | null;
   xIndex: number;
-  /** A line each: scale where it varies, else the first other axis; null: one line. */
+  /** A line each: targets, else scale, else the first other axis; null: one line. */
   line: Axis | null;
   lineIndex: number;
   /** All other axes, with the value that is shown. */
   rest: { axis: Axis; index: number; value: number }[];
+  /** Axes that vary. */
+  varying: Set<number>;
 }
 
-const varying = (axis: Axis): boolean => axis.values.length > 1;
+/** The same where there is something to the right. */
+export type Drawn = Plane & { x: Axis };
 
-export function plane(axes: Axis[]): Plane | null {
-  const usable = axes.map((axis, index) => ({ axis, index })).filter(({ axis }) => varying(axis));
-  const all = usable.length > 0 ? usable : axes.map((axis, index) => ({ axis, index })).slice(0, 1);
-  if (all.length === 0) return null;
-  const numeric = all.filter(({ axis }) => axis.numbers !== undefined && axis.numbers !== null);
-  const x = all.find(({ axis }) => axis.name === 'clients') ?? numeric[numeric.length - 1] ?? all[all.length - 1]!;
-  const others = all.filter((of) => of !== x);
-  const line = others.find(({ axis }) => axis.name === 'params.scale') ?? others[0] ?? null;
+/** The points of one workload, as a document of their own. */
+export interface Part {
+  workload: string;
+  /** Of its section: `workload-1`. */
+  id: string;
+  /** After ids within it: empty for the first. */
+  suffix: string;
+  data: ExperimentData;
+  /** Of each of its points: its place among all. */
+  index: number[];
+}
+
+/** Workloads in their order, each with its own points. */
+export function partsOf(data: ExperimentData): Part[] {
+  const names = [...new Set(data.points.map((point) => point.workload))];
+  return names.map((workload, nth) => {
+    const index = data.points.flatMap((point, i) => (point.workload === workload ? [i] : []));
+    const points = index.map((i) => data.points[i]!);
+    const place = data.axes.findIndex((axis) => axis.kind === 'workload');
+    const mine = points[0]!.at[place];
+    const missing = data.missing.filter((of) => names.length === 1 || of.at === null || place < 0 || of.at[place] === mine);
+    const best = points.reduce<number | undefined>((a, point, i) => (point.repeats > 1 && goodput(point) !== null && (a === undefined || goodput(point)! > goodput(points[a]!)!) ? i : a), undefined);
+    const trials = data.trials.flatMap((trial) => (index.includes(trial.point) ? [{ ...trial, point: index.indexOf(trial.point) }] : []));
+    return { workload, id: `workload-${nth + 1}`, suffix: nth === 0 ? '' : `-${nth + 1}`, data: { ...data, points, missing, trials, best }, index };
+  });
+}
+
+/** Of the points of one workload: what it does not vary is left out. */
+export function planeOf(part: Part): Plane | null {
+  const { axes, points, missing } = part.data;
+  const values = (i: number): Set<number> => new Set([...points.map((point) => point.at[i]!), ...missing.flatMap((of) => (of.at === null ? [] : [of.at[i]!]))]);
+  return plane(axes.map((axis, i) => (axis.kind === 'workload' || values(i).size > 1 ? axis : { ...axis, values: axis.values.slice(0, 1) })), axes, points);
+}
+
+/** `shown` are all axes, of which `axes` say what varies. */
+export function plane(axes: Axis[], shown: Axis[] = axes, points: Point[] = []): Plane | null {
+  const usable = axes.map((axis, index) => ({ axis: shown[index]!, index, n: axis.values.length })).filter(({ axis, n }) => n > 1 && axis.kind !== 'workload');
+  if (axes.length === 0) return null;
+  const numeric = usable.filter(({ axis }) => axis.kind === 'number');
+  const x = numeric.find(({ axis }) => axis.name === 'clients') ?? numeric.find(({ axis }) => axis.name === 'rate') ?? numeric[numeric.length - 1] ?? null;
+  const others = usable.filter((of) => of !== x);
+  const line = others.find(({ axis }) => axis.name === 'target') ?? others.find(({ axis }) => axis.name === 'params.scale') ?? others[0] ?? null;
   return {
-    x: x.axis,
-    xIndex: x.index,
+    x: x?.axis ?? null,
+    xIndex: x?.index ?? -1,
     line: line?.axis ?? null,
     lineIndex: line?.index ?? -1,
-    rest: others.filter((of) => of !== line).map(({ axis, index }) => ({ axis, index, value: 0 })),
+    rest: others.filter((of) => of !== line).map(({ axis, index }) => ({ axis, index, value: points[0]?.at[index] ?? 0 })),
+    varying: new Set(usable.map(({ index }) => index)),
   };
 }
 
@@ -38,14 +76,24 @@ export function pointAt(data: ExperimentData, of: Plane, line: number, x: number
   return index < 0 ? null : { point: data.points[index]!, index };
 }
 
-export const lines = (of: Plane): { name: string; index: number }[] => (of.line === null ? [{ name: '', index: 0 }] : of.line.values.map((value, index) => ({ name: `${of.line!.title} ${value}`, index })));
+export const lines = (of: Plane): { name: string; index: number }[] => (of.line === null ? [{ name: '', index: 0 }] : of.line.values.map((value, index) => ({ name: lineName(of.line!, value), index })));
 
-/** Over repeats; a percentile of all repeats' transactions where the repeats have none. */
+/** `scale 10`; a target or a level speaks for itself. */
+export const lineName = (axis: Axis, value: string): string => (axis.kind === 'number' || axis.name.startsWith('settings.') ? `${axis.title} ${value}` : value);
+
+/** Why there is nothing at a place; null: nothing was planned there. */
+export function whyMissing(data: ExperimentData, of: Plane, line: number, x: number): string | null {
+  const found = data.missing.find(({ at }) => at !== null && at[of.xIndex] === x && (of.line === null || at[of.lineIndex] === line) && of.rest.every((r) => at[r.index] === r.value));
+  return found?.why ?? null;
+}
+
+/** The median over the repeats. */
 export const goodput = (point: Point): number | null => point.figures.goodput?.over_repeats?.median ?? null;
 
+/** Of all repeats' transactions together, as in the terminal. */
 export function latencyOf(point: Point, figure: string): number | null {
   const of = point.figures[figure];
-  return of?.over_repeats?.median ?? of?.together_us ?? null;
+  return of?.together_us ?? of?.over_repeats?.median ?? null;
 }
 
 /** Coefficient of variation by the repeats: standard deviation over mean. */
@@ -71,29 +119,5 @@ export function drift(data: ExperimentData): { order: number; trial: number; poi
     const middle = data.points[trial.point] === undefined ? null : goodput(data.points[trial.point]!);
     const share = trial.goodput_per_s === null || middle === null || middle === 0 ? null : trial.goodput_per_s / middle - 1;
     return { order: order + 1, trial: trial.trial, point: trial.point, share: trial.counts ? share : null, flag: trial.flag, state: trial.state, counts: trial.counts };
-  });
-}
-
-/** The change from the first to the last quarter of the trials, as medians of their shares. */
-export function driftShare(data: ExperimentData): number | null {
-  const shares = drift(data).map((of) => of.share).filter((share): share is number => share !== null);
-  if (shares.length < 8) return null;
-  const quarter = Math.floor(shares.length / 4);
-  return median(shares.slice(-quarter))! - median(shares.slice(0, quarter))!;
-}
-
-/** Most goodput within the limit, for each line. */
-export function bestWithin(data: ExperimentData, of: Plane, slo_us: number | null): { line: number; point: Point; index: number }[] {
-  return lines(of).flatMap(({ index: line }) => {
-    let best: { line: number; point: Point; index: number } | null = null;
-    for (let x = 0; x < of.x.values.length; x += 1) {
-      const found = pointAt(data, of, line, x);
-      if (found === null) continue;
-      const tps = goodput(found.point);
-      const p99 = latencyOf(found.point, 'p99');
-      if (tps === null || (slo_us !== null && (p99 === null || p99 > slo_us))) continue;
-      if (best === null || tps > goodput(best.point)!) best = { line, ...found };
-    }
-    return best === null ? [] : [best];
   });
 }

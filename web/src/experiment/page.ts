@@ -1,128 +1,60 @@
 /** An experiment: what it says, the map, the curves, every point, whether the machine was steady. */
 
 import type { ExperimentData } from '../data';
-import { asked, change, count, DASH, many, percent, rate, significant, span, time, timeText } from '../pure/format';
+import { change, count, DASH, many, percent, rate, significant, span, time } from '../pure/format';
 import { namePage } from '../chart/figure';
-import { limitColor } from '../page/classes';
-import { h, scroll, type Child } from '../page/dom';
-import { assemble, commandBlock, definitions, headlines, notesBlock, section, titleBlock, verdictBlock, type Headline, type Section } from '../page/shell';
-import { calibrations } from './calibration';
-import { disturbLab } from './disturb';
-import { disturbFigures, sureBlock as sureDisturbed } from './disturbSure';
-import { curves } from './curves';
-import { maps } from './map';
-import { bestWithin, driftShare, goodput, latencyOf, median, plane, spreadShare, type Plane } from './model';
-import { allPoints, legend, steady } from './points';
-import { searchFigures, sureBlock } from './search';
-import { capacitySection, retriesLab, slobSweep } from './special';
+import { h } from '../page/dom';
+import { answerBlock, assemble, commandBlock, definitions, headlines, notesBlock, section, titleBlock, verdictBlock, type Headline, type Section } from '../page/shell';
+import { kindOf } from './kinds';
+import { latencyOf, median, plane, spreadShare } from './model';
+import { allPoints, steady } from './points';
+import { capacitySection } from './special';
+import { besideSweep, sweepSections } from './sweep';
 
 
 export function experimentPage(data: ExperimentData): void {
   namePage(data.name);
   const of = plane(data.axes);
-  const matrix = of !== null && data.points.length > 0;
+  const matrix = data.points.length > 0;
   const go = (point: number): void => {
     const row = document.getElementById(`point-${point}`);
     row?.scrollIntoView({ block: 'center' });
     row?.focus({ preventScroll: true });
   };
   const sections: (Section | null)[] = [];
+  const kind = kindOf(data);
   const capacity = data.capacity ?? null;
-  if (capacity !== null) sections.push(capacitySection(capacity, data.trials));
-  // One search is what the page is about.
-  const search = capacity !== null && capacity.ladders.length === 1 && capacity.ladders[0]!.search.steps > 0 ? { capacity, ladder: capacity.ladders[0]! } : null;
-  const disturbed = data.disturb_lab ?? null;
-  if (disturbed !== null) sections.push(disturbLab(disturbed));
-  // Its rates and lengths are the search's own choice, and no plane; nor is a control one.
-  if (matrix && search === null && disturbed === null) sections.push(...planes(data, of, go));
-  if (data.slob !== undefined && data.slob !== null) sections.push(slobSweep(data.slob));
-  if (data.retries_lab !== undefined && data.retries_lab !== null) sections.push(retriesLab(data.retries_lab));
-  if (data.calibrations !== undefined && data.calibrations.length > 0) sections.push(calibrations(data.calibrations));
-  if (matrix) sections.push(allPoints(data, of), steady(data, of));
+  if (kind !== null) sections.push(...kind.sections);
+  // Rates of a sweep that were no search.
+  else if (capacity !== null) sections.push(capacitySection(capacity, data.trials));
+  // What a laboratory or a search varies is its own choice, and no plane.
+  if (kind === null && matrix) sections.push(...sweepSections(data, go));
+  if (matrix && (kind === null || kind.points === true)) sections.push(allPoints(data, of));
+  if (matrix && (kind === null || kind.steady === true)) sections.push(steady(data, of));
   sections.push(plan(data));
-  const beside = search !== null ? sureBlock(search.capacity, search.ladder) : disturbed !== null ? sureDisturbed(disturbed) : of === null ? null : best(data, of);
-  const top: Section = { id: 'verdict', link: 'Findings', element: verdictBlock(data.verdict, beside, null) };
-  const figures = search !== null ? searchFigures(search.capacity, search.ladder) : disturbed !== null ? disturbFigures(disturbed) : matrix ? figuresOf(data) : [];
+  const beside = kind !== null ? null : besideSweep(data, data.answer ?? null);
+  const answer = data.answer ?? null;
+  const top: Section = answer === null ? { id: 'verdict', link: 'Findings', element: verdictBlock(data.verdict, beside, null) } : { id: 'verdict', link: 'Answer', element: answerBlock(answer, beside) };
+  const figures = kind !== null ? kind.figures : matrix ? figuresOf(data) : [];
   const trust: Section = { id: 'figures', element: h('div', { class: 'trust' }, notesBlock(data.notes, null), figures.length > 0 && headlines(figures, data.notes, false)) };
   assemble(data, [titleBlock(data)], [top, trust, ...sections.filter((s): s is Section => s !== null)], null, `set ${data.uuid}`);
-}
-
-/** Map and curves, with a choice for every axis beyond two. */
-function planes(data: ExperimentData, of: Plane, go: (point: number) => void): Section[] {
-  const map = h('div', {});
-  const curve = h('div', { class: 'two-columns even' });
-  const choice = h('span', {});
-  const draw = (): void => {
-    const { element, choice: buttons } = maps(data, of, go);
-    map.replaceChildren(element);
-    choice.replaceChildren(buttons);
-    curve.replaceChildren(...curves(data, of, go));
-  };
-  draw();
-  const selects = of.rest.map((rest) => {
-    const select = h('select', {}, ...rest.axis.values.map((value, i) => h('option', { value: String(i) }, value)));
-    select.addEventListener('change', () => {
-      rest.value = Number(select.value);
-      draw();
-    });
-    return h('label', { class: 'mark-name' }, `${rest.axis.title} `, select);
-  });
-  return [
-    { id: 'map', link: 'Map', element: section('map', 'Map', 'Median of the repeats at each point. Click a cell for its trials. Thick frame: the best point.', h('span', { class: 'mark-name' }, ...selects, choice), map) },
-    { id: 'curves', link: 'Curves', element: section('curves', 'Curves', 'Large marks: median, with its 95 % interval from six repeats on. Small dots: the repeats. Ringed: an outlier.', legend(of), curve) },
-  ];
-}
-
-/** The best point of each line under the limit. */
-function best(data: ExperimentData, of: Plane): HTMLElement | null {
-  const slo = data.slo_us ?? null;
-  const found = bestWithin(data, of, slo);
-  if (found.length === 0) return data.points.length === 0 ? null : h('div', {}, h('h2', { class: 'eyebrow' }, slo === null ? 'Most goodput' : `Most goodput with p99 ≤ ${asked(slo)}`), h('p', {}, 'No point kept it.'));
-  const top = found.reduce((a, b) => (goodput(b.point)! > goodput(a.point)! ? b : a));
-  const limits = found.some(({ point }) => point.limit !== undefined && point.limit !== null);
-  const closed = data.points.every((point) => point.latency === 'service');
-  return h(
-    'div',
-    {},
-    h('h2', { class: 'eyebrow' }, slo === null ? 'Most goodput' : `Most goodput with p99 ≤ ${asked(slo)}`),
-    scroll(
-      'Best points: rows',
-      h(
-        'table',
-        { class: 'figures' },
-        h('thead', {}, h('tr', {}, of.line !== null && h('th', { scope: 'col' }, of.line.title), h('th', { scope: 'col', class: 'n' }, of.x.title), h('th', { scope: 'col', class: 'n' }, 'goodput'), h('th', { scope: 'col', class: 'n' }, 'p99'), limits && h('th', { scope: 'col' }, 'limited by'))),
-        h(
-          'tbody',
-          {},
-          ...found.map((row) => {
-            const { point } = row;
-            const cells: Child[] = [
-              of.line !== null && h('th', { scope: 'row' }, of.line.values[row.line]!),
-              h('td', { class: 'n' }, of.x.values[point.at[of.xIndex]!] ?? ''),
-              h('td', { class: 'n' }, `${rate(goodput(point)!)}\u00a0tps`),
-              h('td', { class: 'n' }, timeText(latencyOf(point, 'p99'))),
-              limits && h('td', {}, point.limit === undefined || point.limit === null ? DASH : h('span', { class: 'chip', style: { '--chip': `var(--${limitColor(point.limit.code)})` } }, point.limit.name)),
-            ];
-            return h('tr', { class: row === top ? 'strong' : undefined }, ...cells);
-          }),
-        ),
-      ),
-    ),
-    closed && slo !== null && h('p', { class: 'sub' }, 'Closed loop: p99 is service time. A run at a given rate may show a lower limit.'),
-  );
 }
 
 function figuresOf(data: ExperimentData): Headline[] {
   const peak = data.points.map((point) => ({ point, of: point.figures.goodput?.over_repeats ?? null })).filter((p) => p.of !== null).reduce<{ point: (typeof data.points)[number]; of: NonNullable<(typeof data.points)[number]['figures'][string]['over_repeats']> } | null>((a, b) => (a === null || b.of!.median > a.of.median ? { point: b.point, of: b.of! } : a), null);
   const fastest = data.points.map((point) => ({ point, us: latencyOf(point, 'p99') })).filter((p): p is { point: (typeof data.points)[number]; us: number } => p.us !== null).reduce<{ point: (typeof data.points)[number]; us: number } | null>((a, b) => (a === null || b.us < a.us ? b : a), null);
   const noise = data.points.map((point) => spreadShare(point.figures.goodput?.over_repeats)).filter((v): v is number => v !== null);
-  const drifted = driftShare(data);
+  const drifted = data.drift;
+  // Workloads are not held against each other, and one repeat is no headline.
+  const single = new Set(data.points.map((point) => point.workload)).size === 1;
+  const once = data.points.some((point) => point.repeats === 1);
   const counting = data.trials.filter((t) => t.counts).length;
   const aborted = data.trials.filter((t) => t.state !== 'complete').length;
   const outliers = data.points.reduce((sum, p) => sum + new Set(p.outliers.map((o) => o.trial)).size, 0);
   const list: Headline[] = [];
-  if (peak !== null) list.push({ key: 'goodput', label: 'Peak goodput', value: rate(peak.of.median), unit: 'tps', context: peak.of.interval === null ? `range ${rate(peak.of.min)} to ${rate(peak.of.max)}, ${many(peak.of.n, 'repeat')}` : `95 % interval ${rate(peak.of.interval[0])} to ${rate(peak.of.interval[1])}` });
-  if (fastest !== null) {
+  if (peak !== null && single && once) list.push({ key: 'goodput', label: 'Highest median', value: DASH, context: 'one repeat of a point is no headline' });
+  else if (peak !== null && single) list.push({ key: 'goodput', label: 'Highest median', value: rate(peak.of.median), unit: 'tps', context: peak.of.interval === null ? `range ${rate(peak.of.min)} to ${rate(peak.of.max)}, ${many(peak.of.n, 'repeat')}` : `95 % interval ${rate(peak.of.interval[0])} to ${rate(peak.of.interval[1])}` });
+  if (fastest !== null && single && !once) {
     const { value, unit } = time(fastest.us);
     list.push({ key: 'p99', label: 'Lowest p99', value, unit, context: fastest.point.title });
   }

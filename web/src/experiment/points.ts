@@ -6,12 +6,12 @@ import { linear } from '../pure/ticks';
 import { linearAxis, named } from '../chart/axes';
 import { actions, figure } from '../chart/figure';
 import { Plot } from '../chart/plot';
-import { drawn, segment, words } from '../chart/shapes';
+import { drawn, segment } from '../chart/shapes';
 import { limitColor, lineOf } from '../page/classes';
 import { h, scroll, svg, type Child } from '../page/dom';
 import { section, trialLink, type Section } from '../page/shell';
 import { token } from '../page/theme';
-import { drift, goodput, latencyOf, type Plane } from './model';
+import { drift, goodput, latencyOf, lineName, type Plane } from './model';
 
 /** Repeats are drawn up to so far from their median; those beyond stand at the edge. */
 const FAR = 0.15;
@@ -33,8 +33,11 @@ export function shape(symbol: string, color: string, size = 10): SVGElement {
 
 export function legend(plane: Plane): HTMLElement | null {
   if (plane.line === null) return null;
-  return h('ul', { class: 'key' }, ...plane.line.values.map((value, i) => h('li', {}, shape(lineOf(i).symbol, lineOf(i).color), `${plane.line!.title} ${value}`)));
+  return h('ul', { class: 'key' }, ...plane.line.values.map((value, i) => h('li', {}, shape(lineOf(i).symbol, lineOf(i).color), lineName(plane.line!, value))));
 }
+
+/** The shape of a line before its name. */
+export const lineMark = (plane: Plane, index: number): SVGElement | null => (plane.line === null || plane.line.kind === 'number' ? null : shape(lineOf(index).symbol, lineOf(index).color));
 
 function strip(point: Point, color: string): Child {
   const of = point.figures.goodput?.over_repeats;
@@ -72,8 +75,11 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
     }),
   };
   const { buttons, table } = actions(spec);
-  const order = axes.map((_, i) => i).sort((a, b) => (a === plane?.lineIndex ? -1 : b === plane?.lineIndex ? 1 : 0));
-  let group = -1;
+  // A workload's points stand together, within them those of a line.
+  const rank = (i: number): number => (axes[i]!.kind === 'workload' ? 0 : i === plane?.lineIndex ? 1 : 2);
+  const order = axes.map((_, i) => i).sort((a, b) => rank(a) - rank(b));
+  const workload = axes.findIndex((axis) => axis.kind === 'workload');
+  let group = '';
   const sorted = data.points.map((point, index) => ({ point, index })).sort((a, b) => {
     for (const axis of order) if (a.point.at[axis] !== b.point.at[axis]) return a.point.at[axis]! - b.point.at[axis]!;
     return a.index - b.index;
@@ -81,8 +87,9 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
   const rows = sorted.map(({ point, index }) => {
     const line = plane === null || plane.lineIndex < 0 ? 0 : point.at[plane.lineIndex]!;
     const of = lineOf(line);
-    const first = line !== group;
-    group = line;
+    const of_group = `${workload < 0 ? '' : point.at[workload]} ${line}`;
+    const first = of_group !== group;
+    group = of_group;
     const g = point.figures.goodput?.over_repeats ?? null;
     const words = g === null ? DASH : g.interval !== null ? `${rate(g.interval[0])} to ${rate(g.interval[1])}` : g.n > 1 ? `range ${rate(g.min)} to ${rate(g.max)}` : 'one repeat';
     const sizes = plane?.line?.sizes_bytes ?? [];
@@ -98,7 +105,7 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
         if (axis === plane?.lineIndex) {
           return first ? h('th', { scope: 'row', class: 'scale' }, h('span', { class: 'mark-name' }, shape(of.symbol, of.color), value), sizes[line] !== undefined && sizes[line] !== null && h('span', { class: 'sub' }, ` ${bytesText(sizes[line])}`)) : h('td', {}, h('span', { class: 'visually-hidden' }, value));
         }
-        return h('td', { class: 'n' }, value);
+        return h('td', { class: axes[axis]!.kind === 'number' ? 'n' : undefined }, value);
       }),
       h('td', { class: 'n strong' }, rate(goodput(point))),
       h('td', { class: 'n quiet' }, words),
@@ -108,7 +115,7 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
       retries && h('td', { class: 'n' }, point.retries_per_commit === undefined || point.retries_per_commit === null ? DASH : point.retries_per_commit === 0 ? '0' : significant(point.retries_per_commit, 2)),
       limits && h('td', {}, point.limit === undefined || point.limit === null ? DASH : h('span', { class: 'chip', style: { '--chip': `var(--${limitColor(point.limit.code)})` } }, point.limit.name)),
       h('td', { class: 'trials' }, ...point.trials.flatMap((t, i) => [i > 0 ? ' ' : '', trialLink(t.trial)])),
-      h('td', {}, ...notes.flatMap((note, i) => [i > 0 ? '; ' : '', note])),
+      h('td', { class: 'note' }, ...notes.flatMap((note, i) => [i > 0 ? '; ' : '', note])),
     );
   });
   const scaleHead = svg(
@@ -135,7 +142,7 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
             h(
               'tr',
               {},
-              ...order.map((axis) => h('th', { scope: 'col', class: axis === plane?.lineIndex ? undefined : 'n' }, axes[axis]!.title)),
+              ...order.map((axis) => h('th', { scope: 'col', class: axis === plane?.lineIndex || axes[axis]!.kind !== 'number' ? undefined : 'n' }, axes[axis]!.title)),
               h('th', { scope: 'col', class: 'n' }, 'Goodput', h('span', { class: 'unit' }, ' tps')),
               h('th', { scope: 'col', class: 'n' }, '95 % interval'),
               h('th', { scope: 'col' }, 'Repeats', h('br'), scaleHead),
@@ -164,7 +171,7 @@ export function steady(data: ExperimentData, plane: Plane | null): Section | nul
     height: 250,
     build: () => ({
       grid: { left: 62, right: 20, top: 12, bottom: 44 },
-      xAxis: { ...linearAxis(0, linear(all.length, 6).max, linear(all.length, 6).step), splitLine: { show: false }, axisLine: { show: true, onZero: false, lineStyle: { color: token('line2') } }, ...named('trial, in the order it ran', 26) },
+      xAxis: { ...linearAxis(0, linear(all.length + 0.5, 6).max, linear(all.length + 0.5, 6).step), splitLine: { show: false }, axisLine: { show: true, onZero: false, lineStyle: { color: token('line2') } }, ...named('trial, in the order it ran', 26) },
       yAxis: { ...linearAxis(-axis.max, axis.max, axis.step), axisLabel: { color: token('ink3'), fontSize: 11.5, formatter: (v: number) => (v === 0 ? 'median' : `${v > 0 ? '+' : '−'}${significant(Math.abs(v), 2)}\u00a0%`) } },
       series: [
         drawn((api, box) => [segment(box.x, api.coord([0, 0])[1], box.x + box.width, api.coord([0, 0])[1], token('ink3'))], 1),
@@ -181,16 +188,12 @@ export function steady(data: ExperimentData, plane: Plane | null): Section | nul
           const shapes: Record<string, unknown>[] = [];
           for (const of of all) {
             const x = api.coord([of.order, 0])[0];
-            const flip = x > box.x + box.width - 200;
-            const name = (y: number, text: string): void => void shapes.push(words(flip ? x - 9 : x + 9, y - 6, text, token('ink2'), { align: flip ? 'right' : 'left' }));
             if (of.share === null) {
               const y = box.y + box.height - 12;
               shapes.push(segment(x - 4, y - 4, x + 4, y + 4, token('bad'), 1.6), segment(x - 4, y + 4, x + 4, y - 4, token('bad'), 1.6));
-              name(y, of.flag ?? of.state);
             } else if (of.flag !== undefined) {
               const y = api.coord([0, of.share * 100])[1];
               shapes.push({ type: 'circle', shape: { cx: x, cy: y, r: 6.5 }, style: { fill: 'none', stroke: token('bad'), lineWidth: 1.5 }, silent: true });
-              name(y, of.flag);
             }
           }
           return shapes;
@@ -199,6 +202,7 @@ export function steady(data: ExperimentData, plane: Plane | null): Section | nul
     }),
   });
   const shares = all.map((of) => of.share).filter((s): s is number => s !== null);
+  const odd = all.filter((of) => of.share === null || of.flag !== undefined);
   return {
     id: 'steady',
     link: 'Steadiness',
@@ -217,6 +221,8 @@ export function steady(data: ExperimentData, plane: Plane | null): Section | nul
         },
         plot.element,
       ),
+      odd.length > 0 &&
+        h('ul', { class: 'missing' }, ...odd.map((of) => h('li', {}, h('strong', {}, of.share === null ? '× ' : '○ ', 'trial ', trialLink(of.trial), ` (${data.points[of.point]?.title ?? ''}): `), of.flag ?? of.state))),
     ),
   };
 }

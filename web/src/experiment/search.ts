@@ -8,7 +8,7 @@ import { drawn, rect } from '../chart/shapes';
 import { h } from '../page/dom';
 import { token } from '../page/theme';
 import type { Headline } from '../page/shell';
-import { asked, change, count, DASH, many, percent, rate, significant, span, timeText } from '../pure/format';
+import { asked, count, DASH, many, rate, significant, span, timeText } from '../pure/format';
 import { linear, linearLabel } from '../pure/ticks';
 
 export const SIDES: Record<LimitSide, { name: string; color: string }> = {
@@ -52,38 +52,11 @@ export function surely(steps: SearchStep[]): { within: number | null; over: numb
   return { within: within.length > 0 ? Math.max(...within) : null, over: over.length > 0 ? Math.min(...over) : null };
 }
 
-export interface Sure {
-  passed: boolean;
-  name: string;
-  words: string;
-}
-
-/** What speaks for the answer and against it. */
-export function sure(capacity: Capacity, { search, steps, capacity: found }: Ladder): Sure[] {
-  const { within, over } = surely(steps);
-  const lengths = steps.map((step) => step.seconds);
-  const [shortest, longest] = [Math.min(...lengths), Math.max(...lengths)];
-  const seen = [within === null ? 'no step is within' : `a step at ${rate(within)}/s is within`, over === null ? 'no step is over' : `one at ${rate(over)}/s is over`].join(', ');
-  const list: Sure[] = [{ passed: within !== null && over !== null, name: within !== null && over !== null ? 'Both sides were seen.' : 'Not both sides were seen.', words: `${seen}, in all of its 95\u00a0% interval` }];
-  const half = halfWidth(found);
-  const width = half === null ? `the interval has not both ends: allow more than ${span(capacity.time_s)}` : `± ${percent(half)}, asked for ± ${percent(capacity.width)}${search.is_narrow ? '' : `: allow more than ${span(capacity.time_s)}`}`;
-  list.push({ passed: search.is_narrow, name: search.is_narrow ? 'As narrow as asked.' : 'Wider than asked.', words: width });
-  if (search.line_steps > 0) list.push({ passed: true, name: 'Steps were repeated.', words: `${many(search.line_steps, 'step')} on both sides of the answer give it, of ${shortest === longest ? span(longest) : `${span(shortest)} to ${span(longest)}`}` });
-  else list.push({ passed: false, name: 'No line through several steps.', words: 'the highest step within and the lowest one over give the interval' });
-  if (search.line_steps > 0) list.push(search.drift === null ? { passed: true, name: 'No drift.', words: 'the answer did not change with time by more than chance' } : { passed: false, name: 'Drift.', words: `the answer changed by ${change(search.drift)} during these steps: it is that of their middle` });
-  return list;
-}
-
 /** Half of the interval as a share of the estimate; null without both ends. */
 export function halfWidth(found: Ladder['capacity']): number | null {
   const interval = found?.interval;
   if (found === null || interval === undefined || interval === null || interval.low === null || interval.high === null) return null;
   return (interval.high - interval.low) / 2 / found.per_s;
-}
-
-export function sureBlock(capacity: Capacity, ladder: Ladder): HTMLElement {
-  const item = ({ passed, name, words }: Sure): HTMLElement => h('li', {}, h('span', { class: 'state', style: { color: `var(--${passed ? 'ok' : 'warn'})` }, 'aria-hidden': 'true' }, passed ? '✓' : '○'), h('span', {}, h('strong', {}, name), ` ${words}`));
-  return h('div', {}, h('h2', { class: 'eyebrow' }, 'How sure is it?'), h('ul', { class: 'checks' }, ...sure(capacity, ladder).map(item)));
 }
 
 /** The figures below the headline. */
@@ -94,10 +67,15 @@ export function searchFigures(capacity: Capacity, { capacity: found, knee, searc
     list.push({ key, label, value: value === null ? DASH : rate(value), unit: value === null ? '' : 'tps', context });
   };
   const half = halfWidth(found);
-  tps('capacity', 'Capacity', found !== null && found.is === 'at' ? found.per_s : null, found === null ? 'not known' : half === null ? `no interval with both ends` : `95\u00a0% interval ${rate(found.interval!.low!)} to ${rate(found.interval!.high!)}`);
+  const interval = found?.interval ?? null;
+  const around = found === null ? 'not known' : found.is === 'below' || found.is === 'at-or-below' ? (steps.some((step) => step.rate_per_s < found.per_s) ? 'that is too much; of lower rates it cannot be told' : 'the lowest rate that was tried is too much') : found.is !== 'at' ? 'no rate that was tried broke the limit' : half !== null ? `95\u00a0% interval ${rate(interval!.low!)} to ${rate(interval!.high!)}` : interval === null || (interval.low === null && interval.high === null) ? 'no interval' : interval.low === null ? `at most ${rate(interval.high!)}, 95\u00a0% interval` : `at least ${rate(interval.low)}, 95\u00a0% interval`;
+  tps('capacity', 'Capacity', found?.per_s ?? null, around);
+  const sign = found === null || found.is === 'at' ? '' : found.is === 'below' || found.is === 'at-or-below' ? '<\u00a0' : '≥\u00a0';
+  list[0]!.value = sign + list[0]!.value;
   tps('within', 'Highest step within', within, `p99 ≤ ${asked(capacity.slo_us)} in all of its interval`);
   tps('over', 'Lowest step over', over, `p99 > ${asked(capacity.slo_us)} in all of its interval`);
-  if (knee !== null && knee.is === 'at') tps('knee', 'Knee', knee.per_s, 'beyond it p99 grows faster than the rate');
+  // Of one repeat at each rate it is a look and no headline.
+  if (knee !== null && knee.is === 'at' && (knee.interval ?? null) !== null) tps('knee', 'Knee', knee.per_s, 'beyond it p99 grows faster than the rate');
   list.push({ key: 'steps', label: 'Steps', value: String(search.steps), unit: '', context: `at ${many(new Set(steps.map((step) => step.rate_per_s)).size, 'rate')}` });
   const [took, unit] = search.took_s < 120 ? [search.took_s, 's'] : [search.took_s / 60, 'min'];
   list.push({ key: 'took', label: 'Took', value: significant(took), unit, context: `of ${span(capacity.time_s)} allowed` });
@@ -111,8 +89,10 @@ export function searchChart(ladder: Ladder, id: string): HTMLElement | null {
   const { steps } = ladder;
   if (steps.length === 0) return null;
   const end = Math.max(...steps.map((step) => step.from_s + step.seconds));
-  const x = linear(end / 60, 4);
-  const y = linear(Math.max(...steps.map((step) => step.rate_per_s)), 4);
+  // Short ones are told in seconds.
+  const [unit, by] = end < 180 ? ['s', 1] : ['min', 60];
+  const x = linear(end / by, 4);
+  const y = linear(Math.max(...steps.map((step) => step.rate_per_s)) * 1.06, 4);
   const interval = ladder.capacity?.is === 'at' ? ladder.capacity.interval : null;
   const words = (step: SearchStep): string => `trial ${step.trial}: ${rate(step.rate_per_s)}/s for ${span(step.seconds)}: ${SIDES[step.side].name}, ${told(step)}`;
   const plot = new Plot({
@@ -121,7 +101,7 @@ export function searchChart(ladder: Ladder, id: string): HTMLElement | null {
       const label = { color: token('ink3'), fontSize: 11.5, hideOverlap: true };
       return {
         grid: { left: 62, right: 20, top: 14, bottom: 44 },
-        xAxis: { ...linearAxis(0, x.max, x.step), axisLabel: { ...label, formatter: (v: number) => `${linearLabel(v, x.step)} min` }, splitLine: { show: false }, axisLine: { show: true, onZero: false, lineStyle: { color: token('line2') } }, ...named('since the search began', 26) },
+        xAxis: { ...linearAxis(0, x.max, x.step), axisLabel: { ...label, formatter: (v: number) => `${linearLabel(v, x.step)}\u00a0${unit}` }, splitLine: { show: false }, axisLine: { show: true, onZero: false, lineStyle: { color: token('line2') } }, ...named('since the search began', 26) },
         yAxis: { ...linearAxis(0, y.max, y.step), axisLabel: label },
         series: [
           drawn((api, box) => {
@@ -130,9 +110,9 @@ export function searchChart(ladder: Ladder, id: string): HTMLElement | null {
               shapes.push(rect(box.x, api.coord([0, interval.high])[1], box.x + box.width, api.coord([0, interval.low])[1], token('tint2'), 0.8));
             }
             for (const step of steps) {
-              const [x0, at] = api.coord([step.from_s / 60, step.rate_per_s]);
+              const [x0, at] = api.coord([step.from_s / by, step.rate_per_s]);
               // Short steps stay visible.
-              const x1 = Math.max(api.coord([(step.from_s + step.seconds) / 60, step.rate_per_s])[0], x0 + 4);
+              const x1 = Math.max(api.coord([(step.from_s + step.seconds) / by, step.rate_per_s])[0], x0 + 4);
               const color = token(SIDES[step.side].color);
               // What cannot be told is hollow: color alone would not say it to everyone.
               const hollow = step.side === 'cannot-tell';

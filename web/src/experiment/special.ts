@@ -1,13 +1,13 @@
-/** What stands beside or in place of a matrix: capacity, slob's cache fit, the retries laboratory. */
+/** What stands in place of a matrix: capacity, slob's cache fit. */
 
-import type { Capacity, Estimate, RetriesLab, SlobSweep, TrialRef } from '../data';
+import type { Capacity, Estimate, SlobSweep, TrialRef } from '../data';
 import { asked, bytesText, columnUnit, count, DASH, inUnit, percent, rate, significant, timeText } from '../pure/format';
 import { linesChart, type Line } from '../chart/lines';
-import { bar } from '../page/bars';
 import { lineOf } from '../page/classes';
 import { definitions, section, trialLink, type Section } from '../page/shell';
-import { h, rich, scroll, type Child } from '../page/dom';
+import { h, scroll, type Child } from '../page/dom';
 import { median } from './model';
+import { capacityCurve } from './capacityCurve';
 import { intervalOf, lengths, limitOf, searchChart, sideOf, SIDES } from './search';
 
 const known = (values: (number | null)[]): number[] => values.filter((v): v is number => v !== null);
@@ -23,42 +23,10 @@ export function capacitySection(capacity: Capacity, trials: TrialRef[]): Section
   const limits = new Map(trials.map((trial) => [trial.trial, trial.limit ?? null]));
   const blocks = capacity.ladders.map((ladder, i) => {
     const loads = [...ladder.loads].sort((a, b) => a.rate_per_s - b.rate_per_s);
-    const line = (of: (load: (typeof loads)[number]) => (number | null)[], name: string, style: { color: string; symbol: string }): Line => ({
-      name,
-      ...style,
-      places: loads.flatMap((load) => {
-        const dots = known(of(load));
-        const y = median(dots);
-        if (y === null) return [];
-        return [{ x: load.rate_per_s, y, dots, words: `${rate(load.rate_per_s)}/s offered: ${name} ${timeText(y)}, repeats ${timeText(Math.min(...dots))} to ${timeText(Math.max(...dots))}` }];
-      }),
-    });
-    const lines = [line((load) => load.response_p99_us, 'p99', { color: 'p99', symbol: 'circle' }), line((load) => load.response_p50_us, 'p50', { color: 'p50', symbol: 'rect' })].filter((l) => l.places.length > 0);
     const cap = ladder.capacity;
     const knee = ladder.knee;
-    const verticals = [
-      ...(cap !== null && cap.is === 'at' ? [{ x: cap.per_s, name: `capacity ${rate(cap.per_s)}/s` }] : []),
-      ...(knee !== null && knee.is === 'at' ? [{ x: knee.per_s, name: `knee ${rate(knee.per_s)}/s` }] : []),
-    ];
-    const zones = cap?.interval !== undefined && cap.interval !== null && cap.is === 'at' ? [{ from: cap.interval.low ?? Math.min(...loads.map((load) => load.rate_per_s)), to: cap.interval.high ?? Math.max(...loads.map((load) => load.rate_per_s)), name: '', tint: true }] : [];
-    const title = capacity.ladders.length > 1 ? ladder.title : 'Response time against offered load';
-    const chart = linesChart({
-      id: `capacity-${i}`,
-      title,
-      subtitle: 'response time, log scale, over the requested rate; dots: repeats',
-      height: 360,
-      lines,
-      xName: 'offered, transactions per second',
-      log: true,
-      limit: { y: capacity.slo_us, name: `p99 ≤ ${asked(capacity.slo_us)}` },
-      verticals,
-      zones,
-      summary: () => [estimate(cap, CAPACITY), estimate(knee, KNEE)].filter((w) => w !== null).join('; '),
-      data: () => ({
-        head: ['offered_per_s', 'done_per_s', 'p50_us', 'p99_us', 'failed', 'trials'],
-        rows: loads.map((load) => [load.rate_per_s, median(known(load.goodput_per_s)), median(known(load.response_p50_us)), median(known(load.response_p99_us)), known(load.failed).reduce((a, b) => a + b, 0), load.trials.join(' ')]),
-      }),
-    });
+    const title = capacity.ladders.length > 1 ? ladder.title : 'p99 against offered rate';
+    const chart = capacityCurve(capacity, ladder, `capacity-${i}`, title);
     const unit = columnUnit(loads.map((load) => median(known(load.response_p99_us))));
     const table = scroll(
       `${title}: rates`,
@@ -73,15 +41,16 @@ export function capacitySection(capacity: Capacity, trials: TrialRef[]): Section
             const p99 = known(load.response_p99_us);
             const steps = ladder.steps.filter((step) => load.trials.includes(step.trial));
             const [side, between] = [sideOf(steps), intervalOf(steps)];
+            const behind = steps.length > 0 && steps.every((step) => step.falls_behind);
             const seconds = steps.reduce((sum, step) => sum + step.seconds, 0);
-            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, rate(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : rate(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, inUnit(median(p99), unit)), h('td', { class: 'n quiet' }, between === null ? DASH : `${inUnit(between[0], unit)} to ${inUnit(between[1], unit)}`), h('td', { style: side === null ? {} : { color: `var(--${SIDES[side].color})` } }, side === null ? DASH : SIDES[side].name), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', { class: 'n' }, count(steps.length)), h('td', { class: 'n' }, count(Math.round(seconds))), h('td', {}, lengths(steps)), h('td', {}, limitOf(load.trials.map((n) => limits.get(n) ?? null))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
+            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, rate(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : rate(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, behind ? DASH : inUnit(median(p99), unit)), h('td', { class: 'n quiet' }, behind ? 'grows with its length' : between === null ? DASH : `${inUnit(between[0], unit)} to ${inUnit(between[1], unit)}`), h('td', { style: side === null ? {} : { color: `var(--${SIDES[side].color})` } }, side === null ? DASH : SIDES[side].name), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', { class: 'n' }, count(steps.length)), h('td', { class: 'n' }, count(Math.round(seconds))), h('td', {}, lengths(steps)), h('td', {}, limitOf(load.trials.map((n) => limits.get(n) ?? null))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
           }),
         ),
       ),
     );
     const words: [string, Child][] = [];
     const capWords = estimate(cap, CAPACITY);
-    if (capWords === null && ladder.search.steps > 0) words.push(['Capacity', `not known: no step is surely within ${asked(capacity.slo_us)} or over it`]);
+    if (capWords === null && ladder.search.steps > 0) words.push(['Capacity', `not known: no step is surely within ${asked(capacity.slo_us)}`]);
     if (capWords !== null) words.push(['Capacity', `${capWords}: the highest load that keeps p99 within ${asked(capacity.slo_us)}`]);
     const kneeWords = estimate(knee, KNEE);
     if (kneeWords !== null) words.push(['Knee', `${kneeWords}: beyond it latency grows faster than load`]);
@@ -116,7 +85,10 @@ export function slobSweep(slob: SlobSweep): Section {
     line('misses_per_s', 'misses', lineOf(5)),
     line('device_reads_per_s', 'device reads', lineOf(3)),
   ].filter((line) => line.places.length > 0);
-  const verticals = slob.marks.map((mark) => ({ x: at(mark.x), name: slob.x.unit === 'bytes' ? `${mark.name} (${bytesText(mark.x)})` : mark.name }));
+  // What lies beyond all that was measured has no place on the axis: it is told in words.
+  const ends = points.at(-1)?.x ?? 0;
+  const beyond = slob.marks.filter((mark) => mark.x > ends * 1.5);
+  const verticals = slob.marks.filter((mark) => !beyond.includes(mark)).map((mark) => ({ x: at(mark.x), name: slob.x.unit === 'bytes' ? `${mark.name} (${bytesText(mark.x)})` : mark.name }));
   const chart = linesChart({
     id: 'slob-chart',
     title: `Reads against ${slob.x.title}`,
@@ -141,60 +113,12 @@ export function slobSweep(slob: SlobSweep): Section {
       'table',
       { class: 'figures' },
       h('thead', {}, h('tr', {}, ...[slob.x.title, 'Logical reads /s', '95 % interval', 'Hits', 'Misses /s', 'Device reads /s', 'Each', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 7 ? undefined : 'n' }, text)))),
-      h('tbody', {}, ...points.map((p) => h('tr', {}, h('th', { scope: 'row', class: 'n' }, name(p.x)), h('td', { class: 'n strong' }, p.liops === null ? DASH : rate(p.liops.median)), h('td', { class: 'n quiet' }, p.liops === null ? DASH : p.liops.interval !== null ? `${rate(p.liops.interval[0])} to ${rate(p.liops.interval[1])}` : `range ${rate(p.liops.min)} to ${rate(p.liops.max)}`), h('td', { class: 'n' }, percent(p.hit_share)), ...[p.misses_per_s, p.device_reads_per_s].map((v) => h('td', { class: 'n' }, v === undefined || v === null ? DASH : rate(v))), h('td', { class: 'n' }, timeText(p.us_per_read)), h('td', {}, ...p.trials.flatMap((n, i) => [i > 0 ? ' ' : '', trialLink(n)]))))),
+      h('tbody', {}, ...points.map((p) => h('tr', {}, h('th', { scope: 'row', class: 'n' }, name(p.x)), h('td', { class: 'n strong' }, p.liops === null ? DASH : rate(p.liops.median)), h('td', { class: 'n quiet' }, p.liops === null ? DASH : p.liops.n < 2 ? 'one trial' : p.liops.interval !== null ? `${rate(p.liops.interval[0])} to ${rate(p.liops.interval[1])}` : `range ${rate(p.liops.min)} to ${rate(p.liops.max)}`), h('td', { class: 'n' }, percent(p.hit_share)), ...[p.misses_per_s, p.device_reads_per_s].map((v) => h('td', { class: 'n' }, v === undefined || v === null ? DASH : rate(v))), h('td', { class: 'n' }, timeText(p.us_per_read)), h('td', {}, ...p.trials.flatMap((n, i) => [i > 0 ? ' ' : '', trialLink(n)]))))),
     ),
   );
   return {
     id: 'slob',
     link: 'Cache fit',
-    element: section('slob', 'Cache sizes and the cost of a read', (slob.sentences ?? []).join(' ') || null, null, h('div', { class: 'two-columns even' }, chart, costChart), slob.knees.length > 0 && definitions(slob.knees.map((knee): [string, Child] => [`Knee at ${name(knee.x)}`, knee.sentence])), hits),
+    element: section('slob', 'Cache sizes and the cost of a read', [...(slob.sentences ?? []), ...beyond.map((mark) => `Beyond what was measured: ${mark.name}${slob.x.unit === 'bytes' ? `, ${bytesText(mark.x)}` : ''}.`)].join(' ') || null, null, h('div', { class: 'two-columns even' }, chart, costChart), hits),
   };
-}
-
-export function retriesLab(lab: RetriesLab): Section {
-  const says = lab.says === null ? [] : Array.isArray(lab.says) ? lab.says : [lab.says];
-  const blocks = lab.points.map((point) => {
-    const forms = point.forms;
-    const most = Math.max(...forms.map((form) => form.goodput_per_s?.max ?? 0), 1);
-    const unit = columnUnit(forms.map((form) => form.service?.p50_us ?? null));
-    const title = [...Object.entries(point.given).filter(([name]) => !['duration', 'workload'].includes(name)).map(([name, value]) => `${name} ${typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value)}`), point.isolation ?? ''].filter((w) => w !== '').join(', ');
-    return h(
-      'div',
-      {},
-      h('h3', {}, title),
-      scroll(
-        `Forms: ${title}`,
-        h(
-          'table',
-          { class: 'figures' },
-          h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Form'), h('th', { scope: 'col' }, 'Goodput', h('span', { class: 'unit' }, ' tps')), h('th', { scope: 'col', class: 'n' }, 'Range'), ...[`p50 ${unit.unit}`, `p99 ${unit.unit}`, 'Retries per commit', 'By server', 'Given up'].map((text) => h('th', { scope: 'col', class: 'n' }, text)), h('th', { scope: 'col' }, 'Time thrown away'))),
-          h(
-            'tbody',
-            {},
-            ...forms.map((form, i) => {
-              const of = form.goodput_per_s;
-              const why = form.not_run === undefined || form.not_run === null ? [] : Array.isArray(form.not_run) ? form.not_run : [form.not_run];
-              if (of === null) return h('tr', {}, h('th', { scope: 'row' }, h('code', {}, form.form)), h('td', { colspan: 8, class: 'quiet' }, `not run: ${why.join('; ') || 'no trial came to its end'}`));
-              const each = (v: number | null | undefined): string => (v === undefined || v === null ? DASH : v === 0 ? '0' : significant(v));
-              return h(
-                'tr',
-                { class: i === 0 ? 'most' : undefined },
-                h('th', { scope: 'row' }, h('code', {}, form.form)),
-                h('td', {}, h('span', { class: 'bar-cell' }, bar(of.median / most, i === 0 ? 'accent' : 'p50', 180), h('span', { class: 'n strong' }, rate(of.median)))),
-                h('td', { class: 'n quiet' }, of.repeats.length > 1 ? `${rate(of.min)} to ${rate(of.max)}` : 'one repeat'),
-                h('td', { class: 'n' }, inUnit(form.service?.p50_us, unit)),
-                h('td', { class: 'n' }, inUnit(form.service?.p99_us, unit)),
-                h('td', { class: 'n' }, each(form.retries_per_commit)),
-                h('td', { class: 'n' }, each(form.server_retries_per_commit)),
-                h('td', { class: 'n' }, form.given_up === undefined ? DASH : count(form.given_up)),
-                h('td', {}, form.lost_time_share === undefined || form.lost_time_share === null ? DASH : h('span', { class: 'bar-cell' }, bar(form.lost_time_share, 'lock', 90), h('span', { class: 'n' }, percent(form.lost_time_share)))),
-              );
-            }),
-          ),
-        ),
-      ),
-      point.says !== null && h('p', { class: 'lead' }, rich(point.says)),
-    );
-  });
-  return { id: 'retries-lab', link: 'Retries laboratory', element: section('retries-lab', 'Retries laboratory', 'Forms of the same transaction, best first. Time thrown away: the share of time in tries that was spent in failed tries.', null, h('div', { class: 'parts' }, ...blocks), ...says.map((sentence) => h('p', { class: 'sub' }, rich(sentence)))) };
 }

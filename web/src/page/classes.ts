@@ -64,6 +64,8 @@ export const OPACITY = [1, 0.6, 0.4];
 
 const LIMITS: Record<string, string> = {
   'lost-writes': 'bad',
+  'isolation-broken': 'bad',
+  'isolation-kept': 'ok',
   client: 'client',
   network: 'client',
   'server-cpu': 'cpu',

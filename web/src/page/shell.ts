@@ -1,6 +1,6 @@
 /** What all pages have: top bar, title, verdict, validity notes, headlines, sections, footer. */
 
-import type { CompareData, Data, Evidence, ExperimentData, Note, TrialData, Verdict } from '../data';
+import type { Answer, Data, Evidence, Gate, Note, Sure, Verdict } from '../data';
 import type { Bus } from '../pure/bus';
 import { fromHash, toHash } from '../pure/bus';
 import { DASH } from '../pure/format';
@@ -29,16 +29,19 @@ export function section(id: string, title: string, sentence: string | null, righ
 /** Trials that have a page of their own in this file, and files that lie beside it. */
 let pages = new Map<number, string>();
 let shownTrial: number | null = null;
+/** A server has a page of every trial. */
+let served = false;
 
 /** Before a page is made: which trial it is of, and where others are. */
-export function setRoute(trial: number | null, links: Map<number, string>): void {
+export function setRoute(trial: number | null, links: Map<number, string>, isServed = false): void {
   shownTrial = trial;
+  served = isServed;
   pages = links;
 }
 
 /** A trial's number, as a link where there is a page of it. */
 export function trialLink(number: number, text = String(number)): Child {
-  const href = pages.get(number);
+  const href = pages.get(number) ?? (served ? `/trial/${number}` : undefined);
   return href === undefined ? text : h('a', { href, 'aria-label': `trial ${number}${text === String(number) ? '' : `, ${text}`}` }, text);
 }
 
@@ -64,7 +67,7 @@ export function link(text: string, id: string, bus: Bus | null, range?: { from: 
   return anchor;
 }
 
-const KINDS: Record<Data['kind'], string> = { trial: 'trial report', experiment: 'experiment report', compare: 'comparison' };
+const KINDS: Record<Data['kind'], string> = { trial: 'trial report', experiment: 'experiment report', compare: 'comparison', notebook: 'serve' };
 
 export function topBar(data: Data, sections: Section[], bus: Bus | null): HTMLElement {
   return h(
@@ -103,6 +106,8 @@ function evidence(of: Evidence, bus: Bus | null): HTMLElement {
   );
 }
 
+const gateLine = (gate: Gate): HTMLElement => aside('Gate', h('code', {}, gate.condition), ' ', h('span', { class: `tag ${gate.result}` }, gate.result.replace('-', ' ')), ' ', rich(gate.sentence));
+
 const aside = (name: string, ...children: Child[]): HTMLElement => h('div', { class: 'evidence small' }, h('div', { class: 'evidence-name' }, name), h('div', {}, ...children));
 
 /** The largest sentence of the page, what speaks for it, and on the right what else was examined. */
@@ -123,17 +128,61 @@ export function verdictBlock(verdict: Verdict | null, right: Child, bus: Bus | n
       'div',
       { class: 'verdict-left' },
       h('p', { class: 'eyebrow' }, verdict.label ?? 'What limited it'),
-      h('p', { class: 'sentence' }, rich(verdict.sentence)),
+      // Wrong answers are no limit among others.
+      h('p', { class: verdict.limit === 'isolation-broken' ? 'sentence worse' : 'sentence' }, rich(verdict.sentence)),
       ...verdict.evidence.map((of) => evidence(of, bus)),
       verdict.second !== undefined && verdict.second !== null && aside('Second limit', rich(verdict.second.sentence)),
       verdict.careful !== undefined && verdict.careful !== null && aside('Careful', rich(verdict.careful)),
       ...(verdict.try ?? []).map((words, i) => aside(i === 0 ? 'Try' : '', rich(words))),
-      gate !== undefined &&
-        gate !== null &&
-        aside('Gate', h('code', {}, gate.condition), ' ', h('span', { class: `tag ${gate.result}` }, gate.result.replace('-', ' ')), ' ', rich(gate.sentence)),
+      gate !== undefined && gate !== null && gateLine(gate),
     ),
     right !== null && right !== false && h('div', { class: 'verdict-right' }, right),
     below,
+  );
+}
+
+/** An answer: the largest sentence of its page; on the right how sure it is, below that whatever belongs there. */
+export function answerBlock(answer: Answer, right: Child = null, more: { color?: string; gate?: Gate | null; sure?: string } = {}): HTMLElement {
+  const color = more.color ?? (answer.is_harm ? 'bad' : answer.state === 'known' ? 'accent' : 'warn');
+  const sure = sureBlock(answer, more.sure);
+  return h(
+    'section',
+    { class: 'verdict', id: 'verdict', 'aria-label': 'Answer', style: { '--limit': `var(--${color})` } },
+    h(
+      'div',
+      { class: 'verdict-left' },
+      h('p', { class: 'eyebrow' }, answer.question),
+      h('p', { class: answer.is_harm ? 'sentence worse' : 'sentence' }, rich(answer.sentence)),
+      ...answer.evidence.map((of) => evidence(of, null)),
+      answer.careful !== undefined && answer.careful !== null && aside('Careful', rich(answer.careful)),
+      ...answer.try.map((words, i) => aside(i === 0 ? 'Try' : '', rich(words))),
+      more.gate !== undefined && more.gate !== null && gateLine(more.gate),
+    ),
+    (sure !== null || (right !== null && right !== false)) && h('div', { class: 'verdict-right' }, right, sure),
+  );
+}
+
+/** How sure an answer is: its own checks. */
+function sureBlock(answer: Answer, title = 'How sure is it?'): HTMLElement | null {
+  return sureList(title, answer.sure);
+}
+
+/** Checks that held, that failed, and where what is known ends. */
+export function sureList(title: string, list: Sure[]): HTMLElement | null {
+  if (list.length === 0) return null;
+  const marks = { held: ['✓', 'ok', 'held'], failed: ['✗', 'bad', 'failed'], limit: ['○', 'warn', 'a limit'] } as const;
+  return h(
+    'div',
+    { class: 'sure' },
+    h('h2', { class: 'eyebrow' }, title),
+    h(
+      'ul',
+      { class: 'checks' },
+      ...list.map((of) => {
+        const [mark, color, word] = marks[of.state] ?? marks.limit;
+        return h('li', {}, h('span', { class: 'state', style: { color: `var(--${color})` }, 'aria-hidden': 'true' }, mark), h('span', {}, h('span', { class: 'visually-hidden' }, `${word}: `), h('strong', {}, `${of.name}. `), rich(capital(of.text))));
+      }),
+    ),
   );
 }
 
@@ -240,7 +289,7 @@ export interface Headline {
 }
 
 /** How much: borderless columns. Figures that a note affects bear its number. */
-export function headlines(list: Headline[], notes: Note[], partial: boolean): HTMLElement {
+export function headlines(list: Headline[], notes: Note[], partial: boolean, word = ' partial'): HTMLElement {
   return h(
     'dl',
     { class: 'headlines' },
@@ -249,7 +298,7 @@ export function headlines(list: Headline[], notes: Note[], partial: boolean): HT
       return h(
         'div',
         {},
-        h('dt', {}, of.label, partial && h('span', { class: 'partial' }, ' partial'), ...affected.map(({ i }) => h('sup', {}, h('a', { href: `#note-${i + 1}`, 'aria-label': `${of.label}: note ${i + 1}` }, String(i + 1))))),
+        h('dt', {}, of.label, partial && h('span', { class: word === ' partial' ? 'partial' : 'sub' }, word), ...affected.map(({ i }) => h('sup', {}, h('a', { href: `#note-${i + 1}`, 'aria-label': `${of.label}: note ${i + 1}` }, String(i + 1))))),
         h('dd', {}, h('span', { class: 'value' }, of.value), of.unit !== undefined && of.unit !== '' && h('span', { class: 'unit' }, ` ${of.unit}`)),
         of.context !== undefined && h('dd', { class: 'context' }, of.context),
         of.strip !== undefined && of.strip !== null && h('dd', { class: 'strip-of-dots' }, of.strip),
@@ -298,15 +347,16 @@ export function commandBlock(command: string): { box: HTMLElement; button: HTMLE
   return { box: pre, button };
 }
 
-export function footer(data: TrialData | ExperimentData | CompareData, id: string): HTMLElement {
+export function footer(data: Data, id: string): HTMLElement {
+  const { served } = data;
   const written = data.written.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC');
   return h(
     'footer',
     {},
     h('span', {}, `pgdyno ${data.pgdyno}`),
     id !== '' && h('span', {}, id),
-    h('span', {}, `report written ${written}`),
-    h('span', {}, 'This file is self-contained: it loads nothing from other hosts.'),
+    served === undefined ? h('span', {}, `report written ${written}`) : h('span', {}, `notebook ${served.notebook}`),
+    h('span', {}, served === undefined ? 'This file is self-contained: it loads nothing from other hosts.' : served.may_change ? 'Served by pgdyno serve.' : 'Served by pgdyno serve, read-only.'),
   );
 }
 

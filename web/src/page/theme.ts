@@ -46,8 +46,13 @@ export function forgetListeners(): void {
   listeners.length = 0;
 }
 
-export function onTheme(listener: () => void): void {
+/** Gives what makes it stop. */
+export function onTheme(listener: () => void): () => void {
   listeners.push(listener);
+  return () => {
+    const at = listeners.indexOf(listener);
+    if (at >= 0) listeners.splice(at, 1);
+  };
 }
 
 /** A colour of the palette as it is now: `token('accent')`. */

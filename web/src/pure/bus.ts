@@ -15,8 +15,25 @@ export class Bus {
   private at: number | null = null;
   private readonly listeners: ((what: What) => void)[] = [];
 
-  constructor(readonly whole: Range) {
+  private all: Range;
+
+  constructor(whole: Range) {
+    this.all = { ...whole };
     this.current = { ...whole };
+  }
+
+  /** All that can be looked at. */
+  get whole(): Range {
+    return this.all;
+  }
+
+  /** There is more to look at, or less; who looks at all of it goes on doing so. */
+  grow(whole: Range): void {
+    if (whole.from === this.all.from && whole.to === this.all.to) return;
+    const wasWhole = this.isWhole;
+    this.all = { ...whole };
+    this.current = wasWhole ? { ...whole } : clamp(this.current, whole);
+    this.tell('range');
   }
 
   get range(): Range {

@@ -13,6 +13,8 @@ const INSIDE = 0.12;
 /** Thinner ones have a leader down to from here on; the rest is in the table. */
 const LEADER = 0.004;
 const ROW = 18;
+/** A letter of a name inside is at most so wide. */
+const LETTER = 7.8;
 
 /** Whether every client worked to the end: those that end before another one's last transaction have no more time. */
 const isWhole = (budget: TimeBudget): boolean => Math.abs(budget.clients * budget.elapsed_s - budget.client_seconds) <= 0.005 * budget.client_seconds;
@@ -24,6 +26,15 @@ function hatching(id: string): SVGElement {
 
 const fill = (part: BudgetPart, id: string): string => (part.part === 'not-attributed' ? `url(#${id})` : `var(--${partColor(part.part)})`);
 
+/** A label in a part: its ink is what is read best on the part's colour in each theme. */
+function label(part: BudgetPart, x: number, y: number, text: string, strong = false): SVGElement {
+  const [color, opacity] = [partColor(part.part), partOpacity(part.part)];
+  const isBright = ['client', 'ipc', 'other'].includes(color);
+  const dark = opacity <= 0.6 || isBright ? ' ink-in-light' : '';
+  const light = opacity <= 0.4 || (opacity <= 0.6 && !['client', 'ipc'].includes(color)) ? ' ink-in-dark' : '';
+  return svg('text', { x, y, class: `part-label${strong ? ' strong' : ''}${dark}${light}` }, text);
+}
+
 /** Shares as rectangles, in the order of the parts. */
 function rectangles(parts: BudgetPart[], shares: number[], height: number, id: string, minimum: number): SVGElement[] {
   let x = 0;
@@ -32,9 +43,37 @@ function rectangles(parts: BudgetPart[], shares: number[], height: number, id: s
     const width = shares[i]! * WIDTH;
     x += width;
     const rect = svg('rect', { x: from, y: 0, width: Math.max(0.8, width - 1), height, fill: fill(part, id), 'fill-opacity': partOpacity(part.part), stroke: part.part === 'not-attributed' ? 'var(--line2)' : 'none' });
-    const inside = width >= minimum ? svg('text', { x: from + 8, y: height / 2 + 5, class: 'part-label' }, `${fixed(shares[i]! * 100, 1)}`) : null;
+    const inside = width >= minimum ? label(part, from + 8, height / 2 + 5, `${fixed(shares[i]! * 100, 1)}`) : null;
     return inside === null || part.part === 'not-attributed' ? [rect] : [rect, inside];
   });
+}
+
+/** A letter beside a leader is at most so wide. */
+const TICK = 6.6;
+
+/**
+ * Where texts stand that lines lead down to, `at` in their order: in which row, and on which side of their line.
+ * No line and no text crosses another: those on the left go to the right, as far as there is room, and the others
+ * to the left; one that is in the way of another has a row below it.
+ */
+export function leaders(thin: { at: number; text: string }[], width: number): { placed: { at: number; text: string; row: number; toLeft: boolean }[]; rows: number } {
+  const reach = thin.map(({ text }) => 15 + text.length * TICK);
+  const first = (split: number): number => thin[split]?.at ?? Infinity;
+  const fits = (split: number): boolean => thin.every(({ at }, i) => (i < split ? at + reach[i]! <= Math.min(width, first(split)) : at - reach[i]! >= 0));
+  const splits = thin.map((_, i) => i).concat(thin.length);
+  const middle = thin.filter(({ at }) => at < width / 2).length;
+  const near = (split: number): number => Math.abs(split - middle);
+  const split = splits.filter(fits).sort((a, b) => near(a) - near(b))[0] ?? middle;
+  const extents: { from: number; to: number; row: number }[] = [];
+  const placed = [...thin.keys()].slice(0, split).reverse().concat([...thin.keys()].slice(split)).map((i) => {
+    const { at, text } = thin[i]!;
+    const toLeft = i >= split;
+    const [from, to] = toLeft ? [at - reach[i]!, at] : [at, at + reach[i]!];
+    const row = Math.max(-1, ...extents.filter((of) => of.from <= to && from <= of.to).map((of) => of.row)) + 1;
+    extents.push({ from, to, row });
+    return { at, text, row, toLeft };
+  });
+  return { placed, rows: Math.max(-1, ...placed.map(({ row }) => row)) + 1 };
 }
 
 /** The whole as one bar. */
@@ -45,25 +84,20 @@ export function budgetBar(budget: TimeBudget): HTMLElement {
   for (const part of budget.parts) {
     const width = part.share * WIDTH;
     shapes.push(svg('rect', { x, y: 0, width: Math.max(0.8, width - 1), height: HEIGHT, fill: fill(part, 'hatch-bar'), 'fill-opacity': partOpacity(part.part), stroke: part.part === 'not-attributed' ? 'var(--line2)' : 'none' }));
-    if (part.share >= INSIDE && part.part !== 'not-attributed') {
-      shapes.push(svg('text', { x: x + 10, y: 20, class: 'part-label strong' }, part.name), svg('text', { x: x + 10, y: 37, class: 'part-label' }, percent(part.share)));
+    if (part.share >= INSIDE && part.part !== 'not-attributed' && part.name.length * LETTER + 20 <= width) {
+      shapes.push(label(part, x + 10, 20, part.name, true), label(part, x + 10, 37, percent(part.share)));
     } else if (part.share >= LEADER) thin.push({ part, at: x + width / 2 });
     x += width;
   }
-  // Leaders do not cross: those of the left half go down in rows from the right, those of the right from the left.
-  const left = thin.filter((of) => of.at < WIDTH / 2);
-  const right = thin.filter((of) => of.at >= WIDTH / 2);
-  const leader = ({ part, at }: { part: BudgetPart; at: number }, row: number, toLeft: boolean): SVGElement[] => {
+  const { placed, rows } = leaders(thin.map(({ part, at }) => ({ at, text: `${part.name} ${percent(part.share)}` })), WIDTH);
+  for (const { at, text, row, toLeft } of placed) {
     const y = HEIGHT + 16 + row * ROW;
     const end = toLeft ? at - 10 : at + 10;
-    return [
+    shapes.push(
       svg('path', { d: `M${at} ${HEIGHT + 2} V${y} H${end}`, fill: 'none', stroke: 'var(--ink3)' }),
-      svg('text', { x: toLeft ? end - 5 : end + 5, y: y + 4, class: 'tick', 'text-anchor': toLeft ? 'end' : 'start' }, `${part.name} ${percent(part.share)}`),
-    ];
-  };
-  left.forEach((of, i) => shapes.push(...leader(of, left.length - 1 - i, false)));
-  right.forEach((of, i) => shapes.push(...leader(of, i, true)));
-  const rows = Math.max(left.length, right.length);
+      svg('text', { x: toLeft ? end - 5 : end + 5, y: y + 4, class: 'tick', 'text-anchor': toLeft ? 'end' : 'start' }, text),
+    );
+  }
   const words = budget.parts.map((part) => `${part.name} ${percent(part.share)}`).join(', ');
   return h(
     'div',

@@ -32,7 +32,7 @@ export function clients(model: Model, bus: Bus): Strip | null {
     { key: 'working', name: () => 'Working', mark: 'line', color: 'accent', value: mean(working, course.working) },
     { key: 'asked', name: () => 'Asked for', mark: 'dashed', color: 'ok', value: mean(asked, course.asked) },
   ];
-  return new Strip(
+  return Strip.of(
     {
       id: 'clients-over-time',
       title: 'Clients',

@@ -32,6 +32,9 @@ export function state(one: Generator): { words: string; kind: 'good' | 'warn' | 
 const host = (one: Generator): string => one.host ?? DASH;
 const name = (one: Generator): string => (one.host === null ? String(one.generator) : `${one.generator} ${one.host}`);
 
+/** Where there is little room: a name is never cut, and the table has it. */
+const short = (one: Generator): string => (name(one).length <= 20 ? name(one) : `generator ${one.generator}`);
+
 export function generatorsSection(data: TrialData): Section | null {
   const all = data.run.generators;
   if (all === undefined) return null;
@@ -144,7 +147,7 @@ function commonStart({ list, start_spread_us: spread, start_uncertainty_us: unce
     const [from, at, to] = of(one);
     const y = i * row + row / 2;
     return [
-      svg('text', { x: label - 10, y: y + 4, class: 'tick', 'text-anchor': 'end' }, name(one).slice(0, 22)),
+      svg('text', { x: label - 10, y: y + 4, class: 'tick', 'text-anchor': 'end' }, short(one)),
       svg('line', { x1: x(from), x2: Math.max(x(to), x(from) + 1), y1: y, y2: y, stroke: 'var(--line2)', 'stroke-width': 5 }),
       svg('circle', { cx: x(at), cy: y, r: 3.5, fill: 'var(--accent)' }),
     ];

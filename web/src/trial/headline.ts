@@ -10,6 +10,7 @@ import { askedRate } from './rate';
 export function trialHeadlines(data: TrialData): HTMLElement {
   const { run } = data;
   const { measured } = run;
+  const isLive = (data.served?.live ?? null) !== null;
   const siblings = data.siblings ?? [];
   const dots = (of: (sibling: Sibling) => number | null, words: string): Element | null =>
     dotStrip(
@@ -22,7 +23,11 @@ export function trialHeadlines(data: TrialData): HTMLElement {
   const latency = (key: string, name: string, us: number | null, service: number | null, p: number, strip: Element | null): Headline => {
     const interval = main.intervals?.find((i) => Math.abs(i.percentile - 100 * p) < 1e-6);
     if (us === null && interval !== undefined && interval.needs_s !== null) {
+      if (isLive) return { key, label: `${word} ${name}`, value: DASH, context: interval.effective < 10 ? `waits for more effective samples; ${count(Math.round(interval.effective))} now` : `waits: ${count(Math.round(interval.effective))} effective so far; about ${span(interval.needs_s)} in all would show it`, strip };
       return { key, label: `${word} ${name}`, value: DASH, context: `not known: ${count(Math.round(interval.effective))} effective of ${many(main.count, 'transaction')}; about ${span(interval.needs_s)} would show it`, strip };
+    }
+    if (us === null && isLive) {
+      return { key, label: `${word} ${name}`, value: DASH, context: `waits for 10 samples beyond it; ${count(Math.floor(main.count * (1 - p) + 1e-6))} now`, strip };
     }
     if (us === null) {
       const beyond = Math.floor(main.count * (1 - p) + 1e-6);
@@ -73,7 +78,7 @@ export function trialHeadlines(data: TrialData): HTMLElement {
     const lag = Math.max(...cpu.threads.map((thread) => thread.deadline_lag_max_us));
     list.push({ key: 'client', label: 'Load generator', value: significant(cores, 2), unit: 'cores', context: `busiest thread ${percent(busiest)} busy or waiting${lag > 0 ? `, late by up to ${timeText(lag)}` : ''}` });
   }
-  return headlines(list, data.notes, isPartial(data));
+  return headlines(list, data.notes, isLive || isPartial(data), isLive ? ' so far' : undefined);
 }
 
 /** Ended before its time: everything on the page is of a part. */
@@ -102,11 +107,17 @@ export function accounting(data: TrialData): HTMLElement {
   );
 }
 
+/** With a capital letter and a period. */
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}. `;
+
 /** Why what is below is not the whole. */
 export function banner(data: TrialData): HTMLElement | null {
   const stored = data.run.stored;
   const words: Child[] = [];
-  if (stored !== undefined && stored.state !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial is ${stored.state}. `), `${(stored.reason ?? 'It did not come to its end').replace(/\.$/, '')}. `, 'Figures are of the measured part.'));
+  const isLive = (data.served?.live ?? null) !== null;
+  if (isLive) {
+    // The bar says that it runs.
+  } else if (stored !== undefined && stored.state !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial is ${stored.state}. `), sentence(stored.reason ?? 'It did not come to its end'), 'Figures are of the measured part.'));
   else if (data.run.end === 'interrupted') words.push(h('p', {}, h('strong', {}, 'This trial was interrupted. '), 'Figures are of the measured part.'));
   else if (data.run.end !== 'complete') words.push(h('p', {}, h('strong', {}, `This trial ended early: ${data.run.end.replace(/-/g, ' ')}. `), data.run.broken_invariant ?? ''));
   if (stored?.excluded !== undefined && stored.excluded !== null) words.push(h('p', {}, h('strong', {}, 'Excluded: it does not count. '), stored.excluded));

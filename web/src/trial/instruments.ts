@@ -43,7 +43,10 @@ function axisUnit(unit: string, high: number): { by: number; name: string } {
   return { by: 1, name: unit === '1/s' ? 'per second' : unit };
 }
 
-function strip(panel: Panel, index: number, model: Model, bus: Bus): Strip | null {
+/** A panel keeps its name while others come. */
+const nameOf = (panel: Panel): string => `instrument-${panel.of}-${panel.title.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`;
+
+function strip(panel: Panel, name: string, model: Model, bus: Bus): Strip | null {
   const at = model.clocks[panel.lines[0]!.series.clock!];
   if (at === undefined || at.length === 0) return null;
   const lines = panel.lines.filter((line) => model.clocks[line.series.clock!] !== undefined);
@@ -83,9 +86,9 @@ function strip(panel: Panel, index: number, model: Model, bus: Bus): Strip | nul
     return h('p', { class: 'sub gap' }, `Hatched ${clock(Math.max(hole.from, model.whole.from))} to ${clock(Math.min(hole.to, model.whole.to))}: ${gap.reason}${gap.times !== undefined ? ` (${many(gap.times, 'reading')})` : ''}. Nothing is drawn across a gap.`);
   });
   const what = lines.map((line) => line.series.what).find((words) => words !== undefined && words !== '');
-  return new Strip(
+  return Strip.of(
     {
-      id: `instrument-${index}`,
+      id: name,
       title: panel.title,
       subtitle: () => unit.name,
       hint: what,
@@ -178,12 +181,17 @@ export function instruments(model: Model, bus: Bus): Section | null {
   const { panels: found, missing } = panels(data.instruments, data.series);
   const totals = data.series.filter((series) => series.kind === 'before_after' && (series.before ?? series.after ?? null) !== null);
   if (found.length === 0 && missing.length === 0 && totals.length === 0) return null;
-  let index = 0;
+  const names = new Set<string>();
   const columns = COLUMNS.map(({ of, name }) => {
     const own = found.filter((panel) => panel.of === of);
     const moved = own.filter((panel) => !still(panel));
     const quiet = own.filter(still);
-    const draw = (panel: Panel): HTMLElement | null => strip(panel, (index += 1), model, bus)?.element ?? null;
+    const draw = (panel: Panel): HTMLElement | null => {
+      let name = nameOf(panel);
+      while (names.has(name)) name += '-';
+      names.add(name);
+      return strip(panel, name, model, bus)?.element ?? null;
+    };
     // The first of them at once; the rest are drawn when they are asked for.
     const strips = [h('div', { class: 'panels' }, ...moved.slice(0, FIRST).map(draw)), moved.length > FIRST && later(`More of it (${moved.length - FIRST})`, () => moved.slice(FIRST).map(draw)), quiet.length > 0 && h('p', { class: 'sub gap' }, h('strong', {}, '0 throughout: '), quiet.map((panel) => panel.title).join(', '), '.')];
     const gone = missing.filter((m) => m.of === of).map((m) => h('div', { class: 'gone' }, h('div', { class: 'strip-head' }, h('h3', {}, m.title), h('span', { class: 'tag' }, tag(m.gap.reason))), absent('Not recorded', m.gap.reason, m.gap.remedy)));
@@ -216,6 +224,28 @@ export function instruments(model: Model, bus: Bus): Section | null {
         ),
     ),
   };
+}
+
+/** Which charts there are, and which of them moved. */
+const layout = (model: Model): string => {
+  const { panels: found, missing } = panels(model.data.instruments, model.data.series);
+  return JSON.stringify([found.map((panel) => [nameOf(panel), still(panel), panel.lines.length]), missing.map((of) => [of.title, of.gap.reason])]);
+};
+
+const layouts = new WeakMap<Section, string>();
+
+/** The section with what has come: charts that are there go on, others are put in their place. */
+export function grownInstruments(model: Model, bus: Bus, before: Section | null): Section | null {
+  const now = layout(model);
+  if (before !== null && layouts.get(before) === now) {
+    for (const panel of panels(model.data.instruments, model.data.series).panels) if (Strip.has(nameOf(panel), bus)) strip(panel, nameOf(panel), model, bus);
+    return before;
+  }
+  // Who works in it is not disturbed.
+  if (before !== null && before.element.contains(document.activeElement)) return before;
+  const section = instruments(model, bus);
+  if (section !== null) layouts.set(section, now);
+  return section;
 }
 
 /** Two words for a reason, where it is one of the usual. */

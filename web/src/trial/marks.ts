@@ -64,6 +64,13 @@ export function marks(model: Model, range: Range, axes: { xAxisIndex?: number; y
       for (const span of union(model.events.filter((event) => !TICKS.has(event.kind) && !LOST.has(event.kind) && event.kind !== DISTURBANCE && event.kind !== 'checkpoint' && event.to_s > event.from_s))) {
         if (seen(span.from, span.to)) shapes.push(rect(x(span.from), top, Math.max(x(span.to), x(span.from) + 1.5), bottom, token('other'), 0.16));
       }
+      // What is still to come.
+      if (model.now_s !== null && model.now_s < range.to) {
+        const from = Math.max(model.now_s, range.from);
+        shapes.push(rect(x(from), top, x(range.to), bottom, token('tint'), 1));
+        if (x(range.to) - x(from) > 120 && box.height > 100) shapes.push(words((x(from) + x(range.to)) / 2, top + 8, 'to come', token('ink3'), { fontSize: 11, align: 'center' }));
+        if (model.now_s >= range.from) shapes.push(segment(x(model.now_s), top, x(model.now_s), bottom, token('accent'), 1.6));
+      }
       for (const hole of holes) {
         if (!seen(hole.from, hole.to)) continue;
         shapes.push(rect(x(hole.from), top, x(hole.to), bottom, token('bg')));

@@ -32,6 +32,8 @@ export const AGAIN = new Set(['reconnected', 'moved', 'returned', 'endpoint-up']
 export class Model {
   readonly seconds: Seconds;
   readonly whole: Range;
+  /** Until where it is known, while the trial runs. */
+  readonly now_s: number | null;
   /** Where measuring began. */
   readonly measured_from_s: number;
   /** What latency charts are of: response time under a rate, else service time. */
@@ -54,9 +56,13 @@ export class Model {
     };
     const first = rows > 0 ? this.seconds.start_s[0]! : 0;
     const last = rows > 0 ? this.seconds.start_s[rows - 1]! + this.seconds.length_s[rows - 1]! : 1;
-    this.whole = { from: Math.min(0, first), to: Math.max(last, first + 1) };
+    const live = data.served?.live ?? null;
+    this.now_s = live === null ? null : rows > 0 ? last : 0;
+    // While it runs the axis is the whole trial's, so that nothing moves but now; where its end is not known, it grows in steps.
+    const end = live === null ? last : live.planned_us !== null ? Math.max(live.planned_us / 1e6, last) : stepsOf(last);
+    this.whole = { from: Math.min(0, first), to: Math.max(end, first + 1) };
     const measured = this.seconds.warmup.indexOf(0);
-    this.measured_from_s = measured >= 0 ? this.seconds.start_s[measured]! : this.whole.to;
+    this.measured_from_s = measured >= 0 ? this.seconds.start_s[measured]! : rows > 0 ? last : this.whole.from;
     this.primary = timeline.response !== undefined ? 'response' : 'service';
     this.sum = new Sum(timeline.buckets_us);
     const counted = (packed: Packed[] | undefined): Float64Array => Float64Array.from(packed ?? [], valuesIn);
@@ -154,6 +160,15 @@ export class Model {
   /** Digits that a percentile of a stretch of time has. */
   get digits(): number {
     return this.data.timeline.resolution > 0.002 ? 2 : 3;
+  }
+}
+
+/** The next of 1, 1.5, 2, 3, 5, 7 and 10 times a power of ten from 30 s on: an axis that grows seldom. */
+export function stepsOf(seconds: number): number {
+  let power = 10;
+  for (;;) {
+    for (const by of [1, 1.5, 2, 3, 5, 7]) if (by * power >= Math.max(30, seconds)) return by * power;
+    power *= 10;
   }
 }
 

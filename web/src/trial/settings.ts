@@ -69,7 +69,8 @@ function parts(data: TrialData): HTMLElement | null {
   const truth = data.run.truth;
   if (truth !== undefined) rows.push(['Receipts', 'unknown' in truth ? `not known whether writes were lost: ${truth.unknown}` : `${count(truth.acknowledged)} acknowledged, ${truth.lost === 0 ? 'all in the database' : `${count(truth.lost)} LOST`}; ${count(truth.in_doubt)} in doubt, of these ${count(truth.in_doubt_landed)} committed`]);
   if (outages !== undefined && outages !== null && outages.count > 0) rows.push(['Outages', `${count(outages.count)} lost connections, the longest ${timeText(outages.length.max_us)}, ${count(outages.unended)} not reconnected at the end`]);
-  if (client_cpu !== undefined && client_cpu !== null && client_cpu.us_per_transaction !== null) rows.push(['pgdyno itself', `${significant(client_cpu.us_per_transaction)}\u00a0µs of CPU per transaction; threads busy ${client_cpu.threads.map((t) => percent(t.busy_share)).join(', ')}`]);
+  // What its threads took is known at the end.
+  if (client_cpu !== undefined && client_cpu !== null && client_cpu.us_per_transaction !== null && client_cpu.threads.length > 0) rows.push(['pgdyno itself', `${significant(client_cpu.us_per_transaction)}\u00a0µs of CPU per transaction; threads busy ${client_cpu.threads.map((t) => percent(t.busy_share)).join(', ')}`]);
   const share = data.run.generator_share;
   if (share !== undefined && share !== null) rows.push(['Share of the generator', `${count(Math.floor(share.round_trips_per_s))} round trips/s, ${percent(share.share)} of ${share.calibration === null ? 'about ' : ''}${count(Math.floor(share.ceiling_per_s))} (${share.calibration === null ? 'estimated from its busiest thread' : `calibrate --self, ${share.calibration.calibrated.slice(0, 10)}`})`]);
   if (key_skew !== undefined && key_skew !== null) rows.push(['Rows drawn', `${count(key_skew.distinct)} distinct rows in ${count(key_skew.draws)} draws${key_skew.is_sample ? ' (a sample)' : ''}; the hottest took ${percent(key_skew.hottest_share)}, the hottest hundred ${percent(key_skew.hottest_100_share)}`]);
@@ -77,7 +78,8 @@ function parts(data: TrialData): HTMLElement | null {
   for (const figure of data.run.figures ?? []) rows.push([figure.name, `${figure.value === null ? `not known: ${figure.unknown ?? 'no value'}` : `${significant(figure.value)}\u00a0${figure.unit}${figure.within === null ? '' : figure.within ? ', within its limits' : ', OUTSIDE its limits'}`} (${figure.help})`]);
   const stalls = data.run.stalls;
   if (stalls !== undefined && stalls.count > 0) rows.push(['Stalls', `${count(stalls.count)}, ${percent(stalls.share)} of the time, the longest ${timeText(stalls.longest_us)}${stalls.random_arrival === null ? '' : `; a request at a random time: mean ${timeText(stalls.random_arrival.mean_us)}, p99 ${timeText(stalls.random_arrival.p99_us)}`}`]);
-  for (const of of data.run.steadiness ?? []) rows.push(['Steadiness', of.sentence]);
+  const isLive = (data.served?.live ?? null) !== null;
+  for (const of of isLive ? [] : (data.run.steadiness ?? [])) rows.push(['Steadiness', of.sentence]);
   if (tables.length === 0 && rows.length === 0) return null;
   return h('div', { class: 'parts' }, ...tables, rows.length > 0 && definitions(rows));
 }

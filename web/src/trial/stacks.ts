@@ -66,7 +66,7 @@ export function retries(model: Model, bus: Bus): Strip | null {
     const high = Math.max(...columns.map((column) => column.values.reduce<number>((a, b) => a + (b ?? 0), 0)), 1e-9);
     return linear(high, about);
   };
-  return new Strip(
+  return Strip.of(
     {
       id: 'retries-over-time',
       title: parts.length > 0 ? 'Retries and failures' : 'Failures',
@@ -166,7 +166,7 @@ export function layers(waits: Waits): Layer[] {
       return values.length === 0 ? null : values.reduce((a, b) => a + b, 0);
     });
     const members = merge.map((i) => `${waits.events[i]!.class}:${waits.events[i]!.event}`);
-    found.push({ key: 'other', name: `Other (${merge.length} events)`, color: 'other', opacity: 1, sessions, members });
+    found.push({ key: 'other', name: `Other (${merge.length} ${merge.length === 1 ? 'event' : 'events'})`, color: 'other', opacity: 1, sessions, members });
   }
   return found;
 }
@@ -214,7 +214,7 @@ export function sessions(model: Model, bus: Bus): Strip | null {
   }));
   const { cores } = waits;
   if (cores !== null) entries.push({ key: 'cores', name: () => `${count(cores)} cores of the server`, mark: 'dashed', color: 'ink1', value: () => '' });
-  return new Strip(
+  return Strip.of(
     {
       id: 'sessions',
       title: 'What sessions were doing',

@@ -56,7 +56,7 @@ export function throughput(model: Model, bus: Bus): Strip {
       value: (at) => (at === null ? count(model.total(bad, bus.range).sum) : count(bad[model.rowAt(at)] ?? 0)),
     });
   }
-  return new Strip(
+  return Strip.of(
     {
       id: 'throughput',
       title: 'Throughput',
@@ -175,7 +175,7 @@ export function latency(model: Model, bus: Bus): Strip {
   for (const us of model.percentile(which, 0.5, 1)?.us ?? []) if (us !== null) low = Math.min(low, us);
   for (const us of model.percentile('service', 0.5, 1)?.us ?? []) if (us !== null && which === 'response') low = Math.min(low, us);
   if (!Number.isFinite(low)) low = Math.min(...maxima.filter((v): v is number => v !== null && v > 0), high) / 2;
-  return new Strip(
+  return Strip.of(
     {
       id: 'latency-over-time',
       title: 'Latency percentiles',
@@ -207,7 +207,7 @@ export function latency(model: Model, bus: Bus): Strip {
       build: ({ width }, hidden) => {
         const { from, to } = bus.range;
         const series: object[] = [marks(model, bus.range)];
-        const draw = (of: Which, p: number, style: object, z: number): void => {
+        const draw = (of: Which, p: number, style: { color: string } & Record<string, unknown>, z: number): void => {
           const found = model.percentile(of, p, least());
           if (found === null) return;
           const points: [number, number | null][] = [];
@@ -217,7 +217,7 @@ export function latency(model: Model, bus: Bus): Strip {
             if (found.step === 1) points.push([(bin.start_s + bin.end_s) / 2, us]);
             else points.push([bin.start_s, us], [bin.end_s, us]);
           });
-          series.push({ type: 'line', showSymbol: points.length < 3, symbolSize: 3, silent: true, data: points, lineStyle: style, clip: true, z });
+          series.push({ type: 'line', showSymbol: points.length < 3, symbolSize: 3, silent: true, data: points, lineStyle: style, itemStyle: { color: style.color }, clip: true, z });
         };
         if (!hidden.has('worst')) {
           series.push({
@@ -268,7 +268,7 @@ export function heatMap(model: Model, bus: Bus, key: (max: number) => HTMLElemen
   };
   const low = 10 ** Math.floor(heat.low / 10);
   const high = 10 ** Math.ceil((heat.low + Math.max(1, heat.rows)) / 10);
-  return new Strip(
+  return Strip.of(
     {
       id: 'heat-map',
       title: 'Latency heat map',

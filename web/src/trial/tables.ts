@@ -103,7 +103,8 @@ const waitName = (row: StatementRow): string => (row.wait!.class === 'CPU' ? 'CP
 
 function logLabels(min: number, max: number): SVGElement {
   const all = Math.round(Math.log10(max / min));
-  const every = all > 4 ? 2 : 1;
+  // Labels are up to 45 px wide.
+  const every = all > 6 ? 3 : all > 2 ? 2 : 1;
   const width = 170;
   const labels = [];
   for (let i = 0; i <= all; i += every) {

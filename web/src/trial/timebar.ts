@@ -38,7 +38,8 @@ function lanes(model: Model): Lane[] {
 const LANE = 17;
 
 /** The bar, and a function that says the range to those who cannot see it. */
-export function timeBar(model: Model, bus: Bus): HTMLElement {
+export function timeBar(shown: Model, bus: Bus): { element: HTMLElement; renew: (model: Model) => void } {
+  let model = shown;
   const label = h('strong', {});
   const width = h('span', { class: 'sub' });
   const button = (text: string, name: string, action: () => void): HTMLButtonElement => h('button', { type: 'button', 'aria-label': name, on: { click: action } }, text);
@@ -48,7 +49,7 @@ export function timeBar(model: Model, bus: Bus): HTMLElement {
   const closer = button('+', 'Zoom in', () => bus.scale(0.5));
   const wider = button('−', 'Zoom out', () => bus.scale(2));
   const live = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
-  const list = lanes(model);
+  let list = lanes(model);
   const overview = h('div', { class: 'overview' });
   const picture = svg('svg', { 'aria-hidden': 'true', height: 30, class: 'overview-line' });
   const window_ = h('div', { class: 'window' });
@@ -66,12 +67,14 @@ export function timeBar(model: Model, bus: Bus): HTMLElement {
     live,
   );
 
-  const full = bus.whole;
+  let full = bus.whole;
   const inner = (): number => Math.max(10, overview.clientWidth - LEFT - RIGHT);
   const x = (at: number): number => LEFT + ((at - full.from) / (full.to - full.from)) * inner();
   const time = (px: number): number => full.from + ((px - LEFT) / inner()) * (full.to - full.from);
 
   const drawOverview = (): void => {
+    // Another page is in its place.
+    if (!overview.isConnected) return;
     const { timeline } = model.data;
     const values = Array.from(timeline.committed, (n, row) => (model.seconds.length_s[row]! < 0.2 ? null : n / model.seconds.length_s[row]!));
     const high = Math.max(1, ...values.map((v) => v ?? 0));
@@ -79,10 +82,12 @@ export function timeBar(model: Model, bus: Bus): HTMLElement {
     const y = (v: number): number => 28 - (v / high) * 24;
     const path = points.map(([at, v], i) => `${i === 0 ? 'M' : 'L'}${x(at).toFixed(1)} ${y(v!).toFixed(1)}`).join('');
     picture.setAttribute('width', String(overview.clientWidth));
-    picture.replaceChildren(
+    const shapes = [
       svg('rect', { x: LEFT, y: 0, width: inner(), height: 30, fill: 'var(--tint)' }),
+      model.now_s !== null && svg('line', { x1: x(model.now_s), x2: x(model.now_s), y1: 0, y2: 30, stroke: 'var(--accent)', 'stroke-width': 1.6 }),
       svg('path', { d: path, fill: 'none', stroke: 'var(--ink3)', 'stroke-width': 1 }),
-    );
+    ];
+    picture.replaceChildren(...shapes.filter((shape) => shape !== false));
   };
 
   const drawLanes = (): void => {
@@ -95,7 +100,7 @@ export function timeBar(model: Model, bus: Bus): HTMLElement {
       const top = i * LANE;
       let free = -Infinity;
       shapes.push(svg('line', { x1: LEFT, x2: right, y1: top + LANE - 0.5, y2: top + LANE - 0.5, stroke: 'var(--line1)' }));
-      for (const event of lane.events) {
+      for (const [nth, event] of lane.events.entries()) {
         if (event.to_s < range.from || event.from_s > range.to) continue;
         const [x0, x1] = [within(at(event.from_s)), within(at(event.to_s))];
         const text = (px: number, words: string, fill = 'var(--ink1)'): SVGElement => svg('text', { x: px, y: top + 12.5, class: 'event', fill }, words);
@@ -116,10 +121,19 @@ export function timeBar(model: Model, bus: Bus): HTMLElement {
           const lost = LOST.has(event.kind);
           if (lost) shapes.push(svg('path', { d: `M${x0} ${top + 2}l5 5.5l-5 5.5l-5 -5.5z`, fill: 'var(--bad)' }));
           else shapes.push(svg('rect', { x: x0, y: top + 3, width: Math.max(3, x1 - x0), height: LANE - 7, fill: AGAIN.has(event.kind) ? 'var(--ok)' : 'var(--other)' }));
-          const end = Math.max(x1, x0 + 5) + 3;
+          let end = Math.max(x1, x0 + 5) + 3;
           if (end >= free) {
-            shapes.push(text(end, event.name));
-            free = end + event.name.length * 8 + 4;
+            // Where others follow closely, one name behind them stands for all: E1–E12.
+            let last = event;
+            const words = (): string => (last === event ? event.name : `${event.name}–${last.name}`);
+            for (const next of lane.events.slice(nth + 1)) {
+              const from = within(at(next.from_s));
+              if (next.from_s > range.to || from > end + words().length * 8) break;
+              last = next;
+              end = Math.max(end, within(at(next.to_s)) + 3, from + 8);
+            }
+            shapes.push(text(end, words()));
+            free = end + words().length * 8 + 4;
           }
         }
       }
@@ -216,7 +230,16 @@ export function timeBar(model: Model, bus: Bus): HTMLElement {
     });
   step(from, (by) => bus.zoom(Math.min(bus.range.from + by, bus.range.to - 4), bus.range.to));
   step(to, (by) => bus.zoom(bus.range.from, Math.max(bus.range.to + by, bus.range.from + 4)));
-  return bar;
+  const renew = (next: Model): void => {
+    model = next;
+    full = bus.whole;
+    list = lanes(model);
+    laneNames.replaceChildren(...list.map((lane) => h('div', {}, lane.name)));
+    laneBox.setAttribute('height', String(list.length * LANE + 18));
+    drawOverview();
+    draw();
+  };
+  return { element: bar, renew };
 }
 
 /** What the colours and lines of events mean, those that occur. */

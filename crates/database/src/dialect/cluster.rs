@@ -42,6 +42,11 @@ pub struct Cluster {
     pub standbys: Option<&'static str>,
     /// Query for `host:port` of the server that this one receives its log from; no row without one.
     pub primary: Option<&'static str>,
+    /// Query for the position in its log, in bytes, of a server that takes writes.
+    pub wal_position: Option<&'static str>,
+    /// Query for the position up to which a standby has replayed the log, in bytes, and how long ago the last
+    /// transaction that it replayed was committed, in microseconds; no row where it is no standby.
+    pub wal_replayed: Option<&'static str>,
     /// How sessions are made to read from the nearest replica, or why they cannot be.
     pub follower_reads: Result<FollowerReads, &'static str>,
     /// Queries for the isolation level of the transaction that they are asked in, tried in order.

@@ -3,8 +3,8 @@
 //! named.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster, explain,
-    metrics, probes, processes, retries, server_views, storage,
+    AtStart, Dialect, Feature, Filling, Lack, LoadSetting, TableFacts, Version, cluster,
+    disturbances, explain, metrics, probes, processes, promises, retries, server_views, storage,
 };
 
 /// CockroachDB, from 19.1 on.
@@ -113,6 +113,8 @@ pub const COCKROACHDB: Dialect = Dialect {
     flush_statistics: None,
     // Captured: a syntax error.
     checkpoint: None,
+    // Assumed: what is done by statements and signals is PostgreSQL's own.
+    disturbances: disturbances::COCKROACHDB,
     // Captured: a setting's name is a start-up parameter; `options` is ignored by 19.1.
     settings_at_start: AtStart::Parameters,
     // Assumed: 19.1 has none; the session variables of v26.1 have one, which was never tried.
@@ -157,4 +159,6 @@ pub const COCKROACHDB: Dialect = Dialect {
     explain: explain::COCKROACHDB,
     processes: processes::COCKROACHDB,
     metrics: metrics::COCKROACHDB,
+    // Documented: each of them says where.
+    promises: promises::COCKROACHDB,
 };

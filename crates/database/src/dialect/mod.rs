@@ -4,6 +4,7 @@
 
 mod cluster;
 mod cockroachdb;
+mod disturbances;
 mod explain;
 mod feature;
 pub mod metrics;
@@ -11,6 +12,7 @@ mod postgresql;
 mod probes;
 mod processes;
 mod product;
+mod promises;
 mod retries;
 mod server_views;
 pub mod sources;
@@ -20,12 +22,14 @@ mod yugabytedb;
 
 pub use cluster::{Cluster, FollowerReads, PlacementQueries, View};
 pub use cockroachdb::COCKROACHDB;
+pub use disturbances::Disturbances;
 pub use explain::Times;
 pub use feature::{Feature, Lack};
 pub use postgresql::POSTGRESQL;
 pub use probes::Probes;
 pub use processes::Processes;
 pub use product::{Product, Version};
+pub use promises::{Possible, Promise, Promises, Substitute};
 pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use server_views::ServerView;
 pub use storage::{Buffers, Since, Storage};
@@ -98,6 +102,8 @@ pub struct Dialect {
     pub flush_statistics: Option<(&'static str, Version)>,
     /// Statement that makes a checkpoint.
     pub checkpoint: Option<&'static str>,
+    /// What of pgdyno's catalogue can disturb it.
+    pub disturbances: Disturbances,
     /// How a session is given settings when it starts.
     pub settings_at_start: AtStart,
     /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
@@ -127,6 +133,8 @@ pub struct Dialect {
     pub processes: Processes,
     /// Where its nodes tell their figures over HTTP.
     pub metrics: metrics::Metrics,
+    /// What it documents of its isolation levels.
+    pub promises: Promises,
 }
 
 /// How a session is given settings when it starts.

@@ -1,8 +1,8 @@
 //! PostgreSQL.
 
 use super::{
-    AtStart, Dialect, Feature, Filling, Lack, TableFacts, Version, cluster, explain, metrics,
-    probes, processes, retries, server_views, storage,
+    AtStart, Dialect, Disturbances, Feature, Filling, Lack, TableFacts, Version, cluster, explain,
+    metrics, probes, processes, promises, retries, server_views, storage,
 };
 
 /// PostgreSQL, all supported versions.
@@ -76,6 +76,7 @@ pub const POSTGRESQL: Dialect = Dialect {
     // that stays connected keeps the counts of its last second, mostly, to itself.
     flush_statistics: Some(("SELECT pg_stat_force_next_flush()", Version::new(15, 0))),
     checkpoint: Some("CHECKPOINT"),
+    disturbances: Disturbances::All,
     settings_at_start: AtStart::Options,
     lock_timeout: Some("SET lock_timeout = {ms}"),
     // Documented: milliseconds until what was sent by TCP must have arrived (since 12), seconds where
@@ -117,4 +118,6 @@ pub const POSTGRESQL: Dialect = Dialect {
     explain: explain::POSTGRESQL,
     processes: processes::POSTGRESQL,
     metrics: metrics::POSTGRESQL,
+    // Documented: each of them says where.
+    promises: promises::POSTGRESQL,
 };

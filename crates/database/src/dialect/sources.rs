@@ -131,7 +131,28 @@ pub fn of(dialect: &Dialect) -> Vec<Sourced> {
         source: named(metric.versions).unwrap_or(Source::Assumed),
         text: metric.versions.to_owned(),
     }));
+    all.extend(promised(dialect));
     all
+}
+
+/// What is documented of isolation: each entry has its own source.
+fn promised(dialect: &Dialect) -> Vec<Sourced> {
+    let documented = |fact: String, text: &str| Sourced {
+        fact: format!("promises.{fact}"),
+        source: Source::Documented,
+        text: text.to_owned(),
+    };
+    let levels = dialect.promises.levels.iter();
+    let levels = levels.flat_map(|promise| {
+        let level = promise.in_effect;
+        let possible = promise.possible.iter();
+        std::iter::once(documented(format!("{level}.level"), promise.source))
+            .chain(possible.map(move |of| documented(format!("{level}.possible"), of.source)))
+            .chain([documented(format!("{level}.time"), promise.time)])
+    });
+    let substitutes = dialect.promises.substitutes.iter();
+    let substitutes = substitutes.map(|of| documented(format!("{}.runs_as", of.asked), of.source));
+    levels.chain(substitutes).collect()
 }
 
 /// What a fact rests on of which no comment says it.
@@ -306,6 +327,22 @@ mod tests {
                  {all:#?}",
                 dialect.title
             );
+        }
+    }
+
+    #[test]
+    fn what_is_promised_is_in_the_list_with_its_source() {
+        let level = one(&YUGABYTEDB, "promises.repeatable read.level");
+        assert_eq!(level[0].0, Source::Documented);
+        assert!(level[0].1.contains("isolation-levels"), "{level:?}");
+        let upgraded = one(&COCKROACHDB, "promises.read committed.runs_as");
+        assert!(upgraded[0].1.contains("docs v20.2"), "{upgraded:?}");
+        for dialect in [&COCKROACHDB, &YUGABYTEDB, &POSTGRESQL] {
+            let all = of(dialect).into_iter();
+            let promised = all.filter(|one| one.fact.starts_with("promises."));
+            let promised: Vec<Sourced> = promised.collect();
+            assert!(promised.len() > 6, "{promised:?}");
+            assert!(promised.iter().all(|one| !one.text.is_empty()));
         }
     }
 

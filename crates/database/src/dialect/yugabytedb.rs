@@ -2,8 +2,8 @@
 //! server.
 
 use super::{
-    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, explain, metrics, probes,
-    processes, retries, server_views, storage,
+    AtStart, Dialect, Filling, LoadSetting, TableFacts, Version, cluster, disturbances, explain,
+    metrics, probes, processes, promises, retries, server_views, storage,
 };
 
 /// YugabyteDB, from 2.14 on.
@@ -92,6 +92,8 @@ pub const YUGABYTEDB: Dialect = Dialect {
     flush_statistics: None,
     // Documented: storage is not PostgreSQL's; what CHECKPOINT does is not said.
     checkpoint: None,
+    // Assumed: what is done by signals and maintenance is PostgreSQL's own.
+    disturbances: disturbances::YUGABYTEDB,
     // Inherited from PostgreSQL.
     settings_at_start: AtStart::Options,
     // Inherited from PostgreSQL.
@@ -110,4 +112,6 @@ pub const YUGABYTEDB: Dialect = Dialect {
     explain: explain::YUGABYTEDB,
     processes: processes::YUGABYTEDB,
     metrics: metrics::YUGABYTEDB,
+    // Documented: each of them says where.
+    promises: promises::YUGABYTEDB,
 };

@@ -112,7 +112,7 @@ impl Client {
         let joined = cx.drive.newcomers.as_ref().map_or(0, Newcomers::count);
         if joined != self.joined {
             self.joined = joined;
-            self.belongs_to(cx, cx.drive.all_endpoints().own(self.id));
+            self.belongs_to(cx, cx.drive.all_endpoints().own(self.id, self.role));
         }
     }
 
@@ -201,12 +201,14 @@ impl Client {
         let candidate = &candidates[attempt.candidate];
         (attempt.again, attempt.is_open) = (None, false);
         let now = cx.clock_now();
-        let is_unix = matches!(candidate.addr, Addr::Unix(_));
-        let address = match &candidate.addr {
-            Addr::Tcp(address) => Address::Tcp(*address, &candidate.socket),
-            Addr::Unix(path) => Address::Unix(path, candidate.require_peer.as_deref()),
+        let is_unix = candidate.via.is_none() && matches!(candidate.addr, Addr::Unix(_));
+        let address = match (&candidate.via, &candidate.addr) {
+            (Some(address), _) | (None, Addr::Tcp(address)) => {
+                Address::Tcp(*address, &candidate.socket)
+            }
+            (None, Addr::Unix(path)) => Address::Unix(path, candidate.require_peer.as_deref()),
         };
-        match cx.io.connect(self.key, address) {
+        match cx.io.connect(self.socket, address) {
             Ok(is_connecting) => {
                 attempt.machine = Some(Connecting::new(candidate.login.clone()));
                 self.state = State::Connecting(attempt);
@@ -263,7 +265,7 @@ impl Client {
         step: Result<Option<pgdyno_wire::Established>, ConnectError>,
     ) {
         // What start-up has to say is sent even when it ends with an error (a TLS alert, say).
-        let sent = cx.io.send(self.key, &cx.sealed);
+        let sent = cx.io.send(self.socket, &cx.sealed);
         match step {
             Err(error) => self.connect_failed(cx, error),
             Ok(None) => {
@@ -294,12 +296,16 @@ impl Client {
                     Before::Choose => State::Choose,
                     Before::Begin => State::Begin,
                 };
-                if before == Before::Run {
-                    cx.client_connected();
-                }
                 self.end_outage(cx, moved.as_deref());
                 self.is_new &= !self.is_at_own();
                 self.read_leftover(cx);
+                if before == Before::Run {
+                    // The run begins when it has a connection in each of its roles.
+                    match self.turn_to_unconnected() {
+                        true => self.connect_first(cx, Before::Run),
+                        false => cx.client_connected(),
+                    }
+                }
             }
         }
     }
@@ -372,7 +378,7 @@ impl Client {
     }
 
     fn connect_failed<I: Io>(&mut self, cx: &mut Context<'_, I>, error: ConnectError) {
-        cx.io.close(self.key);
+        cx.io.close(self.socket);
         cx.deadlines.clear(self.key);
         let State::Connecting(mut attempt) = std::mem::replace(&mut self.state, State::Idle) else {
             return;
@@ -434,7 +440,7 @@ impl Client {
         attempt: (Nanos, bool),
         words: &str,
     ) {
-        cx.io.close(self.key);
+        cx.io.close(self.socket);
         cx.deadlines.clear(self.key);
         let refused = [(self.place, Failure::ConnectionRefused)];
         self.stays_without(cx, attempt, (words, &refused));

@@ -1,5 +1,6 @@
 //! Why a try of a transaction has failed, and how a client goes on: pgbench's rules.
 
+use pgdyno_isolation::Status;
 use pgdyno_platform::io::Io;
 use pgdyno_wire::backend::{ErrorFields, TransactionStatus};
 use pgdyno_wire::{ConnectError, ConnectErrorKind, ServerError};
@@ -84,10 +85,7 @@ impl Client {
         self.failed_at = Some(cx.now);
         if !survives(cx, error.cause) {
             let (failure, is_told) = (error.failure, error.is_told);
-            let text = format!(
-                "script {} aborted in command {} query {}: {}",
-                self.script, self.command, error.query, error.text
-            );
+            let text = self.aborted_text(cx, error);
             return if is_told {
                 self.end_aborted(cx, failure)
             } else {
@@ -95,10 +93,14 @@ impl Client {
             };
         }
         if cx.drive.verbose_errors {
-            let text = format!(
-                "client {} got an error in command {} (SQL) of script {}; {}",
-                self.id, self.command, self.script, error.text
-            );
+            let (id, told) = (self.id, &error.text);
+            let text = match cx.drive.speaks_as_pgbench {
+                true => format!(
+                    "client {id} got an error in command {} (SQL) of script {}; {told}",
+                    self.command, self.script
+                ),
+                false => format!("client {id} got an error at {told}"),
+            };
             cx.say(Level::Info, text);
         }
         let Some(link) = &mut self.link else {
@@ -119,6 +121,17 @@ impl Client {
                 self.transmit_and(cx, State::Restoring);
             }
             _ => self.roll_back(cx),
+        }
+    }
+
+    /// That the client ends with this error.
+    fn aborted_text<I: Io>(&self, cx: &Context<'_, I>, error: &TransactionError) -> String {
+        match cx.drive.speaks_as_pgbench {
+            true => format!(
+                "script {} aborted in command {} query {}: {}",
+                self.script, self.command, error.query, error.text
+            ),
+            false => format!("aborted at {}", error.text),
         }
     }
 
@@ -182,17 +195,17 @@ impl Client {
         let text = if survives && is_silent {
             String::new()
         } else {
-            ServerError::new(error).libpq_text(self.statement_text(cx).as_deref())
+            self.error_text(cx, &ServerError::new(error))
         };
         match &mut self.link {
             Some(link) if is_preparing && survives => link.not_prepared(),
-            _ if is_preparing => cx.say(Level::Error, text.clone()),
+            _ if is_preparing && cx.drive.speaks_as_pgbench => cx.say(Level::Error, text.clone()),
             _ => {}
         }
         match &mut self.error {
             // What could not be prepared fails once more when it is executed. pgbench tells the
             // second error, but the first one is the reason.
-            Some(first) if !is_preparing && first.is_of_preparing => {
+            Some(first) if cx.drive.speaks_as_pgbench && !is_preparing && first.is_of_preparing => {
                 (first.text, first.query, first.is_of_preparing) = (text, query, false);
             }
             // The first one is the reason; what follows in a pipeline is its consequence.
@@ -210,18 +223,30 @@ impl Client {
         }
     }
 
-    /// The statement that the server speaks of, as it was sent. libpq does not know it when it
-    /// executes what was prepared before.
-    fn statement_text<I: Io>(&self, cx: &Context<'_, I>) -> Option<String> {
+    /// An error of the server as messages have it, with its place.
+    fn error_text<I: Io>(&self, cx: &Context<'_, I>, error: &ServerError) -> String {
+        let command = self.spoken_of(cx);
+        if !cx.drive.speaks_as_pgbench {
+            return self.placed_error(cx, command.unwrap_or(self.command), error);
+        }
+        let program = cx.program(self.script);
+        // libpq does not know the statement when it executes what was prepared before.
+        let is_known =
+            matches!(self.state, State::Preparing) || program.mode() != QueryMode::Prepared;
+        let command = command.filter(|_| is_known);
+        let statement = command.and_then(|command| program.statement_text(command, &self.vars));
+        error.libpq_text(statement.as_deref())
+    }
+
+    /// The command whose statement the server speaks of.
+    fn spoken_of<I: Io>(&self, cx: &Context<'_, I>) -> Option<usize> {
         let program = cx.program(self.script);
         let link = self.link.as_ref()?;
-        let command = match self.state {
-            State::Preparing => program.prepared(link.being_prepared()?)?,
-            _ if program.mode() == QueryMode::Prepared => return None,
-            _ if program.statement(self.command).is_some() => self.command,
-            _ => link.answered_command()?,
-        };
-        program.statement_text(command, &self.vars)
+        match self.state {
+            State::Preparing => program.prepared(link.being_prepared()?),
+            _ if program.statement(self.command).is_some() => Some(self.command),
+            _ => link.answered_command(),
+        }
     }
 
     /// All statements that the server was asked to prepare have been answered.
@@ -318,6 +343,7 @@ impl Client {
         let Some(tried) = self.tried.take() else {
             return;
         };
+        self.observed_ended(cx, Status::Aborted);
         cx.recorder.rotate(cx.now);
         let times = (
             cx.now.saturating_sub(tried),
@@ -349,7 +375,7 @@ impl Client {
             self.error = Some(TransactionError {
                 failure: Failure::ConnectionLost,
                 query: self.reply.queries(),
-                text: words.to_owned(),
+                text: self.reason_text(cx, words),
                 is_told: false,
                 is_of_preparing: false,
                 cause: Some(cause),
@@ -422,6 +448,7 @@ impl Client {
         self.random = self.random_at_begin.clone();
         self.units.restart();
         self.receipts.forget();
+        self.stamping.forget();
         (self.error, self.has_missed) = (None, false);
         (self.tried, self.statements) = (Some(cx.now), 0);
         let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
@@ -476,11 +503,8 @@ impl Client {
 
     /// The failed transaction is booked already.
     fn end_after_last_try<I: Io>(&mut self, cx: &mut Context<'_, I>, error: &TransactionError) {
-        let text = format!(
-            "client {} script {} aborted in command {} query {}: {}",
-            self.id, self.script, self.command, error.query, error.text
-        );
-        cx.say(Level::Error, text);
+        let text = self.aborted_text(cx, error);
+        cx.say(Level::Error, format!("client {} {text}", self.id));
         self.disconnect(cx);
         self.state = State::Aborted;
         cx.client_aborted();
@@ -548,10 +572,11 @@ impl Client {
         if self.error.is_none() {
             cx.recorder.reasons().seen(cause, || text.to_owned());
         }
+        let text = self.reason_text(cx, text);
         self.error.get_or_insert(TransactionError {
             failure: Failure::RolledBack,
             query: self.reply.queries(),
-            text: text.to_owned(),
+            text,
             is_told: false,
             is_of_preparing: false,
             cause: Some(cause),
@@ -571,6 +596,14 @@ impl Client {
         self.end_aborted(cx, Failure::Invariant);
     }
 
+    /// What went wrong at the present command, with its place in pgdyno's own words.
+    fn reason_text<I: Io>(&self, cx: &Context<'_, I>, reason: &str) -> String {
+        match cx.drive.speaks_as_pgbench {
+            true => reason.to_owned(),
+            false => self.placed(cx, reason),
+        }
+    }
+
     /// A command could not be executed; the client ends.
     pub(super) fn abort_command<I: Io>(
         &mut self,
@@ -578,10 +611,13 @@ impl Client {
         word: &str,
         reason: &str,
     ) {
-        let text = format!(
-            "aborted in command {} ({word}) of script {}; {reason}",
-            self.command, self.script
-        );
+        let text = match cx.drive.speaks_as_pgbench {
+            true => format!(
+                "aborted in command {} ({word}) of script {}; {reason}",
+                self.command, self.script
+            ),
+            false => format!("aborted at {}", self.placed(cx, reason)),
+        };
         self.abort(cx, Failure::Script, &text);
     }
 
@@ -617,11 +653,22 @@ impl Client {
             return self.begin_outage(cx, words.unwrap_or("the server closed it unexpectedly"));
         }
         let (script, command) = (self.script, self.command);
-        let mut died = "perhaps the backend died while processing".to_owned();
+        let mut died = match cx.drive.speaks_as_pgbench {
+            true => "perhaps the backend died while processing".to_owned(),
+            false => "the connection is lost".to_owned(),
+        };
         if let Some(reason) = reason {
             died += &format!(": {reason}");
         }
         let text = match (&self.state, self.last_words.take()) {
+            (State::RollingBack, words) if !cx.drive.speaks_as_pgbench => {
+                let words = words.map_or(died, |(_, text)| text);
+                format!("aborted while rolling back the transaction after an error: {words}")
+            }
+            (_, words) if !cx.drive.speaks_as_pgbench => {
+                let words = words.map_or(died, |(_, words)| words);
+                format!("aborted at {}", self.placed(cx, &words))
+            }
             (State::Preparing, words) => {
                 self.lost_while_preparing(cx, words.map(|(_, words)| words));
                 let command = self.command;

@@ -1,5 +1,6 @@
 //! Commands that the client itself executes.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -18,7 +19,7 @@ use crate::query_mode::QueryMode;
 const OUTPUT_BYTES_MAX: u64 = 4096;
 
 /// What is wrong when a command cannot be executed, for the line that says that the client ends.
-type Done = Result<(), &'static str>;
+type Done = Result<(), Cow<'static, str>>;
 
 const EVALUATION: &str = "evaluation of meta-command failed";
 const EXECUTION: &str = "execution of meta-command failed";
@@ -52,10 +53,13 @@ impl Client {
             Op::EndPipeline => ("endpipeline", self.end_pipeline(cx)),
             // `Op` may grow; an unknown command must not be passed over in silence.
             Op::EndIf => ("endif", Ok(())),
-            _ => ("command", Err("this command is not known to the engine")),
+            _ => (
+                "command",
+                Err("this command is not known to the engine".into()),
+            ),
         };
         if let Err(reason) = done {
-            self.abort_command(cx, word, reason);
+            self.abort_command(cx, word, &reason);
         }
     }
 
@@ -69,14 +73,14 @@ impl Client {
     fn set<I: Io>(&mut self, cx: &mut Context<'_, I>, slot: Slot, expr: &Expr) -> Done {
         let value = self.evaluate(cx, expr)?;
         let assigned = self.vars.assign("set", slot, value);
-        told(cx, assigned).map_err(|()| "assignment of meta-command failed")
+        self.told(cx, assigned, "assignment of meta-command failed")
     }
 
     fn evaluate<I: Io>(
         &mut self,
         cx: &mut Context<'_, I>,
         expr: &Expr,
-    ) -> Result<Value, &'static str> {
+    ) -> Result<Value, Cow<'static, str>> {
         let (script, command) = (self.script, self.command);
         let Self {
             vars,
@@ -85,7 +89,37 @@ impl Client {
             ..
         } = self;
         let value = expr.eval(vars, random, draws, &mut debug(cx, script, command));
-        told(cx, value).map_err(|()| EVALUATION)
+        self.told(cx, value, EVALUATION)
+    }
+
+    /// Says why something could not be evaluated, before `what` is said of the client; pgdyno's own words are one
+    /// message.
+    fn told<T, I: Io>(
+        &self,
+        cx: &Context<'_, I>,
+        result: Result<T, EvalError>,
+        what: &'static str,
+    ) -> Result<T, Cow<'static, str>> {
+        result.map_err(|error| {
+            if !cx.drive.speaks_as_pgbench {
+                return self.placed_reason(&error).into();
+            }
+            let text = error.to_string();
+            if !text.is_empty() {
+                cx.say(Level::Error, text);
+            }
+            what.into()
+        })
+    }
+
+    /// The same of a shell command.
+    fn shell_failed<I: Io>(cx: &Context<'_, I>, name: &str, problem: &str) -> Done {
+        let text = format!("{name}: {problem}");
+        if !cx.drive.speaks_as_pgbench {
+            return Err(text.into());
+        }
+        cx.say(Level::Error, text);
+        Err(EXECUTION.into())
     }
 
     fn begin_loop<I: Io>(&mut self, cx: &mut Context<'_, I>, its: &For) -> Done {
@@ -97,7 +131,7 @@ impl Client {
             ..
         } = self;
         let begun = its.begin(vars, random, draws, &mut debug(cx, script, command));
-        if !told(cx, begun).map_err(|()| EVALUATION)? {
+        if !self.told(cx, begun, EVALUATION)? {
             self.book_command(cx);
             self.jump(its.end);
         }
@@ -134,7 +168,7 @@ impl Client {
                 Err(reason) => return (word, Err(reason)),
             }
             let Some((next, elif)) = program.when_false(self.command) else {
-                return (word, Err("this command has no condition"));
+                return (word, Err("this command has no condition".into()));
             };
             self.book_command(cx);
             self.command = next;
@@ -159,7 +193,7 @@ impl Client {
     }
 
     fn sleep<I: Io>(&mut self, cx: &mut Context<'_, I>, sleep: &Sleep) -> Done {
-        let duration_us = told(cx, sleep.duration_us(&self.vars)).map_err(|()| EXECUTION)?;
+        let duration_us = self.told(cx, sleep.duration_us(&self.vars), EXECUTION)?;
         cx.now = cx.clock_now();
         self.sleep_until = cx.now.saturating_add(duration_us.saturating_mul(1000));
         self.state = State::Sleeping;
@@ -169,7 +203,7 @@ impl Client {
     /// Waits before the transaction. One that is tried again has waited.
     fn think<I: Io>(&mut self, cx: &mut Context<'_, I>, seconds: &Expr) -> Done {
         let seconds = self.evaluate(cx, seconds)?;
-        let seconds = told(cx, seconds.to_double()).map_err(|()| EVALUATION)?;
+        let seconds = self.told(cx, seconds.to_double(), EVALUATION)?;
         if self.tries == 1 {
             cx.now = cx.clock_now();
             // A float that is too large, or none, becomes what fits.
@@ -183,38 +217,31 @@ impl Client {
     /// Runs a shell command and waits for it. As in pgbench this holds up the thread's other
     /// clients.
     fn shell<I: Io>(&mut self, cx: &mut Context<'_, I>, args: &ShellArgs) -> Done {
-        let line = told(cx, args.command_line(&self.vars)).map_err(|()| EXECUTION)?;
+        let line = self.told(cx, args.command_line(&self.vars), EXECUTION)?;
         let status = shell_command(&line).status();
         cx.now = cx.clock_now();
         match status {
             Ok(status) if status.success() => Ok(()),
-            _ => {
-                cx.say(
-                    Level::Error,
-                    format!("{}: could not launch shell command", args.name),
-                );
-                Err(EXECUTION)
-            }
+            _ => Self::shell_failed(cx, &args.name, "could not launch shell command"),
         }
     }
 
     fn set_shell<I: Io>(&mut self, cx: &mut Context<'_, I>, slot: Slot, args: &ShellArgs) -> Done {
-        let line = told(cx, args.command_line(&self.vars)).map_err(|()| EXECUTION)?;
+        let line = self.told(cx, args.command_line(&self.vars), EXECUTION)?;
         let run = run_for_output(&line);
         cx.now = cx.clock_now();
         let problem = match run {
             Err(_) => "could not launch shell command",
             Ok(output) if output.is_empty() => "could not read result of shell command",
             Ok(output) => {
-                let value = told(cx, args.result(&output)).map_err(|()| EXECUTION)?;
+                let value = self.told(cx, args.result(&output), EXECUTION)?;
                 let assigned = self.vars.assign("setshell", slot, Value::Int(value));
-                told(cx, assigned).map_err(|()| EXECUTION)?;
+                self.told(cx, assigned, EXECUTION)?;
                 cx.trace(|| self.shell_result(cx, &output));
                 return Ok(());
             }
         };
-        cx.say(Level::Error, format!("{}: {problem}", args.name));
-        Err(EXECUTION)
+        Self::shell_failed(cx, &args.name, problem)
     }
 
     /// What pgbench calls parameter name is the shell command's first argument.
@@ -234,13 +261,13 @@ impl Client {
     fn start_pipeline<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Done {
         let program = cx.program(self.script);
         if program.mode() == QueryMode::Simple {
-            return Err("cannot use pipeline mode with the simple query protocol");
+            return Err("cannot use pipeline mode with the simple query protocol".into());
         }
         if self.in_pipeline {
-            return Err("already in pipeline mode");
+            return Err("already in pipeline mode".into());
         }
         let Some(link) = &mut self.link else {
-            return Err("there is no connection");
+            return Err("there is no connection".into());
         };
         // Statements are prepared before the pipeline begins: preparing inside it could take a
         // snapshot before BEGIN has set the isolation level.
@@ -275,7 +302,7 @@ impl Client {
                 link.sync_pipeline();
                 Ok(())
             }
-            _ => Err("not in pipeline mode"),
+            _ => Err("not in pipeline mode".into()),
         }
     }
 
@@ -297,16 +324,6 @@ fn debug<I: Io>(cx: &Context<'_, I>, script: usize, command: usize) -> impl FnMu
             format!("debug(script={script},command={command}): {debug}"),
         );
     }
-}
-
-/// Tells why something could not be evaluated, if it has a text.
-fn told<T, I: Io>(cx: &Context<'_, I>, result: Result<T, EvalError>) -> Result<T, ()> {
-    result.map_err(|error| {
-        let text = error.to_string();
-        if !text.is_empty() {
-            cx.say(Level::Error, text);
-        }
-    })
 }
 
 fn shell_command(line: &[u8]) -> Command {

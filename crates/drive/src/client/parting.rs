@@ -29,7 +29,10 @@ impl Client {
         };
         self.parting = cx.now;
         self.state = State::Parting(until);
-        if link.transmit(&mut cx.io, self.key, &mut cx.sealed).is_err() {
+        if link
+            .transmit(&mut cx.io, self.socket, &mut cx.sealed)
+            .is_err()
+        {
             self.disconnect(cx);
             self.leave(cx);
         }

@@ -50,7 +50,7 @@ impl Reply {
 }
 
 impl Client {
-    /// Bytes have come.
+    /// Bytes have come on the present connection.
     pub(crate) fn received<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) -> Wait {
         if matches!(self.state, State::Connecting(_)) {
             self.connecting_received(cx, bytes);
@@ -101,7 +101,7 @@ impl Client {
                 self.leave(cx);
             }
             // As in pgbench it is the next statement that finds out.
-            State::Idle => cx.io.close(self.key),
+            State::Idle => cx.io.close(self.socket),
             State::Choose
             | State::Schedule
             | State::Throttled(_)
@@ -112,7 +112,7 @@ impl Client {
             | State::BackingOff { .. }
                 if cx.drive.on_connection_loss == OnConnectionLoss::EndClient =>
             {
-                cx.io.close(self.key);
+                cx.io.close(self.socket);
                 return false;
             }
             _ => {
@@ -183,7 +183,7 @@ impl Client {
     }
 
     /// Takes messages apart; true when what the client waits for is complete.
-    fn read<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) -> bool {
+    pub(super) fn read<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) -> bool {
         let Some(link) = &mut self.link else {
             return false;
         };
@@ -305,7 +305,9 @@ impl Client {
         let Some((mut row, head)) = LongRow::begin(bytes, &self.reply.answer)? else {
             return Ok(0);
         };
-        let is_asked_for = self.gset(cx.program(self.script)).is_some() || self.is_unit(cx);
+        let is_asked_for = self.gset(cx.program(self.script)).is_some()
+            || self.is_unit(cx)
+            || self.is_observed(cx);
         if is_asked_for {
             let (tag, limit) = (tag::DATA_ROW, ROW_KEPT_BYTES_MAX);
             let bytes = bytes.len() + backend::missing(bytes);
@@ -368,6 +370,7 @@ impl Client {
             tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE => {
                 if frame.body.starts_with(b"ROLLBACK") {
                     self.receipts.forget();
+                    self.stamping.forget();
                     if cx.drive.checks_commit {
                         self.answered_rollback(cx);
                     }
@@ -380,6 +383,7 @@ impl Client {
                     self.uncommitted = 0;
                 }
                 self.unit_done(cx, frame.body);
+                self.observed_done(cx, frame.body);
                 self.result_ended(cx);
             }
             tag::ERROR_RESPONSE if matches!(self.state, State::Parting(_)) => {
@@ -395,6 +399,8 @@ impl Client {
             tag::ROW_DESCRIPTION | tag::DATA_ROW => {
                 if frame.tag == tag::DATA_ROW {
                     self.unit_row(cx, &frame);
+                    self.observed_row(cx, &frame);
+                    self.stamp_row(cx, &frame);
                 }
                 self.rows(cx, frame);
             }
@@ -405,8 +411,15 @@ impl Client {
                 }
             }
             tag::COPY_IN_RESPONSE | tag::COPY_OUT_RESPONSE | tag::COPY_BOTH_RESPONSE => {
-                let text = "COPY is not supported in pgbench, aborting";
-                cx.say(Level::Error, text.to_owned());
+                let text = match cx.drive.speaks_as_pgbench {
+                    true => "COPY is not supported in pgbench, aborting".to_owned(),
+                    false => {
+                        let text =
+                            "COPY is not supported in scripts, but from and to files of the server";
+                        format!("client {} aborted at {}", self.id, self.placed(cx, text))
+                    }
+                };
+                cx.say(Level::Error, text);
                 if frame.tag == tag::COPY_IN_RESPONSE && self.end_copy_of_pipeline(cx) {
                     return false;
                 }
@@ -427,7 +440,8 @@ impl Client {
         };
         self.reply.is_copying = true;
         link.end_copy();
-        link.transmit(&mut cx.io, self.key, &mut cx.sealed).is_ok()
+        link.transmit(&mut cx.io, self.socket, &mut cx.sealed)
+            .is_ok()
     }
 
     /// Where the present command's values go, if the script asks for them.
@@ -512,6 +526,11 @@ impl Client {
     /// The last ReadyForQuery of the answer has come.
     fn answered<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         let program = cx.program(self.script);
+        let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
+        // What is only wrong with values was executed all the same.
+        if is_idle && self.error.as_ref().is_none_or(|error| error.is_told) {
+            self.observed_ready(cx);
+        }
         if self.error.is_none()
             && let Some(gset) = self.gset(program)
             && gset.kind == GsetKind::Gset
@@ -528,9 +547,9 @@ impl Client {
                 self.gset_error(cx, &format!("expected one row, got {rows}"));
             }
         }
-        let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
         if is_idle && self.error.is_none() {
             self.receipts.committed();
+            self.stamp_committed(cx);
         }
         (self.reply.queries, self.reply.rollbacks) = (0, 0);
         (self.reply.has_columns, self.reply.rows, self.reply.is_over) = (false, 0, false);
@@ -606,7 +625,12 @@ impl Client {
     fn gset_error<I: Io>(&mut self, cx: &mut Context<'_, I>, text: &str) {
         let query = self.reply.queries;
         let (id, script, command) = (self.id, self.script, self.command);
-        let text = format!("client {id} script {script} command {command} query {query}: {text}");
+        let text = match cx.drive.speaks_as_pgbench {
+            true => {
+                format!("client {id} script {script} command {command} query {query}: {text}")
+            }
+            false => format!("client {id} aborted at {}", self.placed(cx, text)),
+        };
         cx.say(Level::Error, text.clone());
         let failure = Failure::Script;
         self.error.get_or_insert(TransactionError {

@@ -71,17 +71,24 @@ impl Units {
 }
 
 impl Client {
-    /// The operation of the statement that is being answered, if it is a unit.
-    fn unit_operation<I: Io>(&self, cx: &Context<'_, I>) -> Option<usize> {
+    /// The statement that is being answered.
+    pub(super) fn answered_statement<'run, I: Io>(
+        &self,
+        cx: &Context<'run, I>,
+    ) -> Option<&'run Statement> {
         if !matches!(self.state, State::WaitResult) {
             return None;
         }
         let program = cx.program(self.script);
-        let statement = program.statement(self.command).or_else(|| {
+        program.statement(self.command).or_else(|| {
             let command = self.link.as_ref()?.answered_command()?;
             program.statement(command)
-        })?;
-        match statement.units {
+        })
+    }
+
+    /// The operation of the statement that is being answered, if it is a unit.
+    fn unit_operation<I: Io>(&self, cx: &Context<'_, I>) -> Option<usize> {
+        match self.answered_statement(cx)?.units {
             Some(Work::One(operation)) => Some(operation),
             _ => None,
         }

@@ -209,6 +209,11 @@ impl Recorder {
         !self.interval.warmup
     }
 
+    /// Whether the present interval is of the measured time, not before or after it.
+    pub(crate) fn counts(&self) -> bool {
+        !self.interval.warmup && !self.interval.drain
+    }
+
     /// Books the end of a transaction that ended in the present interval (see
     /// [`Recorder::rotate`]). All times are on the run's clock.
     pub(crate) fn transaction(&mut self, script: usize, end: Ended) {

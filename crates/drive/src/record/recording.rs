@@ -7,7 +7,8 @@ use pgdyno_platform::io::Used;
 
 use super::{
     Activity, Added, ClientReceipts, ClientStall, ClientTime, ClientUnits, EndpointRecord, Event,
-    Interval, Latencies, Reason, ScriptInterval, Second, Slots, SlowTransaction, Stall,
+    Interval, Latencies, Reason, RecordedHistory, ScriptInterval, Second, Slots, SlowTransaction,
+    Stall,
 };
 use crate::drive::Script;
 
@@ -65,6 +66,9 @@ pub struct Recording {
     /// What each client knows of its receipts ([`crate::Drive::receipts`]), by its number, over the whole
     /// run; of a trial from the notebook, or without receipts, there are none.
     pub receipts: Vec<ClientReceipts>,
+    /// What transactions observed ([`crate::Drive::history_bytes_max`]), warm-up included; of a trial from
+    /// the notebook there is none.
+    pub history: Option<RecordedHistory>,
     /// How many numbers were drawn from each counter of the scripts, by its name; of a trial from the
     /// notebook it is empty. A warm-up is in it unless it had connections of its own.
     pub drawn: BTreeMap<String, u64>,
@@ -105,6 +109,7 @@ impl Default for Recording {
             clients: ClientsEnd::default(),
             by_client: Vec::new(),
             receipts: Vec::new(),
+            history: None,
             drawn: BTreeMap::new(),
             undone: 0,
             due: None,
@@ -200,6 +205,21 @@ pub struct Drain {
 }
 
 impl Phase {
+    /// Adds the phase's next second.
+    pub fn add_second(&mut self, second: &Second) {
+        self.elapsed_us += second.length_us;
+        self.time.merge(&second.time);
+        if second.drain {
+            let committed = second.scripts.iter().map(|s| s.counts.committed);
+            self.drain.add(second.length_us, committed);
+        }
+        let count = self.scripts.len().max(second.scripts.len());
+        self.scripts.resize_with(count, ScriptInterval::default);
+        for (all, script) in self.scripts.iter_mut().zip(&second.scripts) {
+            all.merge(&script.unpack());
+        }
+    }
+
     /// All scripts as one.
     pub fn all(&self) -> ScriptInterval {
         let mut all = ScriptInterval::default();

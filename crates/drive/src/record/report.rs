@@ -7,6 +7,7 @@ use pgdyno_wire::Candidate;
 
 use super::{
     ClientReceipts, ClientUnits, Closing, Event, Execution, Finished, Interval, LoggedTransaction,
+    StampEvent,
 };
 use crate::clock::Nanos;
 use crate::error::DriveError;
@@ -24,6 +25,10 @@ pub(crate) enum Report {
     Interval(usize, Box<Interval>),
     /// Transactions of this thread have ended, in this order.
     Logged(usize, Vec<LoggedTransaction>),
+    /// What transactions of this thread observed.
+    Observed(usize, Vec<u8>),
+    /// Clients of this thread have written and read stamps, in this order.
+    Stamped(usize, Vec<StampEvent>),
     /// Commands were executed on this thread.
     Executed(usize, Vec<Execution>),
     /// A client of this thread has ended before its time, and ends the run.

@@ -281,6 +281,15 @@ impl Taken {
         must(plan.goes_on == 0 || aborted == 0, || {
             format!("{aborted} clients ended before their time")
         })?;
+        // Clients that wait for their start wait until the end.
+        let lasted_ms = recording.measured.asked_us().div_ceil(1000);
+        let is_whole = !self.is_stopped && aborted == 0 && plan.duration_ms > 0;
+        must(!is_whole || lasted_ms >= plan.duration_ms, || {
+            format!(
+                "{} ms were asked for, it lasted {lasted_ms}",
+                plan.duration_ms
+            )
+        })?;
         if plan.duration_ms == 0 && !self.is_stopped && aborted == 0 {
             let asked = plan.clients * plan.transactions;
             must(measured.total() == asked, || {

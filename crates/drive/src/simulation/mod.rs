@@ -183,6 +183,8 @@ impl Plan {
             choose: seeds.threads[0].choose.clone(),
             schedule: drive.schedule(drive.place(0, 1), throttle),
             recorder,
+            history: None,
+            stamps: None,
             reports: reports.clone(),
         };
         let mut clients: Vec<_> = (0u32..)
@@ -191,8 +193,9 @@ impl Plan {
                 let random = (random.clone(), random_of_pauses(drive.seed, id));
                 let draws = Draws::new(Arc::clone(&counters));
                 let vars = drive.vars(id, &seeds);
-                let own = id % drive.endpoints.len();
-                crate::client::Client::new(id, key, (own, own), vars, random, draws)
+                let homes = drive.homes_of(id, &places);
+                let count = drive.clients;
+                crate::client::Client::new(id, (key, count), homes, vars, random, draws)
             })
             .collect();
         let mut event_loop = EventLoop::new(setup, clients.len(), world);
@@ -244,11 +247,14 @@ impl Plan {
             drive: &drive,
             places: &places,
             clock: Clock::with_origin(ORIGIN_NS),
+            history_cut_ns: Arc::default(),
             links: vec![Link {
                 start,
                 recycle,
                 recycle_log,
                 recycle_executions,
+                recycle_history: channel().0,
+                recycle_stamps: channel().0,
                 progress: 0,
             }],
             inbox,

@@ -8,8 +8,8 @@ use pgdyno_drive::record::{Event, EventKind, Failure, Interval};
 use pgdyno_drive::{
     Control, Drive, ErrorClass, Live, Message, OnConnectionLoss, QueryMode, Recording, Until,
 };
+use pgdyno_link::{CutAt, Direction, How, Link, LinkProxy};
 use pgdyno_script::{Language, Names};
-use pgdyno_testkit::link::{CutAt, Direction, How, Link, LinkProxy};
 use pgdyno_wire::{Addr, Candidate};
 
 use crate::support::*;

@@ -20,6 +20,7 @@ mod modes;
 mod newcomers;
 mod outages;
 mod pipelines;
+mod places;
 mod policies;
 mod rate;
 mod retries;

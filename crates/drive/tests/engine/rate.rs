@@ -1,6 +1,7 @@
 //! Open loops: transactions start by a schedule, however fast the server answers.
 
-use pgdyno_drive::{Drive, Until};
+use pgdyno_drive::profile::{Piece, Then};
+use pgdyno_drive::{Drive, Profile, Until};
 
 use crate::support::*;
 
@@ -80,4 +81,42 @@ fn skipped_transactions_count_for_the_limit_of_transactions() {
     let counts = counts(&recording);
     assert_eq!(counts.committed + counts.skipped, 80);
     assert!(counts.skipped > 0 && counts.committed > 0, "{counts:?}");
+}
+
+/// Starts of 100 a second in the first half second of a second and a half, and none from then on.
+fn with_nothing_at_the_end() -> Drive {
+    Drive {
+        clients: 2,
+        rate: Some(Profile::straight(
+            [Piece::level(100.0, 0.5)],
+            Then::Holds(0.0),
+        )),
+        until: Until::Elapsed(millis(1500)),
+        ..drive("select 1;")
+    }
+}
+
+#[test]
+fn a_trial_with_a_rate_lasts_its_time_also_where_no_start_is_left() {
+    let measured = run_well(&with_nothing_at_the_end()).measured;
+    assert!(
+        measured.asked_us().abs_diff(1_500_000) < 1_000,
+        "{}",
+        measured.asked_us()
+    );
+    let committed = measured.all().counts.committed as f64;
+    assert!(committed > 20.0, "{committed}");
+    let per_s = committed / 1.5;
+    assert!((measured.goodput_per_s() / per_s - 1.0).abs() < 0.001);
+}
+
+#[test]
+fn what_counts_as_pgbench_ends_with_the_last_start() {
+    let measured = run_well(&Drive {
+        counts_as_pgbench: true,
+        ..with_nothing_at_the_end()
+    })
+    .measured;
+    // The last start is within the first half second.
+    assert!(measured.elapsed_us < 1_400_000, "{}", measured.elapsed_us);
 }

@@ -11,13 +11,14 @@ fn reads_by_predicates_that_are_too_many_leave_levels_not_known() {
     let mut lists = Vec::new();
     for row in 0..4_500 {
         let at_ns = 10 * row;
-        builder.begin(0, Status::Committed, at_ns, at_ns + 5);
+        let client = u32::try_from(row).unwrap();
+        builder.begin(client, Status::Committed, at_ns, at_ns + 15);
         builder.read_rows(rows, &[]);
         builder.insert(rows, row).append(list, row);
         lists.push(row);
     }
     // What the lists show is still checked.
-    builder.begin(0, Status::Committed, 50_000, 50_001);
+    builder.begin(4_500, Status::Committed, 50_000, 50_001);
     builder.read_list(list, &lists);
     let history = builder.finish().unwrap();
     let report = check(&history, Depth::All, &mut |_| {}).unwrap();

@@ -1,7 +1,10 @@
 //! What the checkers find, and what they do not.
 
+mod brute;
 mod files;
 mod limits;
+mod lost;
+mod nasty;
 mod notation;
 mod oracle;
 mod planted;
@@ -9,3 +12,4 @@ mod published;
 mod registers;
 mod simulated;
 mod store;
+mod unread;

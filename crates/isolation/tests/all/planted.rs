@@ -13,7 +13,7 @@ type Plant = (
     &'static [Level],
 );
 
-const PLANTS: [Plant; 31] = [
+const PLANTS: [Plant; 41] = [
     (
         "a x1 a y1 | a x2 a y2 | r x[1 2] | r y[2 1]",
         &["G0"],
@@ -149,16 +149,101 @@ const PLANTS: [Plant; 31] = [
     ),
     (
         "i p1 a x1 | p p[] r x[1]",
-        &["G-single"],
-        &[Level::SnapshotIsolation],
-        &[Level::RepeatableRead],
+        &["fractured-rows", "no-causal-order", "G-single"],
+        &[Level::ReadAtomic, Level::Causal, Level::SnapshotIsolation],
+        &[Level::ReadCommitted, Level::RepeatableRead],
+    ),
+    // The row is seen, and what else its transaction wrote is not.
+    (
+        "i p1 a x1 | p p[1] r x[]",
+        &["fractured-read", "no-causal-order", "G-single-item"],
+        &[Level::ReadAtomic, Level::RepeatableRead],
+        &[Level::ReadCommitted],
+    ),
+    (
+        "i p1 i p2 | p p[1]",
+        &["fractured-rows", "no-causal-order", "G-single"],
+        &[Level::ReadAtomic, Level::SnapshotIsolation],
+        &[Level::ReadCommitted, Level::RepeatableRead],
+    ),
+    (
+        "i p1 i q1 | p p[1] p q[]",
+        &["fractured-rows", "no-causal-order", "G-single"],
+        &[Level::ReadAtomic, Level::SnapshotIsolation],
+        &[Level::ReadCommitted, Level::RepeatableRead],
+    ),
+    (
+        "i p1 | p p[] p p[1]",
+        &["phantom", "no-causal-order", "G-single"],
+        &[Level::ReadAtomic, Level::SnapshotIsolation],
+        &[Level::ReadCommitted, Level::RepeatableRead],
+    ),
+    (
+        "i p1 | p p[1] a y1 | r y[1] p p[]",
+        &["write-before-read", "no-causal-order", "G-single"],
+        &[Level::Causal, Level::SnapshotIsolation],
+        &[Level::ReadAtomic, Level::RepeatableRead],
+    ),
+    (
+        "@0 i p1 ; @0 p p[]",
+        &[
+            "missed-own-write",
+            "no-causal-order-process",
+            "G-single-process",
+        ],
+        &[Level::ReadYourWrites, Level::Causal],
+        &[Level::MonotonicReads, Level::Serializable],
+    ),
+    (
+        "@1 i p1 | @0 p p[1] ; @0 p p[]",
+        &[
+            "non-monotonic-read",
+            "no-causal-order-process",
+            "G-single-process",
+            "G-single-realtime",
+        ],
+        &[Level::MonotonicReads, Level::Causal],
+        &[Level::ReadYourWrites, Level::Serializable],
+    ),
+    (
+        "@0 i p1 ; @0 i q1 ; @1 p q[1] p p[]",
+        &[
+            "non-monotonic-write",
+            "no-causal-order-process",
+            "G-single-process",
+            "G-single-realtime",
+        ],
+        &[Level::MonotonicWrites, Level::StrongSessionSerializable],
+        &[Level::MonotonicReads, Level::Serializable],
+    ),
+    (
+        "@0 a x1 ; @0 i p1 ; @1 p p[1] r x[]",
+        &[
+            "non-monotonic-write",
+            "no-causal-order-process",
+            "G-single-item-process",
+            "G-single-item-realtime",
+        ],
+        &[Level::MonotonicWrites],
+        &[Level::WritesFollowReads, Level::Serializable],
+    ),
+    (
+        "@1 i p1 | @0 p p[1] ; @0 a y1 ; @2 r y[1] p p[]",
+        &[
+            "write-before-read",
+            "no-causal-order-process",
+            "G-single-process",
+            "G-single-realtime",
+        ],
+        &[Level::WritesFollowReads, Level::Causal],
+        &[Level::MonotonicWrites, Level::Serializable],
     ),
     (
         "@0 a x1 ; @0 r x[1] ; @0 r x[]",
         &[
             "non-monotonic-read",
             "missed-own-write",
-            "no-causal-order",
+            "no-causal-order-process",
             "G-single-item-process",
         ],
         &[
@@ -171,7 +256,11 @@ const PLANTS: [Plant; 31] = [
     ),
     (
         "@0 a x1 ; @0 a x2 ; @1 r x[2 1]",
-        &["non-monotonic-write", "no-causal-order", "G0-process"],
+        &[
+            "non-monotonic-write",
+            "no-causal-order-process",
+            "G0-process",
+        ],
         &[Level::MonotonicWrites, Level::StrongSessionSerializable],
         &[Level::Serializable, Level::MonotonicReads],
     ),
@@ -179,7 +268,7 @@ const PLANTS: [Plant; 31] = [
         "@0 a x1 ; @0 a y1 ; @1 r y[1] r x[]",
         &[
             "non-monotonic-write",
-            "no-causal-order",
+            "no-causal-order-process",
             "G-single-item-process",
             "G-single-item-realtime",
         ],
@@ -189,7 +278,11 @@ const PLANTS: [Plant; 31] = [
     // A statement that saw less came before one that saw more: no guarantee forbids that.
     (
         "@0 a x1 | @1 r x[] r y[1] ; @0 a y1",
-        &["no-causal-order", "G-single-item-process", "G1c-realtime"],
+        &[
+            "no-causal-order-process",
+            "G-single-item-process",
+            "G1c-realtime",
+        ],
         &[Level::StrongSessionSerializable],
         &[
             Level::MonotonicWrites,
@@ -201,7 +294,7 @@ const PLANTS: [Plant; 31] = [
         "@1 a x1 | @0 r x[1] ; @0 a y1 ; @2 r y[1] r x[]",
         &[
             "write-before-read",
-            "no-causal-order",
+            "no-causal-order-process",
             "G-single-item-process",
             "G-single-item-realtime",
         ],
@@ -251,6 +344,8 @@ fn each_planted_anomaly_is_found_and_nothing_else() {
         let report = checked(&builder.finish().unwrap());
         let mut expected = anomalies.to_vec();
         let mut found = names(&report);
+        // A plant is the end of its history: what its last reading misses counts as lost, too (lost.rs).
+        found.retain(|name| *name != "lost-write");
         expected.sort_unstable();
         found.sort_unstable();
         if found != expected {

@@ -28,8 +28,8 @@ pub struct Ladder {
     pub title: String,
     /// By rate, the lowest first.
     pub loads: Vec<Load>,
-    /// The highest load that keeps the limit; `null`: not known, as no step is surely within the limit
-    /// or over it.
+    /// The highest load that keeps the limit; `null`: not known, as no step is surely within the limit,
+    /// and not all are over it.
     pub capacity: Option<Estimate>,
     /// How it was found.
     pub search: Search,

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::page::Served;
 use super::{FORMAT, Verdict};
 use crate::{Note, NoteOfTrials};
 
@@ -29,6 +30,10 @@ pub struct Common {
     pub verdict: Option<Verdict>,
     /// What a reader must know before believing it.
     pub notes: Vec<PageNote>,
+    /// Only when a server gives the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub served: Option<Served>,
 }
 
 impl Common {
@@ -45,6 +50,7 @@ impl Common {
             command: String::new(),
             verdict: None,
             notes: Vec::new(),
+            served: None,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pgdyno_stats::Direction;
 use serde::Serialize;
 
+use super::answer::Answer;
 use super::repeats::Summary;
 use crate::NoteOfTrials;
 
@@ -14,6 +15,8 @@ pub const HEADLINE: [&str; 3] = ["goodput", "p50", "p99"];
 /// Two sets of trials, point by point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
+    /// What comes of all points together; of one point what comes of that.
+    pub answer: Answer,
     /// Those that both sides have.
     pub points: Vec<ComparedPoint>,
     /// Points that one side lacks.
@@ -24,6 +27,23 @@ pub struct Comparison {
     pub differences: Vec<Differing>,
     /// How many more values differ that only name the server itself (port, paths).
     pub left_out: usize,
+}
+
+/// What the headline's figures say of B, seen from A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum Says {
+    /// All that differ are better.
+    Better,
+    /// All that differ are worse.
+    Worse,
+    /// Some are better and some are worse.
+    Mixed,
+    /// None differs.
+    NoDifference,
+    /// There is no verdict.
+    CannotTell,
 }
 
 /// A point that one side lacks.
@@ -41,8 +61,10 @@ pub struct Lacking {
 pub struct ComparedPoint {
     /// What was measured, for people.
     pub point: String,
-    /// What came of it, in one sentence.
-    pub verdict: String,
+    /// Which way its headline's figures point.
+    pub says: Says,
+    /// What came of it: the sentence, its figures, its checks, what would tell.
+    pub answer: Answer,
     /// Numbers of A's trials in the notebook.
     pub a: Vec<i64>,
     /// Numbers of B's trials in the notebook.
@@ -111,7 +133,7 @@ impl From<&pgdyno_stats::Comparison> for Compared {
             smallest_change: comparison.smallest_change(),
             p: comparison.p,
             adjusted_p: comparison.adjusted_p,
-            drift: comparison.drift.map(|drift| (&drift).into()),
+            drift: Drift::of(comparison),
             verdict: comparison.verdict.into(),
             repeats_needed: match comparison.verdict {
                 pgdyno_stats::Verdict::NotEnoughRepeats { need, .. } => Some(need),
@@ -151,24 +173,39 @@ pub struct Drift {
     pub apart_s: f64,
     /// From the first repeat to the last, as a share.
     pub first_to_last: f64,
+    /// Its interval, at the level of the figure's own.
+    pub first_to_last_interval: [f64; 2],
     /// What that foretells for B from A, as a share.
     pub foretold: f64,
+    /// From A's first repeat to its last, by a line through A alone, as a share.
+    pub within_a: Option<f64>,
+    /// The same of B.
+    pub within_b: Option<f64>,
+    /// The figure at the first and at the last start, by one line through all repeats with no step
+    /// between A and B.
+    pub line: [f64; 2],
     /// The share of the repeats' spread that a line over time explains.
     pub time_explains: f64,
     /// The share that a step between A and B explains.
     pub change_explains: f64,
 }
 
-impl From<&pgdyno_stats::Drift> for Drift {
-    fn from(drift: &pgdyno_stats::Drift) -> Self {
-        Self {
+impl Drift {
+    /// That of a comparison; `None` where time was not tested.
+    pub fn of(comparison: &pgdyno_stats::Comparison) -> Option<Self> {
+        let drift = comparison.drift?;
+        Some(Self {
             by_turns: drift.by_turns,
             apart_s: drift.apart_s,
             first_to_last: drift.first_to_last,
+            first_to_last_interval: drift.first_to_last_interval,
             foretold: drift.foretold,
+            within_a: drift.within_a,
+            within_b: drift.within_b,
+            line: comparison.line_over_time()?,
             time_explains: drift.time_explains,
             change_explains: drift.change_explains,
-        }
+        })
     }
 }
 
@@ -188,6 +225,8 @@ pub enum Verdict {
     NotEnoughRepeats,
     /// Cannot tell: time explains as much as the change.
     TimeExplains,
+    /// Cannot tell: they differ, but did not run by turns.
+    NotByTurns,
 }
 
 impl From<pgdyno_stats::Verdict> for Verdict {
@@ -196,6 +235,7 @@ impl From<pgdyno_stats::Verdict> for Verdict {
         match verdict {
             Of::NotEnoughRepeats { .. } => Self::NotEnoughRepeats,
             Of::TimeExplains => Self::TimeExplains,
+            Of::NotByTurns => Self::NotByTurns,
             Of::NoSignificantDifference => Self::NoSignificantDifference,
             Of::Different {
                 direction: Direction::Higher,
@@ -208,12 +248,36 @@ impl From<pgdyno_stats::Verdict> for Verdict {
 }
 
 /// Something that is not the same on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Differing {
-    /// A setting's name, or its position: `server.version`.
+    /// What it belongs to.
+    pub kind: DifferingKind,
+    /// A setting's name, or words: `clients`, `server version`.
     pub what: String,
     /// A's value; `–` where it has none.
     pub a: String,
     /// B's value.
     pub b: String,
+    /// What it does, in some words; missing: pgdyno has none for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub does: Option<&'static str>,
+}
+
+/// What something that differs belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum DifferingKind {
+    /// A setting of the server.
+    Setting,
+    /// The version of the server, or of pgdyno.
+    Version,
+    /// How the load was asked for.
+    Trial,
+    /// What else is known of the server.
+    Server,
+    /// The load generator's host.
+    Host,
 }

@@ -102,10 +102,11 @@ impl CommandRun {
             (_, None, Some(signal)) => format!("was ended by signal {signal}"),
             (_, None, None) => "ended, not known how".to_owned(),
         };
-        let words = self
-            .output
-            .lines()
-            .rev()
+        // What was put back afterwards is no reason, and what follows a server's error says less than the error.
+        let beside = ["undone: ", "DETAIL:", "HINT:", "CONTEXT:"];
+        let said = self.output.lines().rev();
+        let words = said
+            .filter(|line| !beside.iter().any(|word| line.starts_with(word)))
             .find(|line| !line.trim().is_empty());
         let words = words.map_or_else(String::new, |line| format!(" ({})", line.trim()));
         Some(format!("`{}` {how}{words}", self.command))
@@ -295,7 +296,7 @@ mod tests {
             exit_code: Some(0),
             signal: None,
             reason: None,
-            output: "a\nno such pod\n\n".to_owned(),
+            output: "a\nno such pod\nHINT:  Look.\n\nundone: dropped an index\n".to_owned(),
             output_left_out: 0,
         };
         assert_eq!(well.trouble(), None);

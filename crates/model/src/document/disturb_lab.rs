@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use super::phases::Phase;
 use super::{ClientStall, DisturbFigures, Endpoint, Reason, Truth};
 use crate::Fact;
 
@@ -68,6 +69,8 @@ pub struct DisturbRepeat {
     pub counts: bool,
     /// What went wrong with its commands.
     pub troubles: Vec<String>,
+    /// When its commands ran, by name, in the order of their moments; one that is undone before the next, until then.
+    pub commands: Vec<Phase>,
     /// Whether the database has what it acknowledged, or why that is not known; `null` where
     /// transactions left no receipts.
     pub truth: Option<Fact<Truth>>,

@@ -99,6 +99,9 @@ pub struct Generators {
 }
 
 impl Generators {
+    /// Those that begin further apart measure each a bit of time in which not all of them work.
+    pub const APART_MAX_US: u64 = 10_000;
+
     /// Who was not there all the time; `None` when all were.
     pub fn missing(&self) -> Option<String> {
         let missing = self

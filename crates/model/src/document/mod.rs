@@ -5,6 +5,7 @@
 //! - [`Trial`]: what came of a trial, and [`WholeTrial`] with its seconds: what `--json` prints.
 //! - [`TimeBudget`]: where the clients' time went.
 //! - [`Verdict`]: what limited it, with its evidence.
+//! - [`answer`]: what an experiment says, with how sure it is.
 //! - [`repeats`], [`points`], [`capacity`]: what an experiment came to.
 //! - [`comparison`]: two sets of trials beside each other.
 //! - [`calibration`], [`retries_lab`], [`slob_sweep`], [`sweep`], [`target`]: what the verbs of these
@@ -16,11 +17,13 @@
 //! is nothing of the kind. Units are in the names.
 
 pub mod accounting;
+pub mod answer;
 mod budget;
 pub mod calibration;
 pub mod capacity;
 pub mod ceiling;
 mod checks;
+pub mod ci;
 pub mod client_course;
 mod cluster;
 mod common;
@@ -34,7 +37,10 @@ mod figures;
 mod found;
 mod generators;
 mod histogram;
+pub mod history;
 mod interval;
+pub mod isolation;
+pub mod isolation_lab;
 mod latency;
 mod observed;
 mod pack_figure;
@@ -46,6 +52,7 @@ pub mod repeats;
 pub mod retries_lab;
 mod run;
 pub mod slob_sweep;
+mod staleness;
 mod stalls;
 pub mod steadiness;
 pub mod sweep;
@@ -78,6 +85,7 @@ pub use found::{EndedBy, Figure, KeySkew, ServerCounters, WarmupEnd};
 pub use generators::{ClockReading, Generator, GeneratorEnd, Generators};
 pub use histogram::{Histogram, Packed};
 pub use interval::Interval;
+pub use isolation::IsolationCheck;
 pub use latency::Latency;
 pub use observed::{
     Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,
@@ -87,6 +95,10 @@ pub use rate_step::RateStep;
 pub use run::{
     ClientCpu, ClientThread, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
     ScriptStatements, SlowTransaction, Statement, Stored, Target, Workload,
+};
+pub use staleness::{
+    ClientStaleness, Lags, OwnUnseen, Replay, SessionReads, StaleBucket, StaleEndpoint,
+    StaleSecond, Staleness, WentBack,
 };
 pub use stalls::{ClientStall, Stall, Stalls};
 pub use steadiness::{Steadiness, SteadinessVerdict};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::answer::Answer;
 use super::capacity::Capacity;
 use super::repeats::{LatencyKind, Repeat, Spread};
 use crate::{Note, NoteOfTrials};
@@ -14,6 +15,9 @@ use crate::{Note, NoteOfTrials};
 pub struct Points {
     /// Which experiment.
     pub experiment: ExperimentName,
+    /// What it says, in one sentence; `None`: nothing was measured that says anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// By what varies.
     pub points: Vec<PointResult>,
     /// Numbers of the trials that found the maximum for others' rates: no points of their own.

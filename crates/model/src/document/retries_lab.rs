@@ -66,8 +66,31 @@ pub struct LabPoint {
     pub isolation: Option<String>,
     /// The best first.
     pub forms: Vec<LabForm>,
+    /// Each form's goodput beside each other's that follows it, judged together.
+    pub pairs: Vec<LabPair>,
     /// What its table means, in a sentence.
     pub says: Option<String>,
+}
+
+/// Two forms beside each other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LabPair {
+    /// The one with the higher median goodput, or the first of equals.
+    pub first: String,
+    /// The other.
+    pub second: String,
+    /// By what share the first's goodput exceeds the other's: 0.78 is 1.78 times as much; `null`: too few
+    /// repeats to compare.
+    pub difference: Option<f64>,
+    /// Its interval; all pairs of a point hold together.
+    pub interval: Option<(f64, f64)>,
+    /// How surely the intervals hold, 0 to 1.
+    pub level: f64,
+    /// Which form is ahead; `null`: it cannot be told.
+    pub ahead: Option<String>,
+    /// Repeats that each form would need to be told from the others; `null`: they have as many.
+    pub needs_repeats: Option<u64>,
 }
 
 /// All trials of a form at a point.
@@ -78,6 +101,8 @@ pub struct LabForm {
     pub form: String,
     /// `null`: no trial ended.
     pub goodput_per_s: Option<LabGoodput>,
+    /// The other figures of each repeat, in the order of those of goodput.
+    pub repeats: Vec<LabRepeat>,
     /// Of all repeats, from the start of each transaction's first try.
     pub service: Latency,
     /// Transactions that were committed.
@@ -104,6 +129,22 @@ pub struct LabForm {
     pub not_run: Vec<String>,
 }
 
+/// Figures of one repeat of a form.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LabRepeat {
+    /// Its trial in the notebook; `null`: it is not stored.
+    pub trial: Option<i64>,
+    /// When it began among all trials of the laboratory, from 1.
+    pub order: u64,
+    /// Of service times; `null` with too few transactions.
+    pub p99_us: Option<u64>,
+    /// By clients; `null`: nothing was committed.
+    pub retries_per_commit: Option<f64>,
+    /// The share of the time in tries that was spent in those that failed, 0 to 1.
+    pub lost_time_share: Option<f64>,
+}
+
 /// Committed transactions a second over the repeats.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -114,6 +155,8 @@ pub struct LabGoodput {
     pub min: f64,
     /// The greatest.
     pub max: f64,
+    /// Of the median, from six repeats on.
+    pub interval: Option<(f64, f64)>,
     /// Of each.
     pub repeats: Vec<f64>,
 }

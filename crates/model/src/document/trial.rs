@@ -5,9 +5,10 @@ use serde::Serialize;
 use super::phases::PhaseFigures;
 use super::{
     Accounted, ClientCourse, ClientCpu, Clients, Cluster, ConnectionEvent, Connections, DataCheck,
-    DisturbedTrial, End, Endpoint, GeneratorShare, Generators, Host, KeySkew, Observed, Outages,
-    PackFigure, Phase, RateStep, Reason, ScriptStatements, Second, ServerCounters, SlowTransaction,
-    Stalls, Steadiness, Stored, Target, TimeBudget, Truth, Verdict, Warmup, Workload,
+    DisturbedTrial, End, Endpoint, GeneratorShare, Generators, Host, IsolationCheck, KeySkew,
+    Observed, Outages, PackFigure, Phase, RateStep, Reason, ScriptStatements, Second,
+    ServerCounters, SlowTransaction, Staleness, Stalls, Steadiness, Stored, Target, TimeBudget,
+    Truth, Verdict, Warmup, Workload,
 };
 use crate::{Fact, Note, TrialSpec};
 
@@ -74,6 +75,14 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub truth: Option<Fact<Truth>>,
+    /// How stale reads were at endpoints with a role; left out where that was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub staleness: Option<Staleness>,
+    /// What its history shows, or why that is not known; left out where none was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub isolation: Option<Fact<IsolationCheck>>,
     /// By script and command.
     pub statements: Vec<ScriptStatements>,
     /// Connections made.

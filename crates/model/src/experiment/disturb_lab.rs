@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Commented, Comments, Experiment, scalar, seconds};
+use super::{Commented, Comments, Experiment, seconds};
 use crate::TrialSpec;
 
 /// What the file says at its top.
@@ -34,22 +34,9 @@ impl DisturbLab {
     /// The experiment. Its commands have their secrets.
     pub fn experiment(&self) -> Commented {
         let spec = &self.spec;
-        let mut experiment = Experiment::named(self.name)
-            .fix("workload", spec.workload.clone())
-            .fix("duration", seconds(spec.disturb.whole()))
+        let mut experiment = Experiment::of_trial(self.name, spec)
             .repeats(self.repeats)
-            .seed(spec.seed)
             .settle(Duration::ZERO);
-        for (name, value) in spec.typed_options() {
-            experiment = experiment.fix(name, value);
-        }
-        for given in &spec.params {
-            let (name, value) = given.split_once('=').unwrap_or((given, ""));
-            experiment = experiment.fix(format!("params.{name}"), scalar(value));
-        }
-        for (name, value) in disturbance(spec) {
-            experiment = experiment.fix(format!("disturb.{name}"), value);
-        }
         if !self.targets.is_empty() {
             experiment = experiment.axis("target", self.targets.clone());
         }
@@ -67,8 +54,8 @@ impl DisturbLab {
     }
 }
 
-/// The table of its disturbance.
-fn disturbance(spec: &TrialSpec) -> Vec<(&'static str, Value)> {
+/// The table of a trial's disturbance, with its secrets.
+pub(super) fn disturbance(spec: &TrialSpec) -> Vec<(&'static str, Value)> {
     let it = &spec.disturb;
     let commands = [("during", &it.during), ("undo", &it.undo)];
     let commands = commands
@@ -94,7 +81,10 @@ fn disturbance(spec: &TrialSpec) -> Vec<(&'static str, Value)> {
     let times = times
         .into_iter()
         .filter_map(|(name, time)| Some((name, seconds(time?))));
-    commands.chain(at).chain(times).collect()
+    let yes = it.yes.then(|| ("yes", true.into()));
+    let one_by_one = it.one_by_one.then(|| ("one_by_one", true.into()));
+    let flags = yes.into_iter().chain(one_by_one);
+    commands.chain(at).chain(times).chain(flags).collect()
 }
 
 #[cfg(test)]
@@ -116,6 +106,7 @@ mod tests {
                 before: Some(Duration::from_secs(60)),
                 within: Some(Duration::from_millis(20)),
                 undo: Some("back".into()),
+                one_by_one: true,
                 ..DisturbSpec::default()
             },
             ..TrialSpec::of("tpcb")

@@ -8,12 +8,15 @@
 mod build;
 pub mod calibration;
 pub mod disturb_lab;
+pub mod isolation_lab;
+mod of_trial;
 pub mod point;
 mod reset;
 pub mod retries_lab;
 mod seconds;
 pub mod slob_sweep;
 mod toml;
+pub mod words;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::words::{self, plain};
 use super::{POINT_NAME, seconds};
 use crate::spec::{self, OwnSpec, TargetSpec, command, secret};
 use crate::{Failure, TrialSpec};
@@ -134,14 +135,8 @@ impl Point {
     /// For people: the parameters that vary.
     pub fn label(&self, varied: &[&str]) -> String {
         let shown = varied.iter().filter_map(|name| {
-            let value = text(self.0.get(*name)?);
-            let short = name.strip_prefix("params.").unwrap_or(name);
-            let short = short.strip_prefix("settings.").unwrap_or(short);
-            Some(if ["workload", POINT_NAME].contains(name) {
-                value
-            } else {
-                format!("{short} {value}")
-            })
+            let value = self.0.get(*name)?;
+            Some(words::named(name, value))
         });
         let shown: Vec<String> = shown.collect();
         if shown.is_empty() {
@@ -216,6 +211,12 @@ impl Point {
         clients.is_some_and(|clients: spec::Clients| clients.moving().is_some())
     }
 
+    /// Whether its trial is disturbed.
+    pub fn is_disturbed(&self) -> bool {
+        let is_control = self.0.get("disturb.control") == Some(&true.into());
+        !is_control && self.0.keys().any(|name| name.starts_with("disturb."))
+    }
+
     /// The server it names, if it names one.
     pub fn target(&self) -> Option<&str> {
         self.text("target")
@@ -279,7 +280,7 @@ impl Point {
     fn inner(&self, prefix: &str) -> BTreeMap<String, String> {
         let values = self.0.iter();
         values
-            .filter_map(|(name, value)| Some((name.strip_prefix(prefix)?.to_owned(), text(value))))
+            .filter_map(|(name, value)| Some((name.strip_prefix(prefix)?.to_owned(), plain(value))))
             .collect()
     }
 }
@@ -288,20 +289,6 @@ impl Point {
 pub fn share(text: &str) -> Option<f64> {
     let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
     (percent > 0.0 && percent <= 1000.0).then_some(percent / 100.0)
-}
-
-/// A value without quotes, lists with spaces between.
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(" "),
-        Value::Number(number) => match number.as_f64() {
-            // 60 rather than 60.0
-            Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole}"),
-            _ => number.to_string(),
-        },
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]

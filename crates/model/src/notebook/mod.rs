@@ -2,17 +2,23 @@
 
 mod ending;
 mod headers;
+mod news;
 mod rendezvous;
 mod rows;
 
 use pgdyno_drive::record::{Latencies, Second};
 
+use crate::document::page::PartOf;
+use crate::observed::Observed;
 use crate::{Failure, Note, Observer, Outcome};
 
 pub use ending::{BROKEN_INVARIANT, state, verdict};
 pub use headers::{ExperimentHeader, TrialHeader, check_tag};
+pub use news::{LastSecond, News};
 pub use rendezvous::{Meeting, Offer, Rendezvous, Whose, Word};
-pub use rows::{ExperimentRow, Filter, Kind, Latency, ListedTrial, PGBENCH_TOOLS, TrialRow};
+pub use rows::{
+    ExperimentRow, Filter, Kind, Latency, ListedTrial, PGBENCH_TOOLS, PlacedTrial, TrialRow,
+};
 
 /// Where trials are kept, and read again. Every method fails where it cannot be read or written.
 #[allow(clippy::missing_errors_doc, reason = "said once above")]
@@ -22,6 +28,21 @@ pub trait Notebook {
 
     /// The trials that are wanted, the newest first.
     fn trials(&self, filter: &Filter) -> Result<Vec<TrialRow>, Failure>;
+
+    /// What a list shows of them.
+    fn listed(&self, filter: &Filter) -> Result<Vec<ListedTrial>, Failure>;
+
+    /// How many there are, without the limit.
+    fn count(&self, filter: &Filter) -> Result<u64, Failure>;
+
+    /// The newest experiments first, each with its trials and how many of them count: complete, not excluded.
+    fn experiments(&self, limit: Option<u64>) -> Result<Vec<(ExperimentRow, u64, u64)>, Failure>;
+
+    /// How many experiments there are.
+    fn count_experiments(&self) -> Result<u64, Failure>;
+
+    /// The trials of an experiment, by its number, in their order.
+    fn placed(&self, experiment: i64) -> Result<Vec<PlacedTrial>, Failure>;
 
     /// The experiment with this name (the newest of several), or whose UUID begins so.
     fn experiment(&self, called: &str) -> Result<ExperimentRow, Failure>;
@@ -49,6 +70,18 @@ pub trait Notebook {
     /// A trial's seconds, warm-up included.
     fn seconds(&self, number: i64) -> Result<Vec<Second>, Failure>;
 
+    /// Those after one that was read before: of a trial that is running.
+    fn seconds_after(&self, number: i64, last: Option<LastSecond>) -> Result<Vec<Second>, Failure>;
+
+    /// Those that ended within so much time before the end of the last one.
+    fn last_seconds(&self, number: i64, within_us: u64) -> Result<Vec<Second>, Failure>;
+
+    /// What instruments saw, with samples later than this moment only (microseconds since clients began to work).
+    fn observed_after(&self, number: i64, after_us: Option<i64>) -> Result<Observed, Failure>;
+
+    /// How far a trial has come, and what may have changed of it beside these.
+    fn news(&self, number: i64) -> Result<News, Failure>;
+
     /// Latencies of the measured time, of one script or all of them.
     fn latencies(
         &self,
@@ -69,11 +102,27 @@ pub trait Notebook {
         kind: Kind,
     ) -> Result<Vec<(u64, Latencies)>, Failure>;
 
+    /// Why a running trial cannot be stopped from here, and how else; `None`: its process is on this host and
+    /// of this user.
+    fn cannot_stop(&self, number: i64) -> Result<Option<String>, Failure>;
+
+    /// Which part of a trial of several generators a trial is; `None`: none.
+    fn part_of(&self, number: i64) -> Result<Option<PartOf>, Failure>;
+
     /// Puts an experiment into the notebook.
     fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure>;
 
     /// Puts a trial into the notebook, and gives what keeps its seconds.
     fn begin(&self, header: &TrialHeader) -> Result<Box<dyn KeptTrial>, Failure>;
+}
+
+/// How a trial came into a notebook.
+#[derive(Debug, Default)]
+pub struct Ended {
+    /// Why some of it still waits on this host for a notebook that is elsewhere.
+    pub waits: Option<Failure>,
+    /// Why its history is not there; the trial has a note of it.
+    pub without_history: Option<Failure>,
 }
 
 /// A trial that is being kept: it observes the trial. Dropped without an end, it leaves the trial
@@ -88,12 +137,11 @@ pub trait KeptTrial: Observer<Outcome> {
     /// A second that was recorded elsewhere.
     fn keep_second(&mut self, second: Second);
 
-    /// The trial is over: the rest of it is kept. `Some` is why some of it still waits on this host for
-    /// a notebook that is elsewhere.
+    /// The trial is over: the rest of it is kept.
     ///
     /// # Errors
     /// It cannot be. The trial then counts as aborted, with the seconds that were kept.
-    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<Option<Failure>, Failure>;
+    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<Ended, Failure>;
 
     /// The trial came to nothing, because of this.
     ///

@@ -17,8 +17,13 @@ pub struct Filter {
     pub state: Option<State>,
     /// Begun at this time or later (a stamp of the notebook: RFC 3339 in UTC, with microseconds).
     pub since: Option<String>,
+    /// All of these words stand in the workload, target, note, tags or name of the experiment; a number or the
+    /// beginning of a UUID is that trial's.
+    pub words: Vec<String>,
     /// At most so many, the newest ones.
     pub limit: Option<u64>,
+    /// Without so many, the newest ones, before these.
+    pub skip: u64,
 }
 
 /// An experiment.
@@ -111,7 +116,11 @@ pub struct ListedTrial {
     pub number: i64,
     pub uuid: String,
     pub state: State,
+    /// Why it is not complete.
+    pub reason: Option<String>,
     pub started: String,
+    pub target: String,
+    pub note: Option<String>,
     pub experiment_name: Option<String>,
     /// Why it does not count.
     pub excluded: Option<String>,
@@ -122,6 +131,19 @@ pub struct ListedTrial {
     pub goodput_per_s: Option<f64>,
     pub service_p50_us: Option<u64>,
     pub service_p99_us: Option<u64>,
+    pub response_p50_us: Option<u64>,
+    pub response_p99_us: Option<u64>,
+}
+
+/// Where a trial stands in its experiment.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the columns")]
+pub struct PlacedTrial {
+    pub number: i64,
+    pub state: State,
+    pub excluded: Option<String>,
+    pub point: Option<serde_json::Value>,
+    pub repeat: Option<u32>,
 }
 
 /// What [`TrialRow::pgdyno`] says of trials that pgbench-tools ran.

@@ -21,8 +21,20 @@ pub struct Compatible {
     /// So many clients, the first ones, do one transaction more: a total that clients do not divide
     /// (YCSB's `operationcount`).
     pub one_more_transaction: Option<u32>,
+    /// Clients draw the random numbers of sysbench's threads.
+    pub sysbench_draws: Option<SysbenchDraws>,
     /// Transactions of a client share blocks (JDBC without autocommit).
     pub commits: Option<Commits>,
+}
+
+/// What happens in sysbench before a thread's first event, as far as random numbers go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SysbenchDraws {
+    /// Threads without events (reports, schedule) that take their random numbers before the first one with.
+    pub threads_before: u32,
+    /// Numbers that a thread has drawn by then.
+    pub drawn: u32,
 }
 
 /// When a client commits.

@@ -17,6 +17,9 @@ use crate::Exit;
 use crate::exit::Failure;
 use crate::text::as_typed;
 
+/// How a command of pgdyno's own begins: `pgdyno:NAME key=value …`, of the catalogue in docs/disturbances.md.
+pub const OWN: &str = "pgdyno:";
+
 /// The command that pgdyno carries out itself: it kills the primary of its private pair and promotes the
 /// standby ([`super::Replication`]).
 pub const FAILOVER: &str = "pgdyno:failover";
@@ -36,8 +39,8 @@ const UNDO_LIMIT: Duration = Duration::from_secs(60);
 pub struct DisturbSpec {
     /// Run this shell command (sh -c) while clients work, after --before: kubectl delete pod …,
     /// systemctl stop …, tc … Its exit code, times and output are kept. PGHOST, PGPORT, PGUSER,
-    /// PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is. pgdyno:failover, with
-    /// --pg-standby, kills the private primary and promotes its standby
+    /// PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is. pgdyno:NAME is a disturbance of
+    /// pgdyno's own: pgdyno lab disturb --list
     #[arg(long, value_name = "COMMAND")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional, as = "Option<String>"))]
@@ -117,6 +120,20 @@ pub struct DisturbSpec {
     #[cfg_attr(test, ts(optional, as = "Option<f64>"))]
     pub within: Option<Duration>,
 
+    /// Carry out a disturbance that could harm a server that is not a private one of pgdyno's
+    /// (pgdyno lab disturb --list says which and how)
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub yes: bool,
+
+    /// One after the other: a command waits until those before it have ended, and what pgdyno did itself has
+    /// been put back (else that is put back when the trial is over)
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub one_by_one: bool,
+
     /// Run none of the commands: the same trial without its disturbance, to compare with
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -137,6 +154,11 @@ impl Step {
     /// Whether it is [`FAILOVER`].
     pub fn is_failover(&self) -> bool {
         self.command.secret().trim() == FAILOVER
+    }
+
+    /// What follows [`OWN`], of a command of pgdyno's own: its name and its options.
+    pub fn own(&self) -> Option<&str> {
+        self.command.secret().trim().strip_prefix(OWN)
     }
 }
 
@@ -258,6 +280,17 @@ impl DisturbSpec {
             let failure = Failure::with(Exit::Usage, "nothing is to disturb the trial");
             return Err(failure.hint("name a command: --during 'COMMAND', or --at '60s COMMAND'"));
         }
+        if let Some(undo) = &self.undo
+            && undo.secret().trim().starts_with(OWN)
+        {
+            let text = format!(
+                "--undo is a shell command, and {} is pgdyno's own",
+                undo.public()
+            );
+            return Err(Failure::with(Exit::Usage, text).hint(
+                "leave it out: what pgdyno does itself, it puts back itself when the trial is over",
+            ));
+        }
         let commands = steps.iter().map(|step| &step.command).chain(&self.undo);
         for command in commands {
             if command.secret().trim().is_empty() {
@@ -317,6 +350,8 @@ impl DisturbSpec {
         let mut words: Vec<String> = all
             .map(|(name, value)| format!("--{name}={value}"))
             .collect();
+        words.extend(self.yes.then(|| "--yes".to_owned()));
+        words.extend(self.one_by_one.then(|| "--one-by-one".to_owned()));
         words.extend(self.control.then(|| "--control".to_owned()));
         words
     }
@@ -365,6 +400,11 @@ mod tests {
         };
         assert!(refused(nothing, None).contains("--during 'COMMAND'"));
         assert!(refused(of(" "), None).contains("empty"));
+        let undo = DisturbSpec {
+            undo: Some("pgdyno:checkpoint".into()),
+            ..of("a")
+        };
+        assert!(refused(undo, None).contains("puts back itself"));
         let kept = of(&of("PGPASSWORD=s3cret x").during.unwrap().public());
         assert!(refused(kept.clone(), None).contains("type it again"));
         // Its commands are not run.

@@ -12,11 +12,13 @@ pub mod duration;
 mod errors;
 pub mod generators;
 mod isolation;
+pub mod network;
 mod observe;
 mod option;
 mod profile;
 mod rate;
 mod retry;
+pub mod roles;
 pub mod secret;
 mod serialized;
 mod target;
@@ -36,8 +38,8 @@ use sha2::{Digest, Sha256};
 pub use backoff::Pauses;
 pub use clients::Clients;
 pub use command::ShellCommand;
-pub use compatible::{Commits, Compatible};
-pub use disturb::{DisturbSpec, FAILOVER, Step, Timed};
+pub use compatible::{Commits, Compatible, SysbenchDraws};
+pub use disturb::{DisturbSpec, FAILOVER, OWN, Step, Timed};
 pub use errors::ErrorPolicy;
 pub use generators::GeneratorsSpec;
 pub use isolation::Isolation;
@@ -45,10 +47,12 @@ pub use observe::{ObserveSpec, Wish};
 pub use option::{Takes, TrialOption};
 pub use rate::Rate;
 pub use retry::{Policy, RetryPolicy};
+pub use roles::{EndpointRole, EndpointRoles, RolesSpec, ScriptRoles};
 pub use secret::Address;
 pub use target::{Discover, OwnSpec, Replication, TargetSpec};
 pub use warmup::Warmup;
 
+use self::network::NetworkStep;
 use crate::exit::{Exit, Failure};
 
 /// How long a trial lasts when the user does not say: long enough for a p99 at a few hundred
@@ -159,18 +163,39 @@ pub struct TrialSpec {
     #[arg(long)]
     pub follower_reads: bool,
 
+    /// Connect clients through a proxy that pgdyno starts on loopback before each endpoint: disturbances of the
+    /// network (pgdyno:net-delay and others) need it, and latencies include it. pgdyno's own sessions
+    /// go directly (pgdyno help disturb)
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub via: bool,
+
     /// Server settings by name, for sweeps. Session settings are set by the clients' sessions.
     #[arg(skip)]
     #[serde(deserialize_with = "serialized::settings::deserialize")]
     pub settings: BTreeMap<String, String>,
 
+    /// Roles of endpoints and scripts.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub roles: RolesSpec,
+
     /// Have each transaction leave a receipt, and ask the database for them afterwards: acknowledged
     /// transactions that it does not have are lost writes (exit code 1). A script that writes pgbench's
-    /// history has it in that row; others get an INSERT more (docs/failover.md)
+    /// history has it in that row; others get an INSERT more (pgdyno help failover)
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub receipts: bool,
+
+    /// Record what each transaction observes, read every key at the end, and check which isolation levels
+    /// that keeps. The workload must say what it observes: isolation does, and scripts with \observe
+    /// (pgdyno help isolation)
+    #[arg(long = "check-isolation", id = "history")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub history: bool,
 
     /// Open a new connection for each transaction
     #[arg(short = 'C', long = "connect", id = "connection_per_transaction")]
@@ -329,6 +354,11 @@ impl TrialSpec {
                 .hint("leave -t out: the trial lasts as long as the profile, or as -T says"));
         }
         self.retry.check()?;
+        self.roles.check()?;
+        if self.via && self.errors.new_nodes {
+            let text = "--via starts a proxy before each endpoint at the beginning, and --new-nodes adds others";
+            return Err(Failure::with(Exit::Usage, text).hint("leave one of them out"));
+        }
         if self.disturb.is_empty() {
             return Ok(());
         }
@@ -352,7 +382,35 @@ impl TrialSpec {
                 "add --pg-standby async, or name a command that your cluster fails over with",
             );
         }
+        self.check_network()?;
         self.disturb.check(self.duration)
+    }
+
+    /// Disturbances of the network: understood, and possible.
+    fn check_network(&self) -> Result<(), Failure> {
+        let usage = |text: String| Failure::with(Exit::Usage, text);
+        for step in self.disturb.steps() {
+            let Some(network) = NetworkStep::of(&step.command) else {
+                continue;
+            };
+            let lasting = network.map_err(usage)?.lasting;
+            if lasting.is_some_and(|lasting| step.at + lasting >= self.disturb.whole()) {
+                let text = format!(
+                    "`{}` would last longer than the trial, which measures {}",
+                    step.command.public(),
+                    crate::text::as_typed(self.disturb.whole())
+                );
+                return Err(usage(text).hint("let the trial go on for longer: --after 30s"));
+            }
+            if !self.via {
+                let text = format!(
+                    "`{}` disturbs connections that go through a proxy of pgdyno's",
+                    step.command.public()
+                );
+                return Err(usage(text).hint("add --via"));
+            }
+        }
+        Ok(())
     }
 
     /// Identifies the load: SHA-256 of the spec, without the

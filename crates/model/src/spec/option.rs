@@ -140,6 +140,8 @@ impl TrialOption {
             (Takes::Number | Takes::Profile, ..) => 7.5.into(),
             (Takes::Time, ..) => 0.25.into(),
             (Takes::Text, "backoff", _) => "exponential=2ms,30ms,equal".into(),
+            (Takes::Text, "endpoint_role", _) => "reads=host2,host3".into(),
+            (Takes::Text, "script_role", _) => "report=reads".into(),
             (Takes::Text, "io", _) => "epoll".into(),
             (Takes::Text, _, Some(word)) => word.as_str().into(),
             (Takes::Text, _, None) => "word".into(),
@@ -482,6 +484,8 @@ mod tests {
             undo: Some("back".into()),
             command_timeout: Some(Duration::from_secs(20)),
             within: Some(Duration::from_millis(50)),
+            yes: true,
+            one_by_one: true,
             control: true,
         };
         let spec = TrialSpec {

@@ -67,6 +67,19 @@ pub struct TargetSpec {
     #[cfg_attr(test, ts(optional, as = "Option<String>"))]
     pub pg_standby: Option<Replication>,
 
+    /// Never ask for a password at the terminal, as with psql
+    #[arg(short = 'w', long)]
+    #[serde(skip)]
+    #[cfg_attr(test, ts(skip))]
+    pub no_password: bool,
+
+    /// Ask for a password at the terminal before connecting. Without it pgdyno asks when the server wants a
+    /// password that neither the URL, PGPASSWORD nor the password file has
+    #[arg(short = 'W', long, conflicts_with = "no_password")]
+    #[serde(skip)]
+    #[cfg_attr(test, ts(skip))]
+    pub password: bool,
+
     /// Options of the private server.
     #[command(flatten)]
     #[serde(flatten)]

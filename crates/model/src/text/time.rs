@@ -45,6 +45,15 @@ pub fn ms(latency_us: u64) -> String {
     }
 }
 
+/// Microseconds as milliseconds in three digits, as pages show a column of them: `0.123`, `12.3`, `1,230`.
+pub fn ms_as_shown(us: f64) -> String {
+    match us / 1e3 {
+        ms if ms > 0.0 && ms < 0.0005 => "< 0.001".to_owned(),
+        ms if ms < 1.0 => fixed(ms, 3),
+        ms => significant(ms, 3),
+    }
+}
+
 /// Microseconds as milliseconds with three decimals, such as means.
 pub fn ms_precisely(us: f64) -> String {
     fixed(us / 1e3, 3)

@@ -9,6 +9,7 @@ use super::calibrate_self;
 use super::generators::{Together, check_new};
 use super::observing::observing;
 use super::pack_args::PackArgs;
+use super::serve::ServeArgs;
 use crate::screen::Screen;
 use pgdyno_diagnose::calibration::expect::Expectations;
 use pgdyno_diagnose::calibration::growth::Growth;
@@ -18,7 +19,7 @@ use pgdyno_model::document::calibration::Baseline;
 use pgdyno_model::event::{Notice, PlannedTrial};
 use pgdyno_model::spec::{GeneratorsSpec, ObserveSpec, TargetSpec, duration};
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, TrialSpec};
-use pgdyno_output::{JsonArg, StoreArgs, Verbosity, write_answer};
+use pgdyno_output::{JsonArg, StoreArgs, Verbosity, write_report};
 use pgdyno_report::{calibration, notes};
 use pgdyno_run::calibrate::conduct::{self, CalibrateOptions, GoOn, Means};
 use pgdyno_store::Store;
@@ -49,7 +50,7 @@ Examples:
   pgdyno show --experiment db1                           again, from the notebook
 
 Exit code 1 also means that the baseline is missed: read or update.
-How each verdict is computed: docs/calibrate.md"
+How each verdict is computed: pgdyno help calibrate"
 )]
 pub struct CalibrateArgs {
     /// Server to use, as with --url; several are endpoints of one system. The baseline is measured
@@ -109,6 +110,10 @@ pub struct CalibrateArgs {
     /// Where trials are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+
+    /// The notebook in the browser meanwhile.
+    #[command(flatten)]
+    pub serve: ServeArgs,
 
     /// Several pgdynos for each trial with enough clients.
     #[command(flatten)]
@@ -196,7 +201,7 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
         let document = calibration::systems(&systems);
         if !args.json.replaces_text() {
             let text = calibration::systems_text(&document.systems);
-            write_answer(format_args!("{text}"))?;
+            write_report(format_args!("{text}"))?;
         }
         json_to.write(&document)?;
         return Ok(exit);
@@ -209,14 +214,14 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
     if let Some(failure) = early {
         // What was measured until then is worth showing.
         if !args.json.replaces_text() {
-            write_answer(format_args!("{}\n", calibration::text(&document)))?;
+            write_report(format_args!("{}\n", calibration::text(&document)))?;
         }
         json_to.write(&document)?;
         return Err(failure);
     }
     if !args.json.replaces_text() {
         let notes = notes::of_experiment(&args.store.open()?, &calibration.experiment.uuid)?;
-        write_answer(format_args!("{}{notes}", calibration::text(&document)))?;
+        write_report(format_args!("{}{notes}", calibration::text(&document)))?;
     }
     json_to.write(&document)?;
     if !verbosity.quiet {
@@ -266,6 +271,7 @@ fn calibrate(
     wanted: TargetSpec,
 ) -> Result<Option<(Calibration, Option<Failure>)>, Failure> {
     let store = args.store.open()?;
+    let _served = args.serve.start(&args.store)?;
     let (name, params) = ("calibrate", options.params.iter());
     let load = TrialSpec {
         duration: Some(options.duration),

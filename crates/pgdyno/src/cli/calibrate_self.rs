@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use pgdyno_drive::QueryMode;
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::{JsonArg, Verbosity, width, write_answer};
+use pgdyno_output::{JsonArg, Verbosity, width, write_report};
 use pgdyno_platform::{host, io::Choice};
 use pgdyno_run::ceiling::answering::{Answering, answer};
 use pgdyno_run::ceiling::kept;
@@ -96,7 +96,7 @@ pub fn open(
     })?;
     drop(server);
     if !json.replaces_text() {
-        write_answer(format_args!(
+        write_report(format_args!(
             "{}",
             pgdyno_report::ceiling::table(&found, width())
         ))?;

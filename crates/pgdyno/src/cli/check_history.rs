@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use pgdyno_isolation::{Depth, Kept, Level, Progress, Report, check, read};
+use pgdyno_isolation::{Depth, Kept, Level, Progress, Report, check, read_with};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::Verbosity;
 
@@ -22,14 +22,15 @@ Examples:
   pgdyno check-history history.edn
   pgdyno check-history history.json --level serializable
 
-The file has one event a line, in Elle's EDN or JSON: docs/isolation.md.
+The file has one event a line, in Elle's EDN or JSON: pgdyno help isolation.
 
-Exit codes: 1 if the level given with --level is broken, 4 if that is not known.")]
+Exit codes: 0 if the level given with --level is not broken (without --level: always), 1 if it is, 2 if the file cannot be
+read as a history, 4 if it is not known whether it is broken.")]
 pub struct CheckHistoryArgs {
     /// A history in Elle's EDN or JSON form
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Fail if this level is broken: read-committed, snapshot-isolation, serializable …
+    /// Exit with code 1 if this level is broken, 4 if that is not known: read-committed, snapshot-isolation, serializable …
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub level: Option<Level>,
     /// Look only for what read committed forbids: faster, less memory
@@ -49,31 +50,68 @@ fn level(text: &str) -> Result<Level, String> {
 /// Runs the command.
 pub fn open(args: &CheckHistoryArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let report = checked(args, verbosity)?;
-    pgdyno_output::answer!("{}", report.to_string().trim_end())?;
+    pgdyno_output::write_report(format_args!("{}\n", report.to_string().trim_end()))?;
     Ok(exit(&report, args.level))
 }
 
 fn checked(args: &CheckHistoryArgs, verbosity: Verbosity) -> Result<Report, Failure> {
     let path = &args.file;
-    let of_file =
-        |problem: &dyn std::fmt::Display| Failure::new(format!("{}: {problem}", path.display()));
-    let history = read(&text(path)?).map_err(|error| {
-        of_file(&error).hint("docs/isolation.md describes the form of a history")
+    // Code 1 is kept for a level that is broken.
+    let of_file = |problem: &dyn std::fmt::Display| {
+        Failure::with(Exit::Usage, format!("{}: {problem}", path.display()))
+    };
+    let mut told = Told::new(verbosity);
+    let history = read_with(&text(path)?, &mut |progress| told.say(progress)).map_err(|error| {
+        of_file(&error).hint("pgdyno help isolation describes the form of a history")
     })?;
     let depth = if args.only_read_committed {
         Depth::ReadCommitted
     } else {
         Depth::All
     };
-    let started = Instant::now();
-    let mut last = "";
-    let mut say = |progress: Progress| {
-        if !verbosity.quiet && started.elapsed() > SHORT && progress.phase != last {
-            last = progress.phase;
-            pgdyno_output::remark!("pgdyno: checking: {last}");
+    check(&history, depth, &mut |progress| told.say(progress)).map_err(|error| of_file(&error))
+}
+
+/// What has been told of progress.
+struct Told {
+    is_quiet: bool,
+    started: Instant,
+    said: Instant,
+    phase: &'static str,
+}
+
+impl Told {
+    fn new(verbosity: Verbosity) -> Self {
+        let now = Instant::now();
+        Self {
+            is_quiet: verbosity.quiet,
+            started: now,
+            said: now,
+            phase: "",
         }
+    }
+
+    /// Says each phase once it begins, and how far a long one is; nothing of what is short.
+    fn say(&mut self, progress: Progress) {
+        let is_new = progress.phase != self.phase && self.started.elapsed() > SHORT;
+        let is_long = progress.of > 1 && self.said.elapsed() > SHORT;
+        if self.is_quiet || !(is_new || is_long) {
+            return;
+        }
+        (self.phase, self.said) = (progress.phase, Instant::now());
+        pgdyno_output::remark!("pgdyno: {}", words(progress));
+    }
+}
+
+fn words(progress: Progress) -> String {
+    let phase = match progress.phase {
+        "reading" => "reading the history".to_owned(),
+        phase => format!("checking: {phase}"),
     };
-    check(&history, depth, &mut say).map_err(|error| of_file(&error))
+    match progress.of {
+        ..=1 => phase,
+        of => format!("{phase}, {} %", progress.done * 100 / of),
+    }
 }
 
 fn text(path: &Path) -> Result<String, Failure> {
@@ -85,10 +123,13 @@ fn text(path: &Path) -> Result<String, Failure> {
     };
     let bytes = fs::metadata(path).map_err(|error| cannot(&error))?.len();
     if bytes > FILE_BYTES_MAX {
-        return Err(Failure::new(format!(
-            "{} has {bytes} bytes, more than {FILE_BYTES_MAX}",
-            path.display()
-        ))
+        return Err(Failure::with(
+            Exit::Usage,
+            format!(
+                "{} has {bytes} bytes, more than {FILE_BYTES_MAX}",
+                path.display()
+            ),
+        )
         .hint("check its first part: a history that is cut off is checked up to there"));
     }
     fs::read_to_string(path).map_err(|error| cannot(&error))
@@ -147,17 +188,27 @@ mod tests {
     }
 
     #[test]
+    fn progress_says_its_phase_and_of_a_long_one_how_far_it_is() {
+        let at = |phase, done, of| words(Progress { phase, done, of });
+        assert_eq!(at("causal", 0, 1), "checking: causal");
+        let reading = at("reading", 1 << 20, 3 << 20);
+        assert_eq!(reading, "reading the history, 33 %");
+    }
+
+    #[test]
     fn a_mistake_in_a_history_is_named_with_file_and_line() {
-        let failure = outcome("{:type :ok :process 1}", &[])
-            .unwrap_err()
-            .to_string();
+        let failure = outcome("{:type :ok :process 1}", &[]).unwrap_err();
+        assert_eq!(failure.exit, Exit::Usage);
+        let failure = failure.to_string();
         assert!(
             failure.contains(": line 1, column 1: process 1 ends a transaction that has not begun"),
             "{failure}"
         );
-        assert!(failure.contains("docs/isolation.md"), "{failure}");
+        assert!(failure.contains("pgdyno help isolation"), "{failure}");
         let twice = WRITE_SKEW.replace("\"x\",1]", "\"y\",1]");
-        let failure = outcome(&twice, &[]).unwrap_err().to_string();
+        let failure = outcome(&twice, &[]).unwrap_err();
+        assert_eq!(failure.exit, Exit::Usage);
+        let failure = failure.to_string();
         assert!(
             failure.contains("value 1 of key y is written twice"),
             "{failure}"

@@ -1,22 +1,18 @@
 //! `pgdyno compare`: two sets of trials of the notebook beside each other.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
 use pgdyno_stats::CompareOptions;
 use pgdyno_stats::gate::{Figure, Gate, GateError, Outcome as GateOutcome};
-use serde::Serialize;
-use serde_json::Value;
 
 use super::trials_arg::set;
-use pgdyno_model::document::Facts;
 use pgdyno_model::document::comparison::Lacking;
-use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{Exit, Fact, Failure, Severity, TrialSpec, document};
-use pgdyno_output::{StoreArgs, answer, sorted, width, write_answer};
-use pgdyno_report::comparison::{self, Around, Compared, Differing, METRICS, Matched, Pair};
-use pgdyno_report::{documents, markdown, notes, page};
+use pgdyno_model::document::page::ComparePage;
+use pgdyno_model::{Exit, Failure, Severity, document};
+use pgdyno_output::{StoreArgs, answer, sorted, width, write_answer, write_report};
+use pgdyno_report::comparison::{self, Around, Compared, METRICS, Matched, Pair, Set};
+use pgdyno_report::{markdown, notes, page};
 use pgdyno_run::command_line;
 use pgdyno_store::Store;
 
@@ -32,9 +28,10 @@ Examples:
   pgdyno compare 3-8 9-14 --fail-unless 'goodput > -5%'
 
 A verdict on one point needs five repeats a side, seven for --paired, more for several points;
-only complete trials count, and none that are excluded. With a gate the exit code is 1 when it
+only complete trials count, and none that are excluded. Sides that did not run by turns are
+not called different. With a gate the exit code is 1 when it
 fails and 4 when it cannot tell.
-How it is computed: docs/statistics.md")]
+How it is computed: pgdyno help statistics")]
 pub struct CompareArgs {
     /// An experiment's name or the first characters of its UUID, tag:NAME, or trials: 3-8, 3,5,7
     #[arg(value_name = "A")]
@@ -62,6 +59,11 @@ pub struct CompareArgs {
     /// Let a gate decide on trials with serious validity notes
     #[arg(long)]
     pub accept_serious: bool,
+
+    /// Call sides different that did not run by turns (A B B A), where no drift over time explains
+    /// as much: what else changed in between may have made the difference
+    #[arg(long)]
+    pub accept_order: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -92,18 +94,15 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
     let (a, b) = (set(&store, &args.a)?, set(&store, &args.b)?);
     let options = CompareOptions {
         paired: args.paired,
+        needs_turns: !args.accept_order,
         ..CompareOptions::default()
     };
-    let Matched { pairs, lacking } = comparison::matched(&a, &b)?;
-    let found = comparison::compared(&pairs, &options)?;
-    let compared: Vec<(&Pair<'_>, Vec<Compared>)> = pairs.iter().zip(found).collect();
-    let (differences, left_out) = surroundings(&store, &pairs[0])?;
-    let around = Around {
-        lacking,
-        notes: notes::of(&store, a.trials.iter().chain(&b.trials))?,
-        differences,
-        left_out,
-    };
+    let Found {
+        pairs,
+        figures,
+        around,
+    } = Found::of(&store, &a, &b, &options)?;
+    let compared: Vec<(&Pair<'_>, Vec<Compared>)> = pairs.iter().zip(figures).collect();
     let verdict = gate
         .as_ref()
         .map(|asked| asked.judge(&compared, &around, args.accept_serious));
@@ -143,7 +142,7 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
         let document = comparison::document(&compared, &around);
         match args.json {
             true => answer!("{:#}", sorted(&document)?)?,
-            false => write_answer(format_args!("{}", comparison::text(&document, width())))?,
+            false => write_report(format_args!("{}", comparison::text(&document, width())))?,
         }
     }
     let Some(judged) = verdict else {
@@ -159,42 +158,76 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// How a side was measured: that of its first trial.
-#[derive(Serialize)]
-struct Surroundings {
-    pgdyno: String,
-    trial: TrialSpec,
-    variables: BTreeMap<String, String>,
-    target: String,
-    server: Facts,
-    host: document::Host,
+/// The page of a comparison without a gate, of sets as they are named on the command line.
+///
+/// # Errors
+/// A side names nothing; the store cannot be read.
+pub fn page(store: &Store, a: &str, b: &str, paired: bool) -> Result<ComparePage, Failure> {
+    let sets = (set(store, a)?, set(store, b)?);
+    let options = CompareOptions {
+        paired,
+        needs_turns: true,
+        ..CompareOptions::default()
+    };
+    let Found {
+        pairs,
+        figures,
+        around,
+    } = Found::of(store, &sets.0, &sets.1, &options)?;
+    let compared: Vec<(&Pair<'_>, Vec<Compared>)> = pairs.iter().zip(figures).collect();
+    let flag = if paired { " --paired" } else { "" };
+    let command = format!(
+        "pgdyno compare {} {}{flag}",
+        command_line::quoted(a),
+        command_line::quoted(b)
+    );
+    page::compare(
+        store,
+        &page::Sides {
+            a,
+            b,
+            compared: &compared,
+            paired,
+            around: &around,
+            gate: None,
+            command: &command,
+        },
+    )
 }
 
-/// What differs in how the first trials of both sides were measured.
-fn surroundings(store: &Store, pair: &Pair<'_>) -> Result<(Vec<Differing>, usize), Failure> {
-    let kept = |trials: &[&TrialRow]| -> Result<Value, Failure> {
-        let Some(first) = trials.first() else {
-            return Ok(Value::Null);
-        };
-        let run = documents::run(&store.outcome(first.number)?);
-        sorted(&Surroundings {
-            pgdyno: first.pgdyno.clone(),
-            trial: TrialSpec {
-                // Each repeat has its own.
-                seed: None,
-                ..run.trial
+/// What a comparison of two sets finds.
+struct Found<'a> {
+    pairs: Vec<Pair<'a>>,
+    /// Of each pair.
+    figures: Vec<Vec<Compared>>,
+    around: Around,
+}
+
+impl<'a> Found<'a> {
+    fn of(
+        store: &Store,
+        a: &'a Set,
+        b: &'a Set,
+        options: &CompareOptions,
+    ) -> Result<Self, Failure> {
+        let Matched { pairs, lacking } = comparison::matched(a, b)?;
+        let figures = comparison::compared(&pairs, options)?;
+        // How the first trials of both sides were measured.
+        let sides = [&pairs[0].a, &pairs[0].b];
+        let [a_side, b_side] = sides.map(|trials| comparison::surroundings(store, trials));
+        let (differences, left_out) = comparison::differences(&a_side?, &b_side?);
+        let notes = notes::of(store, a.trials.iter().chain(&b.trials))?;
+        Ok(Self {
+            pairs,
+            figures,
+            around: Around {
+                lacking,
+                notes,
+                differences,
+                left_out,
             },
-            variables: run.workload.variables,
-            target: run.target.title,
-            server: Facts {
-                // It grows with every trial.
-                database_size_bytes: Fact::default(),
-                ..run.target.facts
-            },
-            host: run.host,
         })
-    };
-    Ok(comparison::differences(&kept(&pair.a)?, &kept(&pair.b)?))
+    }
 }
 
 /// What a gate says of all points.

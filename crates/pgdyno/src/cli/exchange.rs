@@ -1,14 +1,18 @@
-//! `pgdyno export` and `pgdyno import`: trials from one notebook into another.
+//! `pgdyno export` and `pgdyno import`: trials from one notebook into another, as a bundle, and the history of one
+//! as a file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::history_file::{self, HistoryFile, HistoryForm};
 use super::pgbench_tools_results::{self, Results};
+use super::{trials_arg, version};
+use pgdyno_evidence::bundle::{self, Bundle};
 use pgdyno_model::notebook::{Filter, PGBENCH_TOOLS};
 use pgdyno_model::{Exit, Failure, text};
-use pgdyno_output::{StoreArgs, Verbosity};
-use pgdyno_store::{Copied, Store};
+use pgdyno_output::{StoreArgs, Verbosity, answer};
+use pgdyno_store::{Copied, HISTORY_NOT_KEPT, Store};
 
 /// What goes where.
 #[derive(Debug, Args)]
@@ -16,15 +20,33 @@ use pgdyno_store::{Copied, Store};
 Examples:
   pgdyno export -o all.sqlite                  every trial
   pgdyno export 12 13 disks -o some.sqlite     two trials, and the experiment \"disks\"
-  pgdyno ls --store some.sqlite                the file is a notebook like any other")]
+  pgdyno export disks --bundle disks.bundle    evidence: rows, packs, scripts, figures, hashes in one file
+  pgdyno export old new --bundle both.bundle   two sets, and their comparison
+  pgdyno ls --store some.sqlite                the file is a notebook like any other
+  pgdyno export 12 --history -o h.edn          what its transactions observed (pgdyno help isolation)
+  pgdyno export 12 --history --format json | less
+
+A bundle is what someone else needs to check a result and to repeat it: pgdyno verify FILE, pgdyno rerun
+FILE --url …, pgdyno import FILE. It has no passwords. Packs and scripts are in it if they are still what
+was run; what is not in it is said. The same trials give the same bytes: pgdyno help bundle")]
 pub struct ExportArgs {
-    /// Trials (number, or the first characters of the UUID) and experiments (name, or the first
-    /// characters of the UUID) [default: everything]
-    #[arg(value_name = "TRIAL|EXPERIMENT")]
+    /// Trials (number, or the first characters of the UUID), experiments (name, or the first
+    /// characters of the UUID) and sets (tag:NAME, 3-8, 3,5,7) [default: everything]
+    #[arg(value_name = "TRIAL|EXPERIMENT|SET")]
     pub what: Vec<String>,
-    /// The file to write; it must not exist
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    /// The file to write; it must not exist. Without it a history goes to standard output
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["history", "bundle"])]
+    pub output: Option<PathBuf>,
+    /// Write a bundle instead, which others can check (pgdyno verify) and repeat (pgdyno rerun); the file must not
+    /// exist
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "history"])]
+    pub bundle: Option<PathBuf>,
+    /// Write the history of one trial, for pgdyno check-history and Elle's tools, instead of a notebook
+    #[arg(long)]
+    pub history: bool,
+    /// The form of a history [default: json if FILE ends in .json, else edn]
+    #[arg(long, value_enum, value_name = "FORM", requires = "history")]
+    pub format: Option<HistoryForm>,
     /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
@@ -33,33 +55,122 @@ pub struct ExportArgs {
 /// `pgdyno export`
 pub fn export(args: &ExportArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
+    if let Some(bundle) = &args.bundle {
+        return export_bundle(&store, args, bundle, verbosity);
+    }
+    let Some(output) = args.output.as_deref().filter(|_| !args.history) else {
+        return export_history(&store, args, verbosity);
+    };
     let mut numbers = Vec::new();
     for called in &args.what {
         numbers.extend(meant(&store, called)?);
     }
     let chosen = (!args.what.is_empty()).then_some(numbers.as_slice());
-    let copied = store.export(chosen, &args.output)?;
+    let copied = store.export(chosen, output)?;
     tell(
         copied,
-        &format!("written to {}", args.output.display()),
+        &format!("written to {}", output.display()),
         verbosity,
     );
     Ok(Exit::Ok)
 }
 
-/// A trial, or those of an experiment.
+/// `pgdyno export … --bundle`
+fn export_bundle(
+    store: &Store,
+    args: &ExportArgs,
+    to: &Path,
+    verbosity: Verbosity,
+) -> Result<Exit, Failure> {
+    let mut sets = Vec::new();
+    for called in &args.what {
+        sets.push(meant(store, called)?);
+    }
+    if args.what.is_empty() {
+        let all = store.trials(&Filter::default())?;
+        sets.push(all.into_iter().map(|trial| trial.number).collect());
+    }
+    if sets.iter().all(Vec::is_empty) {
+        return Err(Failure::with(Exit::Usage, "there is no trial to export")
+            .hint("pgdyno ls lists trials"));
+    }
+    let exported = pgdyno_evidence::export(store, &sets, to, version::COMMIT)?;
+    let size = text::bytes(exported.bytes as f64);
+    tell(
+        exported.copied,
+        &format!("written to {} ({size})", to.display()),
+        verbosity,
+    );
+    for one in exported.missing.iter().filter(|_| !verbosity.quiet) {
+        pgdyno_output::remark!("pgdyno: not in it: {}: {}", one.what, one.why);
+    }
+    answer!("SHA-256  {}", exported.sha256)?;
+    Ok(Exit::Ok)
+}
+
+/// `pgdyno export TRIAL --history`
+fn export_history(store: &Store, args: &ExportArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
+    let [called] = args.what.as_slice() else {
+        return Err(Failure::with(Exit::Usage, "a history is that of one trial")
+            .hint("name it: pgdyno export 12 --history -o h.edn"));
+    };
+    let number = store.trial_number(called)?;
+    let Some(recorded) = store.history(number)? else {
+        let failure = Failure::new(format!("trial {number} has no history"));
+        // Why it was not kept, if there was one.
+        let notes = store.outcome(number)?.notes;
+        return Err(
+            match notes.iter().find(|note| note.code == HISTORY_NOT_KEPT) {
+                Some(note) => failure
+                    .detail(note.sentence.clone())
+                    .hint(note.remedy.clone()),
+                None => {
+                    failure.hint("--history FILE, --check-isolation and lab isolation record one")
+                }
+            },
+        );
+    };
+    match args.output.as_deref() {
+        Some(path) => HistoryFile::new_at(path, args.format)?.write(&recorded, verbosity)?,
+        None => history_file::print(&recorded, args.format)?,
+    }
+    Ok(Exit::Ok)
+}
+
+/// A trial, or those of an experiment or a set.
 fn meant(store: &Store, called: &str) -> Result<Vec<i64>, Failure> {
     let no_trial = match store.trial_number(called) {
         Ok(number) => return Ok(vec![number]),
         Err(failure) => failure,
     };
-    let filter = Filter {
+    let those = |filter: &Filter| -> Result<Vec<i64>, Failure> {
+        let trials = store.trials(filter)?;
+        Ok(trials.into_iter().map(|trial| trial.number).collect())
+    };
+    if let Some(tag) = called.strip_prefix("tag:") {
+        let found = those(&Filter {
+            tags: vec![tag.to_owned()],
+            ..Filter::default()
+        })?;
+        return match found.is_empty() {
+            false => Ok(found),
+            true => Err(
+                Failure::with(Exit::Usage, format!("no trial has the tag {tag}"))
+                    .hint("pgdyno ls lists trials and their tags"),
+            ),
+        };
+    }
+    let experiment = those(&Filter {
         experiment: Some(called.to_owned()),
         ..Filter::default()
-    };
-    match store.trials(&filter) {
-        Ok(trials) => Ok(trials.into_iter().map(|trial| trial.number).collect()),
-        Err(_) => Err(no_trial.detail("there is no experiment of that name either")),
+    });
+    match (experiment, trials_arg::numbers(called)) {
+        (Ok(found), _) => Ok(found),
+        (Err(_), Ok(Some(numbers))) if numbers.len() > 1 => numbers
+            .iter()
+            .map(|number| store.trial_number(&number.to_string()))
+            .collect(),
+        _ => Err(no_trial.detail("there is no experiment of that name either")),
     }
 }
 
@@ -68,13 +179,14 @@ fn meant(store: &Store, called: &str) -> Result<Vec<i64>, Failure> {
 #[command(after_help = "\
 Examples:
   pgdyno import from-the-lab.sqlite    adds new trials; a second time does nothing
+  pgdyno import from-the-lab.bundle    the same from a bundle
   pgdyno import --from-pgbench-tools postgresql://lab/results
                                        the same from a results database of pgbench-tools
 
 Trials are identified by their UUIDs and get new numbers; notes and tags of trials that already exist
 do not change.")]
 pub struct ImportArgs {
-    /// A notebook file, such as `pgdyno export` writes, or the URL of a notebook on a server
+    /// A notebook file or a bundle, such as `pgdyno export` writes, or the URL of a notebook on a server
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Add the tests of a results database of pgbench-tools: its sets become experiments
@@ -98,7 +210,14 @@ pub fn import(args: &ImportArgs, verbosity: Verbosity) -> Result<Exit, Failure> 
         }
         (Some(file), None) => {
             let store = args.store.open()?;
-            let copied = store.import(file)?;
+            let unpacked = match bundle::is_one(file) {
+                true => Some(Bundle::read(file)?.notebook()?),
+                false => None,
+            };
+            let from = unpacked
+                .as_ref()
+                .map_or(file.as_path(), |unpacked| &unpacked.file);
+            let copied = store.import(from)?;
             (store, copied)
         }
         (None, None) => {

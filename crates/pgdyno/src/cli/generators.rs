@@ -39,11 +39,16 @@ pub fn run(
         let text = "--generators needs the notebook: the generators meet there";
         return Err(Failure::with(Exit::Usage, text).hint("leave out --no-store"));
     }
+    if args.history.is_some() {
+        let text = "a history of several generators cannot be recorded: their clocks differ";
+        return Err(Failure::with(Exit::Usage, text).hint("leave out --history or --generators"));
+    }
     let json_to = args.json.open()?;
     let interrupts = pgdyno_run::interrupts()?;
     let content = prepare::check(&asked)?.content_sha256();
     let store = args.keep.store.open()?;
     store.check_writable()?;
+    let _served = args.serve.start(&args.keep.store)?;
     let room = store.again()?;
     let (mut company, whole) = Company::join(&asked, &content, options, room, interrupts)?;
     introduce(&company, verbosity);
@@ -200,7 +205,7 @@ impl Own<'_> {
         for event in &recording.events {
             writer.keep_event(event.kind.word(), event.at_us, &event.text);
         }
-        if let Some(why) = writer.finish(outcome)? {
+        if let Some(why) = writer.finish(outcome)?.waits {
             return Err(why.detail(format!(
                 "trial {number}, which is what all measured, waits on this host: pgdyno store push"
             )));

@@ -1,7 +1,9 @@
 //! `pgdyno lab`: questions that a set of trials answers, on the user's own database.
 
+mod conducted;
 mod disturb;
 mod failover;
+mod isolation;
 
 use std::time::Duration;
 
@@ -12,9 +14,9 @@ use super::made_args::MadeArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_model::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
-use pgdyno_model::spec::{GeneratorsSpec, duration, seed_from_clock};
+use pgdyno_model::spec::{GeneratorsSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Isolation, Observers, TrialSpec};
-use pgdyno_output::{Sink, Verbosity, write_answer};
+use pgdyno_output::{Sink, Verbosity, table_width, write_answer, write_report};
 use pgdyno_report::notes;
 use pgdyno_report::retries_lab::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
@@ -47,9 +49,9 @@ contention. --param scale=N has N branches.")]
     /// Disturb a database under load and measure how clients fare
     #[command(long_about = "\
 Disturb a database under load and measure how clients fare. Transactions come at a rate, whether the
-database serves them or not; shell commands disturb it (a node is killed, a disk is full, a network is
-slow), and what was due and not served is counted: how long service was gone, when it was back, what
-was lost.")]
+database serves them or not; shell commands, or pgdyno itself (--list), disturb it (a node is killed,
+a disk is full, a network is slow), and what was due and not served is counted: how long service was
+gone, when it was back, what was lost.")]
     Disturb(Box<disturb::DisturbArgs>),
 
     /// Kill a private primary, promote its standby, and measure what clients notice and what is lost
@@ -60,6 +62,14 @@ once), promotes the standby, and goes on for 20 s; three times, in less than thr
 transaction leaves a receipt, so that acknowledged writes that are missing are counted. Between the runs
 the killed server is made a standby of the other.")]
     Failover(Box<failover::FailoverArgs>),
+
+    /// Check which isolation levels a database keeps under load
+    #[command(long_about = "\
+Check which isolation levels a database keeps under load. Transactions read and write a few keys that others
+read and write at the same time, at each level by turns; each is recorded with what it observed, and the
+history is checked: which anomalies occurred, how often, and whether the level in effect forbids them. What
+was not seen has a bound: in so many conflicting pairs, at most so often.")]
+    Isolation(Box<isolation::IsolationArgs>),
 }
 
 /// Which forms, under which circumstances.
@@ -81,7 +91,7 @@ Examples:
   pgdyno lab retries --full --print > mine.toml       the full experiment, to change and sweep
   pgdyno lab retries --json=retries.json
 
-What each form is for, and how to read the table: docs/retries.md")]
+What each form is for, and how to read the table: pgdyno help retries")]
 pub struct RetriesArgs {
     /// The workload: tpcb, or simple-update, which has no row that all clients update
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(WORKLOADS), default_value = WORKLOADS[0])]
@@ -165,6 +175,7 @@ pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         LabVerb::Retries(args) => args,
         LabVerb::Disturb(args) => return disturb::open(args, verbosity),
         LabVerb::Failover(args) => return failover::open(args, verbosity),
+        LabVerb::Isolation(args) => return isolation::open(args, verbosity),
     };
     let made = args.lab()?.experiment();
     if args.made.print {
@@ -176,9 +187,33 @@ pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     retries(args, verbosity, &plan)
 }
 
+/// The plan with its place in the notebook, in the order in which it was begun before, where it is to go on
+/// (`resume`): by this command, or by a generator that died (`goes_on`).
+fn begin<'s>(
+    store: &'s Store,
+    plan: &Plan,
+    wanted: &TargetSpec,
+    (resume, goes_on): (bool, bool),
+) -> Result<(Plan, Kept<'s>), Failure> {
+    let planned = |seed| Plan::new(plan.experiment.clone(), wanted, seed);
+    if resume || goes_on {
+        match Kept::resume(store, &plan.identity, goes_on)? {
+            Some(begun) => return Ok((planned(begun.seed)?, begun.notebook)),
+            None => pgdyno_output::remark!(
+                "pgdyno: note: no {} in {}: starting it",
+                plan.identity.name,
+                store.place()
+            ),
+        }
+    }
+    let notebook = Kept::begin(store, &plan.identity)?;
+    Ok((planned(plan.identity.seed)?, notebook))
+}
+
 fn retries(args: &RetriesArgs, verbosity: Verbosity, plan: &Plan) -> Result<Exit, Failure> {
     let json_to = args.made.json.open()?;
     let store = args.made.store.open()?;
+    let _served = args.made.serve.start(&args.made.store)?;
     let together = Together {
         options: &args.generators,
         identity: (&plan.identity.name, &plan.identity.sha256),
@@ -205,7 +240,7 @@ fn conducted(
 ) -> Result<Exit, Failure> {
     let journals = settings::directory()?;
     let interrupts = pgdyno_run::interrupts()?;
-    let notebook = Kept::begin(store, &plan.identity)?.tagged(TAG);
+    let notebook = Kept::begin(store, &plan.identity)?.tagged(vec![TAG.to_owned()]);
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(plan);
         pgdyno_output::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());
@@ -232,9 +267,9 @@ fn conducted(
     let nothing_but = results.nothing_but();
     let document = results.document();
     if !args.made.json.replaces_text() && nothing_but.is_empty() {
-        let text = retries_lab::text(&document, WIDTH);
+        let text = retries_lab::text(&document, table_width().min(WIDTH));
         let notes = notes::of_experiment(store, notebook.uuid())?;
-        write_answer(format_args!("{text}{notes}"))?;
+        write_report(format_args!("{text}{notes}"))?;
     }
     json_to.write(&document)?;
     if let Some(failure) = ended.early {

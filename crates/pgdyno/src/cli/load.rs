@@ -8,7 +8,7 @@ use pgdyno_database::open::{self, Target};
 use pgdyno_model::spec::generators::GeneratorsSpec;
 use pgdyno_model::spec::{TargetSpec, secret};
 use pgdyno_model::{Exit, Failure, text};
-use pgdyno_output::{StoreArgs, Verbosity, answer};
+use pgdyno_output::{StoreArgs, Verbosity, write_report};
 use pgdyno_session::Session;
 use pgdyno_workload::filling::{Connections, Method};
 use pgdyno_workload::loader::{self, How, Loaded, Others, Request, Watch};
@@ -124,7 +124,7 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         Some(_) => load_together::load(args, &request, &target, verbosity)?,
     };
     if !verbosity.quiet {
-        answer!("{}", summary(&pack, &loaded))?;
+        write_report(format_args!("{}\n", summary(&pack, &loaded)))?;
     }
     Ok(Exit::Ok)
 }

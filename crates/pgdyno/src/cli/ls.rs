@@ -14,6 +14,7 @@ use pgdyno_model::stamp::stamp;
 use pgdyno_model::{Exit, Failure, State, text};
 use pgdyno_output::{StoreArgs, Verbosity, write_answer};
 use pgdyno_report::table::{Table, one_line};
+use pgdyno_report::wrap::fitted;
 use pgdyno_store::Store;
 
 /// So many trials are shown to a person who does not say how many.
@@ -104,6 +105,7 @@ pub fn open(args: &LsArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         state: args.state,
         since: args.since.clone(),
         limit,
+        ..Filter::default()
     };
     if for_programs {
         let trials = store.trials(&filter)?;
@@ -223,10 +225,6 @@ fn table(trials: &[ListedTrial]) -> String {
     for trial in trials {
         let dash = || "–".to_owned();
         let ms = |us: Option<u64>| us.map_or_else(dash, text::ms);
-        let mut marks: Vec<String> = trial.tags.clone();
-        marks.extend(trial.excluded.iter().map(|_| "(excluded)".to_owned()));
-        let experiment = trial.experiment_name.iter().map(|name| format!("[{name}]"));
-        marks.extend(experiment);
         table.row([
             one_line(&trial.workload),
             trial.number.to_string(),
@@ -238,10 +236,68 @@ fn table(trials: &[ListedTrial]) -> String {
             ms(trial.service_p50_us),
             ms(trial.service_p99_us),
             trial.failed.map_or_else(dash, text::count),
-            one_line(&marks.join(" ")),
+            one_line(&marks(trial).join(" ")),
         ]);
     }
-    table.text(width())
+    let whole = table.text(usize::MAX);
+    let widest = whole.lines().map(|line| line.chars().count()).max();
+    match widest > Some(width()) {
+        true => narrow(trials),
+        false => whole,
+    }
+}
+
+/// The same for a terminal that is too narrow: without UUID and year, and a second line for what a trial is
+/// marked with.
+fn narrow(trials: &[ListedTrial]) -> String {
+    let mut table = Table::default();
+    table.row([
+        "workload",
+        "trial",
+        "started, UTC",
+        "clients",
+        "goodput/s",
+        "p50 ms",
+        "p99 ms",
+        "failed",
+    ]);
+    let dash = || "–".to_owned();
+    let ms = |us: Option<u64>| us.map_or_else(dash, text::ms);
+    for trial in trials {
+        table.row([
+            one_line(&trial.workload),
+            trial.number.to_string(),
+            minute(&trial.started).chars().skip(5).collect(),
+            trial.clients.unwrap_or(1).to_string(),
+            trial.goodput_per_s.map_or_else(dash, text::rate),
+            ms(trial.service_p50_us),
+            ms(trial.service_p99_us),
+            trial.failed.map_or_else(dash, text::count),
+        ]);
+    }
+    let text = table.text(usize::MAX);
+    let mut lines = text.lines();
+    let mut listed = lines
+        .next()
+        .map_or_else(String::new, |line| format!("{line}\n"));
+    for (line, trial) in lines.zip(trials) {
+        listed += &format!("{line}\n");
+        let state = (trial.state != State::Complete).then(|| trial.state.name().to_owned());
+        let marks: Vec<String> = state.into_iter().chain(marks(trial)).collect();
+        if !marks.is_empty() {
+            listed += &fitted(&format!("    {}\n", one_line(&marks.join(" "))), width());
+        }
+    }
+    listed
+}
+
+/// Tags, whether it is excluded, and its experiment.
+fn marks(trial: &ListedTrial) -> Vec<String> {
+    let mut marks: Vec<String> = trial.tags.clone();
+    marks.extend(trial.excluded.iter().map(|_| "(excluded)".to_owned()));
+    let experiment = trial.experiment_name.iter().map(|name| format!("[{name}]"));
+    marks.extend(experiment);
+    marks
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::pack_args::PackArgs;
+use super::serve::ServeArgs;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_output::{JsonArg, StoreArgs};
 
@@ -24,6 +25,10 @@ pub struct MadeArgs {
     /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
+
+    /// The notebook in the browser meanwhile.
+    #[command(flatten)]
+    pub serve: ServeArgs,
 
     /// Parameters of the workload.
     #[command(flatten)]

@@ -4,11 +4,19 @@
 pub mod calibrate;
 pub mod calibrate_self;
 pub mod check_history;
+pub mod ci;
 pub mod compare;
+pub mod completions;
+pub mod config;
 pub mod deploy;
 pub mod exchange;
 mod generators;
+mod habits;
+pub mod help;
+pub mod history;
+mod history_file;
 pub mod lab;
+mod letters;
 pub mod load;
 mod load_together;
 pub mod ls;
@@ -21,9 +29,11 @@ pub mod pack_args;
 mod pgbench_tools_results;
 pub mod report;
 pub mod rerun;
+mod rerun_bundle;
 pub mod restore;
 pub mod rows_args;
 pub mod run;
+pub mod serve;
 pub mod server;
 pub mod show;
 pub mod slob;
@@ -32,9 +42,15 @@ pub mod store;
 pub mod sweep;
 pub mod target;
 mod target_facts;
+pub mod top;
 mod trials_arg;
+pub mod verify;
+mod version;
+mod welcome;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::ArgPredicate;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use pgdyno_database::waiting;
 
@@ -47,8 +63,9 @@ use pgdyno_output::Verbosity;
 #[command(
     name = "pgdyno",
     version,
+    long_version = version::long(),
     about = "A dynamometer for databases that speak PostgreSQL's protocol",
-    max_term_width = 100,
+    max_term_width = 80,
     disable_help_subcommand = true,
     after_help = after_help()
 )]
@@ -61,13 +78,80 @@ pub struct Cli {
     pub verb: Verb,
 }
 
+impl Cli {
+    /// Reads the command line, or ends the process as clap does.
+    pub fn read() -> Self {
+        let words: Vec<_> = std::env::args_os().collect();
+        if let Some(welcome) = welcome::of(&words) {
+            let written = pgdyno_output::write_answer(format_args!("{welcome}"));
+            std::process::exit(
+                written
+                    .map_or_else(|failure| failure.exit.code(), |()| 0)
+                    .into(),
+            );
+        }
+        let asked = config::in_force(Self::asked());
+        let read = match letters::read(&asked, words.clone()) {
+            // Texts are laid out where they are shown.
+            Err(letters::Wrong::Clap(e)) if shows_help(e.kind()) => {
+                letters::read(&help::layout::laid_out(asked), words)
+            }
+            read => read,
+        };
+        let matches = match read {
+            Ok(matches) => matches,
+            Err(letters::Wrong::Clap(e)) => {
+                let text = e.render().to_string();
+                // Colours only where nothing needs to be wrapped.
+                if e.use_stderr() && pgdyno_output::fitting(&text) != text.trim_end() {
+                    pgdyno_output::remark!("{}", text.trim_end());
+                    std::process::exit(e.exit_code());
+                }
+                e.exit()
+            }
+            Err(letters::Wrong::Letter(failure)) => {
+                pgdyno_output::remark!("{failure}");
+                std::process::exit(failure.exit.code().into())
+            }
+        };
+        Self::from_arg_matches(&matches).unwrap_or_else(|e| e.exit())
+    }
+
+    /// Whether a mistake in a configuration file stops it.
+    pub fn is_configured(&self) -> bool {
+        !matches!(
+            self.verb,
+            Verb::Help(_) | Verb::Config(_) | Verb::Completions(_) | Verb::Man(_)
+        )
+    }
+
+    /// `lab disturb --list` has no workload; each other trial has one.
+    fn asked() -> clap::Command {
+        with_negative_numbers(Self::command()).mut_subcommand("lab", |lab| {
+            lab.mut_subcommand("disturb", |disturb| {
+                disturb.mut_arg("workload", |workload| {
+                    workload
+                        .required(false)
+                        .required_unless_present("list")
+                        .default_value_if("list", ArgPredicate::IsPresent, "tpcb")
+                })
+            })
+        })
+    }
+}
+
+fn shows_help(kind: ErrorKind) -> bool {
+    use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand};
+    matches!(kind, DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand)
+}
+
 /// What pgdyno can be told to do.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Measure a workload: load what is missing, run it, report
     Run(Box<run::RunArgs>),
     /// Measure a matrix of trials from a file or preset, with repeats, in order
-    Sweep(sweep::SweepArgs),
+    Sweep(Box<sweep::SweepArgs>),
     /// Check whether the infrastructure is as fast as expected: four figures with verdicts
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Experiments: retries compared, a disturbance and a failover measured
@@ -92,7 +176,9 @@ pub enum Verb {
     Ls(ls::LsArgs),
     /// Show a trial's result again
     Show(show::ShowArgs),
-    /// Run a trial from the notebook again with the same options
+    /// Watch the trials that are running, whoever runs them
+    Top(top::TopArgs),
+    /// Run a trial from the notebook, or of a bundle, again with the same options
     Rerun(Box<rerun::RerunArgs>),
     /// Add a note to a trial
     Note(marks::NoteArgs),
@@ -102,8 +188,10 @@ pub enum Verb {
     Exclude(marks::ExcludeArgs),
     /// Delete trials permanently
     Rm(marks::RmArgs),
-    /// Copy trials into a new notebook file
+    /// Copy trials into a new notebook file, or into a bundle that others can check and repeat
     Export(exchange::ExportArgs),
+    /// Check that what a bundle, page or notebook shows follows from what was counted
+    Verify(verify::VerifyArgs),
     /// Add the trials of another notebook file
     Import(exchange::ImportArgs),
     /// A team's notebook on a server: make, check, send what waits, move; thin old trials
@@ -115,11 +203,26 @@ pub enum Verb {
     Report(report::ReportArgs),
     /// Compare two sets of trials, with intervals and a verdict
     Compare(compare::CompareArgs),
+    /// Show the notebook and running trials in the browser
+    Serve(serve::ServeVerbArgs),
+    /// Show how a figure changed over the notebook's trials, and when
+    History(history::HistoryArgs),
+    /// Judge a change: two sides by turns or at once, until a gate passes or fails
+    Ci(Box<ci::CiArgs>),
     /// Check which isolation levels a recorded history of transactions keeps
     CheckHistory(check_history::CheckHistoryArgs),
     /// Print what starts several generators on Kubernetes or Slurm
     #[command(subcommand)]
     Deploy(deploy::DeployVerb),
+    /// Read the documents that are built in: pgdyno help lists them
+    Help(help::HelpArgs),
+    /// Show what is in effect where the command line says nothing, and from which file
+    Config(config::ConfigArgs),
+    /// Print what completes commands and options in bash, zsh or fish
+    Completions(completions::CompletionsArgs),
+    /// Write man pages into a folder
+    #[command(hide = true)]
+    Man(completions::ManArgs),
     /// pgio's setup and run, from a pgio.conf (also when called as pgio)
     #[command(subcommand)]
     Pgio(pgdyno_compat_pgio::PgioVerb),
@@ -149,7 +252,7 @@ pub enum Verb {
     name = "pgio",
     version,
     about = "pgio's setup and run, by pgdyno",
-    max_term_width = 100,
+    max_term_width = 80,
     disable_help_subcommand = true
 )]
 pub struct Pgio {
@@ -174,7 +277,7 @@ impl From<Pgio> for Cli {
     name = "ybio",
     version,
     about = "ybio's setup, runit and remove, by pgdyno",
-    max_term_width = 100
+    max_term_width = 80
 )]
 pub struct Ybio {
     #[command(flatten)]
@@ -205,6 +308,18 @@ pub struct Compatible {
     pub arguments: Vec<String>,
 }
 
+/// `-c -1` is a wrong number of clients, not an option `-1`.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let takes_value = !arg.is_positional() && arg.get_action().takes_values();
+        match takes_value {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        }
+    });
+    command.mut_subcommands(with_negative_numbers)
+}
+
 fn after_help() -> String {
     format!(
         "\
@@ -214,15 +329,19 @@ Examples:
   pgdyno run mine.sql@9 other.sql@1 -c 4      script files in pgbench's language, with weights
   pgdyno sweep experiment.toml                a matrix of runs, with repeats
   pgdyno calibrate postgresql://me@db1/bench  check whether the infrastructure is as fast as expected
+  pgdyno ci --base old/bin --head new/bin     judge a change: pass, fail or cannot tell
   pgdyno lab retries                          compare ways to write a transaction under contention
   pgdyno slob sweep                           find the cache sizes and the cost of a logical read
   pgdyno load tpcb --param scale=100          create and fill the tables only
   pgdyno target postgresql://me@db1/bench     product, nodes, isolation levels, what can be observed
   pgdyno pack new mine                        start a workload of your own: pgdyno run ./mine
   pgdyno ls; pgdyno show 12                   list trials, show one
+  pgdyno top                                  watch those that are running
   pgdyno report 12 -o slow.html               the same as an HTML page with charts
+  pgdyno serve                                the notebook and running trials in the browser
   pgdyno server start                         a server that keeps running for the next runs
   pgdyno pgbench -c 8 -T 60 bench             the same as pgbench
+  pgdyno help results                         how results are computed; pgdyno help: all topics
 
 {}",
         exit::HELP
@@ -247,19 +366,28 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Server(verb) => server::open(&verb, cli.verbosity),
         Verb::Ls(args) => ls::open(&args, cli.verbosity),
         Verb::Show(args) => show::open(&args),
+        Verb::Top(args) => top::open(&args),
         Verb::Rerun(args) => rerun::open(&args, cli.verbosity),
         Verb::Note(args) => marks::note(&args),
         Verb::Tag(args) => marks::tag(&args),
         Verb::Exclude(args) => marks::exclude(&args),
         Verb::Rm(args) => marks::rm(&args),
         Verb::Export(args) => exchange::export(&args, cli.verbosity),
+        Verb::Verify(args) => verify::open(&args),
         Verb::Import(args) => exchange::import(&args, cli.verbosity),
         Verb::Store(verb) => store::open(&verb, cli.verbosity),
         Verb::Sql(args) => sql::open(&args),
         Verb::Report(args) => report::open(&args, cli.verbosity),
         Verb::Compare(args) => compare::open(&args),
+        Verb::Serve(args) => serve::open(&args, cli.verbosity),
+        Verb::History(args) => history::open(&args),
+        Verb::Ci(args) => ci::open(&args, cli.verbosity),
         Verb::CheckHistory(args) => check_history::open(&args, cli.verbosity),
         Verb::Deploy(verb) => deploy::open(&verb),
+        Verb::Help(args) => help::open(&args),
+        Verb::Config(args) => config::open(&args),
+        Verb::Completions(args) => completions::open(&args),
+        Verb::Man(args) => completions::man(&args),
         Verb::Pgio(verb) => {
             let mut screen = Screen::new(cli.verbosity);
             pgdyno_compat_pgio::open(&verb, cli.verbosity, &mut screen)
@@ -287,7 +415,7 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        Cli::asked().debug_assert();
         Pgio::command().debug_assert();
         Ybio::command().debug_assert();
     }

@@ -85,8 +85,23 @@ fn one<'a>(name: &str, capacity: Option<&'a Capacity>) -> Result<&'a Estimate, F
             )
         }
         None => {
-            let text = format!("experiment {name} has not found its capacity");
-            usage(text, "pgdyno sweep --resume goes on with the search")
+            let lowest = ladder.steps.iter().map(|step| step.rate_per_s);
+            let lowest = lowest.fold(f64::INFINITY, f64::min);
+            let text = format!(
+                "experiment {name} has not found its capacity: no step is surely within the limit{}",
+                match lowest.is_finite() {
+                    true => format!(
+                        ", the lowest rate that was tried is {}/s",
+                        text::rate(lowest)
+                    ),
+                    false => String::new(),
+                }
+            );
+            usage(
+                text,
+                "pgdyno sweep --resume goes on with the search; search from a lower rate, or give the \
+                 rate as a number",
+            )
         }
     }
 }

@@ -25,7 +25,7 @@ Examples:
   pgdyno report 12 --markdown            for a ticket, on standard output
 
 The file is self-contained: it opens offline and loads nothing from other hosts. To compare two
-sets: pgdyno compare A B --html FILE. What the page shows: docs/report.md")]
+sets: pgdyno compare A B --html FILE. What the page shows: pgdyno help report")]
 pub struct ReportArgs {
     /// A trial (number or UUID), an experiment's name, tag:NAME, or several trials: 3-8, 3,5,7
     #[arg(value_name = "TRIAL|SET")]

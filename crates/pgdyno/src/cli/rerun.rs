@@ -1,12 +1,15 @@
-//! `pgdyno rerun`: a trial of the notebook once more, as it was asked for.
+//! `pgdyno rerun`: a trial of the notebook once more, as it was asked for. Of a bundle: `rerun_bundle.rs`.
 
 use clap::Args;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::spec::secret::{MASK, is_secret_name};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_report::table::one_line;
+use pgdyno_run::command_line::quoted;
 
+use super::rerun_bundle;
 use super::run::{self, ResultArgs};
-use pgdyno_output::Verbosity;
+use pgdyno_output::{Verbosity, answer};
 
 /// Which trial, and where.
 #[derive(Debug, Args)]
@@ -15,14 +18,38 @@ Examples:
   pgdyno rerun 12                                     the same options, the same seed, the same server
   pgdyno rerun 12 --url postgresql://me@db2/bench     the same load on another server
   pgdyno rerun 3f2a --tag again                       a trial by its UUID, with a tag
+  pgdyno rerun 12 --repeat 5                          five times, with an interval
+  pgdyno rerun run.bundle --url postgresql://me@db2/bench   what a bundle has, on your server, and compared
+  pgdyno rerun run.bundle --dry-run                   what would be run
+  pgdyno rerun all.bundle --only 3                    one trial of several in a bundle
 
 The notebook has no secrets. Passwords: set PGPASSWORD, a password file, or --url; secret parameters
 (token, password, …): give --param again. Workloads and
-scripts are read again from where they were.")]
+scripts are read again from where they were; a bundle's from the bundle, never from files of the same name.
+A bundle is run on a private server unless --url names one: never on the server that it names. What was
+measured is compared with it: what differs around both comes first, and as both did not take turns, a
+difference is shown and not claimed.")]
 pub struct RerunArgs {
-    /// Its number, or the first characters of its UUID
-    #[arg(value_name = "TRIAL")]
+    /// Its number, or the first characters of its UUID; or a bundle (pgdyno export --bundle)
+    #[arg(value_name = "TRIAL|BUNDLE")]
     pub trial: String,
+
+    /// Of a bundle with several: this trial (its number there, or its UUID) or experiment (its name or UUID)
+    #[arg(long, value_name = "TRIAL|EXPERIMENT")]
+    pub only: Option<String>,
+
+    /// So many times, as an experiment of one point; of an experiment in a bundle, so many times each point
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..),
+          conflicts_with_all = ["no_store", "note", "history_file"])]
+    pub repeat: Option<u32>,
+
+    /// Print what would be run, and exit
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Of a bundle: accept scripts, disturbances and restarts that run programs on this host
+    #[arg(long)]
+    pub allow_shell: bool,
 
     /// Value of a parameter instead of the trial's; required for secrets (repeatable)
     #[arg(long = "param", value_name = "NAME=VALUE")]
@@ -39,6 +66,13 @@ pub struct RerunArgs {
 
 /// Runs the command.
 pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
+    if rerun_bundle::is_named(&args.trial) {
+        return rerun_bundle::open(args, verbosity);
+    }
+    if args.only.is_some() {
+        let text = "--only names a trial or an experiment of a bundle";
+        return Err(Failure::with(Exit::Usage, text).hint("pgdyno rerun FILE --only 3"));
+    }
     let trial = args.result.keep.store.existing()?.trial(&args.trial)?;
     let mut spec = trial.spec;
     if spec.workload.is_empty() {
@@ -47,17 +81,47 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
             .detail(format!("its command: {}", trial.command))
             .hint("type that command again: it names scripts that the notebook does not keep"));
     }
-    spec.params = given(spec.params, &args.params);
-    if let Some(name) = missing_secret(&spec.params) {
-        let text = format!(
-            "the notebook does not have the value of {name}, because it is a secret by its name"
-        );
-        return Err(Failure::with(Exit::Usage, text).hint(format!("--param {name}=VALUE")));
-    }
+    with_params(&mut spec, &args.params)?;
     spec.target = elsewhere(spec.target, &args.target);
     // A command of a disturbance may have had a secret, too.
     spec.disturb.check(None)?;
-    run::run(spec, &args.result, verbosity)
+    if args.dry_run {
+        return print(&spec, args.repeat);
+    }
+    match args.repeat {
+        None => run::run(spec, &args.result, verbosity),
+        Some(repeats) => run::repeated(&args.result, spec, repeats, verbosity),
+    }
+}
+
+/// The trial with the parameters that were typed.
+///
+/// # Errors
+/// One is a secret, and nobody typed it.
+pub(super) fn with_params(spec: &mut TrialSpec, typed: &[String]) -> Result<(), Failure> {
+    spec.params = given(std::mem::take(&mut spec.params), typed);
+    match missing_secret(&spec.params) {
+        None => Ok(()),
+        Some(name) => {
+            let text = format!(
+                "the notebook does not have the value of {name}, because it is a secret by its name"
+            );
+            Err(Failure::with(Exit::Usage, text).hint(format!("--param {name}=VALUE")))
+        }
+    }
+}
+
+/// Prints the trial that would be run.
+pub(super) fn print(spec: &TrialSpec, repeat: Option<u32>) -> Result<Exit, Failure> {
+    let words: Vec<String> = spec.words().iter().map(|word| quoted(word)).collect();
+    let repeat = repeat.map_or_else(String::new, |count| format!(" --repeat {count}"));
+    answer!("pgdyno run {}{repeat}", one_line(&words.join(" ")))?;
+    if !spec.can_be_typed() {
+        for (name, value) in &spec.settings {
+            answer!("with the setting {} = {}", one_line(name), one_line(value))?;
+        }
+    }
+    Ok(Exit::Ok)
 }
 
 /// The trial's parameters, replaced by those that were typed.
@@ -86,6 +150,8 @@ fn elsewhere(own: TargetSpec, typed: &TargetSpec) -> TargetSpec {
         silence_timeout: typed.silence_timeout.or(own.silence_timeout),
         lock_timeout: typed.lock_timeout.or(own.lock_timeout),
         pg_standby: typed.pg_standby.or(own.pg_standby),
+        no_password: typed.no_password,
+        password: typed.password,
         own: match typed.own.is_empty() {
             true => own.own,
             false => typed.own.clone(),

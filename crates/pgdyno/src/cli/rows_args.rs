@@ -4,9 +4,10 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use pgdyno_model::Failure;
-use pgdyno_output::{answer, write_answer};
+use pgdyno_output::{answer, table_width, write_answer};
 use pgdyno_report::csv;
 use pgdyno_report::table::{Table, one_line};
+use pgdyno_report::wrap::fitted;
 
 /// In what form.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -54,8 +55,28 @@ impl RowsArgs {
         for row in &rows {
             table.row(row.iter().map(|cell| one_line(&plain(cell))));
         }
-        write_answer(format_args!("{}", table.text(usize::MAX)))
+        let text = table.text(usize::MAX);
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        match widest > Some(table_width()) {
+            true => write_answer(format_args!("{}", one_below_the_other(columns, &rows))),
+            false => write_answer(format_args!("{text}")),
+        }
     }
+}
+
+/// Rows that are wider than the terminal, a line for each value (as psql's `\x auto` has it).
+fn one_below_the_other(columns: &[String], rows: &[Vec<Value>]) -> String {
+    let label = columns.iter().map(|name| name.chars().count()).max();
+    let label = label.unwrap_or(0);
+    let mut text = String::new();
+    for (number, row) in rows.iter().enumerate() {
+        text += &format!("row {}\n", number + 1);
+        for (name, value) in columns.iter().zip(row) {
+            text += format!("  {name:<label$}  {}", one_line(&plain(value))).trim_end();
+            text.push('\n');
+        }
+    }
+    fitted(&text, table_width())
 }
 
 /// A value without the quotes that JSON puts around text; nothing for null.

@@ -1,14 +1,17 @@
 //! `pgdyno run`: one measured run.
 
 use clap::{Args, ValueEnum};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::GeneratorsSpec;
-use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_model::{Exit, Experiment, Failure, TrialSpec};
 use pgdyno_workload::script_files::split_weight;
 
+use super::history_file::HistoryFile;
 use super::observing::observing;
+use super::serve::ServeArgs;
+use super::sweep::{self, SweepArgs};
 use super::{generators, of_capacity};
 use crate::screen::Screen;
 use pgdyno_model::notebook::{TrialHeader, check_tag};
@@ -27,15 +30,18 @@ Examples:
   pgdyno run ycsb --mix a -c 16                  YCSB's mixes a to f, custom
   pgdyno run select-only -c 64 -j 2 --query-mode prepared
   pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
-  pgdyno run tpcb -c 16 --rate 500@30s,1000@30s  steps; also ramps, sines, bursts: docs/guide.md
+  pgdyno run tpcb -c 16 --rate 500@30s,1000@30s  steps; also ramps, sines, bursts: pgdyno help guide
   pgdyno run tpcb -c 16 --retry restart --backoff exponential=1ms,100ms,full
   pgdyno run tpcb -c 8 -T 5m --warmup auto       measure when throughput is steady
   pgdyno run slob -c 2 --loop client             random blocks; see pgdyno pack show slob
   pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
   pgdyno run tpcb -c 12 --url postgresql://me@db1,db2,db3/bench --reconnect
   pgdyno run tpcb -c 4000 --generators 16 --store postgresql://notes/pgdyno --url …
-                                                 16 pgdynos, one trial: docs/scale-out.md
+                                                 16 pgdynos, one trial: pgdyno help scale-out
+  pgdyno run isolation -c 8 --isolation serializable --history h.edn
+                                                 for pgdyno check-history h.edn: was it kept?
   pgdyno run tpcb --json=result.json             everything measured, for programs
+  pgdyno run tpcb --repeat 5                     five times: how much they differ, and an interval
   pgdyno run tpcb --tag baseline                 easy to find in the notebook: pgdyno ls
 
 Percentiles are shown only where at least ten transactions lie beyond them.")]
@@ -53,6 +59,12 @@ pub struct RunArgs {
         help_heading = "Workload"
     )]
     pub loop_in: Option<LoopIn>,
+
+    /// Measure the same trial so many times, as an experiment of one point that is reset between them: with
+    /// the range and the interval over the repeats, and ready for pgdyno compare
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..),
+          conflicts_with_all = ["no_store", "note", "history_file", "generators", "during", "at"])]
+    pub repeat: Option<u32>,
 
     /// Several pgdynos for one trial.
     #[command(flatten)]
@@ -74,9 +86,19 @@ pub struct ResultArgs {
     #[command(flatten)]
     pub keep: KeepArgs,
 
+    /// The notebook in the browser meanwhile.
+    #[command(flatten)]
+    pub serve: ServeArgs,
+
     /// Tag the trial in the notebook (repeatable)
     #[arg(long, value_name = "TAG", value_parser = tag, conflicts_with = "no_store")]
     pub tag: Vec<String>,
+
+    /// Record what each transaction observed, read every key at the end, and write it all to FILE, for
+    /// pgdyno check-history: in Elle's JSON if its name ends in .json, else in Elle's EDN. The
+    /// workload must say what it observes: isolation does, and scripts with \observe (pgdyno help isolation)
+    #[arg(long, id = "history_file", value_name = "FILE")]
+    pub history: Option<PathBuf>,
 
     /// Note about the trial in the notebook
     #[arg(long, value_name = "TEXT", conflicts_with = "no_store")]
@@ -92,7 +114,8 @@ pub enum LoopIn {
     Client,
 }
 
-fn tag(text: &str) -> Result<String, String> {
+/// A tag that was typed.
+pub(super) fn tag(text: &str) -> Result<String, String> {
     check_tag(text).map_err(|failure| failure.hints.join(" "))?;
     Ok(text.to_owned())
 }
@@ -100,10 +123,11 @@ fn tag(text: &str) -> Result<String, String> {
 impl ResultArgs {
     /// What is kept of a trial before it begins.
     pub fn header(&self, spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
+        let mut header = header::header(spec, prepared);
+        header.tags.extend(self.tag.iter().cloned());
         TrialHeader {
-            tags: self.tag.clone(),
             note: self.note.clone(),
-            ..header::header(spec, prepared)
+            ..header
         }
     }
 }
@@ -121,6 +145,9 @@ pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
             LoopIn::Server => "loop=server".to_owned(),
             LoopIn::Client => "loop=client".to_owned(),
         }));
+    if let Some(repeats) = args.repeat {
+        return repeated(&args.result, spec, repeats, verbosity);
+    }
     match args.generators.generators {
         None => run(spec, &args.result, verbosity),
         Some(_) => generators::run(spec, &args.generators, &args.result, verbosity),
@@ -131,14 +158,19 @@ pub fn open(args: &RunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
 ///
 /// # Errors
 /// It cannot be prepared, or came to nothing.
-pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
+pub fn run(mut spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
+    let history_to = args.history.as_deref().map(HistoryFile::open).transpose()?;
+    spec.history |= history_to.is_some();
     let mut trial = Trial {
         share: None,
         observe: observing(&spec.observe, verbosity)?,
         spec: spec.resolved(),
     };
     let keep = args.keep.open()?;
+    let _served = args
+        .serve
+        .start_unless(args.keep.no_store, &args.keep.store)?;
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
     let mut prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
@@ -157,7 +189,40 @@ pub fn run(spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Result<E
         pgdyno_output::remark!("pgdyno: the server's last words:\n{words}");
     }
     ran.print(json_to, verbosity.quiet)?;
+    if let (Some(file), Some(recorded)) = (history_to, &ran.outcome.recording.history) {
+        file.write(recorded, verbosity)?;
+    }
     ran.exit(interrupts)
+}
+
+/// Runs the same trial several times, as an experiment of its own.
+///
+/// # Errors
+/// It cannot be carried out, or a trial came to nothing.
+pub(super) fn repeated(
+    result: &ResultArgs,
+    mut spec: TrialSpec,
+    repeats: u32,
+    verbosity: Verbosity,
+) -> Result<Exit, Failure> {
+    spec.workload = whole_paths(spec.workload);
+    let first = spec.workload.first().map_or("", |name| name.as_str());
+    let first = split_weight(first).map_or(first, |(file, _)| file);
+    let stem = Path::new(first).file_stem().unwrap_or_default();
+    let name = format!("run-{}", stem.to_string_lossy());
+    let experiment = Experiment::of_trial(name, &spec).repeats(repeats);
+    let sweep = SweepArgs {
+        tag: result.tag.clone(),
+        // Who types a script's options types what it may do.
+        allow_shell: true,
+        json: result.json.clone(),
+        store: result.keep.store.clone(),
+        serve: result.serve.clone(),
+        observe: spec.observe.clone(),
+        target: spec.target.clone(),
+        ..SweepArgs::default()
+    };
+    sweep::sweep(&sweep, verbosity, experiment)
 }
 
 /// Scripts and folders by paths that lead there from anywhere, their weights behind them.
@@ -172,4 +237,27 @@ pub fn whole_paths(workload: Vec<String>) -> Vec<String> {
         }
     };
     workload.into_iter().map(whole).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use pgdyno_report::summary::SIZES;
+    use pgdyno_workload::shipped;
+
+    #[test]
+    fn a_heading_names_what_the_size_of_each_workload_hangs_on() {
+        let packs = shipped::names();
+        let packs = packs.iter().map(|name| shipped::find(name).unwrap());
+        let mut sizes: Vec<String> = packs
+            .flat_map(|pack| {
+                let params = pack.params().into_iter().filter(|param| param.grows);
+                params.map(|param| param.name.clone()).collect::<Vec<_>>()
+            })
+            .collect();
+        sizes.sort();
+        sizes.dedup();
+        let mut named = SIZES.map(str::to_owned);
+        named.sort();
+        assert_eq!(sizes, named);
+    }
 }

@@ -1,21 +1,27 @@
 //! `pgdyno show`: a trial's result again, from the notebook, or an experiment's, point by point.
 
+use std::path::Path;
+
 use clap::Args;
 
-use pgdyno_model::notebook::TrialRow;
+use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_observe::catalog;
-use pgdyno_output::{JsonArg, StoreArgs, width, write_answer};
+use pgdyno_output::{JsonArg, StoreArgs, table_width, width, write_report};
 use pgdyno_report::table::one_line;
 use pgdyno_report::{calibration, capacity, documents, notes, observed, points, summary};
 use pgdyno_run::command_line::quoted;
 use pgdyno_store::Store;
 
+use super::sweep;
+
 /// Which trial.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pgdyno show 12               the summary of `pgdyno run`, and instruments
+  pgdyno show                  the newest trial: the summary of `pgdyno run`, and instruments
+  pgdyno show 12               this one
+  pgdyno show tag:baseline     the newest one with this tag
   pgdyno show 12 --series 'pg.io*'             these series, with all their parts
   pgdyno show 3f2a --json      everything that `pgdyno run --json` gives, and `stored`
   pgdyno show --experiment article-1           one row per point: median over repeats, percentiles
@@ -23,10 +29,11 @@ Examples:
 
 List experiments with pgdyno ls --experiments.")]
 pub struct ShowArgs {
-    /// Its number, or the first characters of its UUID
+    /// Its number, the first characters of its UUID, or tag:NAME for the newest one with this tag
+    /// [default: the newest]
     #[arg(value_name = "TRIAL")]
     pub trial: Option<String>,
-    /// Show the points of an experiment: its name, or the first characters of its UUID
+    /// Show the points of an experiment: its name, the first characters of its UUID, or its file
     #[arg(long, value_name = "EXPERIMENT", conflicts_with = "trial")]
     pub experiment: Option<String>,
     /// Show only these series (* is a wildcard), with all of their parts, also those that never
@@ -47,15 +54,13 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
     if let Some(called) = &args.experiment {
         return experiment(args, &store, called);
     }
-    let Some(called) = &args.trial else {
-        return Err(Failure::with(
-            Exit::Usage,
-            "nothing to show: name a trial or an experiment",
-        )
-        .hint("a trial by its number: pgdyno show 12; pgdyno ls lists them")
-        .hint("or an experiment: --experiment NAME; pgdyno ls --experiments lists them"));
+    let trial = match &args.trial {
+        Some(called) => match called.strip_prefix("tag:") {
+            Some(tag) => newest(&store, vec![tag.to_owned()])?,
+            None => store.trial(called)?,
+        },
+        None => newest(&store, Vec::new())?,
     };
-    let trial = store.trial(called)?;
     trial.check_seconds()?;
     let outcome = store.outcome(trial.number)?;
     let json_to = args.json.open()?;
@@ -71,7 +76,7 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
             true => observed,
             false => format!("\n{observed}"),
         };
-        write_answer(format_args!("{heading}\n{summary}{observed}"))?;
+        write_report(format_args!("{heading}\n{summary}{observed}"))?;
     }
     let run = &mut document.trial.run;
     run.stored = Some(documents::stored(&trial));
@@ -80,26 +85,49 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// The newest trial with all of these tags.
+fn newest(store: &Store, tags: Vec<String>) -> Result<TrialRow, Failure> {
+    let with = tags
+        .first()
+        .map_or_else(String::new, |tag| format!(" with tag {tag}"));
+    let filter = Filter {
+        tags,
+        limit: Some(1),
+        ..Filter::default()
+    };
+    store.trials(&filter)?.pop().ok_or_else(|| {
+        Failure::with(Exit::Usage, format!("the notebook has no trial{with}"))
+            .hint("pgdyno ls lists trials and their tags")
+    })
+}
+
 fn experiment(args: &ShowArgs, store: &Store, called: &str) -> Result<Exit, Failure> {
-    let row = store.experiment(called)?;
+    let file = Path::new(called);
+    let row = match file.is_file() {
+        true => store.experiment(&sweep::of_file(file, &sweep::text_of(file)?)?.name)?,
+        false => store.experiment(called)?,
+    };
     let json_to = args.json.open()?;
     if let Some(calibrated) = pgdyno_diagnose::calibration::read::of_experiment(store, &row)? {
         let document = calibration::document(&calibrated);
         if !args.json.replaces_text() {
             let notes = notes::of_experiment(store, &row.uuid)?;
-            write_answer(format_args!("{}{notes}", calibration::text(&document)))?;
+            write_report(format_args!("{}{notes}", calibration::text(&document)))?;
         }
         return json_to.write(&document).map(|()| Exit::Ok);
     }
     let points = points::of_experiment(store, &row)?;
     if !args.json.replaces_text() {
         let (name, uuid, created) = (one_line(&row.name), &row.uuid, &row.created);
-        write_answer(format_args!(
+        write_report(format_args!(
             "experiment {name}, {uuid}, begun {created}\n\n{}",
-            points::text(&points)
+            points::text(&points, table_width())
         ))?;
         if let Some(capacity) = &points.capacity {
-            write_answer(format_args!("\n{}", capacity::text(capacity)))?;
+            write_report(format_args!(
+                "\n{}",
+                capacity::text(capacity, table_width())
+            ))?;
         }
     }
     json_to.write(&points)?;

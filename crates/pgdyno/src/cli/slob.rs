@@ -17,7 +17,7 @@ use pgdyno_model::document::TargetKind;
 use pgdyno_model::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
 use pgdyno_model::spec::{OwnSpec, TargetSpec, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, Observers, Progress};
-use pgdyno_output::{Verbosity, write_answer};
+use pgdyno_output::{Verbosity, table_width, write_answer, write_report};
 use pgdyno_report::notes;
 use pgdyno_report::slob_sweep::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
@@ -54,7 +54,7 @@ Examples:
   pgdyno slob sweep --vary reads -c 4
   pgdyno slob sweep --print > mine.toml               the experiment, to change and sweep
 
-The method, and how to read the table: docs/slob.md")]
+The method, and how to read the table: pgdyno help slob")]
 pub struct SweepArgs {
     /// What to vary
     #[arg(long, value_enum, default_value_t = VaryArg::Size)]
@@ -161,6 +161,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let journals = settings::directory()?;
     let interrupts = pgdyno_run::interrupts()?;
     let store = args.made.store.open()?;
+    let _served = args.made.serve.start(&args.made.store)?;
     let notebook = Kept::begin(&store, &plan.identity)?;
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
@@ -191,9 +192,9 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     )?;
     let document = results.document();
     if !args.made.json.replaces_text() && ended.complete > 0 {
-        let text = slob_sweep::text(&document, WIDTH);
+        let text = slob_sweep::text(&document, table_width().min(WIDTH));
         let notes = notes::of_experiment(&store, notebook.uuid())?;
-        write_answer(format_args!("{text}{notes}"))?;
+        write_report(format_args!("{text}{notes}"))?;
     }
     json_to.write(&document)?;
     if !verbosity.quiet && target.kind != TargetKind::Own {

@@ -16,7 +16,7 @@ Examples:
   pgdyno sql \"SELECT sql FROM sqlite_schema\"    the tables and views of a file
   pgdyno sql \"SELECT tablename FROM pg_tables WHERE schemaname = 'public'\"    those of a server
 
-The tables are described in docs/store.md. The query is read-only.")]
+The tables are described in pgdyno help store. The query is read-only.")]
 pub struct SqlArgs {
     /// A query in SQLite's SQL
     #[arg(value_name = "SELECT")]

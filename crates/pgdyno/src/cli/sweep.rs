@@ -15,6 +15,8 @@ use pgdyno_platform::interrupt::Interrupts;
 use super::generators::{Together, completed, own_points};
 use super::observing::observing;
 use super::of_capacity;
+use super::run::tag;
+use super::serve::ServeArgs;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_model::document::sweep::{
@@ -26,8 +28,11 @@ use pgdyno_model::spec::{
     Discover, GeneratorsSpec, ObserveSpec, TargetSpec, duration, seed_from_clock,
 };
 use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome};
-use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, answer, write_answer};
+use pgdyno_output::{
+    JsonArg, Sink, StoreArgs, Verbosity, answer, table_width, write_answer, write_report,
+};
 use pgdyno_report::{capacity, documents, points};
+use pgdyno_run::command_line::quoted;
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::{Plan, check_target};
@@ -38,7 +43,7 @@ use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
 
 /// What to sweep, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = after_help())]
 pub struct SweepArgs {
     /// The experiment, in TOML
@@ -52,6 +57,14 @@ pub struct SweepArgs {
     /// Convert a configuration of pgbench-tools; it is read, not executed
     #[arg(long, value_name = "CONFIG", conflicts_with_all = ["file", "preset"])]
     pub from_pgbench_tools: Option<PathBuf>,
+
+    /// Its name in the notebook [default: the file's: name = "…", else the name of the file]
+    #[arg(long, value_name = "NAME", conflicts_with = "print")]
+    pub name: Option<String>,
+
+    /// Tag of all of its trials in the notebook (repeatable)
+    #[arg(long, value_name = "TAG", value_parser = tag, conflicts_with = "print")]
+    pub tag: Vec<String>,
 
     /// Print the experiment as TOML and exit
     #[arg(long, conflicts_with_all = ["dry_run", "resume", "json"])]
@@ -75,6 +88,10 @@ pub struct SweepArgs {
     /// experiment says otherwise
     #[arg(long, value_name = "TIME", value_parser = duration::parse_positive)]
     pub capacity_time: Option<Duration>,
+
+    /// So many repeats of each point, whatever the experiment says; with --resume those that are missing
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
 
     /// Continue an interrupted experiment: skip trials that are complete in the notebook and not
     /// excluded
@@ -101,6 +118,10 @@ pub struct SweepArgs {
     /// Where trials are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+
+    /// The notebook in the browser meanwhile.
+    #[command(flatten)]
+    pub serve: ServeArgs,
 
     /// What is observed while trials run.
     #[command(flatten)]
@@ -155,7 +176,7 @@ Examples:
   pgdyno sweep mine.toml --json=mine.jsonl           one line of JSON per trial
   pgdyno sweep --from-pgbench-tools ~/pgbench-tools/config --dry-run
 
-More: docs/experiments.md";
+More: pgdyno help experiments";
     text
 }
 
@@ -169,6 +190,12 @@ pub fn open(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         return write_answer(format_args!("{}", given.toml())).map(|()| Exit::Ok);
     }
     let mut experiment = of_capacity::of_experiment(given.experiment()?, &args.store)?;
+    if let Some(name) = &args.name {
+        experiment.name.clone_from(name);
+    }
+    if let Some(repeats) = args.repeat {
+        experiment.repeats = repeats;
+    }
     if let Some(slo) = args.slo {
         let asked = experiment.capacity.unwrap_or(Capacity::within(slo));
         experiment.capacity = Some(Capacity { slo, ..asked });
@@ -211,14 +238,21 @@ enum Definition {
 impl Given {
     fn of(args: &SweepArgs) -> Result<Given, Failure> {
         let read = |path: &Path| {
-            fs::read_to_string(path).map_err(|e| {
-                Failure::with(
-                    Exit::Usage,
-                    format!("could not read {}: {e}", path.display()),
+            text_of(path).map_err(|failure| {
+                failure.hint(
+                    "an experiment to start from: pgdyno sweep --preset quick --print > mine.toml; one \
+                     trial of a workload: pgdyno run tpcb",
                 )
             })
         };
         let (definition, remarks) = if let Some(path) = &args.file {
+            if path.extension().is_some_and(|end| end == "sql") {
+                let text = format!("{} is a script, not an experiment", path.display());
+                return Err(Failure::with(Exit::Usage, text).hint(format!(
+                    "pgdyno run {0} runs it; an experiment's file names it: workload = '{0}'",
+                    path.display()
+                )));
+            }
             let (path, text) = (path.clone(), read(path)?);
             (Definition::File { path, text }, Vec::new())
         } else if let Some(path) = &args.from_pgbench_tools {
@@ -268,16 +302,27 @@ impl Given {
     fn experiment(self) -> Result<Experiment, Failure> {
         match self.definition {
             Definition::Made(made) => Ok(made.experiment),
-            Definition::File { path, text } => {
-                let source = Source {
-                    name: &path.display().to_string(),
-                    text: &text,
-                };
-                let stem = path.file_stem().unwrap_or_default();
-                reader::read(source, &stem.to_string_lossy(), &folder(&path))
-            }
+            Definition::File { path, text } => of_file(&path, &text),
         }
     }
+}
+
+/// The text of an experiment's file.
+pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|e| {
+        let text = format!("could not read {}: {e}", path.display());
+        Failure::with(Exit::Usage, text)
+    })
+}
+
+/// The experiment of a file with this text.
+pub(super) fn of_file(path: &Path, text: &str) -> Result<Experiment, Failure> {
+    let source = Source {
+        name: &path.display().to_string(),
+        text,
+    };
+    let stem = path.file_stem().unwrap_or_default();
+    reader::read(source, &stem.to_string_lossy(), &folder(path))
 }
 
 /// The plan. A value that no trial accepts is a mistake in the experiment's file, or in the command line
@@ -307,8 +352,8 @@ fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
         for (number, slot) in plan.slots.iter().enumerate() {
             answer!("{:>5}  {}", number + 1, plan.label(slot))?;
         }
-        answer!("{} trials, {words}", plan.slots.len())?;
-        answer!("{}", enough(plan))?;
+        write_report(format_args!("{} trials, {words}\n", plan.slots.len()))?;
+        write_report(format_args!("{}\n", enough(plan)))?;
     }
     let slots = plan.slots.iter();
     let slots = slots.map(|slot| PlannedTrial {
@@ -344,7 +389,15 @@ fn enough(plan: &Plan) -> String {
     text
 }
 
-fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Result<Exit, Failure> {
+/// Carries it out, prints what came of it and keeps it.
+///
+/// # Errors
+/// It cannot be carried out, or a trial came to nothing.
+pub(super) fn sweep(
+    args: &SweepArgs,
+    verbosity: Verbosity,
+    experiment: Experiment,
+) -> Result<Exit, Failure> {
     let wanted = args.target.clone();
     let is_disturbed = ["disturb.during", "disturb.at"].map(|name| experiment.gives(name));
     let runs = match (experiment.gives("allow_shell"), &experiment.restart) {
@@ -367,6 +420,7 @@ fn sweep(args: &SweepArgs, verbosity: Verbosity, experiment: Experiment) -> Resu
     let observe = observing(&args.observe, verbosity)?;
     let store = args.store.open()?;
     store.check_writable()?;
+    let _served = args.serve.start(&args.store)?;
     let points = own_points(&plan, &wanted)?;
     let (name, sha256) = (plan.identity.name.clone(), plan.identity.sha256.clone());
     let together = Together {
@@ -407,6 +461,7 @@ fn conducted(
         Some(notebook) => notebook,
         None => Kept::begin(store, &plan.identity)?,
     };
+    let notebook = notebook.tagged(args.tag.clone());
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
         let trials = plan.slots.len();
@@ -436,9 +491,9 @@ fn conducted(
     )?;
     let trials = ended.trials;
     if !args.json.replaces_text() {
-        write_answer(format_args!(
+        write_report(format_args!(
             "\n{}\n",
-            points::text(&of_notebook(store, &notebook)?)
+            points::text(&of_notebook(store, &notebook)?, table_width())
         ))?;
         answer!("{} of {trials} trials complete", ended.complete)?;
     }
@@ -449,21 +504,30 @@ fn conducted(
         let trials = notebook.results()?;
         let capacity = capacity::document(points, &plan.varied, asked, &trials);
         if !args.json.replaces_text() {
-            write_answer(format_args!("\n{}", capacity::text(&capacity)))?;
+            write_report(format_args!(
+                "\n{}",
+                capacity::text(&capacity, table_width())
+            ))?;
         }
         documents.to.write(|| SweepCapacity { capacity })?;
     }
     if ended.complete == trials {
         return Ok(Exit::Ok);
     }
-    let resume = format!(
-        "continue with incomplete trials: pgdyno sweep {} --resume",
-        again(args)
-    );
-    match ended.early {
-        Some(failure) => Err(failure.hint(resume)),
-        None => Err(ended.of_failed().hint(resume)),
-    }
+    let failure = match ended.early {
+        Some(failure) => failure,
+        None => ended.of_failed(),
+    };
+    let is_defined =
+        args.file.is_some() || args.preset.is_some() || args.from_pgbench_tools.is_some();
+    Err(match is_defined {
+        true => failure.hint(format!(
+            "continue with incomplete trials: pgdyno sweep {} --resume",
+            again(args)
+        )),
+        // Repeats of a trial, which have no file.
+        false => failure,
+    })
 }
 
 /// The experiment that is to be gone on with, in the order in which it was begun; `None` where it was
@@ -531,6 +595,13 @@ fn again(args: &SweepArgs) -> String {
     }
     if let Some(config) = &args.from_pgbench_tools {
         words.push(format!("--from-pgbench-tools {}", config.display()));
+    }
+    if let Some(name) = &args.name {
+        words.push(format!("--name {}", quoted(name)));
+    }
+    words.extend(args.tag.iter().map(|tag| format!("--tag {tag}")));
+    if let Some(repeats) = args.repeat {
+        words.push(format!("--repeat {repeats}"));
     }
     if let Some(slo) = args.slo {
         words.push(format!("--slo {}", pgdyno_model::text::as_typed(slo)));

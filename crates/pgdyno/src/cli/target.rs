@@ -16,7 +16,7 @@ use pgdyno_model::document::{
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::text::{self as figures, message};
 use pgdyno_model::{Exit, Fact, Failure, Isolation};
-use pgdyno_output::{JsonArg, Verbosity, write_answer};
+use pgdyno_output::{JsonArg, Verbosity, width, write_report};
 use pgdyno_report::cluster::node_parts;
 use pgdyno_report::table::Table;
 
@@ -99,9 +99,13 @@ pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
         .urls
         .splice(..0, args.urls.iter().map(|url| url.as_str().into()));
     let Some(target) = open::existing(&wanted)? else {
-        return Err(Failure::new("nothing names a server")
-            .hint("name one: pgdyno target URL, --url, PGHOST")
-            .hint("or start a private server: pgdyno server start"));
+        return Err(Failure::with(
+            Exit::Usage,
+            "nothing names a server to describe, and pgdyno server runs none",
+        )
+        .hint("name one: pgdyno target postgresql://USER@HOST/DATABASE, --url, PGHOST")
+        .hint("or start a private one: pgdyno server start, then pgdyno target")
+        .hint("without a server: pgdyno target --facts=postgresql, or cockroachdb, yugabytedb"));
     };
     for warning in &target.warnings {
         pgdyno_output::remark!("pgdyno: warning: {warning}");
@@ -121,7 +125,7 @@ pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
         return Err(Failure::with(Exit::Interrupted(code), text));
     }
     if !args.json.replaces_text() {
-        write_answer(format_args!("{}", text(&found)))?;
+        write_report(format_args!("{}", text(&found)))?;
     }
     json_to.write(&document(&found))?;
     let is_missing = found.endpoints.iter().flat_map(|met| &met.nodes);
@@ -221,12 +225,15 @@ fn known<T: ToString>(fact: &Fact<T>) -> String {
     }
 }
 
+/// Columns of the headings beside the lines.
+const MARGIN: usize = 13;
+
 /// Lines under one heading in the margin. What a server put into them may be of any length.
 fn part(heading: &str, lines: impl IntoIterator<Item = String>) -> String {
     let mut text = String::new();
     for (index, line) in lines.into_iter().enumerate() {
         let margin = if index == 0 { heading } else { "" };
-        text += &format!("{margin:<13}{}\n", message(&line));
+        text += &format!("{margin:<MARGIN$}{}\n", message(&line));
     }
     text
 }
@@ -341,7 +348,7 @@ fn node_lines(found: &Found) -> Vec<String> {
             met(found, node).to_string(),
         ]);
     }
-    let text = table.text(usize::MAX);
+    let text = table.text(width().saturating_sub(MARGIN));
     text.lines().map(str::to_owned).collect()
 }
 

@@ -3,7 +3,7 @@
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::dialect::sources::{self, Source, Sourced};
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::{Sink, write_answer};
+use pgdyno_output::{Sink, write_report};
 use serde_json::json;
 
 /// Grows when a field of the document changes its meaning or goes.
@@ -16,7 +16,7 @@ const FORMAT: u32 = 1;
 pub fn tell(dialect: &Dialect, is_json: bool, json_to: Sink) -> Result<Exit, Failure> {
     let facts = sources::of(dialect);
     if !is_json {
-        write_answer(format_args!("{}", text(dialect, &facts)))?;
+        write_report(format_args!("{}", text(dialect, &facts)))?;
     }
     let listed = facts
         .iter()

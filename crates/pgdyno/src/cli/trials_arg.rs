@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use pgdyno_model::experiment::words;
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::{Exit, Failure, State};
 use pgdyno_report::comparison::Set;
@@ -81,7 +82,7 @@ fn in_points(trials: &[TrialRow], parameter: &str) -> Result<Vec<(String, String
                 Failure::with(Exit::Usage, text).hint(format!("there are: {}", there.join(", ")))
             );
         };
-        let value = points::words(&values[&path]);
+        let value = words::value(&values[&path]);
         found.push((path, value));
     }
     Ok(found)
@@ -129,7 +130,7 @@ pub fn trials(store: &Store, called: &str) -> Result<Vec<TrialRow>, Failure> {
 }
 
 /// `3-8` and `3,5,7`; `None` when it is no list of numbers.
-fn numbers(text: &str) -> Result<Option<Vec<i64>>, Failure> {
+pub(super) fn numbers(text: &str) -> Result<Option<Vec<i64>>, Failure> {
     if !text
         .bytes()
         .all(|b| b.is_ascii_digit() || b == b',' || b == b'-')

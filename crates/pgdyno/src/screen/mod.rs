@@ -3,6 +3,7 @@
 
 pub mod experiment;
 mod said;
+pub mod top;
 mod view;
 
 use std::time::{Duration, SystemTime};

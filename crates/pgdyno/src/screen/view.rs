@@ -175,7 +175,12 @@ impl View {
 }
 
 fn latency(what: &str, of: &ScriptInterval) -> String {
-    let latencies: &Latencies = of.response.as_ref().unwrap_or(&of.service);
+    let latencies = of.response.as_ref().unwrap_or(&of.service);
+    format!("{what:<12} {} ms", percentiles(latencies))
+}
+
+/// The percentiles that there are, and the largest value, in ms.
+pub(super) fn percentiles(latencies: &Latencies) -> String {
     let percentiles = PERCENTILES.map(|percent| {
         let name = figures::percentile_name(percent);
         format!("{name} {}", figures::percentile_ms(latencies, percent))
@@ -184,7 +189,7 @@ fn latency(what: &str, of: &ScriptInterval) -> String {
         0 => "–".to_owned(),
         _ => figures::ms(latencies.max_us()),
     };
-    format!("{what:<12} {}  max {max} ms", percentiles.join("  "))
+    format!("{}  max {max}", percentiles.join("  "))
 }
 
 fn keep<T>(of: &mut VecDeque<T>, most: usize, one: T) {

@@ -452,7 +452,7 @@ fn what_cannot_be_asked_is_refused_before_anything_is_measured() {
         (&["--expect", "read=3-2"], 2, "the lower end comes first"),
         (&["-T", "0"], 2, "longer than nothing"),
         (&["--growth", "much"], 2, "a share in percent"),
-        (&["--max-clients", "0"], 2, "1..=100000"),
+        (&["--max-clients", "0"], 2, "from 1 to 100000"),
         (&["--name", " "], 2, "a name has at least one letter"),
         (&["--anyway", "--only-baseline"], 2, "cannot be used with"),
         (

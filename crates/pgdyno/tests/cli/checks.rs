@@ -133,3 +133,19 @@ fn a_kept_trial_still_knows_its_checks() {
     let listed = database.pgdyno(&["workload", "run", "bank", "--max-ops", "5", &database.url]);
     assert!(!listed.stdout.contains("held"), "{listed:#?}");
 }
+
+#[test]
+fn a_check_can_change_nothing() {
+    let database = Database::new("checks_read_only");
+    database.sql("CREATE TABLE kept (n int); INSERT INTO kept VALUES (1)");
+    let folder = tempfile::tempdir().unwrap();
+    let pack = "name = \"m\"\nsummary = \"s\"\n[[script]]\nname = \"a\"\nfile = \"a.sql\"\n\
+        [[check]]\nname = \"c\"\nhelp = \"h\"\nquery = \"DELETE FROM kept RETURNING n\"\nreturns = \"1\"\n";
+    std::fs::write(folder.path().join("pack.toml"), pack).unwrap();
+    std::fs::write(folder.path().join("a.sql"), "SELECT 1;\n").unwrap();
+    let path = folder.path().to_str().unwrap();
+    let ran = database.pgdyno(&["run", path, "--no-store", "-t", "1"]);
+    let told = "cannot execute DELETE in a read-only transaction";
+    ran.expect(0, &["not known c: ", told, "check-unknown"]);
+    assert_eq!(database.value("SELECT count(*) FROM kept"), "1");
+}

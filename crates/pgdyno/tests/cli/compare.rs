@@ -58,14 +58,28 @@ fn two_sets_of_trials_are_compared_by_their_repeats() {
     notebook.trials(6, "SELECT pg_sleep(0.002);\n", "fast");
     notebook.trials(6, "SELECT pg_sleep(0.02);\n", "slow");
     notebook.without_notes();
-    let found = notebook.pgdyno(&["compare", "tag:fast", "tag:slow"]);
+    // One side after the other: what else changed in between is in the difference.
+    let after = ["compare", "tag:fast", "tag:slow", "--fail-if", "p50 > +5%"];
+    let after = notebook.pgdyno(&after);
+    let after = after.expect(
+        4,
+        &[
+            "Cannot tell: goodput of B is",
+            "lower, but the sides did not run by turns",
+            "Order: All of A ran before all of B",
+            "statement 1  SELECT pg_sleep(0.002); → SELECT pg_sleep(0.02);",
+            "p50 > +5%: cannot tell: the sides differ, but did not run by turns",
+        ],
+    );
+    assert!(!after.stdout.contains("interval +"), "{after:#?}");
+    let found = notebook.pgdyno(&["compare", "tag:fast", "tag:slow", "--accept-order"]);
     let found = found.expect(
         0,
         &[
             "one.sql",
             "lower",
             "higher",
-            "medians of 6 and 6 trials, not by turns",
+            "medians of 6 and 6 trials",
             "B is worse: goodput −",
             "Hodges–Lehmann shift",
         ],
@@ -76,24 +90,47 @@ fn two_sets_of_trials_are_compared_by_their_repeats() {
             .contains("too few transactions for it in 6 trials"),
         "{found:#?}"
     );
-    let gated = ["compare", "1-6", "7-12", "--fail-if", "p50 > +5%"];
+    let gated = [
+        "compare",
+        "1-6",
+        "7-12",
+        "--accept-order",
+        "--fail-if",
+        "p50 > +5%",
+    ];
     notebook.pgdyno(&gated).expect(1, &["p50 > +5%: fails"]);
     notebook
         .pgdyno(&["compare", "1-6", "7-12", "--paired"])
         .expect(2, &["did not run by turns", "compare them unpaired"]);
-    let required =
-        |a: &str, b: &str| notebook.pgdyno(&["compare", a, b, "--fail-unless", "goodput > -5%"]);
+    let required = |a: &str, b: &str| {
+        notebook.pgdyno(&[
+            "compare",
+            a,
+            b,
+            "--accept-order",
+            "--fail-unless",
+            "goodput > -5%",
+        ])
+    };
     required("7-12", "1-6").expect(0, &["goodput > -5%: passes"]);
     required("1-6", "7-12").expect(1, &["goodput > -5%: fails: not shown"]);
     let gated = [
         "compare",
         "7-12",
         "1-6",
+        "--accept-order",
         "--fail-if",
         "p50 > +5%, goodput < -3%",
     ];
     notebook.pgdyno(&gated).expect(0, &["passes"]);
-    let json = notebook.pgdyno(&["compare", "1-6", "7,8,9,10,11,12", "--json"]);
+    let json = [
+        "compare",
+        "1-6",
+        "7,8,9,10,11,12",
+        "--accept-order",
+        "--json",
+    ];
+    let json = notebook.pgdyno(&json);
     let json: Value = serde_json::from_str(&json.stdout).unwrap();
     let goodput = &json["points"][0]["figures"]["goodput"];
     assert_eq!(goodput["verdict"], "lower");
@@ -224,8 +261,8 @@ fn a_serious_note_and_a_point_that_one_side_lacks_make_a_gate_cannot_tell() {
     let points = ["compare", "two:clients=1", "two:clients=2", "--paired"];
     let found = notebook
         .pgdyno(&points)
-        .expect(0, &["medians of 8 and 8 trials, by turns"]);
-    assert!(found.stdout.contains("trial.clients"), "{found:#?}");
+        .expect(0, &["medians of 8 and 8 trials", "held        By turns: "]);
+    assert!(found.stdout.contains("\n  clients  1 → 2\n"), "{found:#?}");
     notebook
         .pgdyno(&["compare", "two:clients=1", "two:clients=3"])
         .expect(2, &["no point has clients 3", "there are: 1, 2"]);
@@ -293,12 +330,12 @@ fn tables_with_other_rows_and_keys_are_told_and_estimates_of_the_same_are_not() 
     notebook.trials(1, text, "other");
     let compare = |a: &str, b: &str| notebook.pgdyno(&["compare", a, b]).stdout;
     let same = compare("tag:keyed", "tag:nearly");
-    assert!(!same.contains("server.tables"), "{same}");
+    assert!(!same.contains("table t"), "{same}");
     let other = compare("tag:keyed", "tag:other");
     for text in [
-        "server.tables.t.rows_estimate",
+        "table t: rows estimate",
         "1000 → 3000",
-        "server.tables.t.keys",
+        "table t: keys",
         "primary btree (id) → btree (id DESC)",
     ] {
         assert!(other.contains(text), "{text}: {other}");

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::child::Running;
+use crate::store::Notebook;
 use crate::support::{Database, Ran, pgdyno};
 
 /// A command that finds a small disk at `at`, what is done with its output, and what follows in the
@@ -175,6 +176,30 @@ fn a_store_on_a_full_disk_is_told_before_anything_runs() {
     let small = on_small_disk(&command, dir.path(), "8k", ("", ""));
     let ran = crate::support::ran(&mut { small });
     ran.expect(1, &["the store", "full", "make room"]);
+}
+
+#[test]
+fn a_bundle_that_finds_no_room_leaves_nothing() {
+    let name = "full_disk::a_bundle_that_finds_no_room_leaves_nothing";
+    if !can_mount() {
+        pgdyno_testkit::skip!(name, "only root can mount a small disk");
+    }
+    let (db, notebook) = (Database::new("full_disk_bundle"), Notebook::new());
+    notebook
+        .run(&db, &["run", "select-only", "-t", "20"])
+        .expect(0, &[]);
+    let disk = notebook.beside("disk");
+    fs::create_dir(&disk).unwrap();
+    let mut command = notebook.command(&["export", "1", "--bundle"]);
+    command.arg(disk.join("x.bundle"));
+    let then = format!("ls -A '{}' | sed 's/^/left: /';", disk.display());
+    let small = on_small_disk(&command, &disk, "8k", ("", &then));
+    let ran = crate::support::ran(&mut { small });
+    let ran = ran.expect(
+        1,
+        &["cannot write", "x.bundle", "No space left", "make room"],
+    );
+    assert!(!ran.stdout.contains("left: "), "{ran:#?}");
 }
 
 #[test]

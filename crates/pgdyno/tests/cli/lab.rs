@@ -26,10 +26,9 @@ fn the_forms_are_put_side_by_side_and_kept() {
             "1.00 s per trial; up to 10 tries",
             "4 clients, serializable",
             "procedure   – will not replace pgdyno_tpcb(integer): pgdyno did not make it",
-            "One repeat is a first look and no verdict",
+            "Cannot tell which form is best: one repeat of each is a first look",
         ],
     );
-    assert!(lab.stdout.contains("At 4 clients "), "{lab:?}");
     let document: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
     assert_eq!(document["lab"], "retries");
     assert_eq!(document["variables"]["scale"], "1");
@@ -78,10 +77,26 @@ fn the_forms_are_put_side_by_side_and_kept() {
     let report = ["report", "lab-retries", "-o", output, "--store", store];
     ran(&mut pgdyno(&report)).expect(0, &[]);
     let page = document_of(&file);
+    let (mut kept, mut run) = (page["retries_lab"].clone(), document);
+    for points in [&mut kept["points"], &mut run["points"]] {
+        without_numbers(points);
+    }
     for part in ["lab", "workload", "variables", "points", "says"] {
-        assert_eq!(page["retries_lab"][part], document[part], "{part}");
+        assert_eq!(kept[part], run[part], "{part}");
     }
     assert!(page.get("slob").is_none() && page.get("capacity").is_none());
+}
+
+/// Trials have numbers in a notebook only.
+fn without_numbers(points: &mut Value) {
+    let repeats = points.as_array_mut().into_iter().flatten();
+    let repeats = repeats.filter_map(|point| point["forms"].as_array_mut());
+    let repeats = repeats
+        .flatten()
+        .filter_map(|form| form["repeats"].as_array_mut());
+    for repeat in repeats.flatten() {
+        repeat["trial"] = Value::Null;
+    }
 }
 
 #[test]
@@ -94,7 +109,7 @@ fn what_the_laboratory_runs_can_be_printed_and_swept() {
     };
     std::fs::write(&file, print(&[]).stdout).unwrap();
     let dry_run = ["sweep", file.to_str().unwrap(), "--dry-run"];
-    ran(&mut pgdyno(&dry_run)).expect(0, &["clients 32, mix cte, repeat 2", "24 trials, about"]);
+    ran(&mut pgdyno(&dry_run)).expect(0, &["32 clients, mix cte, repeat 2", "24 trials, about"]);
     std::fs::write(
         &file,
         print(&["--full", "--workload", "simple-update"]).stdout,
@@ -104,9 +119,9 @@ fn what_the_laboratory_runs_can_be_printed_and_swept() {
     full.expect(
         0,
         &[
-            "retry savepoint",
-            "isolation repeatable read",
-            "foreign_keys true",
+            "retry by savepoint",
+            ", repeatable read, ",
+            "  foreign_keys, ",
         ],
     );
 }
@@ -120,9 +135,9 @@ fn what_the_laboratory_does_not_know_is_refused() {
             "read-committed, repeatable-read, serializable",
         ),
         (&["--workload", "insert"], "simple-update"),
-        (&["-c", "0"], "1..=100000"),
+        (&["-c", "0"], "from 1 to 100000"),
         (&["--param", "scale"], "NAME=VALUE"),
-        (&["--repeat", "0"], "1..=1000"),
+        (&["--repeat", "0"], "from 1 to 1000"),
     ] {
         let args = [&["lab", "retries"], args].concat();
         ran(&mut pgdyno(&args)).expect(2, &[word]);

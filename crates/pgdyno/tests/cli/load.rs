@@ -199,7 +199,20 @@ fn an_interrupted_load_says_what_it_leaves_and_is_taken_up_again() {
         ),
         "0"
     );
-    db.pgdyno(&["load", "tpcb"]).expect(0, &["100,011 rows"]);
+    // Other parameters would throw away what is there.
+    for command in ["load", "run"] {
+        db.pgdyno(&[command, "tpcb"]).expect(
+            1,
+            &[
+                "a load of tpcb with scale = 500, not 1, was interrupted here",
+                "--param scale=500` goes on with that load",
+                "`pgdyno load tpcb --replace` drops the existing tables",
+            ],
+        );
+    }
+    assert_ne!(db.value("SELECT to_regclass('pgbench_accounts')"), "");
+    db.pgdyno(&["load", "tpcb", "--replace"])
+        .expect(0, &["100,011 rows"]);
     db.pgdyno(&["load", "tpcb"]).expect(0, &["already loaded"]);
 }
 
@@ -244,7 +257,8 @@ fn a_connection_lost_during_a_load_is_told_and_no_obstacle() {
         3,
         &["could not fill pgbench_accounts", "incomplete tables left"],
     );
-    db.pgdyno(&["load", "tpcb"]).expect(0, &["100,011 rows"]);
+    db.pgdyno(&["load", "tpcb", "--replace"])
+        .expect(0, &["100,011 rows"]);
 }
 
 #[test]

@@ -15,8 +15,8 @@ fn a_newcomer_finds_the_way_by_help() {
 
 #[test]
 fn usage_errors_have_an_exit_code_of_their_own() {
-    ran(&mut pgdyno(&["laod"])).expect(2, &["'load'"]);
-    ran(&mut pgdyno(&["load", "tpcb", "--scale", "3"])).expect(2, &["--scale"]);
+    ran(&mut pgdyno(&["laod"])).expect(2, &["did you mean pgdyno load?"]);
+    ran(&mut pgdyno(&["load", "tpcb", "--scale", "3"])).expect(2, &["--param scale=3"]);
     ran(&mut pgdyno(&["load", "tpcb", "--param", "sale=3"])).expect(
         2,
         &["pgdyno: error: --param sale=3: pack tpcb has no parameter \"sale\""],

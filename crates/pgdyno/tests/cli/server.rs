@@ -96,7 +96,7 @@ fn a_server_that_cannot_be_reached_has_an_exit_code_of_its_own() {
     home.run(&["load", "tpcb", "--url", "host=127.0.0.1 port=1"])
         .expect(3, &["127.0.0.1"]);
     home.run(&["load", "tpcb", "--url", "host=a port=x"])
-        .expect(1, &["\"x\""]);
+        .expect(2, &["\"x\""]);
     let url = pgdyno_testkit::postgres().address().url();
     let url = url.replace("@/postgres?", "@/no_such_database?");
     home.run(&["load", "tpcb", "--url", &url]).expect(

@@ -107,7 +107,9 @@ fn rows_that_share_blocks_are_refused() {
         ],
     );
     database
-        .pgdyno(&words("run slob --param filler=100 -t 1"))
+        .pgdyno(&words(
+            "run slob --param scale=1024 --param filler=100 -t 1",
+        ))
         .expect(1, &["slob1 is to have one row in a block"]);
 }
 

@@ -175,7 +175,7 @@ fn mistakes_are_named_with_the_way_out() {
     let no_table = by_kind("relation \"y\" does not exist", "no such table: y");
     notebook
         .pgdyno(&["sql", "SELECT x FROM y"])
-        .expect(2, &[no_table, "docs/store.md"]);
+        .expect(2, &[no_table, "pgdyno help store"]);
     let existing = notebook.beside("copy.sqlite").display().to_string();
     notebook
         .pgdyno(&["export", "-o", &existing])

@@ -89,9 +89,15 @@ pub fn pgdyno(args: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
-    // The notebook of whoever runs the tests is none of theirs.
+    // The configuration and the notebook of whoever runs the tests are none of theirs.
+    command.env("PGDYNO_CONFIG", "");
     let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/notebook.sqlite");
     command.env("PGDYNO_STORE", notebook::at(Path::new(file)));
+    // What was told today is not known to a test of its own.
+    command.env(
+        "XDG_STATE_HOME",
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/state"),
+    );
     if notebook::is_on_server() {
         command.env(
             "XDG_DATA_HOME",
@@ -125,16 +131,28 @@ impl Ran {
     /// line or wrapped: where a line with a path breaks depends on where the checkout lies.
     #[track_caller]
     pub fn expect(self, code: i32, texts: &[&str]) -> Ran {
-        assert_eq!(self.code, Some(code), "{self:#?}");
-        let unwrapped = [&self.stdout, &self.stderr].map(|output| one_line(output));
-        for text in texts {
-            let there = self.stdout.contains(text)
-                || self.stderr.contains(text)
-                || unwrapped.iter().any(|output| output.contains(text));
-            assert!(there, "no \"{text}\" in {self:#?}");
+        if let Some(lacks) = self.lacks(code, texts) {
+            panic!("{lacks} {self:#?}");
         }
-        assert!(!self.stderr.contains("panicked"), "{self:#?}");
         self
+    }
+
+    /// What is not as expected, if anything is not.
+    pub fn lacks(&self, code: i32, texts: &[&str]) -> Option<String> {
+        if self.code != Some(code) {
+            return Some(format!("the exit code is not {code}:"));
+        }
+        let unwrapped = [&self.stdout, &self.stderr].map(|output| one_line(output));
+        let is_there = |text: &str| {
+            self.stdout.contains(text)
+                || self.stderr.contains(text)
+                || unwrapped.iter().any(|output| output.contains(text))
+        };
+        if let Some(missing) = texts.iter().find(|text| !is_there(text)) {
+            return Some(format!("no \"{missing}\" in"));
+        }
+        let panicked = self.stderr.contains("panicked");
+        panicked.then(|| "it panicked:".to_owned())
     }
 }
 

@@ -1,6 +1,7 @@
 //! `pgdyno sysbench` on a real PostgreSQL: statements, counts and output are as those of sysbench
 //! 1.0.20, whose facts are recorded here. With sysbench itself: `against_sysbench` below.
 
+mod against;
 mod tpcc;
 
 use std::collections::BTreeMap;
@@ -339,7 +340,11 @@ fn errors_are_said_in_sysbenchs_words() {
     sysbench("oltp_read_only help").expect(0, &["oltp_read_only options:", "--table-size=N"]);
     sysbench("--help").expect(
         0,
-        &["--db-driver=STRING", "oltp_read_write", "docs/sysbench.md"],
+        &[
+            "--db-driver=STRING",
+            "oltp_read_write",
+            "pgdyno help sysbench",
+        ],
     );
     sysbench("--version").expect(0, &["sysbench 1.0.20"]);
 }

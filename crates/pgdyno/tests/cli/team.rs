@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use pgdyno_link::{Direction, Link};
 use pgdyno_platform::child::Signal;
-use pgdyno_testkit::link::{Direction, Link};
 use serde_json::Value;
 
 use crate::child::Running;

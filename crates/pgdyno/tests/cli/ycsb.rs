@@ -438,11 +438,13 @@ fn loads_over_several_connections_and_loads_that_go_on_make_the_same_rows() {
     assert_eq!(db.value(key), "usertable_pkey");
     load(&db, &params, &[]).expect(0, &[]);
 
-    // With other parameters it begins anew, and the record goes.
+    // With other parameters it begins anew where that is said, and the record goes.
     let db = Database::new("ycsb_not_resumed");
     interrupted(&db, &params);
     let other = ["recordcount=1000", "fieldcount=1", "fieldlength=5"];
-    load(&db, &other, &[]).expect(0, &[]);
+    let told = "a load of ycsb with recordcount = 200000, not 1000, was interrupted here";
+    load(&db, &other, &[]).expect(1, &[told]);
+    load(&db, &other, &["--replace"]).expect(0, &[]);
     assert_eq!(db.value("SELECT count(*) FROM usertable"), "1000");
     let left = "SELECT relname FROM pg_class WHERE relname LIKE 'pgdyno%'";
     assert_eq!(db.rows(left), [""; 0]);

@@ -106,6 +106,32 @@ fn kill_in_commit(url: &str, wait_event: &str, count: usize) {
     }
 }
 
+/// Commits until the commits of the server wait for a standby. Its own goes on waiting for one, and is
+/// told by ending its backend.
+///
+/// The setting is in force a moment after it was read, and whoever commits before that is not held up.
+fn standby_is_waited_for(url: &str) {
+    let mut session = connect(url);
+    let pid = session.query("SELECT pg_backend_pid()").expect("a query");
+    let pid = pid.rows[0][0].clone().expect("a number");
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while session
+                .simple_query("CREATE TABLE w (); DROP TABLE w")
+                .is_ok()
+            {}
+        });
+        let mut other = connect(url);
+        let waits =
+            format!("SELECT 1 FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'SyncRep'");
+        wait_until("a commit waits for a standby", || {
+            !other.query(&waits).expect("a query").rows.is_empty()
+        });
+        let end = format!("SELECT pg_terminate_backend({pid}, 5000)");
+        other.query(&end).expect("superuser");
+    });
+}
+
 /// Ends two backends whose commits are undone by it, and two whose commits are done: they only
 /// wait for a standby before they would say so.
 fn kill_four_in_commit(db_url: &str) {
@@ -115,11 +141,13 @@ fn kill_four_in_commit(db_url: &str) {
     };
     run("INSERT INTO gate VALUES (1)");
     kill_in_commit(db_url, "PgSleep", 2);
-    // This session's own commits are not to wait for a standby.
-    run("DELETE FROM gate");
+    // This session's own commits are not to wait for a standby. Those at the gate do, even if the
+    // trial's time is over by now.
     run("SET synchronous_commit = local");
     run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     run("SELECT pg_reload_conf()");
+    standby_is_waited_for(db_url);
+    run("DELETE FROM gate");
     kill_in_commit(db_url, "SyncRep", 2);
     run("ALTER SYSTEM RESET synchronous_standby_names");
     run("SELECT pg_reload_conf()");

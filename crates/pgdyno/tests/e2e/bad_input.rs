@@ -68,11 +68,11 @@ fn transactions_in_progress(db: &Database, application: &str) -> bool {
 fn a_wrong_command_line_is_answered_with_what_was_meant() {
     let cache = cache_dir();
     let run = |args: &[&str]| -> Ran { ran(&mut own_server(cache.path(), args)) };
-    run(&["run", "tpcb", "--client", "3"]).expect(2, &["--client", "--clients"]);
+    run(&["run", "tpcb", "--cleints", "3"]).expect(2, &["--cleints", "--clients"]);
     run(&["run", "tpcb", "-c", "0"]).expect(2, &["-c", "0"]);
     run(&["run", "tpcb", "-T", "3", "-t", "5"]).expect(2, &["cannot be used with"]);
     run(&["run", "tpcb", "--param", "scala=3"]).expect(2, &["scala", "scale"]);
-    run(&["run", "tpbc"]).expect(2, &["tpbc", "tpcb", "for a folder give its path"]);
+    run(&["run", "tpbc"]).expect(2, &["tpbc", "tpcb", "a folder is named by its path"]);
     run(&["run", "/nowhere/x.sql"]).expect(2, &["/nowhere/x.sql", "No such file"]);
     run(&["run", "tpcb", "--json=/nonexistent/x"])
         .expect(2, &["--json", "/nonexistent/x", "No such file"]);
@@ -117,9 +117,9 @@ fn what_a_script_finds_missing_is_told_in_the_servers_words() {
         &[
             "relation \"nothing_here\" does not exist",
             "client ",
-            "script 0",
-            "command 1",
-            "pgdyno: error: 1 more: script 0 aborted",
+            &format!("aborted at {path}:2: ERROR:"),
+            "SELECT * FROM nothing_here;\n              ^",
+            &format!("pgdyno: error: 1 more: aborted at {path}:2"),
             "ABORTED",
             "42P01",
         ],
@@ -128,7 +128,7 @@ fn what_a_script_finds_missing_is_told_in_the_servers_words() {
     assert!(run.stdout.contains("failed       2 (100 %)"), "{run:?}");
     let (_dir, path) = script("\\set a 1/0\nSELECT :a;\n");
     db.pgdyno(&["run", &path, "-t", "5"])
-        .expect(1, &["division by zero", "command 0 (set) of script 0"]);
+        .expect(1, &[&format!("{path}:1: division by zero\n\\set a 1/0")]);
     // Going on after errors: each is counted, and the run is complete.
     let (_dir, path) = script("SELECT * FROM nothing_here;\n");
     let run = db

@@ -198,6 +198,12 @@ fn a_run_of_tpcb_prints_its_budget_within_a_terminal() {
         db.url
     );
     terminal.args(["-qec", &shell, "/dev/null"]);
+    // What is told whole once a day was told.
+    let state = tempfile::tempdir().unwrap();
+    let day = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() / 86_400;
+    std::fs::create_dir(state.path().join("pgdyno")).unwrap();
+    std::fs::write(state.path().join("pgdyno/hints-told"), day.to_string()).unwrap();
+    terminal.env("XDG_STATE_HOME", state.path());
     let text = ran(&mut terminal).stdout;
     assert!(text.contains("WHERE THE CLIENTS’ TIME WENT"), "{text}");
     let lines: Vec<&str> = text.lines().collect();

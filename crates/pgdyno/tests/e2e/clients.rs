@@ -80,9 +80,9 @@ fn clients_follow_their_steps_as_the_server_sees_and_results_say_by_phase_and_se
             (at(phase, "clients_working") - asked).abs() < 0.3,
             "{phase:#}"
         );
-        // 10 ms each, and what a busy host adds.
+        // 10 ms each, and what a busy host adds; who leaves a phase still ends its transaction.
         let goodput = at(phase, "goodput_per_s") / asked;
-        assert!((30.0..=101.0).contains(&goodput), "{phase:#}");
+        assert!((30.0..=110.0).contains(&goodput), "{phase:#}");
     }
     let course = &json["client_course"];
     assert!(
@@ -172,7 +172,7 @@ fn a_number_of_clients_that_cannot_be_is_refused_with_its_place_and_the_way_out(
     let dir = tempfile::tempdir().expect("temporary directory");
     let path = script(&dir);
     for (clients, why) in [
-        ("0", &["0 is not in 1..=100000"][..]),
+        ("0", &["a whole number from 1 to 100000"][..]),
         (
             "8..64",
             &[

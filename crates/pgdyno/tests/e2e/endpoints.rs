@@ -8,11 +8,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
+use pgdyno_link::Link;
 use pgdyno_platform::child::{Signal, send_signal};
 use pgdyno_server::kept::{self, Kept};
 use pgdyno_server::{Cache, Listen, Options};
 use pgdyno_testkit::closed_address;
-use pgdyno_testkit::link::Link;
 use serde_json::Value;
 
 use crate::child::{Running, server_processes, wait_until};
@@ -576,7 +576,7 @@ fn target_says_what_it_cannot_reach_and_when_nothing_is_named() {
     ran(&mut pgdyno(&["target", &dead])).expect(3, &["Connection refused"]);
     let dir = tempfile::tempdir().unwrap();
     let mut nothing = pgdyno(&["target"]);
-    ran(nothing.env("PGDYNO_CACHE", dir.path())).expect(1, &["nothing names a server"]);
+    ran(nothing.env("PGDYNO_CACHE", dir.path())).expect(2, &["nothing names a server"]);
     ran(&mut pgdyno(&["run", "tpcb", "--url", &url, "--new-nodes"])).expect(
         2,
         &[

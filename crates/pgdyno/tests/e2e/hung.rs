@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use pgdyno_testkit::link::{Direction, How, Link};
+use pgdyno_link::{Direction, How, Link};
 use serde_json::Value;
 
 use crate::child::{Running, wait_until};
@@ -283,7 +283,7 @@ fn pgbench_says_of_what_was_cut_off_at_commit_that_its_result_is_unknown() {
     let mut unknown = 0;
     let mut has_kept = false;
     // In which statement a client is when it is cut off is up to chance.
-    for _ in 0..10 {
+    for _ in 0..40 {
         db.sql("TRUNCATE visit");
         let ran = pgbench(true);
         let rows = number(&db.url, ROWS);

@@ -10,11 +10,15 @@ mod clients;
 mod endpoints;
 mod failover;
 mod figures;
+mod history;
 mod hosts;
 mod hung;
+mod isolation_lab;
+mod isolation_mixes;
 mod language;
 mod retries;
 mod stalls;
+mod standbys;
 mod streams;
 #[path = "../cli/support.rs"]
 #[allow(
@@ -23,4 +27,5 @@ mod streams;
 )]
 mod support;
 mod truth;
+mod via;
 mod warmup;

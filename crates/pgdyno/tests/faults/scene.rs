@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use pgdyno_testkit::link::{Delay, Direction, Link, LinkProxy};
+use pgdyno_link::{Delay, Direction, Link, LinkProxy};
 use serde_json::Value;
 
 use crate::child::{Running, wait_until};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use pgdyno_testkit::link::{Delay, Direction, Link};
+use pgdyno_link::{Delay, Direction, Link};
 use serde_json::Value;
 
 use crate::crew::{Crew, ends, notes, number};

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use pgdyno_testkit::link::{Direction, Link};
+use pgdyno_link::{Direction, Link};
 
 use crate::child::{Running, wait_until};
 use crate::crew::{Crew, ends, notes, number};

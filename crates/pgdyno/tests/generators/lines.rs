@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use pgdyno_testkit::link::{Direction, Link, LinkProxy};
+use pgdyno_link::{Direction, Link, LinkProxy};
 
 use crate::child::Running;
 use crate::crew::Crew;

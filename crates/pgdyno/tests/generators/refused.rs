@@ -89,7 +89,7 @@ fn what_several_generators_cannot_do_is_refused_before_they_meet() {
         ),
         ("-c 4 -T 1 --generators 2 --warmup auto", "--warmup auto"),
         ("-c 4 -T 1 --generators 2 --no-store", "--no-store"),
-        ("-c 4 -T 1 --generators 1", "2..=100000"),
+        ("-c 4 -T 1 --generators 1", "from 2 to 100000"),
         ("-c 4 -T 1 --join key", "--generators"),
     ] {
         let line = format!("run {script} {line}");

@@ -70,7 +70,7 @@ fn a_text_of_many_clients_is_said_once() {
     let ran = ran(&mut run, &folder()).expect(
         1,
         &[
-            "29 more: script 0 aborted in command 0 query 0: ERROR:  no no",
+            "29 more: aborted at marked.sql:1: ERROR:  no no",
             "more bytes)",
         ],
     );

@@ -13,14 +13,15 @@ pub fn on_a_named_server(count: usize) {
     let whole = || {
         Home::new()
             .run(&of(&Database::new("kill_lab")))
-            .expect(0, &["At 2 clients"]);
+            .expect(0, &["2 clients, read committed"]);
     };
     each("lab", count, whole, |moment| {
         let home = Home::new();
         let line = of(&Database::new(&format!("kill_lab_{}", moment.number)));
         let cut = home.cut_at(moment, &line, &line);
         home.notebook_has_all_until(&cut);
-        home.run_when_free(&line).expect(0, &["At 2 clients"]);
+        home.run_when_free(&line)
+            .expect(0, &["2 clients, read committed"]);
         let newest = "SELECT count(*) FROM trial WHERE state = 'complete' \
                       AND experiment = (SELECT max(number) FROM experiment)";
         assert_eq!(home.value(newest), "3");

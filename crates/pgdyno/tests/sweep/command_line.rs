@@ -10,7 +10,7 @@ fn a_dry_run_shows_the_trials_and_their_time_and_touches_nothing() {
     let database = Database::new("sweep_dry");
     let experiment = Experiment::new(TWO, &database);
     let texts = [
-        "    1  clients 1\n    2  clients 2\n",
+        "    1  1 client\n    2  2 clients\n",
         "2 trials, about 2 min with 1 load, 100,011 rows",
         "1 repeat of each point; to compare two points takes 5 a side, all 2 points",
     ];
@@ -86,7 +86,7 @@ fn help_names_every_parameter() {
             "latency_limit",
             "settings.NAME",
             "--resume",
-            "docs/experiments.md",
+            "pgdyno help experiments",
         ],
     );
     let help = crate::support::ran(&mut crate::support::pgdyno(&["restore", "--help"]));

@@ -26,8 +26,8 @@ fn a_sweep_ends_with_a_row_a_point_and_the_notebook_shows_it_again() {
     };
     let (at_end, again) = (table(&swept.stdout), table(&shown.stdout));
     assert_eq!(at_end, again);
-    assert!(at_end[1].starts_with("clients 1 "), "{at_end:?}");
-    assert!(at_end[2].starts_with("clients 2 "), "{at_end:?}");
+    assert!(at_end[1].starts_with("1 client "), "{at_end:?}");
+    assert!(at_end[2].starts_with("2 clients "), "{at_end:?}");
     assert!(
         at_end[4].contains("( ) range over the repeats"),
         "{at_end:?}"
@@ -59,7 +59,7 @@ fn a_sweep_ends_with_a_row_a_point_and_the_notebook_shows_it_again() {
     ran(&mut experiment.command(&exclude)).expect(0, &[]);
     show(&["e"]).expect(
         0,
-        &["left out  trial 1 (clients 2, repeat 1): excluded: the cache was cold"],
+        &["left out  trial 1 (2 clients, repeat 1): excluded: the cache was cold"],
     );
     let listed = ran(&mut experiment.command(&["ls", "--experiments", "--json"]));
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
@@ -72,20 +72,25 @@ fn a_sweep_ends_with_a_row_a_point_and_the_notebook_shows_it_again() {
         (&json!("e"), &json!(4), &json!(3))
     );
     let uuid = listed[0]["uuid"].as_str().unwrap();
+    show(&["e.toml"]).expect(0, &["experiment e, "]);
     show(&[&uuid[..8]]).expect(0, &["experiment e, "]);
     ran(&mut experiment.command(&["ls", "--experiments"])).expect(0, &["begun, UTC", &uuid[..8]]);
 
-    show(&["other"]).expect(
+    show(&["another"]).expect(
         2,
-        &["there is no experiment other", "pgdyno ls --experiments"],
+        &["there is no experiment another", "pgdyno ls --experiments"],
     );
-    ran(&mut experiment.command(&["show"])).expect(
-        2,
-        &[
-            "nothing to show: name a trial or an experiment",
-            "--experiment",
-        ],
-    );
+    ran(&mut experiment.command(&["show"])).expect(0, &["trial 4, "]);
+    // An experiment by another name, with a tag on its trials.
+    let other = ["--name", "other", "--tag", "new"];
+    experiment
+        .run(&other)
+        .expect(0, &["4 of 4 trials complete"]);
+    ran(&mut experiment.command(&["show", "tag:new"]))
+        .expect(0, &["trial 8, ", "experiment   other"]);
+    show(&["other"]).expect(0, &["experiment other, "]);
+    ran(&mut experiment.command(&["show", "tag:x"]))
+        .expect(2, &["the notebook has no trial with tag x", "pgdyno ls"]);
     let both = ["show", "1", "--experiment", "e"];
     ran(&mut experiment.command(&both)).expect(2, &["cannot be used with"]);
     let both = ["ls", "--experiments", "--tag", "x"];
@@ -127,7 +132,7 @@ fn levels_that_are_one_in_effect_are_marked() {
         .expect(0, &["3 of 3 trials complete", same]);
     let of = |asked: &str| {
         let mut lines = swept.stdout.lines();
-        let line = lines.find(|line| line.starts_with(&format!("isolation {asked}")));
+        let line = lines.find(|line| line.starts_with(asked));
         line.unwrap_or_else(|| panic!("{asked}: {swept:#?}"))
             .to_owned()
     };

@@ -18,7 +18,7 @@ fn a_matrix_is_run_point_by_point_with_its_tables_and_settings() {
     );
     experiment
         .run(&["--json=lines"])
-        .expect(0, &["8 of 8 trials complete", "[1/8] scale 1, clients 1"]);
+        .expect(0, &["8 of 8 trials complete", "[1/8] scale 1, 1 client"]);
     let trials = experiment.complete();
     assert_eq!(trials.len(), 8);
     trials.iter().for_each(assert_sums);
@@ -141,7 +141,10 @@ fn what_needs_a_maximum_that_failed_is_told_once_and_not_run() {
             .find(text)
             .unwrap_or_else(|| panic!("no {text}: {summary}"))
     };
-    assert!(at("rate 50%") < at("rate 90%"), "{summary}");
+    assert!(
+        at("50 % of the maximum") < at("90 % of the maximum"),
+        "{summary}"
+    );
 }
 
 #[test]

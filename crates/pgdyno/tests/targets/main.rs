@@ -10,6 +10,7 @@ mod cases;
 mod clusters;
 mod documented;
 mod documented_products;
+mod documented_sysbench;
 mod joining;
 mod masks;
 mod message;

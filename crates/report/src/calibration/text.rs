@@ -6,12 +6,13 @@ use pgdyno_model::document::calibration::{
     Step, What, Yardstick,
 };
 
+use crate::answer;
 use crate::table::{Table, one_line};
 use pgdyno_diagnose::calibration::judge::ms;
 use pgdyno_model::text as figures;
 
 /// Tables are at most this wide, where that is possible.
-const WIDTH: usize = 110;
+const WIDTH: usize = 80;
 
 /// All of it, ready to be printed.
 pub fn text(c: &Calibration) -> String {
@@ -19,7 +20,7 @@ pub fn text(c: &Calibration) -> String {
     if c.lines.is_empty() {
         return text + "\nnothing was measured\n";
     }
-    text += &format!("\n{}", lines(c));
+    text += &format!("\n{}\n{}", answer::text(&super::answer(c)), lines(c));
     text += &comments(c);
     text += &format!("\n{}", baseline(c));
     if let Some(more) = &c.concurrency {
@@ -141,7 +142,7 @@ fn yardsticks(c: &Calibration) -> String {
             Fact::Unknown(why) => one_line(why),
         };
         text += &format!(
-            "expected of {}: an article's figures (docs/calibrate.md), not this host's: {why}\n",
+            "expected of {}: an article's figures (pgdyno help calibrate), not this host's: {why}\n",
             by_article.join(", ")
         );
     }
@@ -209,7 +210,12 @@ fn comments(c: &Calibration) -> String {
 fn baseline(c: &Calibration) -> String {
     match c.baseline {
         Some(Baseline::Met) => {
-            "baseline met: read and update are as fast as expected or faster\n".to_owned()
+            // A doubt withdraws it, as in the answer.
+            let doubtful = { c.lines.iter() }.any(|line| {
+                matches!(line.line, What::Read | What::Update) && !line.doubts.is_empty()
+            });
+            let doubtful = if doubtful { ", but (!) doubtful" } else { "" };
+            format!("baseline met: read and update are as fast as expected or faster{doubtful}\n")
         }
         Some(Baseline::Missed) => {
             let missed = c.lines.iter().filter(|line| {
@@ -307,11 +313,11 @@ pub fn systems(systems: &[Calibration]) -> String {
     let mut table = Table::default();
     table.row([
         "mean ms",
+        "baseline",
         "round trip",
         "commit",
         "read",
         "update",
-        "baseline",
         "best done/s",
         "clients",
     ]);
@@ -333,16 +339,16 @@ pub fn systems(systems: &[Calibration]) -> String {
         let best = best(c);
         table.row([
             label(c, systems),
-            mean(What::RoundTrip),
-            mean(What::Commit),
-            mean(What::Read),
-            mean(What::Update),
             match c.baseline {
                 Some(Baseline::Met) => "met",
                 Some(Baseline::Missed) => "missed",
                 None => "–",
             }
             .to_owned(),
+            mean(What::RoundTrip),
+            mean(What::Commit),
+            mean(What::Read),
+            mean(What::Update),
             best.map_or_else(|| "–".to_owned(), |s| figures::rate(s.goodput_per_s)),
             best.map_or_else(|| "–".to_owned(), |s| s.clients.to_string()),
         ]);

@@ -10,9 +10,11 @@ use pgdyno_model::text as figures;
 
 /// Characters of the longest bar.
 const BAR: f64 = 24.0;
+/// No table is wider.
+const WIDTH_MAX: usize = 100;
 
 /// All of it, ready to be printed.
-pub fn text(found: &Capacity) -> String {
+pub fn text(found: &Capacity, width: usize) -> String {
     let limit = ms(found.slo_us);
     let mut text = format!(
         "How much load keeps p99 within {limit} ms (response times: from when a transaction was to \
@@ -20,7 +22,7 @@ pub fn text(found: &Capacity) -> String {
     );
     for ladder in &found.ladders {
         text += &format!("\n{}\n", ladder.title);
-        text += &table(ladder);
+        text += &table(ladder, width);
         for gap in &ladder.gaps {
             text += &format!("left out: {gap}\n");
         }
@@ -44,7 +46,12 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
     let per_s = figures::rate(capacity.per_s);
     let text = match capacity.is {
         EstimateIs::Below | EstimateIs::AtOrBelow => {
-            format!("capacity  below {per_s} transactions/s, the lowest rate that was tried\n")
+            let mut lower = ladder.steps.iter();
+            let why = match lower.any(|step| step.rate_per_s < capacity.per_s) {
+                false => "the lowest rate that was tried",
+                true => "that is too much, and of lower rates it cannot be told",
+            };
+            format!("capacity  below {per_s} transactions/s, {why}\n")
         }
         EstimateIs::AtLeast | EstimateIs::Above => format!(
             "capacity  {per_s} transactions/s or more: no rate that was tried broke the limit\n"
@@ -70,11 +77,20 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
 
 /// No answer, and what would give one.
 fn not_known(found: &Capacity, ladder: &Ladder) -> String {
+    let is_any_over = has_over(ladder);
+    let lowest = ladder.steps.iter().map(|step| step.rate_per_s);
     format!(
-        "capacity  not known: no step is surely within {} ms or over it\n{}",
+        "capacity  not known: no step is surely within {} ms{}; the lowest rate that was tried is {}/s\n{}",
         ms(found.slo_us),
+        if is_any_over { "" } else { " or over it" },
+        figures::rate(lowest.fold(f64::INFINITY, f64::min)),
         search_words(found, ladder)
     )
+}
+
+fn has_over(ladder: &Ladder) -> bool {
+    let mut steps = ladder.steps.iter();
+    steps.any(|step| step.side == LimitSide::Over)
 }
 
 /// How sure it is, and why no surer.
@@ -97,6 +113,9 @@ fn search_words(found: &Capacity, ladder: &Ladder) -> String {
                 "; the interval is wider than the ± {} asked for: {allow}",
                 figures::roughly(found.width),
             );
+        }
+        None if has_over(ladder) => {
+            text += &format!("; begin at a lower rate, or {allow}");
         }
         None => text += &format!("; steps have to be longer: {allow}"),
         Some(_) => {}
@@ -161,7 +180,7 @@ fn known(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().copied().flatten().collect()
 }
 
-fn table(ladder: &Ladder) -> String {
+fn table(ladder: &Ladder, width: usize) -> String {
     let medians = ladder.loads.iter().filter_map(p99s).filter_map(median);
     let (least, most) = medians.fold((f64::MAX, 1.0f64), |(l, m), p| (l.min(p), m.max(p)));
     let mut table = Table::default();
@@ -202,7 +221,7 @@ fn table(ladder: &Ladder) -> String {
             format!("{bar:<width$}", width = BAR as usize),
         ]);
     }
-    table.text(100)
+    table.text(width.min(WIDTH_MAX))
 }
 
 fn knee_words(knee: &Estimate) -> String {
@@ -298,10 +317,10 @@ mod tests {
             time_s: 20.0,
             ladders: vec![ladder],
         };
-        let text = text(&found);
+        let text = text(&found, WIDTH_MAX);
         for part in [
             " cannot tell  ",
-            "capacity  not known: no step is surely within 20.000 ms or over it\n",
+            "capacity  not known: no step is surely within 20.000 ms or over it; the lowest rate that was tried is 100.0/s\n",
             "1 step in 11s: 1 cannot tell; steps have to be longer: allow more than 20s",
         ] {
             assert!(text.contains(part), "{part}: {text}");

@@ -9,7 +9,8 @@ use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Failure, text};
 
 use super::Pair;
-use crate::points::{named, values};
+use crate::points::values;
+use pgdyno_model::experiment::words::named;
 
 /// One side as it was named.
 pub struct Set {
@@ -93,7 +94,7 @@ pub fn matched<'a>(a: &'a Set, b: &'a Set) -> Result<Matched<'a>, Failure> {
         && of.0 == other.0
     {
         return checked(vec![Pair {
-            title: of.0.clone(),
+            title: short(&of.0),
             a: a.clone(),
             b: b.clone(),
         }])
@@ -146,9 +147,19 @@ fn checked(pairs: Vec<Pair<'_>>) -> Result<Vec<Pair<'_>>, Failure> {
     Ok(pairs)
 }
 
+/// Script files by their names alone: their folders say nothing to a reader.
+fn short(workload: &str) -> String {
+    let words = workload.split(' ').map(|word| match word.starts_with('/') {
+        true => word.rsplit('/').next().unwrap_or(word),
+        false => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 fn title((workload, swept): &Point) -> String {
+    let workload = short(workload);
     let Ok(Value::Object(swept)) = serde_json::from_str(swept) else {
-        return workload.clone();
+        return workload;
     };
     let swept = swept.iter().filter(|(name, _)| *name != "workload");
     let words = swept.map(|(name, value)| format!(", {}", named(name, value)));

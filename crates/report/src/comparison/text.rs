@@ -7,12 +7,17 @@ use pgdyno_model::text::{change, plural};
 use pgdyno_stats::gate::{Figure, Unit};
 
 use super::METRICS;
+use crate::answer;
 use crate::notes;
 use crate::table::{Table, cut, one_line};
 
 /// All of it, ready to be printed.
 pub fn text(comparison: &Comparison, width: usize) -> String {
     let mut text = differences(comparison, width);
+    text += &format!("\n{}", answer::text(&comparison.answer));
+    if !comparison.notes.is_empty() || !comparison.lacking.is_empty() {
+        text.push('\n');
+    }
     for of in &comparison.notes {
         text += &format!("{}\n", notes::line(of));
     }
@@ -21,8 +26,9 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
         text += &format!("not compared: {side} has no trials of {point}\n");
     }
     let points = comparison.points.iter();
+    let are_many = comparison.points.len() > 1;
     text += &points
-        .map(|of| format!("\n{}", point(of, width)))
+        .map(|of| format!("\n{}", point(of, are_many, width)))
         .collect::<String>();
     let tables = comparison.points.iter().flat_map(|of| of.figures.values());
     let compared = tables.filter_map(|figure| match figure {
@@ -63,7 +69,7 @@ fn differences(comparison: &Comparison, width: usize) -> String {
 }
 
 fn line(one: &Differing, names: usize, width: usize) -> String {
-    let Differing { what, a, b } = one;
+    let Differing { what, a, b, .. } = one;
     let (a, b) = (one_line(a), one_line(b));
     let room = width.saturating_sub(names.max(what.chars().count()) + 7);
     let (long_a, long_b) = (a.chars().count(), b.chars().count());
@@ -77,7 +83,7 @@ fn line(one: &Differing, names: usize, width: usize) -> String {
     format!("  {what:<names$}  {a} → {b}\n")
 }
 
-fn point(point: &ComparedPoint, width: usize) -> String {
+fn point(point: &ComparedPoint, is_one_of_many: bool, width: usize) -> String {
     let mut table = Table::default();
     table.row([
         point.point.as_str(),
@@ -111,13 +117,22 @@ fn point(point: &ComparedPoint, width: usize) -> String {
                     title,
                     metric.shown(of.a.median),
                     metric.shown(of.b.median),
-                    of.change.map_or_else(blank, change),
+                    // Without a verdict the medians stay as they were measured.
+                    match of.change {
+                        Some(share) => change(share),
+                        None if of.verdict != Verdict::NotEnoughRepeats => of
+                            .change_of_medians
+                            .map_or_else(blank, |share| format!("({})", change(share))),
+                        None => blank(),
+                    },
                     of.change_interval.map_or_else(blank, |[low, high]| {
                         format!("{} to {}", change(low), change(high))
                     }),
-                    of.smallest_change.map_or_else(blank, |share| {
-                        change(share).trim_start_matches('+').to_owned()
-                    }),
+                    of.smallest_change
+                        .filter(|_| of.change.is_some())
+                        .map_or_else(blank, |share| {
+                            change(share).trim_start_matches('+').to_owned()
+                        }),
                     words(of).to_owned(),
                 ]),
                 Some(ComparedFigure::Not { not_compared }) => {
@@ -135,27 +150,16 @@ fn point(point: &ComparedPoint, width: usize) -> String {
     }
     let (a, b) = (point.a.len(), point.b.len());
     text += &format!("medians of {a} and {b} trials");
-    let drifts = METRICS
-        .iter()
-        .filter_map(|metric| match point.figures.get(metric.figure.name) {
-            Some(ComparedFigure::Compared(of)) => of.drift,
-            _ => None,
-        });
-    if let Some(drift) = drifts.into_iter().next() {
-        text += match drift.by_turns {
-            true => ", by turns",
-            false => ", not by turns",
-        };
-        let drift = change(drift.first_to_last);
-        text += &format!("; drift {drift} from the first to the last");
+    match is_one_of_many {
+        true => format!("{text}\n{}\n", point.answer.sentence),
+        false => text + "\n",
     }
-    format!("{text}\n{}\n", point.verdict)
 }
 
 /// The last cell of a row.
 fn words(compared: &Compared) -> &'static str {
     match compared.verdict {
-        Verdict::NotEnoughRepeats | Verdict::TimeExplains => "cannot tell",
+        Verdict::NotEnoughRepeats | Verdict::TimeExplains | Verdict::NotByTurns => "cannot tell",
         Verdict::NoSignificantDifference => "not different",
         Verdict::Higher => "higher",
         Verdict::Lower => "lower",
@@ -165,15 +169,20 @@ fn words(compared: &Compared) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pgdyno_model::document::answer::Answer;
+    use pgdyno_model::document::comparison::DifferingKind;
 
     #[test]
     fn settings_fit_into_eighty_columns_with_whole_names() {
         let differing = |what: &str, a: &str, b: &str| Differing {
+            kind: DifferingKind::Setting,
             what: what.to_owned(),
             a: a.to_owned(),
             b: b.to_owned(),
+            does: None,
         };
         let comparison = Comparison {
+            answer: Answer::default(),
             points: Vec::new(),
             lacking: Vec::new(),
             notes: Vec::new(),

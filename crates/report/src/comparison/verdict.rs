@@ -1,24 +1,10 @@
 //! What a comparison says of a point, in one sentence, and what its figures make of it.
 
+use pgdyno_model::document::comparison::Says;
 use pgdyno_model::text;
 use pgdyno_stats::{Direction, Family, Verdict};
 
 use super::Compared;
-
-/// What the primary figures say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Says {
-    /// All that differ are better.
-    Better,
-    /// All that differ are worse.
-    Worse,
-    /// Some are better and some are worse.
-    Mixed,
-    /// None differs.
-    NoDifference,
-    /// There is no verdict.
-    CannotTell,
-}
 
 /// What came of a point, with the sentence.
 pub fn of(figures: &[Compared]) -> (Says, String) {
@@ -43,7 +29,7 @@ pub fn of(figures: &[Compared]) -> (Says, String) {
         .find(|(_, found)| matches!(found.verdict, Verdict::NotEnoughRepeats { .. }));
     let hidden = primary
         .iter()
-        .find(|(_, found)| found.verdict == Verdict::TimeExplains);
+        .find(|(_, found)| matches!(found.verdict, Verdict::TimeExplains | Verdict::NotByTurns));
     let what = "more than chance or drift can explain";
     match (better.as_slice(), worse.as_slice()) {
         _ if primary.is_empty() => (
@@ -64,13 +50,24 @@ pub fn of(figures: &[Compared]) -> (Says, String) {
                         size.trim_start_matches('+')
                     )
                 });
-                let text = format!("Cannot tell: {by}time alone explains as much");
-                (Says::CannotTell, text)
+                let why = match found.verdict {
+                    Verdict::NotByTurns => "the sides did not run by turns",
+                    _ => "time alone explains as much",
+                };
+                (Says::CannotTell, format!("Cannot tell: {by}{why}"))
             }
-            (None, None) => (
-                Says::NoDifference,
-                "No significant difference was found".to_owned(),
-            ),
+            (None, None) => {
+                let [(name, found), ..] = primary.as_slice() else {
+                    return (Says::NoDifference, String::new());
+                };
+                let within = found.ratio.map_or_else(String::new, |ratio| {
+                    let [low, high] =
+                        [ratio.interval.low, ratio.interval.high].map(|r| signed(r - 1.0));
+                    format!(": B’s {name} lies within {low} and {high} of A’s")
+                });
+                let text = format!("No significant difference was found{within}");
+                (Says::NoDifference, text)
+            }
         },
         (better, []) => (
             Says::Better,
@@ -92,7 +89,7 @@ pub fn of(figures: &[Compared]) -> (Says, String) {
 }
 
 /// With a real minus sign.
-fn signed(share: f64) -> String {
+pub(super) fn signed(share: f64) -> String {
     text::change(share).replace('-', "−")
 }
 

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use pgdyno_model::document::disturb_lab::{
     DisturbEffect, DisturbInterval, DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget,
 };
-use pgdyno_model::document::{DisturbFigures, Metastable, Proof, Verdict};
+use pgdyno_model::document::phases::Phase;
+use pgdyno_model::document::{CommandRun, DisturbFigures, Metastable};
 use pgdyno_model::notebook::{Notebook, TrialRow};
+use pgdyno_model::spec::OWN;
 use pgdyno_model::{Failure, State, text as figures};
 use pgdyno_stats::recovery::{MIN_REPEATS_FOR_EFFECT, Seen, effect, ordered_interval};
 use serde_json::Value;
@@ -85,6 +87,12 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
             reason: row.reason.clone(),
             counts: of_trial.is_some() && troubles.is_empty(),
             troubles,
+            commands: outcome
+                .disturbed
+                .iter()
+                .flat_map(|it| &it.commands)
+                .filter_map(ran)
+                .collect(),
             truth: outcome.truth.clone(),
             reasons: outcome.recording.reasons.iter().map(Into::into).collect(),
             endpoints: outcome.recording.endpoints.iter().map(Into::into).collect(),
@@ -121,6 +129,13 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
     let truth = truth::of_lab(&lab);
     lab.says.splice(..0, truth);
     Ok(lab)
+}
+
+/// When a command ran.
+fn ran(run: &CommandRun) -> Option<Phase> {
+    let name = run.command.trim();
+    let name = name.strip_prefix(OWN).unwrap_or(name);
+    Some(Phase::new(name, run.began_us?, run.ended_us?))
 }
 
 fn counts(row: &TrialRow) -> bool {
@@ -241,7 +256,7 @@ fn missed_shares(repeats: &[DisturbRepeat]) -> Vec<f64> {
         .collect()
 }
 
-fn sum_up(target: &mut DisturbTarget) {
+pub(super) fn sum_up(target: &mut DisturbTarget) {
     target.summary = summaries(&target.repeats);
     target.controls_summary = summaries(&target.controls);
     let (a, b) = (
@@ -348,7 +363,7 @@ fn sentence(target: &DisturbTarget) -> String {
 }
 
 /// The limit, if all repeats have the same.
-fn within(target: &DisturbTarget) -> String {
+pub(super) fn within(target: &DisturbTarget) -> String {
     let limits = target.repeats.iter().filter(|repeat| repeat.counts);
     let limits = limits.filter_map(|repeat| repeat.figures.as_ref()?.limit_us.known().copied());
     let limits: BTreeSet<u64> = limits.collect();
@@ -365,69 +380,4 @@ fn finish(parts: &[String]) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string());
     format!("{}{}.", first.unwrap_or_default(), chars.as_str())
-}
-
-/// What the page says first.
-pub fn verdict(lab: &DisturbLab) -> Verdict {
-    let mut evidence = Vec::new();
-    let lost = lab.lost_writes();
-    if lost > 0 {
-        let says = "transactions that the database had acknowledged are not there";
-        evidence.push(Proof::new(figures::count(lost), says).at("disturb", "Repeats"));
-    }
-    for target in &lab.targets {
-        let of = |name: &str| target.summary.iter().find(|it| it.figure == name);
-        let name = match lab.targets.len() {
-            1 => String::new(),
-            _ => format!(" ({})", target.title),
-        };
-        let mut proof = |figure: &str, says: String| {
-            let Some(it) = of(figure).filter(|it| it.n > 0) else {
-                return;
-            };
-            let value = |value: f64| match figure.ends_with("_us") {
-                true => figures::time(value),
-                false => figures::count(value.round() as u64),
-            };
-            let Some(median) = it.median else { return };
-            let says = match (&it.interval, it.min, it.max) {
-                (Some(interval), ..) => format!(
-                    "{says}, median of {}; {} interval {} to {}",
-                    it.n,
-                    figures::share(interval.level),
-                    interval.low.map_or("never".to_owned(), value),
-                    interval.high.map_or("never".to_owned(), value),
-                ),
-                (None, Some(min), Some(max)) if it.n > 1 => format!(
-                    "{says}, median of {}; range {} to {}, too few for an interval",
-                    it.n,
-                    value(min),
-                    value(max)
-                ),
-                _ => format!("{says}, one run"),
-            };
-            evidence.push(Proof::new(value(median), says).at("disturb", "Repeats"));
-        };
-        proof("no_service_us", format!("without a single commit{name}"));
-        let within = within(target);
-        proof(
-            "back_us",
-            format!("until 90 % of the usual were answered {within} for 5 s{name}"),
-        );
-        proof(
-            "missed",
-            format!("transactions that were due and not answered {within}{name}"),
-        );
-    }
-    Verdict {
-        limit: match lost {
-            0 => "disturb",
-            _ => "lost-writes",
-        }
-        .to_owned(),
-        label: Some("What this disturbance did".to_owned()),
-        sentence: lab.says.join(" ").trim_end_matches('.').to_owned(),
-        evidence,
-        ..Verdict::default()
-    }
 }

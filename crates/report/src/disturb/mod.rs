@@ -1,5 +1,6 @@
 //! What a disturbance did: of one trial, and of the trials of `pgdyno lab disturb`.
 
+mod answer;
 mod figures;
 mod lab;
 mod text;
@@ -7,7 +8,8 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use lab::{is_lab, lab, verdict};
+pub use answer::answer;
+pub use lab::{is_lab, lab};
 pub use text::{brief, text};
 
 use pgdyno_model::Outcome;

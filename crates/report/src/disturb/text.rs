@@ -6,6 +6,7 @@ use pgdyno_model::document::disturb_lab::{
 use pgdyno_model::document::{CommandRun, DisturbFigures, DisturbedTrial};
 use pgdyno_model::text as figures;
 
+use crate::answer;
 use crate::table::Table;
 use crate::wrap::wrapped;
 
@@ -157,6 +158,15 @@ pub fn text(lab: &DisturbLab, width: usize) -> String {
         .iter()
         .map(|undo| format!("  undo: {undo}\n"))
         .collect::<String>();
+    match super::answer(lab) {
+        Some(found) => text += &format!("\n{}", answer::text(&found)),
+        None => {
+            text.push('\n');
+            for says in &lab.says {
+                text += &wrapped("", says, 0);
+            }
+        }
+    }
     for target in &lab.targets {
         text += &format!("\n{}\n{}", target.title, table(target, width));
         let interval = target.summary.iter().find_map(|it| it.interval.as_ref());
@@ -166,11 +176,6 @@ pub fn text(lab: &DisturbLab, width: usize) -> String {
                 figures::share(interval.level)
             );
         }
-        text += &format!("Effect: {}.\n", target.effect.says);
-    }
-    text.push('\n');
-    for says in &lab.says {
-        text += &wrapped("", says, 0);
     }
     text
 }

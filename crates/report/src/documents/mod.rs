@@ -101,6 +101,8 @@ pub fn run(outcome: &Outcome) -> Run {
         reasons: recording.reasons.iter().map(Reason::from).collect(),
         server_counters: outcome.server_counters.clone(),
         truth: outcome.truth.clone(),
+        staleness: outcome.staleness.clone(),
+        isolation: outcome.isolation.clone(),
         statements: ScriptStatements::all(recording),
         connections: Connections::from(&recording.connections),
         outages: Outages::from(recording),

@@ -80,6 +80,8 @@ fn outcome() -> (Outcome, TrialRow) {
     outcome.recording.slots = Some(record::Slots::default());
     outcome.disturbed = Some(disturbed());
     outcome.truth = Some(Fact::Known(Truth::default()));
+    outcome.staleness = Some(Default::default());
+    outcome.isolation = Some(Fact::Known(crate::isolation::tests::broken()));
     (outcome, store.trial(&number.to_string()).unwrap())
 }
 

@@ -1,6 +1,6 @@
 //! What every report's Markdown begins and ends with.
 
-use pgdyno_model::document::{Common, GateResult, PageNote, Verdict};
+use pgdyno_model::document::{Common, Gate, GateResult, PageNote, Verdict};
 
 use super::escaped;
 
@@ -39,15 +39,20 @@ fn verdict(verdict: &Verdict) -> String {
     if let Some(careful) = &verdict.careful {
         text += &format!("- careful: {}\n", escaped(careful));
     }
-    if let Some(gate) = &verdict.gate {
-        let result = match gate.result {
-            GateResult::Passed => "passed",
-            GateResult::Failed => "failed",
-            GateResult::CannotTell => "cannot tell",
-        };
-        text += &format!("- gate {}: **{result}**\n", escaped(&gate.condition));
+    if let Some(of) = &verdict.gate {
+        text += &gate(of);
     }
     text + "\n"
+}
+
+/// What came of a gate.
+pub fn gate(gate: &Gate) -> String {
+    let result = match gate.result {
+        GateResult::Passed => "passed",
+        GateResult::Failed => "failed",
+        GateResult::CannotTell => "cannot tell",
+    };
+    format!("- gate {}: **{result}**\n\n", escaped(&gate.condition))
 }
 
 fn notes(notes: &[PageNote]) -> String {

@@ -3,6 +3,8 @@
 use pgdyno_model::document::comparison::{Family, Verdict};
 use pgdyno_model::document::page::{ComparePage, Difference, Pair};
 
+use crate::answer;
+
 use super::{common, escaped, ms_of, rate, table};
 
 /// It, ready to be pasted.
@@ -11,7 +13,7 @@ pub fn comparison(document: &ComparePage) -> String {
     let changed = document.changed.iter();
     let changed: Vec<Vec<String>> = changed
         .map(|one| {
-            [&one.name, &one.a, &one.b]
+            [&one.what, &one.a, &one.b]
                 .map(|text| escaped(text))
                 .to_vec()
         })
@@ -24,7 +26,11 @@ pub fn comparison(document: &ComparePage) -> String {
         text += &format!("Not compared: {side} has no trials of {point}\n\n");
     }
     text += &document.pairs.iter().map(pair).collect::<String>();
-    common::begin(&document.common) + &text + &common::end(&document.common)
+    let mut answer = answer::markdown(&document.answer);
+    if let Some(gate) = &document.gate {
+        answer += &common::gate(gate);
+    }
+    common::begin(&document.common) + &answer + &text + &common::end(&document.common)
 }
 
 fn pair(pair: &Pair) -> String {
@@ -57,11 +63,19 @@ fn row(one: &Difference) -> Vec<String> {
         },
         shown(one.a.as_ref().map(|spread| spread.over.median)),
         shown(one.b.as_ref().map(|spread| spread.over.median)),
-        one.change.map_or_else(dash, change),
+        match (one.change, one.change_of_medians) {
+            (Some(share), _) => change(share),
+            (None, Some(share)) if one.verdict != Some(Verdict::NotEnoughRepeats) => {
+                format!("({}, medians)", change(share))
+            }
+            _ => dash(),
+        },
         one.change_interval.map_or_else(dash, |[low, high]| {
             format!("{} to {}", change(low), change(high))
         }),
-        one.smallest_change.map_or_else(dash, change),
+        one.smallest_change
+            .filter(|_| one.change.is_some())
+            .map_or_else(dash, change),
         match (&one.not_compared, one.verdict) {
             (Some(why), _) => escaped(why),
             (None, Some(verdict)) => words(verdict, one),
@@ -75,6 +89,7 @@ fn words(verdict: Verdict, one: &Difference) -> String {
         Verdict::Higher => "higher".to_owned(),
         Verdict::Lower => "lower".to_owned(),
         Verdict::NoSignificantDifference => "no significant difference".to_owned(),
+        Verdict::NotByTurns => "cannot tell: not by turns".to_owned(),
         Verdict::TimeExplains => "cannot tell: time explains as much".to_owned(),
         Verdict::NotEnoughRepeats => {
             let need = one.repeats_needed.unwrap_or_default();

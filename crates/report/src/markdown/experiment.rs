@@ -2,7 +2,9 @@
 
 use pgdyno_model::document::page::ExperimentPage;
 
-use super::{common, escaped, ms, rate, table};
+use crate::answer;
+
+use super::{common, escaped, isolation, ms_of, rate, table};
 
 /// It, ready to be pasted.
 pub fn experiment(document: &ExperimentPage) -> String {
@@ -11,7 +13,13 @@ pub fn experiment(document: &ExperimentPage) -> String {
         let goodput = figure("goodput").and_then(|figure| figure.over_repeats.as_ref());
         let goodput = goodput.map(|spread| &spread.over);
         let (min, max) = (goodput.map(|s| s.min), goodput.map(|s| s.max));
-        let together = |name| ms(figure(name).and_then(|figure| figure.together_us.flatten()));
+        let together = |name| {
+            ms_of(
+                figure(name)
+                    .and_then(|figure| figure.together_us.flatten())
+                    .map(|us| us as f64),
+            )
+        };
         let limit = point.limit.as_ref();
         vec![
             escaped(&point.result.title),
@@ -33,5 +41,11 @@ pub fn experiment(document: &ExperimentPage) -> String {
         "limited by",
     ];
     let points = table(&heading, &points.collect::<Vec<_>>());
-    common::begin(&document.common) + &points + &common::end(&document.common)
+    let isolation = document.isolation_lab.as_ref().map(isolation::lab);
+    let answer = document.answer.as_ref().map(answer::markdown);
+    common::begin(&document.common)
+        + &answer.unwrap_or_default()
+        + &isolation.unwrap_or_default()
+        + &points
+        + &common::end(&document.common)
 }

@@ -4,6 +4,7 @@
 mod common;
 mod comparison;
 mod experiment;
+mod isolation;
 mod trial;
 
 pub use comparison::comparison;
@@ -12,7 +13,7 @@ pub use trial::trial;
 
 use pgdyno_model::text as figures;
 
-fn table<H: AsRef<str>>(heading: &[H], rows: &[Vec<String>]) -> String {
+pub(crate) fn table<H: AsRef<str>>(heading: &[H], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
     let mut text = line(heading.iter().map(AsRef::as_ref).collect());
     text += &line(heading.iter().map(|_| "---").collect());
@@ -23,7 +24,7 @@ fn table<H: AsRef<str>>(heading: &[H], rows: &[Vec<String>]) -> String {
 }
 
 /// Text that Markdown takes for nothing but text, on one line.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in figures::shown(text).chars() {
         match char {
@@ -42,16 +43,16 @@ fn escaped(text: &str) -> String {
 }
 
 fn rate(per_second: Option<f64>) -> String {
-    per_second.map_or_else(|| "–".to_owned(), figures::rate)
+    per_second.map_or_else(|| "–".to_owned(), |rate| figures::significant(rate, 3))
 }
 
 fn ms(us: Option<u64>) -> String {
     us.map_or_else(|| "–".to_owned(), figures::ms)
 }
 
-/// A mean or a median of microseconds.
+/// Microseconds over several trials, rounded as on their page.
 fn ms_of(us: Option<f64>) -> String {
-    ms(us.map(|us| us.round() as u64))
+    us.map_or_else(|| "–".to_owned(), figures::ms_as_shown)
 }
 
 #[cfg(test)]

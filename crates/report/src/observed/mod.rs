@@ -242,7 +242,7 @@ fn cost(run: &Run, observed: &Observed) -> String {
 
 /// For the summary of a run: how many series there are, and which instruments have gaps, with the
 /// reason of the first gap of each.
-pub fn line(observed: &Observed, has_room: bool) -> String {
+pub fn line(observed: &Observed, has_room: bool, has_reasons: bool) -> String {
     let series = observed.series.iter();
     let series = series.filter(|series| series.kind != Kind::BeforeAfter);
     let instruments = figures::plural(observed.instruments.len() as u64, "instrument");
@@ -258,13 +258,20 @@ pub fn line(observed: &Observed, has_room: bool) -> String {
         if last.replace(name.clone()) == Some(name.clone()) {
             continue;
         }
-        match has_room {
-            true => text += &format!("not observed {name}: {}\n", one_line(&span.reason)),
+        match has_reasons {
+            true => {
+                let reason = format!("{name}: {}", one_line(&span.reason));
+                text += &wrapped("not observed ", &reason, 13);
+            }
             false => missing.push(name),
         }
     }
     if !missing.is_empty() {
-        text += &wrapped("not observed ", &missing.join(", "), 13);
+        text += &wrapped(
+            "not observed ",
+            &(missing.join(", ") + " (why: pgdyno show)"),
+            13,
+        );
     }
     text
 }

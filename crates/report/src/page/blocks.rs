@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::slob_sweep::document as cache_fit;
 use crate::over::Over;
-use crate::{capacity, disturb, retries_lab, slob_sweep};
+use crate::{capacity, disturb, isolation, retries_lab, slob_sweep};
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::disturb_lab::DisturbLab;
+use pgdyno_model::document::isolation_lab::IsolationLab;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
 use pgdyno_model::experiment::retries_lab::{FORMS, WORKLOADS};
@@ -107,6 +108,21 @@ impl Defined {
             return Ok(None);
         }
         disturb::lab(store, all).map(Some)
+    }
+
+    /// What `pgdyno lab isolation` found.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn isolation_lab(
+        &self,
+        store: &dyn Notebook,
+        all: &[TrialRow],
+    ) -> Result<Option<IsolationLab>, Failure> {
+        if !isolation::is_lab(&self.points) {
+            return Ok(None);
+        }
+        isolation::lab(store, all).map(Some)
     }
 
     /// How much load keeps the limit.

@@ -5,18 +5,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::histogram::{self, Shared};
-use super::{begin, time_per_commit};
-use crate::comparison::verdict::{self, Says};
-use crate::comparison::{Around, Compared, Pair};
+use super::{begin, time_per_commit, words};
+use crate::comparison::verdict;
+use crate::comparison::{Around, Compared, FOLLOWS_WORDS, Pair, answer};
 use pgdyno_drive::record::Latencies;
+use pgdyno_model::document::comparison::{DifferingKind, Drift};
 use pgdyno_model::document::page::{
-    Changed, ComparePage, Difference, OrderedTrial, OverTime, Pair as PairDocument, Side,
-    SideFigures,
+    ComparePage, Difference, OrderedTrial, OverTime, Pair as PairDocument, Side, SideFigures,
 };
 use pgdyno_model::document::repeats::{LatencyKind, Spread};
-use pgdyno_model::document::{Gate, Packed, Proof, Verdict};
+use pgdyno_model::document::{Gate, Packed};
 use pgdyno_model::{Failure, Note, Severity, text};
-use pgdyno_stats::Family;
 
 /// The length of a step of latencies over time.
 const STEP_US: u64 = 1_000_000;
@@ -48,17 +47,13 @@ pub struct Sides<'a> {
 /// # Errors
 /// Nothing is compared, or the store cannot be read.
 pub fn compare(store: &dyn Notebook, sides: &Sides<'_>) -> Result<ComparePage, Failure> {
-    let Some((first, figures)) = sides.compared.first() else {
+    let Some((first, _)) = sides.compared.first() else {
         return Err(Failure::new("A and B have nothing in common"));
     };
-    let title = format!("{}: “{}” against “{}”", first.title, sides.a, sides.b);
-    let mut common = begin(title, Vec::new(), sides.command);
-    common.eyebrow = Some(format!(
-        "A against B, {} and {} repeats",
-        first.a.len(),
-        first.b.len()
-    ));
-    common.verdict = Some(judged(sides, figures));
+    let names = names(sides);
+    let title = format!("{}: {} against {}", subject(sides), names[0], names[1]);
+    let mut common = begin(title, facts(sides), sides.command);
+    common.eyebrow = Some(eyebrow(sides, first));
     let notes = sides.around.notes.iter().cloned();
     common.notes = notes.map(Into::into).collect();
     if sides.compared.iter().any(|(pair, _)| are_many(pair)) {
@@ -68,24 +63,144 @@ pub fn compare(store: &dyn Notebook, sides: &Sides<'_>) -> Result<ComparePage, F
     for (pair, figures) in sides.compared {
         pairs.push(of_pair(store, sides, pair, figures)?);
     }
-    let changed = sides.around.differences.iter().map(|one| Changed {
-        kind: one.kind,
-        name: one.what.clone(),
-        a: one.a.clone(),
-        b: one.b.clone(),
-    });
+    let all: Vec<(&Pair<'_>, &[Compared])> = sides
+        .compared
+        .iter()
+        .map(|(pair, figures)| (*pair, figures.as_slice()))
+        .collect();
+    let (says, answer) = answer::of_all(&all, sides.around);
+    let [of_a, of_b] = names;
     Ok(ComparePage {
         kind: "compare",
         common,
-        a: side(sides.a, &first.a),
-        b: side(sides.b, &first.b),
+        answer,
+        says,
+        gate: sides.gate.clone(),
+        a: side(of_a, &trials_of(sides, |pair| &pair.a)),
+        b: side(of_b, &trials_of(sides, |pair| &pair.b)),
         pairs,
         lacking: sides.around.lacking.clone(),
-        changed: changed.collect(),
+        changed: sides.around.differences.clone(),
         left_out: sides.around.left_out,
-        same: vec![("Workload", first.title.clone())],
+        same: same(sides, first),
         method: method(sides.paired),
     })
+}
+
+/// What is compared: one point by its name, several by how many.
+fn subject(sides: &Sides<'_>) -> String {
+    match sides.compared {
+        [(pair, _)] => pair.title.clone(),
+        many => format!("{} points", many.len()),
+    }
+}
+
+/// `8 repeats a side, by turns`.
+fn eyebrow(sides: &Sides<'_>, first: &Pair<'_>) -> String {
+    let drift = sides.compared.iter().flat_map(|(_, figures)| figures);
+    let drift = drift.filter_map(|(_, result)| result.as_ref().ok()?.drift);
+    let order = match drift.map(|drift| drift.by_turns).next() {
+        Some(true) => ", by turns",
+        Some(false) => ", not by turns",
+        None => "",
+    };
+    let pairs = if sides.paired { ", in pairs" } else { "" };
+    format!("A against B, {}{order}{pairs}", answer::repeats_of(first))
+}
+
+/// Clients, rate and server of A's first trial, where all others have the same.
+fn facts(sides: &Sides<'_>) -> Vec<String> {
+    let trials = || {
+        let pairs = sides.compared.iter();
+        pairs.flat_map(|(pair, _)| pair.a.iter().chain(&pair.b))
+    };
+    let Some(first) = trials().next() else {
+        return Vec::new();
+    };
+    let both = |of: &dyn Fn(&TrialRow) -> Option<String>| {
+        of(first).filter(|found| trials().all(|trial| of(trial).as_ref() == Some(found)))
+    };
+    let facts = [
+        both(&|trial| Some(words::clients(&trial.spec))),
+        both(&|trial| {
+            let rate = trial.spec.rate.as_ref()?;
+            Some(format!("{} requested", words::asked(rate)))
+        }),
+        both(&|trial| {
+            trial
+                .server_version
+                .clone()
+                .map(|version| format!("server {version}"))
+        }),
+    ];
+    facts.into_iter().flatten().collect()
+}
+
+/// What a side has that the other has not, where that is one thing; else how it was called, and of
+/// numbers of trials which.
+fn names(sides: &Sides<'_>) -> [String; 2] {
+    let own = sides.around.differences.iter();
+    let own: Vec<_> = own.filter(|one| one.does != Some(FOLLOWS_WORDS)).collect();
+    if let [one] = own.as_slice()
+        && one.a.chars().count().max(one.b.chars().count()) <= NAME_MAX
+    {
+        return [&one.a, &one.b].map(|value| format!("{} {value}", one.what));
+    }
+    let called = |typed: &str, trials: &[&TrialRow]| {
+        let is_numbers = typed
+            .chars()
+            .all(|c| c.is_ascii_digit() || matches!(c, ',' | '-' | ' '));
+        let numbers: Vec<i64> = trials.iter().map(|trial| trial.number).collect();
+        match is_numbers {
+            true if numbers.len() > 3 => {
+                let (first, last) = (numbers[0], numbers[numbers.len() - 1]);
+                format!("trials {first} … {last}")
+            }
+            true => text::trials(&numbers),
+            false => format!("“{typed}”"),
+        }
+    };
+    [
+        called(sides.a, &trials_of(sides, |pair| &pair.a)),
+        called(sides.b, &trials_of(sides, |pair| &pair.b)),
+    ]
+}
+
+/// Longer values are no names.
+const NAME_MAX: usize = 24;
+
+/// What does not differ, as far as it is recorded.
+fn same(sides: &Sides<'_>, first: &Pair<'_>) -> Vec<(&'static str, String)> {
+    let differs = |kind: DifferingKind| {
+        let mut all = sides.around.differences.iter();
+        all.any(|one| one.kind == kind)
+    };
+    let workload = match sides.compared {
+        [_] => first.title.clone(),
+        _ => "of each point on both sides".to_owned(),
+    };
+    let mut same = vec![("Workload", workload)];
+    let rest = [
+        (DifferingKind::Setting, "Settings", "all that are recorded"),
+        (
+            DifferingKind::Version,
+            "Versions",
+            "of the server and of pgdyno",
+        ),
+        (
+            DifferingKind::Trial,
+            "Load",
+            "clients, rate, length, protocol, isolation, retries",
+        ),
+        (
+            DifferingKind::Host,
+            "Load generator",
+            "CPUs, memory, kernel",
+        ),
+    ];
+    let rest = rest.iter().filter(|(kind, ..)| !differs(*kind));
+    same.extend(rest.map(|(_, name, words)| (*name, (*words).to_owned())));
+    same
 }
 
 fn are_many(pair: &Pair<'_>) -> bool {
@@ -105,13 +220,29 @@ fn left_out() -> Note {
     }
 }
 
-fn side(name: &str, trials: &[&TrialRow]) -> Side {
+/// A side's trials of all points, in their order.
+fn trials_of<'a>(
+    sides: &'a Sides<'_>,
+    of: for<'p> fn(&'p Pair<'a>) -> &'p Vec<&'a TrialRow>,
+) -> Vec<&'a TrialRow> {
+    let mut all: Vec<&TrialRow> = { sides.compared.iter() }
+        .flat_map(|(pair, _)| of(pair).iter().copied())
+        .collect();
+    all.sort_by_key(|trial| trial.number);
+    all
+}
+
+fn side(name: String, trials: &[&TrialRow]) -> Side {
     let begun = trials.iter().map(|trial| trial.started.as_str()).min();
     let day = begun.and_then(|begun| begun.split('T').next());
-    let count = text::plural(trials.len() as u64, "trial");
+    let numbers: Vec<i64> = trials.iter().map(|trial| trial.number).collect();
+    let which = match numbers.as_slice() {
+        [first, _, _, _, .., last] => format!("trials {first} … {last}"),
+        few => text::trials(few),
+    };
     Side {
-        name: name.to_owned(),
-        facts: format!("{count}, {}", day.unwrap_or_default()),
+        name,
+        facts: format!("{which}, {}", day.unwrap_or_default()),
     }
 }
 
@@ -138,7 +269,8 @@ fn method(is_paired: bool) -> Vec<(&'static str, &'static str)> {
         ),
         (
             "Order",
-            "sides that did not run by turns have no verdict where time explains as much as the change",
+            "sides that did not run by turns are not called different (--accept-order: only where time \
+             explains as much as the change)",
         ),
         (
             "Percentiles over time",
@@ -159,10 +291,13 @@ fn of_pair(
         false => (Kind::Service, LatencyKind::Service),
     };
     let gate = sides.gate.as_ref().map(|gate| gate.condition.as_str());
+    let (says, sentence) = verdict::of(figures);
     let differences = figures.iter().map(|one| difference(one, pair, gate));
     Ok(PairDocument {
         point: pair.title.clone(),
         paired: sides.paired,
+        says,
+        sentence,
         latency,
         a: of_side(store, &pair.a, kind)?,
         b: of_side(store, &pair.b, kind)?,
@@ -245,7 +380,7 @@ fn difference((metric, result): &Compared, pair: &Pair<'_>, gate: Option<&str>) 
         family: metric.family.into(),
         change_of_medians: compared.and_then(|comparison| comparison.change_of_medians()),
         smallest_change: compared.and_then(|comparison| comparison.smallest_change()),
-        drift: compared.and_then(|comparison| comparison.drift.as_ref().map(Into::into)),
+        drift: compared.and_then(Drift::of),
         repeats_needed: compared.and_then(|comparison| match comparison.verdict {
             pgdyno_stats::Verdict::NotEnoughRepeats { need, .. } => Some(need),
             _ => None,
@@ -265,80 +400,4 @@ fn relative_limit(gate: &str, figure: &str) -> Option<f64> {
         let percent: f64 = limit.trim().strip_suffix('%')?.trim().parse().ok()?;
         (name.trim() == figure).then_some(percent / 100.0)
     })
-}
-
-/// In one sentence, from the first point.
-fn judged(sides: &Sides<'_>, figures: &[Compared]) -> Verdict {
-    let (says, sentence) = verdict::of(figures);
-    let limit = match says {
-        Says::Better => "better",
-        Says::Worse => "worse",
-        Says::Mixed => "mixed",
-        Says::NoDifference => "no-difference",
-        Says::CannotTell => "cannot-tell",
-    };
-    let minus = |words: String| words.replace('-', "−");
-    let change = |share: f64| minus(text::change(share));
-    let mut evidence = Vec::new();
-    let mut drift = None;
-    for (metric, result) in figures {
-        let Ok(found) = result else { continue };
-        if found.family != Family::Primary {
-            continue;
-        }
-        let name = metric.figure.name;
-        let (a, b) = (metric.shown(found.a.median), metric.shown(found.b.median));
-        let proof = match found.ratio {
-            Some(ratio) => {
-                let [low, high] =
-                    [ratio.interval.low, ratio.interval.high].map(|r| change(r - 1.0));
-                let sentence = format!("{name}, {a} to {b}; interval {low} to {high}");
-                Proof::new(change(ratio.estimate - 1.0), sentence).at("differences", "Differences")
-            }
-            None => {
-                let Some(share) = found.change_of_medians() else {
-                    continue;
-                };
-                let sentence =
-                    format!("{name}, {a} to {b}; medians as measured, no interval given");
-                Proof::new(change(share), sentence).at("repeats", "Repeats")
-            }
-        };
-        evidence.push(proof);
-        drift = drift.or(found.drift.map(|drift| (drift, found.verdict)));
-    }
-    if let Some((drift, verdict)) = drift {
-        let proof = match verdict {
-            pgdyno_stats::Verdict::TimeExplains => Proof::new(
-                change(drift.foretold),
-                "is what the drift within the sides foretells for B; the two cannot be separated"
-                    .to_owned(),
-            ),
-            _ => Proof::new(change(drift.first_to_last), minus(drift.to_string())),
-        };
-        evidence.push(proof.at("repeats", "Repeats"));
-    }
-    let several = sides.around.differences.len();
-    let mut remedies = Vec::new();
-    if says == Says::CannotTell {
-        remedies.push(
-            "run both sides by turns, with more repeats: a sweep over what differs does so by itself"
-                .to_owned(),
-        );
-    }
-    Verdict {
-        limit: limit.to_owned(),
-        label: Some("Verdict".to_owned()),
-        sentence,
-        evidence,
-        remedies,
-        careful: (several > 1).then(|| {
-            format!(
-                "{several} things differ between A and B: the difference is that of all of them \
-                 together"
-            )
-        }),
-        gate: sides.gate.clone(),
-        ..Verdict::default()
-    }
 }

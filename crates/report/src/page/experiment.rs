@@ -4,21 +4,25 @@
 use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook, TrialRow};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::blocks::Defined;
 use super::{begin, environment, trial, words};
+use crate::answer::Special;
+use crate::answer::sweep::{self, Planned, Sweep};
+use crate::points::Targets;
 use crate::{calibration, documents, points};
 use pgdyno_diagnose::{self, diagnose};
-use pgdyno_model::document::capacity::{Capacity, EstimateIs, Ladder, LimitSide};
+use pgdyno_model::document::Trial;
+use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::page::{
-    Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialPage, TrialRef, Zones,
+    Axis, AxisKind, ExperimentPage, Missing, Point, PointLimit, TargetRow, TrialLimit, TrialPage,
+    TrialRef, Zones,
 };
 use pgdyno_model::document::points::{PointResult, Points};
 use pgdyno_model::document::repeats::Summary;
-use pgdyno_model::document::{Proof, Trial, Verdict};
+use pgdyno_model::experiment::words as names;
 use pgdyno_model::observed::Rows;
 use pgdyno_model::{Failure, Note, Outcome, Progress, Severity, State, text as figures};
 
@@ -154,7 +158,8 @@ fn read(
         first.get_or_insert((outcome, trial));
     }
     let first = first.as_ref();
-    let axes = Axes::of(&found.points);
+    let planned = Planned::of(row);
+    let axes = Axes::of(&found.points, &planned.values());
     let calibrated = pgdyno_diagnose::calibration::read::of_experiment(store, row)?;
     let defined = Defined::of(row);
     let capacity = defined.capacity(&all);
@@ -164,7 +169,7 @@ fn read(
         first.map_or("", |(_, trial)| &trial.command),
     );
     let same_isolation = points::same_isolation(&found.points);
-    let documents = axes.documents(&found.points, &sizes);
+    let documents = axes.documents(&found.points, &sizes, &Targets::of(&all));
     let points = found.points.into_iter();
     let points: Vec<Point> = points.map(|point| on_grid(point, &axes, &judged)).collect();
     let best = best(&points);
@@ -185,12 +190,37 @@ fn read(
     if with_trials.is_some() && paged < with_figures {
         common.notes.push(without_pages(paged, with_figures).into());
     }
-    let serves = capacity.as_ref().and_then(|found| serves(found, &judged));
     let disturb_lab = defined.disturb_lab(store, &all)?;
-    let disturbed = disturb_lab.as_ref().map(crate::disturb::verdict);
-    common.verdict = disturbed
-        .or(serves)
-        .or_else(|| best.map(|at| says(&points[at])));
+    let isolation_lab = defined.isolation_lab(store, &all)?;
+    let retries_lab = defined.retries_lab(store, &all)?;
+    let calibration = calibrated.map(|found| calibration::document(&found));
+    let slob = defined.slob(store, &all)?;
+    let special = Special {
+        capacity: capacity.as_ref(),
+        judged: Some(&judged),
+        retries_lab: retries_lab.as_ref(),
+        disturb_lab: disturb_lab.as_ref(),
+        isolation_lab: isolation_lab.as_ref(),
+        calibration: calibration.as_ref(),
+        slob: slob.as_ref(),
+    };
+    let answer = special.answer();
+    if let Some(title) = special.title(&workloads(&points)) {
+        common.title = title;
+        // Its name is the command's own where nobody gave it another.
+        if let Some(eyebrow) = common.eyebrow.as_mut().filter(|_| !row.name.is_empty()) {
+            *eyebrow += &format!(", {}", row.name);
+        }
+    }
+    let results: Vec<PointResult> = points.iter().map(|point| point.result.clone()).collect();
+    let targets = Targets::of(&all);
+    let answer = match answer {
+        None => {
+            let mut limit_of = |result: &PointResult| Ok(limit(result, &judged));
+            Sweep::new(&results, &all, &planned, &targets).answer(&mut limit_of)?
+        }
+        answer => answer,
+    };
     let environment = first.map(|(outcome, trial)| {
         let Trial { run, observed, .. } = documents::trial(outcome);
         environment::lines(&run, &observed.unwrap_or_default(), trial)
@@ -198,12 +228,20 @@ fn read(
     Ok(ExperimentPage {
         kind: "experiment",
         common,
+        answer,
         name: row.name.clone(),
         uuid: row.uuid.clone(),
         definition: pretty(&row.definition),
         environment: environment.unwrap_or_default(),
         slo_us: defined.slo_us,
         trials: trials(&all, &points, &judged),
+        missing: missing(&planned, &all, &results, &targets, &axes),
+        so_far: planned
+            .progress(&all)
+            .filter(|of| of.done < of.of)
+            .map(|of| [of.done, of.of]),
+        drift: sweep::drift(&results, &all),
+        targets: target_rows(store, &targets, &all)?,
         axes: documents,
         points,
         best,
@@ -211,10 +249,11 @@ fn read(
         measured_s: all.iter().filter_map(|trial| trial.elapsed_us).sum::<u64>() as f64 / 1e6,
         zones: zones(first, &axes),
         capacity,
-        retries_lab: defined.retries_lab(store, &all)?,
+        retries_lab,
         disturb_lab,
-        calibrations: calibrated.map(|c| vec![calibration::document(&c)]),
-        slob: defined.slob(store, &all)?,
+        isolation_lab,
+        calibrations: calibration.map(|found| vec![found]),
+        slob,
         pages: pages.map(|(_, pages)| pages.documents),
     })
 }
@@ -226,7 +265,8 @@ type Judged = BTreeMap<i64, String>;
 struct Axes(Vec<(String, Vec<Value>)>);
 
 impl Axes {
-    fn of(points: &[PointResult]) -> Self {
+    /// Those of the points, with the values of points that were planned.
+    fn of(points: &[PointResult], planned: &[BTreeMap<String, Value>]) -> Self {
         let mut axes: Vec<(String, Vec<Value>)> = Vec::new();
         for point in points {
             for (path, value) in &point.varied {
@@ -240,17 +280,29 @@ impl Axes {
                 }
             }
         }
-        for (_, values) in &mut axes {
-            if values.iter().all(Value::is_number) {
-                values.sort_by(|a, b| {
-                    let number = |value: &Value| value.as_f64().unwrap_or(0.0);
-                    number(a).total_cmp(&number(b))
-                });
+        for (path, values) in &mut axes {
+            for value in planned.iter().filter_map(|point| point.get(path)) {
+                if !values.contains(value) {
+                    values.push(value.clone());
+                }
+            }
+            if sweep::kind(path, &*values) == AxisKind::Number {
+                let number = |value: &Value| sweep::number(value).unwrap_or(0.0);
+                values.sort_by(|a, b| number(a).total_cmp(&number(b)));
             }
         }
         // What fills the database stands first, clients last: rows and columns of the map.
         axes.sort_by_key(|(path, _)| u8::from(path == "clients") + u8::from(path == "rate"));
         Self(axes)
+    }
+
+    /// Where a point that was not measured stands; `None` where it has a value that no other has.
+    fn place(&self, values: &BTreeMap<String, Value>) -> Option<Vec<usize>> {
+        let places = self.0.iter().map(|(path, known)| {
+            let value = values.get(path)?;
+            known.iter().position(|of| of == value)
+        });
+        places.collect()
     }
 
     /// Where a point stands: the number of its value on each axis.
@@ -264,7 +316,12 @@ impl Axes {
     }
 
     /// `sizes` are those of the database, by the trial's number.
-    fn documents(&self, points: &[PointResult], sizes: &BTreeMap<i64, u64>) -> Vec<Axis> {
+    fn documents(
+        &self,
+        points: &[PointResult],
+        sizes: &BTreeMap<i64, u64>,
+        targets: &Targets,
+    ) -> Vec<Axis> {
         let axes = self.0.iter().map(|(path, values)| {
             let size = |value: &Value| {
                 let mut of = points.iter();
@@ -277,9 +334,13 @@ impl Axes {
             let has_sizes = path == "params.scale" || path == "scale";
             Axis {
                 name: path.clone(),
-                title: short(path).to_owned(),
-                values: values.iter().map(text).collect(),
-                numbers: values.iter().map(Value::as_f64).collect(),
+                title: names::name(path),
+                kind: sweep::kind(path, values),
+                values: values
+                    .iter()
+                    .map(|value| in_words(path, value, targets))
+                    .collect(),
+                numbers: values.iter().map(sweep::number).collect(),
                 sizes_bytes: has_sizes.then(|| values.iter().map(size).collect()),
             }
         });
@@ -287,32 +348,115 @@ impl Axes {
     }
 }
 
-/// `scale` of `params.scale`.
-fn short(path: &str) -> &str {
-    path.rsplit('.').next().unwrap_or_default()
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+/// A value alone: beside the name of its axis.
+fn in_words(path: &str, value: &Value, targets: &Targets) -> String {
+    match path {
+        points::TARGET => targets.name(value),
+        _ => names::value(value),
     }
 }
 
 fn on_grid(result: PointResult, axes: &Axes, judged: &Judged) -> Point {
     let committed = Some(result.committed).filter(|committed| *committed > 0);
-    let most = most(result.trials.iter().filter_map(|t| judged.get(&t.trial)));
     Point {
         at: axes.at(&result.varied),
         retries_per_commit: committed.map(|committed| result.retries as f64 / committed as f64),
-        limit: most.map(|(code, agree, of)| PointLimit {
-            code: code.to_owned(),
-            name: pgdyno_diagnose::name(code).to_owned(),
-            agree,
-            of,
-        }),
+        limit: limit(&result, judged),
         result,
     }
+}
+
+/// What limited most repeats of a point.
+fn limit(result: &PointResult, judged: &Judged) -> Option<PointLimit> {
+    let most = most(result.trials.iter().filter_map(|t| judged.get(&t.trial)));
+    most.map(|(code, agree, of)| PointLimit {
+        code: code.to_owned(),
+        name: pgdyno_diagnose::name(code).to_owned(),
+        agree,
+        of,
+    })
+}
+
+/// The same of a point alone, from the store.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn limit_in(store: &dyn Notebook, result: &PointResult) -> Result<Option<PointLimit>, Failure> {
+    let mut judged = Judged::new();
+    for repeat in &result.trials {
+        if let Some((_, verdict)) = diagnose(&store.outcome(repeat.trial)?) {
+            judged.insert(repeat.trial, verdict.limit);
+        }
+    }
+    Ok(limit(result, &judged))
+}
+
+/// Points that have no figures: none of their trials counts, or none was begun.
+fn missing(
+    planned: &Planned,
+    all: &[TrialRow],
+    points: &[PointResult],
+    targets: &Targets,
+    axes: &Axes,
+) -> Vec<Missing> {
+    let failed = points.iter().filter(|point| point.repeats == 0);
+    let failed = failed.map(|point| Missing {
+        title: point.title.clone(),
+        at: Some(axes.at(&point.varied)),
+        why: match point.left_out.first() {
+            Some(first) => first.why.clone(),
+            None => "no trial counts".to_owned(),
+        },
+    });
+    let waiting = planned.waiting(all).into_iter().map(|point| Missing {
+        title: planned.title(point, points, targets),
+        at: axes.place(&points::nested(point)),
+        why: "not measured yet".to_owned(),
+    });
+    failed.chain(waiting).collect()
+}
+
+/// Several targets, each with what its newest trial knows of it.
+fn target_rows(
+    store: &dyn Notebook,
+    targets: &Targets,
+    all: &[TrialRow],
+) -> Result<Vec<TargetRow>, Failure> {
+    let mut rows = Vec::new();
+    if targets.all().count() < 2 {
+        return Ok(rows);
+    }
+    for (address, name) in targets.all() {
+        let is_of = |trial: &&TrialRow| {
+            let of = trial
+                .point
+                .as_ref()
+                .and_then(|point| point.get(points::TARGET));
+            of.and_then(Value::as_str) == Some(address)
+        };
+        let of: Vec<TrialRow> = all.iter().filter(is_of).cloned().collect();
+        let counted = counted(&of);
+        let newest = counted.last().or(of.last());
+        let outcome = newest
+            .map(|trial| store.outcome(trial.number))
+            .transpose()?;
+        rows.push(TargetRow {
+            name: name.to_owned(),
+            product: outcome
+                .as_ref()
+                .and_then(|outcome| words::server(&outcome.facts)),
+            address: points::address(address),
+            isolation: points::isolation_in_effect(&counted),
+            round_trip_us: outcome.as_ref().and_then(round_trip),
+        });
+    }
+    Ok(rows)
+}
+
+/// p50 of the way to the first endpoint and back, on an idle session.
+fn round_trip(outcome: &Outcome) -> Option<u64> {
+    let first = outcome.facts.reached.first()?;
+    first.round_trip.known().map(|of| of.median_us)
 }
 
 /// The limit that most trials had, how many had it, and of how many.
@@ -337,151 +481,6 @@ fn best(points: &[Point]) -> Option<usize> {
     let of = points.iter().enumerate();
     let of = of.filter_map(|(at, point)| Some((at, goodput(point)?.median)));
     of.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
-}
-
-/// The sentence of a search for a capacity; `None` where it has none, or several.
-fn serves(found: &Capacity, judged: &Judged) -> Option<Verdict> {
-    let [ladder] = &found.ladders[..] else {
-        return None;
-    };
-    let limit = figures::ms(found.slo_us.round() as u64);
-    let label = Some("What was asked: the highest rate within the limit".to_owned());
-    let Some(capacity) = &ladder.capacity else {
-        if ladder.search.steps == 0 {
-            return None;
-        }
-        let allowed = Duration::from_secs(found.time_s.round() as u64);
-        let words = format!(
-            "were allowed: allow more (`--capacity-time`), so that steps can be longer than {}",
-            figures::as_typed(longest(ladder))
-        );
-        let proof = Proof::new(figures::as_typed(allowed), words);
-        return Some(Verdict {
-            limit: "not-known".to_owned(),
-            label,
-            sentence: format!(
-                "The capacity is not known: no step is surely within {limit} ms or over it"
-            ),
-            evidence: vec![proof.at("capacity", "Capacity")],
-            ..Verdict::default()
-        });
-    };
-    let per_s = figures::rate(capacity.per_s);
-    let sentence = match capacity.is {
-        EstimateIs::At => {
-            format!("It serves {per_s} transactions a second with a p99 of at most {limit} ms")
-        }
-        EstimateIs::Below | EstimateIs::AtOrBelow => {
-            format!(
-                "It serves fewer than {per_s} transactions a second with a p99 of at most {limit} ms"
-            )
-        }
-        EstimateIs::AtLeast | EstimateIs::Above => {
-            format!(
-                "It serves {per_s} transactions a second or more with a p99 of at most {limit} ms"
-            )
-        }
-    };
-    let mut evidence = Vec::new();
-    if let Some(Some(interval)) = &capacity.interval {
-        let low = interval.low.map_or_else(|| "0".to_owned(), figures::rate);
-        let high = interval
-            .high
-            .map_or_else(|| "more than was tried".to_owned(), figures::rate);
-        let asked = match ladder.search.is_narrow {
-            true => "narrower",
-            false => "wider",
-        };
-        let words = format!(
-            "the {} interval, {asked} than the ± {} asked for",
-            figures::roughly(interval.level),
-            figures::roughly(found.width)
-        );
-        evidence.push(Proof::new(format!("{low} to {high}/s"), words).at("capacity", "Capacity"));
-    }
-    let at_limit = limit_there(ladder, judged);
-    if let Some((code, agree, of)) = at_limit {
-        let name = pgdyno_diagnose::name(code);
-        let words = format!("steps that are not surely within the limit were limited by: {name}");
-        let proof = Proof::new(format!("{agree} of {of}"), words);
-        evidence.push(proof.at("capacity", "Capacity"));
-    }
-    if let Some(knee) = ladder
-        .knee
-        .as_ref()
-        .filter(|knee| knee.is == EstimateIs::At)
-    {
-        let words = "is the knee: beyond it latency grows faster than load";
-        let proof = Proof::new(format!("{}/s", figures::rate(knee.per_s)), words);
-        evidence.push(proof.at("capacity", "Capacity"));
-    }
-    // The estimate itself is as likely too high as too low.
-    let low = capacity.interval.as_ref().and_then(|of| of.as_ref()?.low);
-    if let Some(low) = low {
-        let words = "is what to plan with: the interval's lower end";
-        let proof = Proof::new(format!("{}/s", figures::rate(low)), words);
-        evidence.push(proof.at("capacity", "Capacity"));
-    }
-    let steps = figures::plural(ladder.search.steps, "step");
-    let took = Duration::from_secs(ladder.search.took_s.round() as u64);
-    let words = format!("took {}", figures::as_typed(took));
-    evidence.push(Proof::new(steps, words).at("capacity", "Capacity"));
-    if let Some(drift) = ladder.search.drift {
-        let word = if drift < 0.0 { "fell" } else { "rose" };
-        let words = format!("is by how much the capacity {word} during the search");
-        evidence.push(Proof::new(figures::roughly(drift.abs()), words).at("capacity", "Capacity"));
-    }
-    Some(Verdict {
-        limit: at_limit.map_or("not-known", |(code, ..)| code).to_owned(),
-        label,
-        sentence,
-        evidence,
-        ..Verdict::default()
-    })
-}
-
-/// What limited most of the steps that are not surely within the limit, of how many that are judged.
-fn limit_there<'a>(ladder: &Ladder, judged: &'a Judged) -> Option<(&'a str, u64, u64)> {
-    let steps = ladder.steps.iter();
-    let steps = steps.filter(|step| step.side != LimitSide::Within);
-    most(steps.filter_map(|step| judged.get(&step.trial)))
-}
-
-/// The longest step of a search.
-fn longest(ladder: &Ladder) -> Duration {
-    let seconds = ladder.steps.iter().map(|step| step.seconds);
-    Duration::from_secs(seconds.fold(0.0, f64::max).round() as u64)
-}
-
-/// The sentence of the whole: where it was fastest, and what limited it there.
-fn says(point: &Point) -> Verdict {
-    let median = figures::rate(goodput(point).map_or(0.0, |goodput| goodput.median));
-    let (title, repeats) = (&point.result.title, point.result.repeats);
-    let committed = format!("committed at {title}, the median of {repeats} repeats");
-    let mut evidence =
-        vec![Proof::new(format!("{median}/s"), committed).at("points", "All points")];
-    let p99 = point.result.figures.get("p99");
-    if let Some(p99_us) = p99.and_then(|figure| figure.together_us.flatten()) {
-        let figure = format!("{} ms", figures::ms(p99_us));
-        let proof = Proof::new(figure, "p99 there, over the transactions of all repeats");
-        evidence.push(proof.at("curve-p99", "Latency"));
-    }
-    let limit = point.limit.as_ref();
-    if let Some(PointLimit {
-        name, agree, of, ..
-    }) = limit
-    {
-        let sentence = format!("repeats there were limited by: {name}");
-        let proof = Proof::new(format!("{agree} of {of}"), sentence);
-        evidence.push(proof.at("map", "What limited it"));
-    }
-    Verdict {
-        limit: limit.map_or("not-known", |limit| &limit.code).to_owned(),
-        label: Some("What this experiment says".to_owned()),
-        sentence: format!("It was fastest at {title}: {median} transactions a second"),
-        evidence,
-        ..Verdict::default()
-    }
 }
 
 fn trials(all: &[TrialRow], points: &[Point], judged: &Judged) -> Vec<TrialRef> {
@@ -577,20 +576,22 @@ fn title(row: &ExperimentRow, found: &Points, axes: &Axes, capacity: Option<&Cap
     let chosen = ["rate", "duration"];
     let axes = axes.0.iter();
     let axes = axes.filter(|(path, _)| searched.is_none() || !chosen.contains(&path.as_str()));
-    let grid = axes.map(|(path, values)| {
-        let values = figures::plural(values.len() as u64, "value");
-        format!("{values} of {}", short(path))
-    });
-    let grid: Vec<String> = grid.collect();
-    let mut title = format!("{}: {}", row.name, workloads.join(", "));
-    if !grid.is_empty() {
-        title += &format!(", {}", grid.join(" × "));
-    }
+    let axes = axes.filter(|(path, _)| path != "workload");
+    let axes = axes.map(|(path, values)| (path.as_str(), values.len()));
+    let mut title = format!("{}: {}", row.name, sweep::matrix(&workloads, axes));
     if let Some((low, high)) = searched {
         let (low, high) = (figures::rate(low), figures::rate(high));
         title += &format!(", a capacity search from {low} to {high}/s");
     }
     title
+}
+
+/// Each once, by name.
+fn workloads(points: &[Point]) -> String {
+    let mut workloads: Vec<&str> = points.iter().map(|p| p.result.workload.as_str()).collect();
+    workloads.sort_unstable();
+    workloads.dedup();
+    workloads.join(", ")
 }
 
 /// The lowest and the highest rate of all steps; `None` without steps.

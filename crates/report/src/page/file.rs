@@ -16,8 +16,9 @@ const PAGE: &str = include_str!("../../../../web/dist/report.html");
 /// Where the document goes: the only one in the page.
 const EMPTY: &str = "<script type=\"application/json\" id=\"data\">null</script>";
 /// By this a file is known to be a report.
-const BEGIN: &str = "<script type=\"application/json\" id=\"data\">";
-const END: &str = "</script>";
+pub const BEGIN: &str = "<script type=\"application/json\" id=\"data\">";
+/// What ends its document.
+pub const END: &str = "</script>";
 /// A report's mark is looked for in so many bytes: reports are smaller than that.
 const LOOK_BYTES: u64 = 256 << 20;
 
@@ -78,6 +79,26 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
         .position(|window| window == wanted)
 }
 
+/// The page as a server gives it, and the policy for its header: other than a file it may ask this server,
+/// and no other page may frame it.
+///
+/// # Errors
+/// The document has no JSON.
+pub fn served(document: &impl Serialize) -> serde_json::Result<(String, String)> {
+    const META: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"";
+    let page = page(document)?;
+    let begin = page.find(META).map_or(0, |at| at + META.len());
+    let policy = page[begin..].split('"').next().unwrap_or_default();
+    let own = policy
+        .replace(
+            "default-src 'none'",
+            "default-src 'none'; connect-src 'self'",
+        )
+        .replace("form-action 'none'", "form-action 'self'");
+    let page = page.replacen(policy, &own, 1);
+    Ok((page, own + "; frame-ancestors 'none'"))
+}
+
 /// The page with this document in it.
 fn page(document: &impl Serialize) -> serde_json::Result<String> {
     let data = escaped(&serde_json::to_string(document)?);
@@ -108,6 +129,19 @@ mod tests {
     fn the_page_takes_exactly_one_document() {
         assert_eq!(PAGE.matches(EMPTY).count(), 1);
         assert_eq!(PAGE.matches(BEGIN).count(), 1);
+    }
+
+    #[test]
+    fn a_server_s_page_may_ask_its_server_and_nobody_else() {
+        let (page, policy) = served(&json!({ "title": "a" })).unwrap();
+        assert!(policy.starts_with("default-src 'none'; connect-src 'self'; script-src 'sha256-"));
+        assert!(
+            policy.ends_with("form-action 'self'; frame-ancestors 'none'"),
+            "{policy}"
+        );
+        let meta = policy.trim_end_matches("; frame-ancestors 'none'");
+        assert!(page.contains(&format!("content=\"{meta}\"")), "{policy}");
+        assert!(page.contains(&format!("{BEGIN}{{\"title\":\"a\"}}{END}")));
     }
 
     #[test]

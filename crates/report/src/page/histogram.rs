@@ -57,16 +57,7 @@ impl Shared {
         let values = counted.iter().flatten().flat_map(BTreeMap::keys);
         let buckets_us: BTreeSet<u64> = values.copied().collect();
         let buckets_us: Vec<u64> = buckets_us.into_iter().collect();
-        let pack = |counts: &BTreeMap<u64, u64>| {
-            let mut last = 0;
-            let mut pairs = Vec::with_capacity(counts.len() * 2);
-            for (value, count) in counts {
-                let at = buckets_us.partition_point(|bucket| bucket < value) as u64;
-                pairs.extend([at - last, *count]);
-                last = at;
-            }
-            pairs
-        };
+        let pack = |counts: &BTreeMap<u64, u64>| packed(counts, &buckets_us);
         let lists = counted.iter().map(|list| list.iter().map(pack).collect());
         Self {
             lists: lists.collect(),
@@ -76,15 +67,71 @@ impl Shared {
     }
 }
 
+/// Pairs of the distance to the bucket before and its count.
+fn packed(counts: &BTreeMap<u64, u64>, buckets_us: &[u64]) -> Vec<u64> {
+    let mut last = 0;
+    let mut pairs = Vec::with_capacity(counts.len() * 2);
+    for (value, count) in counts {
+        let at = buckets_us.partition_point(|bucket| bucket < value) as u64;
+        pairs.extend([at - last, *count]);
+        last = at;
+    }
+    pairs
+}
+
+/// All buckets that there can be: whatever comes later fits in.
+#[derive(Debug, Clone)]
+pub struct Grid(Vec<u64>);
+
+impl Grid {
+    /// The coarser ones.
+    pub fn new() -> Self {
+        let empty = empty_coarse();
+        let mut ends_us = Vec::new();
+        let mut next = 1;
+        while next <= LATENCY_US_MAX {
+            let end = empty.highest_equivalent(next);
+            ends_us.push(end);
+            next = end + 1;
+        }
+        Self(ends_us)
+    }
+
+    /// Lists of histograms in these buckets.
+    pub fn shared(&self, lists: &[Vec<Latencies>]) -> Shared {
+        let pack = |latencies: &Latencies| packed(&coarser(latencies), &self.0);
+        let lists = lists.iter().map(|list| list.iter().map(pack).collect());
+        Shared {
+            lists: lists.collect(),
+            buckets_us: self.0.clone(),
+            resolution: COARSE,
+        }
+    }
+}
+
+/// One histogram in the coarser buckets.
+pub fn whole_coarse(latencies: &Latencies) -> document::Histogram {
+    let (value_us, count) = coarser(latencies).into_iter().unzip();
+    document::Histogram {
+        value_us,
+        count,
+        max_us: (latencies.count() > 0).then(|| latencies.max_us()),
+    }
+}
+
 /// Counts by the bucket's highest equivalent value.
 fn buckets(latencies: &Latencies) -> BTreeMap<u64, u64> {
     let buckets = latencies.histogram().buckets();
     buckets.map(|b| (b.highest_us, b.count)).collect()
 }
 
+fn empty_coarse() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_US_MAX, COARSE_DIGITS)
+        .expect("bounds are constants that satisfy the constructor")
+}
+
 fn coarser(latencies: &Latencies) -> BTreeMap<u64, u64> {
-    let mut coarse = Histogram::<u64>::new_with_bounds(1, LATENCY_US_MAX, COARSE_DIGITS)
-        .expect("bounds are constants that satisfy the constructor");
+    let mut coarse = empty_coarse();
     for bucket in latencies.histogram().buckets() {
         coarse.saturating_record_n(bucket.highest_us, bucket.count);
     }
@@ -127,6 +174,23 @@ mod tests {
         let coarse = coarser(&fine);
         assert_eq!(coarse.values().sum::<u64>(), fine.count());
         assert!(coarse.len() < buckets(&fine).len() / 4);
+    }
+
+    #[test]
+    fn what_comes_later_fits_into_the_grid() {
+        let grid = Grid::new();
+        let (early, late) = (
+            latencies(&[5, 900]),
+            latencies(&[5, 7_000_000, 3_599_999_999]),
+        );
+        let both = grid.shared(&[vec![early.clone(), late.clone()]]);
+        let tail = grid.shared(&[vec![late]]);
+        assert_eq!(both.lists[0][1], tail.lists[0][0]);
+        let ends: Vec<u64> = coarser(&early).into_keys().collect();
+        assert!(
+            ends.iter().all(|end| both.buckets_us.contains(end)),
+            "{ends:?}"
+        );
     }
 
     #[test]

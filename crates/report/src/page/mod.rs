@@ -7,10 +7,13 @@
 pub(crate) mod blocks;
 mod compare;
 mod connections;
+pub mod delta;
 mod environment;
 mod experiment;
 mod file;
 mod histogram;
+pub mod live;
+pub mod notebook;
 mod observed;
 mod slob;
 mod slob_sweep;
@@ -21,10 +24,11 @@ mod trial;
 mod words;
 
 pub use compare::{Sides, compare};
+pub(crate) use experiment::limit_in;
 pub use experiment::{experiment, set};
-pub use file::{Place, write};
+pub use file::{BEGIN, END, Place, served, write};
 pub use trial::trial;
-pub use words::{asked, clients};
+pub use words::{asked, clients, title};
 
 use pgdyno_model::document::Common;
 use time::OffsetDateTime;

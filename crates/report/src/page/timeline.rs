@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pgdyno_drive::record::{self, Latencies, ScriptSecond, Second};
 
-use super::histogram::Shared;
+use super::histogram::{Grid, Shared};
 use pgdyno_model::document::Packed;
 use pgdyno_model::document::page::{NamedCounts, Timeline};
 use pgdyno_model::document::phases::measured_from_us;
@@ -12,6 +12,22 @@ use pgdyno_model::spec::Rate;
 
 /// The columns; `rate` is what the schedule asked for.
 pub fn timeline(seconds: &[Second], rate: Option<&Rate>) -> Timeline {
+    columns(seconds, rate, Shared::of)
+}
+
+/// The same with buckets that do not depend on the seconds, so that those of later ones can be put behind them.
+pub fn on_grid(seconds: &[Second], rate: Option<&Rate>, grid: &Grid) -> Timeline {
+    let mut timeline = columns(seconds, rate, |lists| grid.shared(lists));
+    let warmup = seconds.iter().map(|second| u8::from(second.warmup));
+    timeline.warmup = Some(warmup.collect());
+    timeline
+}
+
+fn columns(
+    seconds: &[Second],
+    rate: Option<&Rate>,
+    share: impl FnOnce(&[Vec<Latencies>]) -> Shared,
+) -> Timeline {
     let column = |of: fn(&ScriptSecond) -> u64| -> Vec<u64> {
         let sum = |second: &Second| second.scripts.iter().map(of).sum();
         seconds.iter().map(sum).collect()
@@ -33,17 +49,11 @@ pub fn timeline(seconds: &[Second], rate: Option<&Rate>) -> Timeline {
     };
     let (service_max_us, response_max_us) = (max_us(&service), response.as_deref().map(max_us));
     let lists: Vec<Vec<Latencies>> = [service].into_iter().chain(response).collect();
-    let shared = Shared::of(&lists);
+    let shared = share(&lists);
     let packed = |list: Vec<Vec<u64>>| list.into_iter().map(Packed).collect();
     let mut lists = shared.lists.into_iter().map(packed);
     let has_warmup = seconds.iter().any(|second| second.warmup);
     let warmup = seconds.iter().map(|second| u8::from(second.warmup));
-    let measured_us = measured_from_us(seconds);
-    let since = |us: u64| us as i64 - measured_us as i64;
-    let due = |rate: &Rate| -> Vec<f64> {
-        let of = |s: &Second| rate.due(since(s.start_us), since(s.start_us + s.length_us));
-        seconds.iter().map(of).collect()
-    };
     let classes = failed_by_class(seconds);
     Timeline {
         start_us: seconds.iter().map(|s| s.start_us).collect(),
@@ -55,7 +65,7 @@ pub fn timeline(seconds: &[Second], rate: Option<&Rate>) -> Timeline {
         unknown: column(|script| script.counts.unknown),
         late: column(|script| script.counts.late),
         retries: column(|script| script.counts.retries),
-        due: rate.map(due),
+        due: rate.map(|rate| due(seconds, rate)),
         service_max_us,
         response_max_us,
         buckets_us: shared.buckets_us,
@@ -68,8 +78,16 @@ pub fn timeline(seconds: &[Second], rate: Option<&Rate>) -> Timeline {
     }
 }
 
+/// How many transactions the schedule asked for in each of them.
+pub fn due(seconds: &[Second], rate: &Rate) -> Vec<f64> {
+    let measured_us = measured_from_us(seconds);
+    let since = |us: u64| us as i64 - measured_us as i64;
+    let of = |s: &Second| rate.due(since(s.start_us), since(s.start_us + s.length_us));
+    seconds.iter().map(of).collect()
+}
+
 /// Where there are several.
-fn committed_by_script(seconds: &[Second]) -> Option<Vec<Vec<u64>>> {
+pub fn committed_by_script(seconds: &[Second]) -> Option<Vec<Vec<u64>>> {
     let scripts = seconds.iter().map(|second| second.scripts.len()).max()?;
     let of = |script: usize| -> Vec<u64> {
         let committed = |second: &Second| {
@@ -81,7 +99,7 @@ fn committed_by_script(seconds: &[Second]) -> Option<Vec<Vec<u64>>> {
     (scripts > 1).then(|| (0..scripts).map(of).collect())
 }
 
-fn failed_by_class(seconds: &[Second]) -> Vec<NamedCounts> {
+pub fn failed_by_class(seconds: &[Second]) -> Vec<NamedCounts> {
     let mut classes = BTreeMap::<String, Vec<u64>>::new();
     for (at, second) in seconds.iter().enumerate() {
         for (class, count) in second.scripts.iter().flat_map(|s| &s.counts.failed) {

@@ -4,8 +4,9 @@ use super::{
     begin, connections, environment, histogram, observed, slob, statements, timeline, words,
 };
 use crate::documents::{self, stored};
+use crate::generators;
 use crate::observed::outages;
-use pgdyno_model::document::page::{Event, Histograms, Sibling, TrialPage, Worst};
+use pgdyno_model::document::page::{Event, Histograms, Sibling, Timeline, TrialPage, Worst};
 use pgdyno_model::document::{Observed, Run, Trial};
 use pgdyno_model::notebook::{Filter, Notebook, TrialRow};
 use pgdyno_model::observed::Rows;
@@ -34,16 +35,20 @@ pub fn of_outcome(
 ) -> Result<TrialPage, Failure> {
     let mut trial = documents::trial(outcome);
     trial.run.stored = Some(stored(row));
-    Ok(of(trial, outcome, row, siblings(store, row)?, rows))
+    let seconds = &outcome.recording.seconds;
+    let timeline = timeline::timeline(seconds, outcome.spec.rate.as_ref());
+    let siblings = siblings(store, row)?;
+    Ok(of(trial, outcome, row, siblings, rows, timeline))
 }
 
 /// The document, and what only the page has: histograms, and what instruments saw in columns.
-fn of(
+pub(super) fn of(
     mut trial: Trial,
     outcome: &Outcome,
     row: &TrialRow,
     siblings: Vec<Sibling>,
     rows: Rows,
+    timeline: Timeline,
 ) -> TrialPage {
     let recording = &outcome.recording;
     let all = recording.measured.all();
@@ -64,8 +69,14 @@ fn of(
         kind: TrialPage::KIND,
         common,
         budget,
+        one_result: trial
+            .run
+            .generators
+            .as_ref()
+            .map(generators::sure)
+            .unwrap_or_default(),
         siblings,
-        timeline: timeline::timeline(&recording.seconds, run.trial.rate.as_ref()),
+        timeline,
         histograms: Histograms {
             service: histogram::whole(&all.service),
             response: all.response.as_ref().map(histogram::whole),
@@ -162,7 +173,7 @@ fn around(
 }
 
 /// All repeats of its point, in their order.
-fn siblings(store: &dyn Notebook, trial: &TrialRow) -> Result<Vec<Sibling>, Failure> {
+pub(super) fn siblings(store: &dyn Notebook, trial: &TrialRow) -> Result<Vec<Sibling>, Failure> {
     let (Some(_), Some(name)) = (trial.repeat, &trial.experiment_name) else {
         return Ok(Vec::new());
     };

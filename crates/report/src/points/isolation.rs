@@ -9,7 +9,7 @@ use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Note, NoteOfTrials, Severity};
 use serde_json::Value;
 
-use super::varied::words;
+use pgdyno_model::experiment::words;
 
 /// The code of the note on points whose levels are one.
 const SAME_ISOLATION: &str = "same-isolation";
@@ -95,5 +95,5 @@ fn is_isolation(path: &str) -> bool {
 /// The level that was asked for, where levels vary.
 fn asked(point: &PointResult) -> Option<String> {
     let level = point.varied.get(ISOLATION).or(point.varied.get(SETTING))?;
-    Some(words(level).to_lowercase())
+    Some(words::value(level).to_lowercase())
 }

@@ -102,16 +102,20 @@ fn two_repeats_have_a_range_six_an_interval_and_one_neither() {
     }
     filled.trial(1, 1, 50.0, (2000, 3_000));
     let points = filled.points();
-    let text = text(&points);
+    let text = text(&points, usize::MAX);
     let squeeze = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let lines: Vec<String> = text.lines().map(squeeze).collect();
     // By the number of clients; what does not vary is not said.
-    assert!(lines[1].starts_with("clients 1 "), "{text}");
+    let first = lines
+        .iter()
+        .position(|line| line.starts_with("1 client "))
+        .unwrap();
+    let lines = &lines[first - 1..];
     assert!(!lines[1].contains('(') && !lines[1].contains('['), "{text}");
-    assert!(lines[2].starts_with("clients 2 "), "{text}");
-    assert!(lines[2].contains("150.0 (100.0, 200.0)"), "{text}");
-    assert!(lines[3].starts_with("clients 16 "), "{text}");
-    assert!(lines[3].contains("1,003.5 [1,00"), "{text}");
+    assert!(lines[2].starts_with("2 clients "), "{text}");
+    assert!(lines[2].contains("150 (100, 200)"), "{text}");
+    assert!(lines[3].starts_with("16 clients "), "{text}");
+    assert!(lines[3].contains("1,004 [1,00"), "{text}");
     assert!(!lines[3].contains("(1,00"), "{text}");
     assert!(lines[3].ends_with("12 30"), "{text}");
     let json = json(&points);
@@ -138,8 +142,8 @@ fn percentiles_are_those_of_all_repeats_together_and_no_average() {
     let p99 = figures["p99"]["together_us"].as_u64().unwrap();
     assert!(p99.abs_diff(10_000) <= 10, "{p99}");
     assert_eq!(figures["p50"]["over_repeats"]["median"], 5_500.0);
-    let text = text(&filled.points());
-    assert!(text.contains("1.000  (1.000, 10.0"), "{text}");
+    let text = text(&filled.points(), usize::MAX);
+    assert!(text.contains("1.00  (1.00, 10.0"), "{text}");
 }
 
 #[test]
@@ -149,7 +153,7 @@ fn an_outlier_counts_and_is_named_with_its_trial_and_method() {
         filled.trial(1, repeat, goodput, (2000, 5_000));
     }
     let points = filled.points();
-    let text = text(&points);
+    let text = text(&points, usize::MAX);
     assert!(
         text.contains("outlier   trial 3 (repeat 3): goodput 40.0 (modified z-score -"),
         "{text}"
@@ -174,18 +178,23 @@ fn what_does_not_count_is_left_out_and_named() {
     filled.mark("state", "failed", broken);
     filled.mark("reason", "no connection", broken);
     let points = filled.points();
-    let text = text(&points);
+    let text = text(&points, usize::MAX);
     for line in [
-        "left out  trial 2 (clients 1, repeat 2): excluded: a backup was running",
-        "left out  trial 3 (clients 2, repeat 1): failed: no connection",
+        "left out  trial 2 (1 client, repeat 2): excluded: a backup was running",
+        "left out  trial 3 (2 clients, repeat 1): failed: no connection",
     ] {
         assert!(text.contains(line), "no {line} in {text}");
     }
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[1].contains("100.0"), "{text}");
+    let first = lines
+        .iter()
+        .position(|line| line.starts_with("1 client "))
+        .unwrap();
+    let lines = &lines[first - 1..];
+    assert!(lines[1].contains(" 100 "), "{text}");
     // A point without a trial that counts has its row, and no figures.
     assert!(
-        lines[2].starts_with("clients 2") && lines[2].contains('–'),
+        lines[2].starts_with("2 clients") && lines[2].contains('–'),
         "{text}"
     );
     let json = json(&points);
@@ -211,7 +220,7 @@ fn a_serious_note_reaches_the_table_and_a_notice_does_not() {
         filled.mark("notes", &notes.to_string(), trial);
     }
     let points = filled.points();
-    let text = text(&points);
+    let text = text(&points, usize::MAX);
     for line in [
         "\nSERIOUS   client-bound, trials 1 and 2: so it is\n",
         "\nwarning   host-shared, trials 1 and 2: so it is\n",
@@ -234,7 +243,7 @@ fn a_trial_that_was_not_steady_counts_and_is_named_and_other_notes_are_not() {
     let trial = filled.trial(1, 1, 100.0, (2000, 5_000));
     filled.mark("notes", &notes.to_string(), trial);
     let points = filled.points();
-    let text = text(&points);
+    let text = text(&points, usize::MAX);
     for code in ["not-steady", "warm-up-cut-short"] {
         let line = format!("unsteady  trial 1 (repeat 1): {code}\n");
         assert!(text.contains(&line), "{text}");
@@ -281,7 +290,7 @@ fn what_the_server_did_in_some_repeats_only_is_noted_where_somebody_watched() {
     // Over before the measured part.
     events(trials[0], "checkpoint", -100);
     let points = filled.points();
-    let text = text(&points);
+    let text = text(&points, usize::MAX);
     let told = "a checkpoint fell into trial 2 and not into trial 1";
     assert!(text.contains(&format!("uneven    {told}\n")), "{text}");
     assert!(!text.contains("uneven    autovacuum"), "{text}");
@@ -307,6 +316,48 @@ fn trials_of_another_content_of_the_pack_are_no_repeats() {
 #[test]
 fn an_experiment_without_trials_has_no_points() {
     let points = Filled::new().points();
-    assert_eq!(text(&points), "no trials\n");
+    assert_eq!(text(&points, usize::MAX), "no trials\n");
     assert_eq!(json(&points)["points"], json!([]));
+}
+
+#[test]
+fn a_narrow_terminal_has_all_columns_below_each_other_and_whole_titles() {
+    let filled = Filled::new();
+    for repeat in 1..=2 {
+        filled.trial(1, repeat, 1000.0, (2000, 3_000));
+        filled.trial(16, repeat, 12_000.0, (2000, 7_000));
+    }
+    let points = filled.points();
+    let shown = text(&points, 60);
+    // The answer is text; behind it stands the table.
+    let is_answer = |line: &&str| !line.starts_with("point ");
+    let is_table = |line: &&str| !line.starts_with("goodput:");
+    let lines = shown.lines().skip_while(is_answer);
+    let table: Vec<&str> = lines.take_while(is_table).collect();
+    assert!(!table.is_empty(), "{shown}");
+    assert!(
+        table.iter().all(|line| line.chars().count() <= 60),
+        "{shown}"
+    );
+    for column in ["goodput/s", "p50 ms", "p99 ms", "failed", "retries"] {
+        assert!(
+            table.iter().any(|line| line.contains(column)),
+            "{column}: {shown}"
+        );
+    }
+    // A spread stands beside its figure.
+    let squeeze = |line: &&str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        table
+            .iter()
+            .map(squeeze)
+            .any(|row| row.contains("1,000 (1,000, 1,000)")),
+        "{shown}"
+    );
+    // Titles that would be cut are numbered.
+    let shown = text(&points, 16);
+    assert!(
+        shown.contains("point 1    1 client\npoint 2    16 clients\n"),
+        "{shown}"
+    );
 }

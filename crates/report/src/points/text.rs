@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use pgdyno_model::document::points::{PointFigure, PointResult, Points};
-use pgdyno_model::document::repeats::LatencyKind;
+use pgdyno_model::document::repeats::{LatencyKind, Summary};
 use pgdyno_stats::OUTLIER_SCORE;
 
+use crate::answer;
 use crate::comparison::{METRICS, Metric};
 use crate::notes;
 use crate::table::{Table, one_line};
@@ -21,12 +22,16 @@ fn metric(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.figure.name == name)
 }
 
-/// All of it, ready to be printed.
-pub fn text(all: &Points) -> String {
+/// All of it, ready to be printed; no line of the table is longer than `width`, where that is possible.
+pub fn text(all: &Points, width: usize) -> String {
     if all.points.is_empty() {
         return "no trials\n".to_owned();
     }
-    let mut text = table(&all.points);
+    let mut text = String::new();
+    if let Some(found) = &all.answer {
+        text = format!("{}\n", answer::text(found));
+    }
+    text += &table(&all.points, width);
     let (grave, others): (Vec<NoteOfTrials>, Vec<NoteOfTrials>) = noted(all)
         .into_iter()
         .partition(|of| of.note.severity == Severity::Serious);
@@ -103,9 +108,9 @@ fn outliers(all: &Points) -> Vec<String> {
         let mut by_trial: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         for outlier in &point.outliers {
             let name = outlier.figure.as_str();
-            let shown = metric(name).filter(|_| name == GOODPUT || PERCENTILES.contains(&name));
+            let of_table = metric(name).filter(|_| name == GOODPUT || PERCENTILES.contains(&name));
             let at = point.trials.iter().position(|of| of.trial == outlier.trial);
-            if let Some((metric, at)) = shown.zip(at) {
+            if let Some((metric, at)) = of_table.zip(at) {
                 let value = metric.shown(outlier.value);
                 let score = outlier.modified_z_score;
                 let said = format!("{name} {value} (modified z-score {score:+.1})");
@@ -130,7 +135,19 @@ fn place(all: &Points, point: &PointResult, repeat: Option<u32>) -> String {
     }
 }
 
-fn table(points: &[PointResult]) -> String {
+/// The interval of the median in square brackets, or where there is none the range in round ones.
+fn spread(metric: &Metric, summary: &Summary) -> String {
+    match summary.interval {
+        Some([low, high]) => format!("[{}, {}]", metric.shown(low), metric.shown(high)),
+        None => format!(
+            "({}, {})",
+            metric.shown(summary.min),
+            metric.shown(summary.max)
+        ),
+    }
+}
+
+fn table(points: &[PointResult], width: usize) -> String {
     let mut table = Table::default();
     table.row([
         "point",
@@ -146,8 +163,19 @@ fn table(points: &[PointResult]) -> String {
     ]);
     let dash = || "–".to_owned();
     let (mut intervals, mut ranges, mut dashes) = (false, false, false);
-    for point in points {
-        let mut cells = vec![point.title.clone(), point.repeats.to_string()];
+    // Cut titles would not tell the points apart: long ones stand above, by number.
+    let longest = points.iter().map(|point| point.title.chars().count()).max();
+    let are_long = longest > Some(width / 2);
+    let mut titles = String::new();
+    for (number, point) in (1..).zip(points) {
+        let title = match are_long {
+            true => {
+                titles += &format!("point {number:<3}  {}\n", point.title);
+                format!("point {number}")
+            }
+            false => point.title.clone(),
+        };
+        let mut cells = vec![title, point.repeats.to_string()];
         let figure = |name: &str| Some((metric(name)?, point.figures.get(name)?));
         let over = |figure: &PointFigure| figure.over_repeats.as_ref().map(|all| all.over.clone());
         let goodput = figure(GOODPUT);
@@ -157,7 +185,7 @@ fn table(points: &[PointResult]) -> String {
                 cells.push(metric.shown(summary.median));
                 cells.push(match summary.n {
                     1 => String::new(),
-                    _ => metric.spread(&summary),
+                    _ => spread(metric, &summary),
                 });
                 match summary.interval {
                     Some(_) => intervals = true,
@@ -171,7 +199,7 @@ fn table(points: &[PointResult]) -> String {
             };
             let together = figure.together_us.flatten();
             dashes |= together.is_none();
-            cells.push(together.map_or_else(dash, figures::ms));
+            cells.push(together.map_or_else(dash, |us| metric.shown(us as f64)));
             let repeats = over(figure).filter(|_| point.repeats > 1);
             ranges |= repeats.is_some();
             cells.push(repeats.map_or_else(String::new, |repeats| {
@@ -185,8 +213,7 @@ fn table(points: &[PointResult]) -> String {
         });
         table.row(cells);
     }
-    // Cut titles would not tell the points apart.
-    let mut text = table.text(usize::MAX);
+    let mut text = titles + &table.text(width);
     let has_rate = points
         .iter()
         .any(|point| point.latency == LatencyKind::Response);

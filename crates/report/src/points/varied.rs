@@ -5,16 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::targets::{TARGET, Targets};
 use crate::table::one_line;
 use pgdyno_model::document::points::PointResult;
-use pgdyno_model::experiment::POINT_NAME;
+use pgdyno_model::experiment::{POINT_NAME, words};
 use pgdyno_model::notebook::TrialRow;
 
 /// The values of a point by path: those of the workload and the server as `params.NAME`,
 /// `settings.NAME`.
 pub fn values(trial: &TrialRow) -> BTreeMap<String, Value> {
+    trial.point.as_ref().map(nested).unwrap_or_default()
+}
+
+/// The same of a point as records have it.
+pub fn nested(point: &Value) -> BTreeMap<String, Value> {
     let mut values = BTreeMap::new();
-    for (name, value) in trial.point.iter().filter_map(Value::as_object).flatten() {
+    for (name, value) in point.as_object().into_iter().flatten() {
         match value.as_object() {
             Some(inner) => {
                 let inner = inner.iter();
@@ -80,7 +86,7 @@ type Place = ((u8, String), f64, String);
 fn place((path, value): (&String, &Value)) -> Place {
     let share = || value.as_str()?.strip_suffix('%')?.parse().ok();
     let number = value.as_f64().or_else(share).unwrap_or(f64::INFINITY);
-    ((group(path), path.clone()), number, words(value))
+    ((group(path), path.clone()), number, words::value(value))
 }
 
 fn sorted(places: impl Iterator<Item = Place>) -> Vec<Place> {
@@ -90,7 +96,7 @@ fn sorted(places: impl Iterator<Item = Place>) -> Vec<Place> {
 }
 
 /// The workload and its parameters come first.
-fn group(path: &str) -> u8 {
+pub fn group(path: &str) -> u8 {
     match path {
         POINT_NAME | "workload" => 0,
         path if path.starts_with("params.") => 1,
@@ -98,54 +104,16 @@ fn group(path: &str) -> u8 {
     }
 }
 
-/// A value without quotes, lists with spaces between.
-pub fn words(value: &Value) -> String {
-    match value {
-        Value::String(text) => one_line(text),
-        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(" "),
-        Value::Number(number) => match number.as_f64() {
-            // 60 rather than 60.0
-            Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole}"),
-            _ => number.to_string(),
-        },
-        other => other.to_string(),
-    }
-}
-
-/// A value with its name and unit: `scale 10`, `duration 60 s`.
-pub fn named(path: &str, value: &Value) -> String {
-    let short = path.strip_prefix("params.").unwrap_or(path);
-    let short = short.strip_prefix("settings.").unwrap_or(short);
-    let unit = match path {
-        "duration" | "warmup" if value.is_number() => " s",
-        _ => "",
-    };
-    format!("{short} {}{unit}", words(value))
-}
-
-pub fn title(workload: &str, varied: &[(&String, &Value)]) -> String {
+/// What a point is called: what varies, in words; `targets` are the short names of targets.
+pub fn title(workload: &str, varied: &[(&String, &Value)], targets: &Targets) -> String {
     let shown = varied.iter().map(|(path, value)| match path.as_str() {
         "workload" => one_line(workload),
-        POINT_NAME => words(value),
-        _ => named(path, value),
+        TARGET => targets.name(value),
+        _ => words::named(path, value),
     });
     let shown: Vec<String> = shown.collect();
     match shown.is_empty() {
         true => one_line(workload),
         false => shown.join(", "),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_value_has_its_short_name_and_a_time_its_unit() {
-        assert_eq!(named("params.scale", &json!(10)), "scale 10");
-        assert_eq!(named("settings.work_mem", &json!("4MB")), "work_mem 4MB");
-        assert_eq!(named("duration", &json!(2.0)), "duration 2 s");
-        assert_eq!(named("warmup", &json!("auto")), "warmup auto");
     }
 }

@@ -4,6 +4,7 @@ use pgdyno_model::document::retries_lab::{LabForm, LabPoint, LabTarget, RetriesL
 use serde_json::Value;
 
 use super::words::clients;
+use crate::answer;
 use crate::table::Table;
 use pgdyno_model::experiment::retries_lab::WORKLOADS;
 use pgdyno_model::text as figures;
@@ -29,23 +30,17 @@ pub fn text(lab: &RetriesLab, width: usize) -> String {
     if let Some(target) = &lab.target {
         text += &of_target(lab, target);
     }
+    if let Some(found) = super::answer(lab) {
+        text += &format!("\n{}", answer::text(&found));
+    }
     for point in &lab.points {
         text += &format!("\n{}\n{}", title(lab, point), table(point, width));
-        if let Some(sentence) = &point.says {
-            text += &format!("{sentence}\n");
-        }
-    }
-    if !lab.says.is_empty() {
-        text.push('\n');
-    }
-    for remark in &lab.says {
-        text += &format!("{remark}\n");
     }
     text
 }
 
 /// The point's circumstances, as far as they differ from those of others.
-fn title(lab: &RetriesLab, point: &LabPoint) -> String {
+pub(super) fn title(lab: &RetriesLab, point: &LabPoint) -> String {
     let varies = |of: fn(&Value) -> &Value| {
         let first = lab.points.first().map(|first| of(&first.given));
         lab.points

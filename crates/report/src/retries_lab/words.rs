@@ -1,8 +1,9 @@
 //! What the tables mean, in words that claim no more than the repeats support.
 
-use pgdyno_stats::{CompareOptions, MIN_REPEATS_TO_COMPARE, Sample, Verdict, compare};
+use pgdyno_stats::{Sample, Verdict};
 use serde_json::Value;
 
+use super::pairs::{self, Pairs};
 use super::{Form, Point, Results};
 use pgdyno_model::experiment::retries_lab::PLAIN;
 use pgdyno_model::text as figures;
@@ -33,14 +34,15 @@ impl Results {
                     .unwrap_or_default()
             ));
         }
-        if let Some(repeats) = repeats.filter(|n| *n > 0 && *n < MIN_REPEATS_TO_COMPARE) {
+        let most_forms = self.points.iter().map(|point| point.measured().len()).max();
+        let need = pairs::repeats_needed_of(most_forms.unwrap_or(0));
+        if let Some(repeats) = repeats.filter(|n| *n > 0 && *n < need) {
             let repeats = match repeats {
                 1 => "One repeat is".to_owned(),
                 _ => format!("{repeats} repeats are"),
             };
             remarks.push(format!(
-                "{repeats} a first look and no verdict: --repeat {MIN_REPEATS_TO_COMPARE} compares \
-                 with intervals."
+                "{repeats} a first look and no verdict: --repeat {need} compares with intervals."
             ));
         }
         remarks
@@ -57,11 +59,8 @@ impl Point {
 
     /// What to do, as far as the repeats can tell.
     pub(super) fn sentence(&self) -> Option<String> {
-        let ranked = self.ranked();
-        let measured: Vec<&Form> = ranked
-            .into_iter()
-            .filter(|form| form.goodput().is_some_and(|s| s.median > 0.0))
-            .collect();
+        let measured = self.measured();
+        let all = Pairs::of(&measured);
         let (best, others) = measured.split_first()?;
         let plain = others.iter().find(|form| form.name == PLAIN);
         let other = match (best.name == PLAIN, plain) {
@@ -70,7 +69,7 @@ impl Point {
             (true, _) => others.first()?,
             (false, None) => others.last()?,
         };
-        let gain = gain(&best.sample()?, &other.sample()?);
+        let gain = gain(&all, best, other)?;
         let clients = clients(&self.given);
         let (best_name, other_name) = (&best.name, &other.name);
         Some(match gain {
@@ -89,7 +88,7 @@ impl Point {
             Gain::Times(times) => format!(
                 "At {clients} use `{best_name}`{}: on this server it gives {times} the goodput of \
                  `{other_name}`{}{}.",
-                peers(best, others),
+                peers(&all, best, others),
                 retries(other, best),
                 given_up(best)
             ),
@@ -110,50 +109,48 @@ enum Gain {
     None(String),
 }
 
-fn gain(more: &Sample, less: &Sample) -> Gain {
-    let repeats = more.values().len().min(less.values().len());
-    if repeats >= MIN_REPEATS_TO_COMPARE
-        && let Ok(compared) = compare(less, more, &CompareOptions::default())
+/// Of two forms that were measured; `None`: one was not.
+fn gain(all: &Pairs, more: &Form, less: &Form) -> Option<Gain> {
+    if let Some(compared) = all.get(&more.name, &less.name)
         && compared.verdict.can_tell()
     {
-        return match (compared.verdict, compared.ratio) {
+        return Some(match (compared.verdict, compared.ratio) {
             (Verdict::Different { .. }, Some(ratio)) => Gain::Times(format!(
-                "{:.1} × ({} interval {:.1} to {:.1} ×)",
-                ratio.estimate,
+                "{} × ({} interval {} to {} ×)",
+                figures::some(ratio.estimate),
                 figures::roughly(ratio.interval.level),
-                ratio.interval.low,
-                ratio.interval.high
+                figures::some(ratio.interval.low),
+                figures::some(ratio.interval.high)
             )),
             _ => Gain::None("no significant difference".to_owned()),
-        };
+        });
     }
+    let (more, less) = (more.sample()?, less.sample()?);
+    let repeats = more.values().len().min(less.values().len());
     let range = |sample: &Sample| {
         (
             sample.sorted()[0],
             sample.sorted()[sample.values().len() - 1],
         )
     };
-    let ((more_min, more_max), (less_min, less_max)) = (range(more), range(less));
+    let ((more_min, more_max), (less_min, less_max)) = (range(&more), range(&less));
     if more_min <= less_max {
-        return Gain::None("their repeats overlap".to_owned());
+        return Some(Gain::None("their repeats overlap".to_owned()));
     }
     let times = more.median() / less.median();
-    Gain::Times(match repeats {
+    Some(Gain::Times(match repeats {
         1 => format!("{times:.1} × (in one repeat)"),
         _ => format!(
             "{times:.1} × ({:.1} to {:.1} × over {repeats} repeats)",
             more_min / less_max,
             more_max / less_min
         ),
-    })
+    }))
 }
 
 /// The forms that may be as good as the best one.
-fn peers(best: &Form, others: &[&Form]) -> String {
-    let is_peer = |form: &&&Form| match (best.sample(), form.sample()) {
-        (Some(best), Some(other)) => matches!(gain(&best, &other), Gain::None(_)),
-        _ => false,
-    };
+fn peers(all: &Pairs, best: &Form, others: &[&Form]) -> String {
+    let is_peer = |form: &&&Form| matches!(gain(all, best, form), Some(Gain::None(_)));
     let names = others.iter().filter(is_peer);
     let names: Vec<String> = names.map(|form| format!("`{}`", form.name)).collect();
     match names.as_slice() {
@@ -198,6 +195,7 @@ mod tests {
         Form {
             name: name.to_owned(),
             goodputs: goodputs.to_vec(),
+            repeats: Vec::new(),
             latencies: Latencies::default(),
             committed: 100,
             retries,
@@ -260,7 +258,7 @@ mod tests {
             form("batch", &[200.0, 202.0, 198.0, 201.0, 199.0], 0, 0),
         ]);
         assert!(
-            text.contains("2.0 × (95 % interval 2.0 to 2.0 ×)"),
+            text.contains("2.00 × (95 % interval 1.97 to 2.03 ×)"),
             "{text}"
         );
         // Their ranges overlap, and so do they.
@@ -321,9 +319,13 @@ mod tests {
                 vec![procedure, half, form("statements", &[20.0], 0, 0)],
             )],
             target: None,
+            complete: 0,
         };
         let document = results.document();
         let text = super::super::text(&document, 110);
+        // The answer comes first.
+        let (_, text) = text.split_once("\n\n").unwrap();
+        let text = &format!("\n{text}");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "1 client, serializable");
         assert!(lines[3].starts_with("statements"), "{text}");
@@ -348,10 +350,11 @@ mod tests {
         let results = Results {
             points: vec![ignored],
             target: None,
+            complete: 0,
         };
         let text = super::super::text(&results.document(), 110);
         assert!(
-            text.starts_with("\n4 clients, repeatable read (serializable was requested)\n"),
+            text.contains("\n\n4 clients, repeatable read (serializable was requested)\n"),
             "{text}"
         );
     }
@@ -365,6 +368,7 @@ mod tests {
                 forms: vec![form("statements", &[20.0; 5], retries, 0)],
             }],
             target: None,
+            complete: 0,
         };
         let remarks = weak(0).remarks();
         assert_eq!(remarks.len(), 1);

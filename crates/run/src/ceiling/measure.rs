@@ -117,7 +117,13 @@ impl Wanted {
 
     fn drive(&self, server: &Answering, of: Combination) -> Result<Drive, Failure> {
         let script = WeightedScript::plain("self", STATEMENT.to_owned(), 1);
-        let (scripts, names) = compile(&[script], of.query_mode, Retry::default(), false, false)?;
+        let (scripts, names) = compile(
+            &[script],
+            of.query_mode,
+            Retry::default(),
+            false,
+            (false, false),
+        )?;
         let login = Arc::new(Login::new("pgdyno", "pgdyno"));
         let candidate = Candidate::new(Addr::Unix(server.socket().into()), login);
         Ok(Drive {

@@ -3,23 +3,24 @@
 //!
 //! Not for: what is asked for (`spec::DisturbSpec`), figures of what it did to clients.
 
+pub mod catalogue;
+pub mod own;
 mod shell;
 mod surroundings;
 
 use std::io;
-use std::process::ExitStatus;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use pgdyno_database::pair::Pair;
 use pgdyno_model::document::{CommandEnd, CommandRun, Disturbed};
 use pgdyno_model::observed::Gap;
 use pgdyno_model::spec::command::ShellCommand;
-use pgdyno_model::spec::{DisturbSpec, FAILOVER, Step};
-use pgdyno_model::{Observer, Outcome, text};
+use pgdyno_model::spec::{DisturbSpec, OWN, Step};
+use pgdyno_model::{Observer, Outcome};
 use pgdyno_observe::{Instrument, Readings};
 
+use self::own::Doing;
 use self::shell::Running;
 pub use self::surroundings::surroundings;
 
@@ -60,7 +61,7 @@ struct Happened {
 
 impl Disturbance {
     /// Prepares them, where something disturbs the trial. `warmup`: how long clients work before
-    /// measuring begins.
+    /// measuring begins. `acts`: of each step that is pgdyno's own, by its place.
     ///
     /// # Errors
     /// There is no thread for them.
@@ -68,7 +69,7 @@ impl Disturbance {
         spec: &DisturbSpec,
         warmup: Duration,
         environment: Vec<(String, String)>,
-        pair: Option<Arc<Pair>>,
+        acts: Vec<Option<Doing>>,
     ) -> io::Result<Self> {
         if spec.is_empty() {
             return Ok(Self::default());
@@ -78,7 +79,7 @@ impl Disturbance {
             spec: spec.clone(),
             warmup,
             environment,
-            pair,
+            acts,
             shared: Arc::clone(&shared),
         };
         let thread = thread::Builder::new().name("disturb".to_owned());
@@ -146,6 +147,15 @@ impl Shared {
         }
     }
 
+    /// Waits for the end of the trial.
+    fn wait_for_end(&self) {
+        let mut state = self.state();
+        while !state.stop {
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     /// When clients began; `None` when the trial is over before.
     fn anchor(&self) -> Option<Instant> {
         let mut state = self.state();
@@ -162,23 +172,82 @@ struct Commands {
     spec: DisturbSpec,
     warmup: Duration,
     environment: Vec<(String, String)>,
-    /// What [`FAILOVER`] is about.
-    pair: Option<Arc<Pair>>,
+    /// Of each step that is pgdyno's own, until it is begun.
+    acts: Vec<Option<Doing>>,
     shared: Arc<Shared>,
 }
 
 /// A command at its place in the result.
 struct AtWork {
     index: usize,
-    running: Running,
+    began: Instant,
+    work: Work,
     /// Why it was told to end.
     told: CommandEnd,
 }
 
+/// What is at work.
+enum Work {
+    Shell(Running),
+    Own(Doing),
+}
+
+/// How it ended.
+#[derive(Default)]
+struct Ended {
+    code: Option<i32>,
+    signal: Option<i32>,
+    output: String,
+    left_out: u64,
+}
+
+impl Work {
+    fn end(&mut self) {
+        match self {
+            Self::Shell(running) => running.end(),
+            Self::Own(doing) => doing.end(),
+        }
+    }
+
+    fn is_told(&self) -> bool {
+        match self {
+            Self::Shell(running) => running.is_told(),
+            Self::Own(doing) => doing.is_told(),
+        }
+    }
+
+    /// How it ended, once it has.
+    fn ended(&mut self) -> Option<Ended> {
+        use std::os::unix::process::ExitStatusExt;
+        match self {
+            Self::Shell(running) => {
+                let status = running.ended()?;
+                let (output, left_out) = running.output();
+                Some(Ended {
+                    code: status.code(),
+                    signal: status.signal(),
+                    output,
+                    left_out,
+                })
+            }
+            Self::Own(doing) if !doing.has_ended() => None,
+            Self::Own(doing) => {
+                let (is_done, output) = doing.result();
+                Some(Ended {
+                    code: Some(i32::from(!is_done)),
+                    output,
+                    ..Ended::default()
+                })
+            }
+        }
+    }
+}
+
 impl Commands {
-    fn run(self) -> Disturbed {
+    fn run(mut self) -> Disturbed {
         let steps = self.spec.steps();
-        let due_us = |at: Duration| (self.warmup + at).as_micros() as u64;
+        let warmup = self.warmup;
+        let due_us = |at: Duration| (warmup + at).as_micros() as u64;
         let mut result = Disturbed {
             control: self.spec.control,
             due_us: due_us(self.spec.begins()),
@@ -194,6 +263,8 @@ impl Commands {
             result.began_us = began.then_some(result.due_us);
             let ends = self.spec.ends().filter(|_| began);
             result.ended_us = ends.map(due_us);
+            // What its disturbed trials are prepared with, it is, too.
+            self.shared.wait_for_end();
             return result;
         }
         result.commands = steps
@@ -209,7 +280,9 @@ impl Commands {
         let Some(anchor) = self.shared.anchor() else {
             return result;
         };
-        self.work(anchor, &steps, &mut result);
+        let done = self.work(anchor, &steps, &mut result);
+        // What is undone would disturb clients again.
+        self.shared.wait_for_end();
         result.began_us = result.commands.iter().filter_map(|run| run.began_us).min();
         let last = result.commands.iter().filter_map(|run| run.ended_us).max();
         let asked = self.spec.ends().map(due_us);
@@ -220,11 +293,25 @@ impl Commands {
             .as_ref()
             .filter(|_| result.began_us.is_some());
         result.undo = undo.map(|undo| self.undo(undo, anchor));
+        // The user's comes first: it may be what starts the server again. Then the last first.
+        for (index, mut doing) in done.into_iter().rev() {
+            let run = &mut result.commands[index];
+            if !put_back(&mut doing, &mut run.output) {
+                (run.end, run.exit_code) = (CommandEnd::Exited, Some(1));
+            }
+        }
         result
     }
 
-    /// Runs what is due until the trial is over and nothing is at work any more.
-    fn work(&self, anchor: Instant, steps: &[Step], result: &mut Disturbed) {
+    /// Runs what is due until the trial is over and nothing is at work any more; gives what of pgdyno's own
+    /// was begun, by its place in the result.
+    fn work(
+        &mut self,
+        anchor: Instant,
+        steps: &[Step],
+        result: &mut Disturbed,
+    ) -> Vec<(usize, Doing)> {
+        let mut done = Vec::new();
         let measuring = anchor + self.warmup;
         let ends = self.spec.ends().map(|ends| measuring + ends);
         let mut pending = steps.iter().enumerate().peekable();
@@ -232,44 +319,50 @@ impl Commands {
         loop {
             let next = match (at_work.is_empty(), pending.peek()) {
                 (true, Some((_, step))) => measuring + step.at,
-                (true, None) => return,
+                (true, None) => return done,
                 (false, _) => Instant::now() + LOOK_INTERVAL,
             };
-            let is_over =
-                match at_work.iter().all(|one| one.running.is_told()) && !at_work.is_empty() {
-                    // They have been told, and nothing new is to be heard before they end.
-                    true => {
-                        thread::sleep(LOOK_INTERVAL);
-                        self.shared.state().stop
-                    }
-                    false => self.shared.is_over_by(next),
-                };
+            let is_over = match at_work.iter().all(|one| one.work.is_told()) && !at_work.is_empty()
+            {
+                // They have been told, and nothing new is to be heard before they end.
+                true => {
+                    thread::sleep(LOOK_INTERVAL);
+                    self.shared.state().stop
+                }
+                false => self.shared.is_over_by(next),
+            };
             let now = Instant::now();
             if is_over {
                 pending = steps[steps.len()..].iter().enumerate().peekable();
             }
-            while let Some((index, step)) = pending.next_if(|(_, step)| measuring + step.at <= now)
+            while (at_work.is_empty() || !self.spec.one_by_one)
+                && let Some((index, step)) = pending.next_if(|(_, step)| measuring + step.at <= now)
             {
                 let run = &mut result.commands[index];
-                if step.is_failover() {
-                    self.fail_over(run, anchor);
+                if self.spec.one_by_one && ends.is_some_and(|ends| now >= ends) {
+                    run.reason = Some("those before it took too long".to_owned());
                     continue;
                 }
-                match Running::start(&step.command, &self.environment) {
-                    Ok(running) => {
-                        run.began_us = Some(since(anchor, running.began));
+                match self.begin(index, step) {
+                    Ok(work) => {
+                        let began = match &work {
+                            Work::Shell(running) => running.began,
+                            Work::Own(_) => now,
+                        };
+                        run.began_us = Some(since(anchor, began));
                         at_work.push(AtWork {
                             index,
-                            running,
+                            began,
+                            work,
                             told: CommandEnd::Exited,
                         });
                     }
                     Err(e) => run.reason = Some(format!("it cannot be started: {e}")),
                 }
             }
-            for one in at_work.iter_mut().filter(|one| !one.running.is_told()) {
+            for one in at_work.iter_mut().filter(|one| !one.work.is_told()) {
                 let limit = self.spec.command_timeout;
-                let why = if limit.is_some_and(|limit| now >= one.running.began + limit) {
+                let why = if limit.is_some_and(|limit| now >= one.began + limit) {
                     CommandEnd::TimedOut
                 } else if ends.is_some_and(|ends| now >= ends) {
                     CommandEnd::Ended
@@ -279,101 +372,110 @@ impl Commands {
                     continue;
                 };
                 one.told = why;
-                one.running.end();
+                one.work.end();
             }
-            at_work.retain_mut(|one| {
-                let Some(status) = one.running.ended() else {
-                    return true;
+            let mut at = 0;
+            while at < at_work.len() {
+                let Some(mut ended) = at_work[at].work.ended() else {
+                    at += 1;
+                    continue;
                 };
+                let mut one = at_work.swap_remove(at);
+                if let Work::Own(doing) = &mut one.work
+                    && self.spec.one_by_one
+                    && !put_back(doing, &mut ended.output)
+                {
+                    (one.told, ended.code) = (CommandEnd::Exited, Some(1));
+                }
                 let run = &mut result.commands[one.index];
-                self.book(run, (&one.running, status), one.told, anchor);
-                false
-            });
+                self.book(run, (one.began, ended), one.told, anchor);
+                if let Work::Own(doing) = one.work {
+                    done.push((one.index, doing));
+                }
+            }
         }
+    }
+
+    fn begin(&mut self, index: usize, step: &Step) -> io::Result<Work> {
+        if step.own().is_none() {
+            return Running::start(&step.command, &self.environment).map(Work::Shell);
+        }
+        let doing = self.acts.get_mut(index).and_then(Option::take);
+        let mut doing =
+            doing.ok_or_else(|| io::Error::other("this command has no disturbances"))?;
+        doing.start()?;
+        Ok(Work::Own(doing))
     }
 
     fn undo(&self, command: &ShellCommand, anchor: Instant) -> CommandRun {
         let mut run = not_run(command, None, "");
-        let mut running = match Running::start(command, &self.environment) {
-            Ok(running) => running,
+        let mut work = match Running::start(command, &self.environment) {
+            Ok(running) => Work::Shell(running),
             Err(e) => {
                 run.reason = Some(format!("it cannot be started: {e}"));
                 return run;
             }
         };
-        run.began_us = Some(since(anchor, running.began));
-        let limit = running.began + self.spec.undo_limit();
+        let began = Instant::now();
+        run.began_us = Some(since(anchor, began));
+        let limit = began + self.spec.undo_limit();
         let mut told = CommandEnd::Exited;
-        let status = loop {
-            if let Some(status) = running.ended() {
-                break status;
+        let ended = loop {
+            if let Some(ended) = work.ended() {
+                break ended;
             }
-            if Instant::now() >= limit && !running.is_told() {
+            if Instant::now() >= limit && !work.is_told() {
                 told = CommandEnd::TimedOut;
-                running.end();
+                work.end();
             }
             thread::sleep(LOOK_INTERVAL);
         };
-        self.book(&mut run, (&running, status), told, anchor);
+        self.book(&mut run, (began, ended), told, anchor);
         run
-    }
-
-    /// [`FAILOVER`]: it is over when the standby takes writes.
-    fn fail_over(&self, run: &mut CommandRun, anchor: Instant) {
-        let began = Instant::now();
-        let done = match &self.pair {
-            Some(pair) => pair.fail_over().map_err(|e| e.to_string()),
-            None => Err("there is no private server with a standby".to_owned()),
-        };
-        let took = began.elapsed();
-        run.began_us = Some(since(anchor, began));
-        run.ended_us = Some(since(anchor, began + took));
-        (run.end, run.reason) = (CommandEnd::Exited, None);
-        run.exit_code = Some(i32::from(done.is_err()));
-        let time = |time: Duration| text::time(time.as_micros() as f64);
-        run.output = match done {
-            Ok(done) => format!(
-                "the primary was gone after {}, and the standby took writes {} later\n",
-                time(done.killed),
-                time(done.promoted)
-            ),
-            Err(why) => format!("{why}\n"),
-        };
-        let happened = Happened {
-            from: began,
-            length: took,
-            text: format!("{FAILOVER}: {}", run.output.trim_end()),
-        };
-        self.shared.state().happened.push(happened);
     }
 
     /// A command has ended.
     fn book(
         &self,
         run: &mut CommandRun,
-        (running, status): (&Running, ExitStatus),
+        (began, ended): (Instant, Ended),
         told: CommandEnd,
         anchor: Instant,
     ) {
-        use std::os::unix::process::ExitStatusExt;
         let now = Instant::now();
         run.ended_us = Some(since(anchor, now));
         run.end = told;
         run.reason = None;
-        run.exit_code = status.code();
-        run.signal = status.signal();
-        (run.output, run.output_left_out) = running.output();
+        (run.exit_code, run.signal) = (ended.code, ended.signal);
+        (run.output, run.output_left_out) = (ended.output, ended.left_out);
+        let own = run.command.trim_start().starts_with(OWN);
         let said = match (run.exit_code, run.signal) {
+            (Some(0), _) if own => run.output.trim_end().replace('\n', "; "),
             (Some(code), _) => format!("exit code {code}"),
             (None, Some(signal)) => format!("signal {signal}"),
             (None, None) => "not known how it ended".to_owned(),
         };
         let happened = Happened {
-            from: running.began,
-            length: now.saturating_duration_since(running.began),
+            from: began,
+            length: now.saturating_duration_since(began),
             text: format!("{}: {said}", run.command.replace('\n', " ")),
         };
         self.shared.state().happened.push(happened);
+    }
+}
+
+/// Undoes it, and says so; whether nothing is left changed.
+fn put_back(doing: &mut Doing, output: &mut String) -> bool {
+    match doing.undo() {
+        Ok(None) => true,
+        Ok(Some(what)) => {
+            output.push_str(&format!("undone: {what}\n"));
+            true
+        }
+        Err(why) => {
+            output.push_str(&format!("NOT UNDONE: {why}\n"));
+            false
+        }
     }
 }
 

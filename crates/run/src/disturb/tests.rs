@@ -10,7 +10,7 @@ fn spec(during: &str) -> DisturbSpec {
 
 /// Begins, and waits until it is `enough`.
 fn begun(spec: &DisturbSpec, enough: impl Fn(&str) -> bool) -> Disturbance {
-    let started = Disturbance::start(spec, Duration::ZERO, Vec::new(), None);
+    let started = Disturbance::start(spec, Duration::ZERO, Vec::new(), Vec::new());
     let mut disturbance = started.unwrap();
     disturbance.begun(SystemTime::now());
     let end = Instant::now() + Duration::from_secs(60);
@@ -109,7 +109,7 @@ fn it_is_undone_when_the_trial_panics_and_not_when_nothing_was_done() {
         ..spec(&format!("touch {}", there.display()))
     };
     // Clients never began.
-    let started = Disturbance::start(&undone, Duration::ZERO, Vec::new(), None).unwrap();
+    let started = Disturbance::start(&undone, Duration::ZERO, Vec::new(), Vec::new()).unwrap();
     drop(started);
     assert!(!there.exists() && !back.exists());
     let panicked = thread::spawn(move || {
@@ -117,6 +117,22 @@ fn it_is_undone_when_the_trial_panics_and_not_when_nothing_was_done() {
         std::panic::resume_unwind(Box::new("broken"));
     });
     assert!(panicked.join().is_err());
+    assert!(back.exists());
+}
+
+#[test]
+fn what_was_done_stays_until_the_trial_is_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let back = dir.path().join("back");
+    let spec = DisturbSpec {
+        undo: Some(format!("touch {}", back.display()).as_str().into()),
+        ..spec("true")
+    };
+    let disturbance = begun(&spec, |texts| texts.contains("exit code 0"));
+    // Long enough for an undo that does not wait.
+    thread::sleep(Duration::from_millis(100));
+    assert!(!back.exists());
+    disturbance.end().unwrap();
     assert!(back.exists());
 }
 

@@ -108,8 +108,14 @@ fn title() -> Title {
 /// One client that does this ten times.
 fn drive(url: &str, text: &str) -> Drive {
     let script = WeightedScript::plain("one", text.to_owned(), 1);
-    let (scripts, names) =
-        compile(&[script], QueryMode::Simple, Retry::default(), false, false).unwrap();
+    let (scripts, names) = compile(
+        &[script],
+        QueryMode::Simple,
+        Retry::default(),
+        false,
+        (false, false),
+    )
+    .unwrap();
     let target = open::existing(&TargetSpec::at(url)).unwrap().unwrap();
     let endpoints = target.endpoints.iter();
     Drive {

@@ -149,7 +149,7 @@ mod tests {
         for (section, want) in [
             ("[capacity]", "e:2:1: capacity: missing field `slo`"),
             ("capacity.slo = 'soon'", "slo: "),
-            ("capacity.sol = '5ms'", "there are: slo, width, time"),
+            ("capacity.sol = '5ms'", "did you mean \"slo\"?"),
             ("capacity = 5", "capacity"),
             (
                 "capacity.slo = '5ms'\ncapacity.width = 5",

@@ -235,9 +235,11 @@ impl Sweep<'_> {
                     ended.lost_server |= result
                         .as_ref()
                         .is_ok_and(|ran| ran.outcome.recording.has_lost_server());
-                    // Nothing that follows can go better without the server.
+                    // Nothing that follows can go better without the server, nor is a disturbance that is refused
+                    // once taken later: controls alone are for nothing.
                     if let Err(failure) = result
-                        && failure.exit == Exit::Connection
+                        && (failure.exit == Exit::Connection
+                            || failure.exit == Exit::Usage && slot.point.is_disturbed())
                     {
                         ended.early = Some(failure);
                         return Ok(ended);
@@ -247,7 +249,8 @@ impl Sweep<'_> {
             }
             if self.means.interrupts.count() > self.interrupts_seen {
                 let code = self.means.interrupts.exit_code().unwrap_or(130);
-                let failure = Failure::with(Exit::Interrupted(code), "the sweep was interrupted");
+                let failure =
+                    Failure::with(Exit::Interrupted(code), "the experiment was interrupted");
                 ended.early = Some(failure);
                 return Ok(ended);
             }
@@ -344,8 +347,15 @@ impl Sweep<'_> {
         }
         match outcome {
             Ok(outcome) => {
-                if let Some(why) = writer.finish(&outcome)? {
-                    let text = format!("trial {number} waits on this host: {}", why.message);
+                let ended = writer.finish(&outcome)?;
+                let told = [
+                    ended.waits.map(|why| ("waits on this host", why)),
+                    ended
+                        .without_history
+                        .map(|why| ("is kept without its history", why)),
+                ];
+                for (what, why) in told.into_iter().flatten() {
+                    let text = format!("trial {number} {what}: {}", why.message);
                     let level = Level::Error;
                     self.means.observer.message(&Message { level, text });
                 }

@@ -102,15 +102,15 @@ mod tests {
              [[exclude]]\nclients=8\nparams.scale=[1]\n",
         );
         let want = [
-            "scale 1, clients 1, threads 1, warmup 0",
-            "scale 1, clients 1, threads 2, warmup 1",
-            "scale 2, clients 1, threads 1, warmup 0",
-            "scale 2, clients 1, threads 2, warmup 1",
-            "scale 2, clients 8, threads 1, warmup 0",
-            "scale 2, clients 8, threads 2, warmup 1",
+            "scale 1, 1 client, 1 thread, warmup 0 s",
+            "scale 1, 1 client, 2 threads, warmup 1 s",
+            "scale 2, 1 client, 1 thread, warmup 0 s",
+            "scale 2, 1 client, 2 threads, warmup 1 s",
+            "scale 2, 8 clients, 1 thread, warmup 0 s",
+            "scale 2, 8 clients, 2 threads, warmup 1 s",
         ];
         assert_eq!(got.unwrap(), want);
-        assert_eq!(labels("clients=[1, 1]").unwrap(), ["clients 1"]);
+        assert_eq!(labels("clients=[1, 1]").unwrap(), ["1 client"]);
     }
 
     #[test]

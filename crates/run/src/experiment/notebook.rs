@@ -86,8 +86,8 @@ pub struct Kept<'a> {
     experiment: i64,
     uuid: String,
     done: Vec<Done>,
-    /// Marks all of its trials.
-    tag: Option<&'static str>,
+    /// Mark all of its trials.
+    tags: Vec<String>,
 }
 
 /// An experiment that was begun before, and what it was begun with.
@@ -110,16 +110,13 @@ impl<'a> Kept<'a> {
             experiment: begun.number,
             uuid: begun.uuid,
             done: Vec::new(),
-            tag: None,
+            tags: Vec::new(),
         })
     }
 
-    /// With a mark on all trials to come.
-    pub fn tagged(self, tag: &'static str) -> Self {
-        Self {
-            tag: Some(tag),
-            ..self
-        }
+    /// With these marks on all trials to come.
+    pub fn tagged(self, tags: Vec<String>) -> Self {
+        Self { tags, ..self }
     }
 
     /// The newest experiment of this name with the same points, workloads and `[reset]`, to go on
@@ -180,7 +177,7 @@ impl<'a> Kept<'a> {
             experiment: row.number,
             uuid: row.uuid.clone(),
             done: done.collect(),
-            tag: None,
+            tags: Vec::new(),
         };
         Ok(Some(Begun { notebook, seed }))
     }
@@ -248,16 +245,15 @@ impl<'a> Kept<'a> {
 
     fn placed(&self, (slot, position): (&Slot, u32), header: TrialHeader) -> TrialHeader {
         let is_maximum = slot.role == Role::Maximum;
+        let of_maximum = is_maximum.then(|| TAG_OF_MAXIMUM.to_owned());
+        let mut tags = header.tags;
+        tags.extend(of_maximum.into_iter().chain(self.tags.iter().cloned()));
         TrialHeader {
             experiment: Some(self.experiment),
             point: Some(slot.point.to_json()),
             repeat: (!is_maximum).then_some(slot.repeat),
             position: Some(position),
-            tags: [is_maximum.then_some(TAG_OF_MAXIMUM), self.tag]
-                .into_iter()
-                .flatten()
-                .map(str::to_owned)
-                .collect(),
+            tags,
             ..header
         }
     }

@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn what_cannot_be_run_is_said_before_anything_begins() {
         for (text, want) in [
-            ("workload = ['tpcb', 'tcpb']", "built-in packs: "),
+            ("workload = ['tpcb', 'tcpb']", "did you mean tpcb?"),
             ("workload = 'tpcb'\nmix = ['x']", "no mix \"x\""),
             (
                 "workload = 'tpcb'\nmix = 'batch'\nquery_mode = 'prepared'",

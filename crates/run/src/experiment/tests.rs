@@ -32,11 +32,11 @@ fn every_form_is_run_with_every_number_of_clients_in_turn() {
     let plan = plan(&lab());
     assert_eq!(plan.slots.len(), 6 * 2 * 2);
     let labels: Vec<_> = plan.slots.iter().map(|slot| plan.label(slot)).collect();
-    assert_eq!(labels[0], "clients 1, mix statements, repeat 1");
-    assert_eq!(labels[1], "clients 1, mix batch, repeat 1");
+    assert_eq!(labels[0], "1 client, mix statements, repeat 1");
+    assert_eq!(labels[1], "1 client, mix batch, repeat 1");
     // And back.
-    assert_eq!(labels[12], "clients 32, mix procedure, repeat 2");
-    assert_eq!(labels[23], "clients 1, mix statements, repeat 2");
+    assert_eq!(labels[12], "32 clients, mix procedure, repeat 2");
+    assert_eq!(labels[23], "1 client, mix statements, repeat 2");
 }
 
 #[test]

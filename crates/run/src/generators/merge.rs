@@ -12,9 +12,6 @@ use super::company::{Company, Part, Ready, words};
 use crate::prepare::Prepared;
 use crate::{checks, key_skew, validity};
 
-/// Generators that begin further apart measure each a bit of time in which not all of them work.
-const APART_MAX_US: u64 = 10_000;
-
 /// Of so many each has its own line over time.
 const SHOWN_MAX: u32 = 32;
 
@@ -117,6 +114,8 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
         },
         server_counters: Fact::Unknown("each of several generators would count all".to_owned()),
         truth: None,
+        staleness: None,
+        isolation: None,
         recording,
         key_skew: None,
         accounting: None,
@@ -292,7 +291,10 @@ fn of_generators(outcome: &Outcome) -> Vec<Note> {
     if let Some(bound) = bound(&all.list) {
         notes.push(bound);
     }
-    if let Some(spread_us) = all.start_spread_us.filter(|us| *us > APART_MAX_US) {
+    if let Some(spread_us) = all
+        .start_spread_us
+        .filter(|us| *us > Generators::APART_MAX_US)
+    {
         notes.push(Note::new(
             "generators-apart",
             Severity::Warning,

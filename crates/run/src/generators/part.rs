@@ -122,11 +122,11 @@ pub(super) fn measure_by(
     };
     let recording = &outcome.recording;
     let is_complete = recording.end == End::Complete && recording.clients.aborted == 0;
-    let kept = writer.finish(&outcome).and_then(|waits| {
+    let kept = writer.finish(&outcome).and_then(|ended| {
         let part = Part {
             trial: number,
             is_complete,
-            has_arrived: waits.is_none(),
+            has_arrived: ended.waits.is_none(),
             began_late_us: began.map(|began| began.late_us),
             began_clock: began.map(|began| began.clock),
             clock: None,

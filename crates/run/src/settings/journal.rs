@@ -38,6 +38,12 @@ enum Entry {
     Session {
         session: String,
     },
+    Undo {
+        undo: String,
+    },
+    Unmount {
+        unmount: PathBuf,
+    },
 }
 
 /// A journal that is being written.
@@ -58,6 +64,10 @@ pub struct Leftover {
     pub found: BTreeMap<String, Option<String>>,
     /// The session that changed them last.
     pub session: Option<String>,
+    /// Statements that undo what disturbed a trial.
+    pub undo: Vec<String>,
+    /// Where something was mounted for a server that ended with its pgdyno.
+    pub unmount: Vec<PathBuf>,
     /// Kept locked while they are put back.
     _file: File,
 }
@@ -133,6 +143,26 @@ impl Journal {
         })
     }
 
+    /// Writes down a statement that undoes what is about to be done; it must do no harm where nothing was.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn note_undo(&mut self, undo: &str) -> Result<(), Failure> {
+        self.line(&Entry::Undo {
+            undo: undo.to_owned(),
+        })
+    }
+
+    /// Writes down where something is about to be mounted.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn note_mount(&mut self, at: &Path) -> Result<(), Failure> {
+        self.line(&Entry::Unmount {
+            unmount: at.to_owned(),
+        })
+    }
+
     fn line(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(value).map_err(io::Error::other);
         let written = text.and_then(|text| self.file.write_all(format!("{text}\n").as_bytes()));
@@ -150,6 +180,11 @@ impl Journal {
 }
 
 impl Leftover {
+    /// Whether something is to be put back on the server itself.
+    pub fn is_of_server(&self) -> bool {
+        !self.found.is_empty() || !self.undo.is_empty()
+    }
+
     /// Everything is as it was.
     ///
     /// # Errors
@@ -232,10 +267,13 @@ fn read(path: PathBuf) -> Result<Option<Seen>, Failure> {
     let header = lines.next().unwrap_or_default();
     let header = serde_json::from_str(header).map_err(broken)?;
     let (mut found, mut last) = (BTreeMap::new(), None);
+    let (mut undo, mut unmount) = (Vec::new(), Vec::new());
     for line in lines {
         match serde_json::from_str(line).map_err(broken)? {
             Entry::Setting { name, before } => drop(found.insert(name, before)),
             Entry::Session { session } => last = Some(session),
+            Entry::Undo { undo: statement } => undo.push(statement),
+            Entry::Unmount { unmount: point } => unmount.push(point),
         }
     }
     Ok(Some(Seen::Left(Leftover {
@@ -243,6 +281,8 @@ fn read(path: PathBuf) -> Result<Option<Seen>, Failure> {
         header,
         found,
         session: last,
+        undo,
+        unmount,
         _file: file,
     })))
 }

@@ -8,8 +8,9 @@ mod restart;
 mod restore;
 
 pub use change::{Changes, Way, ways};
+pub use journal::{Header, Journal};
 pub use restart::Restart;
-pub use restore::{Restored, left_changed, put_back_for, restore_all};
+pub use restore::{Restored, left_changed, put_back_for, restore_all, unmount};
 
 use std::path::PathBuf;
 

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use pgdyno_platform::proc::{self, mounts};
 use pgdyno_session::{Session, quote_literal};
 use serde::Serialize;
 
@@ -25,6 +27,10 @@ pub struct Restored {
     pub server: String,
     /// Each setting with what it is again in `postgresql.auto.conf`; nothing: it is out of it.
     pub settings: Vec<(String, Option<String>)>,
+    /// Statements that were run to undo what disturbed a trial.
+    pub undone: Vec<String>,
+    /// Where something was mounted for it, and is not any more.
+    pub unmounted: Vec<PathBuf>,
 }
 
 /// Puts everything back that sweeps left, on every server; `url` leads to the server if the journal
@@ -43,6 +49,12 @@ pub fn restore_all(directory: &Path, url: Option<&str>) -> Result<(Vec<Restored>
             }
             Seen::Left(leftover) => leftover,
         };
+        unmount_left(&leftover)?;
+        if !leftover.is_of_server() && !leftover.unmount.is_empty() {
+            // Its server has ended.
+            restored.push(done(leftover)?);
+            continue;
+        }
         let place = leftover.path.display().to_string();
         let explain = |failure: Failure| {
             failure
@@ -100,8 +112,8 @@ pub fn put_back_for(
 pub fn left_changed(directory: &Path) -> Result<BTreeSet<String>, Failure> {
     let seen = journal::all(directory)?.into_iter();
     let left = seen.filter_map(|seen| match seen {
-        Seen::Left(leftover) => Some(leftover.header.target),
-        Seen::InUse => None,
+        Seen::Left(leftover) if leftover.unmount.is_empty() => Some(leftover.header.target),
+        Seen::Left(_) | Seen::InUse => None,
     });
     Ok(left.collect())
 }
@@ -124,7 +136,75 @@ fn put_back_left(session: &mut Session, leftover: &Leftover) -> Result<(), Failu
             std::thread::sleep(Duration::from_millis(5));
         }
     }
-    put_back(session, &leftover.found)
+    if !leftover.found.is_empty() {
+        put_back(session, &leftover.found)?;
+    }
+    undo_left(session, leftover)
+}
+
+/// Undoes what disturbed a trial, once the session that did it is gone: it may still be at it.
+fn undo_left(session: &mut Session, leftover: &Leftover) -> Result<(), Failure> {
+    if leftover.undo.is_empty() {
+        return Ok(());
+    }
+    let failed = |e| trouble::server(&e, "could not undo what disturbed a trial");
+    if let Some(last) = &leftover.session {
+        let of_it = format!(
+            "FROM pg_stat_activity WHERE {SESSION} = {}",
+            quote_literal(last)
+        );
+        let end = format!("SELECT pg_terminate_backend(pid) {of_it}");
+        let is_there = format!("SELECT 1 {of_it}");
+        admin::run(session, &end).map_err(failed)?;
+        let began = Instant::now();
+        while admin::value(session, &is_there).map_err(failed)?.is_some()
+            && began.elapsed() < ENDS_WITHIN
+        {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    for statement in leftover.undo.iter().rev() {
+        admin::run(session, statement).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Unmounts what is still mounted, once the processes of its server have ended.
+fn unmount_left(leftover: &Leftover) -> Result<(), Failure> {
+    for point in &leftover.unmount {
+        unmount(point, ENDS_WITHIN).map_err(|why| {
+            Failure::new(format!("could not unmount {}: {why}", point.display())).hint(format!(
+                "its journal is {}; end what uses it, and try again",
+                leftover.path.display()
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+/// Unmounts what is mounted there, if anything is, trying so long while something uses it (umount(8)).
+///
+/// # Errors
+/// It is still mounted: what umount said.
+pub fn unmount(point: &Path, within: Duration) -> Result<(), String> {
+    let is_mounted = || {
+        let mounted = proc::text("/proc/self/mountinfo").map_err(|e| e.to_string())?;
+        let mounted = mounts::parse(&mounted);
+        Ok::<_, String>(mounted.iter().any(|mount| mount.point == point))
+    };
+    let began = Instant::now();
+    while is_mounted()? {
+        let done = Command::new("umount").arg(point).output();
+        let done = done.map_err(|e| format!("umount: {e}"))?;
+        if !done.status.success() && began.elapsed() > within {
+            let said = String::from_utf8_lossy(&done.stderr);
+            return Err(said.trim().to_owned());
+        }
+        if !done.status.success() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    Ok(())
 }
 
 fn same_server(leftover: &Leftover, target: &Target, session: &mut Session) -> bool {
@@ -141,6 +221,8 @@ fn done(leftover: Leftover) -> Result<Restored, Failure> {
     let restored = Restored {
         server: leftover.header.title.clone(),
         settings: leftover.found.clone().into_iter().collect(),
+        undone: leftover.undo.clone(),
+        unmounted: leftover.unmount.clone(),
     };
     leftover.remove()?;
     Ok(restored)
@@ -152,19 +234,16 @@ impl fmt::Display for Restored {
             Some(value) => format!("{name} is {value} again"),
             None => format!("{name} is no longer set"),
         });
-        write!(
-            f,
-            "{}: {}",
-            self.server,
-            settings.collect::<Vec<_>>().join(", ")
-        )
+        let undone = self.undone.iter().map(|sql| format!("undone by {sql}"));
+        let unmounted = self.unmounted.iter();
+        let unmounted = unmounted.map(|point| format!("{} is unmounted", point.display()));
+        let all: Vec<_> = settings.chain(undone).chain(unmounted).collect();
+        write!(f, "{}: {}", self.server, all.join(", "))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
     use crate::settings::Changes;
 

@@ -2,18 +2,22 @@
 //! counters that all clients share. Formulas and sources: docs/scripts.md.
 
 use super::function::DrawFunction;
+use super::text::as_text;
 use super::world::World;
 use crate::counter::CounterId;
 use crate::draws::YCSB_THETA;
 use crate::hash::{Octets, fnv1a_bytes};
 use crate::prng::MAX_ZIPFIAN_PARAM;
-use crate::{EvalError, Prng, Value};
+use crate::{EvalError, Prng, Value, sysbench};
 
 /// The 64 characters of random strings: six random bits each. (RFC 4648, base64url.)
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// So many draws in a row may give a key that cannot be read yet.
 const MAX_REDRAWS: u32 = 10_000;
+
+/// So many draws one number may be the mean of.
+const MAX_SUMMANDS: i64 = 1000;
 
 pub(super) fn call(
     function: DrawFunction,
@@ -22,8 +26,10 @@ pub(super) fn call(
 ) -> Result<Value, EvalError> {
     let number = match function {
         DrawFunction::RandomString => return random_string(arguments[0].to_int()?, world),
+        DrawFunction::RandomMask => return random_mask(arguments[0], world),
         DrawFunction::Sequential
         | DrawFunction::NextKey
+        | DrawFunction::Fresh
         | DrawFunction::Acknowledged
         | DrawFunction::Readable => counted(function, arguments, world)?,
         _ => drawn(function, arguments, world)?,
@@ -70,6 +76,15 @@ fn random_string(length: i64, world: &mut World<'_>) -> Result<Value, EvalError>
     Ok(Value::Text(text))
 }
 
+fn random_mask(mask: Value, world: &mut World<'_>) -> Result<Value, EvalError> {
+    let mask = as_text(mask, world.vars)?;
+    let from = world.vars.made_length();
+    let length = world.vars.bytes(mask).len();
+    world.vars.append(mask, 0..length);
+    sysbench::fill(world.vars.made_mut(from), world.prng);
+    world.vars.made_since(from).map(Value::Text)
+}
+
 /// A draw between bounds, which are its first two arguments.
 fn drawn(
     function: DrawFunction,
@@ -104,6 +119,19 @@ fn drawn(
                 None => high,
             };
             return scrambled(low, count, theta, readable, world);
+        }
+        DrawFunction::SysbenchGaussian => {
+            sysbench::gaussian(low, high, summands(arguments[2])?, world.prng)
+        }
+        DrawFunction::SysbenchSpecial => {
+            let summands = summands(arguments[2])?;
+            let part = percentage("the part that is preferred", arguments[3])?;
+            let preferred = percentage("how often it is drawn from", arguments[4])?;
+            sysbench::special((low, high), summands, (part, preferred), world.prng)
+        }
+        DrawFunction::SysbenchPareto => {
+            let h = fraction("the shape of pareto", arguments[2])?;
+            sysbench::pareto(low, high, h, world.prng)
         }
         DrawFunction::Hotspot => {
             let of_data = fraction("the fraction of the data", arguments[2])?;
@@ -183,6 +211,27 @@ fn fraction(name: &'static str, given: Value) -> Result<f64, EvalError> {
     }
 }
 
+fn percentage(name: &'static str, given: Value) -> Result<f64, EvalError> {
+    let value = given.to_double()?;
+    if (0.0..=100.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err(EvalError::Percentage { name, value })
+    }
+}
+
+fn summands(given: Value) -> Result<u32, EvalError> {
+    let count = given.to_int()?;
+    if (1..=MAX_SUMMANDS).contains(&count) {
+        Ok(count as u32)
+    } else {
+        Err(EvalError::Summands {
+            maximum: MAX_SUMMANDS,
+            count,
+        })
+    }
+}
+
 /// What a counter says; its number is the first argument.
 fn counted(
     function: DrawFunction,
@@ -214,6 +263,9 @@ fn counted(
             return Ok(wanted);
         };
         return from_start(world.draws.own(counter, distance)?).ok_or(EvalError::Overflow("add"));
+    }
+    if function == DrawFunction::Fresh {
+        return from_start(world.draws.fresh(counter)?).ok_or(EvalError::Overflow("add"));
     }
     let number = world.draws.next(counter)?;
     if let Some(count) = arguments.get(2) {

@@ -51,6 +51,10 @@ pub(crate) enum TextFunction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DrawFunction {
     RandomString,
+    RandomMask,
+    SysbenchGaussian,
+    SysbenchSpecial,
+    SysbenchPareto,
     Uniform,
     Zipfian,
     ScrambledZipfian,
@@ -61,6 +65,7 @@ pub(crate) enum DrawFunction {
     Exponential,
     Sequential,
     NextKey,
+    Fresh,
     Acknowledged,
     Readable,
 }
@@ -114,6 +119,7 @@ const fn draw(name: &'static str, arity: Arity, function: DrawFunction) -> Entry
             function,
             DrawFunction::Sequential
                 | DrawFunction::NextKey
+                | DrawFunction::Fresh
                 | DrawFunction::Acknowledged
                 | DrawFunction::Readable
         ),
@@ -122,7 +128,7 @@ const fn draw(name: &'static str, arity: Arity, function: DrawFunction) -> Entry
     }
 }
 
-const FUNCTIONS: [Entry; 48] = {
+const FUNCTIONS: [Entry; 53] = {
     use Arity::*;
     [
         entry("mod", Exactly(2), Function::Mod),
@@ -165,6 +171,10 @@ const FUNCTIONS: [Entry; 48] = {
         text("ycsb_key", Between(2, 3), 0b10, TextFunction::YcsbKey),
         text("ycsb_value", Exactly(3), 0b11, TextFunction::YcsbValue),
         draw("random_string", Exactly(1), DrawFunction::RandomString),
+        Entry {
+            texts: 0b1,
+            ..draw("random_mask", Exactly(1), DrawFunction::RandomMask)
+        },
         draw("uniform", Exactly(2), DrawFunction::Uniform),
         draw("zipfian", Between(3, 4), DrawFunction::Zipfian),
         draw(
@@ -175,10 +185,22 @@ const FUNCTIONS: [Entry; 48] = {
         draw("latest", Between(2, 3), DrawFunction::Latest),
         draw("ycsb_zipfian", Exactly(2), DrawFunction::YcsbZipfian),
         draw("ycsb_latest", Exactly(3), DrawFunction::YcsbLatest),
+        draw(
+            "sysbench_gaussian",
+            Exactly(3),
+            DrawFunction::SysbenchGaussian,
+        ),
+        draw(
+            "sysbench_special",
+            Exactly(5),
+            DrawFunction::SysbenchSpecial,
+        ),
+        draw("sysbench_pareto", Exactly(3), DrawFunction::SysbenchPareto),
         draw("hotspot", Exactly(4), DrawFunction::Hotspot),
         draw("exponential", Between(4, 5), DrawFunction::Exponential),
         draw("sequential", Exactly(3), DrawFunction::Sequential),
         draw("next_key", Between(2, 3), DrawFunction::NextKey),
+        draw("fresh", Exactly(2), DrawFunction::Fresh),
         draw("acknowledged", Exactly(2), DrawFunction::Acknowledged),
         draw("readable", Exactly(3), DrawFunction::Readable),
     ]
@@ -190,6 +212,11 @@ pub(crate) fn find(name: &str, language: Language) -> Option<Entry> {
         .into_iter()
         .filter(|entry| language.is_pgdyno() || entry.language == Language::Pgbench)
         .find(|entry| entry.name.eq_ignore_ascii_case(name))
+}
+
+/// Every name, in lower case.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.into_iter().map(|entry| entry.name)
 }
 
 impl Entry {

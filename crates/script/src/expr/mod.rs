@@ -9,9 +9,10 @@ mod text;
 pub(crate) mod token;
 mod world;
 
-pub(crate) use parse::GrammarError;
+pub(crate) use function::names as functions;
+pub(crate) use parse::{GrammarError, UNKNOWN_FUNCTION};
 
-use crate::{DebugOutput, Draws, EvalError, Language, Names, Prng, Value, Vars};
+use crate::{DebugOutput, Draws, EvalError, Language, Names, Prng, Slot, Value, Vars};
 use code::Step;
 use world::World;
 
@@ -40,6 +41,14 @@ impl Expr {
             steps: parsed.steps.into(),
             literals: parsed.literals.into(),
         }))
+    }
+
+    /// The variables that it reads, each as often as it is named.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = Slot> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Variable(slot) | Step::ValueOrText(slot) | Step::TextOrValue(slot) => Some(*slot),
+            _ => None,
+        })
     }
 
     /// The same, but a text is an error instead of a condition.

@@ -12,6 +12,9 @@ use super::operator::Binary;
 use super::token::{Token, Word};
 use crate::{Language, Names, Value};
 
+/// What is said of a function that there is not.
+pub(crate) const UNKNOWN_FUNCTION: &str = "unexpected function name";
+
 /// How deep parentheses, calls and operators may nest.
 const MAX_NESTING: usize = 400;
 
@@ -353,7 +356,7 @@ impl<'a> Parser<'_, 'a> {
     fn call(&mut self, name: &'a str) -> Parsed<'a> {
         // An unknown name is reported at once, before anyone asks what follows it.
         let Some(entry) = function::find(name, self.language) else {
-            return self.complain("unexpected function name", Some(name));
+            return self.complain(UNKNOWN_FUNCTION, Some(name));
         };
         self.at += 1;
         self.expect(Token::Open)?;

@@ -53,7 +53,7 @@ pub(super) fn number(value: Value, vars: &Vars) -> Result<Value, EvalError> {
 }
 
 /// Any value as text, in the form it has in SQL.
-fn as_text(value: Value, vars: &mut Vars) -> Result<Text, EvalError> {
+pub(super) fn as_text(value: Value, vars: &mut Vars) -> Result<Text, EvalError> {
     if let Value::Text(text) = value {
         return Ok(text);
     }

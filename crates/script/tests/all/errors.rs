@@ -1,6 +1,6 @@
 //! What is wrong with a script is said in pgbench's words, with line and caret.
 
-use pgdyno_script::{Names, ScriptErrorKind, parse};
+use pgdyno_script::{Language, Names, ScriptErrorKind, parse};
 
 /// Scripts and what is wrong with them: measured with pgbench 18.6, as it prints it on stderr
 /// after `pgbench: error: `, for a script file "bad.sql".
@@ -361,4 +361,41 @@ fn an_error_says_where_it_is_in_fields_too() {
     assert_eq!(error.kind, kind);
     let error = parse("a.sql", "\0SELECT 1;", &mut Names::new()).unwrap_err();
     assert_eq!(error.kind, ScriptErrorKind::Empty);
+}
+
+/// pgdyno's own words go further than pgbench's: what may have been meant, and lines instead of numbers of
+/// commands.
+#[test]
+fn pgdynos_language_says_what_was_meant_and_in_which_line() {
+    for (script, says) in [
+        (
+            "\\sett a 1\n",
+            "a.sql:1: invalid command (did you mean \\set?) in command \"sett\"\n\\sett a 1",
+        ),
+        (
+            "\\copy t from stdin\n",
+            "a.sql:1: invalid command (\\copy is a command of psql, not of scripts) in command \"copy\"\n\
+             \\copy t from stdin",
+        ),
+        (
+            "\\zzzzzz\n",
+            "a.sql:1: invalid command in command \"zzzzzz\"\n\\zzzzzz",
+        ),
+        (
+            "SELECT 1;\n\\set a rand(1, 10)\n",
+            "a.sql:2: unexpected function name (rand: did you mean random?) in command \"set\"\n\
+             \\set a rand(1, 10)\n          ^ error found here",
+        ),
+        (
+            "SELECT 1;\n\\if true\nSELECT 2;\n\\else\nSELECT 3;\n",
+            "a.sql:2: \\if without matching \\endif in command \"if\"\n\\if true",
+        ),
+        (
+            "SELECT 1;\n\\endif\n",
+            "a.sql:2: \\endif without matching \\if in command \"endif\"\n\\endif",
+        ),
+    ] {
+        let error = Language::Pgdyno.parse("a.sql", script, &mut Names::new());
+        assert_eq!(error.unwrap_err().to_string(), says);
+    }
 }

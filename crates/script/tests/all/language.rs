@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use pgdyno_script::{Counters, Draws, Language, Names, Op, Prng, Units, Value, Vars};
+use pgdyno_script::{
+    Counters, Draws, Language, Names, Observation, Op, Operand, Prng, Units, Value, Vars,
+};
 
 /// A client of one script, and what it would send.
 struct Client {
@@ -201,6 +203,19 @@ const VALUES: &[(&str, &str)] = &[
     ("length(random_string(-3))", "int 0"),
     ("length(random_string(1234))", "int 1234"),
     ("random_string(1048577)", "error: a text may have at most 1048576 bytes"),
+    ("length(random_mask('##-@@'))", "int 5"),
+    ("random_mask('an é, none')", "text an é, none"),
+    ("random_mask(42)", "text 42"),
+    ("random_mask('##') >= '00' and random_mask('##') <= '99'", "boolean true"),
+    ("random_mask('@') >= 'a' and random_mask('@') <= 'z'", "boolean true"),
+    ("sysbench_gaussian(5, 5, 12) + sysbench_special(5, 5, 12, 1, 75) + sysbench_pareto(5, 5, 0.2)", "int 15"),
+    ("sysbench_special(1, 9, 1, 100, 100) <= 9 and sysbench_pareto(1, 9, 1) <= 9", "boolean true"),
+    ("sysbench_gaussian(2, 1, 12)", "error: empty range given to random"),
+    ("sysbench_gaussian(1, 9, 0)", "error: a number is the mean of 1 to 1000 draws (not 0)"),
+    ("sysbench_special(1, 9, 1001, 1, 75)", "error: a number is the mean of 1 to 1000 draws (not 1001)"),
+    ("sysbench_special(1, 9, 12, 101, 75)", "error: the part that is preferred must be between 0 and 100 percent (not 101.000000)"),
+    ("sysbench_special(1, 9, 12, 1, -1)", "error: how often it is drawn from must be between 0 and 100 percent (not -1.000000)"),
+    ("sysbench_pareto(1, 9, 2)", "error: the shape of pareto must be between 0 and 1 (not 2.000000)"),
     ("lpad('x', 5)", "text     x"),
     ("lpad(42, 6, '0')", "text 000042"),
     ("lpad('12345', 3, '0')", "text 123"),
@@ -283,6 +298,8 @@ const VALUES: &[(&str, &str)] = &[
     ("ycsb_latest(0, -1, 5)", "error: empty range given to random"),
     // Counters.
     ("next_key('k', 100)", "int 100"),
+    ("fresh('k', 5) * 100 + fresh('k', 5) * 10 + acknowledged('k', 5)", "int 566"),
+    ("fresh('k', 9223372036854775807) + fresh('k', 9223372036854775807)", "error: bigint add out of range"),
     ("next_key('k', 5) * 100 + next_key('k', 5) * 10 + next_key('other', 5)", "int 565"),
     ("acknowledged('k', 100)", "int 99"),
     ("readable('k', 100, 100) + readable('k', 100, 107) + readable('k', 100, 99)", "int 306"),
@@ -316,6 +333,8 @@ const REFUSED: &[(&str, &str)] = &[
      "s.sql:1: unexpected number of arguments (lpad) in command \"set\"\n\\set x lpad('a')\n               ^ error found here"),
     ("\\set x next_key(:name, 1)\n",
      "s.sql:1: expected the name of a counter in quotes (next_key) in command \"set\"\n\\set x next_key(:name, 1)\n                    ^ error found here"),
+    ("\\set x fresh('n')\n",
+     "s.sql:1: unexpected number of arguments (fresh) in command \"set\"\n\\set x fresh('n')\n                ^ error found here"),
     ("\\set x next_key('n')\n",
      "s.sql:1: unexpected number of arguments (next_key) in command \"set\"\n\\set x next_key('n')\n                   ^ error found here"),
     ("\\set x acknowledged('n', 1, 2)\n",
@@ -600,4 +619,62 @@ fn work_units_belong_to_the_statement_before_them() {
         let error = pgdyno_script::parse("s.sql", text, &mut Names::new()).unwrap_err();
         assert!(error.to_string().contains("invalid command"), "{error}");
     }
+}
+
+#[test]
+fn what_a_statement_observes_belongs_to_it_and_mistakes_are_pointed_at() {
+    let parse = |text: &str| {
+        let mut names = Names::new();
+        Language::Pgdyno.parse("s.sql", text, &mut names)
+    };
+    let script = parse("SELECT 1, 2;\n\\observe list :k\n\\observe read -7\n").unwrap();
+    let Op::Sql(sql) = &script.commands[0].op else {
+        panic!("a statement")
+    };
+    let observed: Vec<Observation> = sql.observed.iter().map(|one| one.what).collect();
+    assert_eq!(observed, [Observation::List, Observation::Read]);
+    assert!(matches!(sql.observed[0].key, Operand::Var(_)));
+    assert_eq!(sql.observed[1].key, Operand::Int(-7));
+    for (words, want, caret) in [
+        ("", "missing argument", None),
+        (
+            "see 1",
+            "it is one of append, write, insert, list, read and rows (see)",
+            Some(9),
+        ),
+        ("append 1", "missing argument", None),
+        ("read 1 2", "too many arguments (2)", Some(16)),
+        (
+            "read x",
+            "it must be a whole number or :variable (x)",
+            Some(14),
+        ),
+        (
+            "append :k 1.5",
+            "it must be a whole number or :variable (1.5)",
+            Some(19),
+        ),
+        (
+            "rows 1",
+            "a statement that reads rows reads nothing else (rows)",
+            Some(9),
+        ),
+    ] {
+        let text = format!("SELECT 1;\n\\observe read 1\n\\observe {words}\n");
+        let error = parse(&text).unwrap_err().to_string();
+        let first = error.lines().next().unwrap_or_default();
+        assert_eq!(first, format!("s.sql:3: {want} in command \"observe\""));
+        let pointed = error.lines().find_map(|line| line.find('^'));
+        assert_eq!(pointed, caret, "{error}");
+    }
+    let error = parse("\\set x 1\n\\observe read 1\n").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("s.sql:2: it must follow an SQL command")
+    );
+    // pgbench knows no such command.
+    let mut names = Names::new();
+    let error = Language::Pgbench.parse("s.sql", "SELECT 1;\n\\observe read 1\n", &mut names);
+    assert!(error.unwrap_err().to_string().contains("invalid command"));
 }

@@ -113,13 +113,13 @@ impl Host {
     }
 
     fn port_number(&self) -> Result<u16, ConnInfoError> {
-        let number = integer(self.port_text(), "port")?;
-        u16::try_from(number)
-            .ok()
-            .filter(|port| *port != 0)
-            .ok_or_else(|| {
-                ConnInfoError::new(format!("invalid port number: \"{}\"", self.port_text()))
-            })
+        const WAY_OUT: &str = "a port is a whole number from 1 to 65535, as in postgresql://USER@HOST:5432/DATABASE, port=5432 or PGPORT";
+        let number = integer(self.port_text(), "port").map_err(|e| e.hint(WAY_OUT.to_owned()))?;
+        let port = u16::try_from(number).ok().filter(|port| *port != 0);
+        port.ok_or_else(|| {
+            let text = format!("invalid port number: \"{}\"", self.port_text());
+            ConnInfoError::new(text).hint(WAY_OUT.to_owned())
+        })
     }
 
     /// The host's name in the password file; a default socket directory is `localhost` there.

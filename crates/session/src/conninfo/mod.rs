@@ -75,7 +75,7 @@ impl ConnInfoError {
         &self.text
     }
 
-    fn hint(mut self, hint: String) -> ConnInfoError {
+    pub(crate) fn hint(mut self, hint: String) -> ConnInfoError {
         self.hint = Some(hint);
         self
     }
@@ -435,6 +435,7 @@ impl ConnInfo {
                         connect_timeout: self.connect_timeout,
                         socket: self.socket,
                         require_peer: self.options.filled("requirepeer").map(str::to_owned),
+                        via: None,
                     });
                 }
             }

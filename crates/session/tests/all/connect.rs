@@ -256,6 +256,40 @@ fn a_server_without_tls_is_refused_when_tls_is_required() {
 }
 
 #[test]
+fn a_proxy_before_the_server_changes_nothing_of_what_its_certificate_must_say() {
+    let server = main_server();
+    let root = server.certs.as_ref().unwrap().ca_cert.display();
+    let link = pgdyno_link::Link::to(std::net::SocketAddr::from(([127, 0, 0, 1], server.port)));
+    let link = link.start().unwrap();
+    let through = |host: &str| {
+        // Nothing listens at the address: it is the proxy that is connected to.
+        let target = format!(
+            "host={host} hostaddr=127.0.0.9 port=1 user=tlsonly dbname=postgres sslmode=verify-full \
+             sslrootcert={root}"
+        );
+        let given = Given {
+            target: Some(target),
+            ..Given::default()
+        };
+        let mut found = resolve(&given, &Env::empty())
+            .unwrap()
+            .candidates()
+            .unwrap();
+        for candidate in &mut found.list {
+            candidate.via = Some(link.address());
+        }
+        Session::connect(&found.list, Some(Duration::from_secs(10))).map_err(|e| e.to_string())
+    };
+    assert!(through("a.bench.test").unwrap().tls_description().is_some());
+    let deep = error(through("a.b.bench.test"));
+    assert!(
+        deep.contains("does not match host name \"a.b.bench.test\""),
+        "{deep}"
+    );
+    assert!(deep.contains("127.0.0.9"), "{deep}");
+}
+
+#[test]
 fn verification_accepts_the_right_certificate_and_no_other() {
     let server = main_server();
     let certs = server.certs.as_ref().unwrap();

@@ -124,10 +124,19 @@ fn malformed_uris_are_refused_in_libpqs_words() {
         ),
         (
             "postgresql://h:5x/db",
-            "invalid integer value \"5x\" for connection option \"port\"",
+            "invalid integer value \"5x\" for connection option \"port\"\na port is a whole number from 1 to \
+             65535, as in postgresql://USER@HOST:5432/DATABASE, port=5432 or PGPORT",
         ),
-        ("postgresql://h:65536/db", "invalid port number: \"65536\""),
-        ("postgresql://h:0/db", "invalid port number: \"0\""),
+        (
+            "postgresql://h:65536/db",
+            "invalid port number: \"65536\"\na port is a whole number from 1 to \
+             65535, as in postgresql://USER@HOST:5432/DATABASE, port=5432 or PGPORT",
+        ),
+        (
+            "postgresql://h:0/db",
+            "invalid port number: \"0\"\na port is a whole number from 1 to \
+             65535, as in postgresql://USER@HOST:5432/DATABASE, port=5432 or PGPORT",
+        ),
         (
             "postgresql://h:1,h2:2,h3/db?port=1,2",
             "could not match 2 port numbers to 3 hosts",

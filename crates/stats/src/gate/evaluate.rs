@@ -42,15 +42,15 @@ impl fmt::Display for Tested {
 
 /// Three-valued logic (Kleene 1952): what is not known matters only where it could change the
 /// answer.
-pub(super) fn gate<'c>(
+pub(super) fn any_of(
     groups: &[Vec<Condition>],
-    comparison: impl Fn(&str) -> Option<&'c Comparison>,
+    test: impl Fn(&Condition) -> Tested,
 ) -> (Outcome, Vec<Tested>) {
     let mut tested = Vec::new();
     let mut whole = Outcome::Passes;
     for group in groups {
         let first = tested.len();
-        tested.extend(group.iter().map(|c| condition(c, comparison(&c.figure))));
+        tested.extend(group.iter().map(&test));
         let outcomes = || tested[first..].iter().map(|t: &Tested| t.outcome);
         let met = if outcomes().any(|outcome| outcome == Outcome::Passes) {
             Outcome::Passes
@@ -70,7 +70,7 @@ pub(super) fn gate<'c>(
 
 /// A change is met when A and B differ significantly in the bad direction and the estimate lies
 /// beyond the threshold; a level when B's median does. Both need enough repeats.
-fn condition(condition: &Condition, comparison: Option<&Comparison>) -> Tested {
+pub(super) fn condition(condition: &Condition, comparison: Option<&Comparison>) -> Tested {
     let tested = |outcome, evidence| Tested {
         condition: condition.clone(),
         outcome,
@@ -100,7 +100,9 @@ fn condition(condition: &Condition, comparison: Option<&Comparison>) -> Tested {
         },
     };
     let outcome = match comparison.verdict {
-        Verdict::NotEnoughRepeats { .. } | Verdict::TimeExplains => Outcome::CannotTell,
+        Verdict::NotEnoughRepeats { .. } | Verdict::TimeExplains | Verdict::NotByTurns => {
+            Outcome::CannotTell
+        }
         Verdict::NoSignificantDifference => Outcome::Passes,
         Verdict::Different { direction } => {
             met(direction == condition.side && beyond(condition.side, estimate, threshold))
@@ -120,7 +122,10 @@ fn condition(condition: &Condition, comparison: Option<&Comparison>) -> Tested {
 }
 
 /// The change that a condition is about, with its threshold; or why there is none.
-fn effect(condition: &Condition, comparison: &Comparison) -> Result<(Effect, f64), String> {
+pub(super) fn effect(
+    condition: &Condition,
+    comparison: &Comparison,
+) -> Result<(Effect, f64), String> {
     if !comparison.verdict.can_tell() {
         let words = comparison.to_string();
         return Err(words.trim_start_matches("cannot tell: ").to_owned());
@@ -146,14 +151,11 @@ fn effect(condition: &Condition, comparison: &Comparison) -> Result<(Effect, f64
 }
 
 /// What is required: it passes only when each is shown.
-pub(super) fn required<'c>(
+pub(super) fn all_of(
     conditions: &[Condition],
-    comparison: impl Fn(&str) -> Option<&'c Comparison>,
+    test: impl Fn(&Condition) -> Tested,
 ) -> (Outcome, Vec<Tested>) {
-    let tested = conditions
-        .iter()
-        .map(|c| requirement(c, comparison(&c.figure)));
-    let tested: Vec<Tested> = tested.collect();
+    let tested: Vec<Tested> = conditions.iter().map(test).collect();
     let any = |outcome| tested.iter().any(|t| t.outcome == outcome);
     let whole = if any(Outcome::Fails) {
         Outcome::Fails
@@ -165,33 +167,38 @@ pub(super) fn required<'c>(
     (whole, tested)
 }
 
+/// What a condition is about: the interval of the change, or of B's own median, the threshold in the same unit, and
+/// both in words; else why it cannot be told.
+pub(super) fn measured(
+    condition: &Condition,
+    comparison: Option<&Comparison>,
+) -> Result<(Interval, f64, String), String> {
+    let comparison =
+        comparison.ok_or_else(|| format!("{} was not measured on both sides", condition.figure))?;
+    let Threshold::Level(level) = condition.threshold else {
+        let (effect, threshold) = effect(condition, comparison)?;
+        return Ok((effect.interval, threshold, comparison.to_string()));
+    };
+    let b = &comparison.b;
+    let interval = b.interval.ok_or_else(|| {
+        let needed = crate::MIN_REPEATS_FOR_INTERVAL;
+        format!("{} repeats, {needed} needed", b.n)
+    })?;
+    let [low, high] = [interval.low, interval.high].map(|v| condition.unit.words(v));
+    Ok((interval, level, format!("B's median is {low} to {high}")))
+}
+
 /// Shown when all of the interval lies on the good side of the threshold: of the change, or of B's
 /// own median.
-fn requirement(condition: &Condition, comparison: Option<&Comparison>) -> Tested {
+pub(super) fn requirement(condition: &Condition, comparison: Option<&Comparison>) -> Tested {
     let tested = |outcome, evidence| Tested {
         condition: condition.clone(),
         outcome,
         evidence,
     };
-    let Some(comparison) = comparison else {
-        let evidence = format!("{} was not measured on both sides", condition.figure);
-        return tested(Outcome::CannotTell, evidence);
-    };
-    let (interval, threshold, words) = match condition.threshold {
-        Threshold::Level(level) => {
-            let b = &comparison.b;
-            let Some(interval) = b.interval else {
-                let needed = crate::MIN_REPEATS_FOR_INTERVAL;
-                let evidence = format!("{} repeats, {needed} needed", b.n);
-                return tested(Outcome::CannotTell, evidence);
-            };
-            let [low, high] = [interval.low, interval.high].map(|v| condition.unit.words(v));
-            (interval, level, format!("B's median is {low} to {high}"))
-        }
-        _ => match effect(condition, comparison) {
-            Ok((effect, threshold)) => (effect.interval, threshold, comparison.to_string()),
-            Err(why) => return tested(Outcome::CannotTell, why),
-        },
+    let (interval, threshold, words) = match measured(condition, comparison) {
+        Ok(measured) => measured,
+        Err(why) => return tested(Outcome::CannotTell, why),
     };
     let worst = match condition.side {
         Direction::Higher => interval.low,
@@ -203,7 +210,7 @@ fn requirement(condition: &Condition, comparison: Option<&Comparison>) -> Tested
     }
 }
 
-fn beyond(side: Direction, value: f64, threshold: f64) -> bool {
+pub(super) fn beyond(side: Direction, value: f64, threshold: f64) -> bool {
     match side {
         Direction::Higher => value > threshold,
         Direction::Lower => value < threshold,

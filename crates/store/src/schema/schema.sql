@@ -494,6 +494,19 @@ CREATE TABLE finding (
     PRIMARY KEY (trial, instrument, name, told)
 ) WITHOUT ROWID;
 
+-- What its transactions observed, where that was recorded, as its clients recorded it (drive::record): zlib.
+-- Parts are that of its clients and that of who read every key at the end. `pgdyno export --history` has it
+-- in words.
+CREATE TABLE history (
+    trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,
+    part        INTEGER NOT NULL,
+    chunk       INTEGER NOT NULL,
+    -- What began later, nanoseconds on the recorder's clock, is not in this part; NULL: all of it is.
+    cut_ns      INTEGER,
+    bytes       BLOB NOT NULL,
+    PRIMARY KEY (trial, part, chunk)
+);
+
 -- Times without service within the asked duration.
 CREATE TABLE stall (
     trial       INTEGER NOT NULL REFERENCES trial_begun (number) ON DELETE CASCADE,

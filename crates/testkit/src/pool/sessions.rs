@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::startup::{Refusal, Startup, Welcome, begin};
-use crate::upstream::{Socket, Upstream};
+use crate::Upstream;
+use crate::upstream::{Socket, connect};
 
 const CANCEL_REQUEST: u32 = (1234 << 16) | 5678;
 
@@ -153,7 +154,7 @@ impl Pools {
     }
 
     fn open(&self, pool: &Pool) -> Result<Session, Refusal> {
-        let mut socket = self.server.connect()?;
+        let mut socket = connect(&self.server)?;
         let welcome = begin(&mut socket, &pool.startup)?;
         socket.set_nonblocking(true)?;
         let key = welcome.key.clone();
@@ -177,7 +178,7 @@ impl Pools {
         };
         let length = (8 + key.len() as u32).to_be_bytes();
         let request = [&length, &CANCEL_REQUEST.to_be_bytes(), &key[..]].concat();
-        let mut server = self.server.connect()?;
+        let mut server = connect(&self.server)?;
         server.write_all(&request)?;
         // The server closes when it has passed the request on.
         io::copy(&mut server, &mut io::sink()).map(|_| ())

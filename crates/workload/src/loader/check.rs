@@ -7,7 +7,7 @@ use pgdyno_session::Session;
 
 use super::{How, Loaded, Request, there};
 use crate::manifest::Table;
-use crate::mark::Mark;
+use crate::mark::{self, Mark};
 use crate::pack::Pack;
 use crate::params::Params;
 use crate::state::{self, Found, State};
@@ -58,7 +58,7 @@ pub(super) fn check(
     let seen = Seen::of(session, dialect, pack, request.params, found)?;
     let state = state::judge(pack, &seen.tables, found);
     let wants_new = request.replace || !request.drop_tables.is_empty();
-    if matches!(state, State::Nothing | State::Interrupted) || wants_new {
+    if matches!(state, State::Nothing | State::Interrupted(_)) || wants_new {
         may_drop(request, found, &state)?;
         return Ok(None);
     }
@@ -72,12 +72,47 @@ pub(super) fn check(
             .hint(way_to_drop(request, found)));
         }
         // Dealt with above.
-        State::Nothing | State::Interrupted => return Ok(None),
+        State::Nothing | State::Interrupted(_) => return Ok(None),
     };
     let variables = variables_of(session, dialect, request, &seen, found)?;
     let mut there = there(variables, how);
     there.remarks = remarks(pack, &seen, mark.as_ref());
     Ok(Some(there))
+}
+
+/// Whether a load that was interrupted, if there is one, may be taken up. Hours may have gone into it: one with
+/// other parameters takes its place only where that is said. Only who has the lock knows that it does not still
+/// go on.
+pub(super) fn may_take_up(request: &Request<'_>, found: &[Found]) -> Result<(), Failure> {
+    let wants_new = request.replace || !request.drop_tables.is_empty();
+    let mut marks = found.iter().filter_map(|found| found.mark.as_ref());
+    let interrupted = marks.find(|mark| mark.state == mark::State::Loading);
+    let Some(mark) = interrupted.filter(|_| !wants_new) else {
+        return Ok(());
+    };
+    let pack = request.pack;
+    let values = request.params.or_defaults(pack);
+    let other = mark.params.iter().find_map(|(name, there)| {
+        let asked = values.get(name)?;
+        (!scale::same(there, asked)).then_some((name, there, asked))
+    });
+    let Some((name, there, asked)) = other else {
+        return Ok(());
+    };
+    let all: String = mark
+        .params
+        .iter()
+        .map(|(name, value)| format!(" --param {name}={value}"))
+        .collect();
+    Err(Failure::new(format!(
+        "a load of {} with {name} = {there}, not {asked}, was interrupted here: its tables are incomplete",
+        pack.name()
+    ))
+    .hint(format!(
+        "`pgdyno load {}{all}` goes on with that load",
+        pack.place
+    ))
+    .hint(way_to_drop(request, found)))
 }
 
 /// The parameters that the tables themselves tell.
@@ -172,7 +207,7 @@ fn remarks(pack: &Pack, seen: &Seen, mark: Option<&Mark>) -> Vec<String> {
     }
     if let (Some(mark), Some(folder)) = (mark, &pack.tables_pack().folder) {
         let files = mark.files.iter();
-        let others = files.filter(|(name, then)| own_data::has_other_size(folder, name, then));
+        let others = files.filter(|(name, then)| own_data::is_other(folder, name, then));
         remarks.extend(others.map(|(name, _)| {
             format!("{name} is not the file any more from which the tables were loaded")
         }));
@@ -183,7 +218,7 @@ fn remarks(pack: &Pack, seen: &Seen, mark: Option<&Mark>) -> Vec<String> {
 /// Every table that is there must be pgdyno's, or named by the user.
 fn may_drop(request: &Request<'_>, found: &[Found], state: &State) -> Result<(), Failure> {
     let allowed = |f: &Found| {
-        let ours = f.mark.is_some() && (request.replace || *state == State::Interrupted);
+        let ours = f.mark.is_some() && (request.replace || matches!(state, State::Interrupted(_)));
         ours || request.drop_tables.contains(&f.name)
     };
     let kept: Vec<_> = found

@@ -127,7 +127,7 @@ fn complete(
         State::Nothing => {
             return Err(Failure::new(format!("{name} has no tables here to grow")).hint(load));
         }
-        State::Interrupted => {
+        State::Interrupted(_) => {
             return Err(Failure::new(format!("a load of {name} was interrupted")).hint(load));
         }
         State::Others => {

@@ -151,7 +151,7 @@ impl Load<'_, '_, '_, '_> {
                 self.request.pack.place,
                 match self.resume {
                     Some(_) => "with the same parameters continues the load",
-                    None => "drops them and starts again",
+                    None => "with the same parameters drops them and starts again",
                 }
             ))
     }

@@ -81,6 +81,8 @@ pub(super) fn check(m: &Manifest) -> Problems {
         ("schema", &m.schema),
         ("after_load", &m.after_load),
         ("before_warmup", &m.before_warmup),
+        ("before_history", &m.before_history),
+        ("after_history", &m.after_history),
     ] {
         if let Some(file) = file {
             p.must(key, check_file_name(&format!("{key} = \"{file}\""), file));

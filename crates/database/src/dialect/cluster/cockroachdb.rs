@@ -67,6 +67,10 @@ pub const COCKROACHDB: Cluster = Cluster {
     standbys: None,
     // Assumed: as above.
     primary: None,
+    // Assumed: as above.
+    wal_position: None,
+    // Assumed: as above.
+    wal_replayed: None,
     // Documented (session variables, follower reads): read-only transactions use
     // follower_read_timestamp() then. Captured (19.1): that setting is not known there, and a build without
     // the CCL part has no experimental_follower_read_timestamp(). Assumed: since 22.1.

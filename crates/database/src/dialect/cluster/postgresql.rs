@@ -29,6 +29,15 @@ pub const POSTGRESQL: Cluster = Cluster {
     ),
     // Documented (pg_stat_wal_receiver, since 11).
     primary: Some("SELECT sender_host || ':' || sender_port FROM pg_stat_wal_receiver"),
+    // Documented (System Administration Functions, since 10), and measured (docs/standbys.md).
+    wal_position: Some("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint"),
+    // Documented (as above), and measured. Of a standby that was promoted there is nothing: its position stays
+    // where it was.
+    wal_replayed: Some(
+        "SELECT pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint, \
+            (extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()) * 1000000)::bigint \
+            WHERE pg_is_in_recovery()",
+    ),
     follower_reads: Err("PostgreSQL reads where clients are connected: give a standby with --url"),
     isolation: &[IsolationQuery {
         sql: "SHOW transaction_isolation",

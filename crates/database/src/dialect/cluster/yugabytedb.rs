@@ -48,6 +48,10 @@ pub const YUGABYTEDB: Cluster = Cluster {
     standbys: None,
     // Assumed: as above.
     primary: None,
+    // Assumed: as above.
+    wal_position: None,
+    // Assumed: as above.
+    wal_replayed: None,
     // Documented (follower reads): reads of a read-only transaction with yb_read_from_followers.
     follower_reads: Ok(FollowerReads {
         settings: &[

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use crate::document::comparison::{Drift, Family, Lacking, Verdict};
+use crate::document::answer::Answer;
+use crate::document::comparison::{Differing, Drift, Family, Lacking, Says, Verdict};
 use crate::document::repeats::{LatencyKind, Spread};
-use crate::document::{Common, Histogram, Packed};
+use crate::document::{Common, Gate, Histogram, Packed};
 
 /// Two sets of trials beside each other, point by point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,6 +17,12 @@ pub struct ComparePage {
     /// What every page begins with.
     #[serde(flatten)]
     pub common: Common,
+    /// What comes of all points together; of one point what comes of that.
+    pub answer: Answer,
+    /// Which way it points.
+    pub says: Says,
+    /// The gate, and what came of it.
+    pub gate: Option<Gate>,
     /// One side.
     pub a: Side,
     /// The other one.
@@ -25,7 +32,7 @@ pub struct ComparePage {
     /// Points that one side lacks.
     pub lacking: Vec<Lacking>,
     /// What differs in how the first trials of both sides were measured.
-    pub changed: Vec<Changed>,
+    pub changed: Vec<Differing>,
     /// How many more values differ that only name the server itself (port, paths).
     pub left_out: usize,
     /// What does not: its name, and words.
@@ -40,24 +47,10 @@ pub struct ComparePage {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Side {
-    /// As named on the command line.
+    /// What it has that the other has not, or as named on the command line: short, for charts.
     pub name: String,
     /// How many trials, and when.
     pub facts: String,
-}
-
-/// Something that is not the same on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Changed {
-    /// `setting`, `version`, `server`, `host`, `trial`.
-    pub kind: &'static str,
-    /// A setting's name, or its position: `server.version`.
-    pub name: String,
-    /// A's value; `–` where it has none.
-    pub a: String,
-    /// B's value.
-    pub b: String,
 }
 
 /// The repeats of one workload at one point on both sides.
@@ -68,6 +61,10 @@ pub struct Pair {
     pub point: String,
     /// Whether repeats were compared in pairs.
     pub paired: bool,
+    /// Which way its headline's figures point.
+    pub says: Says,
+    /// In one sentence.
+    pub sentence: String,
     /// Which latencies all figures are of.
     pub latency: LatencyKind,
     /// One side.

@@ -4,9 +4,11 @@ use serde::Serialize;
 
 use super::TrialPage;
 use crate::document::Common;
+use crate::document::answer::Answer;
 use crate::document::calibration::Calibration;
 use crate::document::capacity::Capacity;
 use crate::document::disturb_lab::DisturbLab;
+use crate::document::isolation_lab::IsolationLab;
 use crate::document::points::PointResult;
 use crate::document::retries_lab::RetriesLab;
 use crate::document::slob_sweep::SlobSweep;
@@ -21,6 +23,10 @@ pub struct ExperimentPage {
     /// What every page begins with.
     #[serde(flatten)]
     pub common: Common,
+    /// What it says: stands in the verdict's place, which is `null` then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub answer: Option<Answer>,
     /// As it was named.
     pub name: String,
     /// Its UUID; empty where no experiment holds the trials together.
@@ -36,6 +42,19 @@ pub struct ExperimentPage {
     pub slo_us: Option<f64>,
     /// What varies. Points stand on a grid of these; zipped axes are one axis.
     pub axes: Vec<Axis>,
+    /// The targets by the names that stand for them everywhere, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<TargetRow>>"))]
+    pub targets: Vec<TargetRow>,
+    /// Planned points that have no figures, with the reason.
+    pub missing: Vec<Missing>,
+    /// Trials that have ended and all that were planned, where some are missing; absent of a set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub so_far: Option<[u64; 2]>,
+    /// The change from the first to the last quarter of the trials, as medians of their shares of their
+    /// points' medians; `null` with fewer than eight.
+    pub drift: Option<f64>,
     /// By what varies.
     pub points: Vec<Point>,
     /// Every trial of the points, in run order, those that do not count too.
@@ -66,6 +85,10 @@ pub struct ExperimentPage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub disturb_lab: Option<DisturbLab>,
+    /// What the laboratory for isolation found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub isolation_lab: Option<IsolationLab>,
     /// Times beside what is expected of good infrastructure, a system each.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
@@ -88,7 +111,9 @@ pub struct Axis {
     pub name: String,
     /// `clients`, `scale`.
     pub title: String,
-    /// As typed, in order.
+    /// What its values are.
+    pub kind: AxisKind,
+    /// In words, in order: numbers as typed, targets by their names.
     pub values: Vec<String>,
     /// The same as numbers, where all are.
     pub numbers: Option<Vec<f64>>,
@@ -96,6 +121,47 @@ pub struct Axis {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub sizes_bytes: Option<Vec<Option<u64>>>,
+}
+
+/// What the values of an axis are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum AxisKind {
+    /// Workloads: each has its own scale, and none is held against another.
+    Workload,
+    /// Kinds, which have no order: never joined by a line.
+    Category,
+    /// Numbers, or shares.
+    Number,
+}
+
+/// One of several targets.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TargetRow {
+    /// Short: `orders-01`.
+    pub name: String,
+    /// What it is: `PostgreSQL 18.1`; `null`: it was never reached.
+    pub product: Option<String>,
+    /// Where it is, without a password.
+    pub address: String,
+    /// The isolation level in effect, where it is one.
+    pub isolation: Option<String>,
+    /// Of an idle session, p50.
+    pub round_trip_us: Option<u64>,
+}
+
+/// A planned point that has no figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Missing {
+    /// In words.
+    pub title: String,
+    /// Index of its value on each axis; `null` where it has one that no measured point has.
+    pub at: Option<Vec<usize>>,
+    /// `not measured yet`, `failed: too many connections`.
+    pub why: String,
 }
 
 /// A point on the grid.

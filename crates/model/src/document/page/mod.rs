@@ -2,16 +2,26 @@
 
 mod compare;
 mod experiment;
+mod notebook;
 mod observed;
+mod served;
 mod timeline;
 mod trial;
 
 pub use compare::{
-    Changed, ComparePage, ComparedStatement, Difference, OrderedTrial, OverTime, Pair, Side,
-    SideFigures, TimePerCommit,
+    ComparePage, ComparedStatement, Difference, OrderedTrial, OverTime, Pair, Side, SideFigures,
+    TimePerCommit,
 };
-pub use experiment::{Axis, ExperimentPage, Point, PointLimit, TrialLimit, TrialRef, Zones};
+pub use experiment::{
+    Axis, AxisKind, ExperimentPage, Missing, Point, PointLimit, TargetRow, TrialLimit, TrialRef,
+    Zones,
+};
+pub use notebook::{
+    ExperimentItem, GrowingExperiment, GrowingPoint, GrowingRepeat, NotebookPage, Query,
+    RunningTrial, TrialItem,
+};
 pub use observed::{Event, Gap, Instrument, InstrumentOf, Series, WaitEvent, Waits, Worst};
+pub use served::{GeneratorPart, Live, PartOf, Served};
 pub use timeline::{NamedCounts, Timeline};
 pub use trial::{
     AccountingRow, Balance, Histograms, ServerStatement, Setting, Sibling, SlobTrial,
@@ -31,4 +41,6 @@ pub enum Page {
     Experiment(Box<ExperimentPage>),
     /// Of a comparison.
     Compare(Box<ComparePage>),
+    /// Of a notebook.
+    Notebook(Box<NotebookPage>),
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Event, Instrument, Series, Timeline, Waits, Worst};
+use crate::document::answer::Sure;
 use crate::document::{Common, Histogram, Run, TimeBudget};
 
 /// A trial's page.
@@ -19,6 +20,10 @@ pub struct TrialPage {
     pub common: Common,
     /// What `pgdyno show TRIAL --json` prints, without `seconds`, `observed` and `verdict`.
     pub run: Run,
+    /// Of a trial of several generators: whether they gave one result, and who weakened it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<Sure>>"))]
+    pub one_result: Vec<Sure>,
     /// Where the clients' time went; left out when nothing was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]

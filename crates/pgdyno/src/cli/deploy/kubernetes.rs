@@ -26,7 +26,9 @@ const HOME: &str = "/home/pgdyno";
 
 /// The pods, and what runs in them.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "pgdyno deploy kubernetes --image IMAGE --generators N -- COMMAND…",
+    after_help = "\
 Examples:
   pgdyno deploy kubernetes --generators 16 --image registry.example/pgdyno:1 \\
       -- run tpcb --param scale=1000 -c 4000 -R 200000 -T 5m > pgdyno.yaml
@@ -40,9 +42,10 @@ Examples:
 
 pgdyno.env has a line NAME=VALUE for each of PGDYNO_STORE (the notebook, as a whole URL), PGHOST, and
 as needed PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT.
-Nothing is started: docs/scale-out.md, which also says how the image is made.")]
+Nothing is started: pgdyno help scale-out, which also says how the image is made."
+)]
 pub struct KubernetesArgs {
-    /// The image that has pgdyno (Containerfile), and the files that the command names
+    /// The image that has pgdyno (a package: *.oci.tar), and the files that the command names
     #[arg(long, value_name = "IMAGE", value_parser = image)]
     image: String,
 
@@ -117,7 +120,7 @@ impl KubernetesArgs {
         };
         format!(
             "\
-# {generators} pgdynos measure together (docs/scale-out.md). FILE is this file; pgdyno.env has lines such as
+# {generators} pgdynos measure together (pgdyno help scale-out). FILE is this file; pgdyno.env has lines such as
 # PGDYNO_STORE=postgresql://… and PGHOST=…, and goes into the Secret that names the notebook and the server:
 #   kubectl create secret generic {secret}{space} --from-env-file=pgdyno.env
 {load}#   {apply}=generators

@@ -23,7 +23,7 @@ Examples:
   pgdyno deploy slurm --generators 16 --per-node 4 --cpu 8 --time 30m -- run tpcb -c 4000 -T 5m
 
 Passwords are best in ~/.pgpass, which all nodes see. The job's id is the key by which the generators
-join. Nothing is started: docs/scale-out.md")]
+join. Nothing is started: pgdyno help scale-out")]
 pub struct SlurmArgs {
     /// Name of the job
     #[arg(long, value_name = "NAME", value_parser = label, default_value = "pgdyno")]
@@ -66,7 +66,7 @@ impl SlurmArgs {
         Ok(format!(
             "\
 #!/bin/bash
-# {generators} pgdynos measure together (docs/scale-out.md). The environment names the notebook and the server:
+# {generators} pgdynos measure together (pgdyno help scale-out). The environment names the notebook and the server:
 #   export PGDYNO_STORE=postgresql://… PGHOST=… PGUSER=… PGDATABASE=…
 #SBATCH --job-name={name}
 #SBATCH --nodes={nodes}

@@ -1,47 +1,51 @@
 //! `pgdyno lab disturb`: what a disturbance does to clients, over repeats and against controls.
 
+use std::time::Duration;
+
 use clap::Args;
 use pgdyno_model::experiment::Commented;
 use pgdyno_model::experiment::disturb_lab::DisturbLab;
 use pgdyno_model::notebook::Filter;
 use pgdyno_model::spec::secret::has_password;
-use pgdyno_model::spec::{GeneratorsSpec, Policy, TargetSpec, seed_from_clock};
-use pgdyno_model::{Exit, Failure, Observers, TrialSpec};
-use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, write_answer};
+use pgdyno_model::spec::{GeneratorsSpec, OWN, Policy, TargetSpec, seed_from_clock};
+use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, table_width, write_answer, write_report};
 use pgdyno_report::{disturb, notes};
-use pgdyno_run::experiment::conduct::{self, Means};
+use pgdyno_run::disturb::catalogue::{self, random};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::Plan;
-use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::generators::Conductor;
-use pgdyno_run::settings;
 use pgdyno_store::Store;
+use serde::Serialize;
 
 use super::super::generators::{Together, completed, own_points};
 use super::super::observing::observing;
 use super::super::of_capacity;
-use super::WIDTH;
-use crate::screen::Screen;
-use crate::screen::experiment::Lines;
+use super::super::serve::ServeArgs;
+use super::conducted::{Conducted, RESUME, WithArgs};
+use super::{WIDTH, begin};
 
 /// What is offered unless said otherwise: a share of the maximum, so that it can catch up.
 const RATE: &str = "50%";
 
+/// How long `--with random` goes on unless said otherwise.
+const RANDOM_LASTS: Duration = Duration::from_secs(60);
+
 /// What is disturbed, how, and how often.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Phases: before (--before), during (from the start of the first command to the end of the last, or --for),
-after (--after). Each run has a control by turns: the same trial without its commands. An effect is only
-claimed against controls, and an interval only from six repeats on.
+Phases: before (--before), during (from the start of the first command to the end of the last, or
+--for), after (--after). Each run has a control by turns: the same trial without its commands. An
+effect is only claimed against controls, and an interval only from six repeats on.
 
 A command finds the database by PGHOST, PGPORT, PGUSER, PGDATABASE (psql needs no option),
 PGDYNO_ENDPOINTS (all endpoints, HOST:PORT each), PGDYNO_URL and PGDYNO_DATA (the data directory).
 Clients reconnect, keep running after errors, and try again what may be tried again, with pauses;
 --retry none or --backoff none turns that off.
 
-Which rate? One that the database serves with ease. Without -R it is half of what the same clients get at
-most, which a first trial of 15 s measures; -R 30% is another share of that, -R '50% of peak' one of the
-capacity that the experiment peak found, -R 2000 a number.
+Which rate? One that the database serves with ease. Without -R it is half of what the same clients
+get at most, which a first trial of 15 s measures; -R 30% is another share of that, -R '50% of peak'
+one of the capacity that the experiment peak found, -R 2000 a number.
 
 Examples:
   pgdyno lab disturb tpcb -c 32 -R 2000 --during 'kubectl delete pod crdb-2 --grace-period=0' \\
@@ -52,10 +56,14 @@ Examples:
   pgdyno lab disturb tpcb -c 8 -R 200 --during 'stress-ng --cpu 4' --for 10s     ended after 10 s
   pgdyno lab disturb tpcb -c 32 -R 500 --url postgresql://me@db1,db2/bench \\
       --against postgresql://me@other1,other2/bench --during './kill-one'        two databases
+  pgdyno lab disturb --list                       disturbances that pgdyno can carry out itself
+  pgdyno lab disturb tpcb -c 8 -R 200 --with sigstop:for=3s       one of them, on a private server
+  pgdyno lab disturb tpcb -c 8 -R 200 --url … --with checkpoint --with idle-lock --yes
+  pgdyno lab disturb tpcb -c 8 -R 200 --with random --seed 7 --for 10m             chaos that repeats
   pgdyno lab disturb … --print > mine.toml        the experiment, to change and sweep
   pgdyno report lab-disturb                       its page
 
-What each figure means: docs/disturb.md")]
+What each figure means: pgdyno help disturb")]
 pub struct DisturbArgs {
     /// The trial and its disturbance.
     #[command(flatten)]
@@ -64,6 +72,23 @@ pub struct DisturbArgs {
     /// What the experiment is called.
     #[arg(skip = "lab-disturb")]
     pub name: &'static str,
+
+    /// Disturbances by name.
+    #[command(flatten)]
+    pub with: WithArgs,
+
+    /// Of --with random: only these
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub only: Vec<String>,
+
+    /// Of --with random: none of these
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub except: Vec<String>,
+
+    /// Print what pgdyno can do itself, with what it needs and risks and how it is undone, and exit; works
+    /// with --json
+    #[arg(long)]
+    pub list: bool,
 
     /// Do not have each transaction leave a receipt: lost writes are not looked for
     #[arg(long)]
@@ -101,6 +126,10 @@ pub struct DisturbArgs {
     /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
+
+    /// The notebook in the browser meanwhile.
+    #[command(flatten)]
+    pub serve: ServeArgs,
 }
 
 impl DisturbArgs {
@@ -117,6 +146,15 @@ impl DisturbArgs {
             )
             .hint("add --no-receipts, or use one generator"));
         }
+        let is_random = |with: &String| with.strip_prefix(OWN).unwrap_or(with) == random::NAME;
+        match self.with.with.iter().any(is_random) {
+            true => self.draw(&mut spec)?,
+            false if !self.only.is_empty() || !self.except.is_empty() => {
+                return Err(usage("--only and --except are for --with random"));
+            }
+            false => self.with.add(&mut spec.disturb)?,
+        }
+        catalogue::check(&spec.disturb, &spec.target)?;
         spec.receipts = !self.no_receipts;
         // As good applications behave.
         spec.errors.reconnect = true;
@@ -145,6 +183,28 @@ impl DisturbArgs {
             repeats: self.repeat,
             controls: !self.no_controls,
         })
+    }
+
+    /// Draws the disturbances by the seed, which is kept.
+    fn draw(&self, spec: &mut TrialSpec) -> Result<(), Failure> {
+        let disturb = &mut spec.disturb;
+        if self.with.with.len() > 1 || !disturb.steps().is_empty() {
+            let text = "--with random stands alone: it says itself what is done, and when";
+            return Err(Failure::with(Exit::Usage, text)
+                .hint("to change its list: --print > mine.toml, then pgdyno sweep mine.toml"));
+        }
+        let seed = *spec.seed.get_or_insert_with(seed_from_clock);
+        let lasting = *disturb.lasting.get_or_insert(RANDOM_LASTS);
+        let wanted = random::Wanted {
+            only: &self.only,
+            except: &self.except,
+            yes: disturb.yes,
+            via: spec.via,
+        };
+        let place = random::Place::of(&spec.target)?;
+        disturb.at = random::draw(seed as u64, (disturb.before(), lasting), &wanted, &place)?;
+        disturb.one_by_one = true;
+        Ok(())
     }
 
     /// The targets that are compared.
@@ -186,6 +246,9 @@ impl DisturbArgs {
 
 /// Runs the command.
 pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
+    if args.list {
+        return list(args);
+    }
     let Commented {
         experiment,
         comments,
@@ -200,6 +263,7 @@ pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let experiment = of_capacity::of_experiment(experiment, &args.store)?;
     let json_to = args.json.open()?;
     let store = args.store.open()?;
+    let _served = args.serve.start(&args.store)?;
     let seed = experiment.seed.unwrap_or_else(seed_from_clock);
     let plan = Plan::new(experiment.clone(), &args.wanted(), seed)?;
     let points = own_points(&plan, &args.wanted())?;
@@ -210,10 +274,52 @@ pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         complete: &|point, spec| completed(&points, point, spec),
     };
     let conducted = together.conduct(verbosity, |generators, goes_on| {
-        let begun = begin(args, &store, (&plan, goes_on))?;
+        let begun = begin(&store, &plan, &args.wanted(), (args.resume, goes_on))?;
         conducted(args, verbosity, (&store, json_to), begun, generators)
     })?;
     Ok(conducted.unwrap_or(Exit::Ok))
+}
+
+/// What pgdyno can do itself.
+#[derive(Debug, Serialize)]
+struct Catalogue {
+    disturbances: Vec<&'static catalogue::Entry>,
+}
+
+fn list(args: &DisturbArgs) -> Result<Exit, Failure> {
+    let json_to = args.json.open()?;
+    let disturbances: Vec<_> = catalogue::all().collect();
+    if !args.json.replaces_text() {
+        let mut text = String::new();
+        for entry in &disturbances {
+            let mut line = |name: &str, words: &str| {
+                text.push_str(&format!("  {name:<8} {words}\n"));
+            };
+            let needs: Vec<_> = entry.needs.iter().map(|need| need.words()).collect();
+            if !needs.is_empty() {
+                line("needs", &needs.join("; "));
+            }
+            let yes = if entry.harms {
+                " (--yes on a server that is not private)"
+            } else {
+                ""
+            };
+            line("risks", &format!("{}{yes}", entry.risks));
+            line("undone", entry.undone);
+            for key in entry.keys {
+                let default = match key.default {
+                    "" => String::new(),
+                    default => format!(" [{default}]"),
+                };
+                line(key.name, &format!("{}{default}", key.help));
+            }
+            let heading = format!("{}: {}\n", entry.name, entry.summary);
+            let lines = std::mem::take(&mut text);
+            write_report(format_args!("{heading}{lines}"))?;
+        }
+    }
+    json_to.write(&Catalogue { disturbances })?;
+    Ok(Exit::Ok)
 }
 
 /// Carries it out, and shows what came of it.
@@ -224,73 +330,30 @@ fn conducted(
     (plan, notebook): (Plan, Kept<'_>),
     generators: Option<Conductor<'_>>,
 ) -> Result<Exit, Failure> {
-    let interrupts = pgdyno_run::interrupts()?;
-    let observe = observing(&args.spec.observe, verbosity)?;
-    if !verbosity.quiet {
-        let (_, words) = conduct::whole_time(&plan);
-        pgdyno_output::remark!(
-            "pgdyno: {}: {} trials, {words}",
-            args.name.replacen('-', " ", 1),
-            plan.slots.len()
-        );
+    let ended = Conducted {
+        name: &args.name.replacen('-', " ", 1),
+        plan: &plan,
+        notebook: &notebook,
+        wanted: args.wanted(),
+        observe: observing(&args.spec.observe, verbosity)?,
+        generators,
     }
-    let journals = settings::directory()?;
-    let mut screen = Screen::new(verbosity);
-    let mut lines = Lines::on_stderr(verbosity);
-    let ended = conduct::conduct(
-        &plan,
-        Means {
-            wanted: args.wanted(),
-            observe,
-            target: None,
-            replace: true,
-            journals: &journals,
-            progress: &mut verbosity.progress(),
-            observer: &mut Observers::new([&mut screen, &mut lines]),
-            study: &mut TrialsAlone,
-            notebook: &notebook,
-            generators,
-            interrupts,
-        },
-    )?;
+    .run(verbosity)?;
     let trials = store.trials(&Filter {
         experiment: Some(notebook.uuid().to_owned()),
         ..Filter::default()
     })?;
     let document = disturb::lab(store, &trials)?;
     if !args.json.replaces_text() && !document.targets.is_empty() {
-        let text = disturb::text(&document, WIDTH);
+        let text = disturb::text(&document, table_width().min(WIDTH));
         let notes = notes::of_experiment(store, notebook.uuid())?;
-        write_answer(format_args!("{text}{notes}"))?;
+        write_report(format_args!("{text}{notes}"))?;
     }
     json_to.write(&document)?;
-    let resume = "continue with incomplete trials: the same command with --resume";
     match ended.early {
-        Some(failure) => Err(failure.hint(resume)),
-        None if ended.failed > 0 => Err(ended.of_failed().hint(resume)),
+        Some(failure) => Err(failure.hint(RESUME)),
+        None if ended.failed > 0 => Err(ended.of_failed().hint(RESUME)),
         None if document.has_lost_writes() => Ok(Exit::Failed),
         None => Ok(Exit::Ok),
     }
-}
-
-/// The plan with its place in the notebook, in the order in which it was begun before: by this command, or
-/// by a generator that died.
-fn begin<'s>(
-    args: &DisturbArgs,
-    store: &'s Store,
-    (plan, goes_on): (&Plan, bool),
-) -> Result<(Plan, Kept<'s>), Failure> {
-    let planned = |seed| Plan::new(plan.experiment.clone(), &args.wanted(), seed);
-    if args.resume || goes_on {
-        match Kept::resume(store, &plan.identity, goes_on)? {
-            Some(begun) => return Ok((planned(begun.seed)?, begun.notebook)),
-            None => pgdyno_output::remark!(
-                "pgdyno: note: no {} in {}: starting it",
-                plan.identity.name,
-                store.place()
-            ),
-        }
-    }
-    let notebook = Kept::begin(store, &plan.identity)?;
-    Ok((planned(plan.identity.seed)?, notebook))
 }

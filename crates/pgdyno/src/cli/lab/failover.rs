@@ -12,6 +12,8 @@ use pgdyno_model::spec::{
 use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_output::{JsonArg, StoreArgs, Verbosity};
 
+use super::super::serve::ServeArgs;
+use super::conducted::WithArgs;
 use super::disturb::{self, DisturbArgs};
 
 /// What its experiment is called.
@@ -29,7 +31,7 @@ Asynchronous is the default because it is PostgreSQL's own and what most run: wh
 seen. On one machine a standby is only microseconds behind, so that often nothing is lost.
 
 The standby is promoted at once: the time that a failover manager takes to notice comes on top. For your own
-cluster with its manager: pgdyno lab disturb … --during 'patronictl …' (docs/failover.md).
+cluster with its manager: pgdyno lab disturb … --during 'patronictl …' (pgdyno help failover).
 
 Examples:
   pgdyno lab failover                     three failovers, less than three minutes
@@ -39,7 +41,7 @@ Examples:
   pgdyno lab failover --full --print > mine.toml      the experiment, to change and sweep
   pgdyno report lab-failover              its page
 
-Lost writes make the exit code 1. What each figure means: docs/disturb.md, docs/failover.md")]
+Lost writes make the exit code 1. What each figure means: pgdyno help disturb, pgdyno help failover")]
 pub struct FailoverArgs {
     /// COMMIT waits until the standby has it on disk (synchronous_standby_names)
     #[arg(long, conflicts_with = "asynchronous")]
@@ -101,6 +103,10 @@ pub struct FailoverArgs {
     /// The notebook's options.
     #[command(flatten)]
     pub store: StoreArgs,
+
+    /// The notebook in the browser meanwhile.
+    #[command(flatten)]
+    pub serve: ServeArgs,
 }
 
 impl FailoverArgs {
@@ -129,6 +135,10 @@ impl FailoverArgs {
                 ..TrialSpec::of("tpcb")
             },
             name: NAME,
+            with: WithArgs::default(),
+            only: Vec::new(),
+            except: Vec::new(),
+            list: false,
             no_receipts: self.no_receipts,
             repeat: self.repeat.unwrap_or(if self.full { 6 } else { 3 }),
             no_controls: !self.full,
@@ -138,6 +148,7 @@ impl FailoverArgs {
             generators: GeneratorsSpec::default(),
             json: self.json.clone(),
             store: self.store.clone(),
+            serve: self.serve.clone(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{fs, io};
 use clap::Subcommand;
 
 use pgdyno_model::{Exit, Failure};
-use pgdyno_output::{Verbosity, write_answer};
+use pgdyno_output::{Verbosity, write_answer, write_report};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::resolve;
 
@@ -81,11 +81,20 @@ pub fn open(verb: &PackVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         PackVerb::New { dir, from, table } => start::new(dir, from.as_deref(), table.as_deref())?,
         PackVerb::Check { name, json } => {
             let (text, exit) = check::check(name, *json);
-            write_answer(format_args!("{text}"))?;
+            match json {
+                true => write_answer(format_args!("{text}"))?,
+                false => write_report(format_args!("{text}"))?,
+            }
             return Ok(exit);
         }
     };
-    write_answer(format_args!("{text}"))?;
+    match verb {
+        // Files, and what programs read, stay as they are.
+        PackVerb::Show { to: None, .. } | PackVerb::List { json: true, .. } => {
+            write_answer(format_args!("{text}"))?;
+        }
+        _ => write_report(format_args!("{text}"))?,
+    }
     Ok(Exit::Ok)
 }
 

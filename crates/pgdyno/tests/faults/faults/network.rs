@@ -3,8 +3,8 @@
 use std::thread::sleep;
 use std::time::Duration;
 
+use pgdyno_link::{Direction, How, Side};
 use pgdyno_platform::child::Signal;
-use pgdyno_testkit::link::{Direction, How, Side};
 
 use super::{Fault, LOST, NO_FAULT, Way, all_lost, unharmed};
 use crate::check::Counted;

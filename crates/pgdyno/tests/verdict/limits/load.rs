@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pgdyno_testkit::link::{Delay, Direction, Link};
+use pgdyno_link::{Delay, Direction, Link};
 
 use super::{Limit, READ};
 use crate::stage::{Made, Stage};

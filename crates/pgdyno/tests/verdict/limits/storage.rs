@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use pgdyno_testkit::link::{Delay, Direction, Link};
+use pgdyno_link::{Delay, Direction, Link};
 
 use super::{INSERT, Limit};
 use crate::stage::{Made, Stage};

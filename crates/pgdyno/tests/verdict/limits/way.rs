@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use pgdyno_testkit::link::{Delay, Direction, Link};
+use pgdyno_link::{Delay, Direction, Link};
 use pgdyno_testkit::pool::PoolingProxy;
 
 use super::{Limit, READ};

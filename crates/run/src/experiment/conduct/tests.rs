@@ -102,11 +102,11 @@ fn an_observer_is_told_each_trial_before_it_and_after_it() {
     assert_eq!(
         written.lines,
         [
-            "1 of 2: clients 1",
+            "1 of 2: 1 client",
             "starting with 1",
             "ended",
             "complete: 3",
-            "2 of 2: clients 2",
+            "2 of 2: 2 clients",
             "starting with 2",
             "ended",
             "complete: 6",

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pgdyno_drive::record::{End, Phase, Recording, ScriptInterval, ScriptRecord, Second};
 use pgdyno_model::document::{Facts, Host, TargetKind};
-use pgdyno_model::notebook::{KeptTrial, Meeting, Offer, Rendezvous, Whose, Word};
+use pgdyno_model::notebook::{Ended, KeptTrial, Meeting, Offer, Rendezvous, Whose, Word};
 use pgdyno_model::{Fact, Failure, Observer, Outcome, TrialSpec};
 
 use super::plan::{MS, S};
@@ -134,6 +134,8 @@ pub(super) fn outcome(seconds: Vec<Second>, is_complete: bool) -> Outcome {
         cluster_after: None,
         server_counters: Fact::Unknown("simulated".to_owned()),
         truth: None,
+        staleness: None,
+        isolation: None,
         host: host(),
         recording: Recording {
             scripts: vec![ScriptRecord {
@@ -363,7 +365,7 @@ impl KeptTrial for Writer {
 
     fn keep_second(&mut self, _: Second) {}
 
-    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<Option<Failure>, Failure> {
+    fn finish(self: Box<Self>, outcome: &Outcome) -> Result<Ended, Failure> {
         while self.room.is_away() {
             self.room.world.wait(S / 5);
         }
@@ -372,7 +374,7 @@ impl KeptTrial for Writer {
             seconds: outcome.recording.seconds.clone(),
             is_complete: outcome.recording.end == End::Complete,
         };
-        Ok(None)
+        Ok(Ended::default())
     }
 
     fn end_with(self: Box<Self>, _: &Failure) -> Result<(), Failure> {

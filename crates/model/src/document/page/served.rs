@@ -1,0 +1,97 @@
+//! What a page has when a server gives it (`pgdyno serve`) and no file.
+
+use serde::Serialize;
+
+use crate::State;
+
+/// Where a page comes from, and what may be done from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Served {
+    /// Where the notebook is, without secrets.
+    pub notebook: String,
+    /// Whether trials may be tagged, noted, excluded and stopped.
+    pub may_change: bool,
+    /// The path where changes of this page are sent as server-sent events: `/trial/12/events`; `null`:
+    /// nothing will change.
+    pub events: Option<String>,
+    /// Of a trial that is still running.
+    pub live: Option<Live>,
+    /// Of a trial that is what one of several generators measured.
+    pub part: Option<PartOf>,
+}
+
+/// Which part of a trial of several generators a trial is, and what has become of all parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PartOf {
+    /// Which generator's it is, from 0.
+    pub generator: u32,
+    /// How many generators the trial has.
+    pub generators: u32,
+    /// The number of the trial that all of them gave; `null`: they have not been added up.
+    pub whole: Option<i64>,
+    /// Parts that have begun, in the order of their generators; this one is among them.
+    pub parts: Vec<GeneratorPart>,
+}
+
+/// What one of several generators measures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct GeneratorPart {
+    /// Which one, from 0.
+    pub generator: u32,
+    /// The number of its trial.
+    pub trial: i64,
+    /// What has become of it.
+    pub state: State,
+    /// Whether it runs, and nothing was heard of it for so long that it counts as dead.
+    pub is_silent: bool,
+}
+
+impl GeneratorPart {
+    /// Whether its process has ended before its time, as far as is known.
+    pub fn has_died(&self) -> bool {
+        self.is_silent || matches!(self.state, State::Aborted | State::Failed)
+    }
+}
+
+impl PartOf {
+    /// In words: `generator 0 of 2; generator 1 (trial 6) has ended before its time`.
+    pub fn words(&self) -> String {
+        let mut words = format!("generator {} of {}", self.generator, self.generators);
+        let others = self
+            .parts
+            .iter()
+            .filter(|part| part.generator != self.generator);
+        let died: Vec<&GeneratorPart> = others.filter(|part| part.has_died()).collect();
+        match died[..] {
+            [] => {}
+            [one] => {
+                let (generator, trial) = (one.generator, one.trial);
+                words +=
+                    &format!("; generator {generator} (trial {trial}) has ended before its time");
+            }
+            _ => words += &format!("; {} others have ended before their time", died.len()),
+        }
+        words
+    }
+}
+
+/// A trial that is running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Live {
+    /// Its number in the notebook.
+    pub number: i64,
+    /// Actions are asked for with it.
+    pub uuid: String,
+    /// Where the last second ended that is known, in microseconds on the clock of its seconds; `null`:
+    /// there is none yet.
+    pub now_us: Option<u64>,
+    /// How long warm-up and measured time take together, in microseconds; `null`: it ends by
+    /// transactions.
+    pub planned_us: Option<u64>,
+    /// Why it cannot be stopped from here, and how else; `null`: it can.
+    pub cannot_stop: Option<String>,
+}

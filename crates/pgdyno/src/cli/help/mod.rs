@@ -1,0 +1,235 @@
+//! `pgdyno help`: the documents that are built in, and the help of each command.
+
+pub mod layout;
+mod manual;
+mod markdown;
+
+use std::fmt::Write as _;
+
+use clap::{Args, Command, CommandFactory};
+
+use pgdyno_model::suggest::nearest;
+use pgdyno_model::{Exit, Failure};
+use pgdyno_output::{width, write_answer};
+
+use self::manual::Document;
+use super::Cli;
+
+/// Lines of prose are hard to read when they are longer.
+const WIDTH_MAX: usize = 100;
+
+/// What is to be explained.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pgdyno help                      what there is to read
+  pgdyno help slob                 a document
+  pgdyno help results stalls       its sections with this word in their headings
+  pgdyno help lab retries          a document if there is one of that name, else a command's help")]
+pub struct HelpArgs {
+    /// A document, and words of a heading in it; or a command
+    #[arg(value_name = "TOPIC|COMMAND")]
+    pub words: Vec<String>,
+}
+
+/// Prints it.
+pub fn open(args: &HelpArgs) -> Result<Exit, Failure> {
+    let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
+    let commands = layout::laid_out(Cli::command());
+    write_answer(format_args!(
+        "{}",
+        text(&words, width().min(WIDTH_MAX), &commands)?
+    ))?;
+    Ok(Exit::Ok)
+}
+
+/// What is to be read about these words, in lines of this width where they can be broken.
+fn text(words: &[&str], width: usize, commands: &Command) -> Result<String, Failure> {
+    let Some((first, rest)) = words.split_first() else {
+        return Ok(contents(width));
+    };
+    // Of a name that is both, `--help` has the command.
+    if let Some(document) = manual::document(first)
+        && let Some(text) = of_document(document, rest, width)
+    {
+        return Ok(text + &options_of(first, commands));
+    }
+    if let Some(text) = of_command(words, commands) {
+        return Ok(text);
+    }
+    Err(match manual::document(first) {
+        Some(document) => no_section(document, rest),
+        // As in a line that was copied, or a path in the checkout.
+        None => match (*first, rest) {
+            ("pgdyno", [_, ..]) => return text(rest, width, commands),
+            _ => unknown(words, commands),
+        },
+    })
+}
+
+/// The documents by name.
+fn contents(width: usize) -> String {
+    let indent = manual::documents()
+        .map(|d| d.name().len())
+        .max()
+        .unwrap_or(0)
+        + 2;
+    let mut text = String::from("What there is to read: pgdyno help TOPIC [WORD OF A HEADING]\n\n");
+    for document in manual::documents() {
+        let _ = writeln!(text, "  {:indent$}{}", document.name(), document.title());
+    }
+    text += "\n";
+    text += &markdown::paragraph(
+        "Each command has its own: pgdyno COMMAND --help; all of them: pgdyno --help.",
+        width,
+    );
+    text
+}
+
+/// The document, or its sections with all of these words in their headings; `None` where there is none.
+fn of_document(document: Document, words: &[&str], width: usize) -> Option<String> {
+    match words {
+        [] => Some(markdown::shown(document.text(), width)),
+        words => {
+            let sections = document.sections(words);
+            (!sections.is_empty()).then(|| markdown::shown(&sections.join("\n"), width))
+        }
+    }
+}
+
+/// Where the options of a command are that has the name of a document.
+fn options_of(name: &str, commands: &Command) -> String {
+    match commands.find_subcommand(name) {
+        Some(_) => format!("\nIts options: pgdyno {name} --help\n"),
+        None => String::new(),
+    }
+}
+
+/// What `--help` prints of this command.
+fn of_command(words: &[&str], commands: &Command) -> Option<String> {
+    let mut command = commands.clone();
+    command.build();
+    let found = words.iter().try_fold(&mut command, |command, word| {
+        command.find_subcommand_mut(word)
+    })?;
+    Some(found.render_long_help().to_string())
+}
+
+fn no_section(document: Document, words: &[&str]) -> Failure {
+    let headings: Vec<&str> = document.headings().collect();
+    Failure::with(
+        Exit::Usage,
+        format!(
+            "no heading of \"{}\" has \"{}\"",
+            document.name(),
+            words.join(" ")
+        ),
+    )
+    .hint(format!("its headings: {}", headings.join("; ")))
+}
+
+fn unknown(words: &[&str], commands: &Command) -> Failure {
+    let word = words.join(" ");
+    let file = word.strip_prefix("docs/").unwrap_or(&word).to_lowercase();
+    let name = file.strip_suffix(".md").unwrap_or(&file);
+    let verbs = commands.get_subcommands().map(Command::get_name);
+    let mut known: Vec<&str> = verbs.collect();
+    known.extend(manual::documents().map(|document| document.name()));
+    let first = words.first().filter(|first| known.contains(first));
+    let hint = match first.copied().or_else(|| nearest(name, known)) {
+        Some(near) => format!("did you mean {near}? All topics: pgdyno help"),
+        None => "all topics: pgdyno help; all commands: pgdyno --help".to_owned(),
+    };
+    Failure::with(
+        Exit::Usage,
+        format!("there is neither a document nor a command \"{word}\""),
+    )
+    .hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[&str]) -> String {
+        text(words, 80, &Cli::command()).unwrap()
+    }
+
+    fn refused(words: &[&str]) -> String {
+        text(words, 80, &Cli::command()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn each_document_is_listed_and_can_be_read() {
+        let contents = of(&[]);
+        for document in manual::documents() {
+            assert!(contents.contains(document.title()), "{contents}");
+            let text = of(&[document.name()]);
+            assert!(text.len() > 1_000, "{}: {text}", document.name());
+        }
+        assert!(contents.lines().all(|line| line.chars().count() <= 80));
+    }
+
+    /// The help of a command and of all below it.
+    fn helps(command: &mut Command) -> Vec<String> {
+        let mut all = vec![command.render_long_help().to_string()];
+        all.extend(command.get_subcommands_mut().flat_map(helps));
+        all
+    }
+
+    #[test]
+    fn helps_name_documents_that_everybody_has() {
+        let mut command = Cli::command();
+        command.build();
+        let mut named = 0;
+        let of_all = helps(&mut command).into_iter();
+        // Its own examples are no documents only.
+        for help in of_all.filter(|help| !help.contains("Usage: pgdyno help")) {
+            assert!(!help.contains("docs/"), "{help}");
+            let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+            for (at, before) in help.match_indices("pgdyno help ") {
+                let rest = &help[at + before.len()..];
+                let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'));
+                let topic = &rest[..end.unwrap_or(rest.len())];
+                if !topic.is_empty() {
+                    let is_there =
+                        manual::document(topic).is_some() || rest.starts_with("lists them");
+                    assert!(is_there, "pgdyno help {topic}: {help}");
+                    named += 1;
+                }
+            }
+        }
+        assert!(named > 15, "{named}");
+    }
+
+    #[test]
+    fn a_document_of_a_commands_name_comes_first_and_names_the_options() {
+        let slob = of(&["slob"]);
+        assert!(slob.starts_with("SLOB: logical reads"), "{slob}");
+        assert!(slob.ends_with("Its options: pgdyno slob --help\n"));
+    }
+
+    #[test]
+    fn commands_that_are_no_documents_show_their_help() {
+        assert!(of(&["ls"]).contains("Usage: pgdyno ls"));
+        assert!(of(&["lab", "retries"]).contains("Usage: pgdyno lab retries"));
+    }
+
+    #[test]
+    fn words_choose_sections_and_unknown_ones_are_answered_with_what_there_is() {
+        let section = of(&["scale-out", "HOW", "find"]);
+        assert!(section.starts_with("How they find each other"), "{section}");
+        assert!(!section.contains("From two laptops"), "{section}");
+        let none = refused(&["scale-out", "xyzzy"]);
+        assert!(none.contains("How they find each other"), "{none}");
+        let near = refused(&["resluts"]);
+        assert!(near.contains("did you mean results?"), "{near}");
+        for words in [&["docs/results.md"][..], &["RESULTS"]] {
+            assert!(refused(words).contains("did you mean results?"));
+        }
+        assert!(refused(&["run", "sweep"]).contains("\"run sweep\""));
+        assert_eq!(of(&["pgdyno", "results"]), of(&["results"]));
+        let far = refused(&["xyzzyxyzzy"]);
+        assert!(far.contains("pgdyno help"), "{far}");
+    }
+}

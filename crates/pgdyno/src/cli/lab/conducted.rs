@@ -1,0 +1,110 @@
+//! What laboratories of disturbances and of isolation have in common: how their trials are carried out, and
+//! what `--with` means.
+
+use clap::Args;
+use pgdyno_model::spec::command::ShellCommand;
+use pgdyno_model::spec::{DisturbSpec, Step, TargetSpec, Timed};
+use pgdyno_model::{Failure, Observers};
+use pgdyno_observe::ObserveOptions;
+use pgdyno_output::{Verbosity, remark};
+use pgdyno_run::disturb::catalogue;
+use pgdyno_run::experiment::conduct::{self, Ended, Means};
+use pgdyno_run::experiment::notebook::Kept;
+use pgdyno_run::experiment::plan::Plan;
+use pgdyno_run::experiment::study::TrialsAlone;
+use pgdyno_run::generators::Conductor;
+use pgdyno_run::settings;
+
+use crate::screen::Screen;
+use crate::screen::experiment::Lines;
+
+/// What is said when a laboratory ended early.
+pub const RESUME: &str = "continue with incomplete trials: the same command with --resume";
+
+/// Disturbances by name.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Disturbance")]
+pub struct WithArgs {
+    /// Disturb by what pgdyno can do itself (repeatable, at the same moment): short for --during 'pgdyno:NAME
+    /// KEY=VALUE …', with a --for that fits. All of them: pgdyno lab disturb --list. random, of lab disturb: a
+    /// sequence with pauses, drawn by --seed from what the target allows, one by one for --for [default: 1m]
+    #[arg(long, value_name = "NAME[:KEY=VALUE,…]")]
+    pub with: Vec<String>,
+}
+
+impl WithArgs {
+    /// Adds what is asked for, and says how long the whole lasts.
+    ///
+    /// # Errors
+    /// There is no disturbance of this name, or it does not take an option.
+    pub fn add(&self, disturb: &mut DisturbSpec) -> Result<(), Failure> {
+        let before = disturb.before();
+        for with in &self.with {
+            let command = ShellCommand::from(catalogue::command(with));
+            match disturb.during {
+                None => disturb.during = Some(command),
+                Some(_) => disturb.at.push(Timed(Step {
+                    at: before,
+                    command,
+                })),
+            }
+        }
+        if disturb.lasting.is_none() && !self.with.is_empty() {
+            catalogue::last_as_the_longest(disturb)?;
+        }
+        Ok(())
+    }
+}
+
+/// A laboratory that is carried out.
+pub struct Conducted<'a> {
+    /// What it is called for people: `lab disturb`.
+    pub name: &'a str,
+    /// Its trials.
+    pub plan: &'a Plan,
+    /// Where they are kept.
+    pub notebook: &'a Kept<'a>,
+    /// The target of points that name none.
+    pub wanted: TargetSpec,
+    /// What is observed beside trials.
+    pub observe: ObserveOptions,
+    /// The other generators.
+    pub generators: Option<Conductor<'a>>,
+}
+
+impl Conducted<'_> {
+    /// Runs what is not complete, and shows how far it is.
+    ///
+    /// # Errors
+    /// As [`conduct::conduct`].
+    pub fn run(self, verbosity: Verbosity) -> Result<Ended, Failure> {
+        let interrupts = pgdyno_run::interrupts()?;
+        if !verbosity.quiet {
+            let (_, words) = conduct::whole_time(self.plan);
+            remark!(
+                "pgdyno: {}: {} trials, {words}",
+                self.name,
+                self.plan.slots.len()
+            );
+        }
+        let journals = settings::directory()?;
+        let mut screen = Screen::new(verbosity);
+        let mut lines = Lines::on_stderr(verbosity);
+        conduct::conduct(
+            self.plan,
+            Means {
+                wanted: self.wanted,
+                observe: self.observe,
+                target: None,
+                replace: true,
+                journals: &journals,
+                progress: &mut verbosity.progress(),
+                observer: &mut Observers::new([&mut screen, &mut lines]),
+                study: &mut TrialsAlone,
+                notebook: self.notebook,
+                generators: self.generators,
+                interrupts,
+            },
+        )
+    }
+}

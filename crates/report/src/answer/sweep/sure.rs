@@ -1,0 +1,218 @@
+//! A sweep's answer checks itself: repeats, order and drift, points without figures, notes that make
+//! figures worthless.
+
+use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
+use pgdyno_model::document::points::PointResult;
+use pgdyno_model::notebook::TrialRow;
+use pgdyno_model::{Severity, State, text};
+use pgdyno_stats::MIN_REPEATS_TO_COMPARE;
+
+use super::Sweep;
+use super::shape::and;
+
+/// Fewer trials say nothing of drift.
+const DRIFT_TRIALS_MIN: usize = 8;
+/// More drift than this is worth a doubt, even among trials that took turns.
+const DRIFT_MUCH: f64 = 0.1;
+/// Names in a row; the others are counted.
+const NAMES_MAX: usize = 3;
+
+/// What holds of every answer of a sweep.
+pub fn common(sweep: &Sweep<'_>, answer: &mut Answer) {
+    repeats(sweep, answer);
+    steady(sweep, answer);
+    missing(sweep, answer);
+    notes(sweep, answer);
+}
+
+fn repeats(sweep: &Sweep<'_>, answer: &mut Answer) {
+    let counts = sweep
+        .points
+        .iter()
+        .map(|point| point.repeats)
+        .filter(|count| *count > 0);
+    let (Some(least), Some(most)) = (counts.clone().min(), counts.max()) else {
+        return;
+    };
+    let points = sweep
+        .points
+        .iter()
+        .filter(|point| point.repeats > 0)
+        .count();
+    let each = match (least == most, points) {
+        (true, 1) => least.to_string(),
+        (true, _) => format!("{least} of each point"),
+        (false, _) => format!("{least} to {most} of a point"),
+    };
+    let sure = match least {
+        1 => Sure::failed(
+            "Repeats",
+            format!("{each}; one alone says nothing of chance"),
+        ),
+        few if few < MIN_REPEATS_TO_COMPARE && points > 1 => Sure::failed(
+            "Repeats",
+            format!("{each}; a comparison takes {MIN_REPEATS_TO_COMPARE} at least"),
+        ),
+        _ => Sure::held("Repeats", each),
+    };
+    answer.sure.push(sure);
+}
+
+fn steady(sweep: &Sweep<'_>, answer: &mut Answer) {
+    let turns = match sweep.planned.order() {
+        Some("interleaved") => Some("points took turns"),
+        Some("random") => Some("points came in random order"),
+        Some(_) => None,
+        None => return,
+    };
+    if sweep.points.len() < 2 {
+        return;
+    }
+    let found = drift(sweep.points, sweep.all);
+    let (name, figures) = match found {
+        Some(drift) => (
+            "Drift",
+            format!(
+                "{} from the first to the last quarter of the trials",
+                text::change(drift).replace('-', "−")
+            ),
+        ),
+        None => ("Order", "too few trials to see a drift".to_owned()),
+    };
+    let much = found.is_some_and(|drift| drift.abs() > DRIFT_MUCH);
+    answer.sure.push(match turns {
+        Some(turns) if !much => Sure::held(name, format!("{figures}; {turns}, so that all share it")),
+        Some(turns) => Sure::limit(name, format!("{figures}: the machine was not steady; {turns}, so that all share it")),
+        None => Sure::failed(name, format!("{figures}; points ran one after the other: what changed with time looks like a difference")),
+    });
+}
+
+/// The change from the first to the last quarter of the trials, as medians of their shares of their
+/// points' medians; `None` with fewer than eight.
+pub fn drift(points: &[PointResult], all: &[TrialRow]) -> Option<f64> {
+    let median_of = |number: i64| {
+        let mut points = points.iter();
+        let point = points.find(|point| point.trials.iter().any(|of| of.trial == number))?;
+        let goodput = point.figures.get("goodput")?.over_repeats.as_ref()?;
+        Some(goodput.over.median).filter(|median| *median > 0.0)
+    };
+    let shares = all
+        .iter()
+        .filter_map(|trial| Some(trial.goodput_per_s? / median_of(trial.number)? - 1.0));
+    let shares: Vec<f64> = shares.collect();
+    if shares.len() < DRIFT_TRIALS_MIN {
+        return None;
+    }
+    let quarter = shares.len() / 4;
+    Some(median(&shares[shares.len() - quarter..]) - median(&shares[..quarter]))
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    match sorted.len() % 2 {
+        1 => sorted[half],
+        _ => (sorted[half - 1] + sorted[half]) / 2.0,
+    }
+}
+
+fn missing(sweep: &Sweep<'_>, answer: &mut Answer) {
+    let failed = sweep.points.iter().filter(|point| point.repeats == 0);
+    let failed: Vec<String> = failed
+        .map(|point| match point.left_out.first() {
+            Some(first) => format!("{} ({})", point.title, first.why),
+            None => point.title.clone(),
+        })
+        .collect();
+    if !failed.is_empty() {
+        let figures = format!("none of {}", shortened(&failed));
+        answer
+            .sure
+            .push(Sure::failed("Points without figures", figures));
+        answer.remedies.extend(
+            again(sweep, None).map(|command| format!("`{command}` measures what is missing")),
+        );
+    }
+    let waiting = sweep.planned.waiting(sweep.all).into_iter();
+    let waiting: Vec<String> = waiting
+        .map(|point| sweep.planned.title(point, sweep.points, sweep.targets))
+        .collect();
+    let progress = sweep.planned.progress(sweep.all);
+    if let Some(progress) = progress.filter(|progress| progress.done < progress.of) {
+        let mut figures = format!(
+            "{} of {} trials",
+            text::count(progress.done),
+            text::count(progress.of)
+        );
+        if !waiting.is_empty() {
+            figures += &format!("; not begun: {}", shortened(&waiting));
+        }
+        answer.sure.push(Sure::limit("So far", figures));
+    }
+}
+
+fn shortened(names: &[String]) -> String {
+    match names.len() > NAMES_MAX + 1 {
+        false => and(names),
+        true => {
+            let more = names.len() - NAMES_MAX;
+            format!("{} and {more} more", names[..NAMES_MAX].join(", "))
+        }
+    }
+}
+
+/// What makes figures worthless makes what follows from them no better.
+fn notes(sweep: &Sweep<'_>, answer: &mut Answer) {
+    let serious = sweep.points.iter().flat_map(|point| &point.notes);
+    let serious = serious.filter(|of| of.note.severity == Severity::Serious);
+    let mut codes: Vec<(&str, usize, &str)> = Vec::new();
+    for of in serious {
+        match codes.iter_mut().find(|(code, ..)| *code == of.note.code) {
+            Some((_, count, _)) => *count += of.trials.len(),
+            None => codes.push((&of.note.code, of.trials.len(), &of.note.sentence)),
+        }
+    }
+    let counted: usize = sweep.points.iter().map(|point| point.repeats).sum();
+    for (code, count, sentence) in &codes {
+        let figures = format!(
+            "{code} in {count} of {}: {sentence}",
+            text::plural(counted as u64, "trial")
+        );
+        answer.sure.push(Sure::failed("A serious note", figures));
+    }
+    let is_most = codes.iter().any(|(_, count, _)| count * 2 > counted);
+    if is_most && answer.state == AnswerState::Known {
+        answer.state = AnswerState::CannotTell;
+        answer.sentence = format!(
+            "Not to be relied on, for a serious note: {}",
+            answer.sentence
+        );
+    }
+}
+
+/// The command that measures what is missing, with so many repeats if they are to be more; `None` where
+/// no experiment holds the trials together.
+pub fn again(sweep: &Sweep<'_>, repeats: Option<usize>) -> Option<String> {
+    sweep.planned.order()?;
+    let newest = sweep
+        .all
+        .iter()
+        .rev()
+        .find(|trial| trial.state != State::Running);
+    let newest = newest.or(sweep.all.last())?;
+    let mut command = newest.command.clone();
+    if repeats.is_some()
+        && let Some((before, rest)) = command.clone().split_once(" --repeat ")
+    {
+        let rest = rest.split_once(' ').map_or("", |(_, rest)| rest);
+        command = format!("{before} {rest}").trim_end().to_owned();
+    }
+    if !command.contains(" --resume") {
+        command += " --resume";
+    }
+    if let Some(repeats) = repeats {
+        command += &format!(" --repeat {repeats}");
+    }
+    Some(command)
+}

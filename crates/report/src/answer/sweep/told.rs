@@ -1,0 +1,130 @@
+//! Which of two points is ahead: by the tests of `pgdyno-stats`, all pairs of an answer judged together.
+//! What did not take turns is never called different: time may be what differs.
+
+use pgdyno_model::notebook::TrialRow;
+use pgdyno_stats::{
+    CompareOptions, Comparison, Direction, MIN_REPEATS_TO_COMPARE, Row, Sample, Starts, Verdict,
+    compare_all, repeats_needed,
+};
+
+use crate::comparison::{Metric, Pair};
+
+/// No false alarm among all pairs of an answer in so many of 100 experiments.
+pub const LEVEL: f64 = 0.95;
+
+/// Two points and the figure that they are compared in.
+pub struct Duel<'a> {
+    pub a: Vec<&'a TrialRow>,
+    pub b: Vec<&'a TrialRow>,
+    pub metric: &'static Metric,
+}
+
+/// What may be said of B beside A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// B's figure is higher.
+    Higher,
+    /// B's figure is lower.
+    Lower,
+    /// No more than chance explains.
+    Same,
+    /// Too few repeats: so many a side are needed.
+    Few { need: usize },
+    /// They ran one after the other.
+    NotByTurns,
+    /// A trial does not have the figure.
+    Lacking,
+}
+
+/// The same with its figures.
+pub struct Judged {
+    pub told: Told,
+    pub comparison: Option<Comparison>,
+}
+
+/// All of them together.
+pub fn judge(duels: &[Duel<'_>]) -> Vec<Judged> {
+    let samples: Vec<Option<(Sample, Sample)>> = duels.iter().map(Duel::samples).collect();
+    let starts: Vec<Option<Starts>> = duels.iter().map(Duel::starts).collect();
+    let compared = samples.iter().flatten().count();
+    let need = repeats_needed(compared, false, LEVEL);
+    let known = samples.iter().zip(&starts).filter(|(of, _)| of.is_some());
+    let rows = known.clone().filter_map(|(of, starts)| {
+        let (a, b) = of.as_ref()?;
+        let starts = starts.as_ref();
+        let family = pgdyno_stats::Family::Primary;
+        Some(Row {
+            a,
+            b,
+            starts,
+            family,
+        })
+    });
+    let rows: Vec<Row<'_>> = rows.collect();
+    let options = CompareOptions {
+        level: LEVEL,
+        paired: are_paired(&rows),
+        ..CompareOptions::default()
+    };
+    let found = compare_all(&rows, &options).unwrap_or_default();
+    let mut found = found.into_iter();
+    let judged = samples.iter().map(|sample| {
+        let comparison = sample.as_ref().and_then(|_| found.next());
+        Judged {
+            told: comparison
+                .as_ref()
+                .map_or(Told::Lacking, |of| told(of, need)),
+            comparison,
+        }
+    });
+    judged.collect()
+}
+
+/// In blocks, so that what both met cancels out: where all took turns, and are enough for that test.
+fn are_paired(rows: &[Row<'_>]) -> bool {
+    let need = repeats_needed(rows.len(), true, LEVEL);
+    !rows.is_empty()
+        && rows
+            .iter()
+            .all(|row| row.a.values().len() >= need && row.starts.is_some_and(Starts::are_pairs))
+}
+
+fn told(of: &Comparison, need: usize) -> Told {
+    if let Verdict::NotEnoughRepeats { need, .. } = of.verdict {
+        return Told::Few { need };
+    }
+    if of.a.n.min(of.b.n) < MIN_REPEATS_TO_COMPARE {
+        return Told::Few { need };
+    }
+    if !of.drift.is_some_and(|drift| drift.by_turns) {
+        return Told::NotByTurns;
+    }
+    match of.verdict {
+        Verdict::Different {
+            direction: Direction::Higher,
+        } => Told::Higher,
+        Verdict::Different {
+            direction: Direction::Lower,
+        } => Told::Lower,
+        Verdict::TimeExplains | Verdict::NotByTurns => Told::NotByTurns,
+        _ => Told::Same,
+    }
+}
+
+impl Duel<'_> {
+    fn samples(&self) -> Option<(Sample, Sample)> {
+        self.pair().samples(self.metric).ok()
+    }
+
+    fn starts(&self) -> Option<Starts> {
+        self.pair().starts()
+    }
+
+    fn pair(&self) -> Pair<'_> {
+        Pair {
+            title: String::new(),
+            a: self.a.clone(),
+            b: self.b.clone(),
+        }
+    }
+}

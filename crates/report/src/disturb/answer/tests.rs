@@ -1,0 +1,332 @@
+use super::super::lab::sum_up;
+use super::*;
+use pgdyno_model::document::answer::SureState;
+use pgdyno_model::document::disturb_lab::DisturbEffect;
+use pgdyno_model::document::{DisturbCourse, DisturbFigures, Sums};
+
+/// Service gone for so long, back after so long (`None`: not before the end), and so many missed.
+fn figures_of(gone_s: f64, back_s: Option<f64>, missed: u64) -> DisturbFigures {
+    let us = |seconds: f64| (seconds * 1e6) as u64;
+    DisturbFigures {
+        limit_us: Fact::Known(50_000),
+        limit_given: false,
+        offered_per_s: 100.0,
+        served_share_before: Some(1.0),
+        phases: Vec::new(),
+        first_error_us: Some(100_000),
+        first_success_us: Some(us(gone_s)),
+        no_service_us: us(gone_s),
+        worst_client_us: Some(us(gone_s)),
+        back_us: match back_s {
+            Some(seconds) => Fact::Known(us(seconds)),
+            None => Fact::Unknown("not back before the end".to_owned()),
+        },
+        is_back: Some(back_s.is_some()),
+        strictly_back_us: Fact::Unknown("not asked".to_owned()),
+        below_us: None,
+        due: 10_000,
+        missed: Some(missed),
+        failed: 0,
+        unknown: 0,
+        skipped: 0,
+        late: Some(0),
+        never_started: 0,
+        metastable: Metastable::No,
+        metastable_why: String::new(),
+        course: DisturbCourse::default(),
+    }
+}
+
+fn run(trial: i64, figures: DisturbFigures) -> DisturbRepeat {
+    DisturbRepeat {
+        trial,
+        repeat: 1,
+        state: "complete".to_owned(),
+        reason: None,
+        counts: true,
+        troubles: Vec::new(),
+        commands: Vec::new(),
+        truth: None,
+        figures: Some(figures),
+        reasons: Vec::new(),
+        endpoints: Vec::new(),
+        clients: Vec::new(),
+        clients_stalls: 0,
+        clients_stalled: 0,
+    }
+}
+
+fn target(repeats: Vec<DisturbRepeat>, controls: Vec<DisturbRepeat>) -> DisturbTarget {
+    let mut target = DisturbTarget {
+        title: "postgresql://a-very-long-host-name.example/bench".to_owned(),
+        repeats,
+        controls,
+        summary: Vec::new(),
+        controls_summary: Vec::new(),
+        effect: DisturbEffect {
+            is_seen: None,
+            p: None,
+            says: String::new(),
+        },
+        says: String::new(),
+    };
+    sum_up(&mut target);
+    target
+}
+
+fn lab(targets: Vec<DisturbTarget>) -> DisturbLab {
+    DisturbLab {
+        format: 1,
+        lab: "disturb".to_owned(),
+        pgdyno: String::new(),
+        workload: Some("tpcb".to_owned()),
+        clients: Some(8),
+        offered: Some("2,000 transactions a second".to_owned()),
+        commands: Vec::new(),
+        undo: None,
+        targets,
+        says: Vec::new(),
+    }
+}
+
+fn with_truth(run: DisturbRepeat, lost: u64) -> DisturbRepeat {
+    DisturbRepeat {
+        truth: Some(Fact::Known(Truth {
+            acknowledged: 1_000,
+            lost,
+            in_doubt: 3,
+            in_doubt_landed: 1,
+            sums: Some(Fact::Known(Sums {
+                grown: vec![
+                    ("pgbench_tellers".to_owned(), 5),
+                    ("pgbench_history".to_owned(), 5),
+                ],
+            })),
+            ..Truth::default()
+        })),
+        ..run
+    }
+}
+
+/// So many runs, each a little longer.
+fn runs(n: i64, gone_s: f64, back_s: Option<f64>, missed: u64) -> Vec<DisturbRepeat> {
+    (1..=n)
+        .map(|i| {
+            run(
+                i,
+                figures_of(gone_s + i as f64 * 0.01, back_s, missed + i as u64),
+            )
+        })
+        .collect()
+}
+
+fn quiet(n: i64, missed: u64) -> Vec<DisturbRepeat> {
+    let all = (1..=n).map(|i| run(100 + i, figures_of(0.0, Some(0.0), missed + i as u64)));
+    all.collect()
+}
+
+fn told(targets: Vec<DisturbTarget>) -> Answer {
+    let mut answer = answer(&lab(targets)).unwrap();
+    answer.sentence = answer.sentence.replace('\u{a0}', " ");
+    answer
+}
+
+fn marks(answer: &Answer) -> Vec<String> {
+    let mark = |sure: &Sure| match sure.state {
+        SureState::Held => "✓",
+        SureState::Failed => "✗",
+        SureState::Limit => "○",
+    };
+    let all = answer.sure.iter();
+    all.map(|sure| format!("{} {}", mark(sure), sure.name))
+        .collect()
+}
+
+#[test]
+fn lost_writes_outrank_a_fast_recovery() {
+    let mut repeats: Vec<DisturbRepeat> = { runs(6, 0.3, Some(0.4), 100).into_iter() }
+        .map(|run| with_truth(run, 0))
+        .collect();
+    repeats[2] = with_truth(repeats[2].clone(), 41);
+    repeats[4] = with_truth(repeats[4].clone(), 12);
+    let answer = told(vec![target(repeats, quiet(6, 0))]);
+    assert_eq!(
+        answer.sentence,
+        "53 acknowledged writes were lost in 2 of 6 runs; service was gone for 335 ms"
+    );
+    assert!(answer.is_harm);
+    assert_eq!(answer.evidence[0].figure, "53");
+    assert_eq!(
+        marks(&answer),
+        [
+            "✗ Trial 3",
+            "✗ Trial 5",
+            "✓ Unknown, resolved",
+            "✓ Sums hold",
+            "✓ The commands did their work",
+            "✓ By turns with controls",
+            "✓ 96.9 % interval"
+        ]
+    );
+    // One run is enough to know that writes were lost.
+    let one = with_truth(run(1, figures_of(8.0, Some(9.0), 10)), 1);
+    assert_eq!(
+        told(vec![target(vec![one], Vec::new())]).sentence,
+        "1 acknowledged write was lost in the only run"
+    );
+}
+
+#[test]
+fn what_was_seen_is_said_as_far_as_it_was_seen() {
+    let with_trouble = |run: DisturbRepeat| DisturbRepeat {
+        counts: false,
+        troubles: vec!["`kill` ended with exit code 1".to_owned()],
+        ..run
+    };
+    let truthful = |runs: Vec<DisturbRepeat>| -> Vec<DisturbRepeat> {
+        runs.into_iter().map(|run| with_truth(run, 0)).collect()
+    };
+    let mut stays = runs(6, 8.0, None, 900);
+    for run in &mut stays {
+        run.figures.as_mut().unwrap().metastable = Metastable::Yes;
+    }
+    for (repeats, controls, state, sentence) in [
+        (
+            truthful(runs(6, 8.3, Some(14.6), 900)),
+            truthful(quiet(6, 0)),
+            AnswerState::Known,
+            "Service was gone for 8.34 s and back after 14.6 s; nothing acknowledged was lost",
+        ),
+        (
+            runs(6, 0.0, Some(2.0), 900),
+            quiet(6, 0),
+            AnswerState::Known,
+            "Service was gone for 35.0 ms and back after 2.00 s",
+        ),
+        // Controls that were as bad.
+        (
+            runs(6, 8.3, Some(14.6), 900),
+            quiet(6, 900),
+            AnswerState::CannotTell,
+            "Cannot tell that the disturbance does anything: as much is missed without it",
+        ),
+        (
+            runs(6, 8.3, None, 900),
+            quiet(6, 0),
+            AnswerState::Known,
+            "In 6 of 6 runs service was not back when the trial ended",
+        ),
+        (
+            stays,
+            quiet(6, 0),
+            AnswerState::Known,
+            "Goodput stays down when the disturbance is over, in 6 of 6 runs",
+        ),
+        (
+            runs(1, 8.3, Some(14.6), 900),
+            Vec::new(),
+            AnswerState::NotKnown,
+            "Not known how long service is gone: one run says nothing of the next",
+        ),
+        (
+            runs(2, 8.3, Some(14.6), 900)
+                .into_iter()
+                .map(with_trouble)
+                .collect(),
+            Vec::new(),
+            AnswerState::NotKnown,
+            "Not known what the disturbance does: `kill` ended with exit code 1",
+        ),
+        (
+            quiet(3, 0),
+            Vec::new(),
+            AnswerState::Known,
+            "Service was never gone",
+        ),
+        (
+            [quiet(2, 0), runs(1, 0.22, Some(0.1), 12)].concat(),
+            Vec::new(),
+            AnswerState::Known,
+            "Service was gone in 1 of 3 runs, for 230 ms at most",
+        ),
+    ] {
+        let answer = told(vec![target(repeats, controls)]);
+        assert_eq!((answer.state, answer.sentence.as_str()), (state, sentence));
+    }
+}
+
+#[test]
+fn what_was_not_looked_for_is_a_limit() {
+    let answer = told(vec![target(runs(2, 8.3, Some(14.6), 900), Vec::new())]);
+    assert_eq!(
+        marks(&answer),
+        [
+            "○ Lost writes were not looked for",
+            "✓ The commands did their work",
+            "○ No controls",
+            "○ A range, no interval"
+        ]
+    );
+    assert!(answer.remedies[0].contains("--repeat 6"));
+    assert!(
+        answer
+            .question
+            .ends_with("under 2,000 transactions a second?")
+    );
+}
+
+#[test]
+fn databases_beside_each_other_are_told_apart_only_by_intervals_that_lie_apart() {
+    let (low, high) = (runs(6, 1.0, Some(2.0), 100), runs(6, 5.0, Some(9.0), 900));
+    let of = |a: &[DisturbRepeat], b: &[DisturbRepeat]| {
+        let targets = [a, b].map(|runs| target(runs.to_vec(), quiet(6, 0)));
+        told(targets.into()).sentence
+    };
+    assert_eq!(
+        of(&high, &low),
+        "The second database missed least: 104 transactions, the first database 904"
+    );
+    assert_eq!(
+        of(&low, &low),
+        "Cannot tell which database fares better: what they missed overlaps"
+    );
+    assert_eq!(
+        of(&low[..1], &high[..1]),
+        "Cannot tell which database fares better: one run of each says nothing of the next"
+    );
+}
+
+#[test]
+fn without_a_trial_there_is_no_answer() {
+    assert_eq!(answer(&lab(Vec::new())), None);
+}
+
+#[test]
+fn sums_that_differ_receipts_that_could_not_be_read_and_commands_that_failed_are_named() {
+    let mut differs = with_truth(run(2, figures_of(1.0, Some(2.0), 10)), 0);
+    if let Some(Fact::Known(truth)) = &mut differs.truth {
+        let grown = vec![
+            ("pgbench_tellers".to_owned(), 3),
+            ("pgbench_history".to_owned(), 4),
+        ];
+        truth.sums = Some(Fact::Known(Sums { grown }));
+    }
+    differs.troubles = vec!["`x` ended with exit code 3".to_owned()];
+    let unread = DisturbRepeat {
+        truth: Some(Fact::Unknown("nobody answers".to_owned())),
+        ..run(3, figures_of(1.0, Some(2.0), 10))
+    };
+    let answer = told(vec![target(vec![differs, unread], Vec::new())]);
+    assert_eq!(
+        marks(&answer)[..5],
+        [
+            "✓ No lost writes",
+            "○ Receipts of trial 3 could not be read",
+            "✓ Unknown, resolved",
+            "✗ Sums of trial 2 differ",
+            "✗ A command failed in 1 of 2 runs"
+        ]
+    );
+    assert_eq!(answer.sure[1].text, "nobody answers");
+    assert_eq!(answer.sure[3].text, "pgbench_tellers 3, pgbench_history 4");
+}

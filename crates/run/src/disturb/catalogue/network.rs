@@ -1,0 +1,227 @@
+//! The network between clients and endpoints, through pgdyno's own proxies (`--via`).
+//!
+//! Not for: what can be asked for (`spec::network`), the proxies (`run/via.rs`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pgdyno_model::spec::ShellCommand;
+use pgdyno_model::spec::network::{NETWORK, NetworkFault, NetworkStep};
+
+use super::given::lasting;
+use super::{Act, Entry, Given, Key, Kind, Made, Make, Need, Scene};
+use crate::disturb::own::Told;
+use crate::via::Via;
+
+const RISKS: &str = "only this trial's clients notice";
+const UNDONE: &str = "after its time; the proxies end with the trial";
+const LASTS: &str = "5s";
+
+const ENDPOINT: Key = Key {
+    name: "endpoint",
+    default: "",
+    kind: Kind::Name,
+    help: "an endpoint's name, or its number from 1; unless given, all",
+};
+
+const DIRECTION: Key = Key {
+    name: "direction",
+    default: "both",
+    kind: Kind::Words(&["to-server", "to-client", "both"]),
+    help: "which way",
+};
+
+const fn ms(default: &'static str, help: &'static str) -> Key {
+    Key {
+        name: "ms",
+        default,
+        kind: Kind::Count,
+        help,
+    }
+}
+
+const fn entry(
+    name: &'static str,
+    summary: &'static str,
+    keys: &'static [Key],
+    lasts: Option<&'static str>,
+    make: Make,
+) -> Entry {
+    Entry {
+        name,
+        summary,
+        keys,
+        needs: &[Need::Via],
+        risks: RISKS,
+        harms: false,
+        undone: UNDONE,
+        lasts,
+        make,
+    }
+}
+
+pub(super) static ENTRIES: [Entry; 7] = [
+    entry(
+        "net-delay",
+        "what is sent arrives later; both directions: a round trip takes twice as much longer",
+        &[
+            lasting(LASTS),
+            ms("50", "how much later"),
+            DIRECTION,
+            ENDPOINT,
+        ],
+        Some(LASTS),
+        |scene, given| made("delay", scene, given),
+    ),
+    entry(
+        "net-jitter",
+        "what is sent arrives at most so much later, by chance; the order stays",
+        &[
+            lasting(LASTS),
+            ms("20", "at most so much later"),
+            DIRECTION,
+            ENDPOINT,
+        ],
+        Some(LASTS),
+        |scene, given| made("jitter", scene, given),
+    ),
+    entry(
+        "net-bandwidth",
+        "all connections together carry so many bytes a second",
+        &[
+            lasting(LASTS),
+            Key {
+                name: "rate",
+                default: "1MB",
+                kind: Kind::Rate,
+                help: "bytes a second: 500kB, 1MB",
+            },
+            DIRECTION,
+            ENDPOINT,
+        ],
+        Some(LASTS),
+        |scene, given| made("bandwidth", scene, given),
+    ),
+    entry(
+        "net-cut",
+        "the connections that there are are reset; new ones can be made",
+        &[ENDPOINT],
+        None,
+        |scene, given| made("cut", scene, given),
+    ),
+    entry(
+        "net-black-hole",
+        "nothing passes, and nothing is closed",
+        &[lasting(LASTS), ENDPOINT],
+        Some(LASTS),
+        |scene, given| made("black-hole", scene, given),
+    ),
+    entry(
+        "net-half-open",
+        "one end of each connection is closed, and the other is not told",
+        &[
+            Key {
+                name: "closed",
+                default: "server",
+                kind: Kind::Words(&["server", "client"]),
+                help: "whose end is closed",
+            },
+            ENDPOINT,
+        ],
+        None,
+        |scene, given| made("half-open", scene, given),
+    ),
+    entry(
+        "net-one-way",
+        "one direction is lost",
+        &[
+            lasting(LASTS),
+            Key {
+                name: "direction",
+                default: "to-client",
+                kind: Kind::Words(&["to-server", "to-client"]),
+                help: "which way",
+            },
+            ENDPOINT,
+        ],
+        Some(LASTS),
+        |scene, given| made("one-way", scene, given),
+    ),
+];
+
+fn made(name: &str, scene: &Scene<'_>, given: &Given) -> Made {
+    let via = scene
+        .via
+        .ok_or_else(|| format!("it needs {}", Need::Via.words()))?;
+    let options = given.set().filter(|(key, _)| *key != "for");
+    let options: String = options
+        .map(|(key, value)| format!(" {key}={value}"))
+        .collect();
+    let command = ShellCommand::from(format!("{NETWORK}{name}{options}").as_str());
+    let step = NetworkStep::of(&command).ok_or("it is not understood")??;
+    via.check(&step)?;
+    Ok(Box::new(Disturbed {
+        via: Arc::clone(via),
+        lasting: given.time("for"),
+        step,
+        holds: None,
+    }))
+}
+
+struct Disturbed {
+    via: Arc<Via>,
+    step: NetworkStep,
+    lasting: Duration,
+    /// Its number, while it holds.
+    holds: Option<u64>,
+}
+
+impl Act for Disturbed {
+    fn run(&mut self, told: &Told) -> Result<(), String> {
+        self.holds = self.via.begin(&self.step);
+        if self.holds.is_some() {
+            told.last(self.lasting);
+        }
+        self.end();
+        told.say(words(&self.step));
+        Ok(())
+    }
+
+    fn undo(&mut self) -> Result<Option<String>, String> {
+        Ok(self.end().then(|| "the network is as it was".to_owned()))
+    }
+}
+
+impl Disturbed {
+    /// Whether it still held.
+    fn end(&mut self) -> bool {
+        let number = self.holds.take();
+        number.into_iter().for_each(|number| self.via.end(number));
+        number.is_some()
+    }
+}
+
+/// What was done, for its output.
+fn words(step: &NetworkStep) -> String {
+    let done = match step.fault {
+        NetworkFault::Delay(time, _) => format!("bytes arrived {time:?} later one way"),
+        NetworkFault::Jitter(time, _) => format!("bytes arrived up to {time:?} later one way"),
+        NetworkFault::Bandwidth(rate, _) => {
+            format!("{rate} bytes a second passed each way at most")
+        }
+        NetworkFault::Cut => "connections were reset".to_owned(),
+        NetworkFault::Blocked(_) => "nothing passed".to_owned(),
+        NetworkFault::HalfOpen(true) => {
+            "the server's ends were closed, and clients not told".to_owned()
+        }
+        NetworkFault::HalfOpen(false) => {
+            "clients' ends were closed, and the server not told".to_owned()
+        }
+    };
+    let place = step.endpoint.as_deref();
+    let place = place.map_or_else(
+        || "all endpoints".to_owned(),
+        |name| format!("endpoint {name}"),
+    );
+    format!("{done}, {place}")
+}

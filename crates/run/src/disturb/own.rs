@@ -1,0 +1,279 @@
+//! A disturbance of pgdyno's own at work: on a thread, told to end like a shell command, and put back
+//! whatever comes of the trial.
+//!
+//! Not for: which there are (`catalogue`).
+
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use pgdyno_session::CancelHandle;
+
+/// How long a request to cancel a statement may take.
+const CANCEL_LIMIT: Duration = Duration::from_secs(1);
+
+/// Something of the catalogue, ready to be done.
+pub trait Act: Send {
+    /// Makes ready what must be so before clients begin, in trials and in their controls; it is undone as what
+    /// is done. Called at most once, before [`Act::run`].
+    ///
+    /// # Errors
+    /// It could not be made ready; in a sentence. [`Act::undo`] is called then, too.
+    fn prepare(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Does it. What lasts is ended, and put back where clients are to see that, before this returns: after
+    /// its time, or when `told` says so. Called at most once.
+    ///
+    /// # Errors
+    /// It was not done; in a sentence.
+    fn run(&mut self, told: &Told) -> Result<(), String>;
+
+    /// Puts back what is still changed when the trial is over: called once, also when [`Act::run`] failed,
+    /// panicked or was never called. Gives what was done, if there was anything to do.
+    ///
+    /// # Errors
+    /// Something is still changed: what, and how to put it back.
+    fn undo(&mut self) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+}
+
+/// What an act at work hears and says.
+#[derive(Debug, Default)]
+pub struct Told {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_over: bool,
+    words: String,
+    /// What it waits for.
+    statement: Option<CancelHandle>,
+}
+
+impl Told {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing is half done when a holder panics.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a line to what the trial keeps of it.
+    pub fn say(&self, line: impl fmt::Display) {
+        self.state().words.push_str(&format!("{line}\n"));
+    }
+
+    /// Whether it is to end.
+    pub fn is_over(&self) -> bool {
+        self.state().is_over
+    }
+
+    /// Waits so long, or until it is to end.
+    pub fn last(&self, time: Duration) {
+        let until = Instant::now() + time;
+        let mut state = self.state();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if state.is_over || left.is_zero() {
+                return;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// From now on the statement of this session is cancelled when it is to end; `None`: none is.
+    pub fn cancels(&self, statement: Option<CancelHandle>) {
+        self.state().statement = statement;
+    }
+
+    fn end(&self) {
+        let statement = {
+            let mut state = self.state();
+            state.is_over = true;
+            state.statement.take()
+        };
+        self.changed.notify_all();
+        if let Some(statement) = statement {
+            // A server that is gone has nothing to cancel.
+            let _ = statement.cancel_within(CANCEL_LIMIT);
+        }
+    }
+
+    fn words(&self) -> String {
+        self.state().words.clone()
+    }
+}
+
+/// An act of a trial, from before it to after it. Dropped, it is undone.
+pub struct Doing {
+    act: Arc<Mutex<Box<dyn Act>>>,
+    told: Arc<Told>,
+    thread: Option<JoinHandle<Result<(), String>>>,
+    is_told: bool,
+    is_undone: bool,
+}
+
+impl fmt::Debug for Doing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Doing")
+            .field("told", &self.told)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Doing {
+    /// One that is not begun yet.
+    pub fn new(act: Box<dyn Act>) -> Self {
+        Self {
+            act: Arc::new(Mutex::new(act)),
+            told: Arc::default(),
+            thread: None,
+            is_told: false,
+            is_undone: false,
+        }
+    }
+
+    /// Makes it ready.
+    ///
+    /// # Errors
+    /// As [`Act::prepare`].
+    pub fn prepare(&mut self) -> Result<(), String> {
+        let mut act = self.act.lock().unwrap_or_else(PoisonError::into_inner);
+        act.prepare()
+    }
+
+    /// Begins it.
+    ///
+    /// # Errors
+    /// There is no thread.
+    pub fn start(&mut self) -> std::io::Result<()> {
+        let (act, told) = (Arc::clone(&self.act), Arc::clone(&self.told));
+        let thread = thread::Builder::new().name("disturb.own".to_owned());
+        let run = move || {
+            let mut act = act.lock().unwrap_or_else(PoisonError::into_inner);
+            act.run(&told)
+        };
+        self.thread = Some(thread.spawn(run)?);
+        Ok(())
+    }
+
+    /// Whether it has returned.
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Tells it to end.
+    pub fn end(&mut self) {
+        self.is_told = true;
+        self.told.end();
+    }
+
+    /// Whether it was told to end.
+    pub fn is_told(&self) -> bool {
+        self.is_told
+    }
+
+    /// Waits for its end; whether it did what it was to do, and what it said.
+    pub fn result(&mut self) -> (bool, String) {
+        let result = match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            Some(Err(_)) => Err("it broke: this is a bug in pgdyno".to_owned()),
+            None => Ok(()),
+        };
+        if let Err(why) = &result {
+            self.told.say(why);
+        }
+        (result.is_ok(), self.told.words())
+    }
+
+    /// Puts back what is still changed.
+    ///
+    /// # Errors
+    /// As [`Act::undo`].
+    pub fn undo(&mut self) -> Result<Option<String>, String> {
+        self.end();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        if std::mem::replace(&mut self.is_undone, true) {
+            return Ok(None);
+        }
+        let mut act = self.act.lock().unwrap_or_else(PoisonError::into_inner);
+        let undone = panic::catch_unwind(AssertUnwindSafe(|| act.undo()));
+        undone.unwrap_or_else(|_| Err("its undo broke: this is a bug in pgdyno".to_owned()))
+    }
+}
+
+impl Drop for Doing {
+    fn drop(&mut self) {
+        // Nobody is left who could be told; what survives is in the journal.
+        let _ = self.undo();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Lasting {
+        log: Arc<Mutex<Vec<&'static str>>>,
+        breaks: bool,
+    }
+
+    impl Act for Lasting {
+        fn run(&mut self, told: &Told) -> Result<(), String> {
+            self.log.lock().unwrap().push("run");
+            if self.breaks {
+                std::panic::resume_unwind(Box::new("broken"));
+            }
+            told.last(Duration::from_secs(600));
+            told.say("held");
+            Ok(())
+        }
+
+        fn undo(&mut self) -> Result<Option<String>, String> {
+            self.log.lock().unwrap().push("undo");
+            Ok(Some("back".to_owned()))
+        }
+    }
+
+    fn doing(breaks: bool) -> (Doing, Arc<Mutex<Vec<&'static str>>>) {
+        let log = Arc::default();
+        let act = Lasting {
+            log: Arc::clone(&log),
+            breaks,
+        };
+        (Doing::new(Box::new(act)), log)
+    }
+
+    #[test]
+    fn what_lasts_ends_when_told_and_is_undone_once() {
+        let (mut one, log) = doing(false);
+        one.start().unwrap();
+        one.end();
+        assert_eq!(one.result(), (true, "held\n".to_owned()));
+        assert_eq!(one.undo(), Ok(Some("back".to_owned())));
+        drop(one);
+        assert_eq!(*log.lock().unwrap(), ["run", "undo"]);
+    }
+
+    #[test]
+    fn it_is_undone_when_it_breaks_and_when_the_trial_does() {
+        let (mut one, log) = doing(true);
+        one.start().unwrap();
+        let (is_done, words) = one.result();
+        assert!(!is_done && words.contains("bug"), "{words}");
+        drop(one);
+        assert_eq!(*log.lock().unwrap(), ["run", "undo"]);
+        let (mut one, log) = doing(false);
+        one.start().unwrap();
+        drop(one);
+        assert_eq!(log.lock().unwrap().last(), Some(&"undo"));
+    }
+}

@@ -1,0 +1,200 @@
+//! The history of a trial: its transactions are recorded as they come (`\observe`), and when clients have
+//! ended every key is read once more: a write that no read shows has no place in its key's order.
+
+use std::time::{Duration, Instant};
+
+use pgdyno_drive::record::{End, Event, Interval, RecordedHistory};
+use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Retry, Share, Until};
+use pgdyno_model::{Exit, Failure, Note, Severity, TrialSpec};
+use pgdyno_workload::mix::WeightedScript;
+
+use super::prepare::Prepared;
+use super::{account, compile, replayed, statements_of_pack};
+use pgdyno_drive::Recording;
+
+/// More is not kept in memory; checking takes about three times as much.
+pub const BYTES_MAX: usize = 512 << 20;
+/// A deadlock or a conflict with a transaction whose client is gone.
+const TRIES_MAX: u32 = 20;
+/// Nobody waits longer for the statements before a trial.
+const BEFORE_MAX: Duration = Duration::from_secs(120);
+
+/// Makes the tables ready, where a history is asked for.
+///
+/// # Errors
+/// The trial cannot have one; the pack's script for it fails.
+pub fn begin(
+    (spec, share): (&TrialSpec, Option<Share>),
+    prepared: &Prepared,
+    control: &Control,
+) -> Result<(), Failure> {
+    if !spec.history {
+        return Ok(());
+    }
+    let usage = |text: &str| Failure::with(Exit::Usage, text.to_owned());
+    if share.is_some() {
+        let text = "a history of several generators cannot be recorded: their clocks differ";
+        return Err(usage(text).hint("leave --history or --generators out"));
+    }
+    if account::is_due(prepared) {
+        let text = "a history cannot be recorded where the storage layer is accounted for: its warm-up has \
+                    connections of its own";
+        return Err(usage(text).hint("leave --history out"));
+    }
+    if spec.compatible.commits.is_some() {
+        let text = "a history cannot be recorded where transactions share a commit";
+        return Err(usage(text).hint("leave --history out"));
+    }
+    let drawn = prepared.scripts.iter().filter(|script| script.weight > 0);
+    if let Some(silent) = drawn
+        .into_iter()
+        .find(|script| !script.program.is_observed())
+    {
+        let name = &silent.program.script().name;
+        let text = format!("the script {name} does not say what it observes");
+        return Err(usage(&text).hint(
+            "run a pack that does, such as isolation, or add \\observe to it (pgdyno help scripts)",
+        ));
+    }
+    let pack = prepared.workload.pack.as_ref();
+    let file = pack.and_then(|pack| pack.manifest.before_history.as_deref());
+    let until = Instant::now() + BEFORE_MAX;
+    statements_of_pack::run(prepared, control, ("before_history", file), until)?;
+    // A standby that still shows what another history wrote would show what nobody wrote in this one.
+    replayed::wait(prepared, control, until)
+}
+
+/// Reads every key in a session of its own, by the pack's script for it; what it observes becomes part of
+/// the recording. Says what went wrong.
+pub fn end(
+    drive: &Drive,
+    prepared: &Prepared,
+    control: &Control,
+    recording: &mut Recording,
+) -> Vec<Note> {
+    let Some(history) = &mut recording.history else {
+        return Vec::new();
+    };
+    if let Some(note) = cut_off(history) {
+        return vec![note];
+    }
+    let unread = |why: &str| {
+        vec![Note::new(
+            "history-unread",
+            Severity::Warning,
+            format!("the history has no reading of all keys at its end: {why}"),
+            "last writes that no read shows are not checked; record it again",
+        )]
+    };
+    let pack = prepared.workload.pack.as_ref();
+    let Some((pack, file)) =
+        pack.and_then(|pack| Some((pack, pack.manifest.after_history.as_deref()?)))
+    else {
+        return unread("the workload has no after_history script");
+    };
+    if control.is_stopping() {
+        return unread("the trial was interrupted");
+    }
+    let script = pack.script_file(file, prepared.product.dialect.name, &prepared.variables);
+    let read = script.map(|script| script.map(|script| reading(drive, &script, control)));
+    match read {
+        Ok(None) => unread("there is nothing in its script"),
+        Ok(Some(Ok(after))) => {
+            history.append(after);
+            Vec::new()
+        }
+        Err(why) | Ok(Some(Err(why))) => unread(&why),
+    }
+}
+
+/// What a reader of a history must know that was not recorded to its end.
+fn cut_off(history: &RecordedHistory) -> Option<Note> {
+    let mib = BYTES_MAX >> 20;
+    history.is_cut_off().then(|| {
+        Note::new(
+            "history-cut-off",
+            Severity::Warning,
+            format!(
+                "the history is cut off: more than {mib} MiB were recorded, and what came later is not in it"
+            ),
+            "record a shorter trial, or one of fewer transactions (--rate); what is in it is whole",
+        )
+    })
+}
+
+/// What one client observes that runs this script once.
+fn reading(
+    drive: &Drive,
+    script: &WeightedScript,
+    control: &Control,
+) -> Result<RecordedHistory, String> {
+    let compiled = compile::compile(
+        std::slice::from_ref(script),
+        QueryMode::Simple,
+        Retry::Restart,
+        false,
+        (false, false),
+    );
+    let (scripts, names) = compiled.map_err(|failure| failure.message)?;
+    let own = Drive {
+        variables: drive.variables.clone(),
+        errors: drive.errors,
+        max_tries: TRIES_MAX,
+        until: Until::Transactions(const { std::num::NonZeroU64::new(1).unwrap() }),
+        history_bytes_max: Some(usize::MAX),
+        io: drive.io,
+        seed: drive.seed,
+        tries_other_endpoints: true,
+        ..Drive::new(drive.endpoints.clone(), scripts, names)
+    };
+    let mut last_words = LastWords::default();
+    let recording = own.run(control, &mut last_words);
+    let mut recording = recording.map_err(|error| error.to_string())?;
+    let is_whole = recording.end == End::Complete && recording.measured.all().counts.committed == 1;
+    match recording.history.take() {
+        Some(history) if is_whole => Ok(history),
+        _ => Err(last_words.0.unwrap_or_else(|| "it failed".to_owned())),
+    }
+}
+
+/// Keeps what the client says.
+#[derive(Default)]
+struct LastWords(Option<String>);
+
+impl Live for LastWords {
+    fn second(&mut self, _: &Interval) {}
+
+    fn message(&mut self, message: &Message) {
+        self.0 = Some(message.text.clone());
+    }
+
+    fn event(&mut self, _: &Event) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use pgdyno_drive::record::HistoryPart;
+
+    use super::*;
+
+    #[test]
+    fn a_history_that_was_cut_off_has_a_note_and_a_whole_one_has_none() {
+        let of = |cut_ns| {
+            RecordedHistory::of_parts(vec![HistoryPart {
+                chunks: Vec::new(),
+                cut_ns,
+            }])
+        };
+        assert_eq!(cut_off(&of(None)), None);
+        let note = cut_off(&of(Some(5))).unwrap();
+        assert_eq!(
+            (&*note.code, note.severity),
+            ("history-cut-off", Severity::Warning)
+        );
+        assert!(
+            note.sentence.contains("more than 512 MiB"),
+            "{}",
+            note.sentence
+        );
+    }
+}

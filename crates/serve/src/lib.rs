@@ -1,0 +1,273 @@
+//! `pgdyno serve`: the notebook and running trials in the browser. The notebook is the feed: running trials
+//! are read from it like ended ones, whichever pgdyno writes them, so that watching takes no part in a
+//! measurement.
+//!
+//! - `gate.rs`: who may come in; `request.rs`, `answer.rs`, `connection.rs`: HTTP and its limits.
+//! - `routes.rs`: which request gets what; `pages.rs`: pages and how they go on; `actions.rs`: tag, note,
+//!   exclude, stop.
+//! - `feed.rs`: one reader a subject, differences to all its viewers.
+//!
+//! Not for: how pages look (web/), what is on them (report).
+
+mod actions;
+mod answer;
+mod connection;
+mod feed;
+mod gate;
+mod notebooks;
+mod pages;
+mod request;
+mod routes;
+mod tls;
+
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pgdyno_model::observed::Rows;
+use pgdyno_model::{Exit, Failure};
+use rustls::ServerConfig;
+
+use answer::Answer;
+use connection::Connection;
+use feed::{Hub, Viewer};
+use gate::Gate;
+use notebooks::Notebooks;
+use pages::Pages;
+use request::Request;
+use routes::{Reply, Routes};
+
+pub use pages::Compare;
+
+/// Connections at the same time; others get 503.
+const CONNECTIONS_MAX: usize = 128;
+/// How long a request may take to come.
+const REQUEST_LIMIT: Duration = Duration::from_secs(10);
+/// How long an answer, or one event, may take to go.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+/// How long viewers of a trial that has ended are given to hear of it.
+const GRACE: Duration = Duration::from_secs(4);
+/// A shorter token could be guessed.
+const TOKEN_LENGTH_MIN: usize = 16;
+
+/// What to serve, where, and to whom.
+pub struct Options {
+    /// The notebook: a file or a server.
+    pub notebook: PathBuf,
+    /// Where to listen.
+    pub at: SocketAddr,
+    /// Further names of this host in links.
+    pub names: Vec<String>,
+    /// What viewers must know; made at random where it is not given.
+    pub token: Option<String>,
+    /// Certificate and key, as PEM files.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Nothing can be changed or stopped.
+    pub is_read_only: bool,
+    /// What the series of trials are.
+    pub rows: Rows,
+    /// Compares.
+    pub compare: Compare,
+}
+
+/// A server that runs until it is dropped.
+pub struct Server {
+    at: SocketAddr,
+    link: String,
+    is_encrypted: bool,
+    hub: Arc<Hub>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Server {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// The address cannot be listened at; the token is too short; TLS cannot be had from the files.
+    pub fn start(options: Options) -> Result<Self, Failure> {
+        let token = match options.token {
+            Some(token) => checked(token)?,
+            None => uuid::Uuid::new_v4().simple().to_string(),
+        };
+        let tls = options
+            .tls
+            .map(|(certificate, key)| tls::config(&certificate, &key));
+        let tls = tls.transpose()?;
+        let failed = |e: std::io::Error| {
+            Failure::new(format!("cannot listen at {}: {e}", options.at))
+                .hint("another port, or end what listens there; port 0 takes a free one")
+        };
+        let listener = TcpListener::bind(options.at).map_err(failed)?;
+        let at = listener.local_addr().map_err(failed)?;
+        let pages = Arc::new(Pages {
+            notebooks: Notebooks::new(options.notebook),
+            rows: options.rows,
+            compare: options.compare,
+            may_change: !options.is_read_only,
+        });
+        let hub = Arc::new(Hub::new(pages.clone()));
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let name = match (options.names.first(), at.ip()) {
+            (Some(name), _) => name.clone(),
+            (None, ip) if ip.is_unspecified() => {
+                pgdyno_platform::host::name().unwrap_or_else(|| "localhost".to_owned())
+            }
+            (None, ip) => gate::in_url(ip),
+        };
+        let link = format!("{scheme}://{name}:{}/?token={token}", at.port());
+        let mut names = options.names;
+        names.extend(Some(name));
+        let routes = Arc::new(Routes {
+            gate: Gate::new(token, at, &names, tls.is_some()),
+            pages,
+            hub: hub.clone(),
+        });
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (over, is_encrypted) = (is_over.clone(), tls.is_some());
+        thread::Builder::new()
+            .name("serve".to_owned())
+            .spawn(move || listen(&listener, &routes, tls.as_ref(), &over))
+            .map_err(|e| Failure::no_thread("that serves pages", &e))?;
+        Ok(Self {
+            at,
+            link,
+            is_encrypted,
+            hub,
+            is_over,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.at
+    }
+
+    /// What to open first: the address with the token.
+    pub fn link(&self) -> &str {
+        &self.link
+    }
+
+    /// Whether others on the network can read along: it listens beyond this host, without TLS.
+    pub fn is_readable(&self) -> bool {
+        !self.at.ip().is_loopback() && !self.is_encrypted
+    }
+}
+
+impl Drop for Server {
+    /// Viewers of a running trial are given a moment to hear of its end.
+    fn drop(&mut self) {
+        let until = Instant::now() + GRACE;
+        while self.hub.are_watched() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(50));
+        }
+        self.is_over.store(true, Ordering::Relaxed);
+        // Wakes who listens.
+        let ip = match self.at.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
+            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::from(std::net::Ipv6Addr::LOCALHOST),
+            ip => ip,
+        };
+        let at = SocketAddr::new(ip, self.at.port());
+        let _ = TcpStream::connect_timeout(&at, Duration::from_secs(1));
+    }
+}
+
+fn checked(token: String) -> Result<String, Failure> {
+    let is_word = token
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b));
+    if is_word && token.len() >= TOKEN_LENGTH_MIN {
+        return Ok(token);
+    }
+    let text = format!(
+        "the token must have {TOKEN_LENGTH_MIN} or more letters and digits (and - . _ ~), and nothing else"
+    );
+    Err(Failure::with(Exit::Usage, text).hint("openssl rand -hex 16 > FILE makes one"))
+}
+
+fn listen(
+    listener: &TcpListener,
+    routes: &Arc<Routes>,
+    tls: Option<&Arc<ServerConfig>>,
+    is_over: &AtomicBool,
+) {
+    // Counts clients: one reference for each, plus this one.
+    let places = Arc::new(());
+    for client in listener.incoming() {
+        if is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        let Ok(client) = client else {
+            // No descriptor is left, or the like: a pause, not a loop that eats a CPU.
+            thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        let is_full = Arc::strong_count(&places) > CONNECTIONS_MAX;
+        if is_full && tls.is_some() {
+            continue;
+        }
+        let Ok(client) = Connection::new(client, tls) else {
+            continue;
+        };
+        if is_full {
+            refuse(client);
+            continue;
+        }
+        let (routes, place) = (routes.clone(), places.clone());
+        let answering = move || {
+            answer(client, &routes);
+            drop(place);
+        };
+        // Without a thread there is no answer; the next client may get one.
+        let _ = thread::Builder::new()
+            .name("viewer".to_owned())
+            .spawn(answering);
+    }
+}
+
+/// Too many clients. The answer is so short that the kernel takes it at once.
+fn refuse(mut client: Connection) {
+    client.allow(Duration::from_millis(10));
+    let text = format!("{CONNECTIONS_MAX} clients are connected, which is the most there can be");
+    let _ = Answer::text(503, &text)
+        .with("Retry-After", "1")
+        .send(&mut client);
+}
+
+/// Answers the one request of a connection. A client that leaves needs no answer.
+fn answer(mut client: Connection, routes: &Routes) {
+    client.allow(REQUEST_LIMIT);
+    let reply = match Request::read(&mut client) {
+        Ok(None) => return,
+        Ok(Some(request)) => routes.reply(&request),
+        Err(refusal) => Reply::Answer(refusal),
+    };
+    client.allow(ANSWER_LIMIT);
+    match reply {
+        Reply::Answer(answer) => {
+            if answer.send(&mut client).is_ok() {
+                client.close();
+            }
+        }
+        Reply::Events(viewer) => {
+            if follow(&mut client, viewer).is_ok() {
+                client.close();
+            }
+        }
+    }
+}
+
+/// Sends events until there are no more, or the viewer leaves or does not read for so long that the
+/// connection is given up.
+fn follow(client: &mut Connection, mut viewer: Viewer) -> std::io::Result<()> {
+    Answer::begin_events(client)?;
+    while let Some(event) = viewer.next() {
+        client.allow(ANSWER_LIMIT);
+        std::io::Write::write_all(client, &event)?;
+        std::io::Write::flush(client)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,264 @@
+/** The laboratory for retries: forms as rows, the best first, and which of their differences are sure. */
+
+import type { LabForm, LabPair, LabPoint, RetriesLab } from '../data';
+import { change, columnUnit, count, DASH, inUnit, many, percent, rate, significant, type TimeUnit } from '../pure/format';
+import { between, linear, linearLabel } from '../pure/ticks';
+import { actions } from '../chart/figure';
+import { section, trialLink, type Headline, type Section } from '../page/shell';
+import { h, rich, scroll } from '../page/dom';
+import { spreadShare, median as middle } from './model';
+
+/** How each form is written, shortly (docs/retries.md). */
+const WRITTEN: Record<string, string> = {
+  statements: 'one by one, a round trip each',
+  batch: 'all statements in one string',
+  cte: 'one statement, WITH … UPDATE',
+  pipeline: 'sent one after another, one round trip',
+  'for-update': 'SELECT … FOR UPDATE first',
+  procedure: 'a procedure that retries on the server',
+};
+
+/** A figure of a form among those of the others. */
+interface Value {
+  value: number | null;
+  /** Its interval, or from the least repeat to the greatest. */
+  from: number | null;
+  to: number | null;
+  dots: number[];
+  text: string;
+}
+
+export interface Column {
+  title: string;
+  subtitle: string;
+  of: (form: LabForm) => Value;
+}
+
+const ends = (values: number[]): [number | null, number | null] => (values.length === 0 ? [null, null] : [Math.min(...values), Math.max(...values)]);
+const some = (value: number): string => (value === 0 ? '0' : value < 0.01 ? '< 0.01' : significant(value));
+
+export const measured = (point: LabPoint): LabForm[] => point.forms.filter((form) => (form.goodput_per_s?.median ?? 0) > 0);
+
+export function columns(forms: LabForm[]): Column[] {
+  const unit: TimeUnit = columnUnit(forms.map((form) => form.service.p99_us));
+  const of = (value: number | null, dots: (number | null)[], text: (v: number) => string, by = 1): Value => {
+    const known = dots.filter((v): v is number => v !== null).map((v) => v * by);
+    const [from, to] = ends(known);
+    return { value: value === null ? null : value * by, from, to, dots: known, text: value === null ? DASH : text(value) };
+  };
+  return [
+    {
+      title: 'Goodput',
+      subtitle: 'tps, more is better',
+      of: (form) => {
+        const goodput = form.goodput_per_s;
+        if (goodput === null) return of(null, [], rate);
+        const value = of(goodput.median, goodput.repeats, rate);
+        return goodput.interval === null ? value : { ...value, from: goodput.interval[0], to: goodput.interval[1] };
+      },
+    },
+    { title: 'p99 service', subtitle: `${unit.unit}, less is better`, of: (form) => of(form.service.p99_us, form.repeats.map((one) => one.p99_us), (us) => inUnit(us, unit), 1 / unit.us) },
+    { title: 'Retries per commit', subtitle: 'by clients, less is better', of: (form) => of(form.retries_per_commit, form.repeats.map((one) => one.retries_per_commit), some) },
+    { title: 'Time thrown away', subtitle: '% of the time in tries, less is better', of: (form) => of(form.lost_time_share ?? 0, form.repeats.map((one) => one.lost_time_share), (share) => percent(share).replace('\u00a0%', ''), 100) },
+  ];
+}
+
+/** From where on a label stands to the left of its mark. */
+const TURN = 0.6;
+const at = (share: number): string => `${(share * 100).toFixed(2)}%`;
+
+function track(value: Value, max: number, best: boolean): HTMLElement {
+  const x = (v: number): number => Math.max(0, Math.min(1, v / max));
+  if (value.value === null) return h('div', { class: 'track' }, h('span', { class: 'track-value', style: { left: '4px' } }, value.text));
+  const [low, high] = [Math.min(value.from ?? value.value, value.value), Math.max(value.to ?? value.value, value.value)];
+  const left = x(value.value) > TURN;
+  return h(
+    'div',
+    { class: best ? 'track best' : 'track' },
+    h('span', { class: 'track-bar', style: { left: at(x(low)), width: at(x(high) - x(low)) } }),
+    h('span', { class: 'track-median', style: { left: at(x(value.value)) } }),
+    ...value.dots.map((dot) => h('span', { class: 'track-dot', style: { left: at(x(dot)) } })),
+    left ? h('span', { class: 'track-value', style: { right: `calc(${at(1 - x(low))} + 7px)` } }, value.text) : h('span', { class: 'track-value', style: { left: `calc(${at(x(high))} + 7px)` } }, value.text),
+  );
+}
+
+/** Where its gridlines are; numbers below have room. */
+function axis(list: Column[], forms: LabForm[], i: number): { max: number; step: number } {
+  const values = forms.map((form) => list[i]!.of(form)).flatMap((value) => [value.value ?? 0, value.to ?? 0, ...value.dots]);
+  const most = Math.max(...values);
+  // Of nothing but noughts the axis is 0 to 1.
+  return linear(most > 0 ? most * 1.02 : 1, 3);
+}
+
+function formsFigure(point: LabPoint, title: string, outliers: Set<number>): HTMLElement {
+  const forms = measured(point);
+  const list = columns(forms);
+  const axes = list.map((_, i) => axis(list, forms, i));
+  const others = point.forms.filter((form) => !forms.includes(form));
+  const grid = (i: number): HTMLElement[] => between(0, axes[i]!.max, axes[i]!.step).map((v) => h('span', { class: 'track-grid', style: { left: at(v / axes[i]!.max) } }));
+  const ticks = (i: number): HTMLElement => {
+    const all = between(0, axes[i]!.max, axes[i]!.step);
+    return h('div', { class: 'track ticks' }, ...all.map((v, k) => h('span', { class: k === 0 ? 'tick first' : k === all.length - 1 ? 'tick last' : 'tick', style: { left: at(v / axes[i]!.max) } }, linearLabel(v, axes[i]!.step))));
+  };
+  const row = (form: LabForm, nth: number): HTMLElement =>
+    h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, h('code', {}, form.form), h('div', { class: 'sub' }, WRITTEN[form.form] ?? '', form.not_run.length > 0 && `; not in every trial: ${form.not_run.join('; ')}`)),
+      ...list.map((column, i) => {
+        const cell = track(column.of(form), axes[i]!.max, nth === 0);
+        cell.prepend(...grid(i));
+        return h('td', { class: 'track-cell' }, cell);
+      }),
+    );
+  const missing = (form: LabForm): HTMLElement => h('tr', { class: 'withheld' }, h('th', { scope: 'row' }, h('code', {}, form.form)), h('td', { colspan: list.length }, h('div', { class: 'not-run' }, h('span', {}, `not run: ${form.not_run.join('; ') || 'no trial came to its end'}`))));
+  const { buttons, table } = actions({
+    title: `Forms: ${title}`,
+    summary: () => '',
+    data: () => ({
+      head: ['form', 'trial', 'order', 'goodput_per_s', 'p99_us', 'retries_per_commit', 'lost_time_share'],
+      rows: point.forms.flatMap((form) => form.repeats.map((one, i) => [form.form, one.trial, one.order, form.goodput_per_s?.repeats[i] ?? null, one.p99_us, one.retries_per_commit, one.lost_time_share])),
+    }),
+  });
+  return h(
+    'div',
+    { class: 'forms-of' },
+    h('div', { class: 'figure-head' }, h('span', {}, h('h3', {}, title)), buttons),
+    scroll(
+      `Forms: ${title}`,
+      h(
+        'table',
+        { class: 'figures forms' },
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Form'), ...list.map((column) => h('th', { scope: 'col' }, column.title, h('div', { class: 'sub' }, column.subtitle))))),
+        h('tbody', {}, ...forms.map(row), ...others.map(missing)),
+        h('tfoot', { 'aria-hidden': 'true' }, h('tr', {}, h('td', {}), ...list.map((_, i) => h('td', { class: 'track-cell' }, ticks(i))))),
+      ),
+    ),
+    table,
+    more(forms, title, outliers),
+  );
+}
+
+/** What is not drawn. */
+function more(forms: LabForm[], title: string, outliers: Set<number>): HTMLElement | null {
+  if (forms.length === 0) return null;
+  const unit = columnUnit(forms.map((form) => form.service.p50_us));
+  return h(
+    'details',
+    { class: 'more' },
+    h('summary', {}, 'p50, retries by the server, given up, trials'),
+    scroll(
+      `More of the forms: ${title}`,
+      h(
+        'table',
+        { class: 'figures' },
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Form'), ...[`p50 ${unit.unit}`, 'Retries per commit by the server', 'Committed', 'Given up', 'Failed'].map((text) => h('th', { scope: 'col', class: 'n' }, text)), h('th', { scope: 'col' }, 'Trials'))),
+        h('tbody', {}, ...forms.map((form) => h('tr', {}, h('th', { scope: 'row' }, h('code', {}, form.form)), h('td', { class: 'n' }, inUnit(form.service.p50_us, unit)), h('td', { class: 'n' }, form.server_retries_per_commit === null ? DASH : some(form.server_retries_per_commit)), ...[form.committed, form.given_up, form.failed].map((n) => h('td', { class: 'n' }, count(n))), h('td', {}, ...form.repeats.flatMap((one, i) => (one.trial === null ? [] : [i > 0 ? ' ' : '', trialLink(one.trial), outliers.has(one.trial) && h('span', { class: 'flagged' }, ' (stands out)')])))))),
+      ),
+    ),
+  );
+}
+
+/** Neighbours in the order of the forms, and the first against the last; all others stand behind. */
+export function shownPairs(point: LabPoint): { shown: LabPair[]; behind: LabPair[] } {
+  const names = measured(point).map((form) => form.form);
+  const near = (pair: LabPair): boolean => names.indexOf(pair.second) - names.indexOf(pair.first) === 1 || (pair.first === names[0] && pair.second === names.at(-1));
+  return { shown: point.pairs.filter(near), behind: point.pairs.filter((pair) => !near(pair)) };
+}
+
+/** Round ratios, as shares above 1: of those as many as have room are marked. */
+const ROUND = [0.01, 0.1, 0.2, 0.5, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 30, 100, 1000].map((ratio) => ratio - 1);
+
+/** An axis of ratios, in logarithms: twice as much is as far as half as much. */
+export function ratioAxis(shares: number[]): { x: (share: number) => number; marks: number[] } {
+  const log = (share: number): number => Math.log(Math.max(1e-3, 1 + share));
+  const low = ROUND.filter((v) => v <= Math.min(0, ...shares)).at(-1) ?? ROUND[0]!;
+  const high = ROUND.find((v) => v >= Math.max(0.1, ...shares)) ?? ROUND.at(-1)!;
+  const x = (share: number): number => Math.max(0, Math.min(1, (log(share) - log(low)) / (log(high) - log(low))));
+  const marks: number[] = [0];
+  // Both ends and "same" first, then what has room between.
+  for (const v of [high, low, ...ROUND]) if (v >= low && v <= high && marks.every((other) => Math.abs(x(v) - x(other)) > 0.2)) marks.push(v);
+  return { x, marks: marks.sort((a, b) => a - b) };
+}
+
+function pairsFigure(point: LabPoint, title: string): HTMLElement | null {
+  const { shown, behind } = shownPairs(point);
+  if (point.pairs.length === 0) return null;
+  const [first] = point.pairs;
+  const needs = first!.needs_repeats;
+  if (needs !== null && point.pairs.every((pair) => pair.interval === null)) {
+    const repeats = Math.min(...measured(point).map((form) => form.goodput_per_s!.repeats.length));
+    return h('div', {}, h('h3', {}, title), h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Too few repeats: '), `${many(repeats, 'repeat')} of each form; to tell ${count(measured(point).length)} forms apart takes ${count(needs)}.`), h('p', {}, 'To compare: ', h('code', {}, `pgdyno lab retries --repeat ${needs}`))));
+  }
+  const { x, marks } = ratioAxis(point.pairs.flatMap((pair) => pair.interval ?? []));
+  const row = (pair: LabPair): HTMLElement => {
+    const sure = pair.ahead !== null;
+    const cell = h(
+      'div',
+      { class: sure ? 'track pair sure' : 'track pair' },
+      ...marks.map((v) => h('span', { class: v === 0 ? 'track-grid same' : 'track-grid', style: { left: at(x(v)) } })),
+      pair.interval !== null && h('span', { class: 'track-bar', style: { left: at(x(pair.interval[0])), width: at(x(pair.interval[1]) - x(pair.interval[0])) } }),
+      pair.difference !== null && h('span', { class: 'track-median', style: { left: at(x(pair.difference)) } }),
+    );
+    const ahead = pair.ahead === null ? h('span', { class: 'quiet' }, pair.needs_repeats === null ? 'cannot tell' : `cannot tell: it takes ${count(pair.needs_repeats)} repeats`) : h('span', { class: 'better' }, pair.ahead === pair.first ? 'the first' : 'the second');
+    return h('tr', {}, h('th', { scope: 'row' }, h('code', {}, pair.first), ' to ', h('code', {}, pair.second)), h('td', { class: 'n strong' }, pair.difference === null ? DASH : change(pair.difference)), h('td', { class: 'n quiet' }, pair.interval === null ? DASH : `${change(pair.interval[0])} to ${change(pair.interval[1])}`), h('td', { class: 'track-cell' }, cell), h('td', {}, ahead));
+  };
+  const head = (): HTMLElement =>
+    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Pair'), h('th', { scope: 'col', class: 'n' }, 'Difference'), h('th', { scope: 'col', class: 'n' }, '95\u00a0% interval'), h('th', { scope: 'col', class: 'track-cell' }, h('div', { class: 'track ticks' }, ...marks.map((v) => h('span', { class: x(v) < 0.05 ? 'tick first' : x(v) > 0.95 ? 'tick last' : 'tick', style: { left: at(x(v)) } }, v === 0 ? 'same' : change(v).replace('.0', ''))))), h('th', { scope: 'col' }, 'Ahead')));
+  return h(
+    'div',
+    {},
+    h('h3', {}, title),
+    scroll(`Pairs: ${title}`, h('table', { class: 'figures pairs' }, head(), h('tbody', {}, ...shown.map(row)))),
+    behind.length > 0 && h('details', { class: 'more' }, h('summary', {}, `The other ${many(behind.length, 'pair')}`), scroll(`Other pairs: ${title}`, h('table', { class: 'figures pairs' }, head(), h('tbody', {}, ...behind.map(row))))),
+  );
+}
+
+/** The circumstances that all forms of a point have in common. */
+export function circumstances(lab: RetriesLab, point: LabPoint): string {
+  const given = point.given as Record<string, unknown>;
+  const asked = typeof given.isolation === 'string' ? given.isolation : null;
+  const level = point.isolation !== null && asked !== null && asked !== point.isolation ? `${point.isolation} (${asked} was requested)` : (point.isolation ?? asked);
+  const varies = (name: string): boolean => new Set(lab.points.map((one) => JSON.stringify((one.given as Record<string, unknown>)[name] ?? null))).size > 1;
+  const params = given.params as Record<string, unknown> | undefined;
+  return [many(Number(given.clients ?? 1), 'client'), level ?? '', varies('retry') || varies('backoff') ? `retry ${String(given.retry ?? 'none')}` : '', varies('backoff') && given.backoff !== undefined && given.backoff !== 'none' ? `backoff ${String(given.backoff)}` : '', params?.foreign_keys === undefined ? '' : params.foreign_keys === true ? 'foreign keys' : 'no foreign keys'].filter((word) => word !== '').join(', ');
+}
+
+export function formsSections(lab: RetriesLab, outliers: Set<number>): Section[] {
+  const titles = lab.points.map((point) => circumstances(lab, point));
+  const pairs = lab.points.map((point, i) => pairsFigure(point, titles[i]!)).filter((figure): figure is HTMLElement => figure !== null);
+  const intervals = lab.points.some((point) => point.forms.some((form) => (form.goodput_per_s?.interval ?? null) !== null));
+  const lead = `One row a form, the best first. Upright line: of goodput the median over repeats, else of all repeats together; bar: ${intervals ? 'the 95 % interval of the median goodput, else from the least repeat to the greatest' : 'from the least repeat to the greatest'}; dots: the repeats. All axes begin at 0.`;
+  return [
+    { id: 'retries-lab', link: 'Forms', element: section('retries-lab', 'Forms', lead, null, h('div', { class: 'parts' }, ...lab.points.map((point, i) => formsFigure(point, titles[i]!, outliers))), ...lab.says.map((sentence) => h('p', { class: 'sub' }, rich(sentence)))) },
+    ...(pairs.length === 0 ? [] : [{ id: 'pairs', link: 'Pairs', element: section('pairs', 'Which differences are sure?', 'Goodput of the first beside that of the second. All pairs are judged together, so that none differs by chance alone; grey: it cannot be told. The axis is logarithmic.', null, h('div', { class: 'parts' }, ...pairs)) }]),
+  ];
+}
+
+/** The figures below the answer; nothing of one repeat is one. */
+export function formsFigures(lab: RetriesLab, trials: { counts: boolean }[]): Headline[] {
+  const clients = (point: LabPoint): number => Number((point.given as Record<string, unknown>).clients ?? 1);
+  const point = lab.points.reduce<LabPoint | null>((most, one) => (most === null || clients(one) > clients(most) ? one : most), null);
+  const [best] = point === null ? [] : measured(point);
+  const list: Headline[] = [];
+  if (point !== null && best !== undefined && best.goodput_per_s!.repeats.length > 1) {
+    const goodput = best.goodput_per_s!;
+    const where = lab.points.length > 1 ? `, ${many(clients(point), 'client')}` : '';
+    list.push({ key: 'goodput', label: 'Highest goodput', value: rate(goodput.median), unit: 'tps', context: `${best.form}${where}; ${goodput.interval === null ? `range ${rate(goodput.min)} to ${rate(goodput.max)}` : `95\u00a0% interval ${rate(goodput.interval[0])} to ${rate(goodput.interval[1])}`}` });
+    const [, p99, retries, lost] = columns(measured(point));
+    const spread = (value: Value, text: (v: number) => string): string => (value.from === null || value.to === null ? 'too few transactions in a repeat' : `repeats ${text(value.from)} to ${text(value.to)}`);
+    const at99 = p99!.of(best);
+    list.push({ key: 'p99', label: 'Its p99', value: at99.text, unit: p99!.subtitle.split(',')[0]!, context: spread(at99, (v) => significant(v)) });
+    const again = retries!.of(best);
+    list.push({ key: 'retries', label: 'Its retries', value: again.text, unit: 'per commit', context: spread(again, some) });
+    const away = lost!.of(best);
+    list.push({ key: 'lost', label: 'Its time thrown away', value: away.text, unit: '%', context: 'of the time in tries' });
+    const noise = measured(point).map((form) => spreadShare({ values: form.goodput_per_s!.repeats } as never)).filter((v): v is number => v !== null);
+    const typical = middle(noise);
+    if (typical !== null) list.push({ key: 'noise', label: 'Repeat noise', value: significant(typical * 100, 2), unit: '%', context: 'median over the forms: standard deviation over mean' });
+  }
+  const forms = point === null ? 0 : point.forms.length;
+  const run = point === null ? 0 : measured(point).length;
+  list.push({ key: 'trials', label: 'Trials', value: count(trials.filter((trial) => trial.counts).length), unit: `of ${count(trials.length)}`, context: `${count(run)} of ${many(forms, 'form')} run` });
+  return list;
+}
