@@ -180,7 +180,7 @@ export function sureList(title: string, list: Sure[]): HTMLElement | null {
       { class: 'checks' },
       ...list.map((of) => {
         const [mark, color, word] = marks[of.state] ?? marks.limit;
-        return h('li', {}, h('span', { class: 'state', style: { color: `var(--${color})` }, 'aria-hidden': 'true' }, mark), h('span', {}, h('span', { class: 'visually-hidden' }, `${word}: `), h('strong', {}, `${of.name}. `), rich(capital(of.text))));
+        return h('li', {}, h('span', { class: 'state', style: { color: `var(--${color})` }, 'aria-hidden': 'true' }, mark), h('span', {}, h('span', { class: 'visually-hidden' }, `${word}: `), h('strong', {}, `${of.name}.`), ' ', rich(capital(of.text))));
       }),
     ),
   );
@@ -201,7 +201,7 @@ export function checks(verdict: Verdict | null): HTMLElement | null {
       { class: 'checks' },
       ...list.map((check) => {
         const [sign, color, word] = mark(check.passed);
-        return h('li', {}, h('span', { class: 'state', style: { color: `var(--${color})` }, 'aria-hidden': 'true' }, sign), h('span', {}, h('strong', {}, `${check.name}. `), h('span', { class: 'visually-hidden' }, `${word}: `), check.figures));
+        return h('li', {}, h('span', { class: 'state', style: { color: `var(--${color})` }, 'aria-hidden': 'true' }, sign), h('span', {}, h('strong', {}, `${check.name}.`), ' ', h('span', { class: 'visually-hidden' }, `${word}: `), check.figures));
       }),
     ),
     h('details', { class: 'more' }, h('summary', {}, 'Causes examined'), rules(verdict)),
