@@ -16,7 +16,7 @@
 use crate::Progress;
 use crate::cycles::link;
 use crate::dependencies::{count, edge};
-use crate::finds::{Finds, Link, LinkKind};
+use crate::finds::{Finds, Link};
 use crate::graph::{Edge, Graph, View, Ways, kind};
 use crate::hash::{FastMap, FastSet};
 use crate::history::Status;
@@ -332,49 +332,53 @@ impl<'a, 'h> Weak<'a, 'h> {
         Graph::of(transactions, transactions, causes.copied().collect())
     }
 
+    /// One cycle of each component, named by the least that it takes: a component in which data alone have a
+    /// cycle is G0 or G1c, which break the level themselves; one with a cycle without the order of sessions is not
+    /// one of sessions. So the names do not depend on how transactions are numbered.
     fn find_cycles(&self, level: Level, edges: Vec<Edge>, finds: &mut Finds) {
         let transactions = count(self.versions.history);
         let graph = Graph::of(transactions, transactions, edges);
-        let view = View {
+        let view = |mask| View {
             graph: &graph,
-            mask: u8::MAX,
+            mask,
             apart: false,
         };
-        let component = view.components();
-        let mut ways = Ways::new(view.states());
-        let mut first = FastSet::default();
-        let seeds = graph.edges().iter().filter(|edge| {
-            let within = component[edge.from as usize];
-            within != NONE && component[edge.to as usize] == within
-        });
-        for edge in seeds {
-            let within = component[edge.from as usize];
-            // One cycle a component, the shortest through its first edges.
-            if !first.insert(within) || first.len() > CYCLES_MAX {
-                continue;
+        let mut ways = Ways::new(view(u8::MAX).states());
+        let mut explained: Vec<bool> = view(kind::WW | kind::WR)
+            .components()
+            .iter()
+            .map(|&within| within != NONE)
+            .collect();
+        for (mask, anomaly) in [
+            (!kind::SESSION, Anomaly::CommitOrder(level)),
+            (u8::MAX, Anomaly::SessionOrder),
+        ] {
+            let view = view(mask);
+            let component = view.components();
+            let mut done: FastSet<u32> = FastSet::default();
+            for (&within, explained) in component.iter().zip(&mut explained) {
+                if within != NONE && *explained {
+                    done.insert(within);
+                }
+                *explained |= within != NONE;
             }
-            let inside = |node: u32| component[node as usize] == within;
-            let Some((way, _)) =
-                ways.find(view, edge.to, u64::MAX, inside, |node| node == edge.from)
-            else {
-                continue;
-            };
-            let links: Vec<Link> = std::iter::once(edge).chain(way).map(link).collect();
-            let is_data =
-                |link: &Link| matches!(link.kind, LinkKind::WriteWrite | LinkKind::WriteRead);
-            // Then it is G0 or G1c, which break the level themselves.
-            if links.iter().all(is_data) {
-                continue;
+            let known = done.len();
+            for first in graph.edges().iter().filter(|edge| edge.kind & mask != 0) {
+                let within = component[first.from as usize];
+                let is_in = within != NONE && component[first.to as usize] == within;
+                if !is_in || !done.insert(within) || done.len() - known > CYCLES_MAX {
+                    continue;
+                }
+                let inside = |node: u32| component[node as usize] == within;
+                if let Some((way, _)) =
+                    ways.find(view, first.to, u64::MAX, inside, |node| node == first.from)
+                {
+                    let links: Vec<Link> = std::iter::once(first).chain(way).map(link).collect();
+                    finds.add(anomaly, links.len(), || {
+                        story::cycle(self.versions, links.clone())
+                    });
+                }
             }
-            let by_session = links.iter().any(|link| link.kind == LinkKind::Session);
-            let anomaly = if by_session {
-                Anomaly::SessionOrder
-            } else {
-                Anomaly::CommitOrder(level)
-            };
-            finds.add(anomaly, links.len(), || {
-                story::cycle(self.versions, links.clone())
-            });
         }
     }
 }
