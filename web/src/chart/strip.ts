@@ -43,6 +43,9 @@ export interface StripSpec {
   below?: HTMLElement[];
 }
 
+/** Below this width a strip has a ruler of its own, in pixels. */
+export const NARROW = 560;
+
 const strips: Strip[] = [];
 
 /** Strips that react to what is switched in others need none; this is for redrawing all of them. */
@@ -156,7 +159,7 @@ export class Strip {
     const { from, to } = this.bus.range;
     const { grid, yAxis, series } = this.spec.build(context, this.hidden);
     // Where the lanes above have no room for a ruler, each plot has its own.
-    const labels = context.exported || this.spec.small === true || context.width < 560;
+    const labels = context.exported || this.spec.small === true || context.width < NARROW;
     const grids = Array.isArray(grid) ? grid : [grid];
     const axis = timeAxis(from, to, context.width - LEFT - RIGHT, false);
     const last = grids.length - 1;

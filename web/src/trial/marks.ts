@@ -23,7 +23,7 @@ export function union(spans: { from_s: number; to_s: number }[]): Hole[] {
   return found;
 }
 
-/** Behind the lines: vertical hairlines, bands of events, gaps. */
+/** Behind the lines, without words, which lines would cross (`eventKey` has them): vertical hairlines, bands of events, gaps. */
 export function marks(model: Model, range: Range, axes: { xAxisIndex?: number; yAxisIndex?: number } = {}, holes: Hole[] = []): object {
   return drawn(
     (api, box) => {
@@ -36,8 +36,6 @@ export function marks(model: Model, range: Range, axes: { xAxisIndex?: number; y
       const seen = (from: number, to: number): boolean => to >= range.from && from <= range.to;
       if (model.measured_from_s > model.whole.from && seen(model.whole.from, model.measured_from_s)) {
         shapes.push(rect(x(model.whole.from), top, x(model.measured_from_s), bottom, token('tint2'), 0.6));
-        const room = x(model.measured_from_s) - x(model.whole.from);
-        if (room > 62) shapes.push(words(x(model.whole.from) + 4, top + 4, 'warm-up', token('ink3'), { fontSize: 11 }));
       }
       for (const at of boundaries(model.data.run.phases)) if (seen(at, at)) shapes.push(segment(x(at), top, x(at), bottom, token('ink3'), 1, [6, 3]));
       for (const event of model.events) {

@@ -8,7 +8,7 @@ import { means, rates, small } from '../pure/stack';
 import { linear, step } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
 import { drawn, rect, segment, within } from '../chart/shapes';
-import { Strip, type Entry } from '../chart/strip';
+import { NARROW, Strip, type Entry } from '../chart/strip';
 import { OPACITY, PARTS, WAIT_ORDER, waitColor } from '../page/classes';
 import { token } from '../page/theme';
 import { marks, type Hole } from './marks';
@@ -81,8 +81,10 @@ export function retries(model: Model, bus: Bus): Strip | null {
         for (let row = from; row < to; row += 1) rows.push([model.seconds.start_s[row]!, ...all.map((part) => part.count[row]!)]);
         return { head: ['start_s', ...all.map((part) => part.name)], rows };
       },
-      build: ({ width }, hidden) => {
+      build: ({ width, exported }, hidden) => {
         const by = width5(width);
+        // Room for a ruler of its own, where it has one (Strip).
+        const ruler = exported || width < NARROW ? 16 : 0;
         const grids: object[] = [];
         const yAxis: object[] = [];
         const series: object[] = [];
@@ -117,8 +119,8 @@ export function retries(model: Model, bus: Bus): Strip | null {
             ),
           );
         };
-        if (parts.length > 0) add(parts, 6, upper, 4, true);
-        if (bad.length > 0) add(bad, both ? upper + 18 : 6, lane, both ? 1 : 3, false);
+        if (parts.length > 0) add(parts, 6, upper - ruler, 4, true);
+        if (bad.length > 0) add(bad, both ? upper - ruler + 18 : 6, both ? lane : lane - ruler, both ? 1 : 3, false);
         return { grid: grids, yAxis, series };
       },
     },

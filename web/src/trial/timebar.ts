@@ -246,6 +246,7 @@ export function timeBar(shown: Model, bus: Bus): { element: HTMLElement; renew: 
 export function eventKey(model: Model): HTMLElement {
   const has = (test: (kind: string) => boolean): boolean => model.events.some((event) => test(event.kind));
   const items: [boolean, string, SVGElement][] = [
+    [model.measured_from_s > model.whole.from, 'warm-up', svg('rect', { x: 2.5, y: 0.5, width: 11, height: 9, fill: 'var(--tint2)', stroke: 'var(--line2)' })],
     [has((kind) => kind === 'checkpoint'), 'checkpoint', svg('rect', { x: 2, y: 1, width: 12, height: 8, fill: 'var(--ipc)' })],
     [has((kind) => kind !== 'checkpoint' && !LOST.has(kind) && !AGAIN.has(kind) && !TICKS.has(kind)), 'other events', svg('rect', { x: 2, y: 1, width: 12, height: 8, fill: 'var(--other)' })],
     [has((kind) => LOST.has(kind)), 'connection or node lost', svg('line', { x1: 0, x2: 16, y1: 5, y2: 5, stroke: 'var(--bad)', 'stroke-width': 2, 'stroke-dasharray': '4 2' })],
