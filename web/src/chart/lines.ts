@@ -10,7 +10,7 @@ import { between, decades, linear, linearLabel, timeTick } from '../pure/ticks';
 import { linearAxis, logAxis, named } from './axes';
 import { figure, type Data } from './figure';
 import { Plot } from './plot';
-import { drawn, FONT, rect, segment, words } from './shapes';
+import { drawn, FONT, rect, segment, words, type Api, type Box } from './shapes';
 
 export interface Place {
   /** On the x axis: an index of `places`, or a number. */
@@ -81,6 +81,8 @@ export function linesChart(spec: LinesSpec): HTMLElement {
   const wide = several ? endWidth(spec.lines.map((line) => line.name)) : 0;
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   let chosen: Place | null = null;
+  /** Of the axis, in pixels. */
+  const stretch = (zone: { from: number; to: number }, api: Api, box: Box): [number, number] => [Math.max(box.x, api.coord([zone.from, 0])[0]), Math.min(box.x + box.width, api.coord([zone.to, 0])[0])];
   const plot = new Plot({
     height: spec.height,
     build: ({ width }) => {
@@ -94,12 +96,10 @@ export function linesChart(spec: LinesSpec): HTMLElement {
           const shapes: Record<string, unknown>[] = [];
           const bottom = box.y + box.height;
           for (const zone of spec.zones ?? []) {
-            const [x0, x1] = [Math.max(box.x, api.coord([zone.from, 0])[0]), Math.min(box.x + box.width, api.coord([zone.to, 0])[0])];
+            const [x0, x1] = stretch(zone, api, box);
             if (x1 <= x0) continue;
             if (zone.tint) shapes.push(rect(x0, box.y, x1, bottom, token('tint2'), 0.6));
             shapes.push(segment(x1, box.y, x1, bottom, token('line2'), 1, [3, 3]));
-            const short = zone.name.length * 6 > x1 - x0 - 8 ? zone.name.split(' (')[0]! : zone.name;
-            shapes.push(words(x0 + 4, box.y + 3, short, token('ink2'), { width: x1 - x0 - 6, overflow: 'truncate' }));
           }
           if (places !== undefined) for (let i = 0; i < places.length; i += 1) shapes.push(segment(api.coord([i, 0])[0], box.y, api.coord([i, 0])[0], bottom, token('line1')));
           (spec.verticals ?? []).forEach(({ x, name }, i) => {
@@ -124,6 +124,13 @@ export function linesChart(spec: LinesSpec): HTMLElement {
       series.push(
         drawn((api, box) => {
           const shapes: Record<string, unknown>[] = [];
+          // Above the plot, where no line goes.
+          for (const zone of spec.zones ?? []) {
+            const [x0, x1] = stretch(zone, api, box);
+            if (x1 <= x0) continue;
+            const short = zone.name.length * 6 > x1 - x0 - 8 ? zone.name.split(' (')[0]! : zone.name;
+            shapes.push(words(x0 + 2, box.y - 17, short, token('ink2'), { width: x1 - x0 - 4, overflow: 'truncate' }));
+          }
           spec.lines.forEach((line, nth) => {
             const color = token(line.color);
             // Repeats stand beside their mark, those of each line in a lane of their own.
@@ -178,7 +185,7 @@ export function linesChart(spec: LinesSpec): HTMLElement {
       const yAxis = spec.log
         ? logAxis(low, high, format === undefined ? {} : { axisLabel: { ...label, formatter: (v: number) => (Math.abs(v - Math.round(v)) < 1e-6 ? format(10 ** v) : '') } })
         : { ...linearAxis(0, ticks.max, ticks.step), ...(format === undefined ? {} : { axisLabel: { ...label, formatter: format } }) };
-      return { grid: { left: 62, right, top: 14, bottom: spec.xName === undefined ? 30 : places?.some((p) => p.below !== undefined) === true ? 58 : 44 }, xAxis, yAxis, series };
+      return { grid: { left: 62, right, top: (spec.zones ?? []).length > 0 ? 26 : 14, bottom: spec.xName === undefined ? 30 : places?.some((p) => p.below !== undefined) === true ? 58 : 44 }, xAxis, yAxis, series };
     },
   });
   const element = figure(

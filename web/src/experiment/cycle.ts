@@ -2,6 +2,7 @@
 
 import type { IsolationExample, IsolationLink, IsolationTransaction } from '../data';
 import { fixed } from '../pure/format';
+import { place as freely, type Box } from '../pure/placing';
 import { svg } from '../page/dom';
 
 /** One moment of a transaction. */
@@ -112,6 +113,11 @@ export function inTime(of: IsolationExample): SVGElement | null {
       row.result !== null && svg('text', { x: x(row.of) + 14, y: y(at) + 18, fill: is ? 'var(--bad)' : 'var(--ink3)', 'font-size': 11.5, 'font-weight': is ? 650 : 400 }, `→ ${shortened(row.result, characters - 2)}`),
     ];
   });
+  const [w, height] = [left + count * width + 10, y(all.length - 1) + 30];
+  // Where words stand already: names of arrows go where none is.
+  const line = (x: number, y: number, length: number): Box => ({ x, y: y - 12, width: length, height: 16 });
+  const words: Box[] = all.flatMap((row, at) => [line(x(row.of) + 14, y(at) + 4, text(at).length * CHARACTER), ...(row.result === null ? [] : [line(x(row.of) + 14, y(at) + 18, (Math.min(row.result.length, characters - 2) + 2) * LETTER)])]);
+  words.push(...transactions.map((one, i) => line(x(i) - 4, isLater[i] ? y(place(i, -1)) - 15 : 16, `${one.name}, client ${one.client}`.length * CHARACTER)));
   const arrows = links.flatMap((link, i) => {
     const [from, to] = [place(link.from, joined[i]![0]), place(link.to, joined[i]![1])];
     const after = (at: number): number => x(all[at]!.of) + 20 + text(at).length * CHARACTER;
@@ -126,15 +132,18 @@ export function inTime(of: IsolationExample): SVGElement | null {
     const middle = (x1 + 3 * c1 + 3 * c2 + x2) / 8;
     // Free of the column to its right; of one client to the left of the bend.
     const mx = same ? middle - half - 6 : Math.min(middle, Math.max(x(link.from), x(link.to)) - 12 - half);
-    const my = (y1 + y2) / 2;
+    const my = (y1 + y2) / 2 + (forward ? -6 : 14);
+    const on = (t: number): [number, number] => [x1 * (1 - t) ** 3 + 3 * c1 * t * (1 - t) ** 2 + 3 * c2 * t ** 2 * (1 - t) + x2 * t ** 3, y1 * (1 - t) ** 3 + 3 * y1 * t * (1 - t) ** 2 + 3 * y2 * t ** 2 * (1 - t) + y2 * t ** 3];
+    const beside = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].flatMap((t) => [-6, 14].flatMap((dy) => [-half - 8, 0, half + 8].map((dx): [number, number] => [on(t)[0] + dx, on(t)[1] + dy])));
+    const wanted = ([[mx, my], ...beside] as [number, number][]).map(([cx, cy]) => line(cx - half - 2, cy, 2 * half + 4));
+    const found = freely(wanted, words, { x: 0, y: 0, width: w, height });
     const side = c2 < x2 ? -1 : 1;
     return [
       svg('path', { d: `M${x1} ${y1} C${c1} ${y1} ${c2} ${y2} ${x2} ${y2}`, fill: 'none', stroke: 'var(--bad)', 'stroke-width': 1.6, 'stroke-dasharray': forward || same ? undefined : '5 3' }),
       svg('path', { d: `M${x2} ${y2} L${x2 + side * 9} ${y2 - 4.5} L${x2 + side * 9} ${y2 + 4.5} Z`, fill: 'var(--bad)' }),
-      svg('text', { x: mx, y: my + (forward ? -6 : 14), 'text-anchor': 'middle', fill: 'var(--bad)', 'font-size': 11.5, 'font-weight': 650, stroke: 'var(--bg)', 'stroke-width': 4, 'paint-order': 'stroke' }, label),
+      svg('text', { x: found.x + half + 2, y: found.y + 12, 'text-anchor': 'middle', fill: 'var(--bad)', 'font-size': 11.5, 'font-weight': 650, stroke: 'var(--bg)', 'stroke-width': 4, 'paint-order': 'stroke' }, label),
     ];
   });
-  const [w, height] = [left + count * width + 10, y(all.length - 1) + 30];
   const summary = transactions.map((one) => `${one.name} of client ${one.client}: ${one.operations.map((operation) => operation.did).join(', ')}; ${one.end}`).join('. ');
   return svg('svg', { viewBox: `0 0 ${w} ${height}`, width: w, height, role: 'img', 'aria-label': summary }, ...bars, ...moments.filter((part) => part !== false), ...heads, ...arrows);
 }

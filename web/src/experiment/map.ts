@@ -129,8 +129,7 @@ function map(data: ExperimentData, plane: Plane, spec: MapSpec, go: (point: numb
       const found = pointAt(data, plane, line, x);
       const value = found === null ? null : spec.value(found.point);
       if (found === null || found.point.repeats === 0) return gap(data, plane, line, x);
-      const words = `${found.point.title}: ${value === null ? 'not known' : spec.text(value)}`;
-      if (value === null) return h('a', { class: 'cell none', href: `#point-${found.index}`, 'aria-label': words, on: opens(found.index, go) }, 'too few');
+      if (value === null) return h('a', { class: 'cell none', href: `#point-${found.index}`, 'aria-label': `too few transactions, ${found.point.title}`, on: opens(found.index, go) }, 'too few');
       const background = color(value);
       const best = data.best === found.index;
       return h(
