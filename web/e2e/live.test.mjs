@@ -102,12 +102,25 @@ test('a trial is stopped from its page after a question, and keeps what it measu
   await page.context().close();
 });
 
-test('a generator that was killed is told to who watches another, and its page says so', async () => {
+test('several generators are one row and one page; one that was killed is named there, on the others’ pages and on its own', async () => {
   const args = ['run', '-q', 'tpcb', '-c', '2', '-T', '300', '--param', 'scale=1', '--generators', '2', '--join', 'killed', '--observe', 'none', '--url', serving.url];
   const both = [serving.begin(...args), serving.begin(...args)];
   const list = await serving.page(link, '/');
   const rows = list.locator('#running-list tbody tr');
-  await until(() => texts(rows), (now) => now.length === 2 && now.every((row) => /generator [01] of 2/.test(row) && /00:0[1-9]/.test(row)));
+  await until(() => texts(rows), (now) => now.length === 1 && /2 generators, figures of all together/.test(now[0]) && /generator 0 .* tps/.test(now[0]) && /generator 1 .* tps/.test(now[0]) && /00:0[1-9]/.test(now[0]));
+  await rows.getByRole('link', { name: /^Watch trial/ }).click();
+  await list.waitForURL(/\/trial\/\d+\/together$/);
+  const all = list;
+  await all.locator('table.generators tbody tr').nth(1).waitFor();
+  assert.match(await all.locator('.running-bar .part-of').innerText(), /^What all 2 generators do together\./);
+  assert.equal(await all.locator('.generators-lost').isVisible(), false);
+  // Its seconds are the sums of theirs.
+  const served = await (await all.request.get(all.url())).text();
+  const together = JSON.parse(/id="data">(.*?)<\/script>/s.exec(served)[1]).timeline;
+  const sums = serving.pgdyno.sql("SELECT start_us, sum(committed) AS n FROM second WHERE trial IN (SELECT number FROM trial WHERE state = 'running') GROUP BY start_us");
+  const sumAt = new Map(sums.map(({ start_us, n }) => [start_us, n]));
+  assert.ok(together.start_us.length >= 1);
+  together.start_us.forEach((start, i) => assert.equal(together.committed[i], sumAt.get(start), `second at ${start}`));
   const parts = serving.pgdyno.sql("SELECT number, pid FROM trial WHERE state = 'running' ORDER BY number");
   const [dies, stays] = parts.map((part) => ({ ...part, run: both.find((run) => run.pid === part.pid) }));
   const [killed, other] = await Promise.all([dies, stays].map(({ number }) => serving.page(link, `/trial/${number}`)));
@@ -117,7 +130,10 @@ test('a generator that was killed is told to who watches another, and its page s
   await other.locator('.generators-lost').waitFor();
   const words = new RegExp(`Generator [01] \\(trial ${dies.number}\\) has ended before its time`);
   assert.match(await other.locator('.generators-lost').innerText(), words);
-  await until(() => texts(rows), (now) => now.length === 1 && words.test(now[0]));
+  await until(() => all.locator('.generators-lost').innerText(), (now) => words.test(now));
+  await until(() => texts(all.locator('table.generators tbody tr')), (now) => now.filter((row) => /died at/.test(row)).length === 1);
+  await all.goto(new URL('/', all.url()).href);
+  await until(() => texts(rows), (now) => now.length === 1 && words.test(now[0]) && /has died/.test(now[0]));
   await killed.locator('.banner', { hasText: 'Its pgdyno ended before the trial did.' }).waitFor();
   assert.match(await killed.locator('.part-of').innerText(), /^What generator [01] of 2 measured\./);
   assert.equal(state(stays.number).state, 'running');

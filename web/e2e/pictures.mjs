@@ -104,6 +104,16 @@ async function served() {
     await shot('serve-trial-dark.png', `/trial/${number}`, (page) => page.locator('#throughput').evaluate((element) => scrollTo(0, element.getBoundingClientRect().top - 220)), 1100, 'dark');
     run.kill('SIGINT');
     await run.over;
+    // Three generators, of which one dies.
+    const args = ['run', '-q', 'tpcb', '-c', '9', '-T', '60', '--param', 'scale=1', '--generators', '3', '--join', 'picture', '--url', serving.url];
+    const generators = [1, 2, 3].map(() => serving.begin(...args));
+    await pause(32_000);
+    generators[2].kill('SIGKILL');
+    await pause(10_000);
+    const part = serving.pgdyno.sql("SELECT min(number) AS number FROM trial WHERE state = 'running'")[0].number;
+    await shot('serve-generators.png', `/trial/${part}/together`, (page) => page.locator('#generators').waitFor(), 1500);
+    generators.slice(0, 2).forEach((one) => one.kill('SIGKILL'));
+    await Promise.all(generators.map((one) => one.over));
   } finally {
     await serving.end();
   }

@@ -180,6 +180,8 @@ export type Served = {
   live: Live | null;
   /** Of a trial that is what one of several generators measured. */
   part: PartOf | null;
+  /** Whether the page is of all generators together; `part` then says who they are. */
+  together: boolean;
 };
 
 /** A trial that is running. */
@@ -200,6 +202,13 @@ export type Live = {
   planned_us: number | null;
   /** Why it cannot be stopped from here, and how else; `null`: it can. */
   cannot_stop: string | null;
+  /**
+   * For how many seconds nothing has come from it, though something should, in steps of five;
+   * `null`: less than 15 s.
+   */
+  silent_s: number | null;
+  /** Whether its process, which ran on this host, has ended without a word. */
+  is_gone: boolean;
 };
 
 /** Which part of a trial of several generators a trial is, and what has become of all parts. */
@@ -1087,7 +1096,7 @@ export type RateStep = {
 };
 
 /** How a run ended. */
-export type End = "complete" | "interrupted" | "client-aborted" | "all-clients-aborted" | "invariant-broken";
+export type End = "complete" | "running" | "interrupted" | "client-aborted" | "all-clients-aborted" | "invariant-broken";
 
 /** Figures of the measured time, or of the warm-up. */
 export type Phase = {
@@ -2454,7 +2463,7 @@ export type Generator = {
 };
 
 /** What became of a generator. */
-export type GeneratorEnd = "complete" | "early" | "waits" | "died" | "never-arrived";
+export type GeneratorEnd = "running" | "complete" | "early" | "waits" | "died" | "never-arrived";
 
 /**
  * What was seen when the clock of a notebook was read: half of the way there and back is how wrong it
@@ -4479,8 +4488,37 @@ export type RunningTrial = {
   waits: Array<[event: string, sessions: number]>;
   /** As [`super::Live::cannot_stop`]. */
   cannot_stop: string | null;
+  /** As [`super::Live::silent_s`]. */
+  silent_s: number | null;
+  /** As [`super::Live::is_gone`]. */
+  is_gone: boolean;
   /** As [`super::Served::part`]. */
   part: PartOf | null;
+  /**
+   * Where several generators measure one trial: figures above are of all of them together, these of
+   * each. Empty: it is measured by one.
+   */
+  generators: Array<GeneratorNow>;
+};
+
+/** One of several generators, now. */
+export type GeneratorNow = {
+  /** Which one, from 0. */
+  generator: number;
+  /** The number of its own trial. */
+  trial: number;
+  /** Whether its process has ended before its time, as far as is known. */
+  has_died: boolean;
+  /** Its part of the clients. */
+  clients: number;
+  /** The end of its last second. */
+  now_us: number | null;
+  /** What it committed a second in its last second; `null`: it has none. */
+  goodput_per_s: number | null;
+  /** Over its last five seconds, as [`RunningTrial::p99_us`]. */
+  p99_us: number | null;
+  /** Its failed transactions of the measured time so far. */
+  failed: number;
 };
 
 /** An experiment that is running. */

@@ -45,7 +45,7 @@ pub use history::{HistoryPart, RecordedHistory, RecordedHistoryError};
 pub use interval::{FailedTries, Interval, LoopLags, ScriptInterval};
 pub use lag::Lags;
 pub use latencies::{Latencies, Packed};
-pub use merge::Merge;
+pub use merge::{Merge, sum_second};
 pub use outcome::{Counts, Failure, Outcome};
 pub use probe::Added;
 pub(crate) use probe::{Delay, Probe};

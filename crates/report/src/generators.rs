@@ -16,7 +16,9 @@ const NAMED_MAX: usize = 4;
 /// Whether several generators gave one result, and who weakened it.
 pub fn sure(all: &Generators) -> Vec<Sure> {
     let mut sure = Vec::new();
-    let (named, more) = weak(all, |one| one.end != GeneratorEnd::Complete);
+    let (named, more) = weak(all, |one| {
+        !matches!(one.end, GeneratorEnd::Complete | GeneratorEnd::Running)
+    });
     for one in named {
         let text = match one.until_us {
             0 => "nothing of it is in the result".to_owned(),
@@ -37,7 +39,8 @@ pub fn sure(all: &Generators) -> Vec<Sure> {
             "named in the table",
         ));
     }
-    if sure.is_empty() {
+    let is_over = all.list.iter().all(|one| one.end != GeneratorEnd::Running);
+    if sure.is_empty() && is_over {
         let count = text::count(all.list.len() as u64);
         let asked = text::count(all.asked.into());
         sure.push(Sure::held(

@@ -36,6 +36,7 @@ pub mod sparkline;
 mod staleness;
 pub mod summary;
 pub mod table;
+mod together;
 mod truth;
 pub mod units;
 mod verdict;

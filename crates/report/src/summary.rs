@@ -236,6 +236,7 @@ fn totals(run: &Run) -> String {
     let mut text = String::new();
     match run.end {
         End::Complete => {}
+        End::Running => text += "RUNNING: results so far\n",
         End::Interrupted => text += "INTERRUPTED: results up to the interruption\n",
         End::ClientAborted => text += "ABORTED: a client ended early\n",
         End::InvariantBroken => {

@@ -113,7 +113,7 @@ impl Hub {
         let feeds = self.feeds();
         let mut watched = feeds
             .iter()
-            .filter(|(subject, _)| matches!(subject, Subject::Trial(_)));
+            .filter(|(subject, _)| matches!(subject, Subject::Trial(_) | Subject::Together(_)));
         watched.any(|(_, feed)| feed.state().viewers > 0)
     }
 

@@ -5,6 +5,7 @@ use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::observed::Rows;
 use pgdyno_model::progress::Silent;
 use pgdyno_model::{Exit, Failure, State};
+use pgdyno_report::glance::Watch;
 use pgdyno_report::page::live::{Running, Step};
 use pgdyno_report::page::{self, delta};
 use pgdyno_store::Store;
@@ -23,6 +24,8 @@ pub enum Subject {
     Notebook(Query),
     /// A trial by its number.
     Trial(i64),
+    /// The trial of several generators of which this is a part.
+    Together(i64),
     /// An experiment by its UUID.
     Experiment(String),
 }
@@ -68,6 +71,7 @@ impl Pages {
             events,
             live: None,
             part: None,
+            together: false,
         }
     }
 
@@ -77,10 +81,14 @@ impl Pages {
     /// There is no such thing; the notebook cannot be read.
     pub fn open(&self, store: &Store, subject: &Subject) -> Result<Source, Failure> {
         match subject {
-            Subject::Notebook(query) => Ok(Source::Notebook {
-                query: query.clone(),
-                document: self.notebook(store, query)?,
-            }),
+            Subject::Notebook(query) => {
+                let mut watch = Watch::default();
+                Ok(Source::Notebook {
+                    query: query.clone(),
+                    document: self.notebook(store, query, &mut watch)?,
+                    watch,
+                })
+            }
             Subject::Experiment(uuid) => Ok(Source::Experiment {
                 uuid: uuid.clone(),
                 state: trials_of(store, uuid)?,
@@ -94,7 +102,30 @@ impl Pages {
                 }
                 let served = self.served(store, Some(format!("/trial/{number}/events")));
                 let running = Running::open(store, &row, self.rows, served)?;
-                Ok(Source::Running(*number, Box::new(running)))
+                Ok(Source::Running(subject.clone(), Box::new(running)))
+            }
+            Subject::Together(number) => {
+                let Some(part) = store.part_of(*number)? else {
+                    return self.open(store, &Subject::Trial(*number));
+                };
+                let is_over = |number: i64| {
+                    let state = store.trial(&number.to_string())?.state;
+                    Ok::<_, Failure>(state != State::Running)
+                };
+                if let Some(whole) = part.whole
+                    && is_over(whole)?
+                {
+                    return self.open(store, &Subject::Trial(whole));
+                }
+                let row = store.trial(&number.to_string())?;
+                row.check_seconds()?;
+                let events = format!("/trial/{number}/together/events");
+                let served = Served {
+                    together: true,
+                    ..self.served(store, Some(events))
+                };
+                let running = Running::open(store, &row, self.rows, served)?;
+                Ok(Source::Running(subject.clone(), Box::new(running)))
             }
         }
     }
@@ -108,9 +139,9 @@ impl Pages {
         json(&page)
     }
 
-    fn notebook(&self, store: &Store, query: &Query) -> Result<Value, Failure> {
+    fn notebook(&self, store: &Store, query: &Query, watch: &mut Watch) -> Result<Value, Failure> {
         let served = self.served(store, Some(events(query)));
-        json(&page::notebook::notebook(store, query, served)?)
+        json(&page::notebook::notebook(store, query, served, watch)?)
     }
 
     fn experiment(&self, store: &Store, uuid: &str) -> Result<Value, Failure> {
@@ -166,6 +197,8 @@ pub enum Source {
         query: Query,
         /// The page's data.
         document: Value,
+        /// Sees what has stopped.
+        watch: Watch,
     },
     /// An experiment.
     Experiment {
@@ -176,8 +209,8 @@ pub enum Source {
         /// The page's data.
         document: Value,
     },
-    /// A running trial, by its number.
-    Running(i64, Box<Running>),
+    /// A running trial.
+    Running(Subject, Box<Running>),
     /// It does not change any more.
     Over(Value),
 }
@@ -226,9 +259,11 @@ impl Source {
     pub fn advance(&mut self, pages: &Pages, store: &Store) -> Result<Change, Failure> {
         match self {
             Self::Over(_) => Ok(Change::Same),
-            Self::Notebook { query, document } => {
-                Ok(became(document, pages.notebook(store, query)?))
-            }
+            Self::Notebook {
+                query,
+                document,
+                watch,
+            } => Ok(became(document, pages.notebook(store, query, watch)?)),
             Self::Experiment {
                 uuid,
                 state,
@@ -242,10 +277,11 @@ impl Source {
                 *state = now;
                 Ok(change)
             }
-            Self::Running(number, running) => match running.advance(store)? {
+            Self::Running(subject, running) => match running.advance(store)? {
                 Step::Same => Ok(Change::Same),
                 Step::Changed(delta) => Ok(Change::By(delta)),
                 Step::Over(_) => {
+                    let number = over(store, subject)?;
                     let row = store.trial(&number.to_string())?;
                     *self = Self::Over(pages.trial(store, &row)?);
                     Ok(Change::Whole)
@@ -253,6 +289,21 @@ impl Source {
             },
         }
     }
+}
+
+/// The trial whose report takes the place of a running one's page: of several generators that of all; the one
+/// that was asked for, where nobody was left to add them up.
+fn over(store: &Store, subject: &Subject) -> Result<i64, Failure> {
+    Ok(match subject {
+        Subject::Together(number) => {
+            let part = store.part_of(*number)?;
+            part.and_then(|part| part.whole).unwrap_or(*number)
+        }
+        Subject::Trial(number) => *number,
+        Subject::Notebook(_) | Subject::Experiment(_) => {
+            return Err(Failure::new("only trials end"));
+        }
+    })
 }
 
 /// Takes the new document; when it was written is no change.

@@ -50,6 +50,7 @@ enum Route {
 enum Named {
     Notebook,
     Trial(String),
+    Together(String),
     Experiment(String),
 }
 
@@ -65,6 +66,10 @@ impl Route {
             ["compare"] => Self::Compare,
             ["trial", called] => Self::Page(trial(called)),
             ["trial", called, "events"] => Self::Events(trial(called)),
+            ["trial", called, "together"] => Self::Page(Named::Together(called.to_owned())),
+            ["trial", called, "together", "events"] => {
+                Self::Events(Named::Together(called.to_owned()))
+            }
             ["experiment", called] => Self::Page(experiment(called)),
             ["experiment", called, "events"] => Self::Events(experiment(called)),
             ["trial", called, action] if Action::is_known(action) => Self::Act {
@@ -117,18 +122,18 @@ impl Routes {
     fn subject(&self, named: Named, request: &Request) -> Result<Subject, Failure> {
         match named {
             Named::Notebook => query(request).map(Subject::Notebook),
-            Named::Trial(called) => {
-                let number = self
-                    .pages
-                    .notebooks
-                    .with(|store| store.trial_number(&called));
-                number.map(Subject::Trial)
-            }
+            Named::Trial(called) => self.number(&called).map(Subject::Trial),
+            Named::Together(called) => self.number(&called).map(Subject::Together),
             Named::Experiment(called) => {
                 let row = self.pages.notebooks.with(|store| store.experiment(&called));
                 row.map(|row| Subject::Experiment(row.uuid))
             }
         }
+    }
+
+    fn number(&self, called: &str) -> Result<i64, Failure> {
+        let notebooks = &self.pages.notebooks;
+        notebooks.with(|store| store.trial_number(called))
     }
 
     fn comparison(&self, request: &Request) -> Result<Value, Failure> {

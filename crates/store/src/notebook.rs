@@ -7,7 +7,7 @@ use pgdyno_model::notebook::{
     Notebook, PlacedTrial, TrialHeader, TrialRow,
 };
 use pgdyno_model::observed::Observed;
-use pgdyno_model::{Failure, Note, Outcome};
+use pgdyno_model::{Failure, Note, Outcome, TrialSpec};
 
 use super::{Store, TrialWriter};
 
@@ -111,6 +111,14 @@ impl Notebook for Store {
 
     fn cannot_stop(&self, number: i64) -> Result<Option<String>, Failure> {
         self.cannot_stop(number)
+    }
+
+    fn is_gone(&self, number: i64) -> Result<bool, Failure> {
+        self.is_gone(number)
+    }
+
+    fn asked_of_all(&self, number: i64) -> Result<Option<TrialSpec>, Failure> {
+        self.asked_of_all(number)
     }
 
     fn part_of(&self, number: i64) -> Result<Option<PartOf>, Failure> {

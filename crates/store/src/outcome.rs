@@ -336,6 +336,7 @@ fn started(text: &str) -> SystemTime {
 /// A trial that is still under way, or whose pgdyno died, looks interrupted.
 fn end(state: &str, clients: &ClientsEnd, exits_on_abort: bool) -> End {
     match State::from_name(state) {
+        Some(State::Running) => End::Running,
         Some(State::Complete | State::Partial) => End::Complete,
         Some(State::Failed) if clients.aborted == clients.total => End::AllClientsAborted,
         // Which thread it was is not kept; none but pgbench's own text names it.

@@ -2,7 +2,7 @@
 
 use pgdyno_model::document::page::{GeneratorPart, PartOf};
 use pgdyno_model::notebook::Rendezvous;
-use pgdyno_model::{Failure, State};
+use pgdyno_model::{Failure, State, TrialSpec};
 
 use super::Store;
 use crate::db::{self, Error, Optional, params};
@@ -31,6 +31,22 @@ impl Store {
             }
         }
         Ok(Some(part))
+    }
+
+    /// What all generators together were asked for, of a trial that is a part; `None`: it is none.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn asked_of_all(&self, number: i64) -> Result<Option<TrialSpec>, Failure> {
+        let sql = "SELECT meeting.spec FROM part JOIN meeting ON meeting.uuid = part.meeting \
+                   WHERE part.trial = ?";
+        let spec = self
+            .db
+            .query_row(sql, [number], |row| row.get::<String>(0))
+            .optional()
+            .map_err(self.failed("cannot read"))?;
+        // One of a later pgdyno may have more in it: then its parts are shown, each for itself.
+        Ok(spec.and_then(|spec| serde_json::from_str(&spec).ok()))
     }
 
     fn read_part(&self, number: i64) -> db::Result<Option<(String, PartOf)>> {

@@ -47,7 +47,25 @@ impl Store {
         })
     }
 
+    /// Whether a trial that did not say that it ended was run by a process of this host that has. A notebook
+    /// in a file then ends it; into one on a server its rows may still be brought.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn is_gone(&self, number: i64) -> Result<bool, Failure> {
+        let process = self.process(number)?;
+        Ok(process.is_some_and(|process| process.life() == Life::Gone))
+    }
+
     fn way(&self, number: i64) -> Result<Way, Failure> {
+        Ok(self.process(number)?.map_or_else(
+            || Way::None(format!("trial {number} does not run")),
+            |process| way(number, &process),
+        ))
+    }
+
+    /// Of a trial that has not ended.
+    fn process(&self, number: i64) -> Result<Option<Identity>, Failure> {
         let sql = "SELECT pid, pid_started, pid_namespace, boot_id, host_name FROM trial_begun \
              WHERE number = ? AND pid IS NOT NULL \
              AND NOT EXISTS (SELECT 1 FROM trial_ended WHERE trial = number)";
@@ -60,11 +78,7 @@ impl Store {
                 host: row.get(4)?,
             })
         });
-        let found = found.optional().map_err(self.failed("cannot read"))?;
-        Ok(found.map_or_else(
-            || Way::None(format!("trial {number} does not run")),
-            |process| way(number, &process),
-        ))
+        found.optional().map_err(self.failed("cannot read"))
     }
 }
 

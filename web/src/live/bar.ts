@@ -4,14 +4,18 @@ import type { Live, Served, TrialData } from '../data';
 import { clock, percent, rate, timeText } from '../pure/format';
 import { h } from '../page/dom';
 import { copyLink, stop, type Answer } from './actions';
-import { about, died } from './part';
+import { about, aboutAll, died, diedOfAll } from './part';
 import { refreshed } from './refresh';
 
 /** So often those who do not see it are told. */
 const SAY_MS = 15_000;
 
-/** Seconds come once a second, and are read more seldom where reading is dear: after so long something is wrong. */
-export const STALLED_MS = 15_000;
+/** Why nothing comes of a running trial, as far as its server knows; empty: it comes. */
+export function silence({ silent_s, is_gone }: { silent_s: number | null; is_gone: boolean }): string {
+  if (is_gone) return 'Its process has ended without a word. What waits of it on its host is brought by pgdyno store push there.';
+  if (silent_s === null) return '';
+  return `Nothing has come from it for ${clock(silent_s)}: its process is halted or very late, or cannot reach the notebook. It may go on by itself.`;
+}
 
 /** `00:37 of 01:00`; without a planned end only what has passed. */
 export function passed(now_us: number | null, planned_us: number | null): string {
@@ -72,31 +76,22 @@ export function runningBar(data: TrialData): RunningBar {
     told,
     polite,
   );
-  // When something new came; what nobody looks at is not asked.
-  let fresh = { now_us: live().now_us, at: Date.now() };
-  const look = (): void => {
-    const { now_us } = live();
-    const isShown = !isHeld && !document.hidden && document.querySelector('.feed-status.on') === null;
-    if (now_us !== fresh.now_us || !isShown) fresh = { now_us, at: Date.now() };
-    const since_ms = Date.now() - fresh.at;
-    stalled.hidden = now_us === null || isOver() || since_ms < STALLED_MS;
-    if (!stalled.hidden) stalled.textContent = `Nothing has come from it for ${clock(since_ms / 1000)}: its process is halted or very late, or cannot reach the notebook. It may go on by itself.`;
-  };
   const isOver = (): boolean => {
     const { now_us, planned_us } = live();
     return planned_us !== null && now_us !== null && now_us >= planned_us;
   };
-  const looking = setInterval(() => (element.isConnected ? look() : clearInterval(looking)), 1000);
   const update = (): void => {
     const { now_us, planned_us } = live();
     const warm = data.timeline.warmup;
     const isWarming = warm !== undefined && warm.length > 0 && warm[warm.length - 1] === 1;
     word.textContent = now_us === null ? '● Starting' : isOver() ? '● Ending' : isWarming ? '● Warming up' : '● Running';
-    look();
+    stalled.textContent = silence(live());
+    stalled.hidden = stalled.textContent === '';
     const of = data.served?.part ?? null;
     if (of !== null) {
-      part = refreshed(part, about(of, true));
-      lost.textContent = died(of);
+      const together = data.served!.together;
+      part = refreshed(part, together ? aboutAll(of) : about(of, true, live().number));
+      lost.textContent = together ? diedOfAll(of) : died(of);
       lost.hidden = lost.textContent === '';
     }
     const share = planned_us === null || now_us === null ? null : Math.min(1, now_us / planned_us);

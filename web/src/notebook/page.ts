@@ -1,12 +1,12 @@
 /** A notebook: what runs, experiments as they grow, and the list of trials, to search, tag, exclude and compare. */
 
-import type { GrowingExperiment, GrowingRepeat, NotebookData, RunningTrial, TrialItem } from '../data';
+import type { GeneratorNow, GrowingExperiment, GrowingRepeat, NotebookData, RunningTrial, TrialItem } from '../data';
 import { clock, count, DASH, fixed, many, rate, timeText } from '../pure/format';
 import { h, scroll, svg, type Child } from '../page/dom';
 import { assemble, section, type Section } from '../page/shell';
 import { ask, question, stop, type Answer, type Named } from '../live/actions';
-import { passed, STALLED_MS } from '../live/bar';
-import { died, which } from '../live/part';
+import { passed, silence } from '../live/bar';
+import { died, diedOfAll, which } from '../live/part';
 import { refreshed } from '../live/refresh';
 import type { Shown } from '../trial/page';
 
@@ -66,11 +66,6 @@ export function notebookPage(data: NotebookData): Shown {
   );
   assemble(data, [lead], sections, null, '');
   update();
-  // Of what has stopped nothing comes, and it must be seen all the same.
-  const looking = setInterval(() => {
-    if (!heading.isConnected) clearInterval(looking);
-    else if (data.running.some((trial) => (stalledFor(trial) ?? 0) >= STALLED_MS)) update();
-  }, 5000);
   return { update };
 }
 
@@ -93,20 +88,6 @@ function course(values: number[]): Child {
   );
 }
 
-/** When a trial's newest second came, by its UUID. */
-const came = new Map<string, { now_us: number; at: number }>();
-
-/** How long nothing has come of a trial that should go on, in milliseconds; null: clients do not work yet, or not any more. */
-function stalledFor({ uuid, now_us, planned_us }: RunningTrial): number | null {
-  if (now_us === null || (planned_us !== null && now_us >= planned_us)) return null;
-  const last = came.get(uuid);
-  if (last === undefined || last.now_us !== now_us || document.hidden || document.querySelector('.feed-status.on') !== null) {
-    came.set(uuid, { now_us, at: Date.now() });
-    return 0;
-  }
-  return Date.now() - last.at;
-}
-
 /** What most sessions wait for; what rounds to none is left out. */
 const waits = (trial: RunningTrial): [string, number][] => trial.waits.filter(([, sessions]) => sessions >= 0.05).slice(0, 2);
 
@@ -126,17 +107,19 @@ function runningTable(running: RunningTrial[], mayChange: boolean, tell: (answer
         ...running.map((trial) => {
           const { number, uuid, now_us, planned_us } = trial;
           const goodput = trial.goodput_per_s[trial.goodput_per_s.length - 1];
-          const stalled = stalledFor(trial) ?? 0;
+          const isTogether = trial.generators.length > 0;
+          const stalled = silence(trial);
+          const lost = trial.part === null ? '' : isTogether ? diedOfAll(trial.part) : died(trial.part);
           const share = planned_us === null || now_us === null ? null : Math.min(1, now_us / planned_us);
           const stopping = h('button', { type: 'button', class: 'button', id: `stop-${uuid}`, 'aria-label': `Stop trial ${number}` }, 'Stop…');
           stopping.addEventListener('click', () => void stop({ number, uuid, part: trial.part }, what(trial), tell));
           return h(
             'tr',
             {},
-            h('th', { scope: 'row' }, h('a', { href: `/trial/${number}`, id: `watch-${uuid}`, 'aria-label': `Watch trial ${number}` }, String(number))),
-            h('td', {}, h('strong', {}, what(trial)), trial.experiment !== null && h('span', { class: 'sub' }, ` in ${trial.experiment}`), ...(trial.part === null ? [] : [h('div', { class: 'sub' }, which(trial.part)), died(trial.part) !== '' && h('div', { class: 'bad' }, died(trial.part))])),
+            h('th', { scope: 'row' }, h('a', { href: isTogether ? `/trial/${number}/together` : `/trial/${number}`, id: `watch-${uuid}`, 'aria-label': `Watch trial ${number}` }, String(number))),
+            h('td', {}, h('strong', {}, what(trial)), trial.experiment !== null && h('span', { class: 'sub' }, ` in ${trial.experiment}`), trial.part !== null && !isTogether && h('div', { class: 'sub' }, which(trial.part)), lost !== '' && h('div', { class: 'bad' }, lost), isTogether && generators(trial)),
             h('td', { class: 'target', title: trial.target }, place(trial.target)),
-            h('td', { class: 'progress-cell' }, share !== null && h('div', { class: 'progress', 'aria-hidden': 'true' }, h('div', { class: 'progress-fill', style: { width: `${(share * 100).toFixed(1)}%` } })), h('span', {}, `${now_us === null ? 'starting' : passed(now_us, planned_us)}${trial.warmup ? ', warm-up' : ''}`), stalled >= STALLED_MS && h('div', { class: 'bad' }, `nothing new for ${clock(Math.floor(stalled / 5000) * 5)}`)),
+            h('td', { class: 'progress-cell' }, share !== null && h('div', { class: 'progress', 'aria-hidden': 'true' }, h('div', { class: 'progress-fill', style: { width: `${(share * 100).toFixed(1)}%` } })), h('span', {}, `${now_us === null ? 'starting' : passed(now_us, planned_us)}${trial.warmup ? ', warm-up' : ''}`), stalled !== '' && h('div', { class: 'bad', title: stalled }, trial.is_gone ? 'its process has ended' : `nothing new for ${clock(trial.silent_s!)}`)),
             h('td', {}, course(trial.goodput_per_s)),
             h('td', { class: 'n' }, h('strong', {}, rate(goodput))),
             h('td', { class: 'n' }, timeText(trial.p50_us)),
@@ -149,6 +132,22 @@ function runningTable(running: RunningTrial[], mayChange: boolean, tell: (answer
       ),
     ),
   );
+}
+
+/** So many generators have a line; of more the trial's page has them all. */
+const GENERATORS = 8;
+
+/** Each of several generators: its own figures, and the way to its own page. */
+function generators(trial: RunningTrial): HTMLElement {
+  const line = (one: GeneratorNow): HTMLElement =>
+    h(
+      'li',
+      {},
+      h('a', { href: `/trial/${one.trial}`, 'aria-label': `Watch generator ${one.generator}: trial ${one.trial}` }, `generator ${one.generator}`),
+      one.has_died ? h('span', { class: 'bad' }, ` has died${one.now_us === null ? '' : ` at ${clock(one.now_us / 1e6)}`}`) : one.now_us === null ? ' starting' : ` ${one.goodput_per_s === null ? DASH : rate(one.goodput_per_s)} tps, p99 ${timeText(one.p99_us)}`,
+    );
+  const more = trial.generators.length - GENERATORS;
+  return h('div', { class: 'sub' }, `${many(trial.part?.generators ?? trial.generators.length, 'generator')}, figures of all together`, h('ul', { class: 'generators-now' }, ...trial.generators.slice(0, GENERATORS).map(line), more > 0 && h('li', {}, `and ${more} more`)));
 }
 
 /** What a box is: a word, and how it looks. */

@@ -14,6 +14,7 @@ const td = (child: Child, numeric = false): HTMLElement => h('td', { class: nume
 const BOUND_SHARE = 0.8;
 
 const ENDS: Record<Generator['end'], string> = {
+  running: 'measures',
   complete: 'whole',
   early: 'ended early',
   waits: 'seconds not sent',
@@ -24,6 +25,7 @@ const ENDS: Record<Generator['end'], string> = {
 /** What became of it, and what weakened the result. */
 export function state(one: Generator): { words: string; kind: 'good' | 'warn' | 'bad' } {
   if (one.end === 'never-arrived') return { words: ENDS[one.end], kind: 'bad' };
+  if (one.end === 'running') return { words: ENDS[one.end], kind: 'good' };
   if (one.end !== 'complete') return { words: `${ENDS[one.end]} at ${clock(one.until_us / 1e6)}`, kind: 'bad' };
   if (one.busiest_share !== null && one.busiest_share >= BOUND_SHARE) return { words: 'client-bound', kind: 'warn' };
   return { words: ENDS.complete, kind: 'good' };
@@ -46,6 +48,8 @@ export function generatorsSection(data: TrialData): Section | null {
   const cores = (one: Generator): string => (one.cpu_us === null || elapsed_s === 0 ? DASH : significant(one.cpu_us / 1e6 / elapsed_s, 2));
   const began = (one: Generator): string => (one.began_late_us === null ? DASH : `+${fixed(one.began_late_us / 1000, 1)} ± ${fixed((one.clock?.uncertainty_us ?? 0) / 1000, 1)}`);
   const whole = list.filter((one) => one.end === 'complete').length;
+  const isLive = data.served?.live != null;
+  const died = list.filter((one) => one.end === 'died').length;
   const hosts = new Set(list.map((one) => one.host).filter((of) => of !== null)).size;
   const { buttons, table } = actions({
     title: 'Generators',
@@ -60,7 +64,7 @@ export function generatorsSection(data: TrialData): Section | null {
     return h(
       'tr',
       {},
-      h('th', { scope: 'row' }, String(one.generator)),
+      h('th', { scope: 'row' }, data.served !== undefined && one.trial !== null ? h('a', { href: `/trial/${one.trial}`, 'aria-label': `Generator ${one.generator}: trial ${one.trial}` }, String(one.generator)) : String(one.generator)),
       td(host(one)),
       td(count(one.clients), true),
       td(count(one.committed), true),
@@ -90,7 +94,7 @@ export function generatorsSection(data: TrialData): Section | null {
           { class: 'figures generators' },
           h('thead', {}, h('tr', {}, th('#'), th('Host'), th('Clients', true), th('Committed', true), th('Share'), th('Goodput', true, 'tps'), th('CPUs', true), th('Busiest thread', true), th('Adds, mean', true, unit.unit), th('Began', true, 'ms'), th('Until', true), th('State'))),
           h('tbody', {}, ...list.map(row)),
-          h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'All'), td(hosts === 0 ? '' : many(hosts, 'host')), td(count(clients), true), td(count(committed), true), td(''), td(rate(data.run.measured.goodput_per_s), true), td(''), td(''), td(''), td(all.start_spread_us === null ? '' : `spread ${timeText(all.start_spread_us)}`, true), td(''), td(`${count(whole)} of ${count(all.asked)} whole`))),
+          h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'All'), td(hosts === 0 ? '' : many(hosts, 'host')), td(count(clients), true), td(count(committed), true), td(''), td(rate(data.run.measured.goodput_per_s), true), td(''), td(''), td(''), td(all.start_spread_us === null ? '' : `spread ${timeText(all.start_spread_us)}`, true), td(''), td(isLive ? `${count(list.length - died)} of ${count(all.asked)}` : `${count(whole)} of ${count(all.asked)} whole`))),
         ),
       ),
       table,

@@ -31,6 +31,15 @@ pub struct Merge {
     all: Option<Recording>,
 }
 
+/// What several generators recorded of one second, added up; it begins when the first of them does. `None`: of
+/// nobody.
+pub fn sum_second(seconds: &[Second]) -> Option<Second> {
+    let first = seconds.iter().min_by_key(|second| second.start_us)?;
+    let mut all = Open::default();
+    seconds.iter().for_each(|second| all.add(second));
+    Some(all.closed(first.start_us, first.warmup))
+}
+
 /// A second to which more may be added.
 #[derive(Debug, Default)]
 struct Open {
@@ -38,6 +47,30 @@ struct Open {
     drain: bool,
     time: ClientTime,
     scripts: Vec<ScriptInterval>,
+}
+
+impl Open {
+    fn add(&mut self, second: &Second) {
+        self.length_us = self.length_us.max(second.length_us);
+        self.drain |= second.drain;
+        self.time.merge(&second.time);
+        let count = self.scripts.len().max(second.scripts.len());
+        self.scripts.resize_with(count, ScriptInterval::default);
+        for (mine, theirs) in self.scripts.iter_mut().zip(&second.scripts) {
+            mine.merge(&theirs.unpack());
+        }
+    }
+
+    fn closed(self, start_us: u64, warmup: bool) -> Second {
+        Second {
+            start_us,
+            length_us: self.length_us,
+            warmup,
+            time: self.time,
+            drain: self.drain,
+            scripts: self.scripts.iter().map(ScriptSecond::from).collect(),
+        }
+    }
 }
 
 impl Recording {
@@ -98,15 +131,7 @@ impl Merge {
 
     fn add_second(&mut self, second: &Second) {
         let key = (second.start_us, !second.warmup);
-        let open = self.seconds.entry(key).or_default();
-        open.length_us = open.length_us.max(second.length_us);
-        open.drain |= second.drain;
-        open.time.merge(&second.time);
-        let count = open.scripts.len().max(second.scripts.len());
-        open.scripts.resize_with(count, ScriptInterval::default);
-        for (mine, theirs) in open.scripts.iter_mut().zip(&second.scripts) {
-            mine.merge(&theirs.unpack());
-        }
+        self.seconds.entry(key).or_default().add(second);
     }
 
     /// What all recorded; `None` when there was nobody.
@@ -131,14 +156,7 @@ impl Merge {
                 _ => &mut measured,
             };
             add(phase, &open);
-            all.seconds.push(Second {
-                start_us,
-                length_us: open.length_us,
-                warmup: !is_measured,
-                time: open.time,
-                drain: open.drain,
-                scripts: open.scripts.iter().map(ScriptSecond::from).collect(),
-            });
+            all.seconds.push(open.closed(start_us, !is_measured));
         }
         let warmup_us = warmup.as_ref().map_or(0, |phase| phase.elapsed_us);
         all.stalls = Stall::find(&self.gaps, &measured, (0, warmup_us), &[]);

@@ -449,6 +449,8 @@ pub enum End {
     /// It ran to its end.
     #[default]
     Complete,
+    /// It has none yet: it was read from its notebook while it ran.
+    Running,
     /// It was interrupted.
     Interrupted,
     /// Every client had ended before its time.

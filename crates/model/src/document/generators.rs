@@ -20,6 +20,8 @@ pub struct ClockReading {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum GeneratorEnd {
+    /// It measures: the trial has not ended.
+    Running,
     /// It measured to the end.
     Complete,
     /// It was interrupted, or its clients ended early.
@@ -36,6 +38,7 @@ impl GeneratorEnd {
     /// What became of it, behind its number.
     pub fn words(self) -> &'static str {
         match self {
+            Self::Running => "measures",
             Self::Complete => "measured to the end",
             Self::Early => "ended early",
             Self::Waits => "could not send all of its seconds",
@@ -107,7 +110,7 @@ impl Generators {
         let missing = self
             .list
             .iter()
-            .filter(|one| one.end != GeneratorEnd::Complete);
+            .filter(|one| !matches!(one.end, GeneratorEnd::Complete | GeneratorEnd::Running));
         let words: Vec<String> = missing.map(Generator::missing).collect();
         (!words.is_empty()).then(|| words.join("; "))
     }

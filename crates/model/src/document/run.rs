@@ -75,6 +75,8 @@ impl Host {
 pub enum End {
     /// The trial ended normally.
     Complete,
+    /// It has not ended.
+    Running,
     /// It was stopped.
     Interrupted,
     /// A client ended before its time, and the run with it.
@@ -89,6 +91,7 @@ impl From<record::End> for End {
     fn from(end: record::End) -> Self {
         match end {
             record::End::Complete => Self::Complete,
+            record::End::Running => Self::Running,
             record::End::Interrupted => Self::Interrupted,
             record::End::ClientAborted { .. } => Self::ClientAborted,
             record::End::AllClientsAborted => Self::AllClientsAborted,

@@ -30,6 +30,7 @@ pub fn verdict(recording: &Recording) -> (State, Option<String>) {
         ))
     };
     match recording.end {
+        End::Running => (State::Running, None),
         End::Interrupted => (State::Aborted, Some("interrupted".to_owned())),
         End::InvariantBroken => {
             let what = recording.broken_invariant.as_deref().unwrap_or_default();

@@ -10,7 +10,7 @@ use pgdyno_drive::record::{Latencies, Second};
 
 use crate::document::page::PartOf;
 use crate::observed::Observed;
-use crate::{Failure, Note, Observer, Outcome};
+use crate::{Failure, Note, Observer, Outcome, TrialSpec};
 
 pub use ending::{BROKEN_INVARIANT, state, verdict};
 pub use headers::{ExperimentHeader, TrialHeader, check_tag};
@@ -106,8 +106,14 @@ pub trait Notebook {
     /// of this user.
     fn cannot_stop(&self, number: i64) -> Result<Option<String>, Failure>;
 
+    /// Whether a trial that did not say that it ended was run by a process of this host that has.
+    fn is_gone(&self, number: i64) -> Result<bool, Failure>;
+
     /// Which part of a trial of several generators a trial is; `None`: none.
     fn part_of(&self, number: i64) -> Result<Option<PartOf>, Failure>;
+
+    /// What all generators together were asked for, of a trial that is a part; `None`: it is none.
+    fn asked_of_all(&self, number: i64) -> Result<Option<TrialSpec>, Failure>;
 
     /// Puts an experiment into the notebook.
     fn begin_experiment(&self, header: &ExperimentHeader) -> Result<ExperimentRow, Failure>;

@@ -13,12 +13,15 @@ use pgdyno_model::spec::duration;
 use pgdyno_model::stamp::stamp;
 use pgdyno_model::{Exit, Failure, State, text};
 use pgdyno_output::{StoreArgs, Verbosity, write_answer};
-use pgdyno_report::table::{Table, one_line};
+use pgdyno_report::table::{Table, cut, one_line};
 use pgdyno_report::wrap::fitted;
 use pgdyno_store::Store;
 
 /// So many trials are shown to a person who does not say how many.
 const LIMIT_DEFAULT: u64 = 50;
+
+/// So much of a workload's name is seen on the narrowest terminal.
+const NAME_MIN: usize = 8;
 
 /// Which trials, and how they are shown.
 #[derive(Debug, Args)]
@@ -242,14 +245,39 @@ fn table(trials: &[ListedTrial]) -> String {
     let whole = table.text(usize::MAX);
     let widest = whole.lines().map(|line| line.chars().count()).max();
     match widest > Some(width()) {
-        true => narrow(trials),
+        true => narrow(trials, width()),
         false => whole,
     }
 }
 
-/// The same for a terminal that is too narrow: without UUID and year, and a second line for what a trial is
-/// marked with.
-fn narrow(trials: &[ListedTrial]) -> String {
+/// The same for a terminal of so many characters, which is too narrow: without UUID and year, and a second line
+/// for what a trial is marked with. Names and tags that are longer are cut.
+fn narrow(trials: &[ListedTrial], width: usize) -> String {
+    let names = trials.iter().map(|trial| trial.workload.chars().count());
+    let longest = names.max().unwrap_or_default();
+    let whole = figures(trials, longest);
+    let widest = whole.lines().map(|line| line.chars().count()).max();
+    let beside = widest.unwrap_or_default().saturating_sub(longest);
+    let text = figures(trials, width.saturating_sub(beside).max(NAME_MIN));
+    let mut lines = text.lines().map(|line| cut(line, width));
+    let mut listed = lines
+        .next()
+        .map_or_else(String::new, |line| format!("{line}\n"));
+    for (line, trial) in lines.zip(trials) {
+        listed += &format!("{line}\n");
+        let state = (trial.state != State::Complete).then(|| trial.state.name().to_owned());
+        let marks: Vec<String> = state.into_iter().chain(marks(trial)).collect();
+        if !marks.is_empty() {
+            let marks = fitted(&format!("    {}", one_line(&marks.join(" "))), width);
+            let marks = marks.lines().map(|line| format!("{}\n", cut(line, width)));
+            listed.extend(marks);
+        }
+    }
+    listed
+}
+
+/// What there is room for on a narrow terminal, with names of so many characters.
+fn figures(trials: &[ListedTrial], name_max: usize) -> String {
     let mut table = Table::default();
     table.row([
         "workload",
@@ -265,7 +293,7 @@ fn narrow(trials: &[ListedTrial]) -> String {
     let ms = |us: Option<u64>| us.map_or_else(dash, text::ms);
     for trial in trials {
         table.row([
-            one_line(&trial.workload),
+            cut(&one_line(&trial.workload), name_max),
             trial.number.to_string(),
             minute(&trial.started).chars().skip(5).collect(),
             trial.clients.unwrap_or(1).to_string(),
@@ -275,20 +303,7 @@ fn narrow(trials: &[ListedTrial]) -> String {
             trial.failed.map_or_else(dash, text::count),
         ]);
     }
-    let text = table.text(usize::MAX);
-    let mut lines = text.lines();
-    let mut listed = lines
-        .next()
-        .map_or_else(String::new, |line| format!("{line}\n"));
-    for (line, trial) in lines.zip(trials) {
-        listed += &format!("{line}\n");
-        let state = (trial.state != State::Complete).then(|| trial.state.name().to_owned());
-        let marks: Vec<String> = state.into_iter().chain(marks(trial)).collect();
-        if !marks.is_empty() {
-            listed += &fitted(&format!("    {}\n", one_line(&marks.join(" "))), width());
-        }
-    }
-    listed
+    table.text(usize::MAX)
 }
 
 /// Tags, whether it is excluded, and its experiment.
@@ -303,6 +318,45 @@ fn marks(trial: &ListedTrial) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_line_is_wider_than_a_narrow_terminal() {
+        let trial = |workload: &str, tags: &[&str]| ListedTrial {
+            number: 7,
+            uuid: "0195c2f0-1111".to_owned(),
+            state: State::Aborted,
+            reason: None,
+            started: "2026-01-31T12:00:00.000000Z".to_owned(),
+            target: "t".to_owned(),
+            note: None,
+            experiment_name: Some("an experiment with a long name".repeat(3)),
+            excluded: None,
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            workload: workload.to_owned(),
+            clients: Some(100),
+            failed: Some(1_234_567),
+            goodput_per_s: Some(123_456.0),
+            service_p50_us: Some(1_234_567),
+            service_p99_us: Some(12_345_678),
+            response_p50_us: None,
+            response_p99_us: None,
+        };
+        let tag = "a-tag-without-a-space-that-is-longer-than-the-terminal-is-wide".repeat(2);
+        let trials = [
+            trial("tpcb", &[&tag, "short"]),
+            trial(&"a-long-name-of-a-script".repeat(4), &[]),
+        ];
+        for width in [60, 80, 100] {
+            let listed = narrow(&trials, width);
+            for line in listed.lines() {
+                assert!(line.chars().count() <= width, "{width}: {line:?}");
+            }
+            assert!(
+                listed.contains("tpcb") && listed.contains("short"),
+                "{listed}"
+            );
+        }
+    }
 
     #[test]
     fn since_is_a_date_a_time_or_so_long_ago() {

@@ -12,7 +12,7 @@ use pgdyno_output::{JsonArg, StoreArgs, width, write_answer};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::keys::{Key, Screen};
 use pgdyno_report::glance::{self, Glance};
-use pgdyno_report::growing::{Growing, Grown};
+use pgdyno_report::growing::{Growing, Grown, Silence};
 use pgdyno_report::table::one_line;
 use pgdyno_report::{documents, page};
 use pgdyno_store::Store;
@@ -105,10 +105,11 @@ impl Watch<'_> {
 
     /// All running trials, as lines or for programs.
     fn list_in_lines(&self) -> Result<Exit, Failure> {
+        let mut watch = glance::Watch::default();
         let replaces = self.args.json.replaces_text();
         let mut json = self.args.json.open()?.lines();
         loop {
-            let all = self.all()?;
+            let all = self.all(&mut watch)?;
             json.write(|| List {
                 notebook: &self.place,
                 running: &all,
@@ -136,6 +137,7 @@ impl Watch<'_> {
         let replaces = self.args.json.replaces_text();
         let mut json = self.args.json.open()?.lines();
         let mut growing = Growing::open(&self.store, row.number)?;
+        let mut silence = Silence::new(Instant::now());
         loop {
             json.write(|| {
                 let mut document = documents::trial(&growing.outcome);
@@ -147,7 +149,8 @@ impl Watch<'_> {
                 (true, _) => {}
                 (false, true) => say(&self.lines(&row, &growing, width(), usize::MAX))?,
                 (false, false) => {
-                    let one = glance::of(&self.store, &row)?;
+                    let mut one = glance::of(&self.store, &row)?;
+                    one.silent_s = silence.after(one.now_us, one.planned_us, Instant::now());
                     write_answer(format_args!("{}\n", top::row(&one)))?;
                 }
             }
@@ -155,6 +158,8 @@ impl Watch<'_> {
                 return Ok(Exit::Ok);
             }
             if let Grown::Over(state) = self.advance(&mut growing)? {
+                let outcome = self.store.outcome(row.number)?;
+                json.write(|| documents::trial(&outcome))?;
                 if !replaces {
                     write_answer(format_args!("{}\n", ended(row.number, state)))?;
                 }
@@ -187,6 +192,7 @@ impl Watch<'_> {
             Some(row) => Some(self.watched(row)?),
             None => None,
         };
+        let mut watch = glance::Watch::default();
         let mut all = Vec::new();
         let mut chosen = 0_usize;
         let mut said: Option<String> = None;
@@ -200,7 +206,7 @@ impl Watch<'_> {
                         Grown::By(_) => None,
                     },
                     None => {
-                        all = self.all()?;
+                        all = self.all(&mut watch)?;
                         None
                     }
                 };
@@ -212,7 +218,7 @@ impl Watch<'_> {
                     }
                     said = Some(over);
                     one = None;
-                    all = self.all()?;
+                    all = self.all(&mut watch)?;
                 }
             }
             chosen = chosen.min(all.len().saturating_sub(1));
@@ -245,7 +251,14 @@ impl Watch<'_> {
                     Key::Up | Key::Char('k') => chosen = chosen.saturating_sub(1),
                     Key::Down | Key::Char('j') => chosen += 1,
                     Key::Enter if one.is_none() && chosen < all.len() => {
-                        one = Some(self.watched(self.row(all[chosen].number)?)?);
+                        let row = self.row(all[chosen].number)?;
+                        one = Some(match all[chosen].generators.is_empty() {
+                            true => self.watched(row)?,
+                            false => {
+                                let growing = Growing::together(&self.store, row.number)?;
+                                (row, growing)
+                            }
+                        });
                     }
                     Key::Back if one.is_some() && !only => {
                         one = None;
@@ -261,9 +274,9 @@ impl Watch<'_> {
     }
 
     /// All that run. A process that was killed says nothing of its end.
-    fn all(&self) -> Result<Vec<Glance>, Failure> {
+    fn all(&self, watch: &mut glance::Watch) -> Result<Vec<Glance>, Failure> {
         self.store.find_the_dead()?;
-        glance::all(&self.store)
+        watch.all(&self.store)
     }
 
     fn advance(&self, growing: &mut Growing) -> Result<Grown, Failure> {

@@ -3,8 +3,8 @@
 //! Not for: reading them, keys, when it is drawn (`cli/top.rs`).
 
 use pgdyno_drive::record::{Latencies, Second};
-use pgdyno_model::document::page::PartOf;
-use pgdyno_model::document::{Part, TimeBudget, Trial};
+use pgdyno_model::document::page::GeneratorNow;
+use pgdyno_model::document::{GeneratorEnd, Part, TimeBudget, Trial};
 use pgdyno_model::text as figures;
 
 use super::view::percentiles;
@@ -20,6 +20,8 @@ const SPARK: usize = 20;
 const SPARK_LONG: usize = 60;
 /// Parts of the time budget, kinds of failures and events that are named.
 const SHOWN: usize = 4;
+/// Generators of a trial that have a line in the list.
+const GENERATORS: usize = 8;
 
 /// A line, and how it looks where there is colour.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,6 +119,7 @@ pub fn list(place: &str, all: &[Glance], chosen: Option<usize>, width: usize) ->
                 String::new()
             },
         );
+        let trouble = trouble(one);
         let look = match (is_chosen, one.failed > 0) {
             (true, _) => Look::Chosen,
             (false, true) => Look::Bad,
@@ -126,9 +129,10 @@ pub fn list(place: &str, all: &[Glance], chosen: Option<usize>, width: usize) ->
         // Where there is no room beside the figures, the course is below them.
         let course = (!has_spark).then(|| sparkline::of(&tail));
         let experiment = one.experiment.as_ref().map(|name| format!("in {name}"));
+        lines.extend(trouble.map(|words| Line::of(format!("        {words}"), Look::Bad, width)));
         let second = [
             course,
-            one.part.as_ref().map(PartOf::words),
+            part(one),
             waits(&one.waits),
             Some(one.target.clone()),
             experiment,
@@ -136,8 +140,63 @@ pub fn list(place: &str, all: &[Glance], chosen: Option<usize>, width: usize) ->
         let second: Vec<String> = second.into_iter().flatten().collect();
         let second = format!("        {}", second.join("  "));
         lines.push(Line::of(second, Look::Faint, width));
+        let generators = one.generators.iter().take(GENERATORS);
+        lines.extend(generators.map(|of| Line::of(generator(of), look_of(of), width)));
+        if let Some(more) = one.generators.len().checked_sub(GENERATORS + 1) {
+            let more = figures::plural(more as u64 + 1, "other generator");
+            lines.push(Line::of(format!("        {more}"), Look::Faint, width));
+        }
     }
     lines
+}
+
+/// Which part of a trial it is, or that it is all of them; that some have died.
+fn part(one: &Glance) -> Option<String> {
+    let part = one.part.as_ref()?;
+    Some(match one.generators.is_empty() {
+        true => part.words(),
+        false => part.words_together(),
+    })
+}
+
+/// Why nothing comes of it, as far as is known.
+fn trouble(one: &Glance) -> Option<String> {
+    if one.is_gone && one.generators.is_empty() {
+        let words =
+            "its process has ended without a word: `pgdyno store push` brings what waits of it";
+        return Some(words.to_owned());
+    }
+    let silent_s = one.silent_s?;
+    Some(format!(
+        "nothing has come from it for {silent_s} s: its process is halted, or cannot reach the notebook"
+    ))
+}
+
+/// One of several: figures of its own.
+fn generator(of: &GeneratorNow) -> String {
+    let figures = match (of.has_died, of.now_us) {
+        (true, now_us) => format!("has died at {}", clock(now_us.unwrap_or_default())),
+        (false, None) => "starting".to_owned(),
+        (false, Some(now_us)) => format!(
+            "{}  {} tx/s  p99 {} ms  {} failed",
+            clock(now_us),
+            of.goodput_per_s.map_or("–".to_owned(), figures::rate),
+            ms(of.p99_us),
+            figures::count(of.failed)
+        ),
+    };
+    let clients = figures::plural(of.clients.into(), "client");
+    format!(
+        "        generator {} (trial {}), {clients}: {figures}",
+        of.generator, of.trial
+    )
+}
+
+fn look_of(of: &GeneratorNow) -> Look {
+    match of.has_died {
+        true => Look::Bad,
+        false => Look::Faint,
+    }
 }
 
 /// Columns of a row without the name and the course.
@@ -167,8 +226,11 @@ pub fn row(one: &Glance) -> String {
     if let Some(waits) = waits(&one.waits) {
         text += &format!("  {waits}");
     }
-    if let Some(part) = &one.part {
-        text += &format!("  {}", part.words());
+    if let Some(part) = part(one) {
+        text += &format!("  {part}");
+    }
+    if let Some(trouble) = trouble(one) {
+        text += &format!("  {trouble}");
     }
     if one.warmup {
         text += "  (warm-up)";
@@ -309,12 +371,20 @@ pub fn one(trial: &Trial, growing: &Growing, title: &str, width: usize, rows: us
     if let Some(budget) = &trial.budget {
         add("clients’ time", stages(budget), Look::Plain);
     }
-    if let Some(generators) = &trial.run.generators {
-        add(
-            "generators",
-            figures::count(generators.list.len() as u64),
-            Look::Plain,
+    let generators = trial.run.generators.iter().flat_map(|all| &all.list);
+    for of in generators.take(GENERATORS) {
+        let text = format!(
+            "{}/s so far, {} committed, {} ({})",
+            figures::rate(of.goodput_per_s),
+            figures::count(of.committed),
+            of.end.words(),
+            clock(of.until_us)
         );
+        let look = match of.end {
+            GeneratorEnd::Died => Look::Bad,
+            _ => Look::Plain,
+        };
+        add(&format!("generator {}", of.generator), text, look);
     }
     for event in events(trial, now_us) {
         add("event", event, Look::Faint);
@@ -429,6 +499,8 @@ fn events(trial: &Trial, now_us: Option<u64>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pgdyno_model::State;
+    use pgdyno_model::document::page::{GeneratorPart, PartOf};
 
     fn glance(number: i64) -> Glance {
         Glance {
@@ -447,8 +519,77 @@ mod tests {
             p99_us: None,
             failed: 0,
             waits: vec![("IO:WALSync".to_owned(), 14.12)],
+            silent_s: None,
+            is_gone: false,
             part: None,
+            generators: Vec::new(),
         }
+    }
+
+    /// Of two generators, the second of which has died.
+    fn together() -> Glance {
+        let part = |generator: u32, state| GeneratorPart {
+            generator,
+            trial: i64::from(generator) + 7,
+            state,
+            is_silent: false,
+        };
+        let now = |generator: u32, has_died| GeneratorNow {
+            generator,
+            trial: i64::from(generator) + 7,
+            has_died,
+            clients: 16,
+            now_us: Some(20_000_000),
+            goodput_per_s: Some(1234.0),
+            p99_us: None,
+            failed: 0,
+        };
+        Glance {
+            part: Some(PartOf {
+                generator: 0,
+                generators: 2,
+                whole: None,
+                parts: vec![part(0, State::Running), part(1, State::Aborted)],
+            }),
+            generators: vec![now(0, false), now(1, true)],
+            ..glance(7)
+        }
+    }
+
+    #[test]
+    fn several_generators_are_one_row_with_a_line_each_and_who_has_died_is_named() {
+        let lines = list("n.sqlite", &[together()], None, 160);
+        let texts = texts(&lines);
+        assert!(texts[0].starts_with("1 trial running"), "{}", texts[0]);
+        let died = "2 generators; generator 1 (trial 8) has ended before its time";
+        assert!(texts[3].contains(died), "{}", texts[3]);
+        assert_eq!(
+            texts[4].trim(),
+            "generator 0 (trial 7), 16 clients: 00:20  1,234 tx/s  p99 – ms  0 failed"
+        );
+        assert_eq!(
+            texts[5].trim(),
+            "generator 1 (trial 8), 16 clients: has died at 00:20"
+        );
+        assert_eq!(lines[5].look, Look::Bad);
+        assert!(row(&together()).contains(died));
+    }
+
+    #[test]
+    fn what_has_stopped_says_so() {
+        let gone = Glance {
+            is_gone: true,
+            ..glance(3)
+        };
+        assert!(row(&gone).contains("its process has ended without a word"));
+        let silent = Glance {
+            silent_s: Some(15),
+            ..glance(3)
+        };
+        let lines = list("n", &[silent], None, 120);
+        let words = "nothing has come from it for 15 s";
+        assert!(texts(&lines)[3].contains(words), "{:?}", texts(&lines));
+        assert_eq!(lines[3].look, Look::Bad);
     }
 
     fn texts(lines: &[Line]) -> Vec<&str> {

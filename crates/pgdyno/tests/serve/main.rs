@@ -19,4 +19,5 @@ mod pages;
     reason = "shared with the tests of the other commands, each of which uses a part"
 )]
 mod support;
+mod together;
 mod top;

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use pgdyno_drive::record::Second;
-use pgdyno_model::document::page::{Live, Served, Sibling, Timeline};
+use pgdyno_model::document::page::{Live, PartOf, Served, Sibling, Timeline};
 use pgdyno_model::notebook::{Notebook, TrialRow};
 use pgdyno_model::observed::Rows;
 use pgdyno_model::{Failure, State};
@@ -15,7 +15,8 @@ use serde_json::{Map, Value, json};
 use super::histogram::{self, Grid};
 use super::{delta, timeline, trial};
 use crate::documents::{self, stored};
-use crate::growing::{self, Growing, Grown};
+use crate::glance;
+use crate::growing::{self, Growing, Grown, Silence};
 
 /// What is small is not made anew before so many times its cost have passed: at most 2 % of a CPU, however long the
 /// trial is.
@@ -32,6 +33,8 @@ pub struct Running {
     served: Served,
     siblings: Vec<Sibling>,
     growing: Growing,
+    silence: Silence,
+    silent_s: Option<u64>,
     grid: Grid,
     document: Value,
     /// When what is small was made, and how long that took.
@@ -60,10 +63,20 @@ impl Running {
         rows: Rows,
         served: Served,
     ) -> Result<Self, Failure> {
+        let growing = match served.together {
+            true => Growing::together(store, row.number)?,
+            false => Growing::open(store, row.number)?,
+        };
         let mut running = Self {
-            growing: Growing::open(store, row.number)?,
             siblings: trial::siblings(store, row)?,
-            row: row.clone(),
+            row: TrialRow {
+                // Of all generators together.
+                spec: growing.outcome.spec.clone(),
+                ..row.clone()
+            },
+            growing,
+            silence: Silence::new(Instant::now()),
+            silent_s: None,
             rows,
             served,
             grid: Grid::new(),
@@ -99,6 +112,9 @@ impl Running {
             Grown::Over(state) => return Ok(Step::Over(state)),
             Grown::By(count) => count,
         };
+        let seconds = &self.growing.outcome.recording.seconds;
+        let (now_us, planned_us) = (growing::now_us(seconds), self.planned_us());
+        self.silent_s = self.silence.after(now_us, planned_us, Instant::now());
         let mut changed = Map::new();
         if count > 0 {
             changed.insert("timeline".to_owned(), self.tail(before)?);
@@ -203,9 +219,10 @@ impl Running {
         page.histograms.service = histogram::whole_coarse(&all.service);
         page.histograms.response = all.response.as_ref().map(histogram::whole_coarse);
         page.histograms.attempt = all.attempt.as_ref().map(histogram::whole_coarse);
+        let part = store.part_of(self.row.number)?;
         page.common.served = Some(Served {
-            live: Some(self.live(store)?),
-            part: store.part_of(self.row.number)?,
+            live: Some(self.live(store, part.as_ref())?),
+            part,
             ..self.served.clone()
         });
         match value(&page)? {
@@ -217,18 +234,42 @@ impl Running {
         }
     }
 
-    fn live(&self, store: &dyn Notebook) -> Result<Live, Failure> {
-        let seconds = &self.growing.outcome.recording.seconds;
+    fn planned_us(&self) -> Option<u64> {
+        let outcome = &self.growing.outcome;
+        let measuring_from_us = growing::measuring_from_us(&outcome.recording.seconds);
+        growing::planned_us(&outcome.spec, measuring_from_us)
+    }
+
+    fn live(&self, store: &dyn Notebook, part: Option<&PartOf>) -> Result<Live, Failure> {
+        let (number, uuid) = self.stopped_by(store, part)?;
         Ok(Live {
-            number: self.row.number,
-            uuid: self.row.uuid.clone(),
-            now_us: growing::now_us(seconds),
-            planned_us: growing::planned_us(
-                &self.growing.outcome.spec,
-                growing::measuring_from_us(seconds),
-            ),
-            cannot_stop: store.cannot_stop(self.row.number)?,
+            number,
+            uuid,
+            now_us: growing::now_us(&self.growing.outcome.recording.seconds),
+            planned_us: self.planned_us(),
+            cannot_stop: store.cannot_stop(number)?,
+            silent_s: self.silent_s,
+            is_gone: !self.served.together && store.is_gone(number)?,
         })
+    }
+
+    /// The trial that is told to stop. Of several generators one tells the others; this one may be dead.
+    fn stopped_by(
+        &self,
+        store: &dyn Notebook,
+        part: Option<&PartOf>,
+    ) -> Result<(i64, String), Failure> {
+        let own = (self.row.number, self.row.uuid.clone());
+        let goes_on = |part: &PartOf, number: i64| {
+            let mut parts = part.parts.iter();
+            parts.any(|one| one.trial == number && one.state == State::Running && !one.is_silent)
+        };
+        let Some(part) = part.filter(|part| self.served.together && !goes_on(part, own.0)) else {
+            return Ok(own);
+        };
+        let rows = glance::running(store)?;
+        let other = rows.into_iter().find(|row| goes_on(part, row.number));
+        Ok(other.map_or(own, |row| (row.number, row.uuid)))
     }
 }
 

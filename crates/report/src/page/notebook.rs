@@ -12,7 +12,7 @@ use pgdyno_model::{Exit, Failure, State, text};
 use serde_json::Value;
 
 use super::begin;
-use crate::glance::{self, Glance};
+use crate::glance::{self, Glance, Watch};
 use crate::points::{self, Targets};
 
 /// Trials of a page of the list.
@@ -20,7 +20,7 @@ const PAGE: u64 = 100;
 /// Experiments that are listed, the newest.
 const EXPERIMENTS: u64 = 50;
 
-/// The page; `query` says which trials it lists.
+/// The page; `query` says which trials it lists, `watch` has looked before.
 ///
 /// # Errors
 /// The notebook cannot be read; it has no such experiment, or the query names a state that there is not.
@@ -28,11 +28,9 @@ pub fn notebook(
     store: &dyn Notebook,
     query: &Query,
     served: Served,
+    watch: &mut Watch,
 ) -> Result<NotebookPage, Failure> {
-    let rows = store.trials(&Filter {
-        state: Some(State::Running),
-        ..Filter::default()
-    })?;
+    let rows = glance::running(store)?;
     let filter = filter(query)?;
     let found = store.count(&filter)?;
     let trials = store.listed(&filter)?;
@@ -50,7 +48,7 @@ pub fn notebook(
         common,
         trials_total,
         experiments_total,
-        running: running(store, &rows)?,
+        running: running(store, watch.of_rows(store, &rows)?)?,
         growing: growing(store, &rows)?,
         experiments: experiments(store)?,
         query: Query {
@@ -85,10 +83,10 @@ fn filter(query: &Query) -> Result<Filter, Failure> {
     })
 }
 
-fn running(store: &dyn Notebook, rows: &[TrialRow]) -> Result<Vec<RunningTrial>, Failure> {
-    let all = rows.iter().map(|row| {
-        let glance = glance::of(store, row)?;
-        Ok(of_glance(glance, store.cannot_stop(row.number)?))
+fn running(store: &dyn Notebook, all: Vec<Glance>) -> Result<Vec<RunningTrial>, Failure> {
+    let all = all.into_iter().map(|glance| {
+        let cannot_stop = store.cannot_stop(glance.number)?;
+        Ok(of_glance(glance, cannot_stop))
     });
     all.collect()
 }
@@ -111,7 +109,10 @@ fn of_glance(glance: Glance, cannot_stop: Option<String>) -> RunningTrial {
         failed: glance.failed,
         waits: glance.waits,
         cannot_stop,
+        silent_s: glance.silent_s,
+        is_gone: glance.is_gone,
         part: glance.part,
+        generators: glance.generators,
     }
 }
 

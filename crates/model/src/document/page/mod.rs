@@ -17,8 +17,8 @@ pub use experiment::{
     Zones,
 };
 pub use notebook::{
-    ExperimentItem, GrowingExperiment, GrowingPoint, GrowingRepeat, NotebookPage, Query,
-    RunningTrial, TrialItem,
+    ExperimentItem, GeneratorNow, GrowingExperiment, GrowingPoint, GrowingRepeat, NotebookPage,
+    Query, RunningTrial, TrialItem,
 };
 pub use observed::{Event, Gap, Instrument, InstrumentOf, Series, WaitEvent, Waits, Worst};
 pub use served::{GeneratorPart, Live, PartOf, Served};

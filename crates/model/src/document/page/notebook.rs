@@ -98,8 +98,37 @@ pub struct RunningTrial {
     pub waits: Vec<(String, f64)>,
     /// As [`super::Live::cannot_stop`].
     pub cannot_stop: Option<String>,
+    /// As [`super::Live::silent_s`].
+    pub silent_s: Option<u64>,
+    /// As [`super::Live::is_gone`].
+    pub is_gone: bool,
     /// As [`super::Served::part`].
     pub part: Option<PartOf>,
+    /// Where several generators measure one trial: figures above are of all of them together, these of
+    /// each. Empty: it is measured by one.
+    pub generators: Vec<GeneratorNow>,
+}
+
+/// One of several generators, now.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct GeneratorNow {
+    /// Which one, from 0.
+    pub generator: u32,
+    /// The number of its own trial.
+    pub trial: i64,
+    /// Whether its process has ended before its time, as far as is known.
+    pub has_died: bool,
+    /// Its part of the clients.
+    pub clients: u32,
+    /// The end of its last second.
+    pub now_us: Option<u64>,
+    /// What it committed a second in its last second; `null`: it has none.
+    pub goodput_per_s: Option<f64>,
+    /// Over its last five seconds, as [`RunningTrial::p99_us`].
+    pub p99_us: Option<u64>,
+    /// Its failed transactions of the measured time so far.
+    pub failed: u64,
 }
 
 /// An experiment that is running.

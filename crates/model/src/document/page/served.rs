@@ -19,6 +19,8 @@ pub struct Served {
     pub live: Option<Live>,
     /// Of a trial that is what one of several generators measured.
     pub part: Option<PartOf>,
+    /// Whether the page is of all generators together; `part` then says who they are.
+    pub together: bool,
 }
 
 /// Which part of a trial of several generators a trial is, and what has become of all parts.
@@ -57,24 +59,45 @@ impl GeneratorPart {
 }
 
 impl PartOf {
+    /// The part of each generator: of one that began twice the later one.
+    pub fn newest(&self) -> Vec<&GeneratorPart> {
+        let mut newest: Vec<&GeneratorPart> = Vec::new();
+        for part in &self.parts {
+            match newest.last_mut() {
+                Some(last) if last.generator == part.generator => *last = part,
+                _ => newest.push(part),
+            }
+        }
+        newest
+    }
+
+    /// Of all of them: `2 generators; generator 1 (trial 6) has ended before its time`.
+    pub fn words_together(&self) -> String {
+        let died: Vec<&GeneratorPart> = self.parts.iter().filter(|one| one.has_died()).collect();
+        format!("{} generators{}", self.generators, have_died(&died, ""))
+    }
+
     /// In words: `generator 0 of 2; generator 1 (trial 6) has ended before its time`.
     pub fn words(&self) -> String {
-        let mut words = format!("generator {} of {}", self.generator, self.generators);
         let others = self
             .parts
             .iter()
             .filter(|part| part.generator != self.generator);
         let died: Vec<&GeneratorPart> = others.filter(|part| part.has_died()).collect();
-        match died[..] {
-            [] => {}
-            [one] => {
-                let (generator, trial) = (one.generator, one.trial);
-                words +=
-                    &format!("; generator {generator} (trial {trial}) has ended before its time");
-            }
-            _ => words += &format!("; {} others have ended before their time", died.len()),
-        }
-        words
+        let died = have_died(&died, "others ");
+        format!("generator {} of {}{died}", self.generator, self.generators)
+    }
+}
+
+/// `; generator 1 (trial 6) has ended before its time`; nothing of none.
+fn have_died(died: &[&GeneratorPart], others: &str) -> String {
+    match died {
+        [] => String::new(),
+        [one] => format!(
+            "; generator {} (trial {}) has ended before its time",
+            one.generator, one.trial
+        ),
+        _ => format!("; {} {others}have ended before their time", died.len()),
     }
 }
 
@@ -94,4 +117,9 @@ pub struct Live {
     pub planned_us: Option<u64>,
     /// Why it cannot be stopped from here, and how else; `null`: it can.
     pub cannot_stop: Option<String>,
+    /// For how many seconds nothing has come from it, though something should, in steps of five;
+    /// `null`: less than 15 s.
+    pub silent_s: Option<u64>,
+    /// Whether its process, which ran on this host, has ended without a word.
+    pub is_gone: bool,
 }

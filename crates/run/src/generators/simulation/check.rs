@@ -182,7 +182,9 @@ fn row(
             wrong,
         )?,
         GeneratorEnd::Early => must(is_done, wrong)?,
-        GeneratorEnd::Waits | GeneratorEnd::NeverArrived => return Err(wrong()),
+        GeneratorEnd::Running | GeneratorEnd::Waits | GeneratorEnd::NeverArrived => {
+            return Err(wrong());
+        }
     }
     must(
         one.end == GeneratorEnd::Died || one.began_late_us.is_some(),
