@@ -121,6 +121,11 @@ test('several generators are one row and one page; one that was killed is named 
   const sumAt = new Map(sums.map(({ start_us, n }) => [start_us, n]));
   assert.ok(together.start_us.length >= 1);
   together.start_us.forEach((start, i) => assert.equal(together.committed[i], sumAt.get(start), `second at ${start}`));
+  for (const width of [390, 1280]) {
+    await all.setViewportSize({ width, height: 900 });
+    await until(() => overflow(all), (wider) => wider <= 0);
+  }
+  assert.deepEqual((await axe(all, null)).filter((of) => /^(serious|critical)/.test(of)), []);
   const parts = serving.pgdyno.sql("SELECT number, pid FROM trial WHERE state = 'running' ORDER BY number");
   const [dies, stays] = parts.map((part) => ({ ...part, run: both.find((run) => run.pid === part.pid) }));
   const [killed, other] = await Promise.all([dies, stays].map(({ number }) => serving.page(link, `/trial/${number}`)));

@@ -34,7 +34,7 @@ async function trial(url) {
 function sweep(url, name, text) {
   const file = at(`${name}.toml`);
   writeFileSync(file, `name = "${name}"\nworkload = "tpcb"\n${text}`);
-  pgdyno.run('-q', 'sweep', file, '--url', url);
+  pgdyno.run('-q', 'sweep', file, '--replace', '--url', url);
   return name;
 }
 
