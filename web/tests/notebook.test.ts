@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { words } from '../src/live/status';
-import { passed } from '../src/live/bar';
+import { passed, silence } from '../src/live/bar';
 import { place } from '../src/notebook/page';
 import { stepsOf } from '../src/trial/model';
 
@@ -15,6 +15,12 @@ describe('served pages', () => {
     expect(passed(37e6, 60e6)).toBe('00:37 of 01:00');
     expect(passed(null, 60e6)).toBe('00:00 of 01:00');
     expect(passed(37e6, null)).toContain('until its transactions are done');
+  });
+
+  it('tell of what nothing comes, and why', () => {
+    expect(silence({ silent_s: null, is_gone: false })).toBe('');
+    expect(silence({ silent_s: 75, is_gone: false })).toMatch(/^Nothing has come from it for 01:15: its process is halted/);
+    expect(silence({ silent_s: 75, is_gone: true })).toMatch(/^Its process has ended without a word\./);
   });
 
   it('have an axis that grows in steps where the end is not known', () => {
