@@ -1,5 +1,5 @@
-//! `pgdyno export` and `pgdyno import`: trials from one notebook into another, as a bundle, and the history of one
-//! as a file.
+//! `pgdyno export` and `pgdyno import`: trials from one notebook into another, as a bundle, as tables, and the history
+//! of one as a file.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::history_file::{self, HistoryFile, HistoryForm};
 use super::pgbench_tools_results::{self, Results};
-use super::{trials_arg, version};
+use super::{export_parquet, trials_arg, version};
 use pgdyno_evidence::bundle::{self, Bundle};
 use pgdyno_model::notebook::{Filter, PGBENCH_TOOLS};
 use pgdyno_model::{Exit, Failure, text};
@@ -22,6 +22,7 @@ Examples:
   pgdyno export 12 13 disks -o some.sqlite     two trials, and the experiment \"disks\"
   pgdyno export disks --bundle disks.bundle    evidence: rows, packs, scripts, figures, hashes in one file
   pgdyno export old new --bundle both.bundle   two sets, and their comparison
+  pgdyno export disks --parquet disks          trials, seconds, histograms, series: tables for pandas, DuckDB
   pgdyno ls --store some.sqlite                the file is a notebook like any other
   pgdyno export 12 --history -o h.edn          what its transactions observed (pgdyno help isolation)
   pgdyno export 12 --history --format json | less
@@ -35,12 +36,16 @@ pub struct ExportArgs {
     #[arg(value_name = "TRIAL|EXPERIMENT|SET")]
     pub what: Vec<String>,
     /// The file to write; it must not exist. Without it a history goes to standard output
-    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["history", "bundle"])]
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["history", "bundle", "parquet"])]
     pub output: Option<PathBuf>,
     /// Write a bundle instead, which others can check (pgdyno verify) and repeat (pgdyno rerun); the file must not
     /// exist
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "history"])]
     pub bundle: Option<PathBuf>,
+    /// Write tables into this directory instead, for pandas, DuckDB and the like: trials.parquet, seconds.parquet,
+    /// histograms.parquet and series.parquet (pgdyno help parquet has their columns); it must be new or empty
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "history", "bundle"])]
+    pub parquet: Option<PathBuf>,
     /// Write the history of one trial, for pgdyno check-history and Elle's tools, instead of a notebook
     #[arg(long)]
     pub history: bool,
@@ -54,9 +59,17 @@ pub struct ExportArgs {
 
 /// `pgdyno export`
 pub fn export(args: &ExportArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
+    if args.parquet.is_some() {
+        export_parquet::check_built_in()?;
+    }
     let store = args.store.existing()?;
     if let Some(bundle) = &args.bundle {
         return export_bundle(&store, args, bundle, verbosity);
+    }
+    if let Some(directory) = &args.parquet {
+        let sets = sets(&store, args)?;
+        export_parquet::export(&store, sets.concat(), directory, verbosity)?;
+        return Ok(Exit::Ok);
     }
     let Some(output) = args.output.as_deref().filter(|_| !args.history) else {
         return export_history(&store, args, verbosity);
@@ -75,13 +88,8 @@ pub fn export(args: &ExportArgs, verbosity: Verbosity) -> Result<Exit, Failure> 
     Ok(Exit::Ok)
 }
 
-/// `pgdyno export … --bundle`
-fn export_bundle(
-    store: &Store,
-    args: &ExportArgs,
-    to: &Path,
-    verbosity: Verbosity,
-) -> Result<Exit, Failure> {
+/// The trials that are meant, by set; all in one without any name. There is at least one.
+fn sets(store: &Store, args: &ExportArgs) -> Result<Vec<Vec<i64>>, Failure> {
     let mut sets = Vec::new();
     for called in &args.what {
         sets.push(meant(store, called)?);
@@ -90,10 +98,21 @@ fn export_bundle(
         let all = store.trials(&Filter::default())?;
         sets.push(all.into_iter().map(|trial| trial.number).collect());
     }
-    if sets.iter().all(Vec::is_empty) {
-        return Err(Failure::with(Exit::Usage, "there is no trial to export")
-            .hint("pgdyno ls lists trials"));
+    match sets.iter().all(Vec::is_empty) {
+        false => Ok(sets),
+        true => Err(Failure::with(Exit::Usage, "there is no trial to export")
+            .hint("pgdyno ls lists trials")),
     }
+}
+
+/// `pgdyno export … --bundle`
+fn export_bundle(
+    store: &Store,
+    args: &ExportArgs,
+    to: &Path,
+    verbosity: Verbosity,
+) -> Result<Exit, Failure> {
+    let sets = sets(store, args)?;
     let exported = pgdyno_evidence::export(store, &sets, to, version::COMMIT)?;
     let size = text::bytes(exported.bytes as f64);
     tell(

@@ -10,6 +10,7 @@ pub mod completions;
 pub mod config;
 pub mod deploy;
 pub mod exchange;
+mod export_parquet;
 mod generators;
 mod habits;
 pub mod help;

@@ -21,6 +21,7 @@ mod disturbances;
 mod engine;
 mod evidence;
 mod exit_codes;
+mod export_parquet;
 mod forged;
 mod forms;
 mod full_disk;
