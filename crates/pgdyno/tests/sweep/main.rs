@@ -17,6 +17,7 @@ mod support;
 mod ahead;
 mod capacity;
 mod command_line;
+mod examples;
 mod interrupted;
 mod points;
 mod settings;

@@ -16,9 +16,14 @@ pub struct Experiment {
 
 impl Experiment {
     pub fn new(toml: &str, database: &Database) -> Experiment {
+        Experiment::at(toml, &database.url)
+    }
+
+    /// With `sweep` and `run` on this server.
+    pub fn at(toml: &str, url: &str) -> Experiment {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("e.toml"), toml).unwrap();
-        let url = database.url.clone();
+        let url = url.to_owned();
         Experiment { dir, url }
     }
 

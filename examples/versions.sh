@@ -1,0 +1,17 @@
+#!/bin/sh
+# From PostgreSQL 17 to 18, or from any programs to any others: versions.sh BASE HEAD [options of pgdyno ci]
+#
+#   examples/versions.sh /usr/lib/postgresql/17/bin /usr/lib/postgresql/18/bin
+#   pgdyno report versions -o versions.html
+#
+# Both run as private servers with the same settings and take turns in short trials, until it is known whether the new one
+# is more than 5 % slower, for at most 15 minutes. Settings that matter to you go to both: --pg-set shared_buffers=4GB.
+# To compare servers that run already: instances.toml.
+set -eu
+
+base=${1:?"usage: versions.sh BASE HEAD [options of pgdyno ci]"}
+head=${2:?"usage: versions.sh BASE HEAD [options of pgdyno ci]"}
+shift 2
+
+exec "${PGDYNO:-pgdyno}" ci --name versions --base "$base" --head "$head" \
+    --fail-unless 'goodput > -5%' "$@"
