@@ -180,9 +180,11 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
     let compared = Compared::new(figure, &measured.ours, theirs);
     let (low, high) = compared.ratio_range;
     let has_peer = !theirs.is_empty();
-    let bare = measured.bare.iter().map(|(name, runs)| {
+    let bare = measured.bare.iter().filter_map(|(name, runs)| {
         let ratio = Compared::new(figure, runs, theirs).ratio;
-        format!("{} {ratio:.2}", name.trim_start_matches("bare "))
+        // Of some figures it says nothing.
+        let text = format!("{} {ratio:.2}", name.trim_start_matches("bare "));
+        (!ratio.is_nan()).then_some(text)
     });
     let bare: Vec<String> = bare.collect();
     let is_told = |told: bool, text: String| if told { text } else { dash() };
@@ -232,20 +234,23 @@ fn number(value: f64) -> String {
 }
 
 /// A table of which the first line is the header; every column as wide as its widest cell.
-fn markdown<const N: usize>(cells: &[[String; N]]) -> String {
+pub fn markdown<L: AsRef<[String]>>(cells: &[L]) -> String {
+    let columns = cells.first().map_or(0, |line| line.as_ref().len());
     let width = |column: usize| {
-        let widths = cells.iter().map(|line| line[column].chars().count());
+        let widths = cells
+            .iter()
+            .map(|line| line.as_ref()[column].chars().count());
         widths.max().unwrap_or(0)
     };
     let mut text = String::new();
     for (index, line) in cells.iter().enumerate() {
-        for (column, cell) in line.iter().enumerate() {
+        for (column, cell) in line.as_ref().iter().enumerate() {
             // Writing to a String cannot fail.
             let _ = write!(text, "| {cell:<0$} ", width(column));
         }
         text.push_str("|\n");
         if index == 0 {
-            for column in 0..N {
+            for column in 0..columns {
                 let _ = write!(text, "|{}", "-".repeat(width(column) + 2));
             }
             text.push_str("|\n");

@@ -61,7 +61,7 @@ pub const ROWS: &[Row] = &[
             at_most(Figure::LagMean, 0.1),
             at_most(Figure::LagWorst, 0.1),
         ],
-        bare: false,
+        bare: true,
     },
     Row {
         name: "a server that answers at once, 64 clients, one thread",
@@ -72,7 +72,7 @@ pub const ROWS: &[Row] = &[
             ..SELECT_ONLY.of(64)
         },
         goals: &[at_least(Figure::Throughput, 1.9)],
-        bare: false,
+        bare: true,
     },
     Row {
         name: "YCSB B, 16 clients, TCP",
@@ -336,7 +336,7 @@ const fn tpcb(name: &'static str, mode: QueryMode) -> Row {
             ..SELECT_ONLY.of(8)
         },
         goals: TPCB_GOALS,
-        bare: false,
+        bare: true,
     }
 }
 

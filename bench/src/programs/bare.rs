@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::{Program, Reported};
 use crate::Error;
-use crate::rows::{Job, Via};
+use crate::rows::{Job, QueryMode, Via, Workload};
 use crate::server::Bed;
 
 /// One of the loops.
@@ -44,16 +44,26 @@ impl Program for Bare {
             Via::Tcp => format!("127.0.0.1:{}", bed.port()),
             Via::Socket | Via::Stub => bed.socket(job.via).display().to_string(),
         };
+        let script = match (job.workload, job.mode) {
+            (Workload::Tpcb, QueryMode::Prepared) => "tpcb",
+            (Workload::Tpcb, QueryMode::Simple) => "tpcb-simple",
+            _ => "select",
+        };
         let numbers = [job.clients, seconds, crate::server::ACCOUNTS];
-        command.args(["bare", self.io, &place]);
+        command.args(["bare", self.io, &place, script]);
         command.args(numbers.map(|number| number.to_string()));
+        command.args(job.rate.map(|rate| rate.to_string()));
         command
     }
 
     fn read(&self, output: &str) -> Result<Reported, String> {
         let mut words = output.split_whitespace().map(str::parse::<f64>);
-        let (Some(Ok(transactions)), Some(Ok(seconds)), Some(Ok(connecting_s))) =
-            (words.next(), words.next(), words.next())
+        let (
+            Some(Ok(transactions)),
+            Some(Ok(seconds)),
+            Some(Ok(connecting_s)),
+            Some(Ok(latency_us)),
+        ) = (words.next(), words.next(), words.next(), words.next())
         else {
             return Err(format!("the bare loop printed {output:?}"));
         };
@@ -62,7 +72,7 @@ impl Program for Bare {
             failed: 0,
             transactions_per_s: transactions / seconds,
             connecting_s,
-            latency_us: f64::NAN,
+            latency_us,
             own_cpu_us: f64::NAN,
             lag_us: (f64::NAN, f64::NAN),
         })
