@@ -12,6 +12,10 @@ test-long: ## what takes minutes, on a machine that nobody else uses, PART=verdi
 bench: ## pgdyno beside its peers in turn, and its report with a long trial; writes bench/RESULTS.md, bench/PAGE.md (bench/README.md tells how to read them)
 	@scripts/bench
 
+.PHONY: bench-growth
+bench-growth: ## what pgdyno costs as connections, statements, rows, trials … grow, beside pgbench; writes bench/GROWTH.md; OPTIONS='--quick', '--axis NAME', '--large' (bench/README.md)
+	@scripts/bench growth $(OPTIONS)
+
 .PHONY: conformance
 conformance: ## PostgreSQL's own tests of pgbench, with pgdyno called by that name; fetches them
 	@scripts/conformance

@@ -115,7 +115,7 @@ impl Compared {
 }
 
 /// The middle value, or the mean of the two in the middle; NaN of nothing.
-fn median(mut values: Vec<f64>) -> f64 {
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {

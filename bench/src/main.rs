@@ -3,6 +3,7 @@
 
 mod bare;
 mod figures;
+mod growth;
 mod histories;
 mod kernel;
 mod measure;
@@ -46,6 +47,8 @@ fn bench() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.split_first() {
         Some((verb, rest)) if verb == "bare" => return bare::open(rest),
+        Some((verb, rest)) if verb == "growth" => return growth::open(rest),
+        Some((verb, rest)) if verb == "merge" => return growth::merge::open(rest),
         Some((verb, [])) if verb == "kernel" => return kernel::open(),
         Some((verb, [])) if verb == "histories" => return histories::open(),
         Some((verb, [socket])) if verb == "stub" => {

@@ -49,7 +49,7 @@ impl Run {
         let begun = Instant::now();
         let child = command.spawn();
         let child = child.map_err(|e| format!("cannot start {name}: {e}"))?;
-        let peak = PeakMemory::of(child.id());
+        let peak = PeakMemory::of(child.id(), PeakMemory::SELDOM);
         let (status, output, errors) = wait(child)?;
         let wall_s = begun.elapsed().as_secs_f64();
         let cpu = cpu_time::ended_children() - cpu_before;
@@ -94,19 +94,23 @@ impl Run {
 }
 
 /// Looks at a process's memory now and then: the kernel's own high-water mark, which is gone with it.
-struct PeakMemory {
+pub struct PeakMemory {
     ended: Sender<()>,
     watch: JoinHandle<u64>,
 }
 
 impl PeakMemory {
-    const INTERVAL: Duration = Duration::from_millis(50);
+    /// Between two looks at a process that lives for seconds.
+    pub const SELDOM: Duration = Duration::from_millis(50);
+    /// The same, of one that may be gone at once.
+    pub const OFTEN: Duration = Duration::from_millis(5);
 
-    fn of(pid: u32) -> Self {
+    /// Begins to look.
+    pub fn of(pid: u32, every: Duration) -> Self {
         let (ended, end) = channel();
         let watch = std::thread::spawn(move || {
             let mut peak = 0;
-            while end.recv_timeout(Self::INTERVAL) == Err(RecvTimeoutError::Timeout) {
+            while end.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 peak = high_water_mark(pid).unwrap_or(0).max(peak);
             }
             peak
@@ -114,7 +118,8 @@ impl PeakMemory {
         Self { ended, watch }
     }
 
-    fn end(self) -> u64 {
+    /// The most that it had, in bytes.
+    pub fn end(self) -> u64 {
         drop(self.ended);
         // The thread only reads.
         self.watch.join().unwrap_or(0)
@@ -132,7 +137,7 @@ fn high_water_mark(pid: u32) -> Option<u64> {
 }
 
 /// Waits for the end of the program; what it wrote to standard output and standard error.
-fn wait(mut child: Child) -> io::Result<(ExitStatus, String, String)> {
+pub fn wait(mut child: Child) -> io::Result<(ExitStatus, String, String)> {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let errors = std::thread::spawn(move || read(stderr));
     let output = read(stdout);

@@ -47,14 +47,15 @@ const SETTINGS: &[(&str, &str)] = &[
 /// any case.
 pub struct Bed {
     server: Server,
-    stub: Stub,
+    /// Ends with the bed.
+    _stub: Stub,
     /// Scripts and the stub's socket.
     directory: PathBuf,
     psql: PathBuf,
 }
 
-/// The server that answers at once, a process of its own that ends with the bed.
-struct Stub(Child);
+/// The server that answers at once, a process of its own that ends when this is dropped.
+pub struct Stub(Child);
 
 impl Bed {
     /// Starts the server and loads the tables.
@@ -78,7 +79,7 @@ impl Bed {
         std::fs::write(directory.join("history.sql"), HISTORY)?;
         let bed = Self {
             server,
-            stub: Stub::start(&stub_socket(&directory))?,
+            _stub: Stub::start(&stub_socket(&directory))?,
             directory,
             psql: programs.bindir.join("psql"),
         };
@@ -197,15 +198,21 @@ impl Bed {
 
 impl Drop for Bed {
     fn drop(&mut self) {
-        let _ = self.stub.0.kill();
-        let _ = self.stub.0.wait();
         // What is left in the temporary directory harms nobody.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
+impl Drop for Stub {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 impl Stub {
-    fn start(socket: &Path) -> Result<Self, Error> {
+    /// Starts it on this socket, and waits until it listens.
+    pub fn start(socket: &Path) -> Result<Self, Error> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("stub").arg(socket).stdin(Stdio::null());
         die_with_parent(&mut command, Signal::Kill);

@@ -1,0 +1,138 @@
+//! The runs of an axis, and what they come to: medians by step, and how they grow.
+
+use super::axis::{Axis, Run, Who};
+use super::fit;
+use crate::figures::median;
+
+/// Above this exponent a figure grows faster than the work: what a fit of some points misses by on a machine
+/// that does something else too is taken off.
+pub const LINEAR_MAX: f64 = 1.15;
+
+/// Everything that was measured of an axis.
+pub struct Measured {
+    /// Which one.
+    pub axis: &'static Axis,
+    /// Its steps.
+    pub steps: Vec<u64>,
+    ours: Vec<Vec<Run>>,
+    theirs: Vec<Vec<Run>>,
+    /// Why the peer does no more, from which step on.
+    given_up: Option<(usize, String)>,
+}
+
+/// A figure that may grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// CPU time of the client process.
+    Cpu,
+    /// How long it took.
+    Wall,
+    /// Its memory.
+    Memory,
+    /// What it wrote.
+    Output,
+}
+
+impl Figure {
+    /// All of them.
+    pub const ALL: [Figure; 4] = [Figure::Cpu, Figure::Wall, Figure::Memory, Figure::Output];
+
+    /// As shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Figure::Cpu => "client CPU",
+            Figure::Wall => "wall time",
+            Figure::Memory => "peak memory",
+            Figure::Output => "bytes written",
+        }
+    }
+
+    fn of(self, run: &Run) -> f64 {
+        match self {
+            Figure::Cpu => run.cpu_us as f64,
+            Figure::Wall => run.wall_s,
+            Figure::Memory => run.peak_bytes as f64,
+            Figure::Output => run.output_bytes.map_or(f64::NAN, |bytes| bytes as f64),
+        }
+    }
+}
+
+impl Measured {
+    /// Of these steps, nothing yet.
+    pub fn new(axis: &'static Axis, steps: &[u64]) -> Self {
+        let none = vec![Vec::new(); steps.len()];
+        Self {
+            axis,
+            steps: steps.to_vec(),
+            ours: none.clone(),
+            theirs: none,
+            given_up: None,
+        }
+    }
+
+    /// A run of a step.
+    pub fn add(&mut self, who: Who, step: usize, run: Run) {
+        match who {
+            Who::Pgdyno => self.ours[step].push(run),
+            Who::Pgbench => self.theirs[step].push(run),
+        }
+    }
+
+    /// The peer cannot do this step, nor one beyond it.
+    pub fn give_up(&mut self, who: Who, step: usize, why: String) {
+        if who != Who::Pgdyno && !self.has_given_up(who, step) {
+            self.given_up = Some((step, why));
+        }
+    }
+
+    /// Whether there is no use in another run.
+    pub fn has_given_up(&self, who: Who, step: usize) -> bool {
+        let from = self.given_up.as_ref().map(|(from, _)| *from);
+        who != Who::Pgdyno && from.is_some_and(|from| step >= from)
+    }
+
+    /// From which step on the peer does it no more, and why.
+    pub fn gave_up(&self) -> Option<(u64, &str)> {
+        let (step, why) = self.given_up.as_ref()?;
+        Some((self.steps[*step], why))
+    }
+
+    /// How often pgdyno did a step.
+    pub fn runs(&self, step: usize) -> usize {
+        self.ours[step].len()
+    }
+
+    /// The median of a figure at a step.
+    pub fn median(&self, who: Who, step: usize, figure: Figure) -> Option<f64> {
+        let runs = match who {
+            Who::Pgdyno => &self.ours[step],
+            Who::Pgbench => &self.theirs[step],
+        };
+        let value = median(runs.iter().map(|run| figure.of(run)).collect());
+        (!value.is_nan()).then_some(value)
+    }
+
+    /// The medians of all steps that were done.
+    pub fn points(&self, who: Who, figure: Figure) -> Vec<(f64, f64)> {
+        let at =
+            |(step, count): (usize, &u64)| Some((*count as f64, self.median(who, step, figure)?));
+        self.steps.iter().enumerate().filter_map(at).collect()
+    }
+
+    /// How a figure grows.
+    pub fn exponent(&self, who: Who, figure: Figure) -> Option<f64> {
+        fit::exponent(&self.points(who, figure))
+    }
+
+    /// What of pgdyno's grows faster than the work, with its exponent.
+    pub fn too_fast(&self) -> Vec<(Figure, f64)> {
+        let grown = Figure::ALL.iter().filter_map(|figure| {
+            let points = self.points(Who::Pgdyno, *figure);
+            // At the last two steps alone, too: one step that was disturbed bends a fit of few.
+            let exponent = fit::exponent(&points)?;
+            let last = fit::last_exponent(&points)?;
+            (exponent > LINEAR_MAX && last > LINEAR_MAX).then_some((*figure, exponent))
+        });
+        grown.collect()
+    }
+}
