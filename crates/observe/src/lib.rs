@@ -10,9 +10,11 @@
 //! they mean for a result (`crates/run/src/validity.rs`).
 
 pub mod accounting;
+mod buckets;
 pub mod catalog;
 mod choose;
 pub mod cluster;
+pub mod exposition;
 pub mod host;
 mod instrument;
 pub mod listen;

@@ -1,32 +1,50 @@
-//! `--metrics-listen`: a small HTTP server on its own thread, for Prometheus to scrape. It answers
-//! several requests at a time, each with a short timeout.
+//! `--metrics-listen`: a small HTTP server on threads of its own, for any number of Prometheuses to scrape.
+//!
+//! Each connection has a thread and a second for its question and its answer. So many are open at a time;
+//! who comes then waits until one has been answered or, if that takes long, the oldest is hung up: that is
+//! one that asks nothing or does not read. So what is stuck keeps nothing from the others.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::exposition::Format;
 use super::prometheus_export::PrometheusExport;
 
 /// What is served at `/metrics`.
 pub trait Page: Send + Sync {
     /// All of it, in Prometheus' text format.
     fn text(&self) -> String;
+
+    /// The same in OpenMetrics, if it can be had.
+    fn open_metrics(&self) -> Option<String> {
+        None
+    }
 }
 
 impl Page for PrometheusExport {
     fn text(&self) -> String {
-        PrometheusExport::text(self)
+        PrometheusExport::text(self, Format::Text)
+    }
+
+    fn open_metrics(&self) -> Option<String> {
+        Some(PrometheusExport::text(self, Format::OpenMetrics))
     }
 }
 
 /// How long a question may take to come, and an answer to go.
 const TALK_LIMIT: Duration = Duration::from_secs(1);
-/// Clients answered at the same time; others get 503.
-const CLIENTS_MAX: usize = 16;
+/// Connections that are open at a time.
+const CLIENTS_MAX: usize = 64;
+/// How long one is left alone when another waits for its place: a scrape takes a few milliseconds.
+const PATIENCE: Duration = Duration::from_millis(100);
 /// A longer question is none.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
+/// What a thread needs of its stack, many times over.
+const STACK_BYTES: usize = 256 << 10;
 
 /// Serves it from now on; gives the address.
 ///
@@ -35,66 +53,141 @@ const REQUEST_BYTES_MAX: usize = 8 << 10;
 pub fn serve(page: Arc<dyn Page>, at: SocketAddr) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(at)?;
     let at = listener.local_addr()?;
-    thread::Builder::new()
-        .name("metrics".to_owned())
-        .spawn(move || {
-            // Counts clients: one reference for each that is being answered, plus this one.
-            let places = Arc::new(());
-            for client in listener.incoming() {
-                match client {
-                    Ok(client) if Arc::strong_count(&places) <= CLIENTS_MAX => {
-                        let (page, place) = (Arc::clone(&page), Arc::clone(&places));
-                        let answering = move || {
-                            // A client that closes the connection needs no answer.
-                            let _ = answer(client, &*page);
-                            drop(place);
-                        };
-                        // Without a thread there is no answer; the next client may get one.
-                        let _ = thread::Builder::new()
-                            .name("metrics".to_owned())
-                            .spawn(answering);
-                    }
-                    Ok(client) => drop(refuse(client)),
-                    // No descriptor is left, or the like: a pause, not a loop that eats a CPU.
-                    Err(_) => thread::sleep(Duration::from_millis(100)),
-                }
-            }
-        })?;
+    let talks = Arc::<Talks>::default();
+    spawn(move || {
+        for client in listener.incoming() {
+            let Ok(client) = client else {
+                // No descriptor is left, or the like: a pause, not a loop that eats a CPU.
+                thread::sleep(PATIENCE);
+                continue;
+            };
+            let client = Arc::new(client);
+            let talk = Talks::begin(&talks, &client);
+            let page = Arc::clone(&page);
+            // Without a thread there is no answer; the next client may get one.
+            let _ = spawn(move || {
+                // A client that closes the connection needs no answer.
+                let _ = answer(&client, &*page);
+                drop(talk);
+            });
+        }
+    })?;
     Ok(at)
 }
 
-/// Too many clients. Never waits: the answer is so short that the kernel takes it.
-fn refuse(mut client: TcpStream) -> io::Result<()> {
-    client.set_nonblocking(true)?;
-    client.write_all(
-        b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
-          Connection: close\r\n\r\n",
-    )
+fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let thread = thread::Builder::new().name("metrics".to_owned());
+    thread.stack_size(STACK_BYTES).spawn(work).map(drop)
 }
 
-fn answer(mut client: TcpStream, page: &dyn Page) -> io::Result<()> {
-    let Some(request) = request(&mut client)? else {
+/// The connections that are open, the oldest first.
+#[derive(Default)]
+struct Talks {
+    open: Mutex<Open>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct Open {
+    begun: u64,
+    clients: BTreeMap<u64, (Instant, Arc<TcpStream>)>,
+}
+
+/// A connection that is open, until it is dropped.
+struct Talk {
+    number: u64,
+    talks: Arc<Talks>,
+}
+
+impl Talks {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        // Each change leaves it whole.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a place, or takes that of the oldest one.
+    fn begin(talks: &Arc<Talks>, client: &Arc<TcpStream>) -> Talk {
+        let mut open = talks.open();
+        while open.clients.len() >= CLIENTS_MAX {
+            let oldest = open.clients.values().next();
+            let age = oldest.map_or(PATIENCE, |(begun, _)| begun.elapsed());
+            if let Some(left) = PATIENCE.checked_sub(age).filter(|left| !left.is_zero()) {
+                let waited = talks.ended.wait_timeout(open, left);
+                open = waited.unwrap_or_else(PoisonError::into_inner).0;
+            } else if let Some((_, (_, client))) = open.clients.pop_first() {
+                // Its thread wakes up and ends.
+                let _ = client.shutdown(Shutdown::Both);
+            }
+        }
+        open.begun += 1;
+        let number = open.begun;
+        let client = (Instant::now(), Arc::clone(client));
+        open.clients.insert(number, client);
+        drop(open);
+        Talk {
+            number,
+            talks: Arc::clone(talks),
+        }
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        self.talks.open().clients.remove(&self.number);
+        self.talks.ended.notify_one();
+    }
+}
+
+fn answer(client: &TcpStream, page: &dyn Page) -> io::Result<()> {
+    let Some(request) = request(client)? else {
         return Ok(());
     };
-    let mut words = request.split_ascii_whitespace();
+    let mut lines = request.split("\r\n");
+    let mut words = lines.next().unwrap_or_default().split_ascii_whitespace();
     let (method, path) = (words.next(), words.next().unwrap_or_default());
     let path = path.split('?').next().unwrap_or_default();
-    let (status, body) = match (method, path) {
-        (Some("GET"), "/metrics") => ("200 OK", page.text()),
-        (Some("GET"), "/") => ("200 OK", "pgdyno: /metrics\n".to_owned()),
-        (Some("GET"), _) => ("404 Not Found", "there is only /metrics\n".to_owned()),
-        _ => ("405 Method Not Allowed", "only GET\n".to_owned()),
+    let (status, format, body) = match (method, path) {
+        (Some("GET"), "/metrics") => {
+            let accepted = Format::accepted(&accept(lines));
+            let open_metrics = match accepted {
+                Format::OpenMetrics => page.open_metrics(),
+                Format::Text => None,
+            };
+            match open_metrics {
+                Some(body) => ("200 OK", Format::OpenMetrics, body),
+                None => ("200 OK", Format::Text, page.text()),
+            }
+        }
+        (Some("GET"), "/") => ("200 OK", Format::Text, "pgdyno: /metrics\n".to_owned()),
+        (Some("GET"), _) => {
+            let body = "there is only /metrics\n".to_owned();
+            ("404 Not Found", Format::Text, body)
+        }
+        _ => {
+            let body = "only GET\n".to_owned();
+            ("405 Method Not Allowed", Format::Text, body)
+        }
     };
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status}\r\nContent-Type: {}\r\nContent-Length: {}\r\nVary: Accept\r\n\
+         Connection: close\r\n\r\n",
+        format.content_type(),
         body.len()
     );
-    send(&mut client, (head + &body).as_bytes())
+    send(client, (head + &body).as_bytes())
+}
+
+/// What the lines of a question say in the header `Accept`, which may come several times.
+fn accept<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let values = lines.filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("accept").then_some(value)
+    });
+    values.collect::<Vec<_>>().join(",")
 }
 
 /// Writes all of it, within the time that an answer may take, however slowly it is read.
-fn send(client: &mut TcpStream, mut answer: &[u8]) -> io::Result<()> {
+fn send(mut client: &TcpStream, mut answer: &[u8]) -> io::Result<()> {
     let deadline = Instant::now() + TALK_LIMIT;
     while !answer.is_empty() {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -109,7 +202,7 @@ fn send(client: &mut TcpStream, mut answer: &[u8]) -> io::Result<()> {
 }
 
 /// The question up to the empty line; `None` when it does not come, or has no end.
-fn request(client: &mut TcpStream) -> io::Result<Option<String>> {
+fn request(mut client: &TcpStream) -> io::Result<Option<String>> {
     let deadline = Instant::now() + TALK_LIMIT;
     let mut request = Vec::new();
     let mut buffer = [0; 1 << 10];
@@ -151,31 +244,79 @@ mod tests {
     }
 
     #[test]
-    fn silent_clients_delay_no_others_and_are_disconnected() {
+    fn stuck_clients_keep_nothing_from_others_and_are_disconnected() {
         let at = serve(Arc::new(PrometheusExport::default()), anywhere()).unwrap();
-        let ask = || talk(at, "GET / HTTP/1.0\r\n\r\n");
-        let connect = |_| TcpStream::connect(at).unwrap();
-        let mut silent: Vec<TcpStream> = (1..CLIENTS_MAX).map(connect).collect();
-        let began = Instant::now();
-        assert!(ask().starts_with("HTTP/1.1 200 "));
-        assert!(began.elapsed() < TALK_LIMIT, "{:?}", began.elapsed());
-        // Clients beyond the limit are refused at once. Which ones depends on how many silent clients
-        // were disconnected meanwhile.
-        let more: Vec<TcpStream> = (0..CLIENTS_MAX).map(connect).collect();
-        let refused = more.into_iter().filter_map(|mut one| {
-            let mut answer = String::new();
-            one.read_to_string(&mut answer).ok().map(|_| answer)
+        let stuck = |number: usize| {
+            let mut client = TcpStream::connect(at).unwrap();
+            // Silent; in the middle of the question; never reading the answer.
+            let said = [
+                "",
+                "GET /metrics HTTP/1.1\r\nHost: x",
+                "GET /metrics HTTP/1.1\r\n\r\n",
+            ];
+            // The server may have hung up already.
+            let _ = client.write_all(said[number % 3].as_bytes());
+            client
+        };
+        let mut all: Vec<TcpStream> = (0..2 * CLIENTS_MAX).map(stuck).collect();
+        let ask = || talk(at, "GET /metrics HTTP/1.0\r\n\r\n");
+        // Many at once, beside those: all are answered, in full.
+        let answers: Vec<String> = thread::scope(|scope| {
+            let asking: Vec<_> = (0..CLIENTS_MAX / 2).map(|_| scope.spawn(ask)).collect();
+            asking.into_iter().map(|one| one.join().unwrap()).collect()
         });
-        assert!(
-            refused
-                .into_iter()
-                .any(|answer| answer.starts_with("HTTP/1.1 503 ")),
-            "no client is refused"
-        );
-        for one in &mut silent {
-            assert_eq!(one.read(&mut [0]).unwrap(), 0, "still connected");
+        for answer in answers {
+            assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+            assert!(answer.contains("pgdyno_trial_running 0\n"), "{answer}");
+        }
+        for one in &mut all {
+            // Until the end of the connection, whatever was answered.
+            let _ = one.read_to_end(&mut Vec::new());
         }
         assert!(ask().starts_with("HTTP/1.1 200 "));
+    }
+
+    #[test]
+    fn the_format_is_the_one_that_is_asked_for() {
+        let at = serve(Arc::new(PrometheusExport::default()), anywhere()).unwrap();
+        let ask = |accept: &str| talk(at, &format!("GET /metrics HTTP/1.1\r\n{accept}\r\n"));
+        let open_metrics =
+            "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n";
+        let text = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n";
+        let wanted = "ACCEPT:application/openmetrics-text;q=0.5\r\nAccept: text/plain;q=0.4\r\n";
+        let answer = ask(wanted);
+        assert!(answer.contains(open_metrics), "{answer}");
+        assert!(answer.ends_with("\n# EOF\n"), "{answer}");
+        for accept in [
+            "",
+            "Accept: */*\r\n",
+            "X-Accept: application/openmetrics-text\r\n",
+        ] {
+            let answer = ask(accept);
+            assert!(
+                answer.contains(text) && !answer.contains("# EOF"),
+                "{answer}"
+            );
+        }
+        let lacking = talk(at, &format!("GET / HTTP/1.1\r\n{wanted}\r\n"));
+        assert!(lacking.contains(text), "{lacking}");
+    }
+
+    #[test]
+    fn a_page_without_open_metrics_is_text() {
+        struct Plain;
+        impl Page for Plain {
+            fn text(&self) -> String {
+                "a 1\n".to_owned()
+            }
+        }
+        let at = serve(Arc::new(Plain), anywhere()).unwrap();
+        let answer = talk(
+            at,
+            "GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text\r\n\r\n",
+        );
+        assert!(answer.contains("text/plain; version=0.0.4"), "{answer}");
+        assert!(answer.ends_with("\r\n\r\na 1\n"), "{answer}");
     }
 
     #[test]
@@ -200,7 +341,11 @@ mod tests {
         assert!(talk(at, "POST /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 405 "));
         assert_eq!(talk(at, &"x".repeat(2 * REQUEST_BYTES_MAX)), "");
         trial.ended(Err(&DriveError::Interrupted));
-        assert!(export.text().contains("pgdyno_trial_running 0\n"));
+        assert!(
+            export
+                .text(Format::Text)
+                .contains("pgdyno_trial_running 0\n")
+        );
         let taken = serve(export, at).unwrap_err();
         assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
     }

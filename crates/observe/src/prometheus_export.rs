@@ -1,19 +1,23 @@
-//! Prometheus export: the metrics of the running trial that `--metrics-listen` serves. Counters
-//! continue from trial to trial, as long as pgdyno runs.
+//! Prometheus export: the metrics of the running trial that `--metrics-listen` serves. Counters and
+//! histograms continue from trial to trial, as long as pgdyno runs.
 //!
-//! Not for: the connection it goes over (`listen.rs`).
+//! Not for: the connection it goes over (`listen.rs`), how it is written (`exposition.rs`, `buckets.rs`).
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use pgdyno_drive::DriveError;
-use pgdyno_drive::record::{Counts, Interval, Latencies, Recording, ScriptInterval};
+use pgdyno_drive::record::{
+    Activity, ClientTime, Counts, Event, EventKind, Failure, Interval, Latencies, Recording,
+    ScriptInterval,
+};
 use pgdyno_model::Observer;
 use pgdyno_model::event::Title;
-use pgdyno_model::observed::{Batch, Kind, Series};
-use pgdyno_model::text;
+use pgdyno_model::observed::{self, Batch, Series};
+
+use crate::buckets::Buckets;
+use crate::exposition::{Exposition, Format, Kind};
 
 /// Percentiles of the last second.
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
@@ -22,7 +26,7 @@ const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 #[derive(Debug, Default)]
 pub struct PrometheusExport(Mutex<State>);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct State {
     /// The trial whose clients connect.
     starting: Option<Title>,
@@ -31,33 +35,37 @@ struct State {
     is_warmup: bool,
     /// By script, since pgdyno began.
     scripts: BTreeMap<String, Script>,
+    /// Of all clients, since pgdyno began.
+    time: ClientTime,
+    /// By the order of [`EventKind::ALL`], since pgdyno began.
+    events: [u64; EventKind::ALL.len()],
     /// What instruments last read, by number; of the running trial only.
     series: Vec<Reading>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Reading {
     series: Series,
-    kind: Kind,
+    kind: observed::Kind,
     last: Option<f64>,
     is_new: bool,
 }
 
 /// Metrics of a script.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Script {
     counts: Counts,
+    retried_after: BTreeMap<Failure, u64>,
     service: Times,
     /// With a rate only.
     response: Option<Times>,
     lag: Option<Times>,
 }
 
-/// Sums of all, and percentiles of the last second.
-#[derive(Debug, Default)]
+/// All of them by size, and percentiles of the last second.
+#[derive(Debug, Default, Clone)]
 struct Times {
-    count: u64,
-    sum_us: u64,
+    buckets: Buckets,
     percentiles_us: [Option<u64>; PERCENTS.len()],
 }
 
@@ -67,9 +75,11 @@ impl PrometheusExport {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All of it, in Prometheus' text format.
-    pub fn text(&self) -> String {
-        self.state().text()
+    /// All of it, in this format.
+    pub fn text(&self, format: Format) -> String {
+        // A copy: the trial's thread does not wait while text is written.
+        let state = self.state().clone();
+        state.text(format)
     }
 }
 
@@ -90,9 +100,17 @@ impl<O> Observer<O> for &PrometheusExport {
     fn second(&mut self, interval: &Interval) {
         let mut state = self.state();
         state.is_warmup = interval.warmup;
+        state.time.merge(&interval.time);
         let names = state.title.as_ref().map(|title| title.scripts.clone());
         for (name, second) in names.unwrap_or_default().into_iter().zip(&interval.scripts) {
             state.scripts.entry(name).or_default().add(second);
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let place = EventKind::ALL.iter().position(|kind| *kind == event.kind);
+        if let Some(place) = place {
+            self.state().events[place] += 1;
         }
     }
 
@@ -118,7 +136,7 @@ impl<O> Observer<O> for &PrometheusExport {
         }
         // What comes and goes has gone.
         for reading in &mut state.series {
-            if reading.kind == Kind::Sparse && !reading.is_new {
+            if reading.kind == observed::Kind::Sparse && !reading.is_new {
                 reading.last = None;
             }
         }
@@ -138,7 +156,7 @@ impl Reading {
     fn none() -> Self {
         Self {
             series: Series::new("", ""),
-            kind: Kind::BeforeAfter,
+            kind: observed::Kind::BeforeAfter,
             last: None,
             is_new: false,
         }
@@ -148,6 +166,9 @@ impl Reading {
 impl Script {
     fn add(&mut self, second: &ScriptInterval) {
         self.counts.merge(&second.counts);
+        for (failure, count) in &second.retried_after {
+            *self.retried_after.entry(*failure).or_default() += count;
+        }
         self.service.add(&second.service);
         for (mine, theirs) in [
             (&mut self.response, &second.response),
@@ -162,16 +183,15 @@ impl Script {
 
 impl Times {
     fn add(&mut self, second: &Latencies) {
-        self.count += second.count();
-        self.sum_us += second.sum_us();
+        self.buckets.add(second);
         self.percentiles_us = PERCENTS.map(|percent| second.percentile_us(percent));
     }
 }
 
 impl State {
-    fn text(&self) -> String {
-        let mut page = Page::default();
-        page.family("pgdyno_info", "gauge", "The version of pgdyno.");
+    fn text(&self, format: Format) -> String {
+        let mut page = Exposition::new(format);
+        page.family("pgdyno_info", Kind::Gauge, "The version of pgdyno.");
         page.sample(
             "pgdyno_info",
             &[("version", env!("CARGO_PKG_VERSION"))],
@@ -179,46 +199,51 @@ impl State {
         );
         page.family(
             "pgdyno_trial_running",
-            "gauge",
+            Kind::Gauge,
             "Whether clients are at work.",
         );
         let is_running = f64::from(u8::from(self.title.is_some()));
         page.sample("pgdyno_trial_running", &[], is_running);
         if let Some(title) = &self.title {
-            page.family("pgdyno_trial_info", "gauge", "What runs, and where.");
+            page.family("pgdyno_trial_info", Kind::Gauge, "What runs, and where.");
             let labels = [("workload", &*title.workload), ("target", &*title.target)];
             page.sample("pgdyno_trial_info", &labels, 1.0);
             page.family(
                 "pgdyno_trial_warmup",
-                "gauge",
+                Kind::Gauge,
                 "Whether it is still warming up.",
             );
             let is_warmup = f64::from(u8::from(self.is_warmup));
             page.sample("pgdyno_trial_warmup", &[], is_warmup);
-            page.family("pgdyno_clients", "gauge", "Clients of the running trial.");
+            page.family(
+                "pgdyno_clients",
+                Kind::Gauge,
+                "Clients of the running trial.",
+            );
             page.sample("pgdyno_clients", &[], title.clients as f64);
         }
         self.counts(&mut page);
+        self.clients(&mut page);
         self.times(&mut page);
         let readings = self.series.iter().filter_map(|r| Some((r, r.last?)));
         let mut readings: Vec<_> = readings.collect();
         readings.sort_by(|(a, _), (b, _)| a.series.cmp(&b.series));
         if !readings.is_empty() {
             let help = "What instruments read last: pgdyno help instruments; counters as rates.";
-            page.family("pgdyno_observed", "gauge", help);
+            page.family("pgdyno_observed", Kind::Gauge, help);
         }
         for (reading, value) in readings {
             let Series { name, label, unit } = &reading.series;
             let labels = [("series", &**name), ("label", label), ("unit", unit)];
             page.sample("pgdyno_observed", &labels, value);
         }
-        page.text
+        page.end()
     }
 
-    fn counts(&self, page: &mut Page) {
+    fn counts(&self, page: &mut Exposition) {
         let name = "pgdyno_transactions_total";
         let help = "Transactions that have ended, by how they did; warm-up included.";
-        page.family(name, "counter", help);
+        page.family(name, Kind::Counter, help);
         for (script, of) in &self.scripts {
             let outcomes = [
                 ("committed", of.counts.committed),
@@ -234,23 +259,39 @@ impl State {
                 );
             }
         }
-        let name = "pgdyno_failures_total";
-        page.family(
-            name,
-            "counter",
-            "Failed transactions by SQLSTATE, or a word.",
+        type ByFailure = (
+            &'static str,
+            &'static str,
+            fn(&Script) -> &BTreeMap<Failure, u64>,
         );
-        for (script, of) in &self.scripts {
-            for (failure, count) in &of.counts.failed {
-                let labels = [("script", script.as_str()), ("class", failure.code())];
-                page.sample(name, &labels, *count as f64);
+        let by_failure: [ByFailure; 2] = [
+            (
+                "pgdyno_failures_total",
+                "Failed transactions by SQLSTATE, or a word.",
+                |script| &script.counts.failed,
+            ),
+            (
+                "pgdyno_retried_tries_total",
+                "Failed tries that another one followed, by SQLSTATE, or a word.",
+                |script| &script.retried_after,
+            ),
+        ];
+        for (name, help, counts) in by_failure {
+            page.family(name, Kind::Counter, help);
+            for (script, of) in &self.scripts {
+                for (failure, count) in counts(of) {
+                    let labels = [("script", script.as_str()), ("class", failure.code())];
+                    page.sample(name, &labels, *count as f64);
+                }
             }
         }
         type Column = (&'static str, &'static str, fn(&Counts) -> u64);
         let columns: [Column; 2] = [
-            ("pgdyno_retries_total", "Tries after the first.", |c| {
-                c.retries
-            }),
+            (
+                "pgdyno_retries_total",
+                "Tries after the first, of transactions that have ended.",
+                |c| c.retries,
+            ),
             (
                 "pgdyno_late_total",
                 "Transactions over the latency limit.",
@@ -258,95 +299,83 @@ impl State {
             ),
         ];
         for (name, help, number) in columns {
-            page.family(name, "counter", help);
+            page.family(name, Kind::Counter, help);
             for (script, of) in &self.scripts {
                 page.sample(name, &[("script", script)], number(&of.counts) as f64);
             }
         }
     }
 
-    fn times(&self, page: &mut Page) {
+    /// Where clients were, and what happened to their connections.
+    fn clients(&self, page: &mut Exposition) {
+        let name = "pgdyno_client_seconds_total";
+        let help = "Time of all clients together, by what they were at.";
+        page.family(name, Kind::Counter, help);
+        let at = Activity::ALL.map(|activity| (activity.word(), self.time.at(activity)));
+        for (activity, time_ns) in at.into_iter().chain([("late", self.time.late_ns)]) {
+            page.sample(name, &[("activity", activity)], time_ns as f64 / 1e9);
+        }
+        let name = "pgdyno_connection_events_total";
+        let help = "What happened to clients' connections: pgdyno help store, events.";
+        page.family(name, Kind::Counter, help);
+        for (kind, count) in EventKind::ALL.iter().zip(self.events) {
+            page.sample(name, &[("event", kind.word())], count as f64);
+        }
+    }
+
+    fn times(&self, page: &mut Exposition) {
         type Column = (&'static str, &'static str, fn(&Script) -> Option<&Times>);
         let columns: [Column; 3] = [
             (
-                "pgdyno_service_seconds",
-                "From the start of committed transactions to their end; quantiles of the last \
-                 second, where at least ten lie beyond.",
+                "service",
+                "From the start of committed transactions to their end",
                 |script| Some(&script.service),
             ),
             (
-                "pgdyno_response_seconds",
-                "The same from their scheduled start.",
+                "response",
+                "From the scheduled start of committed transactions to their end",
                 |script| script.response.as_ref(),
             ),
             (
-                "pgdyno_schedule_lag_seconds",
-                "How late they started.",
+                "schedule_lag",
+                "How late committed transactions started",
                 |script| script.lag.as_ref(),
             ),
         ];
-        for (name, help, times) in columns {
+        for (what, help, times) in columns {
             let all = self.scripts.iter();
             let all: Vec<_> = all
-                .filter_map(|(script, of)| Some((script, times(of)?)))
+                .filter_map(|(script, of)| Some((("script", script.as_str()), times(of)?)))
                 .collect();
             if all.is_empty() {
                 continue;
             }
-            page.family(name, "summary", help);
-            for (script, times) in all {
-                let script = ("script", script.as_str());
+            let name = format!("pgdyno_{what}_seconds");
+            page.family(&name, Kind::Histogram, &format!("{help}."));
+            for (script, times) in &all {
+                times.buckets.write(page, &name, *script);
+            }
+            let name = format!("pgdyno_{what}_percentile_seconds");
+            let help = format!("{help}: of the last second, where at least ten lie beyond.");
+            page.family(&name, Kind::Gauge, &help);
+            for (script, times) in &all {
                 for (percent, value_us) in PERCENTS.iter().zip(times.percentiles_us) {
                     if let Some(value_us) = value_us {
-                        let quantile = (percent / 100.0).to_string();
-                        let labels = [script, ("quantile", &quantile)];
-                        page.sample(name, &labels, value_us as f64 / 1e6);
+                        let percent = percent.to_string();
+                        let labels = [*script, ("percentile", &*percent)];
+                        page.sample(&name, &labels, value_us as f64 / 1e6);
                     }
                 }
-                page.sample(&format!("{name}_sum"), &[script], times.sum_us as f64 / 1e6);
-                page.sample(&format!("{name}_count"), &[script], times.count as f64);
             }
         }
     }
-}
-
-/// The text as it grows.
-#[derive(Default)]
-struct Page {
-    text: String,
-}
-
-impl Page {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        // Writing to memory does not fail.
-        let _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
-    }
-
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
-        self.text += name;
-        for (index, (name, value)) in labels.iter().enumerate() {
-            self.text.push(if index == 0 { '{' } else { ',' });
-            let _ = write!(self.text, "{name}=\"{}\"", escaped(value));
-        }
-        if !labels.is_empty() {
-            self.text.push('}');
-        }
-        let _ = writeln!(self.text, " {value}");
-    }
-}
-
-fn escaped(value: &str) -> String {
-    text::shown(value)
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use pgdyno_drive::Until;
-    use pgdyno_model::observed::{NewSeries, Sample};
+    use pgdyno_model::observed::{Kind, NewSeries, Sample};
     use std::time::Duration;
 
     /// A title of one client.
@@ -377,27 +406,29 @@ pub(crate) mod tests {
         for _ in 0..2 {
             trial.starting(&title("tpcb", "tpcb"));
             assert!(
-                !export.text().contains("pgdyno_trial_info"),
+                !export.text(Format::Text).contains("pgdyno_trial_info"),
                 "it only connects"
             );
             trial.begun(SystemTime::now());
-            assert!(export.text().contains("pgdyno_trial_info"));
+            assert!(export.text(Format::Text).contains("pgdyno_trial_info"));
             trial.second(&second(100, 2000));
             trial.second(&second(50, 1000));
             trial.ended(Err(&DriveError::Interrupted));
-            assert!(!export.text().contains("pgdyno_trial_info"));
+            assert!(!export.text(Format::Text).contains("pgdyno_trial_info"));
         }
-        let text = export.text();
+        let text = export.text(Format::Text);
         for line in [
             "pgdyno_transactions_total{script=\"tpcb\",outcome=\"committed\"} 300",
             "pgdyno_service_seconds_sum{script=\"tpcb\"} 0.5",
             "pgdyno_service_seconds_count{script=\"tpcb\"} 300",
-            "pgdyno_service_seconds{script=\"tpcb\",quantile=\"0.5\"} 0.001",
+            "pgdyno_service_seconds_bucket{script=\"tpcb\",le=\"0.001\"} 100",
+            "pgdyno_service_seconds_bucket{script=\"tpcb\",le=\"0.002\"} 300",
+            "pgdyno_service_percentile_seconds{script=\"tpcb\",percentile=\"50\"} 0.001",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
         }
         // Five of fifty lie beyond it.
-        assert!(!text.contains("quantile=\"0.9\""), "{text}");
+        assert!(!text.contains("percentile=\"90\""), "{text}");
         assert!(
             !text.contains("pgdyno_response_seconds"),
             "there is no rate"
@@ -425,12 +456,16 @@ pub(crate) mod tests {
             ..Batch::default()
         });
         let line = |label| format!("{{series=\"pg.waits\",label=\"{label}\",unit=\"sessions\"}}");
-        assert!(export.text().contains(&format!("{} 2\n", line("IO"))));
+        assert!(
+            export
+                .text(Format::Text)
+                .contains(&format!("{} 2\n", line("IO")))
+        );
         trial.observed(&Batch {
             samples: vec![sample(1, 6.0)],
             ..Batch::default()
         });
-        let text = export.text();
+        let text = export.text(Format::Text);
         assert!(text.contains(&format!("{} 6\n", line("all"))), "{text}");
         assert!(!text.contains(&line("IO")), "it has gone: {text}");
     }

@@ -533,6 +533,9 @@ impl Client {
         cx.recorder.has_failed(failed_at, self.place, failure);
         let latency = failed_at.saturating_sub(self.command_begun);
         cx.recorder.error(self.script, self.command, latency, then);
+        if then == Then::Retry {
+            cx.recorder.retried_after(self.script, failure);
+        }
         let cause = self.error.as_ref().and_then(|error| error.cause);
         if let Some(cause) = cause.or(self.last_cause.take()) {
             cx.recorder.reasons().lost(cause, then);

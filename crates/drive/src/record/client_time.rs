@@ -33,6 +33,18 @@ impl Activity {
         Activity::Backoff,
         Activity::Rest,
     ];
+
+    /// Its word in records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Statement => "statement",
+            Self::Think => "think",
+            Self::Schedule => "schedule",
+            Self::Connect => "connect",
+            Self::Backoff => "backoff",
+            Self::Rest => "rest",
+        }
+    }
 }
 
 /// The clients' time in a stretch of the run, in nanoseconds, and what belongs to it.

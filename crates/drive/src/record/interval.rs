@@ -1,7 +1,9 @@
 //! What happened within one second (or what was left of it) on one thread, or on all of them.
 
+use std::collections::BTreeMap;
+
 use super::stalls::{GAPS_MAX, Gap};
-use super::{ClientTime, Counts, Lags, Latencies, Units, Work};
+use super::{ClientTime, Counts, Failure, Lags, Latencies, Units, Work};
 
 /// One script's part of an [`Interval`].
 #[derive(Clone, Debug, Default)]
@@ -28,6 +30,9 @@ pub struct ScriptInterval {
     /// Transactions that found no row where they must ([`super::Failure::RowMissing`]); in the same
     /// way.
     pub missing: FailedTries,
+    /// Tries that failed and were followed by another of the same transaction, by why; in the same
+    /// way.
+    pub retried_after: BTreeMap<Failure, u64>,
 }
 
 /// How long tries took that came to nothing.
@@ -133,6 +138,7 @@ impl Interval {
             script.units.iter_mut().for_each(Units::clear);
             script.failed.clear();
             script.missing.clear();
+            script.retried_after.clear();
         }
     }
 }
@@ -151,6 +157,9 @@ impl ScriptInterval {
         }
         self.failed.merge(&other.failed);
         self.missing.merge(&other.missing);
+        for (failure, count) in &other.retried_after {
+            *self.retried_after.entry(*failure).or_default() += count;
+        }
     }
 
     /// The units of this operation.

@@ -450,6 +450,12 @@ impl Recorder {
         interval.failed.record(lost_us, micros(since_schedule));
     }
 
+    /// Books why a try failed that another one follows.
+    pub(crate) fn retried_after(&mut self, script: usize, failure: Failure) {
+        let interval = &mut self.interval.scripts[script];
+        *interval.retried_after.entry(failure).or_default() += 1;
+    }
+
     /// Books a pause between tries.
     pub(crate) fn paused(&mut self, script: usize, time: Nanos) {
         self.interval.scripts[script].work.backoff_us += micros(time);

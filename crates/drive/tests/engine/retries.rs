@@ -65,7 +65,11 @@ fn rows_and_sums_agree_with_the_committed_booked_under_serializable() {
         let retries: u64 = statements().map(|s| s.retries).sum();
         let failures: u64 = statements().map(|s| s.failures).sum();
         assert_eq!((retries, failures), (counts.retries, counts.failed_total()));
-        assert_eq!(recording.measured.all().service.count(), counts.committed);
+        let all = recording.measured.all();
+        assert_eq!(all.service.count(), counts.committed);
+        assert_eq!(all.retried_after.values().sum::<u64>(), counts.retries);
+        let mut why = all.retried_after.keys();
+        assert!(why.all(|why| [Failure::SERIALIZATION, Failure::DEADLOCK].contains(why)));
         committed += counts.committed;
     }
     assert_eq!(value("select count(*) from his") as u64, committed);
