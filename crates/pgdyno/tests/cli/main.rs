@@ -14,6 +14,7 @@ mod child;
 mod ci;
 mod compare;
 mod config;
+mod dashboards;
 mod deploy;
 mod deploy_schemas;
 mod disturb;
