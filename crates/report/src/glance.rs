@@ -170,7 +170,10 @@ fn of_all(
     let known = known.filter(|second| together::ends_us(second) <= until_us);
     let mut seconds = together::sums(known.cloned().collect());
     let from_us = now_us(&seconds).map_or(0, |now_us| now_us.saturating_sub(COURSE_US));
-    // One that died long ago has older ones.
+    // One that died long ago has older ones; of one that is ahead fewer of the oldest were read.
+    let alive = each.iter().filter(|(one, ..)| !one.has_died());
+    let begins = alive.filter_map(|(_, seconds, _)| Some(seconds.first()?.start_us));
+    let from_us = from_us.max(begins.max().unwrap_or_default());
     seconds.retain(|second| second.start_us >= from_us);
     let mut observed = Vec::new();
     for (one, ..) in &each {
