@@ -50,6 +50,8 @@ export function generatorsSection(data: TrialData): Section | null {
   const whole = list.filter((one) => one.end === 'complete').length;
   const isLive = data.served?.live != null;
   const died = list.filter((one) => one.end === 'died').length;
+  // What is known at the end only has no column before.
+  const atEnd = (cell: HTMLElement): HTMLElement | null => (isLive ? null : cell);
   const hosts = new Set(list.map((one) => one.host).filter((of) => of !== null)).size;
   const { buttons, table } = actions({
     title: 'Generators',
@@ -65,15 +67,12 @@ export function generatorsSection(data: TrialData): Section | null {
       'tr',
       {},
       h('th', { scope: 'row' }, data.served !== undefined && one.trial !== null ? h('a', { href: `/trial/${one.trial}`, 'aria-label': `Generator ${one.generator}: trial ${one.trial}` }, String(one.generator)) : String(one.generator)),
-      td(host(one)),
+      atEnd(td(host(one))),
       td(count(one.clients), true),
       td(count(one.committed), true),
       h('td', {}, h('span', { class: 'bar-cell' }, bar(one.committed / most, 'p50', 100), h('span', { class: 'n' }, percent(committed > 0 ? one.committed / committed : 0)))),
       td(rate(one.goodput_per_s), true),
-      td(cores(one), true),
-      td(one.busiest_share === null ? DASH : percent(one.busiest_share), true),
-      td(inUnit(one.added_mean_us, unit), true),
-      td(began(one), true),
+      ...[td(cores(one), true), td(one.busiest_share === null ? DASH : percent(one.busiest_share), true), td(inUnit(one.added_mean_us, unit), true), td(began(one), true)].map(atEnd),
       td(clock(one.until_us / 1e6), true),
       h('td', {}, h('strong', { class: `state-${kind}` }, words)),
     );
@@ -92,9 +91,9 @@ export function generatorsSection(data: TrialData): Section | null {
         h(
           'table',
           { class: 'figures generators' },
-          h('thead', {}, h('tr', {}, th('#'), th('Host'), th('Clients', true), th('Committed', true), th('Share'), th('Goodput', true, 'tps'), th('CPUs', true), th('Busiest thread', true), th('Adds, mean', true, unit.unit), th('Began', true, 'ms'), th('Until', true), th('State'))),
+          h('thead', {}, h('tr', {}, th('#'), atEnd(th('Host')), th('Clients', true), th('Committed', true), th('Share'), th('Goodput', true, 'tps'), ...[th('CPUs', true), th('Busiest thread', true), th('Adds, mean', true, unit.unit), th('Began', true, 'ms')].map(atEnd), th('Until', true), th('State'))),
           h('tbody', {}, ...list.map(row)),
-          h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'All'), td(hosts === 0 ? '' : many(hosts, 'host')), td(count(clients), true), td(count(committed), true), td(''), td(rate(data.run.measured.goodput_per_s), true), td(''), td(''), td(''), td(all.start_spread_us === null ? '' : `spread ${timeText(all.start_spread_us)}`, true), td(''), td(isLive ? `${count(list.length - died)} of ${count(all.asked)}` : `${count(whole)} of ${count(all.asked)} whole`))),
+          h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'All'), atEnd(td(hosts === 0 ? '' : many(hosts, 'host'))), td(count(clients), true), td(count(committed), true), td(''), td(rate(data.run.measured.goodput_per_s), true), ...[td(''), td(''), td(''), td(all.start_spread_us === null ? '' : `spread ${timeText(all.start_spread_us)}`, true)].map(atEnd), td(''), td(isLive ? `${count(list.length - died)} of ${count(all.asked)}` : `${count(whole)} of ${count(all.asked)} whole`))),
         ),
       ),
       table,
