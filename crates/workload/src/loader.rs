@@ -33,6 +33,7 @@ mod check;
 mod fill;
 mod grow;
 mod inspect;
+mod keys_aside;
 mod load;
 mod lock;
 mod others;

@@ -75,6 +75,49 @@ fn grown_tables_are_those_of_a_load_with_the_larger_parameter() {
     }
 }
 
+/// The foreign keys, as they are written.
+fn keys(database: &Database) -> Vec<String> {
+    database.rows(
+        "SELECT conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid) FROM pg_constraint \
+         WHERE contype = 'f' ORDER BY 1, 2",
+    )
+}
+
+#[test]
+fn foreign_keys_of_grown_tables_are_there_again_and_hold_for_all_rows() {
+    let database = Database::new("grow_keys");
+    let tpcb = |args: &str| load(&database, &format!("tpcb --param {args}"));
+    tpcb("scale=1 --param foreign_keys=true").expect(0, &["is loaded"]);
+    // Not checked when it was made, so that it stays as it is.
+    database.sql("ALTER TABLE pgbench_tellers DROP CONSTRAINT pgbench_tellers_bid_fkey");
+    database.sql(
+        "ALTER TABLE pgbench_tellers ADD CONSTRAINT pgbench_tellers_bid_fkey FOREIGN KEY (bid) \
+         REFERENCES pgbench_branches NOT VALID",
+    );
+    let before = keys(&database);
+    assert_eq!(before.len(), 5, "{before:?}");
+    tpcb("scale=2 --grow").expect(0, &["by 100,011 rows"]);
+    assert_eq!(keys(&database), before);
+    // A branch that is gone in spite of its accounts: a key that is made again sees it.
+    database.sql(
+        "SET session_replication_role = replica; DELETE FROM pgbench_branches WHERE bid = 2; \
+         SET session_replication_role = origin",
+    );
+    tpcb("scale=3 --grow").expect(
+        1,
+        &[
+            "could not check the rows by the foreign keys",
+            "pgbench_accounts_bid_fkey",
+            "the tables are as they were: nothing was changed",
+        ],
+    );
+    assert_eq!(keys(&database), before);
+    assert_eq!(
+        database.value("SELECT count(*) FROM pgbench_accounts"),
+        "200000"
+    );
+}
+
 #[test]
 fn a_grown_schema_has_a_block_for_each_row_and_runs_on() {
     let database = Database::new("grow_slob");

@@ -10,6 +10,7 @@ use std::time::Instant;
 use pgdyno_session::Session;
 
 use super::check::Seen;
+use super::keys_aside;
 use super::load::Load;
 use super::lock::{lock, unlock};
 use super::{How, Loaded, Request, Watch, there};
@@ -198,6 +199,15 @@ fn larger(
     Ok(larger)
 }
 
+/// The tables that get rows, each with its rows before and afterwards.
+fn growing(recipe: &Recipe, rows_before: &BTreeMap<String, u64>) -> BTreeMap<String, (u64, u64)> {
+    let rows = recipe.tables.iter().map(|table| {
+        let before = rows_before.get(&table.name).copied().unwrap_or(0);
+        (table.name.clone(), (before, table.rows))
+    });
+    rows.filter(|(_, (before, after))| before < after).collect()
+}
+
 impl Load<'_, '_, '_, '_> {
     /// Appends to every table that has more rows than before; how many to each.
     fn append_all(
@@ -245,6 +255,11 @@ impl Load<'_, '_, '_, '_> {
             true => self.sql("BEGIN").map_err(marking)?,
             false => self.mark(recipe, mark::State::Loading).map_err(marking)?,
         }
+        let keys = |e| trouble::server(&e, "could not check the rows by the foreign keys");
+        let aside = match is_whole {
+            true => keys_aside::take(self.session, &growing(recipe, rows_before)).map_err(keys)?,
+            false => Vec::new(),
+        };
         let mut appended = Vec::new();
         for at in 0..recipe.tables.len() {
             let table = &mut recipe.tables[at];
@@ -283,6 +298,10 @@ impl Load<'_, '_, '_, '_> {
             }
             appended.push((name, wanted));
         }
+        if !aside.is_empty() {
+            self.watch.progress.step("checking foreign keys");
+        }
+        keys_aside::put_back(self.session, &aside).map_err(keys)?;
         self.mark(recipe, mark::State::Complete).map_err(marking)?;
         if is_whole {
             self.sql("COMMIT").map_err(marking)?;
