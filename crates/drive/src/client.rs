@@ -509,6 +509,7 @@ impl Client {
         (self.is_given_up, self.is_cut_off) = (false, false);
         self.command = 0;
         self.units.restart();
+        self.reply.is_looked_into = false;
         self.has_missed = false;
         self.has_waited = false;
         self.number_receipt(cx);
@@ -591,6 +592,7 @@ impl Client {
         self.trace_sending(cx, statement);
         let Some(link) = &mut self.link else { return };
         link.statement(statement, &self.vars);
+        self.reply.is_looked_into |= statement.is_looked_into();
         self.units.gather(statement);
         self.receipts.sent(statement.leaves_receipt);
         self.stamping.sent(statement, cx.now);

@@ -410,6 +410,14 @@ impl Prepare {
 }
 
 impl Statement {
+    /// Whether anything of its answer is asked for but that it comes.
+    pub(crate) fn is_looked_into(&self) -> bool {
+        self.gset.is_some()
+            || self.units.is_some()
+            || self.stamp.is_some()
+            || !self.observed.is_empty()
+    }
+
     /// Whether the client's values can be put where they are to stand.
     pub(crate) fn check(&self, vars: &Vars) -> Result<(), EvalError> {
         match &self.body {

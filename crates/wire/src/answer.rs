@@ -48,31 +48,49 @@ impl Answer {
     ///
     /// # Errors
     /// It cannot stand where it stands, or its contents are not what its type asks for.
+    #[inline]
     pub fn take(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
-        match frame.parse()? {
-            Message::DataRow(row) => {
-                let columns = self.columns.ok_or(ProtocolError::NoDescription)?;
-                row.check(columns)?;
+        // Those of nearly all answers, without taking them apart.
+        match frame.tag {
+            tag::DATA_ROW => {
+                let columns = self.columns.ok_or(ProtocolError::NoDescription);
+                return frame.row()?.check(columns?);
             }
-            Message::RowDescription(columns) => {
+            tag::BIND_COMPLETE => {}
+            tag::NO_DATA => self.columns = None,
+            tag::ROW_DESCRIPTION => {
+                let columns = frame.columns()?;
                 columns.check()?;
                 self.columns = Some(columns.columns() as u16);
             }
-            Message::CommandComplete(_) | Message::EmptyQueryResponse => {
-                (self.columns, self.is_executed, self.is_copying) = (None, true, false);
+            // Its text, which few read, ends with a zero byte.
+            tag::COMMAND_COMPLETE if frame.body.ends_with(b"\0") => self.executed(),
+            tag::READY_FOR_QUERY => {
+                frame.status()?;
             }
+            _ => return self.take_other(frame),
+        }
+        self.aside(frame)
+    }
+
+    /// A statement has been executed.
+    fn executed(&mut self) {
+        (self.columns, self.is_executed, self.is_copying) = (None, true, false);
+    }
+
+    /// Takes note of a message that is not one of the most frequent ones.
+    fn take_other(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
+        match frame.parse()? {
+            Message::CommandComplete(_) | Message::EmptyQueryResponse => self.executed(),
             Message::ParseComplete => self.is_parsed = true,
             Message::ErrorResponse(_) => {
                 (self.columns, self.has_failed, self.is_copying) = (None, true, false);
             }
-            Message::NoData => self.columns = None,
-            Message::BindComplete
-            | Message::CloseComplete
+            Message::CloseComplete
             | Message::ParameterDescription(_)
             | Message::NoticeResponse(_)
             | Message::NotificationResponse { .. }
-            | Message::ParameterStatus { .. }
-            | Message::ReadyForQuery(_) => {}
+            | Message::ParameterStatus { .. } => {}
             Message::CopyInResponse { .. }
             | Message::CopyOutResponse { .. }
             | Message::CopyBothResponse => self.is_copying = true,
@@ -81,7 +99,7 @@ impl Answer {
             _ => return Err(ProtocolError::Unexpected { tag: frame.tag }),
         }
         match frame.tag {
-            tag::DATA_ROW | tag::COPY_DATA => Ok(()),
+            tag::COPY_DATA => Ok(()),
             _ => self.aside(frame),
         }
     }

@@ -131,6 +131,7 @@ pub mod tag {
 
 /// The first message in `input`, or `None` while it is incomplete. The next one starts
 /// [`Frame::len`] bytes further.
+#[inline]
 pub fn split(input: &[u8]) -> Result<Option<Frame<'_>>, ProtocolError> {
     let Some((head, _)) = input.split_first_chunk::<5>() else {
         return Ok(None);
@@ -141,6 +142,21 @@ pub fn split(input: &[u8]) -> Result<Option<Frame<'_>>, ProtocolError> {
     let Ok(bytes) = usize::try_from(length) else {
         return Err(bad);
     };
+    // Any message may be that long; nearly all are.
+    if !(4..=OTHER_BYTES_MAX).contains(&bytes) {
+        long(tag, bytes).map_err(|error| error.unwrap_or(bad))?;
+    }
+    Ok(input.get(5..1 + bytes).map(|body| Frame {
+        tag,
+        body,
+        len: 1 + bytes,
+    }))
+}
+
+/// Whether a message of this type may have a length that not all may have; the error is `None` where it
+/// can be none of the protocol.
+#[cold]
+fn long(tag: u8, bytes: usize) -> Result<(), Option<ProtocolError>> {
     let limit = match tag {
         tag::DATA_ROW | tag::COPY_DATA | tag::FUNCTION_CALL_RESPONSE => DATA_BYTES_MAX,
         tag::ROW_DESCRIPTION
@@ -152,17 +168,12 @@ pub fn split(input: &[u8]) -> Result<Option<Frame<'_>>, ProtocolError> {
     };
     // Beyond what a server can send at all it is not the protocol.
     match bytes {
-        4.. if bytes <= limit => {}
+        4.. if bytes <= limit => Ok(()),
         4..=DATA_BYTES_MAX if limit == TEXT_BYTES_MAX => {
-            return Err(ProtocolError::TooLong { tag, bytes, limit });
+            Err(Some(ProtocolError::TooLong { tag, bytes, limit }))
         }
-        _ => return Err(bad),
+        _ => Err(None),
     }
-    Ok(input.get(5..1 + bytes).map(|body| Frame {
-        tag,
-        body,
-        len: 1 + bytes,
-    }))
 }
 
 /// How many bytes the first message in `input` still lacks at least; a hint for how much to read.
@@ -177,6 +188,40 @@ pub fn missing(input: &[u8]) -> usize {
 }
 
 impl<'a> Frame<'a> {
+    /// What a ReadyForQuery says, without the detour of [`Frame::parse`].
+    #[inline]
+    pub fn status(&self) -> Result<TransactionStatus, ProtocolError> {
+        match self.body.first() {
+            Some(b'I') => Ok(TransactionStatus::Idle),
+            Some(b'T') => Ok(TransactionStatus::InTransaction),
+            Some(b'E') => Ok(TransactionStatus::Failed),
+            _ => Err(ProtocolError::Body { tag: self.tag }),
+        }
+    }
+
+    /// A DataRow.
+    #[inline]
+    pub(crate) fn row(&self) -> Result<DataRow<'a>, ProtocolError> {
+        let (columns, rest) = self.counted()?;
+        Ok(DataRow { columns, rest })
+    }
+
+    /// A RowDescription.
+    #[inline]
+    pub(crate) fn columns(&self) -> Result<RowDescription<'a>, ProtocolError> {
+        let (columns, rest) = self.counted()?;
+        Ok(RowDescription { columns, rest })
+    }
+
+    /// A number of columns and what follows it.
+    #[inline]
+    fn counted(&self) -> Result<(u16, &'a [u8]), ProtocolError> {
+        let Some((count, rest)) = self.body.split_first_chunk::<2>() else {
+            return Err(ProtocolError::Body { tag: self.tag });
+        };
+        Ok((u16::from_be_bytes(*count), rest))
+    }
+
     /// The message in its typed form. Checks the form of fixed parts; rows and fields are checked
     /// when they are walked.
     pub fn parse(&self) -> Result<Message<'a>, ProtocolError> {
@@ -202,13 +247,7 @@ impl<'a> Frame<'a> {
             tag::COPY_OUT_RESPONSE => Message::CopyOutResponse {
                 binary: r.u8()? != 0,
             },
-            tag::DATA_ROW => {
-                let columns = r.u16()?;
-                Message::DataRow(DataRow {
-                    columns,
-                    rest: r.rest,
-                })
-            }
+            tag::DATA_ROW => Message::DataRow(self.row()?),
             tag::EMPTY_QUERY_RESPONSE => Message::EmptyQueryResponse,
             tag::ERROR_RESPONSE => Message::ErrorResponse(ErrorFields { rest: self.body }),
             tag::FUNCTION_CALL_RESPONSE => Message::FunctionCallResponse(self.body),
@@ -237,19 +276,8 @@ impl<'a> Frame<'a> {
             },
             tag::PARSE_COMPLETE => Message::ParseComplete,
             tag::PORTAL_SUSPENDED => Message::PortalSuspended,
-            tag::READY_FOR_QUERY => Message::ReadyForQuery(match r.u8()? {
-                b'I' => TransactionStatus::Idle,
-                b'T' => TransactionStatus::InTransaction,
-                b'E' => TransactionStatus::Failed,
-                _ => return Err(r.bad()),
-            }),
-            tag::ROW_DESCRIPTION => {
-                let columns = r.u16()?;
-                Message::RowDescription(RowDescription {
-                    columns,
-                    rest: r.rest,
-                })
-            }
+            tag::READY_FOR_QUERY => Message::ReadyForQuery(self.status()?),
+            tag::ROW_DESCRIPTION => Message::RowDescription(self.columns()?),
             _ => Message::Unknown {
                 tag: self.tag,
                 body: self.body,
@@ -451,17 +479,25 @@ impl<'a> DataRow<'a> {
     }
 
     /// Whether it has so many columns, and its values take up the whole message.
-    pub(crate) fn check(mut self, wanted: u16) -> Result<(), ProtocolError> {
-        let columns = self.columns;
+    #[inline]
+    pub(crate) fn check(self, wanted: u16) -> Result<(), ProtocolError> {
+        let Self { columns, mut rest } = self;
         if columns != wanted {
             return Err(ProtocolError::Columns { wanted, columns });
         }
-        for value in self.by_ref() {
-            value?;
+        const BAD: ProtocolError = ProtocolError::Body { tag: tag::DATA_ROW };
+        for _ in 0..columns {
+            let (length, behind) = rest.split_first_chunk::<4>().ok_or(BAD)?;
+            // NULL has the length -1 and no bytes.
+            let length = match i32::from_be_bytes(*length) {
+                -1 => 0,
+                length => usize::try_from(length).map_err(|_| BAD)?,
+            };
+            rest = behind.get(length..).ok_or(BAD)?;
         }
-        match self.rest {
+        match rest {
             [] => Ok(()),
-            _ => Err(ProtocolError::Body { tag: tag::DATA_ROW }),
+            _ => Err(BAD),
         }
     }
 
@@ -513,6 +549,9 @@ pub struct Column<'a> {
     pub format: i16,
 }
 
+/// Bytes of a column behind its name and the zero byte: table, column, type, size, modifier, format.
+const COLUMN_BYTES: usize = 4 + 2 + 4 + 2 + 4 + 2;
+
 /// The columns of a result: an iterator that yields an error once if malformed, and then ends.
 #[derive(Clone, Copy, Debug)]
 pub struct RowDescription<'a> {
@@ -527,8 +566,16 @@ impl RowDescription<'_> {
     }
 
     /// Whether every column is there.
-    pub(crate) fn check(mut self) -> Result<(), ProtocolError> {
-        self.try_for_each(|column| column.map(drop))
+    pub(crate) fn check(self) -> Result<(), ProtocolError> {
+        const BAD: ProtocolError = ProtocolError::Body {
+            tag: tag::ROW_DESCRIPTION,
+        };
+        let mut rest = self.rest;
+        for _ in 0..self.columns {
+            let name = zero_at(rest).ok_or(BAD)?;
+            rest = rest.get(name + 1 + COLUMN_BYTES..).ok_or(BAD)?;
+        }
+        Ok(())
     }
 }
 
@@ -616,6 +663,25 @@ impl<'a> Iterator for ErrorFields<'a> {
     }
 }
 
+/// Where the first zero byte is: eight bytes at a time, as every result's columns have names.
+#[inline]
+pub(crate) fn zero_at(bytes: &[u8]) -> Option<usize> {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = LOW << 7;
+    let mut at = 0;
+    while let Some(eight) = bytes[at..].first_chunk::<8>() {
+        let eight = u64::from_le_bytes(*eight);
+        // The lowest bit that is left is that of the first byte that was zero.
+        let zeroes = eight.wrapping_sub(LOW) & !eight & HIGH;
+        if zeroes != 0 {
+            return Some(at + (zeroes.trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    let rest = bytes[at..].iter().position(|byte| *byte == 0)?;
+    Some(at + rest)
+}
+
 /// Reads the parts of one message's body.
 struct Reader<'a> {
     tag: u8,
@@ -663,11 +729,7 @@ impl<'a> Reader<'a> {
     }
 
     fn c_str(&mut self) -> Result<&'a [u8], ProtocolError> {
-        let end = self
-            .rest
-            .iter()
-            .position(|&b| b == 0)
-            .ok_or_else(|| self.bad())?;
+        let end = zero_at(self.rest).ok_or_else(|| self.bad())?;
         let text = &self.rest[..end];
         self.rest = &self.rest[end + 1..];
         Ok(text)

@@ -286,16 +286,17 @@ impl Link {
         }
     }
 
-    /// The contents of bytes that arrived: themselves on a plain channel, else what `plain` then
-    /// holds.
-    pub(super) fn open<'bytes>(
+    /// Whether bytes that arrive are what they say.
+    pub(super) fn is_plain(&self) -> bool {
+        self.channel.is_plain()
+    }
+
+    /// The contents of bytes that arrived on a channel that is not plain; `plain` then holds them.
+    pub(super) fn open<'plain>(
         &mut self,
-        bytes: &'bytes [u8],
-        plain: &'bytes mut Vec<u8>,
-    ) -> Result<&'bytes [u8], String> {
-        if self.channel.is_plain() {
-            return Ok(bytes);
-        }
+        bytes: &[u8],
+        plain: &'plain mut Vec<u8>,
+    ) -> Result<&'plain [u8], String> {
         plain.clear();
         self.channel
             .open(bytes, plain)

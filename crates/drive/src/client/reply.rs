@@ -35,6 +35,8 @@ pub(super) struct Reply {
     last_row: Vec<u8>,
     /// Whether a result has ended since the last columns came.
     is_over: bool,
+    /// Whether anything of the present transaction's answers is asked for but that they come.
+    pub(super) is_looked_into: bool,
     /// Answers of ROLLBACK in the present answer.
     rollbacks: u32,
     /// Whether the end of a COPY is awaited, and with it the client's.
@@ -187,6 +189,9 @@ impl Client {
         let Some(link) = &mut self.link else {
             return false;
         };
+        if link.is_plain() {
+            return self.read_plain(cx, bytes);
+        }
         let mut opened = std::mem::take(&mut cx.opened);
         let is_complete = match link.open(bytes, &mut opened) {
             Ok(bytes) => self.read_plain(cx, bytes),
@@ -204,22 +209,26 @@ impl Client {
         let Some(link) = &mut self.link else {
             return false;
         };
-        let mut partial = std::mem::take(&mut link.partial);
         let mut is_complete = false;
-        let used = if partial.is_empty() {
+        if link.partial.is_empty() {
             let used = self.read_frames(cx, bytes, &mut is_complete);
-            partial.extend_from_slice(&bytes[used..]);
-            0
+            if used < bytes.len()
+                && let Some(link) = &mut self.link
+            {
+                link.partial.extend_from_slice(&bytes[used..]);
+                planted!(10, link.partial.clear());
+            }
         } else {
+            let mut partial = std::mem::take(&mut link.partial);
             partial.extend_from_slice(bytes);
-            self.read_frames(cx, &partial, &mut is_complete)
-        };
-        partial.drain(..used);
-        planted!(10, partial.clear());
-        self.book_units(cx);
-        if let Some(link) = &mut self.link {
-            link.partial = partial;
+            let used = self.read_frames(cx, &partial, &mut is_complete);
+            partial.drain(..used);
+            planted!(10, partial.clear());
+            if let Some(link) = &mut self.link {
+                link.partial = partial;
+            }
         }
+        self.book_units(cx);
         is_complete
     }
 
@@ -245,6 +254,14 @@ impl Client {
                         *is_complete |= self.answer_is_none(cx, &error);
                         return bytes.len();
                     }
+                    let says_nothing = match frame.tag {
+                        tag::BIND_COMPLETE | tag::NO_DATA => true,
+                        tag::ROW_DESCRIPTION | tag::DATA_ROW => !self.reply.is_looked_into,
+                        _ => false,
+                    };
+                    if says_nothing {
+                        continue;
+                    }
                     *is_complete |= self.frame(cx, frame);
                     if self.link.is_none() {
                         return bytes.len();
@@ -267,6 +284,7 @@ impl Client {
     }
 
     /// Whether a message can stand where it stands.
+    #[inline]
     fn check(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
         let Some(link) = self.link.as_ref() else {
             return Ok(());
@@ -340,8 +358,8 @@ impl Client {
             tag::READY_FOR_QUERY if self.last_words.is_some() => {
                 return self.connection_ended(cx, None);
             }
-            tag::READY_FOR_QUERY => match frame.parse() {
-                Ok(Message::ReadyForQuery(status)) => {
+            tag::READY_FOR_QUERY => match frame.status() {
+                Ok(status) => {
                     let has_failed = self.has_failed_answer();
                     self.units_ready(status);
                     let Some(link) = &mut self.link else {
@@ -368,7 +386,8 @@ impl Client {
                 _ => return false,
             },
             tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE => {
-                if frame.body.starts_with(b"ROLLBACK") {
+                let is_rollback = frame.body.starts_with(b"ROLLBACK");
+                if is_rollback {
                     self.receipts.forget();
                     self.stamping.forget();
                     if cx.drive.checks_commit {
@@ -382,8 +401,10 @@ impl Client {
                 if matches!(self.state, State::Parting(_)) && frame.body.starts_with(b"COMMIT") {
                     self.uncommitted = 0;
                 }
-                self.unit_done(cx, frame.body);
-                self.observed_done(cx, frame.body);
+                if is_rollback || self.reply.is_looked_into {
+                    self.unit_done(cx, frame.body);
+                    self.observed_done(cx, frame.body);
+                }
                 self.result_ended(cx);
             }
             tag::ERROR_RESPONSE if matches!(self.state, State::Parting(_)) => {
@@ -532,6 +553,7 @@ impl Client {
             self.observed_ready(cx);
         }
         if self.error.is_none()
+            && self.reply.is_looked_into
             && let Some(gset) = self.gset(program)
             && gset.kind == GsetKind::Gset
         {
