@@ -4,7 +4,7 @@
 use pgdyno_script::{
     EvalError, Expr, Gset, Observe, Op, Piece, Slot, Sql, Units, Vars, escape, octets,
 };
-use pgdyno_wire::frontend;
+use pgdyno_wire::frontend::{self, Binds};
 
 use crate::effects::{self, Effects};
 use crate::observed;
@@ -94,12 +94,10 @@ enum Body {
     Fixed(Vec<u8>),
     /// A Query message, put together from text and values each time.
     Text(Sql),
-    /// `before`, a Bind message with values, `after`.
+    /// A Bind message with values, and what goes with it.
     Bound {
-        before: Vec<u8>,
-        name: String,
-        parameters: Vec<Slot>,
-        after: Vec<u8>,
+        binds: Binds,
+        parameters: Box<[Slot]>,
     },
 }
 
@@ -361,19 +359,17 @@ fn bound(before: Vec<u8>, name: &str, parameters: Vec<Slot>) -> Body {
     let mut after = Vec::new();
     frontend::describe(&mut after, frontend::Target::Portal, "");
     frontend::execute(&mut after, "", 0);
-    let name = name.to_owned();
+    // At most 255 parameters: `numbered` admits no more.
+    let binds = Binds::new(before, name, parameters.len(), &after);
+    let binds = binds.expect("few parameters");
     if !parameters.is_empty() {
         return Body::Bound {
-            before,
-            name,
-            parameters,
-            after,
+            binds,
+            parameters: parameters.into(),
         };
     }
-    let mut message = before;
-    // Without parameters there cannot be too many.
-    let _ = frontend::bind(&mut message, "", &name, |_| {});
-    message.extend_from_slice(&after);
+    let mut message = Vec::new();
+    binds.write(&mut message, |_, _| false);
     Body::Fixed(message)
 }
 
@@ -431,26 +427,8 @@ impl Statement {
         match &self.body {
             Body::Fixed(message) => out.extend_from_slice(message),
             Body::Text(sql) => frontend::query_with(out, |out| sql.write_simple(vars, out)),
-            Body::Bound {
-                before,
-                name,
-                parameters,
-                after,
-            } => {
-                out.extend_from_slice(before);
-                // At most 255 parameters: `numbered` admits no more.
-                let _ = frontend::bind(out, "", name, |values| {
-                    for slot in parameters {
-                        if vars.is_set(*slot) {
-                            values.text(|out| {
-                                vars.write_text(*slot, out);
-                            });
-                        } else {
-                            values.null();
-                        }
-                    }
-                });
-                out.extend_from_slice(after);
+            Body::Bound { binds, parameters } => {
+                binds.write(out, |number, out| vars.write_text(parameters[number], out));
             }
         }
     }

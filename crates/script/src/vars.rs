@@ -323,22 +323,41 @@ fn write_literal(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
+/// The two digits of each number below 100.
+const PAIRS: [u8; 200] = {
+    let mut pairs = [0; 200];
+    let mut number = 0;
+    while number < 100 {
+        pairs[2 * number] = b'0' + (number / 10) as u8;
+        pairs[2 * number + 1] = b'0' + (number % 10) as u8;
+        number += 1;
+    }
+    pairs
+};
+
 /// Appends an integer in decimal: several times faster than the standard formatter, which shows
 /// where values are most of what is sent.
 pub fn write_int(int: i64, out: &mut Vec<u8>) {
     let mut digits = [0_u8; 20];
     let mut at = digits.len();
     let mut rest = int.unsigned_abs();
-    loop {
+    while rest >= 100 {
+        at -= 2;
+        let pair = 2 * (rest % 100) as usize;
+        digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+        rest /= 100;
+    }
+    if rest >= 10 {
+        at -= 2;
+        let pair = 2 * rest as usize;
+        digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+    } else {
         at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
+        digits[at] = b'0' + rest as u8;
     }
     if int < 0 {
-        out.push(b'-');
+        at -= 1;
+        digits[at] = b'-';
     }
     out.extend_from_slice(&digits[at..]);
 }

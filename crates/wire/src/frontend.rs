@@ -143,6 +143,80 @@ pub fn parse(
     Ok(())
 }
 
+/// The Bind messages of one prepared statement, which differ in their values only: what is before and
+/// behind the values is put together once.
+#[derive(Clone, Debug)]
+pub struct Binds {
+    /// What is sent before them, and the message up to its first value.
+    head: Vec<u8>,
+    /// Where in `head` the message's length is.
+    length_at: usize,
+    parameters: u16,
+    /// The message's end, and what is sent behind it.
+    tail: Vec<u8>,
+    /// How much of `tail` belongs to the message.
+    end_bytes: usize,
+}
+
+impl Binds {
+    /// Those of `statement` with so many parameters; `before` and `after` are messages that are sent with
+    /// each of them.
+    ///
+    /// # Errors
+    /// More parameters than a message holds.
+    pub fn new(
+        mut before: Vec<u8>,
+        statement: &str,
+        parameters: usize,
+        after: &[u8],
+    ) -> Result<Self, TooManyParameters> {
+        let parameters = u16::try_from(parameters).map_err(|_| TooManyParameters)?;
+        let length_at = before.len() + 1;
+        bind(&mut before, "", statement, |values| {
+            (0..parameters).for_each(|_| values.null());
+        })?;
+        // One format for all results.
+        const END_BYTES: usize = 4;
+        let mut tail = before.split_off(before.len() - END_BYTES);
+        before.truncate(before.len() - 4 * usize::from(parameters));
+        tail.extend_from_slice(after);
+        Ok(Self {
+            head: before,
+            length_at,
+            parameters,
+            tail,
+            end_bytes: END_BYTES,
+        })
+    }
+
+    /// Appends one, and what is sent with it. `write_value` is called for each parameter by its number:
+    /// what it appends is the value in text format, and when it says `false`, having appended nothing, the
+    /// value is NULL.
+    #[inline]
+    pub fn write(
+        &self,
+        out: &mut Vec<u8>,
+        mut write_value: impl FnMut(usize, &mut Vec<u8>) -> bool,
+    ) {
+        let length_at = out.len() + self.length_at;
+        out.extend_from_slice(&self.head);
+        for parameter in 0..usize::from(self.parameters) {
+            let start = out.len();
+            // The length of NULL.
+            out.extend_from_slice(&(-1_i32).to_be_bytes());
+            if write_value(parameter, out) {
+                let length = i32::try_from(out.len() - start - 4).unwrap_or(i32::MAX);
+                out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+            }
+        }
+        // As `length_prefixed` has it.
+        let length = out.len() + self.end_bytes - length_at;
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+        out.extend_from_slice(&self.tail);
+    }
+}
+
 /// Takes the parameters of a Bind message, in order.
 pub struct Params<'a> {
     out: &'a mut Vec<u8>,
@@ -228,8 +302,9 @@ pub fn close(out: &mut Vec<u8>, what: Target, name: &str) {
 }
 
 /// Sync: ends a sequence of extended-query messages; the answer is a ReadyForQuery.
+#[inline]
 pub fn sync(out: &mut Vec<u8>) {
-    message(out, b'S', |_| {});
+    out.extend_from_slice(b"S\0\0\0\x04");
 }
 
 /// Flush: asks for the answers so far without ending the sequence.
@@ -280,6 +355,38 @@ mod tests {
         expected.extend_from_slice(b"\0P0_1\0\0\0\0\x03");
         expected.extend_from_slice(b"\0\0\0\x0242\xff\xff\xff\xff\0\0\0\0\0\x01\0\0");
         assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn binds_made_in_advance_are_the_same() {
+        let values: [Option<&[u8]>; 3] = [Some(b"42"), None, Some(b"")];
+        for count in 0..=values.len() {
+            let binds = Binds::new(b"Parse".to_vec(), "P0_1", count, b"Execute").unwrap();
+            let mut out = b"before".to_vec();
+            for _ in 0..2 {
+                binds.write(&mut out, |number, out| {
+                    out.extend_from_slice(values[number].unwrap_or_default());
+                    values[number].is_some()
+                });
+            }
+            let mut expected = b"before".to_vec();
+            for _ in 0..2 {
+                expected.extend_from_slice(b"Parse");
+                bind(&mut expected, "", "P0_1", |params| {
+                    for value in &values[..count] {
+                        match value {
+                            Some(value) => params.value(value),
+                            None => params.null(),
+                        }
+                    }
+                })
+                .unwrap();
+                expected.extend_from_slice(b"Execute");
+            }
+            assert_eq!(out, expected, "{count}");
+        }
+        let too_many = Binds::new(Vec::new(), "", 65_536, b"");
+        assert_eq!(too_many.err(), Some(TooManyParameters));
     }
 
     #[test]
