@@ -2,7 +2,7 @@
 //! can be without values.
 
 use pgdyno_script::{
-    EvalError, Expr, Gset, Observe, Op, Piece, Slot, Sql, Units, Vars, escape, octets,
+    EvalError, Expr, Gset, Observe, Op, Piece, Slot, Sql, Units, Value, Vars, escape, octets,
 };
 use pgdyno_wire::frontend::{self, Binds};
 
@@ -14,7 +14,7 @@ use crate::savepoint::{self, Block};
 use crate::stamps;
 
 /// A compiled script. Commands have pgbench's numbers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     script: pgdyno_script::Script,
     /// By command; `None` for those that do not go to the server.
@@ -41,7 +41,7 @@ pub struct CompileError {
 }
 
 /// A SQL command's messages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Statement {
     /// Prepared mode: what makes the statement known to a new connection, and its number among
     /// all prepared statements of the run.
@@ -64,7 +64,7 @@ pub(crate) struct Statement {
 }
 
 /// The work units of a statement, their operations by number among all of the run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Work {
     /// It is one.
     One(usize),
@@ -81,14 +81,14 @@ pub struct Numbers {
     operations: Vec<String>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Prepare {
     pub(crate) number: usize,
     /// Parse, without Sync.
     pub(crate) message: Vec<u8>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Body {
     /// No values in it: always the same bytes.
     Fixed(Vec<u8>),
@@ -208,6 +208,22 @@ impl Program {
     pub fn is_observed(&self) -> bool {
         let mut statements = self.statements.iter().flatten();
         statements.any(|statement| !statement.observed.is_empty())
+    }
+
+    /// The variables that its commands set; `None` where that only the server knows (`\gset`).
+    pub(crate) fn sets(&self) -> Option<Vec<Slot>> {
+        let mut statements = self.statements.iter().flatten();
+        let asks = statements.any(|statement| statement.gset.is_some());
+        let commands = self.script.commands.iter();
+        (!asks).then(|| commands.filter_map(|command| command.op.sets()).collect())
+    }
+
+    /// The same, with values in the place of variables that will never have others.
+    pub(crate) fn settled(&self, known: &dyn Fn(Slot) -> Option<Value>) -> Self {
+        let mut settled = self.clone();
+        let commands = settled.script.commands.iter_mut();
+        commands.for_each(|command| command.op.settle(known));
+        settled
     }
 
     /// The script it was made from.

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use pgdyno_platform::io::Sockets;
-use pgdyno_script::{Counters, Draws, Prng, Seeds, Vars, sysbench};
+use pgdyno_script::{Counters, Draws, Prng, Seeds, Slot, Vars, sysbench};
 
 use crate::client::{Client, Home};
 use crate::clock::{Clock, nanos};
@@ -17,7 +17,7 @@ use crate::context::Setup;
 use crate::control::Control;
 use crate::crew::Ranks;
 use crate::deal::{Deal, Place};
-use crate::drive::{Drive, Setup as Variable, Share, Until};
+use crate::drive::{Drive, Script, Setup as Variable, Share, Until};
 use crate::endpoints::Endpoints;
 use crate::error::DriveError;
 use crate::event_loop;
@@ -53,6 +53,44 @@ impl Drive {
         if self.warmup_apart && !self.warmup.is_zero() {
             return self.run_apart(control, live);
         }
+        let settled = Drive {
+            scripts: self.settled(),
+            ..self.clone()
+        };
+        settled.run_at_once(control, live)
+    }
+
+    /// The scripts, with values in the place of variables that nothing sets once the run has begun.
+    fn settled(&self) -> Vec<Script> {
+        let given = self.variables.iter();
+        let mut given: Vec<Slot> = given.filter_map(|(name, _)| self.names.get(name)).collect();
+        let own = self.receipts.map(|receipts| receipts.slot);
+        let own = own.into_iter().chain(self.stamps);
+        let set = own.map(|slot| Some(vec![slot]));
+        let set = set.chain(self.scripts.iter().map(|script| script.program.sets()));
+        for set in set {
+            match set {
+                Some(set) => given.retain(|slot| !set.contains(slot)),
+                None => given.clear(),
+            }
+        }
+        if given.is_empty() {
+            return self.scripts.clone();
+        }
+        // All clients begin with the same of these.
+        let vars = self.given(Vars::new(&self.names));
+        let known = |slot: Slot| {
+            let is_known = given.contains(&slot);
+            is_known.then(|| vars.value(slot).ok()).flatten()
+        };
+        let scripts = self.scripts.iter().map(|script| Script {
+            program: Arc::new(script.program.settled(&known)),
+            ..script.clone()
+        });
+        scripts.collect()
+    }
+
+    fn run_at_once(&self, control: &Control, live: &mut dyn Live) -> Result<Recording, DriveError> {
         let threads = self.threads.min(self.clients);
         let places = Places::of(self.all_endpoints());
         let clock = Clock::start();
@@ -355,6 +393,11 @@ impl Drive {
                 vars.set(slot, pgdyno_script::Value::Int(value));
             }
         }
+        self.given(vars)
+    }
+
+    /// The same with those that all clients are given.
+    fn given(&self, mut vars: Vars) -> Vars {
         for (name, variable) in &self.variables {
             // A variable without a slot is one that no script speaks of.
             let Some(slot) = self.names.get(name) else {

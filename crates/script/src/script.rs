@@ -1,6 +1,6 @@
 //! A parsed script: a flat list of commands whose jumps are resolved.
 
-use crate::{Expr, For, ShellArgs, Sleep, Slot, Sql};
+use crate::{Expr, For, ShellArgs, Sleep, Slot, Sql, Value};
 
 /// A parsed script.
 ///
@@ -135,6 +135,19 @@ impl Op {
             _ => Vec::new(),
         };
         expressions.into_iter().flat_map(Expr::reads).collect()
+    }
+
+    /// Puts values in the place of variables that will never have others, where it evaluates expressions.
+    pub fn settle(&mut self, known: &dyn Fn(Slot) -> Option<Value>) {
+        match self {
+            Op::Set { expr, .. } => expr.settle(known),
+            Op::If { cond, .. } | Op::Elif { cond, .. } => cond.settle(known),
+            Op::For(one) => {
+                one.from.settle(known);
+                one.to.settle(known);
+            }
+            _ => {}
+        }
     }
 
     /// The variable that a meta command sets; those of `\gset` are known to the server alone.

@@ -111,8 +111,7 @@ impl Vars {
     /// Sets a variable to a value as `\set` and `\setshell` do: refuses names that no variable can
     /// have. `context` is the command's word, for the message.
     pub fn assign(&mut self, context: &str, slot: Slot, value: Value) -> Result<(), EvalError> {
-        if self.state(slot) == State::Unset && !self.names.get(slot.index()).is_none_or(|n| n.valid)
-        {
+        if !self.is_set(slot) && !self.names.get(slot.index()).is_none_or(|n| n.valid) {
             return Err(EvalError::InvalidName {
                 context: context.into(),
                 name: self.name(slot).into(),
@@ -132,7 +131,7 @@ impl Vars {
 
     /// Whether the variable has a value or text.
     pub fn is_set(&self, slot: Slot) -> bool {
-        self.state(slot) != State::Unset
+        !matches!(self.state(slot), State::Unset)
     }
 
     /// The variable's value for an expression. A text is looked at once: `null`, booleans (`true`,

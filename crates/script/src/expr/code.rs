@@ -86,6 +86,69 @@ pub(crate) fn depth(steps: &[Step]) -> usize {
     deepest as usize
 }
 
+/// The steps with constants for variables whose value is known; numbers that only constants lead to are
+/// constants, too. Steps with jumps keep their places.
+pub(super) fn settle(mut steps: Vec<Step>, known: &dyn Fn(Slot) -> Option<Value>) -> Vec<Step> {
+    let mut has_jumps = false;
+    for step in &mut steps {
+        match *step {
+            Step::Variable(slot) | Step::ValueOrText(slot) => {
+                let number = known(slot).filter(|value| is_number(*value));
+                *step = number.map_or(*step, Step::Constant);
+            }
+            Step::AndLeft(_) | Step::OrLeft(_) | Step::Unless(_) | Step::Jump(_) => {
+                has_jumps = true;
+            }
+            _ => {}
+        }
+    }
+    if has_jumps {
+        return steps;
+    }
+    let mut settled = Vec::with_capacity(steps.len());
+    for step in steps {
+        let made = match (step, &settled[..]) {
+            (Step::Binary(operator), &[.., Step::Constant(left), Step::Constant(right)]) => {
+                let result = binary(operator, left, right);
+                Some((2, result.ok().filter(|_| operator != Binary::Concat)))
+            }
+            (Step::Call(Function::Int, 1), &[.., Step::Constant(value)]) => {
+                Some((1, value.to_int().ok().map(Value::Int)))
+            }
+            _ => None,
+        };
+        match made {
+            Some((operands, Some(result))) if is_number(result) => {
+                settled.truncate(settled.len() - operands);
+                settled.push(Step::Constant(result));
+            }
+            // What goes wrong does so when it is its turn.
+            _ => settled.push(step),
+        }
+    }
+    settled
+}
+
+fn is_number(value: Value) -> bool {
+    matches!(value, Value::Int(_) | Value::Double(_))
+}
+
+/// The bounds of steps that are `random()` between two constants, if these are right: what many scripts
+/// do several times in each transaction.
+#[inline]
+pub(super) fn random_between(steps: &[Step]) -> Option<(i64, i64)> {
+    match *steps {
+        [
+            Step::Constant(Value::Int(low)),
+            Step::Constant(Value::Int(high)),
+            Step::Call(Function::Random, 2),
+        ] if low <= high && high.checked_sub(low).is_some_and(|d| d < i64::MAX) => {
+            Some((low, high))
+        }
+        _ => None,
+    }
+}
+
 /// Values on their way.
 struct Stack<'a> {
     values: &'a mut [Value],
@@ -137,6 +200,12 @@ pub(super) fn run(
             Step::Binary(operator) => {
                 let right = stack.pop();
                 let left = stack.top();
+                if let (Value::Int(a), Value::Int(b)) = (*left, right)
+                    && let Some(result) = of_integers(operator, a, b)
+                {
+                    *left = result;
+                    continue;
+                }
                 let is_text = |value: Value| matches!(value, Value::Text(_));
                 *left = if operator == Binary::Concat || is_text(*left) || is_text(right) {
                     text::binary(operator, *left, right, world.vars)?
@@ -181,7 +250,15 @@ pub(super) fn run(
             Step::Call(function, count) => {
                 let first = stack.used - usize::from(count);
                 let arguments = &stack.values[first..stack.used];
-                let result = call(function, arguments, world)?;
+                let result = match (function, arguments) {
+                    // What most scripts draw, where its bounds are right.
+                    (Function::Random, &[Value::Int(low), Value::Int(high)])
+                        if low <= high && high.checked_sub(low).is_some_and(|d| d < i64::MAX) =>
+                    {
+                        Value::Int(world.prng.range(low, high))
+                    }
+                    _ => call(function, arguments, world)?,
+                };
                 stack.used = first;
                 stack.push(result);
             }
@@ -191,6 +268,21 @@ pub(super) fn run(
         }
     }
     Ok(stack.pop())
+}
+
+/// The frequent operators between integers, where nothing can go wrong.
+#[inline]
+fn of_integers(operator: Binary, left: i64, right: i64) -> Option<Value> {
+    Some(match operator {
+        Binary::Add => Value::Int(left.checked_add(right)?),
+        Binary::Subtract => Value::Int(left.checked_sub(right)?),
+        Binary::Multiply => Value::Int(left.checked_mul(right)?),
+        Binary::Equal => Value::Bool(left == right),
+        Binary::NotEqual => Value::Bool(left != right),
+        Binary::Less => Value::Bool(left < right),
+        Binary::LessEqual => Value::Bool(left <= right),
+        _ => return None,
+    })
 }
 
 /// Refuses a text as a condition.
@@ -263,7 +355,7 @@ fn call(
         (world.debug)(DebugOutput::new(arguments[0], world.vars));
         return Ok(arguments[0]);
     }
-    if arguments.contains(&Value::Null) {
+    if arguments.iter().any(|value| matches!(value, Value::Null)) {
         return Ok(Value::Null);
     }
     let int = |index: usize| arguments[index].to_int();
