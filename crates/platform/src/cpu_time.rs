@@ -75,7 +75,7 @@ impl ThreadClock {
     pub fn read(&self) -> Option<Scheduled> {
         let mut bytes = [0; 64];
         let length = self.0.read_at(&mut bytes, 0).ok()?;
-        task::scheduled(str::from_utf8(&bytes[..length]).ok()?)
+        task::scheduled_of(&bytes[..length])
     }
 }
 

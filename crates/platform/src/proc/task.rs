@@ -68,10 +68,22 @@ pub struct Scheduled {
 /// Reads /proc/PID/schedstat, or that of one of its threads. It is of one thread alone: of a process,
 /// its first.
 pub fn scheduled(text: &str) -> Option<Scheduled> {
-    let mut all = super::numbers(text);
+    scheduled_of(text.as_bytes())
+}
+
+/// The same of bytes as they are read: once for each turn of an event loop, so digit by digit.
+pub(crate) fn scheduled_of(text: &[u8]) -> Option<Scheduled> {
+    let mut words = text.split(|byte| matches!(byte, b' ' | b'\n'));
+    let mut number = || {
+        let digits = words.next().filter(|digits| !digits.is_empty())?;
+        digits.iter().try_fold(0_u64, |number, digit| {
+            let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
+            number.checked_mul(10)?.checked_add(digit.into())
+        })
+    };
     Some(Scheduled {
-        ran_ns: all.next()?,
-        waited_ns: all.next()?,
+        ran_ns: number()?,
+        waited_ns: number()?,
     })
 }
 
