@@ -5,7 +5,7 @@ test: ## formatting, lints and all tests; fetches what the tests need
 	@scripts/test
 
 .PHONY: test-long
-test-long: ## what takes minutes, on a machine that nobody else uses, PART=verdict: 46 limits made on purpose, PART=memory: ten minutes at a rate, PART=statistics: simulated comparisons, PART=capacity: searches for a capacity, PART=simulation: a million simulated schedules, PART=hostile: servers that break the protocol, PART=deny: licences, sources and known vulnerabilities of what is built in, PART=store: the commands on a notebook on a server, PART=points: a failure at every point, PART=kill: kill -9 at 50 moments of each command, PART=generators: several generators of one trial, PART=size: notebooks of many trials, PART=serve: what viewers in the browser cost, PART=faults: faults of real servers under 100 clients, PART=balancing: what balancers cost and hide, PART=disturb: twenty controls of a disturbance, PART=isolation: the checkers against definitions on half a million histories, PART=disturbances: each of those that are built in, PART=parquet: tables from Parquet files and trials as such, PART=failover: standbys of all versions and failovers, PART=standbys: staleness beside delays set on purpose, and in the laboratory, PART=pages: pages of real experiments and comparisons in Chromium, PART=packages: packages built, installed and run, PART=sysbench: statements beside sysbench itself, PART=wired: pgdyno ci on recorded blocks and on a slowed server, the dashboard on a Prometheus the examples
+test-long: ## what takes minutes, on a machine that nobody else uses, PART=verdict: 46 limits made on purpose, PART=memory: ten minutes at a rate, PART=statistics: simulated comparisons, PART=capacity: searches for a capacity, PART=simulation: a million simulated schedules, PART=hostile: servers that break the protocol, PART=deny: licences, sources and known vulnerabilities of what is built in, PART=store: the commands on a notebook on a server, PART=points: a failure at every point, PART=kill: kill -9 at 50 moments of each command, PART=generators: several generators of one trial, PART=size: notebooks of many trials, PART=serve: what viewers in the browser cost, PART=faults: faults of real servers under 100 clients, PART=balancing: what balancers cost and hide, PART=disturb: twenty controls of a disturbance, PART=isolation: the checkers against definitions on half a million histories, PART=disturbances: each of those that are built in, PART=parquet: tables from Parquet files and trials as such, PART=failover: standbys of all versions and failovers, PART=standbys: staleness beside delays set on purpose, and in the laboratory, PART=pages: pages of real experiments and comparisons in Chromium, PART=packages: packages built, installed and run, PART=sysbench: statements beside sysbench itself, PART=wired: pgdyno ci on recorded blocks and on a slowed server, PART=instructions: instructions of a transaction the dashboard on a Prometheus the examples
 	@scripts/test-long $(PART)
 
 .PHONY: bench
@@ -15,6 +15,10 @@ bench: ## pgdyno beside its peers in turn, and its report with a long trial; wri
 .PHONY: bench-growth
 bench-growth: ## what pgdyno costs as connections, statements, rows, trials … grow, beside pgbench; writes bench/GROWTH.md; OPTIONS='--quick', '--axis NAME', '--large' (bench/README.md)
 	@scripts/bench growth $(OPTIONS)
+
+.PHONY: bench-instructions
+bench-instructions: ## instructions (callgrind) and system calls (strace) of a transaction; writes bench/INSTRUCTIONS.md
+	@scripts/bench-instructions
 
 .PHONY: conformance
 conformance: ## PostgreSQL's own tests of pgbench, with pgdyno called by that name; fetches them

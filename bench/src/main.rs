@@ -2,9 +2,12 @@
 //! and what each of them costs. Not for measuring servers: that is pgdyno's own trade.
 
 mod bare;
+mod budgets;
+mod engine;
 mod figures;
 mod growth;
 mod histories;
+mod instructions;
 mod kernel;
 mod measure;
 mod programs;
@@ -13,6 +16,7 @@ mod rows;
 mod runner;
 mod server;
 mod settings;
+mod transcript;
 mod wire;
 
 use std::path::Path;
@@ -51,6 +55,11 @@ fn bench() -> Result<(), Error> {
         Some((verb, rest)) if verb == "merge" => return growth::merge::open(rest),
         Some((verb, [])) if verb == "kernel" => return kernel::open(),
         Some((verb, [])) if verb == "histories" => return histories::open(),
+        Some((verb, rest)) if verb == "engine" => return engine::open(rest),
+        Some((verb, rest)) if verb == "instructions" => return instructions::open(rest),
+        Some((verb, [socket])) if verb == "transcript" => {
+            return transcript::open(Path::new(socket));
+        }
         Some((verb, [socket])) if verb == "stub" => {
             return Ok(instant::open(Path::new(socket), 1)?);
         }

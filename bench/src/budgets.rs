@@ -1,0 +1,49 @@
+//! How many user instructions a transaction may cost the client, by `pgdyno-bench instructions`. The
+//! number depends on the compiler, so a budget holds for the one that is named here.
+
+/// The compiler of the budgets, as `rustc --version` begins.
+pub const RUSTC: &str = "rustc 1.95.0";
+
+/// So much above its budget a row may be: rows differ by less from run to run.
+pub const TOLERANCE: f64 = 0.03;
+
+/// What a row may cost.
+pub struct Budget {
+    /// The row.
+    pub row: &'static str,
+    /// What has been reached, with [`RUSTC`] in the profile `release`.
+    pub reached: f64,
+    /// What it shall be.
+    pub goal: f64,
+}
+
+/// All rows.
+pub const BUDGETS: [Budget; 4] = [
+    Budget {
+        row: "select-only, prepared",
+        reached: 3530.0,
+        goal: 1900.0,
+    },
+    Budget {
+        row: "tpcb, prepared",
+        reached: 17_720.0,
+        goal: 11_000.0,
+    },
+    Budget {
+        row: "tpcb, simple",
+        reached: 19_890.0,
+        goal: 13_000.0,
+    },
+    Budget {
+        row: "YCSB B, prepared",
+        reached: 9630.0,
+        goal: 2600.0,
+    },
+];
+
+impl Budget {
+    /// The most that a measurement may give.
+    pub fn limit(&self) -> f64 {
+        self.reached * (1.0 + TOLERANCE)
+    }
+}
