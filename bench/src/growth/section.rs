@@ -115,7 +115,8 @@ fn figure_name(measured: &Measured, figure: Figure) -> &'static str {
 /// The exponents of a program's figures, those that there are.
 fn exponents(measured: &Measured, who: Who) -> [String; 4] {
     Figure::ALL.map(|figure| match measured.exponent(who, figure) {
-        Some(exponent) => format!("{exponent:.2}"),
+        // Not -0.00.
+        Some(exponent) => format!("{:.2}", (exponent * 100.0).round() / 100.0 + 0.0),
         None => "–".to_owned(),
     })
 }

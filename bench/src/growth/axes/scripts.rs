@@ -1,4 +1,4 @@
-//! Scripts of one trial.
+//! Scripts of one trial, up to the most that pgdyno and pgbench take.
 
 use std::path::PathBuf;
 
@@ -14,8 +14,8 @@ pub const AXIS: Axis = Axis {
     work: "Four clients draw among so many scripts of one SELECT, 2,500 times each, prepared, on a server that \
            answers at once.",
     steps: Steps {
-        quick: &[1, 10, 100, 300],
-        full: &[1, 10, 100, 300, 1000],
+        quick: &[1, 8, 32, 128],
+        full: &[1, 4, 16, 32, 64, 128],
         large: &[],
     },
     peer: Some(Who::Pgbench),
