@@ -565,7 +565,7 @@ mod tests {
         assert!(texts[3].contains(died), "{}", texts[3]);
         assert_eq!(
             texts[4].trim(),
-            "generator 0 (trial 7), 16 clients: 00:20  1,234 tx/s  p99 – ms  0 failed"
+            "generator 0 (trial 7), 16 clients: 00:20  1,234.0 tx/s  p99 – ms  0 failed"
         );
         assert_eq!(
             texts[5].trim(),
