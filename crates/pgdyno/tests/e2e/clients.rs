@@ -42,8 +42,9 @@ fn clients_follow_their_steps_as_the_server_sees_and_results_say_by_phase_and_se
     let (run, active) = thread::scope(|scope| {
         let run = scope.spawn(|| db.pgdyno(&args).expect(0, &[]));
         let mut active: Vec<u64> = Vec::new();
+        // Not the instruments' own sessions.
         let sql = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' \
-                   AND datname = current_database() AND pid <> pg_backend_pid()";
+                   AND datname = current_database() AND query = 'SELECT pg_sleep(0.01);'";
         while !run.is_finished() {
             active.extend(
                 db.rows(sql)
