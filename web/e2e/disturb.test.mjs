@@ -6,7 +6,8 @@ import { exactly, read, time } from './figures.mjs';
 import { documentOf, drawn, opened, seeAll, until } from './open.mjs';
 
 const lab = (name) => documentOf(name).disturb_lab;
-const missed = (one) => (one.figures?.missed ?? -1) + (one.figures?.is_back === false ? 1e12 : 0);
+/** Of repeats that missed the same the one that was longer without service. */
+const missed = (one) => (one.figures?.missed ?? -1) + (one.figures?.is_back === false ? 1e12 : 0) + Math.min(0.99, (one.figures?.no_service_us ?? 0) / 1e10);
 const shown = (target) => target.repeats.filter((one) => one.figures !== null).reduce((a, b) => (missed(b) > missed(a) ? b : a));
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 /** A quick failover need not be an outage for a client. */
