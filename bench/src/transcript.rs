@@ -10,7 +10,10 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::thread;
 
-use pgdyno_server::instant::pieces::{Pieces, message};
+use pgdyno_server::instant::{
+    self,
+    pieces::{Pieces, message},
+};
 
 use crate::Error;
 
@@ -65,19 +68,7 @@ fn start(client: &mut UnixStream) -> io::Result<()> {
         client.write_all(b"N")?;
     }
     let mut out = Vec::new();
-    message(&mut out, b'R', &[0; 4]);
-    for setting in [
-        "server_version\x0018.0\0",
-        "client_encoding\0UTF8\0",
-        "server_encoding\0UTF8\0",
-        "standard_conforming_strings\0on\0",
-        "integer_datetimes\0on\0",
-        "DateStyle\0ISO, MDY\0",
-    ] {
-        message(&mut out, b'S', setting.as_bytes());
-    }
-    message(&mut out, b'K', &[0, 0, 0, 1, 0, 0, 0, 2]);
-    message(&mut out, b'Z', b"I");
+    instant::started(&mut out);
     client.write_all(&out)
 }
 

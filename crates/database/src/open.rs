@@ -182,7 +182,8 @@ fn over(
     Ok((target, infos.swap_remove(0)))
 }
 
-/// Refuses what libpq takes for a database's name and nobody means so: another product's URL, `host:port`. The
+/// Refuses texts that libpq would take for a database's name, though an address is meant: another product's URL,
+/// `host:port`. The
 /// address is not shown: it may hold a password.
 fn is_postgresqls(url: &str) -> Result<(), Failure> {
     let wrong = |what: String| {

@@ -63,8 +63,7 @@ impl Stalls {
             let begin_us = second.start_us as i64;
             let end_us = begin_us + second.length_us as i64;
             let overlap = |(from, to): &(i64, i64)| to.min(&end_us) - from.max(&begin_us);
-            let committed: u64 = second.scripts.iter().map(|s| s.counts.committed).sum();
-            let rate = committed as f64 * 1e6 / second.length_us as f64;
+            let rate = second.committed() as f64 * 1e6 / second.length_us as f64;
             match all.iter().any(|span| overlap(span) >= OVERLAP_MIN_US) {
                 true => with.push(rate),
                 false => without.push(rate),

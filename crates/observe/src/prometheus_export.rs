@@ -166,9 +166,7 @@ impl Reading {
 impl Script {
     fn add(&mut self, second: &ScriptInterval) {
         self.counts.merge(&second.counts);
-        for (failure, count) in &second.retried_after {
-            *self.retried_after.entry(*failure).or_default() += count;
-        }
+        Failure::merge_counts(&mut self.retried_after, &second.retried_after);
         self.service.add(&second.service);
         for (mine, theirs) in [
             (&mut self.response, &second.response),

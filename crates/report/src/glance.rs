@@ -167,7 +167,7 @@ fn of_all(
     let now = each.iter().map(|(one, seconds, _)| (*one, now_us(seconds)));
     let until_us = together::known_until_us(now);
     let known = each.iter().flat_map(|(_, seconds, _)| seconds);
-    let known = known.filter(|second| together::ends_us(second) <= until_us);
+    let known = known.filter(|second| second.end_us() <= until_us);
     let mut seconds = together::sums(known.cloned().collect());
     let from_us = now_us(&seconds).map_or(0, |now_us| now_us.saturating_sub(COURSE_US));
     // One that died long ago has older ones; of one that is ahead fewer of the oldest were read.
@@ -176,8 +176,8 @@ fn of_all(
     let from_us = from_us.max(begins.max().unwrap_or_default());
     seconds.retain(|second| second.start_us >= from_us);
     let mut observed = Vec::new();
+    let from_us = recent_from_us(&seconds) as i64;
     for (one, ..) in &each {
-        let from_us = recent_from_us(&seconds) as i64;
         observed = match waits(&store.observed_after(one.trial, Some(from_us))?) {
             none if none.is_empty() => observed,
             some => some,
@@ -241,7 +241,7 @@ fn recent_latencies(seconds: &[Second]) -> Latencies {
 /// By second, without what is left of one.
 pub fn goodput(seconds: &[Second]) -> Vec<f64> {
     let whole = seconds.iter().filter(|second| second.length_us >= SHORT_US);
-    let rate = |second: &Second| together::committed(second) as f64 * 1e6 / second.length_us as f64;
+    let rate = |second: &Second| second.committed() as f64 * 1e6 / second.length_us as f64;
     whole.map(rate).collect()
 }
 

@@ -120,7 +120,7 @@ impl Silence {
 
 /// The end of the last second, in microseconds since clients began to work; none before the first.
 pub fn now_us(seconds: &[Second]) -> Option<u64> {
-    seconds.last().map(|last| last.start_us + last.length_us)
+    seconds.last().map(Second::end_us)
 }
 
 /// When what is measured began; none while clients warm up.

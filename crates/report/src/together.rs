@@ -17,8 +17,6 @@ use crate::growing::{Grown, now_us};
 
 /// Of so many each has its own line over time, as in the result.
 const SHOWN_MAX: u32 = 32;
-/// A rest that is shorter is no second.
-const SECOND_MIN_US: u64 = 900_000;
 
 /// The generators of a trial that is running.
 pub struct Together {
@@ -170,7 +168,7 @@ impl Together {
             let count = one
                 .waiting
                 .iter()
-                .take_while(|second| ends_us(second) <= until_us);
+                .take_while(|second| second.end_us() <= until_us);
             let count = count.count();
             // Those of one that counted as dead may come late: they are in the result.
             let counted_us = self.counted_us;
@@ -178,10 +176,10 @@ impl Together {
             new.extend(ready.filter(|second| second.start_us >= counted_us));
         }
         let mut seconds = sums(new);
-        self.counted_us = seconds.last().map_or(self.counted_us, ends_us);
+        self.counted_us = seconds.last().map_or(self.counted_us, Second::end_us);
         // As in the result: what is done without one that has gone is no rate of all.
         for second in seconds.iter_mut().filter(|second| !second.warmup) {
-            second.drain |= gone_us.is_some_and(|gone_us| ends_us(second) > gone_us);
+            second.drain |= gone_us.is_some_and(|gone_us| second.end_us() > gone_us);
         }
         seconds
     }
@@ -266,17 +264,11 @@ impl Part {
         self.now_us = now_us(&seconds).or(self.now_us);
         (self.notes, self.events) = (news.notes, news.events);
         for second in seconds {
-            let committed = committed(&second);
             if !second.warmup && !second.drain {
-                self.committed += committed;
+                self.committed += second.committed();
                 self.measured_us += second.length_us;
             }
-            if second.length_us >= SECOND_MIN_US {
-                let at = (second.start_us / 1_000_000) as usize;
-                let length = self.committed_by_second.len().max(at + 1);
-                self.committed_by_second.resize(length, 0);
-                self.committed_by_second[at] += committed;
-            }
+            second.add_committed(&mut self.committed_by_second);
             self.waiting.push_back(second);
         }
         Ok(())
@@ -293,8 +285,7 @@ pub(crate) fn clients(asked: &TrialSpec, generator: u32, generators: u32) -> u32
 pub(crate) fn known_until_us<'a>(
     parts: impl Iterator<Item = (&'a GeneratorPart, Option<u64>)>,
 ) -> u64 {
-    let goes_on = |one: &GeneratorPart| one.state == State::Running && !one.has_died();
-    let parts = parts.filter(|(one, _)| goes_on(one));
+    let parts = parts.filter(|(one, _)| one.goes_on());
     let known = parts.map(|(_, now_us)| now_us.unwrap_or_default());
     known.min().unwrap_or(u64::MAX)
 }
@@ -308,17 +299,6 @@ pub(crate) fn sums(all: Vec<Second>) -> Vec<Second> {
     }
     let seconds = by_start.into_values();
     seconds.filter_map(|same| sum_second(&same)).collect()
-}
-
-/// When a second ends, in microseconds since clients began to work.
-pub(crate) fn ends_us(second: &Second) -> u64 {
-    second.start_us + second.length_us
-}
-
-/// Transactions of all scripts.
-pub(crate) fn committed(second: &Second) -> u64 {
-    let scripts = second.scripts.iter();
-    scripts.map(|script| script.counts.committed).sum()
 }
 
 #[cfg(test)]
@@ -385,7 +365,7 @@ mod tests {
         ]);
         let seconds = all.counted();
         assert_eq!(seconds.len(), 2);
-        assert_eq!(committed(&seconds[0]), 40);
+        assert_eq!(seconds[0].committed(), 40);
         let service = seconds[0].scripts[0].service.unpack();
         // Half of them take 1 ms and half 16: a mean of percentiles would be between.
         let percentile_us = |percent| service.percentile_us(percent).unwrap();
@@ -402,7 +382,7 @@ mod tests {
             let seconds = all.counted();
             let of_each: Vec<(u64, bool)> = seconds
                 .iter()
-                .map(|second| (committed(second), second.drain))
+                .map(|second| (second.committed(), second.drain))
                 .collect();
             assert_eq!(of_each, [(40, false), (20, true), (20, true)]);
             let ends: Vec<GeneratorEnd> = all.document().list.iter().map(|one| one.end).collect();

@@ -93,13 +93,13 @@ impl Client {
             };
         }
         if cx.drive.verbose_errors {
-            let (id, told) = (self.id, &error.text);
+            let (id, what) = (self.id, &error.text);
             let text = match cx.drive.speaks_as_pgbench {
                 true => format!(
-                    "client {id} got an error in command {} (SQL) of script {}; {told}",
+                    "client {id} got an error in command {} (SQL) of script {}; {what}",
                     self.command, self.script
                 ),
-                false => format!("client {id} got an error at {told}"),
+                false => format!("client {id} got an error at {what}"),
             };
             cx.say(Level::Info, text);
         }

@@ -73,7 +73,7 @@ impl Client {
     fn set<I: Io>(&mut self, cx: &mut Context<'_, I>, slot: Slot, expr: &Expr) -> Done {
         let value = self.evaluate(cx, expr)?;
         let assigned = self.vars.assign("set", slot, value);
-        self.told(cx, assigned, "assignment of meta-command failed")
+        self.with_reason(cx, assigned, "assignment of meta-command failed")
     }
 
     fn evaluate<I: Io>(
@@ -89,12 +89,12 @@ impl Client {
             ..
         } = self;
         let value = expr.eval(vars, random, draws, &mut debug(cx, script, command));
-        self.told(cx, value, EVALUATION)
+        self.with_reason(cx, value, EVALUATION)
     }
 
     /// Says why something could not be evaluated, before `what` is said of the client; pgdyno's own words are one
     /// message.
-    fn told<T, I: Io>(
+    fn with_reason<T, I: Io>(
         &self,
         cx: &Context<'_, I>,
         result: Result<T, EvalError>,
@@ -131,7 +131,7 @@ impl Client {
             ..
         } = self;
         let begun = its.begin(vars, random, draws, &mut debug(cx, script, command));
-        if !self.told(cx, begun, EVALUATION)? {
+        if !self.with_reason(cx, begun, EVALUATION)? {
             self.book_command(cx);
             self.jump(its.end);
         }
@@ -193,7 +193,7 @@ impl Client {
     }
 
     fn sleep<I: Io>(&mut self, cx: &mut Context<'_, I>, sleep: &Sleep) -> Done {
-        let duration_us = self.told(cx, sleep.duration_us(&self.vars), EXECUTION)?;
+        let duration_us = self.with_reason(cx, sleep.duration_us(&self.vars), EXECUTION)?;
         cx.now = cx.clock_now();
         self.sleep_until = cx.now.saturating_add(duration_us.saturating_mul(1000));
         self.state = State::Sleeping;
@@ -203,7 +203,7 @@ impl Client {
     /// Waits before the transaction. One that is tried again has waited.
     fn think<I: Io>(&mut self, cx: &mut Context<'_, I>, seconds: &Expr) -> Done {
         let seconds = self.evaluate(cx, seconds)?;
-        let seconds = self.told(cx, seconds.to_double(), EVALUATION)?;
+        let seconds = self.with_reason(cx, seconds.to_double(), EVALUATION)?;
         if self.tries == 1 {
             cx.now = cx.clock_now();
             // A float that is too large, or none, becomes what fits.
@@ -217,7 +217,7 @@ impl Client {
     /// Runs a shell command and waits for it. As in pgbench this holds up the thread's other
     /// clients.
     fn shell<I: Io>(&mut self, cx: &mut Context<'_, I>, args: &ShellArgs) -> Done {
-        let line = self.told(cx, args.command_line(&self.vars), EXECUTION)?;
+        let line = self.with_reason(cx, args.command_line(&self.vars), EXECUTION)?;
         let status = shell_command(&line).status();
         cx.now = cx.clock_now();
         match status {
@@ -227,16 +227,16 @@ impl Client {
     }
 
     fn set_shell<I: Io>(&mut self, cx: &mut Context<'_, I>, slot: Slot, args: &ShellArgs) -> Done {
-        let line = self.told(cx, args.command_line(&self.vars), EXECUTION)?;
+        let line = self.with_reason(cx, args.command_line(&self.vars), EXECUTION)?;
         let run = run_for_output(&line);
         cx.now = cx.clock_now();
         let problem = match run {
             Err(_) => "could not launch shell command",
             Ok(output) if output.is_empty() => "could not read result of shell command",
             Ok(output) => {
-                let value = self.told(cx, args.result(&output), EXECUTION)?;
+                let value = self.with_reason(cx, args.result(&output), EXECUTION)?;
                 let assigned = self.vars.assign("setshell", slot, Value::Int(value));
-                self.told(cx, assigned, EXECUTION)?;
+                self.with_reason(cx, assigned, EXECUTION)?;
                 cx.trace(|| self.shell_result(cx, &output));
                 return Ok(());
             }

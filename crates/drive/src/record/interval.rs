@@ -157,9 +157,7 @@ impl ScriptInterval {
         }
         self.failed.merge(&other.failed);
         self.missing.merge(&other.missing);
-        for (failure, count) in &other.retried_after {
-            *self.retried_after.entry(*failure).or_default() += count;
-        }
+        Failure::merge_counts(&mut self.retried_after, &other.retried_after);
     }
 
     /// The units of this operation.

@@ -108,8 +108,7 @@ impl Merge {
         let seconds = std::mem::take(&mut part.seconds);
         self.spans.extend(span(&seconds));
         let measured = seconds.iter().filter(|second| !second.warmup);
-        let counts = measured.flat_map(|second| second.scripts.iter().map(|one| &one.counts));
-        let committed = counts.map(|counts| counts.committed).sum();
+        let committed = measured.map(Second::committed).sum();
         for second in seconds {
             self.add_second(&second);
         }
@@ -187,9 +186,7 @@ fn span(seconds: &[Second]) -> Option<(u64, u64)> {
             .filter(|second| !second.warmup && !second.drain)
     };
     let from = measured().map(|second| second.start_us).min()?;
-    let until = measured()
-        .map(|second| second.start_us + second.length_us)
-        .max()?;
+    let until = measured().map(Second::end_us).max()?;
     Some((from, until))
 }
 

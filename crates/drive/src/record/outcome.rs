@@ -35,6 +35,13 @@ impl Failure {
     /// SQLSTATE 40P01.
     pub const DEADLOCK: Self = Self::Sqlstate(*b"40P01");
 
+    /// Adds counts by failure to others.
+    pub fn merge_counts(mine: &mut BTreeMap<Self, u64>, others: &BTreeMap<Self, u64>) {
+        for (failure, count) in others {
+            *mine.entry(*failure).or_default() += count;
+        }
+    }
+
     /// The class as reports name it: the SQLSTATE, or a word.
     pub fn code(&self) -> &str {
         match self {
@@ -168,9 +175,7 @@ impl Counts {
         self.retries += other.retries;
         self.retried += other.retried;
         self.late += other.late;
-        for (failure, count) in &other.failed {
-            *self.failed.entry(*failure).or_default() += count;
-        }
+        Failure::merge_counts(&mut self.failed, &other.failed);
     }
 }
 

@@ -21,6 +21,34 @@ pub struct Second {
     pub scripts: Vec<ScriptSecond>,
 }
 
+/// What is left of a second at the end of a phase, when it is shorter, is no second.
+const SECOND_MIN_US: u64 = 900_000;
+
+impl Second {
+    /// When it ended, in microseconds since clients began to work.
+    pub fn end_us(&self) -> u64 {
+        self.start_us + self.length_us
+    }
+
+    /// Committed transactions of all scripts.
+    pub fn committed(&self) -> u64 {
+        let scripts = self.scripts.iter();
+        scripts.map(|script| script.counts.committed).sum()
+    }
+
+    /// Adds what it committed to its place among counts by second, unless it is too short to be one.
+    pub fn add_committed(&self, by_second: &mut Vec<u64>) {
+        if self.length_us < SECOND_MIN_US {
+            return;
+        }
+        let at = (self.start_us / 1_000_000) as usize;
+        if by_second.len() <= at {
+            by_second.resize(at + 1, 0);
+        }
+        by_second[at] += self.committed();
+    }
+}
+
 /// One script's part of a second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptSecond {

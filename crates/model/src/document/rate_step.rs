@@ -114,8 +114,8 @@ impl RateStep {
         let until = settled.map_or(after.len(), |(at, _)| at);
         let missed = after[..until].iter().map(|second| {
             let since = |us: u64| us as i64 - origin_us as i64;
-            let end_us = second.start_us + second.length_us;
-            rate.due(since(second.start_us), since(end_us)) - committed(second) as f64
+            let end_us = second.end_us();
+            rate.due(since(second.start_us), since(end_us)) - second.committed() as f64
         });
         Self {
             percentile: Some(percent),
@@ -145,10 +145,6 @@ fn response(second: &Second) -> Latencies {
         }
     }
     all
-}
-
-fn committed(second: &Second) -> u64 {
-    second.scripts.iter().map(|one| one.counts.committed).sum()
 }
 
 /// At which second a course is steady, and at what level; `None` where it never is: in the first

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::TcpListener;
 use std::process::{Child, Command};
 
 use serde_json::Value;
@@ -35,9 +34,7 @@ fn haproxy_as_in_the_recipe_deals_sessions_and_hides_a_server_that_is_gone() {
     }
     let servers = [(); 2].map(|()| pgdyno_testkit::postgres_with(&[]));
     let ports = servers.each_ref().map(|server| server.address().port);
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
+    let [port] = pgdyno_testkit::free_ports();
     let gone = pgdyno_testkit::closed_address();
     let config = recipe("haproxy.cfg")
         .replace("0.0.0.0:6432", &format!("127.0.0.1:{port}"))

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
@@ -20,12 +19,6 @@ use crate::support::{Ran, connect, pgdyno, ran, sql};
 
 fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {ran:#?}"))
-}
-
-/// A port for a server that a test starts.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 pub fn number(url: &str, query: &str) -> u64 {
@@ -46,7 +39,7 @@ impl Killable {
     pub fn start() -> Killable {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let port = free_port();
+        let [port] = pgdyno_testkit::free_ports();
         let options = Options {
             cache: Some(Cache::at(dir.path()).unwrap()),
             bindir: Some(pgdyno_testkit::installation().bindir.clone()),

@@ -1,7 +1,6 @@
 //! Programs that run beside a test and end with it: those of Slurm and Kubernetes.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -72,10 +71,4 @@ impl Drop for Daemons {
             let _ = daemon.wait();
         }
     }
-}
-
-/// Ports that were free a moment ago, no two the same.
-pub fn free_ports<const N: usize>() -> [u16; N] {
-    let held = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    held.map(|listener| listener.local_addr().unwrap().port())
 }

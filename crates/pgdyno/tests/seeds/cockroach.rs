@@ -1,8 +1,6 @@
 //! cockroach's lines. The server that they start is PostgreSQL, pgdyno's own; what cockroach 19.1 printed
 //! of a run is recorded with the tests of `pgdyno workload`.
 
-use std::net::TcpListener;
-
 use crate::compare::{compare, same};
 use crate::shape::Columns;
 use crate::shell::Shell;
@@ -20,19 +18,9 @@ fn words(text: &str) -> String {
     lines.map(words).collect()
 }
 
-/// The port of a server that nobody has.
-fn free_port() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
-    listener
-        .local_addr()
-        .expect("it is bound")
-        .port()
-        .to_string()
-}
-
 #[test]
 fn seed_4_a_node_is_started_loaded_and_measured() {
-    let port = free_port();
+    let [port] = pgdyno_testkit::free_ports().map(|port| port.to_string());
     let mut shell = Shell::ours(pgdyno_testkit::postgres(), "postgres");
     let cache = shell.path("cache").display().to_string();
     let url = format!("postgresql://root@localhost:{port}?sslmode=disable");

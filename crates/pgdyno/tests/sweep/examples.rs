@@ -186,9 +186,7 @@ fn a_pooler_has_an_answer() {
     let admin = server.address().url();
     support::sql(&admin, "CREATE ROLE bench LOGIN");
     support::sql(&admin, "CREATE DATABASE bench OWNER bench");
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
+    let [port] = pgdyno_testkit::free_ports();
     let directory = tempfile::tempdir().unwrap();
     let _pooler = Pooler::start(directory.path(), &server, port);
     let text = fs::read_to_string(examples().join("pooler.toml")).unwrap();

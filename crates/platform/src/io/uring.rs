@@ -140,6 +140,13 @@ impl Uring {
         Err(io::ErrorKind::OutOfMemory.into())
     }
 
+    /// Hands queued entries to the kernel and has it do its work, without waiting for more of it.
+    fn submit_and_look(&self) -> io::Result<usize> {
+        let no_time = Timespec::new();
+        let arguments = SubmitArgs::new().timespec(&no_time);
+        self.ring.submitter().submit_with_args(1, &arguments)
+    }
+
     /// Queues requests to the kernel.
     fn queue(&mut self) -> io::Result<()> {
         if !self.is_waker_armed {
@@ -168,10 +175,8 @@ impl Uring {
         if !self.ring.submission().is_empty() {
             return;
         }
-        let at_once = Timespec::new();
-        let wait = SubmitArgs::new().timespec(&at_once);
         for _ in 0..=self.connections.len() {
-            let _ = self.ring.submitter().submit_with_args(1, &wait);
+            let _ = self.submit_and_look();
             let mut is_settled = true;
             while let Some(entry) = self.ring.completion().next() {
                 is_settled = false;
@@ -273,9 +278,7 @@ impl Io for Uring {
         self.queue()?;
         let has_more = self.rest.is_some();
         let waited = if has_more || deadline_ns.is_some_and(|at| at <= now_ns) {
-            let no_time = Timespec::new();
-            let arguments = SubmitArgs::new().timespec(&no_time);
-            self.ring.submitter().submit_with_args(1, &arguments)
+            self.submit_and_look()
         } else {
             if let Some(entry) = deadline_ns.and_then(|at| self.alarm.entry_for(at)) {
                 self.push(&entry)?;

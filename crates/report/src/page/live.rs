@@ -262,7 +262,7 @@ impl Running {
         let own = (self.row.number, self.row.uuid.clone());
         let goes_on = |part: &PartOf, number: i64| {
             let mut parts = part.parts.iter();
-            parts.any(|one| one.trial == number && one.state == State::Running && !one.is_silent)
+            parts.any(|one| one.trial == number && one.goes_on())
         };
         let Some(part) = part.filter(|part| self.served.together && !goes_on(part, own.0)) else {
             return Ok(own);

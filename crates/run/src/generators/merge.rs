@@ -1,6 +1,6 @@
 //! What all generators have kept becomes one result.
 
-use pgdyno_drive::record::{End, Merge, Recording, Second, ThreadUse};
+use pgdyno_drive::record::{End, Merge, Recording, ThreadUse};
 use pgdyno_model::client_bound::CLIENT_BOUND_SHARE;
 use pgdyno_model::document::{ClockReading, Generator, GeneratorEnd, Generators};
 use pgdyno_model::note::Severity;
@@ -215,15 +215,8 @@ fn find<T>(list: &[(u32, T)], number: u32) -> Option<&T> {
 /// What it committed in each second; a rest that is shorter is no second.
 fn by_second(recording: &Recording) -> Vec<u64> {
     let mut all = Vec::new();
-    let is_second = |second: &&Second| second.length_us >= 900_000;
-    for second in recording.seconds.iter().filter(is_second) {
-        let at = (second.start_us / 1_000_000) as usize;
-        if all.len() <= at {
-            all.resize(at + 1, 0);
-        }
-        let scripts = second.scripts.iter();
-        all[at] += scripts.map(|script| script.counts.committed).sum::<u64>();
-    }
+    let seconds = recording.seconds.iter();
+    seconds.for_each(|second| second.add_committed(&mut all));
     all
 }
 

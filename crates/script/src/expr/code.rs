@@ -139,12 +139,10 @@ fn is_number(value: Value) -> bool {
 pub(super) fn random_between(steps: &[Step]) -> Option<(i64, i64)> {
     match *steps {
         [
-            Step::Constant(Value::Int(low)),
-            Step::Constant(Value::Int(high)),
+            Step::Constant(low @ Value::Int(_)),
+            Step::Constant(high @ Value::Int(_)),
             Step::Call(Function::Random, 2),
-        ] if low <= high && high.checked_sub(low).is_some_and(|d| d < i64::MAX) => {
-            Some((low, high))
-        }
+        ] => range(low, high).ok(),
         _ => None,
     }
 }
@@ -251,11 +249,9 @@ pub(super) fn run(
                 let first = stack.used - usize::from(count);
                 let arguments = &stack.values[first..stack.used];
                 let result = match (function, arguments) {
-                    // What most scripts draw, where its bounds are right.
-                    (Function::Random, &[Value::Int(low), Value::Int(high)])
-                        if low <= high && high.checked_sub(low).is_some_and(|d| d < i64::MAX) =>
-                    {
-                        Value::Int(world.prng.range(low, high))
+                    // What most scripts draw.
+                    (Function::Random, [Value::Int(_), Value::Int(_)]) => {
+                        random(function, arguments, world.prng)?
                     }
                     _ => call(function, arguments, world)?,
                 };

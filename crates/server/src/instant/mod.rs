@@ -148,7 +148,8 @@ impl Client {
     }
 }
 
-fn started(out: &mut Vec<u8>) {
+/// Appends what a server says before the first question: no password, settings, ready.
+pub fn started(out: &mut Vec<u8>) {
     message(out, b'R', &0_u32.to_be_bytes());
     for setting in [
         "server_version\x0018.0\0",

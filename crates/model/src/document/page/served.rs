@@ -56,6 +56,11 @@ impl GeneratorPart {
     pub fn has_died(&self) -> bool {
         self.is_silent || matches!(self.state, State::Aborted | State::Failed)
     }
+
+    /// Whether it runs still, as far as is known.
+    pub fn goes_on(&self) -> bool {
+        self.state == State::Running && !self.has_died()
+    }
 }
 
 impl PartOf {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use pgdyno_platform::child::Signal;
@@ -103,8 +103,8 @@ pub fn get(at: &str, path: &str, headers: &str) -> Option<String> {
 
 /// An address that was free a moment ago; who then listens there says so if it is not any more.
 pub fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
+    let [port] = pgdyno_testkit::free_ports();
+    format!("127.0.0.1:{port}")
 }
 
 /// What a run serves when the first second has been booked and instruments have read something; nothing if it

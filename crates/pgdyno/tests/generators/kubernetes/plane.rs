@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::child::wait_until;
-use crate::daemons::{Daemons, free_ports};
+use crate::daemons::Daemons;
 use crate::support::{Ran, ran};
 
 /// A running control plane.
@@ -41,7 +41,7 @@ impl Plane {
 
     fn start_daemons(&mut self) {
         let dir = self.daemons.folder().display().to_string();
-        let [of_etcd, of_peers, of_api] = free_ports();
+        let [of_etcd, of_peers, of_api] = pgdyno_testkit::free_ports();
         let key = format!("genrsa -out {dir}/accounts.key 2048");
         let mut openssl = Command::new("openssl");
         ran(openssl.args(key.split(' ')).stdin(Stdio::null())).expect(0, &[]);

@@ -11,7 +11,7 @@ use pgdyno_platform::child::{Signal, send_signal};
 use pgdyno_platform::user::{User, uid};
 
 use crate::child::wait_until;
-use crate::daemons::{Daemons, free_ports};
+use crate::daemons::Daemons;
 
 pub const NODES: usize = 4;
 
@@ -70,7 +70,7 @@ impl Cluster {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
         let host = host.trim_end().split('.').next().unwrap().to_owned();
         let user = User::with_uid(uid()).unwrap().expect("it has a name").name;
-        let [of_controller, of_nodes @ ..] = free_ports::<{ NODES + 1 }>();
+        let [of_controller, of_nodes @ ..] = pgdyno_testkit::free_ports::<{ NODES + 1 }>();
         // proctrack/linuxproc and task/none need no cgroups. A node that is silent is given up after
         // seconds, not minutes.
         let mut text = format!(
