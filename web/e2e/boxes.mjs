@@ -134,7 +134,9 @@ export function misplaced() {
       return { left: rect.x, right: rect.x + rect.width, top: rect.y - more, bottom: rect.y + rect.height + more };
     };
     const shown = list.filter((item) => !item.ignore && !item.invisible && (item.style?.opacity ?? 1) > 0);
-    const words = shown.filter((item) => isText(item) && (item.style?.text ?? '').trim() !== '').map((item) => ({ text: item.style.text, box: boxOf(item) }));
+    // What has a ground of its own stands in front of lines.
+    const hasGround = (item) => item.parent?.type === 'text' && Boolean(item.parent.style.backgroundColor);
+    const words = shown.filter((item) => isText(item) && (item.style?.text ?? '').trim() !== '').map((item) => ({ text: item.style.text, box: boxOf(item), hasGround: hasGround(item) }));
     words.forEach((one, i) => {
       for (const other of words.slice(i + 1)) if (lies(one.box, other.box)) found.push(`text over text in ${brief(title)}: ${brief(one.text)} ${size(one.box)} and ${brief(other.text)} ${size(other.box)}${where(canvas)}`);
       if (!inside(one.box, { left: 0, top: 0, right: canvas.clientWidth, bottom: canvas.clientHeight })) found.push(`text outside its drawing ${brief(title)}: ${brief(one.text)} ${size(one.box)} in ${canvas.clientWidth}×${canvas.clientHeight}${where(canvas)}`);
@@ -160,7 +162,8 @@ export function misplaced() {
       }
       // Lines that begin outside their plot are cut off at its edge.
       const cuts = (item.__clipPaths ?? []).map(boxOf);
-      for (const { text, box: of } of words) {
+      for (const { text, box: of, hasGround } of words) {
+        if (hasGround && pieces !== null) continue;
         if (!cuts.every((cut) => of.left < cut.right && of.right > cut.left && of.top < cut.bottom && of.bottom > cut.top)) continue;
         const core = { left: of.left + 2, right: of.right - 2, top: of.top + 3, bottom: of.bottom - 3 };
         if (pieces === null) {

@@ -112,7 +112,7 @@ function overTime(of: DisturbRepeat, repeats: number, id: string, { bus, highest
   const start = began(figures);
   const back = known(figures.back_us);
   const ticksOf = (box: Box): { at: number; label: string }[] => timeTicks(bus.range.from, bus.range.to, Math.max(2, Math.floor(box.width / 90)));
-  const to = phase(figures, 'during')?.to ?? start;
+  const to = Math.max(start, phase(figures, 'during')?.to ?? start);
   // Several are seen one by one, each with its name as far as there is room.
   const several = of.commands.length > 1 ? stretches(of.commands) : [];
   const isSeen = (from: number, to: number): boolean => to >= bus.range.from && from <= bus.range.to;
@@ -139,11 +139,21 @@ function overTime(of: DisturbRepeat, repeats: number, id: string, { bus, highest
       const ticks = box.width < NARROW ? [] : ticksOf(box).filter((tick) => at(tick.at) < box.x + box.width - 40);
       const shapes = ticks.map((tick) => words(at(tick.at) + 3, box.y + box.height + 5, tick.label, token('ink3'), { fontSize: 11 }));
       const row = box.y - LABEL_ROW;
+      const end = box.x + box.width + RIGHT;
       if (isSeen(start, to)) {
-        for (const { name, from, to, room } of several) if (isSeen(from, to) && at(room) - at(from) > name.length * LETTER) shapes.push(words(at(from) + 3, row, name, token('ink2'), { fontSize: 11 }));
-        shapes.push(words(at(start) - 4, row, 'before', token('ink3'), { align: 'right' }), words(at(Math.max(to, start)) + 4, row, 'after', token('ink3')));
+        let taken = at(to);
+        for (const { name, from, to, room } of several) {
+          if (!isSeen(from, to) || at(room) - at(from) <= name.length * LETTER) continue;
+          shapes.push(words(at(from) + 3, row, name, token('ink2'), { fontSize: 11 }));
+          taken = Math.max(taken, at(from) + 3 + name.length * LETTER);
+        }
+        if (at(start) - 4 > 'before'.length * LETTER) shapes.push(words(at(start) - 4, row, 'before', token('ink3'), { align: 'right' }));
+        if (taken + 4 + 'after'.length * LETTER < end) shapes.push(words(taken + 4, row, 'after', token('ink3')));
       }
-      if (green !== null && isSeen(green, green)) shapes.push(words(at(green) + 4, row - LABEL_ROW, 'served again', token('ok')));
+      if (green !== null && isSeen(green, green)) {
+        const isLast = at(green) + 4 + 'served again'.length * LETTER > end;
+        shapes.push(words(at(green) + (isLast ? -4 : 4), row - LABEL_ROW, 'served again', token('ok'), { align: isLast ? 'right' : 'left' }));
+      }
       return shapes;
     }, 6);
   const mean = (column: number[]) => (cursor: number | null): string => {

@@ -193,11 +193,6 @@ export function outages(of: DisturbRepeat, bus: Bus, behind: object, id: string)
               if (to < bus.range.from || from > bus.range.to || hidden.has(c === longest ? 'longest' : 'median')) return;
               const row = clients.length - i;
               shapes.push(bar(api, box, [from, to], [row - 0.85, row - 0.15], token(c === longest ? 'bad' : 'ink2'), 1));
-              const right = within(api.coord([to, 0])[0], box);
-              if (c === longest && right < box.x + box.width - 190) {
-                const y = Math.min(api.coord([0, row])[1], box.y + box.height - 14);
-                shapes.push(words(right + 5, y, `client ${c.client}: ${timeText(c.length_us)}, the longest`, token('bad')));
-              }
             });
             return shapes;
           }, 3),
