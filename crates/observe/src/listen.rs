@@ -1,8 +1,8 @@
 //! `--metrics-listen`: a small HTTP server on threads of its own, for any number of Prometheuses to scrape.
 //!
 //! Each connection has a thread and a second for its question and its answer. So many are open at a time;
-//! who comes then waits until one has been answered or, if that takes long, the oldest is hung up: that is
-//! one that asks nothing or does not read. So what is stuck keeps nothing from the others.
+//! who comes then waits until one has been answered or, if that takes long, the oldest that has not asked
+//! anything is hung up, or else the oldest that does not read. So what is stuck keeps nothing from the others.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -67,7 +67,7 @@ pub fn serve(page: Arc<dyn Page>, at: SocketAddr) -> io::Result<SocketAddr> {
             // Without a thread there is no answer; the next client may get one.
             let _ = spawn(move || {
                 // A client that closes the connection needs no answer.
-                let _ = answer(&client, &*page);
+                let _ = answer(&client, &*page, &talk);
                 drop(talk);
             });
         }
@@ -90,7 +90,10 @@ struct Talks {
 #[derive(Default)]
 struct Open {
     begun: u64,
-    clients: BTreeMap<u64, (Instant, Arc<TcpStream>)>,
+    /// By number.
+    silent: BTreeMap<u64, (Instant, Arc<TcpStream>)>,
+    /// Those that have asked, and are answered.
+    asked: BTreeMap<u64, (Instant, Arc<TcpStream>)>,
 }
 
 /// A connection that is open, until it is dropped.
@@ -108,13 +111,16 @@ impl Talks {
     /// Waits for a place, or takes that of the oldest one.
     fn begin(talks: &Arc<Talks>, client: &Arc<TcpStream>) -> Talk {
         let mut open = talks.open();
-        while open.clients.len() >= CLIENTS_MAX {
-            let oldest = open.clients.values().next();
+        while open.silent.len() + open.asked.len() >= CLIENTS_MAX {
+            let oldest = open.silent.values().chain(open.asked.values()).next();
             let age = oldest.map_or(PATIENCE, |(begun, _)| begun.elapsed());
             if let Some(left) = PATIENCE.checked_sub(age).filter(|left| !left.is_zero()) {
                 let waited = talks.ended.wait_timeout(open, left);
                 open = waited.unwrap_or_else(PoisonError::into_inner).0;
-            } else if let Some((_, (_, client))) = open.clients.pop_first() {
+                continue;
+            }
+            let stuck = open.silent.pop_first();
+            if let Some((_, (_, client))) = stuck.or_else(|| open.asked.pop_first()) {
                 // Its thread wakes up and ends.
                 let _ = client.shutdown(Shutdown::Both);
             }
@@ -122,7 +128,7 @@ impl Talks {
         open.begun += 1;
         let number = open.begun;
         let client = (Instant::now(), Arc::clone(client));
-        open.clients.insert(number, client);
+        open.silent.insert(number, client);
         drop(open);
         Talk {
             number,
@@ -131,17 +137,31 @@ impl Talks {
     }
 }
 
+impl Talk {
+    /// From now on it is answered.
+    fn has_asked(&self) {
+        let mut open = self.talks.open();
+        if let Some(client) = open.silent.remove(&self.number) {
+            open.asked.insert(self.number, client);
+        }
+    }
+}
+
 impl Drop for Talk {
     fn drop(&mut self) {
-        self.talks.open().clients.remove(&self.number);
+        let mut open = self.talks.open();
+        open.silent.remove(&self.number);
+        open.asked.remove(&self.number);
+        drop(open);
         self.talks.ended.notify_one();
     }
 }
 
-fn answer(client: &TcpStream, page: &dyn Page) -> io::Result<()> {
+fn answer(client: &TcpStream, page: &dyn Page, talk: &Talk) -> io::Result<()> {
     let Some(request) = request(client)? else {
         return Ok(());
     };
+    talk.has_asked();
     let mut lines = request.split("\r\n");
     let mut words = lines.next().unwrap_or_default().split_ascii_whitespace();
     let (method, path) = (words.next(), words.next().unwrap_or_default());
@@ -274,6 +294,29 @@ mod tests {
             let _ = one.read_to_end(&mut Vec::new());
         }
         assert!(ask().starts_with("HTTP/1.1 200 "));
+    }
+
+    #[test]
+    fn who_has_asked_keeps_its_place_before_those_that_are_silent() {
+        struct Slow;
+        impl Page for Slow {
+            fn text(&self) -> String {
+                thread::sleep(5 * PATIENCE);
+                "a 1\n".to_owned()
+            }
+        }
+        let at = serve(Arc::new(Slow), anywhere()).unwrap();
+        let mut first = TcpStream::connect(at).unwrap();
+        first.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+        // Before the others come, its question has been read.
+        thread::sleep(PATIENCE);
+        let silent: Vec<_> = (0..2 * CLIENTS_MAX)
+            .map(|_| TcpStream::connect(at).unwrap())
+            .collect();
+        let mut answer = String::new();
+        first.read_to_string(&mut answer).unwrap();
+        assert!(answer.ends_with("\r\n\r\na 1\n"), "{answer}");
+        drop(silent);
     }
 
     #[test]
