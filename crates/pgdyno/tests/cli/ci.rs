@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use pgdyno_platform::affinity;
 use serde_json::Value;
@@ -313,4 +315,53 @@ fn servers_that_are_slowed_are_found_and_the_same_pass() {
         same.iter().all(|document| document["answer"] != "failed"),
         "none fails"
     );
+}
+
+/// The same programs twice, while other work takes all CPUs for seconds at a time: by turns one side has it and the
+/// other one has not, in a duet both have it.
+#[test]
+#[ignore = "make test-long PART=duet"]
+fn a_duet_is_surer_than_turns_beside_work_that_comes_and_goes() {
+    let folder = Folder::new();
+    let bindir = pgdyno_testkit::installation().bindir.display().to_string();
+    let done = AtomicBool::new(false);
+    let widths = thread::scope(|scope| {
+        for _ in 0..affinity::allowed().unwrap().len() {
+            scope.spawn(|| bursts(&done));
+        }
+        let widths = [&[][..], &["--duet"]].map(|mode| {
+            let args = ["ci", "--base", &bindir, "--head", &bindir, "--json"];
+            let gate = ["--time-budget", "3m", "--fail-unless", "goodput > -0.1%"];
+            let document = json(&folder.pgdyno(&[&args[..], &gate, mode].concat()).stdout);
+            let figure = &document["figures"][0];
+            println!(
+                "{}: {} blocks, {figure}",
+                document["mode"], document["blocks"]
+            );
+            let end = |i: usize| figure["interval"][i].as_f64().unwrap();
+            end(1) - end(0)
+        });
+        done.store(true, Ordering::Relaxed);
+        widths
+    });
+    assert!(widths[1] < widths[0], "by turns, duet: {widths:?}");
+}
+
+/// Work on a CPU for some seconds, then none for some: the same on all CPUs at the same time.
+fn bursts(done: &AtomicBool) {
+    let start = Instant::now();
+    // Lengths without a common measure: no trial falls into step with them.
+    for length in [0.7, 2.3, 1.1, 3.7, 0.4, 2.9, 1.9].iter().cycle() {
+        let until = |seconds: f64| Instant::now() + Duration::from_secs_f64(seconds);
+        let (work, rest) = (until(*length), until(2.0 * length));
+        while Instant::now() < work {
+            std::hint::spin_loop();
+        }
+        while Instant::now() < rest && !done.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        if done.load(Ordering::Relaxed) || start.elapsed() > Duration::from_secs(900) {
+            return;
+        }
+    }
 }
