@@ -442,6 +442,7 @@ impl Client {
         }
     }
 
+    #[inline(never)]
     fn schedule<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         let until = cx.leaves_at(self.rank);
         let Some(schedule) = &mut cx.schedule else {
@@ -539,6 +540,10 @@ impl Client {
 
     fn execute<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         let program = cx.program(self.script);
+        if let Err(reason) = self.compute(cx) {
+            self.command_begun = cx.now;
+            return self.abort_command(cx, "set", &reason);
+        }
         let Some(op) = program.op(self.command) else {
             return if self.in_pipeline {
                 let text = match cx.drive.speaks_as_pgbench {
@@ -753,12 +758,12 @@ impl Client {
             self.ended_transactions += 1;
         }
         ended.number = self.ended_transactions;
-        self.book_receipt(ended.outcome, cx.recorder.at_us(ended.at));
+        self.book_receipt(cx, ended.outcome, ended.at);
         ended.delay = self.delay.take();
         if ended.delay.is_some() {
             cx.recorder.probe.ended();
         }
-        cx.recorder.transaction(self.script, ended);
+        cx.recorder.transaction(self.script, &ended);
         let wanted = match cx.schedule {
             Some(_) => ended.scheduled,
             None => 0,
@@ -838,6 +843,7 @@ impl Client {
         }
     }
 
+    #[cold]
     fn finish<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if let Some(outage) = self.outage.take() {
             outage.book(cx, false);

@@ -71,7 +71,14 @@ impl Draws {
 
     /// The transaction has ended: committed, failed, given up or unknown. Numbers of one that has
     /// not been committed are settled too: they hold up nobody, and nothing is found there.
+    #[inline]
     pub fn end(&mut self) {
+        if !self.seen.is_empty() {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
         self.unused = 0;
         for seen in self.seen.drain(..) {
             if seen.look == Look::Draw
@@ -105,15 +112,12 @@ impl Draws {
         self.unused = self.seen.iter().filter(|seen| !seen.used).count();
     }
 
+    #[inline]
     fn look(&mut self, counter: CounterId, look: Look) -> Result<u64, EvalError> {
-        if self.unused > 0 {
-            let mut again = self.seen.iter_mut();
-            let its = |seen: &&mut Seen| !seen.used && seen.counter == counter && seen.look == look;
-            if let Some(seen) = again.find(its) {
-                seen.used = true;
-                self.unused -= 1;
-                return Ok(seen.value);
-            }
+        if self.unused > 0
+            && let Some(value) = self.look_again(counter, look)
+        {
+            return Ok(value);
         }
         let shared = self.counters.get(counter).ok_or(EvalError::NoCounter)?;
         let value = match look {
@@ -128,6 +132,17 @@ impl Draws {
             kept: false,
         });
         Ok(value)
+    }
+
+    /// What an earlier try of the transaction has seen, if it has looked there.
+    #[cold]
+    fn look_again(&mut self, counter: CounterId, look: Look) -> Option<u64> {
+        let mut again = self.seen.iter_mut();
+        let its = |seen: &&mut Seen| !seen.used && seen.counter == counter && seen.look == look;
+        let seen = again.find(its)?;
+        seen.used = true;
+        self.unused -= 1;
+        Some(seen.value)
     }
 
     /// The next number, from 0.
@@ -167,20 +182,24 @@ impl Draws {
     }
 
     /// A rank from 0, of [`SCRAMBLED_ITEMS`], as YCSB draws it.
+    #[inline]
     pub(crate) fn ycsb_rank(&mut self, theta: f64, prng: &mut Prng) -> u64 {
         if theta >= 1.0 {
             return self.zipfian(SCRAMBLED_ITEMS, theta, prng);
         }
         let known = self.grays.iter().position(|gray| gray.theta() == theta);
-        let at = known.unwrap_or_else(|| {
-            let sum = if theta == YCSB_THETA {
-                YCSB_ZETA
-            } else {
-                zeta(SCRAMBLED_ITEMS, theta)
-            };
-            remember(&mut self.grays, Gray::new(SCRAMBLED_ITEMS, theta, sum))
-        });
+        let at = known.unwrap_or_else(|| self.remember_gray(theta));
         self.grays[at].draw(prng)
+    }
+
+    #[cold]
+    fn remember_gray(&mut self, theta: f64) -> usize {
+        let sum = if theta == YCSB_THETA {
+            YCSB_ZETA
+        } else {
+            zeta(SCRAMBLED_ITEMS, theta)
+        };
+        remember(&mut self.grays, Gray::new(SCRAMBLED_ITEMS, theta, sum))
     }
 
     /// A rank from 0, of `count` things that were `begin` at the beginning (both at least 1), as

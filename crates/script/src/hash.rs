@@ -17,12 +17,14 @@ const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// FNV-1a over bytes, 64 bits (Fowler, Noll, Vo; RFC 9923): exclusive or, then multiply.
+#[inline]
 pub fn fnv1a_bytes(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(PRIME);
     bytes.iter().fold(BASIS, mix)
 }
 
 /// FNV-1 over bytes, 64 bits: multiply, then exclusive or.
+#[inline]
 pub fn fnv1_bytes(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| hash.wrapping_mul(PRIME) ^ u64::from(*byte);
     bytes.iter().fold(BASIS, mix)
@@ -67,7 +69,8 @@ impl Octets {
     }
 
     /// Calls `hash` with the bytes; `None` when the number does not fit.
-    pub fn of(self, number: u64, hash: fn(&[u8]) -> u64) -> Option<u64> {
+    #[inline]
+    pub fn of(self, number: u64, hash: impl Fn(&[u8]) -> u64) -> Option<u64> {
         Some(match self {
             Self::Little => hash(&number.to_le_bytes()),
             Self::Big => hash(&number.to_be_bytes()),

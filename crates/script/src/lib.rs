@@ -12,6 +12,7 @@
 
 mod conditions;
 mod counter;
+mod digits;
 mod draws;
 mod error;
 mod expr;
@@ -37,6 +38,7 @@ mod ycsb;
 mod zipf;
 
 pub use counter::{Counter, Counters, WINDOW};
+pub use digits::write_int;
 pub use draws::{Draws, SCRAMBLED_ITEMS, YCSB_THETA};
 pub use error::{EvalError, ScriptError, ScriptErrorKind, TooManyArguments};
 pub use expr::Expr;
@@ -53,6 +55,6 @@ pub use seeds::{SeedChoice, SeedError, Seeds, ThreadSeeds};
 pub use shell::{ShellArgs, ShellWord, Sleep};
 pub use sql::{Gset, GsetKind, MAX_PARAMETERS, Piece, Sql, Units};
 pub use value::{DebugOutput, Text, Value};
-pub use vars::{MAX_TEXT_BYTES, Vars, write_int};
+pub use vars::{MAX_TEXT_BYTES, Vars};
 pub use ycsb::KeyFormat;
 pub use zipf::{Gray, Zipf, zeta};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::names::{Name, Names, continues_name};
 use crate::number::{BigintError, looks_like_int, parse_bigint, parse_double};
 use crate::value::{Place, Text};
-use crate::{EvalError, Slot, Value};
+use crate::{EvalError, Slot, Value, write_int};
 
 /// The most bytes a text may have that an expression makes.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -76,6 +76,7 @@ impl Vars {
         &mut self.vars[slot.index()]
     }
 
+    #[inline]
     fn state(&self, slot: Slot) -> State {
         self.vars
             .get(slot.index())
@@ -95,6 +96,24 @@ impl Vars {
             other => other,
         };
         self.var_mut(slot).state.set(State::Value(value));
+    }
+
+    /// Sets a variable that is set to a value that is no text.
+    #[inline]
+    pub(crate) fn reset(&mut self, slot: Slot, value: Value) {
+        if let Some(var) = self.vars.get(slot.index()) {
+            var.state.set(State::Value(value));
+        }
+    }
+
+    /// Sets a variable to a text that `make` writes, in the place of its own.
+    #[inline]
+    pub(crate) fn set_made(&mut self, slot: Slot, make: impl FnOnce(&mut Vec<u8>)) {
+        let var = self.var_mut(slot);
+        var.text.clear();
+        make(&mut var.text);
+        let value = Value::Text(Text(Place::Of(slot)));
+        var.state.set(State::Value(value));
     }
 
     /// Copies a text to where the variable's own is.
@@ -130,6 +149,7 @@ impl Vars {
     }
 
     /// Whether the variable has a value or text.
+    #[inline]
     pub fn is_set(&self, slot: Slot) -> bool {
         !matches!(self.state(slot), State::Unset)
     }
@@ -142,6 +162,15 @@ impl Vars {
             State::Value(value) | State::TextOf(value) => Ok(value),
             State::Text => self.value_of_text(slot),
             State::Unset => Err(EvalError::Undefined(self.name(slot).into())),
+        }
+    }
+
+    /// The variable's value, if it is known to be an integer.
+    #[inline]
+    pub(crate) fn integer(&self, slot: Slot) -> Option<i64> {
+        match self.vars.get(slot.index())?.state.get() {
+            State::Value(Value::Int(int)) | State::TextOf(Value::Int(int)) => Some(int),
+            _ => None,
         }
     }
 
@@ -267,6 +296,7 @@ impl Vars {
     }
 
     /// Appends a value as text.
+    #[inline]
     pub fn write_value(&self, value: Value, out: &mut Vec<u8>) {
         match value {
             Value::Int(int) => write_int(int, out),
@@ -320,45 +350,6 @@ fn write_literal(text: &[u8], out: &mut Vec<u8>) {
         out.push(byte);
     }
     out.push(b'\'');
-}
-
-/// The two digits of each number below 100.
-const PAIRS: [u8; 200] = {
-    let mut pairs = [0; 200];
-    let mut number = 0;
-    while number < 100 {
-        pairs[2 * number] = b'0' + (number / 10) as u8;
-        pairs[2 * number + 1] = b'0' + (number % 10) as u8;
-        number += 1;
-    }
-    pairs
-};
-
-/// Appends an integer in decimal: several times faster than the standard formatter, which shows
-/// where values are most of what is sent.
-pub fn write_int(int: i64, out: &mut Vec<u8>) {
-    let mut digits = [0_u8; 20];
-    let mut at = digits.len();
-    let mut rest = int.unsigned_abs();
-    while rest >= 100 {
-        at -= 2;
-        let pair = 2 * (rest % 100) as usize;
-        digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
-        rest /= 100;
-    }
-    if rest >= 10 {
-        at -= 2;
-        let pair = 2 * rest as usize;
-        digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
-    } else {
-        at -= 1;
-        digits[at] = b'0' + rest as u8;
-    }
-    if int < 0 {
-        at -= 1;
-        digits[at] = b'-';
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 /// Whether `text` is the beginning of `word` or all of it, in any case.

@@ -1,6 +1,7 @@
 //! Keys and values as YCSB and its relatives make them. Data sets made with different formats do
 //! not fit together: the same key number has another key.
 
+use crate::digits::Digits;
 use crate::hash::{Octets, fnv1_bytes, fnv1a_bytes};
 
 /// How a key number becomes a key.
@@ -46,6 +47,7 @@ impl KeyFormat {
     }
 
     /// The number that stands in the key; `None` when the format has no place for so large a one.
+    #[inline]
     pub fn number_in_key(self, number: u64) -> Option<u64> {
         let signless = |hash: u64| (hash as i64).unsigned_abs();
         match self {
@@ -56,6 +58,17 @@ impl KeyFormat {
             Self::Ordered => Some(number),
         }
     }
+}
+
+/// Appends the key with this number: the word `user`, zeros up to so many digits, the number.
+#[inline]
+pub(crate) fn write_key(number: u64, width: usize, out: &mut Vec<u8>) {
+    let digits = Digits::of(number);
+    out.extend_from_slice(b"user");
+    if width > digits.count() {
+        out.resize(out.len() + width - digits.count(), b'0');
+    }
+    digits.append_to(out);
 }
 
 /// Appends a field's value for verification as YCSB's `dataintegrity` defines it: `key:field`, then

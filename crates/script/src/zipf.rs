@@ -117,6 +117,8 @@ pub struct Gray {
     eta: f64,
     alpha: f64,
     zeta_of_two: f64,
+    /// Where the share of the second rank ends, in the scale of `zeta`.
+    second: f64,
     /// What YCSB takes from the count at the beginning, and leaves so when the count grows.
     power_of_begin: f64,
 }
@@ -132,6 +134,7 @@ impl Gray {
             eta: 0.0,
             alpha: 1.0 / (1.0 - theta),
             zeta_of_two: zeta(2, theta),
+            second: 1.0 + 0.5_f64.powf(theta),
             power_of_begin: (2.0 / count as f64).powf(1.0 - theta),
         };
         gray.set_eta();
@@ -167,16 +170,18 @@ impl Gray {
     }
 
     /// Draws a rank, from 0 (the most frequent).
+    #[inline]
     pub fn draw(&self, prng: &mut Prng) -> u64 {
         self.rank(prng.double())
     }
 
     /// The rank that a uniform number in `[0, 1)` stands for; it grows with the number.
+    #[inline]
     pub fn rank(&self, uniform: f64) -> u64 {
         let scaled = uniform * self.zeta;
         if scaled < 1.0 {
             0
-        } else if scaled < 1.0 + 0.5_f64.powf(self.theta) {
+        } else if scaled < self.second {
             1
         } else {
             (self.count as f64 * (self.eta * uniform - self.eta + 1.0).powf(self.alpha)) as u64

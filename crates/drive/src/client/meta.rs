@@ -25,6 +25,7 @@ const EVALUATION: &str = "evaluation of meta-command failed";
 const EXECUTION: &str = "execution of meta-command failed";
 
 impl Client {
+    #[inline(never)]
     pub(super) fn execute_meta<I: Io>(&mut self, cx: &mut Context<'_, I>, op: &Op) {
         self.trace_executing(cx);
         // What comes after a command is the next one, unless a command says otherwise.
@@ -70,7 +71,41 @@ impl Client {
         });
     }
 
+    /// Executes those of the next commands that only compute, without the way through the states that
+    /// other commands take; where all are followed or timed, they take it as well.
+    pub(super) fn compute<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Done {
+        if cx.drive.time_every_command || cx.drive.debug {
+            return Ok(());
+        }
+        let program = cx.program(self.script);
+        while let Some(Op::Set { slot, expr }) = program.op(self.command) {
+            if !self.set_at_once(cx, *slot, expr)? {
+                break;
+            }
+            self.command += 1;
+        }
+        Ok(())
+    }
+
+    /// Sets a variable if that needs no more than its expression's form; false if it has not been set.
+    #[inline]
+    fn set_at_once<I: Io>(
+        &mut self,
+        cx: &Context<'_, I>,
+        slot: Slot,
+        expr: &Expr,
+    ) -> Result<bool, Cow<'static, str>> {
+        let done = expr.set_at_once(slot, &mut self.vars, &mut self.random, &mut self.draws);
+        match done {
+            Ok(is_set) => Ok(is_set),
+            Err(error) => self.with_reason(cx, Err(error), EVALUATION),
+        }
+    }
+
     fn set<I: Io>(&mut self, cx: &mut Context<'_, I>, slot: Slot, expr: &Expr) -> Done {
+        if self.set_at_once(cx, slot, expr)? {
+            return Ok(());
+        }
         let value = self.evaluate(cx, expr)?;
         let assigned = self.vars.assign("set", slot, value);
         self.with_reason(cx, assigned, "assignment of meta-command failed")

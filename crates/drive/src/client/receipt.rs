@@ -4,6 +4,7 @@
 use pgdyno_script::Value;
 
 use super::Client;
+use crate::clock::Nanos;
 use crate::context::Context;
 use crate::receipts::Receipt;
 use crate::record::{ClientReceipts, Fate, Outcome};
@@ -60,7 +61,8 @@ impl Client {
     }
 
     /// The transaction with the present number has ended.
-    pub(super) fn book_receipt(&mut self, outcome: Outcome, at_us: u64) {
+    #[inline]
+    pub(super) fn book_receipt<I: Io>(&mut self, cx: &Context<'_, I>, outcome: Outcome, at: Nanos) {
         let receipts = &mut self.receipts;
         let Some(all) = &mut receipts.all else { return };
         let fate = match outcome {
@@ -71,7 +73,7 @@ impl Client {
             Outcome::Failed(_) => Some(Fate::Failed),
             Outcome::Committed | Outcome::Unknown => Some(Fate::WithoutReceipt),
         };
-        all.settle(fate, at_us);
+        all.settle(fate, cx.recorder.at_us(at));
     }
 
     /// What is known of them when the client has ended.

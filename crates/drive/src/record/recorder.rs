@@ -216,9 +216,9 @@ impl Recorder {
 
     /// Books the end of a transaction that ended in the present interval (see
     /// [`Recorder::rotate`]). All times are on the run's clock.
-    pub(crate) fn transaction(&mut self, script: usize, end: Ended) {
+    pub(crate) fn transaction(&mut self, script: usize, end: &Ended) {
         if self.log.is_some() && self.is_measuring() {
-            self.log(script, &end);
+            self.log(script, end);
         }
         let response_us = micros(end.at.saturating_sub(end.scheduled));
         let is_late = self
@@ -226,7 +226,7 @@ impl Recorder {
             .is_some_and(|limit_us| response_us > limit_us);
         if self.endpoints.len() > 1 {
             let endpoint = &mut self.endpoints[end.place];
-            endpoint.book(&end, response_us, is_late);
+            endpoint.book(end, response_us, is_late);
             if !self.interval.drain {
                 let after = end.at.saturating_sub(self.phase_begin);
                 endpoint.seconds.book(after, end.outcome);

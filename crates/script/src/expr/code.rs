@@ -133,20 +133,6 @@ fn is_number(value: Value) -> bool {
     matches!(value, Value::Int(_) | Value::Double(_))
 }
 
-/// The bounds of steps that are `random()` between two constants, if these are right: what many scripts
-/// do several times in each transaction.
-#[inline]
-pub(super) fn random_between(steps: &[Step]) -> Option<(i64, i64)> {
-    match *steps {
-        [
-            Step::Constant(low @ Value::Int(_)),
-            Step::Constant(high @ Value::Int(_)),
-            Step::Call(Function::Random, 2),
-        ] => range(low, high).ok(),
-        _ => None,
-    }
-}
-
 /// Values on their way.
 struct Stack<'a> {
     values: &'a mut [Value],

@@ -8,7 +8,7 @@ use crate::counter::CounterId;
 use crate::draws::YCSB_THETA;
 use crate::hash::{Octets, fnv1a_bytes};
 use crate::prng::MAX_ZIPFIAN_PARAM;
-use crate::{EvalError, Prng, Value, sysbench};
+use crate::{Draws, EvalError, Prng, Value, sysbench};
 
 /// The 64 characters of random strings: six random bits each. (RFC 4648, base64url.)
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -118,7 +118,8 @@ fn drawn(
                 Some(readable) => readable.to_int()?,
                 None => high,
             };
-            return scrambled(low, count, theta, readable, world);
+            let drawn_from = (&mut *world.draws, &mut *world.prng);
+            return scrambled((low, count), theta, readable, drawn_from);
         }
         DrawFunction::SysbenchGaussian => {
             sysbench::gaussian(low, high, summands(arguments[2])?, world.prng)
@@ -169,15 +170,15 @@ fn drawn(
 
 /// YCSB's request distribution: the rank is drawn of ten thousand million, its hash says which key
 /// it is. Keys that cannot be read yet are drawn again.
-fn scrambled(
-    low: i64,
-    count: u64,
+#[inline]
+pub(super) fn scrambled(
+    (low, count): (i64, u64),
     theta: f64,
     readable: i64,
-    world: &mut World<'_>,
+    (draws, prng): (&mut Draws, &mut Prng),
 ) -> Result<i64, EvalError> {
     for _ in 0..MAX_REDRAWS {
-        let rank = world.draws.ycsb_rank(theta, world.prng);
+        let rank = draws.ycsb_rank(theta, prng);
         let hash = Octets::Little.of(rank, fnv1a_bytes).unwrap_or_default() as i64;
         let key = low + (hash.unsigned_abs() % count) as i64;
         if key <= readable {
@@ -190,7 +191,7 @@ fn scrambled(
     })
 }
 
-fn theta(given: Option<&Value>) -> Result<f64, EvalError> {
+pub(super) fn theta(given: Option<&Value>) -> Result<f64, EvalError> {
     let theta = match given {
         Some(theta) => theta.to_double()?,
         None => YCSB_THETA,
@@ -245,27 +246,14 @@ fn counted(
         return Ok(low + (world.draws.next(counter)? % count) as i64);
     }
     let start = arguments[1].to_int()?;
-    let from_start = |number: u64| {
-        let number = i64::try_from(number).ok();
-        number.and_then(|number| start.checked_add(number))
-    };
     if function == DrawFunction::Acknowledged {
-        let settled = from_start(world.draws.settled(counter)?);
-        return settled
-            .and_then(|settled| settled.checked_sub(1))
-            .ok_or(EvalError::Overflow("add"));
+        return acknowledged(counter, start, world.draws);
     }
     if function == DrawFunction::Readable {
-        let wanted = arguments[2].to_int()?;
-        // Below the start, or too far from it for a counter: no number of the counter.
-        let distance = wanted.checked_sub(start).map(u64::try_from);
-        let Some(Ok(distance)) = distance else {
-            return Ok(wanted);
-        };
-        return from_start(world.draws.own(counter, distance)?).ok_or(EvalError::Overflow("add"));
+        return readable(counter, start, arguments[2].to_int()?, world.draws);
     }
     if function == DrawFunction::Fresh {
-        return from_start(world.draws.fresh(counter)?).ok_or(EvalError::Overflow("add"));
+        return from_start(start, world.draws.fresh(counter)?).ok_or(EvalError::Overflow("add"));
     }
     let number = world.draws.next(counter)?;
     if let Some(count) = arguments.get(2) {
@@ -277,5 +265,40 @@ fn counted(
             });
         }
     }
-    from_start(number).ok_or(EvalError::Overflow("add"))
+    from_start(start, number).ok_or(EvalError::Overflow("add"))
+}
+
+/// The number of a counter, whose first one is `start`.
+#[inline]
+fn from_start(start: i64, number: u64) -> Option<i64> {
+    start.checked_add(i64::try_from(number).ok()?)
+}
+
+/// The last number up to which all are settled.
+#[inline]
+pub(super) fn acknowledged(
+    counter: CounterId,
+    start: i64,
+    draws: &mut Draws,
+) -> Result<i64, EvalError> {
+    let settled = from_start(start, draws.settled(counter)?);
+    settled
+        .and_then(|settled| settled.checked_sub(1))
+        .ok_or(EvalError::Overflow("add"))
+}
+
+/// The number nearest to this one that this generator draws.
+#[inline]
+pub(super) fn readable(
+    counter: CounterId,
+    start: i64,
+    wanted: i64,
+    draws: &Draws,
+) -> Result<i64, EvalError> {
+    // Below the start, or too far from it for a counter: no number of the counter.
+    let distance = wanted.checked_sub(start).map(u64::try_from);
+    let Some(Ok(distance)) = distance else {
+        return Ok(wanted);
+    };
+    from_start(start, draws.own(counter, distance)?).ok_or(EvalError::Overflow("add"))
 }

@@ -5,6 +5,7 @@ mod draw;
 mod function;
 mod operator;
 mod parse;
+mod quick;
 mod text;
 pub(crate) mod token;
 mod world;
@@ -14,6 +15,7 @@ pub(crate) use parse::{GrammarError, UNKNOWN_FUNCTION};
 
 use crate::{DebugOutput, Draws, EvalError, Language, Names, Prng, Slot, Value, Vars};
 use code::Step;
+use quick::Quick;
 use world::World;
 
 /// Expressions that need no more room than this are evaluated without allocation; what people
@@ -28,6 +30,8 @@ pub struct Expr {
     steps: Box<[Step]>,
     literals: Box<[Box<str>]>,
     depth: usize,
+    /// The same without the stack machine, for frequent forms.
+    quick: Quick,
 }
 
 impl Expr {
@@ -38,11 +42,16 @@ impl Expr {
         language: Language,
     ) -> Result<[Self; N], GrammarError<'a>> {
         let parsed = parse::parse(words, names, language)?;
-        Ok(parsed.map(|parsed| Self {
-            depth: code::depth(&parsed.steps),
-            steps: parsed.steps.into(),
-            literals: parsed.literals.into(),
-        }))
+        Ok(parsed.map(|parsed| Self::of(parsed.steps, parsed.literals.into())))
+    }
+
+    fn of(steps: Vec<Step>, literals: Box<[Box<str>]>) -> Self {
+        Self {
+            depth: code::depth(&steps),
+            quick: quick::of(&steps, &literals),
+            steps: steps.into(),
+            literals,
+        }
     }
 
     /// The variables that it reads, each as often as it is named.
@@ -57,17 +66,17 @@ impl Expr {
     pub(crate) fn into_condition(self) -> Self {
         let mut steps = self.steps.into_vec();
         steps.push(Step::NoText);
-        Self {
-            steps: steps.into(),
-            ..self
-        }
+        Self::of(steps, self.literals)
     }
 
     /// Puts values in the place of variables that will never have others, and works out what then
     /// consists of constants. Drawing and failing happen as before.
     pub(crate) fn settle(&mut self, known: &dyn Fn(Slot) -> Option<Value>) {
         let steps = std::mem::take(&mut self.steps).into_vec();
-        self.steps = code::settle(steps, known).into();
+        *self = Self::of(
+            code::settle(steps, known),
+            std::mem::take(&mut self.literals),
+        );
     }
 
     /// Evaluates the expression: random numbers are drawn in pgbench's order; `debug` gets what
@@ -81,9 +90,36 @@ impl Expr {
         debug: &mut dyn FnMut(DebugOutput),
     ) -> Result<Value, EvalError> {
         vars.begin_texts();
-        if let Some((low, high)) = code::random_between(&self.steps) {
-            return Ok(Value::Int(prng.range(low, high)));
+        match self.quick.value(vars, prng, draws)? {
+            Some(value) => Ok(value),
+            None => self.run(vars, prng, draws, debug),
         }
+    }
+
+    /// Evaluates the expression and sets a variable to what comes out, if that can be done at once: the
+    /// expression has one of the frequent forms, and the variable a value already. False: nothing has
+    /// happened, and [`Expr::eval`] is to be asked.
+    ///
+    /// # Errors
+    /// Those of [`Expr::eval`].
+    pub fn set_at_once(
+        &self,
+        slot: Slot,
+        vars: &mut Vars,
+        prng: &mut Prng,
+        draws: &mut Draws,
+    ) -> Result<bool, EvalError> {
+        self.quick.set(slot, vars, prng, draws)
+    }
+
+    /// Runs the steps.
+    fn run(
+        &self,
+        vars: &mut Vars,
+        prng: &mut Prng,
+        draws: &mut Draws,
+        debug: &mut dyn FnMut(DebugOutput),
+    ) -> Result<Value, EvalError> {
         let mut world = World {
             literals: &self.literals,
             vars,

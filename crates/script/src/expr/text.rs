@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 
 use super::function::TextFunction;
 use super::operator::Binary;
+use crate::digits::Digits;
 use crate::hash::{Octets, fnv1_bytes, fnv1a_bytes, sha1_of};
 use crate::value::Text;
 use crate::vars::{MAX_TEXT_BYTES, number_of};
-use crate::ycsb::{KeyFormat, write_value};
+use crate::ycsb::{KeyFormat, write_key, write_value};
 use crate::{EvalError, Value, Vars};
 
 /// An operator between values one of which is a text, or `||`.
@@ -93,7 +94,7 @@ pub(super) fn call(
         }
         TextFunction::Unsigned => {
             let number = int(0)? as u64;
-            Value::Text(vars.make_text(|out| write_unsigned(number, out))?)
+            Value::Text(vars.make_text(|out| Digits::of(number).append_to(out))?)
         }
         TextFunction::Fnv1 => Value::Int(fnv("fnv1", fnv1_bytes, arguments, vars)?),
         TextFunction::Fnv1a => Value::Int(fnv("fnv1a", fnv1a_bytes, arguments, vars)?),
@@ -204,17 +205,6 @@ fn substring(
     vars.made_since(begin).map(Value::Text)
 }
 
-fn write_unsigned(number: u64, out: &mut Vec<u8>) {
-    match i64::try_from(number) {
-        Ok(number) => crate::write_int(number, out),
-        // The last digit apart, the rest fits.
-        Err(_) => {
-            crate::write_int((number / 10) as i64, out);
-            out.push(b'0' + (number % 10) as u8);
-        }
-    }
-}
-
 /// `fnv1` and `fnv1a`: over a text's bytes, or over the octets of an integer.
 fn fnv(
     function: &'static str,
@@ -272,12 +262,7 @@ fn ycsb_key(arguments: &[Value], vars: &mut Vars) -> Result<Value, EvalError> {
         Some(width) => wanted(width.to_int()?)?,
         None => 1,
     };
-    let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
-    let text = vars.make_text(|out| {
-        out.extend_from_slice(b"user");
-        out.resize(out.len() + width.saturating_sub(digits), b'0');
-        write_unsigned(number, out);
-    })?;
+    let text = vars.make_text(|out| write_key(number, width, out))?;
     Ok(Value::Text(text))
 }
 
