@@ -296,9 +296,16 @@ impl<'run, I: Io> Context<'run, I> {
     #[inline]
     pub(crate) fn trace(&self, text: impl FnOnce() -> String) {
         if self.drive.debug {
-            // Whoever asks for every statement gets them without passwords, too.
-            self.say(Level::Trace, redact::without_secrets(text()));
+            self.trace_it(text);
         }
+    }
+
+    /// Apart, so that what nearly no run asks for is not among the instructions of every transaction.
+    #[cold]
+    #[inline(never)]
+    fn trace_it(&self, text: impl FnOnce() -> String) {
+        // Whoever asks for every statement gets them without passwords, too.
+        self.say(Level::Trace, redact::without_secrets(text()));
     }
 
     /// A client has ended before its time.

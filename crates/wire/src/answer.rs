@@ -20,8 +20,11 @@ pub enum Due {
     Failed,
 }
 
+/// Descriptions of columns up to this length are remembered.
+const DESCRIPTION_BYTES_MAX: usize = 4096;
+
 /// One answer as it comes, up to ReadyForQuery.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Answer {
     /// How many columns the rows of the present result have.
     columns: Option<u16>,
@@ -31,6 +34,8 @@ pub struct Answer {
     is_copying: bool,
     /// Bytes beside the data.
     asides_bytes: u64,
+    /// The last description of columns that had its form: the same one again need not be walked.
+    described: Vec<u8>,
 }
 
 impl Answer {
@@ -52,25 +57,68 @@ impl Answer {
     pub fn take(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
         // Those of nearly all answers, without taking them apart.
         match frame.tag {
-            tag::DATA_ROW => {
-                let columns = self.columns.ok_or(ProtocolError::NoDescription);
-                return frame.row()?.check(columns?);
-            }
-            tag::BIND_COMPLETE => {}
-            tag::NO_DATA => self.columns = None,
-            tag::ROW_DESCRIPTION => {
-                let columns = frame.columns()?;
-                columns.check()?;
-                self.columns = Some(columns.columns() as u16);
-            }
+            tag::DATA_ROW => self.row(frame),
+            tag::BIND_COMPLETE => self.aside(frame),
+            tag::NO_DATA => self.no_columns(frame),
+            tag::ROW_DESCRIPTION => self.description(frame),
             // Its text, which few read, ends with a zero byte.
-            tag::COMMAND_COMPLETE if frame.body.ends_with(b"\0") => self.executed(),
+            tag::COMMAND_COMPLETE if frame.body.ends_with(b"\0") => {
+                self.executed();
+                self.aside(frame)
+            }
             tag::READY_FOR_QUERY => {
                 frame.status()?;
+                self.aside(frame)
             }
-            _ => return self.take_other(frame),
+            _ => self.take_other(frame),
         }
+    }
+
+    /// [`Answer::take`] for a message that may be passed over: nothing of it is read. `None`: it is no
+    /// such message, and was not taken.
+    ///
+    /// # Errors
+    /// As of [`Answer::take`].
+    #[inline]
+    pub fn pass(&mut self, frame: &Frame<'_>) -> Option<Result<(), ProtocolError>> {
+        match frame.tag {
+            tag::DATA_ROW => Some(self.row(frame)),
+            tag::BIND_COMPLETE => Some(self.aside(frame)),
+            tag::NO_DATA => Some(self.no_columns(frame)),
+            tag::ROW_DESCRIPTION => Some(self.description(frame)),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn row(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
+        let row = frame.row()?;
+        row.check(self.columns.ok_or(ProtocolError::NoDescription)?)
+    }
+
+    #[inline]
+    fn no_columns(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
+        self.columns = None;
         self.aside(frame)
+    }
+
+    #[inline]
+    fn description(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
+        if frame.body != self.described {
+            self.described_anew(frame)?;
+        }
+        self.columns = Some(frame.columns()?.columns() as u16);
+        self.aside(frame)
+    }
+
+    /// Columns are described otherwise than the last time.
+    fn described_anew(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
+        frame.columns()?.check()?;
+        self.described.clear();
+        if frame.body.len() <= DESCRIPTION_BYTES_MAX {
+            self.described.extend_from_slice(frame.body);
+        }
+        Ok(())
     }
 
     /// A statement has been executed.
@@ -108,26 +156,26 @@ impl Answer {
     ///
     /// # Errors
     /// What was due has neither come nor failed.
+    #[inline]
     pub fn ready(&mut self, due: Due) -> Result<(), ProtocolError> {
-        let Answer {
-            is_parsed,
-            is_executed,
-            has_failed,
-            ..
-        } = std::mem::take(self);
         let is_there = match due {
             Due::Nothing => true,
-            Due::Parsed => is_parsed,
-            Due::Executed => is_executed,
+            Due::Parsed => self.is_parsed,
+            Due::Executed => self.is_executed,
             Due::Failed => false,
         };
-        match is_there || has_failed {
+        let is_over = is_there || self.has_failed;
+        (self.columns, self.asides_bytes) = (None, 0);
+        (self.is_parsed, self.is_executed) = (false, false);
+        (self.has_failed, self.is_copying) = (false, false);
+        match is_over {
             true => Ok(()),
             false => Err(ProtocolError::Incomplete),
         }
     }
 
     /// A message without data. Small ones may be sent for ever.
+    #[inline]
     fn aside(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
         self.asides_bytes += frame.len as u64;
         match self.asides_bytes > ASIDES_BYTES_MAX {

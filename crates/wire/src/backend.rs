@@ -137,18 +137,17 @@ pub fn split(input: &[u8]) -> Result<Option<Frame<'_>>, ProtocolError> {
         return Ok(None);
     };
     let tag = head[0];
-    let length = i32::from_be_bytes([head[1], head[2], head[3], head[4]]);
-    let bad = ProtocolError::Length { tag, length };
-    let Ok(bytes) = usize::try_from(length) else {
-        return Err(bad);
-    };
+    let bytes = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
     // Any message may be that long; nearly all are.
     if !(4..=OTHER_BYTES_MAX).contains(&bytes) {
+        let length = bytes as u32 as i32;
+        let bad = ProtocolError::Length { tag, length };
+        let bytes = usize::try_from(length).unwrap_or(0);
         long(tag, bytes).map_err(|error| error.unwrap_or(bad))?;
     }
-    Ok(input.get(5..1 + bytes).map(|body| Frame {
+    Ok(input.get(..1 + bytes).map(|message| Frame {
         tag,
-        body,
+        body: &message[5..],
         len: 1 + bytes,
     }))
 }

@@ -4,6 +4,8 @@
 //! (statements, names) is sent up to its first zero byte, as a C client would: what follows it can
 //! never be taken for another message. Formats are those of protocol 3.0, chapter "Message Formats".
 
+use crate::backend::zero_at;
+
 /// Request code of an SSLRequest.
 const SSL_REQUEST: u32 = 80_877_103;
 /// Request code of a CancelRequest.
@@ -116,7 +118,7 @@ pub fn query_with(out: &mut Vec<u8>, write_sql: impl FnOnce(&mut Vec<u8>)) {
     message(out, b'Q', |out| {
         let start = out.len();
         write_sql(out);
-        if let Some(zero) = out[start..].iter().position(|&b| b == 0) {
+        if let Some(zero) = zero_at(&out[start..]) {
             out.truncate(start + zero);
         }
         out.push(0);
@@ -148,12 +150,12 @@ pub fn parse(
 #[derive(Clone, Debug)]
 pub struct Binds {
     /// What is sent before them, and the message up to its first value.
-    head: Vec<u8>,
+    head: Part,
     /// Where in `head` the message's length is.
     length_at: usize,
     parameters: u16,
     /// The message's end, and what is sent behind it.
-    tail: Vec<u8>,
+    tail: Part,
     /// How much of `tail` belongs to the message.
     end_bytes: usize,
 }
@@ -181,10 +183,10 @@ impl Binds {
         before.truncate(before.len() - 4 * usize::from(parameters));
         tail.extend_from_slice(after);
         Ok(Self {
-            head: before,
+            head: Part::of(before),
             length_at,
             parameters,
-            tail,
+            tail: Part::of(tail),
             end_bytes: END_BYTES,
         })
     }
@@ -199,7 +201,7 @@ impl Binds {
         mut write_value: impl FnMut(usize, &mut Vec<u8>) -> bool,
     ) {
         let length_at = out.len() + self.length_at;
-        out.extend_from_slice(&self.head);
+        self.head.append_to(out);
         for parameter in 0..usize::from(self.parameters) {
             let start = out.len();
             // The length of NULL.
@@ -213,7 +215,48 @@ impl Binds {
         let length = out.len() + self.end_bytes - length_at;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
-        out.extend_from_slice(&self.tail);
+        self.tail.append_to(out);
+    }
+}
+
+/// Parts of messages up to this length are appended as if they had it.
+const SHORT: usize = 32;
+
+/// A part of a message that is sent again and again.
+#[derive(Clone, Debug)]
+enum Part {
+    /// With zeros behind it. Appending these and taking them off again is a few instructions; copying a
+    /// number of bytes that only this moment knows is a call.
+    Short {
+        padded: [u8; SHORT],
+        bytes: usize,
+    },
+    Long(Vec<u8>),
+}
+
+impl Part {
+    fn of(part: Vec<u8>) -> Self {
+        let mut padded = [0; SHORT];
+        match padded.get_mut(..part.len()) {
+            Some(room) => {
+                room.copy_from_slice(&part);
+                let bytes = part.len();
+                Part::Short { padded, bytes }
+            }
+            None => Part::Long(part),
+        }
+    }
+
+    #[inline]
+    fn append_to(&self, out: &mut Vec<u8>) {
+        match self {
+            Part::Short { padded, bytes } => {
+                let end = out.len() + bytes;
+                out.extend_from_slice(padded);
+                out.truncate(end);
+            }
+            Part::Long(part) => out.extend_from_slice(part),
+        }
     }
 }
 

@@ -94,6 +94,7 @@ impl Client {
         self.connect_first(cx, Before::Run);
     }
 
+    #[inline(never)]
     pub(super) fn connect<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.connect_first(cx, Before::Begin);
     }
@@ -140,6 +141,7 @@ impl Client {
     }
 
     /// Returns to its endpoint; to another one if it is not there after all.
+    #[inline(never)]
     pub(super) fn go_home<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.disconnect(cx);
         self.connect_first(cx, Before::Choose);

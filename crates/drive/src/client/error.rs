@@ -77,6 +77,7 @@ fn cause_of<I: Io>(cx: &Context<'_, I>, failure: Failure, message: &[u8]) -> Opt
 
 impl Client {
     /// What goes through `State::Error`: a whole answer has been read and it held an error.
+    #[inline(never)]
     pub(super) fn clean_up<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.in_pipeline = false;
         let Some(error) = &self.error else {
@@ -310,6 +311,7 @@ impl Client {
     }
 
     /// The pause before the next try is over, or the run is.
+    #[inline(never)]
     pub(super) fn end_pause<I: Io>(&mut self, cx: &mut Context<'_, I>, since: Nanos) {
         cx.recorder.rotate(cx.now);
         cx.recorder
@@ -437,6 +439,7 @@ impl Client {
         block.is_some_and(|block| self.command > block.release)
     }
 
+    #[inline(never)]
     pub(super) fn retry<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.tell_tries(cx, "repeats the transaction after the error");
         self.count_error(cx, Then::Retry);
@@ -466,6 +469,7 @@ impl Client {
         self.state = State::Command;
     }
 
+    #[inline(never)]
     pub(super) fn fail_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         match self.book_failed(cx) {
             Some(error)
@@ -608,6 +612,7 @@ impl Client {
     }
 
     /// A command could not be executed; the client ends.
+    #[cold]
     pub(super) fn abort_command<I: Io>(
         &mut self,
         cx: &mut Context<'_, I>,
@@ -625,11 +630,13 @@ impl Client {
     }
 
     /// The client ends with its transaction, and says why.
+    #[cold]
     pub(super) fn abort<I: Io>(&mut self, cx: &mut Context<'_, I>, failure: Failure, text: &str) {
         cx.say(Level::Error, format!("client {} {text}", self.id));
         self.end_aborted(cx, failure);
     }
 
+    #[cold]
     pub(super) fn end_aborted<I: Io>(&mut self, cx: &mut Context<'_, I>, failure: Failure) {
         self.count_error(cx, Then::Abort);
         // To pgbench a script that leaves a block open has been processed.
@@ -644,6 +651,7 @@ impl Client {
 
     /// The connection is gone in the middle of a transaction; `reason` says how, if there is more
     /// to say than that the server closed it.
+    #[cold]
     pub(super) fn lose_connection<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: Option<&str>) {
         if matches!(self.state, State::Parting(_)) {
             self.disconnect(cx);
@@ -720,6 +728,7 @@ impl Client {
     }
 
     /// There is no connection where one is needed.
+    #[cold]
     pub(super) fn abort_disconnected<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: &str) {
         self.is_disconnected = true;
         cx.say(Level::Error, reason.to_owned());

@@ -90,6 +90,7 @@ impl Client {
     }
 
     /// The connection has ended; whether the client goes on, which it else does when its time comes.
+    #[cold]
     fn connection_ended<I: Io>(
         &mut self,
         cx: &mut Context<'_, I>,
@@ -130,6 +131,7 @@ impl Client {
 
     /// What the server sends is no answer: the connection ends here, and what was under way has
     /// failed. True when the client goes on.
+    #[cold]
     fn answer_is_none<I: Io>(&mut self, cx: &mut Context<'_, I>, error: &ProtocolError) -> bool {
         self.last_words = Some((self.reply.queries, error.to_string()));
         if matches!(self.state, State::Preparing) {
@@ -149,7 +151,11 @@ impl Client {
 
     /// Tells that pgbench would look at what has come: once the first result of an answer is there,
     /// it waits for the rest without a word.
+    #[inline]
     fn trace_arrival<I: Io>(&self, cx: &Context<'_, I>) {
+        if !cx.drive.debug {
+            return;
+        }
         let has_begun = self.has_failed_answer() || self.reply.queries > 0;
         if !has_begun || matches!(self.state, State::RollingBack) {
             self.trace_receiving(cx);
@@ -246,10 +252,23 @@ impl Client {
                 return bytes.len();
             }
         };
+        let mut passes = self.passes_over();
         loop {
             match backend::split(&bytes[used..]) {
                 Ok(Some(frame)) => {
                     used += frame.len;
+                    let passed = match passes {
+                        true => self.reply.answer.pass(&frame),
+                        false => None,
+                    };
+                    match passed {
+                        Some(Ok(())) => continue,
+                        Some(Err(error)) => {
+                            *is_complete |= self.answer_is_none(cx, &error);
+                            return bytes.len();
+                        }
+                        None => {}
+                    }
                     if let Err(error) = self.check(&frame) {
                         *is_complete |= self.answer_is_none(cx, &error);
                         return bytes.len();
@@ -266,6 +285,7 @@ impl Client {
                     if self.link.is_none() {
                         return bytes.len();
                     }
+                    passes = self.passes_over();
                 }
                 Ok(None) => match self.pass_by(cx, &bytes[used..]) {
                     Ok(0) => return used,
@@ -283,8 +303,16 @@ impl Client {
         }
     }
 
-    /// Whether a message can stand where it stands.
+    /// Whether an answer is due of which nothing is asked but that it comes: most of its messages are
+    /// passed over.
     #[inline]
+    fn passes_over(&self) -> bool {
+        let is_due = self.link.as_ref().is_some_and(Link::is_asked);
+        is_due && !self.reply.is_looked_into && !matches!(self.state, State::Parting(_))
+    }
+
+    /// Whether a message can stand where it stands.
+    #[inline(always)]
     fn check(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
         let Some(link) = self.link.as_ref() else {
             return Ok(());
@@ -294,17 +322,12 @@ impl Client {
             return Ok(());
         }
         self.reply.answer.take(frame)?;
-        let is_unasked = matches!(
-            frame.tag,
-            tag::NOTICE_RESPONSE
-                | tag::ERROR_RESPONSE
-                | tag::PARAMETER_STATUS
-                | tag::NOTIFICATION_RESPONSE
-        );
-        if !is_unasked && !link.is_asked() {
-            return Err(ProtocolError::Unasked { tag: frame.tag });
-        }
         match frame.tag {
+            tag::NOTICE_RESPONSE
+            | tag::ERROR_RESPONSE
+            | tag::PARAMETER_STATUS
+            | tag::NOTIFICATION_RESPONSE => Ok(()),
+            _ if !link.is_asked() => Err(ProtocolError::Unasked { tag: frame.tag }),
             tag::READY_FOR_QUERY => self.reply.answer.ready(link.due()),
             tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE if link.pipeline_is_answered() => {
                 Err(ProtocolError::Unasked { tag: frame.tag })
@@ -407,6 +430,15 @@ impl Client {
                 }
                 self.result_ended(cx);
             }
+            _ => return self.other_frame(cx, frame),
+        }
+        false
+    }
+
+    /// One message of those that few answers have, or whose rows are asked for; as [`Client::frame`].
+    #[inline(never)]
+    fn other_frame<I: Io>(&mut self, cx: &mut Context<'_, I>, frame: Frame<'_>) -> bool {
+        match frame.tag {
             tag::ERROR_RESPONSE if matches!(self.state, State::Parting(_)) => {
                 if let Ok(Message::ErrorResponse(fields)) = frame.parse() {
                     self.parting_error(cx, fields);
@@ -589,6 +621,7 @@ impl Client {
         };
     }
 
+    #[inline(never)]
     fn store_row<I: Io>(&mut self, cx: &mut Context<'_, I>, gset: &Gset) {
         let work = cx.program(self.script).statement(self.command);
         let told: &[(String, usize)] = match work.and_then(|statement| statement.units.as_ref()) {
@@ -644,6 +677,7 @@ impl Client {
         }
     }
 
+    #[cold]
     fn gset_error<I: Io>(&mut self, cx: &mut Context<'_, I>, text: &str) {
         let query = self.reply.queries;
         let (id, script, command) = (self.id, self.script, self.command);

@@ -74,6 +74,39 @@ fn an_answer_has_what_was_due_or_an_error() {
 }
 
 #[test]
+fn columns_are_checked_again_when_they_are_others() {
+    let mut answer = Answer::default();
+    let mut take = |bytes: &[u8]| {
+        let frame = split(bytes).unwrap().unwrap();
+        answer.take(&frame)
+    };
+    let (two, one) = (columns(2), columns(1));
+    let mut damaged = two.clone();
+    // No end of the second name, nor anything behind it.
+    let second = 7 + 20;
+    damaged[second..].fill(b'a');
+    let bad = Err(ProtocolError::Body { tag: b'T' });
+    let other = Err(ProtocolError::Columns {
+        wanted: 1,
+        columns: 2,
+    });
+    for _ in 0..2 {
+        assert_eq!(take(&damaged), bad);
+        assert_eq!((take(&two), take(&row(2))), (Ok(()), Ok(())));
+        assert_eq!((take(&two), take(&row(2))), (Ok(()), Ok(())));
+        assert_eq!(take(&damaged), bad);
+        assert_eq!((take(&one), take(&row(2))), (Ok(()), other.clone()));
+        assert_eq!(take(&message(b'T', b"")), bad);
+        assert_eq!(take(&message(b'T', b"\0")), bad);
+    }
+    // Beyond what is remembered.
+    let many = columns(255);
+    for _ in 0..2 {
+        assert_eq!((take(&many), take(&row(255))), (Ok(()), Ok(())));
+    }
+}
+
+#[test]
 fn a_portal_is_not_suspended_where_no_limit_was_set() {
     assert_eq!(
         taken(&[message(b's', b"")], Due::Executed),
