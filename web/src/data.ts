@@ -484,6 +484,11 @@ export type TrialSpec = {
    */
   io: string;
   /**
+   * Keep each thread on a CPU of its own, of those that pgdyno may use (taskset), one core after the other.
+   * The result says which
+   */
+  pin?: boolean;
+  /**
    * Seed of the random numbers: the same seed gives the same transactions
    * [default: from the clock]
    */
@@ -2368,6 +2373,8 @@ export type ClientCpu = {
   io: string | null;
   /** Where io_uring was looked for without success: why. */
   why_not_io_uring: string | null;
+  /** By thread, the CPU that `--pin` kept it on; without that left out. */
+  pinned_cpus?: Array<number>;
   /** By thread. */
   threads: Array<ClientThread>;
 };

@@ -155,6 +155,9 @@ pub struct Drive {
     pub threads: usize,
     /// How their sockets are waited for.
     pub io: Choice,
+    /// The CPUs that the event loops' threads are kept on, the first thread on the first; as many as threads at
+    /// least. Without it they run where the kernel puts them.
+    pub pin: Option<Vec<usize>>,
     /// When the run ends by itself.
     pub until: Until,
     /// Each client has ended after so many transactions even if the time of [`Until::Elapsed`] is not
@@ -274,6 +277,7 @@ impl Default for Drive {
             share: None,
             threads: 1,
             io: Choice::Auto,
+            pin: None,
             until: Until::Transactions(const { NonZeroU64::new(10).unwrap() }),
             transactions_max: None,
             one_more: 0,

@@ -25,6 +25,15 @@ pub enum DriveError {
     /// io_uring was asked for, and cannot be used.
     #[error("{0}")]
     NoUring(io::Error),
+    /// The operating system does not keep a thread on a CPU.
+    #[error("cannot keep a thread of the clients on CPU {cpu}: {error}")]
+    NotPinned {
+        /// Its number.
+        cpu: usize,
+        /// Why not.
+        #[source]
+        error: io::Error,
+    },
     /// It is not valid.
     #[error("{0}")]
     Invalid(String),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Receiver;
 
+use pgdyno_platform::affinity;
 use pgdyno_platform::io::{Event, Io};
 use pgdyno_wire::Candidate;
 
@@ -24,10 +25,23 @@ const CONNECTING_MAX: usize = 32;
 /// After so many events it is looked whether a deadline has come or the run is to stop: a server may
 /// send faster than it is read, for ever.
 const EVENTS_MAX: usize = 1024;
-/// Runs one thread's clients from connecting to the end. The run begins at the moment that `go` gives,
-/// or not when it is closed.
-pub(crate) fn run<I: Io>(setup: Setup<'_>, mut clients: Vec<Client>, go: Receiver<Nanos>, io: I) {
+/// Runs one thread's clients from connecting to the end, on this CPU if one is named. The run begins at the moment
+/// that `go` gives, or not when it is closed.
+pub(crate) fn run<I: Io>(
+    setup: Setup<'_>,
+    mut clients: Vec<Client>,
+    cpu: Option<usize>,
+    go: Receiver<Nanos>,
+    io: I,
+) {
     let reports = setup.reports.clone();
+    if let Some(cpu) = cpu
+        && let Err(error) = affinity::keep_this_thread_on(&[cpu])
+    {
+        let error = DriveError::NotPinned { cpu, error };
+        let _ = reports.send(Report::Connected(Err(error)));
+        return;
+    }
     let mut event_loop = EventLoop::new(setup, clients.len(), io);
     let connected = event_loop.connect(&mut clients);
     let failed = connected.is_err();

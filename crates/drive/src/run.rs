@@ -98,10 +98,12 @@ impl Drive {
         let share = self.share();
         let (generator, generators) = (share.generator.into(), share.generators.into());
         let counters = Counters::shared(&self.names, generator, generators);
-        let (mut sockets, io) = self.io.open(threads).map_err(|error| match error.kind() {
+        let (mut sockets, mut io) = self.io.open(threads).map_err(|error| match error.kind() {
             io::ErrorKind::Unsupported => DriveError::NoUring(error),
             _ => DriveError::EventLoop(error),
         })?;
+        let cpus = self.pin.as_deref().unwrap_or_default();
+        io.pinned_cpus = cpus.iter().copied().take(threads).collect();
         let history_cut_ns = Arc::new(AtomicU64::new(u64::MAX));
         let (reports, inbox) = channel();
         let homes = self.homes();
@@ -185,13 +187,18 @@ impl Drive {
                     reports: reports.clone(),
                 };
                 let thread = thread::Builder::new().name(format!("clients-{index}"));
+                let cpu = cpus.get(index).copied();
                 // There are as many as threads.
                 let spawned = match &mut sockets {
                     Sockets::Epoll(loops) => loops.pop().map(|io| {
-                        thread.spawn_scoped(scope, || event_loop::run(setup, clients, go, io))
+                        thread.spawn_scoped(scope, move || {
+                            event_loop::run(setup, clients, cpu, go, io)
+                        })
                     }),
                     Sockets::Uring(loops) => loops.pop().map(|io| {
-                        thread.spawn_scoped(scope, || event_loop::run(setup, clients, go, io))
+                        thread.spawn_scoped(scope, move || {
+                            event_loop::run(setup, clients, cpu, go, io)
+                        })
                     }),
                 };
                 spawned.transpose().map_err(DriveError::NoThread)?;
@@ -340,6 +347,10 @@ impl Drive {
         }
         if self.clients == 0 || self.threads == 0 {
             return invalid("there must be at least one client and one thread");
+        }
+        let pinned = self.pin.as_ref().map(Vec::len);
+        if pinned.is_some_and(|cpus| cpus < self.threads.min(self.clients)) {
+            return invalid("there are more threads than CPUs to keep them on");
         }
         if self.rate.as_ref().is_some_and(|rate| !rate.is_rate()) {
             return invalid("the rate must be a positive number of transactions a second");

@@ -1,4 +1,5 @@
-//! Which CPUs threads and processes may use: halves of a machine for two that run at once.
+//! Which CPUs threads and processes may use: halves of a machine for two that run at once, one CPU for each
+//! thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,6 +17,27 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU)
         .filter(|cpu| set.is_set(*cpu))
         .collect())
+}
+
+/// The CPUs that this thread may use, in the order in which threads are dealt to them: the second thread of a core
+/// comes after the first ones of all cores.
+///
+/// # Errors
+/// The system does not say.
+pub fn spread() -> io::Result<Vec<usize>> {
+    Ok(spread_by(&allowed()?, core_of))
+}
+
+fn spread_by(cpus: &[usize], core_of: impl Fn(usize) -> usize) -> Vec<usize> {
+    let mut taken = BTreeMap::<usize, usize>::new();
+    let rank = |cpu: &usize| {
+        let taken = taken.entry(core_of(*cpu)).or_default();
+        *taken += 1;
+        (*taken, *cpu)
+    };
+    let mut ranked: Vec<(usize, usize)> = cpus.iter().map(rank).collect();
+    ranked.sort_unstable();
+    ranked.into_iter().map(|(_, cpu)| cpu).collect()
 }
 
 /// Keeps this thread, and all that it starts from now on, on these CPUs.
@@ -47,15 +69,18 @@ pub fn keep_tree_on(pid: u32, cpus: &[usize]) -> io::Result<()> {
 /// These CPUs in two halves of the same size; an odd one is left out. Threads of one core stay together where that is
 /// possible.
 pub fn halves(cpus: &[usize]) -> [Vec<usize>; 2] {
-    halves_by(cpus, |cpu| {
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        let list = fs::read_to_string(path).ok();
-        let first = list.as_deref().and_then(|list| {
-            let digits = list.split(|c: char| !c.is_ascii_digit()).next();
-            digits?.parse().ok()
-        });
-        first.unwrap_or(cpu)
-    })
+    halves_by(cpus, core_of)
+}
+
+/// The first CPU of this one's core: what threads of one core have in common.
+fn core_of(cpu: usize) -> usize {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    let list = fs::read_to_string(path).ok();
+    let first = list.as_deref().and_then(|list| {
+        let digits = list.split(|c: char| !c.is_ascii_digit()).next();
+        digits?.parse().ok()
+    });
+    first.unwrap_or(cpu)
 }
 
 fn halves_by(cpus: &[usize], core_of: impl Fn(usize) -> usize) -> [Vec<usize>; 2] {
@@ -130,6 +155,16 @@ mod tests {
             halves_by(&[1], |cpu| cpu),
             [Vec::<usize>::new(), Vec::new()]
         );
+    }
+
+    #[test]
+    fn threads_are_dealt_to_cores_before_a_core_gets_a_second_one() {
+        assert_eq!(spread_by(&[0, 1, 2, 3], |cpu| cpu / 2), [0, 2, 1, 3]);
+        assert_eq!(spread_by(&[0, 1, 2, 3], |cpu| cpu % 2), [0, 1, 2, 3]);
+        assert_eq!(spread_by(&[5, 7], |cpu| cpu), [5, 7]);
+        let mut all = spread().unwrap();
+        all.sort_unstable();
+        assert_eq!(all, allowed().unwrap());
     }
 
     #[test]

@@ -664,6 +664,9 @@ fn client(run: &Run) -> String {
         if let Some(io) = &cpu.io {
             text += &format!(", {io}");
         }
+        if !cpu.pinned_cpus.is_empty() {
+            text += &format!(", pinned to CPU {}", list(&cpu.pinned_cpus));
+        }
         if lag_us > 1000 {
             text += &format!(", late by up to {} ms", figures::ms(lag_us));
         }
@@ -671,6 +674,18 @@ fn client(run: &Run) -> String {
     }
     text += &generator(run.generator_share.as_ref());
     text
+}
+
+/// Numbers of CPUs as taskset has them: `0-3,8`.
+fn list(cpus: &[usize]) -> String {
+    let mut cpus = cpus.to_vec();
+    cpus.sort_unstable();
+    let ranges = cpus.chunk_by(|one, next| one + 1 == *next);
+    let ranges = ranges.map(|range| match range {
+        [first, .., last] => format!("{first}-{last}"),
+        one => one.iter().map(usize::to_string).collect(),
+    });
+    ranges.collect::<Vec<_>>().join(",")
 }
 
 /// How much of what the generator can do the trial asked for, and how that is known.
@@ -782,4 +797,16 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(chars).collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_that_follow_each_other_are_a_range() {
+        assert_eq!(list(&[5]), "5");
+        assert_eq!(list(&[0, 2, 1, 3, 8]), "0-3,8");
+        assert_eq!(list(&[1, 3, 5]), "1,3,5");
+    }
 }

@@ -14,7 +14,7 @@ use super::compile::compile;
 use super::disturb::catalogue;
 use super::settings::{self, Way};
 use super::shared::{self, Shared};
-use super::{follower_reads, new_nodes, retries, roles};
+use super::{follower_reads, new_nodes, pinning, retries, roles};
 use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
@@ -93,6 +93,7 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     catalogue::check(&asked.disturb, &asked.target)?;
     let mix = asked.mix.as_deref();
     asked.roles.check()?;
+    pinning::cpus(asked)?;
     let mut workload = resolve::workload(&asked.workload, mix)?;
     let usage = |e| Failure::with(Exit::Usage, e);
     let is_accounted = workload.pack.as_ref().is_some_and(Pack::is_accounted);

@@ -21,8 +21,8 @@ use super::staleness::Probe;
 use super::truth::Receipts;
 use super::via::{Proxies, Via};
 use super::{
-    account, ceiling, checks, history, isolation, key_skew, reads, statements_of_pack, validity,
-    warmup,
+    account, ceiling, checks, history, isolation, key_skew, pinning, reads, statements_of_pack,
+    validity, warmup,
 };
 use crate::checks::Checks;
 use pgdyno_database::open::Target;
@@ -361,6 +361,7 @@ impl Trial {
             share: self.share,
             threads: spec.threads() as usize,
             io: super::io::asked(spec.io).map_err(DriveError::Invalid)?,
+            pin: pinning::cpus(spec).map_err(|e| DriveError::Invalid(e.message))?,
             until: spec.until(),
             transactions_max: per_client.and_then(NonZeroU64::new),
             one_more: compatible.one_more_transaction.unwrap_or(0) as usize,
@@ -487,6 +488,8 @@ pub fn explain(error: &DriveError, prepared: &Prepared) -> Failure {
         DriveError::NoThread(reason) => Failure::no_thread("for the clients", reason),
         DriveError::NoUring(_) => Failure::new(error.to_string())
             .hint("--io=auto uses epoll if io_uring is not available"),
+        DriveError::NotPinned { .. } => Failure::new(error.to_string())
+            .hint("without --pin threads run where the kernel puts them"),
         DriveError::Invalid(_) => Failure::with(Exit::Usage, error.to_string()),
     }
 }

@@ -351,6 +351,10 @@ pub struct ClientCpu {
     pub io: Option<String>,
     /// Where io_uring was looked for without success: why.
     pub why_not_io_uring: Option<String>,
+    /// By thread, the CPU that `--pin` kept it on; without that left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<usize>>"))]
+    pub pinned_cpus: Vec<usize>,
     /// By thread.
     pub threads: Vec<ClientThread>,
 }
@@ -400,6 +404,7 @@ impl From<&Recording> for ClientCpu {
             us_per_transaction: recording.cpu_us_per_transaction(),
             io: io.map(|io| io.backend.name().to_owned()),
             why_not_io_uring: io.and_then(|io| io.why_not_uring.clone()),
+            pinned_cpus: io.map_or_else(Vec::new, |io| io.pinned_cpus.clone()),
             threads: threads.collect(),
         }
     }

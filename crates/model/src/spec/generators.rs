@@ -101,6 +101,7 @@ pub fn load_sha256(asked: &TrialSpec, content_sha256: &str) -> String {
         seed,
         threads: None,
         io: Choice::default(),
+        pin: false,
         ..all
     };
     let hash = Sha256::digest(format!("{} {content_sha256}", load.load_sha256()));
@@ -129,7 +130,7 @@ pub fn differences(there: &str, here: &str) -> Vec<String> {
 }
 
 /// Fields of a trial that say nothing of its load.
-const NO_LOAD: [&str; 5] = ["seed", "threads", "io", "target", "observe"];
+const NO_LOAD: [&str; 6] = ["seed", "threads", "io", "pin", "target", "observe"];
 
 #[cfg(test)]
 mod tests {
@@ -184,6 +185,11 @@ mod tests {
         };
         let hash = |spec: &TrialSpec| load_sha256(spec, "content");
         assert_eq!(hash(&of(8, Some(2), None)), hash(&of(8, Some(4), None)));
+        let pinned = TrialSpec {
+            pin: true,
+            ..of(8, None, None)
+        };
+        assert_eq!(hash(&pinned), hash(&of(8, None, None)));
         assert_ne!(hash(&of(8, None, None)), hash(&of(4, None, None)));
         assert_ne!(hash(&of(8, None, Some(1))), hash(&of(8, None, None)));
         assert_ne!(

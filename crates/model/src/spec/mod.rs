@@ -208,6 +208,13 @@ pub struct TrialSpec {
     #[cfg_attr(test, ts(as = "String"))]
     pub io: io::Choice,
 
+    /// Keep each thread on a CPU of its own, of those that pgdyno may use (taskset), one core after the other.
+    /// The result says which
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub pin: bool,
+
     /// Seed of the random numbers: the same seed gives the same transactions
     /// [default: from the clock]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]

@@ -137,3 +137,35 @@ fn the_result_says_how_sockets_were_waited_for() {
         wrong.stderr
     );
 }
+
+#[test]
+fn pinned_threads_and_their_cpus_are_in_the_result_and_in_the_notebook() {
+    let database = Database::new("engine_pin");
+    let dir = tempfile::tempdir().unwrap();
+    let store = crate::support::notebook::at(&dir.path().join("store"));
+    let store = store.display().to_string();
+    let run = [
+        "run",
+        "select-only",
+        "-t",
+        "1",
+        "-j",
+        "1",
+        "--store",
+        &store,
+    ];
+    let pinned = database.pgdyno(&[&run[..], &["--pin"]].concat());
+    let shown = json(&ran(&mut pgdyno(&[
+        "show", "1", "--json", "--store", &store,
+    ])));
+    let cpus = &shown["client_cpu"]["pinned_cpus"];
+    pinned.expect(0, &[&format!("pinned to CPU {}", cpus[0])]);
+    let free = json(&database.pgdyno(&[&run[..], &["--json"]].concat()));
+    assert!(free["client_cpu"]["pinned_cpus"].is_null());
+}
+
+#[test]
+fn more_threads_than_cpus_cannot_be_pinned() {
+    let many = ["run", "select-only", "-c", "4096", "-j", "4096", "--pin"];
+    ran(&mut pgdyno(&many)).expect(2, &["4096 threads have", "leave --pin out"]);
+}

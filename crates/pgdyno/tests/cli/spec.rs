@@ -13,6 +13,8 @@ fn example(option: &TrialOption) -> Option<Value> {
     Some(match option.name.as_str() {
         "workload" => json!("tpcb"),
         "mix" => json!("cte"),
+        // They are pinned, and any machine has one CPU.
+        "threads" => json!(1),
         // Savepoints are CockroachDB's, and so is failing on purpose; followers are of clusters.
         "retry" => json!("restart"),
         // Roles need a second server.

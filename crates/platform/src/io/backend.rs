@@ -26,13 +26,15 @@ pub enum Backend {
     Uring,
 }
 
-/// What is used, and why it is not the better one.
+/// What is used, why it is not the better one, and where its threads are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// What it is.
     pub backend: Backend,
     /// Why it is not io_uring, when that was looked for without success.
     pub why_not_uring: Option<String>,
+    /// By event loop, the CPU that its thread is kept on; empty where the kernel chooses.
+    pub pinned_cpus: Vec<usize>,
 }
 
 impl Backend {
@@ -86,6 +88,7 @@ impl Choice {
                         Used {
                             backend,
                             why_not_uring,
+                            ..Used::default()
                         },
                     ));
                 }
@@ -105,6 +108,7 @@ impl Choice {
             Used {
                 backend,
                 why_not_uring,
+                ..Used::default()
             },
         ))
     }
