@@ -4,7 +4,7 @@
 mod bare;
 mod go_tpc;
 mod go_ycsb;
-mod pgbench;
+pub mod pgbench;
 mod pgdyno;
 mod sysbench;
 mod sysbench_tpcc;
@@ -160,7 +160,7 @@ fn find(variable: &str, name: &str) -> Result<PathBuf, String> {
 }
 
 /// The first line that `program` prints when called with `argument`.
-fn version_line(program: &Path, argument: &str) -> Result<String, Error> {
+pub fn version_line(program: &Path, argument: &str) -> Result<String, Error> {
     let output = Command::new(program).arg(argument).output();
     let output = output.map_err(|e| format!("cannot run {}: {e}", program.display()))?;
     if !output.status.success() {

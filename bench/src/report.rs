@@ -91,9 +91,12 @@ impl Report<'_> {
         ];
         let mut cells = vec![header.map(str::to_owned)];
         for measured in self.rows {
-            let mut programs = vec![("pgdyno", &measured.ours)];
-            programs.extend(measured.theirs.iter().map(|(name, runs)| (*name, runs)));
-            programs.extend(measured.bare.iter().map(|(name, runs)| (*name, runs)));
+            let mut programs = vec![("pgdyno".to_owned(), &measured.ours)];
+            let beside = { measured.theirs.iter() }.chain(&measured.bare);
+            let beside = beside.map(|(name, runs)| ((*name).to_owned(), runs));
+            let plain =
+                { measured.plain.iter() }.map(|(name, runs)| (format!("{name} without TLS"), runs));
+            programs.extend(beside.chain(plain));
             for round in 0..measured.ours.len() {
                 for (name, runs) in &programs {
                     let run = runs.get(round);
@@ -173,7 +176,13 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
     let dash = || "–".to_owned();
     let is_measured = !measured.ours.is_empty();
     let no_theirs = Vec::new();
-    let (peer, theirs) = match &measured.theirs {
+    let by_plain = matches!(goal.bound, Bound::ByPlain(_));
+    let beside = match by_plain {
+        true => measured.plain.first(),
+        false => measured.theirs.as_ref(),
+    };
+    let (peer, theirs) = match beside {
+        Some((_, theirs)) if by_plain => ("without TLS", theirs),
         Some((peer, theirs)) => (*peer, theirs),
         None => ("", &no_theirs),
     };
@@ -186,7 +195,10 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
         let text = format!("{} {ratio:.2}", name.trim_start_matches("bare "));
         (!ratio.is_nan()).then_some(text)
     });
-    let bare: Vec<String> = bare.collect();
+    let bare: Vec<String> = match by_plain {
+        true => tls_of_peer(measured, figure).into_iter().collect(),
+        false => bare.collect(),
+    };
     let is_told = |told: bool, text: String| if told { text } else { dash() };
     let is_alone = matches!(goal.bound, Bound::Most(_));
     let met = match goal.bound.holds(compared.ours, compared.ratio) {
@@ -208,6 +220,14 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
         is_told(has_peer, format!("{low:.2} – {high:.2}")),
         is_told(!bare.is_empty(), bare.join(", ")),
     ]
+}
+
+/// What TLS costs the peer: its own figure with it by that without.
+fn tls_of_peer(measured: &Measured, figure: Figure) -> Option<String> {
+    let (peer, encrypted) = measured.theirs.as_ref()?;
+    let (_, plain) = measured.plain.get(1)?;
+    let ratio = Compared::new(figure, encrypted, plain).ratio;
+    Some(format!("{peer} {ratio:.2}"))
 }
 
 fn run_cells(row: &str, program: &str, run: &Run) -> [String; 9] {
@@ -262,6 +282,52 @@ pub fn markdown<L: AsRef<[String]>>(cells: &[L]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::programs::Reported;
+    use crate::rows::{ROWS, Via};
+    use pgdyno_platform::cpu_time::CpuTime;
+
+    #[test]
+    fn tls_is_held_against_pgdyno_without_it_beside_what_it_costs_the_peer() {
+        let mut rows = ROWS.iter();
+        let row = rows.find(|row| row.job.via == Via::Tls).unwrap();
+        let run = |user_us| {
+            let reported = Reported {
+                transactions: 100,
+                ..Reported::loaded()
+            };
+            let cpu = CpuTime {
+                user_us,
+                system_us: 0,
+            };
+            vec![Run {
+                reported,
+                cpu,
+                wall_s: 1.0,
+                peak_bytes: 1,
+            }]
+        };
+        let measured = Measured {
+            row,
+            ours: run(1200),
+            theirs: Some(("pgbench", run(3000))),
+            plain: vec![("pgdyno", run(1000)), ("pgbench", run(2000))],
+            bare: Vec::new(),
+            missing: None,
+        };
+        let mut goals = row.goals.iter();
+        let goal = goals.find(|goal| matches!(goal.bound, Bound::ByPlain(_)));
+        let cells = goal_cells(&measured, *goal.unwrap());
+        let expected = [
+            "12.00",
+            "without TLS 10.00",
+            "1.20",
+            "≤ 1.50 × without TLS",
+            "yes",
+            "1.20 – 1.20",
+            "pgbench 1.50",
+        ];
+        assert_eq!(cells[2..], expected);
+    }
 
     #[test]
     fn a_table_is_aligned_whatever_its_letters() {

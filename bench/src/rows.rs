@@ -30,6 +30,20 @@ pub const ROWS: &[Row] = &[
         )
     },
     Row {
+        goals: &[
+            at_most(Figure::Cpu, 0.95),
+            Goal {
+                figure: Figure::Cpu,
+                bound: Bound::ByPlain(1.5),
+            },
+        ],
+        ..select_only(
+            "select-only, prepared, 64 clients, TCP loopback with TLS",
+            64,
+            Via::Tls,
+        )
+    },
+    Row {
         goals: &[at_most(Figure::Cpu, 0.75)],
         bare: true,
         ..select_only(
@@ -186,6 +200,8 @@ pub enum Bound {
     RatioAtLeast(f64),
     /// pgdyno's alone is no more than this.
     Most(f64),
+    /// pgdyno's with TLS by its own without is no more than this.
+    ByPlain(f64),
 }
 
 /// With whom pgdyno is compared.
@@ -263,6 +279,10 @@ pub enum Via {
     Socket,
     /// TCP on 127.0.0.1.
     Tcp,
+    /// The same to another server, encrypted. Each program then runs unencrypted on that server too.
+    Tls,
+    /// As the last one, unencrypted.
+    TlsOff,
     /// Not at all: the stub answers, on a Unix socket.
     Stub,
 }
@@ -363,13 +383,14 @@ impl Bound {
             Bound::RatioAtMost(ratio) => format!("≤ {ratio:.2} ×"),
             Bound::RatioAtLeast(ratio) => format!("≥ {ratio:.2} ×"),
             Bound::Most(value) => format!("≤ {value}"),
+            Bound::ByPlain(ratio) => format!("≤ {ratio:.2} × without TLS"),
         }
     }
 
     /// Whether it is kept.
     pub fn holds(self, ours: f64, ratio: f64) -> bool {
         match self {
-            Bound::RatioAtMost(bound) => ratio <= bound,
+            Bound::RatioAtMost(bound) | Bound::ByPlain(bound) => ratio <= bound,
             Bound::RatioAtLeast(bound) => ratio >= bound,
             Bound::Most(bound) => ours <= bound,
         }
@@ -389,6 +410,7 @@ mod tests {
             Bound::RatioAtLeast(1.1).holds(0.0, 1.1) && !Bound::RatioAtLeast(1.1).holds(9.0, 1.0)
         );
         assert!(Bound::Most(64.0).holds(64.0, 9.0) && !Bound::Most(64.0).holds(65.0, 0.1));
+        assert!(Bound::ByPlain(1.5).holds(9.0, 1.5) && !Bound::ByPlain(1.5).holds(0.1, 1.51));
         assert!(!Bound::RatioAtMost(0.5).holds(1.0, f64::NAN));
     }
 }

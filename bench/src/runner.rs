@@ -6,7 +6,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use crate::Error;
 use crate::measure::Run;
 use crate::programs::{Program, Programs};
-use crate::rows::{Row, Workload};
+use crate::rows::{Job, Row, Via, Workload};
 use crate::server::{Bed, must_succeed};
 use crate::settings::Settings;
 
@@ -29,9 +29,14 @@ pub struct Measured {
     pub theirs: Option<(&'static str, Vec<Run>)>,
     /// Those of the bare loops, where they do the row too.
     pub bare: Vec<(&'static str, Vec<Run>)>,
+    /// Of a row with TLS, those of pgdyno and the peer without.
+    pub plain: Vec<(&'static str, Vec<Run>)>,
     /// Why there is no peer though there ought to be.
     pub missing: Option<String>,
 }
+
+/// Whose turn it is, and what it does.
+type Turn<'a> = (&'a dyn Program, Job);
 
 /// Measures `row`, telling each run as it ends.
 pub fn in_turn(
@@ -52,11 +57,21 @@ pub fn in_turn(
         // The peer makes the table.
         return Ok(Measured::nothing(row, missing));
     }
+    let compared = [Some(&programs.pgdyno as &dyn Program), peer];
+    let compared = compared.into_iter().flatten();
     let bare = programs.bare.iter().filter(|_| row.bare);
-    let turn: Vec<&dyn Program> = [Some(&programs.pgdyno as &dyn Program), peer]
-        .into_iter()
-        .flatten()
-        .chain(bare.map(|loop_| loop_ as &dyn Program))
+    let bare = bare.map(|loop_| (loop_ as &dyn Program, row.job));
+    let plain = Job {
+        via: Via::TlsOff,
+        ..row.job
+    };
+    let plain = { compared.clone() }
+        .filter(|_| row.job.via == Via::Tls)
+        .map(|program| (program, plain));
+    let count = compared.clone().count();
+    let turn: Vec<Turn<'_>> = { compared.map(|program| (program, row.job)) }
+        .chain(plain)
+        .chain(bare)
         .collect();
     let mut runs: Vec<Vec<Run>> = turn.iter().map(|_| Vec::new()).collect();
     if let Err(error) = take_turns(row, &turn, &mut runs, bed, settings) {
@@ -67,13 +82,15 @@ pub fn in_turn(
         println!("{}: {error}", row.name);
         return Ok(Measured::nothing(row, Some(error.to_string())));
     }
-    let mut named = turn.iter().map(|program| program.name()).zip(runs);
+    let mut named = turn.iter().map(|(program, _)| program.name()).zip(runs);
     let (_, ours) = named.next().unwrap_or_default();
     let theirs = if peer.is_some() { named.next() } else { None };
+    let plain = if row.job.via == Via::Tls { count } else { 0 };
     Ok(Measured {
         row,
         ours,
         theirs,
+        plain: named.by_ref().take(plain).collect(),
         bare: named.collect(),
         missing,
     })
@@ -81,12 +98,13 @@ pub fn in_turn(
 
 fn take_turns(
     row: &Row,
-    turn: &[&dyn Program],
+    turn: &[Turn<'_>],
     runs: &mut [Vec<Run>],
     bed: &Bed,
     settings: &Settings,
 ) -> Result<(), Error> {
-    for program in turn {
+    bed.ready_for(row.job.via)?;
+    for (program, _) in turn {
         for mut command in program.prepare(row.job.workload, bed) {
             must_succeed(&mut command)?;
         }
@@ -96,13 +114,13 @@ fn take_turns(
         && !row.job.workload.is_load()
         && row.job.workload != Workload::Memory;
     for round in 0..=rounds {
-        for (program, runs) in turn.iter().zip(&mut *runs) {
+        for ((program, job), runs) in turn.iter().zip(&mut *runs) {
             if Interrupts::install()?.count() > 0 {
                 return Err("interrupted".into());
             }
             if round == 0 {
                 if warms_up {
-                    Run::of(*program, &row.job, bed, WARM_UP_SECONDS)?;
+                    Run::of(*program, job, bed, WARM_UP_SECONDS)?;
                 }
                 continue;
             }
@@ -111,7 +129,7 @@ fn take_turns(
                     must_succeed(&mut command)?;
                 }
             }
-            let run = one(*program, row, bed, seconds)?;
+            let run = one(*program, job, bed, seconds)?;
             if row.job.workload == Workload::Load {
                 bed.check_load()?;
             }
@@ -119,8 +137,13 @@ fn take_turns(
                 let (name, value) = (goal.figure.name(), goal.figure.of(&run));
                 format!(", {name} {value:.2}")
             });
+            let plainly = if job.via == Via::TlsOff {
+                " without TLS"
+            } else {
+                ""
+            };
             println!(
-                "{}, round {round} of {rounds}: {}{}",
+                "{}, round {round} of {rounds}: {}{plainly}{}",
                 row.name,
                 program.name(),
                 goals.collect::<String>()
@@ -133,9 +156,9 @@ fn take_turns(
 
 /// A run of a row. With a rate most of the time nothing happens, and a short run would tell of
 /// starting and connecting: there it is what a longer run has beyond a short one, whoever runs.
-fn one(program: &dyn Program, row: &Row, bed: &Bed, seconds: u32) -> Result<Run, Error> {
-    let run = |seconds| Run::of(program, &row.job, bed, seconds);
-    if row.job.rate.is_none() {
+fn one(program: &dyn Program, job: &Job, bed: &Bed, seconds: u32) -> Result<Run, Error> {
+    let run = |seconds| Run::of(program, job, bed, seconds);
+    if job.rate.is_none() {
         return run(seconds);
     }
     let short = run(seconds)?;
@@ -148,6 +171,7 @@ impl Measured {
             row,
             ours: Vec::new(),
             theirs: None,
+            plain: Vec::new(),
             bare: Vec::new(),
             missing,
         }

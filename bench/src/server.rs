@@ -1,6 +1,9 @@
 //! What all programs work on: one server, started for the bench and ended with it, and one load
 //! of tables.
 
+mod tls;
+
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,6 +15,7 @@ use pgdyno_server::{Cache, Listen, Options, Server};
 use crate::Error;
 use crate::programs::Programs;
 use crate::rows::Via;
+use tls::Tls;
 
 /// The row's load, and where it goes: a database of its own.
 pub const LOAD_SCALE: u32 = 50;
@@ -47,6 +51,8 @@ const SETTINGS: &[(&str, &str)] = &[
 /// any case.
 pub struct Bed {
     server: Server,
+    /// Started when a row first asks for it.
+    tls: OnceCell<Tls>,
     /// Ends with the bed.
     _stub: Stub,
     /// Scripts and the stub's socket.
@@ -60,17 +66,7 @@ pub struct Stub(Child);
 impl Bed {
     /// Starts the server and loads the tables.
     pub fn prepare(programs: &Programs) -> Result<Self, Error> {
-        let settings = SETTINGS
-            .iter()
-            .map(|(name, value)| pgdyno_server::Setting::new(name, value));
-        let options = Options {
-            bindir: Some(programs.bindir.clone()),
-            settings: settings.collect::<Result<_, _>>()?,
-            listen: Listen::Loopback(0),
-            cache: Some(Cache::at(&pgdyno_testkit::tools_dir().join("cache"))?),
-            interrupted: || Interrupts::install().is_ok_and(|interrupts| interrupts.count() > 0),
-            ..Options::default()
-        };
+        let options = options(&programs.bindir, cache()?)?;
         let server = Server::start(&options, &mut |step| eprintln!("bench: {step}"))?;
         let directory = std::env::temp_dir().join(format!("pgdyno-bench-{}", std::process::id()));
         std::fs::create_dir_all(&directory)?;
@@ -79,6 +75,7 @@ impl Bed {
         std::fs::write(directory.join("history.sql"), HISTORY)?;
         let bed = Self {
             server,
+            tls: OnceCell::new(),
             _stub: Stub::start(&stub_socket(&directory))?,
             directory,
             psql: programs.bindir.join("psql"),
@@ -88,6 +85,23 @@ impl Bed {
         must_succeed(&mut bed.sql("CHECKPOINT"))?;
         must_succeed(&mut bed.create_database(LOAD_DATABASE))?;
         Ok(bed)
+    }
+
+    /// Starts what is missing for going this way.
+    pub fn ready_for(&self, via: Via) -> Result<(), Error> {
+        if via == Via::Tls && self.tls.get().is_none() {
+            let tls = Tls::start(cache()?)?;
+            // Nothing has set it meanwhile: this thread is alone with it.
+            let _ = self.tls.set(tls);
+        }
+        Ok(())
+    }
+
+    /// The pgbench that can go this way, if the stock one cannot.
+    pub fn pgbench_with_tls(&self, via: Via) -> Option<&PathBuf> {
+        let is_there = matches!(via, Via::Tls | Via::TlsOff);
+        let tls = self.tls.get().filter(|_| is_there);
+        tls.map(|tls| &tls.pgbench)
     }
 
     /// The script whose observations are recorded.
@@ -101,6 +115,10 @@ impl Bed {
         match via {
             Via::Socket => address.url(),
             Via::Tcp => address.loopback_url().unwrap_or_default(),
+            Via::Tls | Via::TlsOff => {
+                let tls = self.tls.get();
+                tls.map_or_else(String::new, |tls| tls.url(via == Via::Tls))
+            }
             Via::Stub => format!(
                 "postgresql://postgres@/postgres?host={}",
                 self.directory.display()
@@ -118,7 +136,7 @@ impl Bed {
     pub fn socket(&self, via: Via) -> PathBuf {
         match via {
             Via::Stub => stub_socket(&self.directory),
-            Via::Socket | Via::Tcp => self.server.address().socket_path(),
+            Via::Socket | Via::Tcp | Via::Tls | Via::TlsOff => self.server.address().socket_path(),
         }
     }
 
@@ -183,15 +201,17 @@ impl Bed {
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
+        let tls = self.tls.get();
         format!(
-            "PostgreSQL {} on the same machine, scale {SCALE}, {}{}",
+            "PostgreSQL {} on the same machine, scale {SCALE}, {}{}{}",
             self.server.version(),
             settings.join(" "),
             if self.server.data_in_memory() {
                 ", data in memory"
             } else {
                 ""
-            }
+            },
+            tls.map_or_else(String::new, |tls| format!("; {}", tls.description()))
         )
     }
 }
@@ -226,6 +246,29 @@ impl Stub {
         }
         Ok(Self(child))
     }
+}
+
+fn cache() -> Result<Cache, Error> {
+    Ok(Cache::at(&pgdyno_testkit::tools_dir().join("cache"))?)
+}
+
+fn interrupted() -> bool {
+    Interrupts::install().is_ok_and(|interrupts| interrupts.count() > 0)
+}
+
+/// A server of these programs, with the settings of the bench.
+fn options(bindir: &Path, cache: Cache) -> Result<Options, Error> {
+    let settings = SETTINGS
+        .iter()
+        .map(|(name, value)| pgdyno_server::Setting::new(name, value));
+    Ok(Options {
+        bindir: Some(bindir.to_path_buf()),
+        settings: settings.collect::<Result<_, _>>()?,
+        listen: Listen::Loopback(0),
+        cache: Some(cache),
+        interrupted,
+        ..Options::default()
+    })
 }
 
 fn stub_socket(directory: &Path) -> PathBuf {

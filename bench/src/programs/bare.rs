@@ -42,7 +42,9 @@ impl Program for Bare {
         let mut command = Command::new(&self.program);
         let place = match job.via {
             Via::Tcp => format!("127.0.0.1:{}", bed.port()),
-            Via::Socket | Via::Stub => bed.socket(job.via).display().to_string(),
+            Via::Socket | Via::Stub | Via::Tls | Via::TlsOff => {
+                bed.socket(job.via).display().to_string()
+            }
         };
         let script = match (job.workload, job.mode) {
             (Workload::Tpcb, QueryMode::Prepared) => "tpcb",

@@ -1,6 +1,6 @@
 //! Stock pgbench.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Program, Reported, version_line};
@@ -27,10 +27,15 @@ impl Pgbench {
 
     /// The command that makes and fills pgbench's tables.
     pub fn load(&self, url: &str, scale: u32) -> Command {
-        let mut command = Command::new(&self.path);
-        command.args(["--initialize", "--quiet", &format!("--scale={scale}"), url]);
-        command
+        load(&self.path, url, scale)
     }
+}
+
+/// The command with which this pgbench makes and fills its tables.
+pub fn load(pgbench: &Path, url: &str, scale: u32) -> Command {
+    let mut command = Command::new(pgbench);
+    command.args(["--initialize", "--quiet", &format!("--scale={scale}"), url]);
+    command
 }
 
 impl Program for Pgbench {
@@ -43,7 +48,9 @@ impl Program for Pgbench {
     }
 
     fn command(&self, job: &Job, bed: &Bed, seconds: u32) -> Command {
-        let mut command = Command::new(&self.path);
+        // The stock one has no OpenSSL.
+        let path = bed.pgbench_with_tls(job.via).unwrap_or(&self.path);
+        let mut command = Command::new(path);
         command.args(arguments(job, bed, seconds));
         command
     }

@@ -14,6 +14,7 @@
 //! let sent = proxy.connections();
 //! ```
 
+mod certificate;
 mod closed;
 mod debian;
 mod delay;
@@ -41,6 +42,7 @@ mod versions;
 pub use pgdyno_link::Upstream;
 pub use pgdyno_stats::SplitMix64;
 
+pub use certificate::certify;
 pub use closed::closed_address;
 pub use debian::debian;
 pub use delay::DelayingProxy;

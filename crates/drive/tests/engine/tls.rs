@@ -1,7 +1,6 @@
 //! Encrypted connections.
 
 use std::net::SocketAddr;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::sync::Arc;
 
 use pgdyno_drive::Drive;
@@ -24,22 +23,12 @@ fn tls_server() -> (Server, String) {
         &mut |_| {},
     );
     let server = server.unwrap_or_else(|error| panic!("{error}"));
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    let owner = std::fs::metadata(server.data_dir()).unwrap();
-    for (name, text) in [
-        ("server.crt", made.cert.pem()),
-        ("server.key", made.signing_key.serialize_pem()),
-    ] {
-        let path = server.data_dir().join(name);
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
-        chown(&path, Some(owner.uid()), Some(owner.gid())).unwrap();
-    }
+    let pem = pgdyno_testkit::certify(&server, "localhost");
     let mut admin = admin_at(server.address().socket_path(), &[]);
     admin.execute("alter system set ssl = on").unwrap();
     admin.execute("select pg_reload_conf()").unwrap();
     wait_until(&mut admin, "select (current_setting('ssl') = 'on')::int");
-    (server, made.cert.pem())
+    (server, pem)
 }
 
 #[test]
