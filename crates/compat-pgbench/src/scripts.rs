@@ -5,10 +5,11 @@ use pgdyno_script::{Names, Script};
 
 use super::flavour::Flavour;
 use super::messages::Stop;
-use pgdyno_workload::mix::MAX_SCRIPTS;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::{script_files, shipped};
 
+/// Most scripts of one run, as in pgbench. Native runs take more (`script_files::SCRIPTS_MAX`).
+const MAX_SCRIPTS: usize = 128;
 /// pgbench takes scripts of any length; here one that has no end is an error before it has all of the
 /// memory.
 const SCRIPT_MIB_MAX: u64 = 128;

@@ -74,7 +74,8 @@ pub(crate) struct Context<'run, I> {
     /// Cancel the statements that were given up; empty until then.
     pub(crate) cancels: Vec<CancelHandle>,
     choose: Prng,
-    weights: u64,
+    /// By script, its weight and those of all before it; they ascend.
+    weights: Vec<u64>,
     pub(crate) stop: Stop,
     control: Control,
     /// A client's end has ended the run: nothing more is said.
@@ -117,7 +118,14 @@ impl<'run, I: Io> Context<'run, I> {
             opened: Vec::new(),
             cancels: Vec::new(),
             choose: setup.choose,
-            weights: drive.scripts.iter().map(|script| script.weight).sum(),
+            weights: {
+                let weights = drive.scripts.iter().map(|script| script.weight);
+                let up_to = weights.scan(0, |sum, weight| {
+                    *sum += weight;
+                    Some(*sum)
+                });
+                up_to.collect()
+            },
             stop: Stop::No,
             control: setup.control,
             is_over: false,
@@ -141,18 +149,13 @@ impl<'run, I: Io> Context<'run, I> {
 
     /// A script, by weight; drawn as pgbench draws it.
     pub(crate) fn choose_script(&mut self) -> usize {
-        let scripts = &self.drive.scripts;
-        if scripts.len() == 1 {
+        let [.., _, sum] = self.weights[..] else {
             return 0;
-        }
-        let mut left = self.choose.range(0, self.weights as i64 - 1) as u64;
-        for (index, script) in scripts.iter().enumerate() {
-            if left < script.weight {
-                return index;
-            }
-            left -= script.weight;
-        }
-        scripts.len() - 1
+        };
+        let drawn = self.choose.range(0, sum as i64 - 1) as u64;
+        // The first that reaches beyond it, without looking at all of thousands.
+        let found = self.weights.partition_point(|up_to| *up_to <= drawn);
+        found.min(self.weights.len() - 1)
     }
 
     /// Closes the books of the seconds that are over by `now`.

@@ -1,8 +1,5 @@
 //! What a run draws its transactions from: scripts with weights, wherever they come from.
 
-/// Most scripts of one run, as in pgbench.
-pub const MAX_SCRIPTS: usize = 128;
-
 /// One script of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedScript {

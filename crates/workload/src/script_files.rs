@@ -4,21 +4,29 @@
 use std::fs;
 use std::io::{self, Read};
 
-use super::mix::{MAX_SCRIPTS, WeightedScript};
-use pgdyno_model::{Exit, Failure};
+use super::mix::WeightedScript;
+use pgdyno_model::{Exit, Failure, text};
 
 /// Scripts of the native commands may be so long: some 100,000 statements.
 pub const SCRIPT_MIB_MAX: u64 = 16;
+/// A run of the native commands may have so many. Each has figures of its own, on every thread and in every
+/// second of the notebook: 10,000 of them take some 10 MB a thread and, where all are drawn, 4 MB a second.
+pub const SCRIPTS_MAX: usize = 10_000;
 
 /// Reads `FILE[@WEIGHT]` arguments in their order.
 ///
 /// # Errors
-/// A file that cannot be read or an invalid weight ([`Exit::Usage`]); a file that is too long or no text.
+/// Too many files, one that cannot be read, or an invalid weight ([`Exit::Usage`]); a file that is too long or no
+/// text.
 pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, Failure> {
     let usage = |text| Failure::with(Exit::Usage, text);
-    if args.len() > MAX_SCRIPTS {
-        let text = format!("at most {MAX_SCRIPTS} SQL scripts are allowed");
-        return Err(usage(text));
+    if args.len() > SCRIPTS_MAX {
+        let text = format!(
+            "{} scripts are too many for one run: at most {}, because each has figures of its own in every second",
+            text::count(args.len() as u64),
+            text::count(SCRIPTS_MAX as u64)
+        );
+        return Err(usage(text).hint("draw among statements within a script: \\set, \\if"));
     }
     let scripts = args
         .iter()
@@ -154,14 +162,28 @@ mod tests {
             read(&[format!("{a}@0")]).unwrap_err().message,
             "total script weight must not be zero"
         );
-        assert_eq!(
-            read(&vec![a.to_owned(); 129]).unwrap_err().message,
-            "at most 128 SQL scripts are allowed"
-        );
         fs::write(a, b"SELECT \xff").unwrap();
         let e = read(&[a.to_owned()]).unwrap_err();
         assert!(e.message.ends_with("byte 8 is not UTF-8"), "{e}");
         assert_eq!(e.exit, Exit::Failed);
+    }
+
+    #[test]
+    fn ten_thousand_scripts_are_taken_and_one_more_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.sql");
+        fs::write(&file, "SELECT 1;").unwrap();
+        let mut files = vec![file.to_str().unwrap().to_owned(); SCRIPTS_MAX];
+        assert_eq!(read(&files).unwrap().len(), 10_000);
+        files.push(files[0].clone());
+        let e = read(&files).unwrap_err();
+        assert_eq!(e.exit, Exit::Usage);
+        assert_eq!(
+            e.message,
+            "10,001 scripts are too many for one run: at most 10,000, because each has figures of its own in \
+             every second"
+        );
+        assert!(e.to_string().contains("\\set, \\if"), "{e}");
     }
 
     #[test]

@@ -1,38 +1,32 @@
-//! Scripts of one trial, up to the most that pgdyno and pgbench take.
+//! Scripts of one trial: what they cost the client, and what the notebook keeps of them.
 
+use std::fs;
 use std::path::PathBuf;
 
 use crate::Error;
 use crate::growth::axis::{Axis, Steps, Who};
-use crate::growth::bed::{Until, Work};
+use crate::growth::bed::{Bed, Until, Work};
 
-/// See the module.
-pub const AXIS: Axis = Axis {
+/// Drawn by clients.
+pub const RUN: Axis = Axis {
     name: "scripts",
     title: "Scripts of a trial",
     unit: "scripts",
     work: "Four clients draw among so many scripts of one SELECT, 2,500 times each, prepared, on a server that \
-           answers at once.",
+           answers at once. pgbench takes 128 of them.",
     steps: Steps {
-        quick: &[1, 8, 32, 128],
-        full: &[1, 4, 16, 32, 64, 128],
-        large: &[],
+        quick: &[1, 10, 100, 1000],
+        full: &[1, 3, 10, 30, 100, 300, 1000],
+        large: &[3000, 10_000],
     },
     peer: Some(Who::Pgbench),
     output: None,
     run: |bed, who, count| {
-        let script = |number| {
-            bed.file(
-                &format!("script-{number}.sql"),
-                &format!("SELECT {number};\n"),
-            )
-        };
-        let scripts: Vec<PathBuf> = (0..count).map(script).collect::<Result<_, Error>>()?;
         bed.work(
             who,
             &Work {
                 url: &bed.stub_url()?,
-                scripts: &scripts,
+                scripts: &files(bed, count)?,
                 mode: "prepared",
                 clients: 4,
                 threads: 1,
@@ -41,3 +35,45 @@ pub const AXIS: Axis = Axis {
         )
     },
 };
+
+/// Kept by second.
+pub const KEPT: Axis = Axis {
+    name: "scripts-kept",
+    title: "Scripts of a trial: its notebook",
+    unit: "scripts",
+    work: "Four clients draw among so many of them for five seconds, 2,000 transactions a second, on a server that \
+           answers at once, without instruments; the notebook is new.",
+    steps: Steps {
+        quick: &[1, 10, 100, 1000],
+        full: &[1, 10, 30, 100, 300, 1000],
+        large: &[3000, 10_000],
+    },
+    peer: None,
+    output: Some("notebook"),
+    run: |bed, _, count| {
+        let notebook = bed.path("scripts.sqlite");
+        bed.remove(&notebook)?;
+        let mut command = bed.pgdyno();
+        command
+            .args(["run", "--quiet", "--observe=none", "--query-mode=prepared"])
+            .args(files(bed, count)?)
+            .args(["--clients=4", "--rate=2000", "--duration=5s"])
+            .arg(format!("--url={}", bed.stub_url()?))
+            .arg("--store")
+            .arg(&notebook);
+        let mut run = bed.client(command)?;
+        run.output_bytes = Some(fs::metadata(&notebook)?.len());
+        Ok(run)
+    },
+};
+
+fn files(bed: &Bed, count: u64) -> Result<Vec<PathBuf>, Error> {
+    let file = |number| {
+        let (name, text) = (
+            format!("script-{number}.sql"),
+            format!("SELECT {number};\n"),
+        );
+        bed.file(&name, &text)
+    };
+    (0..count).map(file).collect()
+}

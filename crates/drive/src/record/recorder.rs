@@ -631,6 +631,7 @@ impl Recorder {
             self.lags.merge(&own.lags);
         }
         self.interval.length_ns = (end - self.begin).saturating_sub(start_ns);
+        // Empty: the collector clears what it gives back, not the thread that has clients waiting.
         let next = self.recycled.try_recv().unwrap_or_else(|_| {
             Box::new(Interval::for_scripts(
                 self.interval.scripts.len(),
@@ -639,7 +640,6 @@ impl Recorder {
             ))
         });
         let ended = mem::replace(&mut self.interval, next);
-        self.interval.clear();
         self.interval.start_ns = end - self.begin;
         self.interval.warmup = warmup;
         self.interval.drain = drain;
