@@ -138,11 +138,13 @@ impl Store {
     }
 }
 
+/// Trials that say they run, by the index of those: trials copied from a server have their process for ever.
+pub(super) const MAY_RUN: &str = "SELECT number, pid, pid_started, pid_namespace, boot_id, host_name \
+     FROM trial_begun WHERE pid IS NOT NULL \
+     AND NOT EXISTS (SELECT 1 FROM trial_ended WHERE trial = number)";
+
 fn dead(connection: &Db) -> db::Result<Vec<i64>> {
-    let sql = "SELECT number, pid, pid_started, pid_namespace, boot_id, host_name \
-         FROM trial_begun WHERE pid IS NOT NULL \
-         AND NOT EXISTS (SELECT 1 FROM trial_ended WHERE trial = number)";
-    let rows = connection.prepare(sql).query_map([0; 0], |row| {
+    let rows = connection.prepare(MAY_RUN).query_map([0; 0], |row| {
         let process = Identity {
             pid: row.get(1)?,
             started_ticks: row.get(2)?,
@@ -284,7 +286,13 @@ fn insert(db: &Db, number: i64, mut columns: Columns) -> db::Result<()> {
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let (names, places) = (names.join(", "), vec!["?"; values.len()].join(", "));
     let sql = format!("INSERT INTO trial_ended ({names}) VALUES ({places}) ON CONFLICT DO NOTHING");
-    db.execute(&sql, values).map(|_| ())
+    db.execute(&sql, values)?;
+    // It leaves the index of those that run. On a server not everybody may change rows.
+    if let Db::File(_) = db {
+        let sql = "UPDATE trial_begun SET pid = NULL WHERE number = ?";
+        db.execute(sql, [number])?;
+    }
+    Ok(())
 }
 
 fn statements(connection: &Db, number: i64, recording: &Recording) -> db::Result<()> {

@@ -263,6 +263,8 @@ fn ten_thousand_trials_are_listed_without_reading_each_for_itself() {
         },
         60,
     );
+    assert_eq!(store.count(&all()), Ok(10_000));
+    assert_eq!(store.count_up_to(&all(), 100), Ok(100));
     // One trial, one experiment, the running ones: found by an index, however many there are.
     for (condition, index) in [
         (
@@ -278,6 +280,38 @@ fn ten_thousand_trials_are_listed_without_reading_each_for_itself() {
         let plan: String = store.db.query_row(&sql, [0; 0], |row| row.get(3)).unwrap();
         assert!(plan.contains(index), "{condition}: {plan}");
     }
+}
+
+#[test]
+fn what_has_ended_is_not_looked_at_when_a_file_is_opened() {
+    let dir = dir();
+    let path = dir.path().join("s");
+    let store = Store::open(&path).unwrap();
+    let over = store.begin(&example()).unwrap();
+    let ended = over.number();
+    over.fail("over").unwrap();
+    let runs = store.begin(&example()).unwrap();
+    let found = |sql: &str| -> Vec<i64> {
+        let select = store.db.prepare(sql);
+        select.query_map([0; 0], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(found(super::end::MAY_RUN), [runs.number()]);
+    assert_eq!(
+        found("SELECT number FROM trial_begun WHERE pid IS NULL"),
+        [ended]
+    );
+    let sql = format!("EXPLAIN QUERY PLAN {}", super::end::MAY_RUN);
+    let plan: String = store.db.query_row(&sql, [0; 0], |row| row.get(3)).unwrap();
+    assert!(plan.contains("trial_runs"), "{plan}");
+    // Opened by another: the one that runs is left alone, and is known to have died when it has.
+    assert_eq!(Store::open(&path).unwrap().count(&Filter::default()), Ok(2));
+    let sql = "UPDATE trial_begun SET pid_started = 1 WHERE number = ?";
+    store.db.execute(sql, [runs.number()]).unwrap();
+    drop(Store::open(&path).unwrap());
+    let state = |number: i64| store.trial(&number.to_string()).unwrap().state;
+    assert_eq!(state(ended), State::Failed);
+    assert_eq!(state(runs.number()), State::Aborted);
+    assert!(found(super::end::MAY_RUN).is_empty());
 }
 
 #[test]

@@ -107,8 +107,9 @@ columns! { PlacedTrial:
 }
 
 /// What one generator measured is not shown beside what all of them did.
-const IS_NO_PART: &str = "number NOT IN (SELECT part.trial FROM part JOIN part whole \
-     ON whole.meeting = part.meeting AND whole.generator = -1 WHERE part.generator >= 0)";
+const IS_NO_PART: &str = "NOT EXISTS (SELECT 1 FROM part JOIN part whole \
+     ON whole.meeting = part.meeting AND whole.generator = -1 \
+     WHERE part.trial = number AND part.generator >= 0)";
 
 /// Trials that have not ended, whatever the parameter.
 const IS_RUNNING: &str = "number IN (SELECT b.number FROM trial_begun b WHERE NOT EXISTS \
@@ -188,8 +189,21 @@ impl Store {
     /// # Errors
     /// As [`Store::trials`].
     pub fn count(&self, filter: &Filter) -> Result<u64, Failure> {
+        self.counted(filter, "")
+    }
+
+    /// The same, but no more than `max`: there may be a million.
+    ///
+    /// # Errors
+    /// As [`Store::trials`].
+    pub fn count_up_to(&self, filter: &Filter, max: u64) -> Result<u64, Failure> {
+        self.counted(filter, &limit(Some(max)))
+    }
+
+    fn counted(&self, filter: &Filter, limit: &str) -> Result<u64, Failure> {
         let (conditions, values) = self.conditions(filter)?;
-        let sql = format!("SELECT count(*) FROM trial t {conditions}");
+        let sql =
+            format!("SELECT count(*) FROM (SELECT 1 FROM trial t {conditions}{limit}) counted");
         self.db
             .query_row(&sql, values, |row| row.get(0))
             .map_err(self.failed("cannot read"))

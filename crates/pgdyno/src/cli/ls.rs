@@ -19,6 +19,8 @@ use pgdyno_store::Store;
 
 /// So many trials are shown to a person who does not say how many.
 const LIMIT_DEFAULT: u64 = 50;
+/// Trials that are not shown are counted up to here: a list takes as long whatever the notebook has.
+const COUNT_MAX: u64 = 10_000;
 
 /// So much of a workload's name is seen on the narrowest terminal.
 const NAME_MIN: usize = 8;
@@ -118,15 +120,24 @@ pub fn open(args: &LsArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     }
     let trials = store.listed(&filter)?;
     write_answer(format_args!("{}", table(&trials)))?;
-    let all = store.count(&filter)?;
-    if all > trials.len() as u64 && !verbosity.quiet {
-        pgdyno_output::remark!(
-            "pgdyno: {} of {} trials; all of them: --limit 0",
-            text::count(trials.len() as u64),
-            text::count(all)
-        );
+    let shown = trials.len() as u64;
+    if limit.is_some_and(|limit| shown >= limit) && !verbosity.quiet {
+        let most = COUNT_MAX.max(shown);
+        let all = store.count_up_to(&filter, most + 1)?;
+        if all > shown {
+            let (shown, all) = (text::count(shown), up_to(all, most));
+            pgdyno_output::remark!("pgdyno: {shown} of {all} trials; all of them: --limit 0");
+        }
     }
     Ok(Exit::Ok)
+}
+
+/// How many there are, where no more than one beyond `most` were counted.
+fn up_to(all: u64, most: u64) -> String {
+    match all > most {
+        true => format!("more than {}", text::count(most)),
+        false => text::count(all),
+    }
 }
 
 fn experiments(store: &Store, args: &LsArgs, limit: Option<u64>) -> Result<Exit, Failure> {
@@ -356,6 +367,13 @@ mod tests {
                 "{listed}"
             );
         }
+    }
+
+    #[test]
+    fn trials_beyond_the_most_that_are_counted_are_more_than_that() {
+        assert_eq!(up_to(120, COUNT_MAX), "120");
+        assert_eq!(up_to(COUNT_MAX, COUNT_MAX), "10,000");
+        assert_eq!(up_to(COUNT_MAX + 1, COUNT_MAX), "more than 10,000");
     }
 
     #[test]

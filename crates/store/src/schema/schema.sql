@@ -1,6 +1,7 @@
 -- The notebook's tables. Described for users in docs/store.md. They are written as SQLite has them, a
 -- column a line; schema/ddl.rs makes those of PostgreSQL of them.
--- Rows are added and never changed, but for what people say of a trial: tags, notes, exclusions.
+-- Rows are added and never changed, but for what people say of a trial (tags, notes, exclusions) and the
+-- process that ran it.
 -- Times are UTC as text (2026-01-31T12:00:00.000000Z); latencies are whole microseconds.
 -- The histograms are HdrHistogram's V2 encoding. Sums of squares exceed 64 bits: decimal text.
 
@@ -64,7 +65,7 @@ CREATE TABLE trial_begun (
     reconnect   BOOLEAN AS (spec ->> 'reconnect'),
     seed        INTEGER AS (spec ->> 'seed'),
     observe     TEXT AS (spec -> 'observe' ->> 'instruments'),
-    -- The process that runs it, to find out whether it has died.
+    -- The process that runs it, to find out whether it has died; in a file NULL when it has ended.
     pid         INTEGER,
     pid_started INTEGER,
     pid_namespace TEXT,
@@ -79,6 +80,10 @@ CREATE TABLE trial_begun (
 CREATE INDEX trial_workload ON trial_begun (workload);
 CREATE INDEX trial_created ON trial_begun (created);
 CREATE INDEX trial_experiment ON trial_begun (experiment, position);
+-- Whoever opens a file looks for those that run, however many have ended.
+-- on: sqlite
+CREATE INDEX trial_runs ON trial_begun (pid) WHERE pid IS NOT NULL;
+-- on: all
 
 -- What came of it. A trial without it runs, or its pgdyno died.
 CREATE TABLE trial_ended (
