@@ -6,8 +6,8 @@ use crate::growth::bed::Bed;
 
 const STEPS: Steps = Steps {
     quick: &[2, 4, 8, 16],
-    full: &[3, 10, 30, 100],
-    large: &[300, 1000],
+    full: &[3, 10, 30, 100, 300],
+    large: &[1000],
 };
 
 /// Different ones.
@@ -16,7 +16,7 @@ pub const POINTS: Axis = Axis {
     title: "Points of an experiment",
     unit: "points",
     work: "`pgdyno sweep` over so many limits of latency, of which the server knows nothing: trials of 100 \
-           select-only transactions without instruments, in a new notebook.",
+           select-only transactions without instruments and without time to settle, in a new notebook.",
     steps: STEPS,
     peer: None,
     output: None,
@@ -32,7 +32,7 @@ pub const REPEATS: Axis = Axis {
     title: "Repeats of a point",
     unit: "repeats",
     work: "`pgdyno sweep` of one point with so many repeats: trials of 100 select-only transactions without \
-           instruments, in a new notebook.",
+           instruments and without time to settle, in a new notebook.",
     steps: STEPS,
     peer: None,
     output: None,
@@ -40,7 +40,10 @@ pub const REPEATS: Axis = Axis {
 };
 
 fn run(bed: &Bed, grows: &str) -> Result<Run, Error> {
-    let text = format!("workload = \"select-only\"\nclients = 1\ntransactions = 100\n{grows}");
+    // The second that a server has to itself before each trial would be most of the time.
+    let text = format!(
+        "workload = \"select-only\"\nclients = 1\ntransactions = 100\n{grows}\n[reset]\nsettle = \"0s\"\n"
+    );
     let file = bed.file("experiment.toml", &text)?;
     let notebook = bed.path("experiment.sqlite");
     bed.remove(&notebook)?;

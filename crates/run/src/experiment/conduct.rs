@@ -10,7 +10,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
 
 use super::capacity;
-use super::estimate::{Learnt, LoadedTables, estimate};
+use super::estimate::{Learnt, LoadedTables, estimate, keys};
 use super::notebook::{Circumstances, Kept, state_after};
 use super::plan::{Plan, Tables};
 use super::schedule::{Key, Slot};
@@ -101,6 +101,7 @@ pub fn conduct<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Ended, Failure> {
     let mut sweep = Sweep {
         plan,
         slots: plan.slots.clone(),
+        keys: keys(&plan.slots),
         interrupts_seen: means.interrupts.count(),
         means,
         done: done.collect(),
@@ -133,6 +134,8 @@ struct Sweep<'a> {
     plan: &'a Plan,
     /// The plan's trials, and those that were added.
     slots: Vec<Slot>,
+    /// Of each.
+    keys: Vec<Key>,
     means: Means<'a>,
     done: BTreeMap<Key, f64>,
     places: BTreeMap<String, Place>,
@@ -158,6 +161,7 @@ impl Sweep<'_> {
             if more.is_empty() {
                 break;
             }
+            self.keys.extend(keys(&more));
             self.slots.extend(more);
             let added = self.those_from(known)?;
             ended.complete += added.complete;
@@ -271,8 +275,8 @@ impl Sweep<'_> {
 
     /// How long the trials from this one on take that are not done.
     fn left(&self, number: usize) -> Duration {
-        let left = self.slots[number..].iter();
-        let left = left.filter(|slot| !self.done.contains_key(&slot.key()));
+        let left = self.slots[number..].iter().zip(&self.keys[number..]);
+        let left = left.filter(|(_, key)| !self.done.contains_key(*key));
         estimate(self.plan, left, self.loaded.clone(), &self.learnt).time
     }
 
@@ -667,8 +671,9 @@ fn leave(plan: &Plan, replace: bool) -> Leave<'_> {
 
 /// The time a plan will take from the start, for people.
 pub fn whole_time(plan: &Plan) -> (Duration, String) {
-    let loaded = LoadedTables::default();
-    let all = estimate(plan, plan.slots.iter(), loaded, &Learnt::default());
+    let (loaded, keys) = (LoadedTables::default(), keys(&plan.slots));
+    let slots = plan.slots.iter().zip(&keys);
+    let all = estimate(plan, slots, loaded, &Learnt::default());
     (all.time, all.words())
 }
 

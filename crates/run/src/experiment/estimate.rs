@@ -7,7 +7,7 @@ use pgdyno_drive::Until;
 use pgdyno_model::text;
 
 use super::plan::Plan;
-use super::schedule::Slot;
+use super::schedule::{Key, Slot};
 
 /// Rows a second while loading, until a load has told better: a modest server over a socket.
 const ROWS_PER_S: f64 = 200_000.0;
@@ -69,16 +69,21 @@ impl Learnt {
     }
 }
 
-/// The time for `slots`, with `loaded` as the tables are now: parameters by target and pack.
+/// The keys of trials, which are made once: each trial asks how long all that follow it take.
+pub fn keys(slots: &[Slot]) -> Vec<Key> {
+    slots.iter().map(Slot::key).collect()
+}
+
+/// The time for `slots`, each with its key, with `loaded` as the tables are now: parameters by target and pack.
 pub fn estimate<'a>(
     plan: &Plan,
-    slots: impl Iterator<Item = &'a Slot>,
+    slots: impl Iterator<Item = (&'a Slot, &'a Key)>,
     mut loaded: LoadedTables,
     learnt: &Learnt,
 ) -> Estimate {
     let mut estimate = Estimate::default();
     let mut seconds = 0.0;
-    for slot in slots {
+    for (slot, (_, point, _)) in slots {
         let planned = &plan.points[slot.index];
         if let Some(tables) = &planned.tables {
             let target = slot.point.target().unwrap_or_default().to_owned();
@@ -94,7 +99,7 @@ pub fn estimate<'a>(
         seconds += learnt.between_s(plan.experiment.reset.settle, spec.warmup.longest());
         match spec.until() {
             Until::Elapsed(time) => seconds += time.as_secs_f64(),
-            Until::Transactions(_) => match learnt.counted_s.get(&slot.point.key()) {
+            Until::Transactions(_) => match learnt.counted_s.get(point) {
                 Some(counted_s) => seconds += counted_s,
                 None => estimate.unknown += 1,
             },
@@ -153,14 +158,23 @@ mod tests {
         Plan::new(e, &TargetSpec::default(), 1).unwrap_or_else(|e| panic!("{e}"))
     }
 
+    fn all(plan: &Plan, learnt: &Learnt) -> Estimate {
+        let slots = plan.slots.iter();
+        estimate(
+            plan,
+            slots.zip(&keys(&plan.slots)),
+            LoadedTables::default(),
+            learnt,
+        )
+    }
+
     #[test]
     fn the_articles_grid_is_72_minutes_and_its_loads() {
         let plan = plan(
             "workload = 'tpcb'\nduration = 60\nrepeats = 3\nreset.settle = 0\n\
              [matrix]\nparams.scale = [1, 10, 100, 1000]\nclients = [1, 2, 4, 8, 16, 32]",
         );
-        let none = LoadedTables::default();
-        let first = estimate(&plan, plan.slots.iter(), none.clone(), &Learnt::default());
+        let first = all(&plan, &Learnt::default());
         assert_eq!((plan.slots.len(), first.loads, first.unknown), (72, 4, 0));
         assert_eq!(first.rows, 1111 * 100_011);
         let want_s = 72.0 * 61.0 + first.rows as f64 / ROWS_PER_S;
@@ -169,7 +183,7 @@ mod tests {
         let mut learnt = Learnt::default();
         learnt.loaded(1_000_000, 1.0);
         learnt.ran(&plan.slots[0], 63.0, 60.0);
-        let better = estimate(&plan, plan.slots.iter(), none, &learnt);
+        let better = all(&plan, &learnt);
         let want_s = 72.0 * 63.0 + first.rows as f64 / 1e6;
         assert!((better.time.as_secs_f64() - want_s).abs() < 0.01);
     }
@@ -177,12 +191,11 @@ mod tests {
     #[test]
     fn what_ends_by_count_is_unknown_until_it_has_run_once() {
         let plan = plan("workload = 'tpcb'\ntransactions = 10\nrepeats = 2\n");
-        let none = LoadedTables::default();
-        let all = estimate(&plan, plan.slots.iter(), none.clone(), &Learnt::default());
-        assert_eq!(all.unknown, 2);
-        assert!(all.words().contains("2 trials end by their transactions"));
+        let first = all(&plan, &Learnt::default());
+        assert_eq!(first.unknown, 2);
+        assert!(first.words().contains("2 trials end by their transactions"));
         let mut learnt = Learnt::default();
         learnt.ran(&plan.slots[0], 5.0, 5.0);
-        assert_eq!(estimate(&plan, plan.slots.iter(), none, &learnt).unknown, 0);
+        assert_eq!(all(&plan, &learnt).unknown, 0);
     }
 }
