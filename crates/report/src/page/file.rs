@@ -4,9 +4,11 @@
 //! element or begin another: each `<`, `>` and `&` is written as JSON's escape, so that hostile text
 //! in a name, a statement or an error stays text.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
 
 use pgdyno_model::{Exit, Failure};
 use pgdyno_platform::file_system;
@@ -42,7 +44,7 @@ pub fn write(place: &Place, document: &impl Serialize) -> Result<(), Failure> {
     if !place.force {
         check(path)?;
     }
-    let failed = |e: std::io::Error| Failure::new(format!("cannot write {}: {e}", path.display()));
+    let failed = |e: io::Error| Failure::new(format!("cannot write {}: {e}", path.display()));
     if path.file_name().is_none() || path.is_dir() {
         return Err(Failure::with(
             Exit::Usage,
@@ -59,7 +61,7 @@ fn check(path: &Path) -> Result<(), Failure> {
         return Ok(());
     };
     let mut text = Vec::new();
-    let read = std::io::Read::read_to_end(&mut std::io::Read::take(file, LOOK_BYTES), &mut text);
+    let read = io::Read::read_to_end(&mut io::Read::take(file, LOOK_BYTES), &mut text);
     let is_report = read.is_ok() && find(&text, BEGIN.as_bytes()).is_some();
     if is_report || text.is_empty() && !path.is_dir() {
         return Ok(());
@@ -99,24 +101,35 @@ pub fn served(document: &impl Serialize) -> serde_json::Result<(String, String)>
     Ok((page, own + "; frame-ancestors 'none'"))
 }
 
-/// The page with this document in it.
+/// The page with this document in it, which is written once: a long trial's has many megabytes.
 fn page(document: &impl Serialize) -> serde_json::Result<String> {
-    let data = escaped(&serde_json::to_string(document)?);
-    Ok(PAGE.replacen(EMPTY, &format!("{BEGIN}{data}{END}"), 1))
+    let (before, after) = PAGE.split_once(EMPTY).unwrap_or((PAGE, ""));
+    let mut page = [before, BEGIN].concat().into_bytes();
+    document.serialize(&mut Serializer::with_formatter(&mut page, InScript))?;
+    page.extend([END, after].concat().into_bytes());
+    String::from_utf8(page).map_err(serde::ser::Error::custom)
 }
 
 /// JSON that no HTML parser sees anything in. Outside of strings JSON has none of these characters.
-fn escaped(json: &str) -> String {
-    let mut text = String::with_capacity(json.len() + json.len() / 64);
-    for char in json.chars() {
-        match char {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                text.push_str(&format!("\\u{:04x}", u32::from(char)));
+struct InScript;
+
+impl Formatter for InScript {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(at) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+            writer.write_all(&rest.as_bytes()[..at])?;
+            let mut from = rest[at..].chars();
+            if let Some(char) = from.next() {
+                write!(writer, "\\u{:04x}", u32::from(char))?;
             }
-            char => text.push(char),
+            rest = from.as_str();
         }
+        writer.write_all(rest.as_bytes())
     }
-    text
 }
 
 #[cfg(test)]

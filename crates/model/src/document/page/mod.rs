@@ -1,6 +1,7 @@
 //! What the report's page is given.
 
 mod compare;
+mod digits;
 mod experiment;
 mod notebook;
 mod observed;

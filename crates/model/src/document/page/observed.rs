@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::SlowestStatement;
+use super::{SlowestStatement, digits};
 use crate::observed::Kind;
 
 /// An instrument.
@@ -77,7 +77,10 @@ pub struct Series {
     #[cfg_attr(test, ts(optional))]
     pub clock: Option<usize>,
     /// Same length as the clock. `null`: no reading (a gap).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "digits::list_if_any"
+    )]
     #[cfg_attr(test, ts(optional, type = "Array<number | null>"))]
     pub value: Option<Vec<f64>>,
     /// What it was before.
@@ -116,6 +119,7 @@ pub struct WaitEvent {
     /// Its name.
     pub event: String,
     /// Same length as the clock.
+    #[serde(serialize_with = "digits::list")]
     #[cfg_attr(test, ts(type = "Array<number | null>"))]
     pub sessions: Vec<f64>,
 }
