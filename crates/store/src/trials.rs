@@ -144,7 +144,7 @@ fn stands_in(word: &str) -> (String, Vec<Value>) {
     // As everywhere: four characters of a UUID are enough to mean it.
     let prefix = match lower.len() >= 4 {
         true => format!("{escaped}%"),
-        false => lower,
+        false => escaped,
     };
     values.push(Value::Text(prefix));
     values.push(Value::Integer(word.parse().unwrap_or(-1)));
