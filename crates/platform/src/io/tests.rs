@@ -26,7 +26,6 @@ macro_rules! with_both {
 
 with_both!(
     more_than_the_socket_holds_is_sent_in_order_and_received_whole,
-    streams_that_arrive_at_the_same_time_are_whole_each,
     last_words_before_a_hang_up_are_delivered_before_the_end,
     what_is_sent_while_there_is_no_room_keeps_its_order,
     a_closed_connection_is_closed_for_its_peer_after_its_last_words,
@@ -81,66 +80,6 @@ fn more_than_the_socket_holds_is_sent_in_order_and_received_whole(mut io: impl I
     });
     assert!(got == sent, "what came back differs");
     echo.join().unwrap();
-}
-
-/// More than all buffers hold, in pieces of any size, read with buffers of any size; one connection ends while the
-/// kernel fills buffers for it.
-fn streams_that_arrive_at_the_same_time_are_whole_each(mut io: impl Io) {
-    const STREAM_BYTES: usize = 3 << 20;
-    const STREAMS: u32 = 5;
-    let byte = |key: u32, at: usize| ((at / 7) as u32).wrapping_add(key * 31) as u8;
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("s");
-    let listener = UnixListener::bind(&path).unwrap();
-    let mut senders = Vec::new();
-    for key in 0..STREAMS {
-        io.open(key, connect_unix(&path, None).unwrap()).unwrap();
-        let (mut peer, _) = listener.accept().unwrap();
-        senders.push(std::thread::spawn(move || {
-            let stream: Vec<u8> = (0..STREAM_BYTES).map(|at| byte(key, at)).collect();
-            let mut random = pgdyno_testkit::SplitMix64(key.into());
-            let mut rest = &stream[..];
-            while !rest.is_empty() {
-                let (piece, after) = rest.split_at(rest.len().min(random.next() as usize % 20_000 + 1));
-                if peer.write_all(piece).is_err() {
-                    return;
-                }
-                rest = after;
-            }
-        }));
-    }
-    let mut random = pgdyno_testkit::SplitMix64(1);
-    let mut buffer = vec![0; 64 << 10];
-    let mut got = [0; STREAMS as usize];
-    let mut left = STREAMS;
-    while left > 0 {
-        io.wait_for(Duration::from_secs(5)).unwrap();
-        loop {
-            let size = random.next() as usize % buffer.len() + 1;
-            let Some((key, event)) = io.next(&mut buffer[..size]) else {
-                break;
-            };
-            let got = &mut got[key as usize];
-            match event {
-                Event::Received(count) => {
-                    let has_come = |(at, seen): (usize, &u8)| *seen == byte(key, *got + at);
-                    assert!(buffer[..count].iter().enumerate().all(has_come), "{key} after {got}");
-                    *got += count;
-                    if key == 0 && *got > STREAM_BYTES / 2 {
-                        io.close(0);
-                        left -= 1;
-                    }
-                }
-                Event::Closed => {
-                    assert_eq!(*got, STREAM_BYTES, "{key}");
-                    io.close(key);
-                    left -= 1;
-                }
-                other => panic!("{key}: {other:?}"),
-            }
-        }
-    }
-    senders.into_iter().for_each(|sender| sender.join().unwrap());
 }
 
 fn last_words_before_a_hang_up_are_delivered_before_the_end(mut io: impl Io) {

@@ -39,8 +39,6 @@ pub struct Uring {
     /// The ring works for the thread that waits first.
     is_enabled: bool,
     buffers: Buffers,
-    /// Whether the kernel may fill several buffers for one completion.
-    bundles: bool,
     alarm: Alarm,
     waker: Waker,
     is_waker_armed: bool,
@@ -72,13 +70,11 @@ impl Uring {
         if !(params.is_feature_ext_arg() && params.is_feature_skip_cqe_on_success()) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let bundles = params.is_feature_recvsend_bundle() && bundles_are_whole();
         let buffers = Buffers::register(&ring)?;
         Ok(Self {
             ring,
             is_enabled: false,
             buffers,
-            bundles,
             alarm: Alarm::unset(),
             waker: Waker::new()?,
             is_waker_armed: false,
@@ -164,8 +160,7 @@ impl Uring {
             let key = self.dirty[index];
             let connection = &mut self.connections[key as usize];
             connection.is_dirty = false;
-            let bundles = self.bundles;
-            while let Some(entry) = self.connections[key as usize].next_entry(key, bundles) {
+            while let Some(entry) = self.connections[key as usize].next_entry(key) {
                 self.push(&entry)?;
             }
         }
@@ -335,35 +330,7 @@ impl Drop for Uring {
     }
 }
 
-/// Whether this kernel is younger than those that may put the bytes of a bundle into other buffers than they say
-/// (axboe/liburing issues 1409 and 1411: up to 6.15).
-fn bundles_are_whole() -> bool {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
-    release.is_ok_and(|release| is_at_least_6_17(&release))
-}
-
-fn is_at_least_6_17(release: &str) -> bool {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
-    let mut number = || numbers.next()?.parse::<u32>().ok();
-    number().zip(number()) >= Some((6, 17))
-}
-
 /// Whether the kernel may have means later.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bundles_are_left_to_kernels_without_gaps() {
-        for young in ["6.17.0", "6.18.44-fc", "7.0-rc1", "10.1.2"] {
-            assert!(is_at_least_6_17(young), "{young}");
-        }
-        for old in ["6.16.12-arch1", "6.9.1", "5.15.0-101-generic", "", "six"] {
-            assert!(!is_at_least_6_17(old), "{old}");
-        }
-    }
 }

@@ -1,5 +1,5 @@
-//! Memory that the kernel receives into: it takes a buffer when bytes arrive, or several that follow each other in
-//! the ring for one completion (a bundle), and has them back when they have been read.
+//! Memory that the kernel receives into: it takes a buffer when bytes arrive, and has it back when
+//! they have been read.
 
 use std::io;
 use std::ptr::NonNull;
@@ -22,23 +22,18 @@ pub(super) struct Buffers {
     /// Entries first, on a page of their own, then the buffers.
     memory: NonNull<u8>,
     tail: u16,
-    /// Where in the ring each buffer was put last.
-    places: Box<[u16]>,
 }
 
-/// Bytes that have arrived, as far as they have not been read: in the buffer `id`, and beyond it in those that were
-/// put into the ring after it. All but the last one are full. They are read and given back in the order in which the
-/// kernel took them, so that none of their entries is used again before.
+/// Bytes that have arrived, as far as they have not been read.
 pub(super) struct Filled {
     id: u16,
     begin: usize,
     end: usize,
-    beyond: usize,
 }
 
 impl Filled {
     pub(super) fn is_empty(&self) -> bool {
-        self.begin == self.end && self.beyond == 0
+        self.begin == self.end
     }
 }
 
@@ -60,11 +55,7 @@ impl Buffers {
             return Err(io::Error::last_os_error());
         }
         let memory = NonNull::new(memory.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let mut buffers = Self {
-            memory,
-            tail: 0,
-            places: vec![0; COUNT.into()].into(),
-        };
+        let mut buffers = Self { memory, tail: 0 };
         let address = memory.as_ptr() as u64;
         // SAFETY: the memory holds so many entries and lives until `drop`, after the ring's end.
         unsafe {
@@ -98,7 +89,6 @@ impl Buffers {
         entry.set_addr(bytes);
         entry.set_len(BYTES as u32);
         entry.set_bid(id);
-        self.places[usize::from(id)] = self.tail % COUNT;
         self.tail = self.tail.wrapping_add(1);
     }
 
@@ -111,58 +101,25 @@ impl Buffers {
     /// The bytes that a completion tells of.
     pub(super) fn filled(&self, entry: &cqueue::Entry) -> Option<Filled> {
         let id = cqueue::buffer_select(entry.flags())?;
-        let all = usize::try_from(entry.result()).unwrap_or(0);
-        (id < COUNT).then(|| self.span(id, all))
-    }
-
-    /// So many bytes that begin in this buffer.
-    fn span(&self, id: u16, all: usize) -> Filled {
-        // SAFETY: as in `advance`. The kernel shortens an entry where it knows that less will come.
-        let entry = unsafe { &*self.entries().add(self.places[usize::from(id)].into()) };
-        let end = all.min((entry.len() as usize).clamp(1, BYTES));
-        Filled {
-            id,
-            begin: 0,
-            end,
-            beyond: all - end,
-        }
-    }
-
-    /// Gives back the first buffer of several and goes on to the next.
-    fn advance(&mut self, filled: &mut Filled) {
-        let next = (self.places[usize::from(filled.id)] + 1) % COUNT;
-        // SAFETY: the index is below COUNT, and the kernel is done with an entry whose buffer it has filled.
-        let id = unsafe { (*self.entries().add(next.into())).bid() } % COUNT;
-        let rest = self.span(id, filled.beyond);
-        self.add(filled.id);
-        *filled = rest;
+        let end = usize::try_from(entry.result()).unwrap_or(0).min(BYTES);
+        (id < COUNT).then_some(Filled { id, begin: 0, end })
     }
 
     /// Copies as much as `to` holds and says how much that was.
-    pub(super) fn read(&mut self, filled: &mut Filled, to: &mut [u8]) -> usize {
-        let mut read = 0;
-        loop {
-            let count = (to.len() - read).min(filled.end - filled.begin);
-            // SAFETY: the kernel has filled these bytes and leaves the buffer alone until it is given
-            // back, which consumes what is `filled`.
-            let bytes = unsafe {
-                std::slice::from_raw_parts(self.bytes_of(filled.id).add(filled.begin), count)
-            };
-            to[read..read + count].copy_from_slice(bytes);
-            filled.begin += count;
-            read += count;
-            if filled.begin < filled.end || filled.beyond == 0 {
-                return read;
-            }
-            self.advance(filled);
-        }
+    pub(super) fn read(&self, filled: &mut Filled, to: &mut [u8]) -> usize {
+        let count = to.len().min(filled.end - filled.begin);
+        // SAFETY: the kernel has filled these bytes and leaves the buffer alone until it is given
+        // back, which consumes what is `filled`.
+        let bytes = unsafe {
+            std::slice::from_raw_parts(self.bytes_of(filled.id).add(filled.begin), count)
+        };
+        to[..count].copy_from_slice(bytes);
+        filled.begin += count;
+        count
     }
 
-    /// Lets the kernel use the buffers again.
-    pub(super) fn give_back(&mut self, mut filled: Filled) {
-        while filled.beyond > 0 {
-            self.advance(&mut filled);
-        }
+    /// Lets the kernel use a buffer again.
+    pub(super) fn give_back(&mut self, filled: Filled) {
         self.add(filled.id);
         self.publish();
     }
