@@ -7,8 +7,10 @@
 
 use std::time::{Duration, Instant};
 
+use pgdyno_database::dialect::Product;
+use pgdyno_database::locate;
 use pgdyno_database::open::Endpoint;
-use pgdyno_model::observed::{Gap, Kind, Row};
+use pgdyno_model::observed::{Gap, Kind, Row, SERVER_CPU};
 use pgdyno_session::{Error, Session};
 use serde_json::json;
 
@@ -147,6 +149,12 @@ impl Instrument for Ping {
 
     fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
         self.tell(out);
+        if let Some(session) = self.session.as_mut().filter(|session| !session.is_broken()) {
+            let dialect = Product::presumed(session).dialect;
+            if let Some(us) = locate::session_us(session, dialect) {
+                out.fact(SERVER_CPU, us);
+            }
+        }
         Ok(())
     }
 }

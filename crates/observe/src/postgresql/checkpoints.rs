@@ -6,10 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use pgdyno_session::Error;
-
 use super::clock::ServerClock;
-use super::place::Connection;
+use super::place::Rows;
 use crate::Readings;
 
 /// Documented: pg_control_checkpoint() is for everybody. Its time is the start's, in whole seconds.
@@ -56,27 +54,20 @@ struct Pending {
 }
 
 impl Checkpoints {
-    /// Reads, and tells what has been completed since the last time.
-    ///
-    /// # Errors
-    /// The server's or the connection's.
-    pub fn read(
-        &mut self,
-        connection: &mut Connection,
-        clock: &ServerClock,
-        out: &mut Readings,
-    ) -> Result<(), Error> {
-        let rest = match connection.major < 17 {
+    /// What it is told by in this major version.
+    pub fn sql(major: u32) -> String {
+        let rest = match major < 17 {
             true => OF_BGWRITER,
             false => OF_CHECKPOINTER,
         };
-        let sql = format!("{LATEST}{rest}");
-        let row = connection.again("pgdyno_checkpoints", &sql)?.pop();
-        let Some(state) = row.and_then(State::read) else {
-            return Ok(());
-        };
-        self.take(state, Instant::now(), clock, out);
-        Ok(())
+        format!("{LATEST}{rest}")
+    }
+
+    /// Takes the answer, and tells what has been completed since the last time.
+    pub fn read(&mut self, mut rows: Rows, clock: &ServerClock, out: &mut Readings) {
+        if let Some(state) = rows.pop().and_then(State::read) {
+            self.take(state, Instant::now(), clock, out);
+        }
     }
 
     fn take(&mut self, state: State, now: Instant, clock: &ServerClock, out: &mut Readings) {

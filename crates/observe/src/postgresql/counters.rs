@@ -195,8 +195,10 @@ fn prepare(connection: &mut Connection) -> Result<Ready, Error> {
 
 /// Those of the settings that figures need and that are off in this session.
 fn settings_off(connection: &mut Connection) -> Result<Vec<String>, Error> {
-    let sql = "SELECT name FROM pg_settings WHERE setting = 'off' \
-               AND name IN ('track_io_timing', 'track_wal_io_timing', 'track_counts')";
+    // One by one: the view has all settings made into rows.
+    let sql = "SELECT name \
+        FROM unnest(ARRAY['track_io_timing', 'track_wal_io_timing', 'track_counts']) AS name \
+        WHERE current_setting(name, true) = 'off'";
     let rows = connection.rows(sql)?;
     Ok(rows.into_iter().flatten().flatten().collect())
 }

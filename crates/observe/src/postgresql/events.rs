@@ -1,12 +1,16 @@
 //! What happens in the server that makes a trial's seconds differ: checkpoints, autovacuum, switches
 //! of the log's segment, standbys that lag; and whether its clock jumps.
 
-use super::autovacuum::Autovacuum;
+use std::time::Instant;
+
+use pgdyno_session::Error;
+
+use super::autovacuum::{Autovacuum, WORKERS};
 use super::checkpoints::Checkpoints;
 use super::clock::ServerClock;
 use super::notes;
-use super::place::{Line, Place};
-use super::segments::Segments;
+use super::place::{CLOCK, Connection, Line, Place, clock_us};
+use super::segments::{NOW, Segments};
 use super::standbys::Standbys;
 use crate::{Instrument, Readings};
 use pgdyno_model::observed::Gap;
@@ -90,12 +94,40 @@ impl Events {
         line.ask(
             |connection| Ok(connection.blind_to_others("autovacuum workers, which are sessions")),
             |connection, blind| {
-                let (before, there_us, after) = connection.clock()?;
+                let wanted = [
+                    (CLOCK.0, CLOCK.1.to_owned()),
+                    ("pgdyno_checkpoints", Checkpoints::sql(connection.major)),
+                    ("pgdyno_workers", WORKERS.to_owned()),
+                    ("pgdyno_segment", NOW.to_owned()),
+                    ("pgdyno_standbys", Standbys::sql(connection)),
+                ];
+                let (before, answers, after) = match connection.all_again(&wanted) {
+                    Ok(told) => told,
+                    // One by one what comes before the one that is refused is told.
+                    Err(Error::Server(_)) if !connection.is_lost() => {
+                        let now = Instant::now();
+                        (now, Vec::new(), now)
+                    }
+                    Err(error) => return Err(error),
+                };
+                let mut answers = answers.into_iter();
+                let (before, there_us, after) = match answers.next() {
+                    Some(rows) => (before, clock_us(rows)?, after),
+                    None => connection.clock()?,
+                };
                 clock.compare(before, there_us, after);
-                checkpoints.read(connection, clock, out)?;
-                autovacuum.read(connection, clock, is_last, out)?;
-                segments.read(connection, out)?;
-                standbys.read(connection, &place, out)?;
+                let mut next = |connection: &mut Connection, at: usize| match answers.next() {
+                    Some(rows) => Ok(rows),
+                    None => connection.again(wanted[at].0, &wanted[at].1),
+                };
+                let rows = next(connection, 1)?;
+                checkpoints.read(rows, clock, out);
+                let rows = next(connection, 2)?;
+                autovacuum.read(rows, connection, clock, is_last, out)?;
+                let rows = next(connection, 3)?;
+                segments.read(rows, out);
+                let rows = next(connection, 4)?;
+                standbys.read(rows, connection, &place, out);
                 if let Some(gap) = blind {
                     out.gap(place.label("autovacuum"), gap.clone());
                 }

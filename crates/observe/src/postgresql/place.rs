@@ -12,8 +12,17 @@ use pgdyno_database::open::Endpoint;
 use pgdyno_database::{admin, locate};
 use pgdyno_model::observed::{Gap, SERVER_CPU};
 
+/// The rows of an answer; a value that is NULL is none.
+pub type Rows = Vec<Vec<Option<String>>>;
+
 /// Stands in all statements of instruments, for pg_stat_statements, which knows no names of sessions.
 pub const MARK: &str = "/* pgdyno observer */";
+
+/// Asks for the server's clock: a name, and what is planned under it.
+pub const CLOCK: (&str, &str) = (
+    "pgdyno_clock",
+    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+);
 
 /// Behind the first word: from 18 on the statistics leave out what stands before it.
 fn marked(sql: &str) -> String {
@@ -138,7 +147,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+    pub fn rows(&mut self, sql: &str) -> Result<Rows, Error> {
         admin::rows(&mut self.session, &marked(sql))
     }
 
@@ -147,13 +156,41 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub fn again(&mut self, name: &str, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+    pub fn again(&mut self, name: &str, sql: &str) -> Result<Rows, Error> {
+        self.plan(name, sql)?;
+        admin::rows(&mut self.session, &format!("EXECUTE {name}"))
+    }
+
+    /// The rows of several statements that are asked again and again, each under its name: planned once,
+    /// asked in one request, so that the server wakes up once for all of them and looks at its sessions once.
+    /// Between the two times it was asked and has answered.
+    ///
+    /// # Errors
+    /// As [`Connection::query`]; none is answered when one is refused.
+    pub fn all_again(
+        &mut self,
+        statements: &[(&str, String)],
+    ) -> Result<(Instant, Vec<Rows>, Instant), Error> {
+        let mut all = String::new();
+        for (name, sql) in statements {
+            self.plan(name, sql)?;
+            all += &format!("EXECUTE {name}; ");
+        }
+        let before = Instant::now();
+        let outcomes = self.session.simple_query(&all)?;
+        let after = Instant::now();
+        let answers = outcomes.into_iter().map(|outcome| outcome.rows);
+        Ok((before, answers.collect(), after))
+    }
+
+    /// Has the server plan a statement, once.
+    fn plan(&mut self, name: &str, sql: &str) -> Result<(), Error> {
         if !self.planned.contains(name) {
             let prepare = format!("PREPARE {name} AS {}", marked(sql));
             self.session.simple_query(&prepare)?;
             self.planned.insert(name.to_owned());
         }
-        admin::rows(&mut self.session, &format!("EXECUTE {name}"))
+        Ok(())
     }
 
     /// The first value of the first row.
@@ -170,14 +207,11 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`].
     pub fn clock(&mut self) -> Result<(Instant, i64, Instant), Error> {
-        let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+        self.plan(CLOCK.0, CLOCK.1)?;
         let before = Instant::now();
-        let told = self.again("pgdyno_clock", sql)?;
+        let told = self.again(CLOCK.0, CLOCK.1)?;
         let after = Instant::now();
-        let told = told.into_iter().flatten().flatten().next();
-        let told = told.and_then(|text| text.parse().ok());
-        let told = told.ok_or_else(|| Error::Usage("the server reported no time".to_owned()))?;
-        Ok((before, told, after))
+        Ok((before, clock_us(told)?, after))
     }
 
     /// Whether no more can be asked.
@@ -203,6 +237,16 @@ impl Connection {
             Gap::because(reason).remedy(self.grant_monitor())
         })
     }
+}
+
+/// What the server's clock shows: the answer to [`CLOCK`], in microseconds since 1970.
+///
+/// # Errors
+/// The server did not report it.
+pub fn clock_us(told: Rows) -> Result<i64, Error> {
+    let told = told.into_iter().flatten().flatten().next();
+    let told = told.and_then(|text| text.parse().ok());
+    told.ok_or_else(|| Error::Usage("the server reported no time".to_owned()))
 }
 
 /// What an error comes to, in a clause; with what closes it when the server wants a privilege.

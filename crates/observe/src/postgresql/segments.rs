@@ -1,12 +1,10 @@
 //! Switches of the log to its next segment, as events.
 
-use pgdyno_session::Error;
-
-use super::place::Connection;
+use super::place::Rows;
 use crate::Readings;
 
 /// The segment that is written, and when this was; both NULL on a standby, which switches nothing.
-const NOW: &str = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN \
+pub const NOW: &str = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN \
         div(pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'), \
             pg_size_bytes(current_setting('wal_segment_size'))) END, \
     CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END";
@@ -19,19 +17,12 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Reads, and tells of switches since the last time.
-    ///
-    /// # Errors
-    /// The server's or the connection's.
-    pub fn read(&mut self, connection: &mut Connection, out: &mut Readings) -> Result<(), Error> {
-        let row = connection
-            .again("pgdyno_segment", NOW)?
-            .pop()
-            .unwrap_or_default();
-        let mut row = row.into_iter();
+    /// Takes the answer to [`NOW`], and tells of switches since the last time.
+    pub fn read(&mut self, mut rows: Rows, out: &mut Readings) {
+        let mut row = rows.pop().unwrap_or_default().into_iter();
         let number = row.next().flatten().and_then(|text| text.parse().ok());
         let (Some(number), Some(name)) = (number, row.next().flatten()) else {
-            return Ok(());
+            return;
         };
         let before = self.last.replace(number).unwrap_or(number);
         let switches = number.saturating_sub(before);
@@ -44,7 +35,6 @@ impl Segments {
             // Since the last reading; the server does not report when.
             out.event("wal segment", std::time::Instant::now(), None, text);
         }
-        Ok(())
     }
 
     /// Switches since the first reading.

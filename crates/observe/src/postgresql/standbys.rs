@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use pgdyno_model::text;
-use pgdyno_session::Error;
-
-use super::place::{Connection, Place};
+use super::place::{Connection, Place, Rows};
 use crate::Readings;
 use pgdyno_model::observed::{Gap, Kind, Row};
+use pgdyno_model::text;
 
 /// From here on a lag is an event.
 const LAG_MARKED: Duration = Duration::from_secs(1);
@@ -36,7 +34,7 @@ pub const ROWS: &[Row] = &[LAG, BEHIND];
 /// pg_stat_replication, which joins more than is asked for here.
 const OF_PRIMARY: &str = "SELECT coalesce(a.application_name, '') || coalesce(' ' || host(a.client_addr), ''), \
     extract(epoch FROM w.replay_lag), pg_wal_lsn_diff(pg_current_wal_lsn(), w.replay_lsn) \
-    FROM pg_stat_get_wal_senders() w JOIN pg_stat_get_activity(NULL) a ON a.pid = w.pid \
+    FROM pg_stat_get_wal_senders() w, pg_stat_get_activity(w.pid) a \
     WHERE w.state IS NULL OR w.state = 'streaming' ORDER BY w.pid";
 
 const OF_STANDBY: &str = "SELECT '', \
@@ -54,22 +52,17 @@ pub struct Standbys {
 }
 
 impl Standbys {
-    /// Reads, and tells who has caught up.
-    ///
-    /// # Errors
-    /// The server's or the connection's.
-    pub fn read(
-        &mut self,
-        connection: &mut Connection,
-        place: &Place,
-        out: &mut Readings,
-    ) -> Result<(), Error> {
-        let sql = if connection.is_standby {
-            OF_STANDBY
-        } else {
-            OF_PRIMARY
+    /// What it is told by.
+    pub fn sql(connection: &Connection) -> String {
+        let sql = match connection.is_standby {
+            true => OF_STANDBY,
+            false => OF_PRIMARY,
         };
-        let rows = connection.again("pgdyno_standbys", sql)?;
+        sql.to_owned()
+    }
+
+    /// Takes the answer, and tells who has caught up.
+    pub fn read(&mut self, rows: Rows, connection: &Connection, place: &Place, out: &mut Readings) {
         let now = Instant::now();
         let is_hidden = !connection.is_standby && !connection.sees_others && !rows.is_empty();
         if is_hidden {
@@ -79,7 +72,7 @@ impl Standbys {
             );
             let gap = Gap::because(reason).remedy(connection.grant_monitor());
             out.gap(place.label("standbys"), gap);
-            return Ok(());
+            return;
         }
         if !connection.is_standby {
             let names = rows.iter().filter_map(|row| row.first()?.clone());
@@ -101,7 +94,6 @@ impl Standbys {
             }
         }
         self.mark(&lags, now, out);
-        Ok(())
     }
 
     fn come_and_go(

@@ -14,8 +14,9 @@ use pgdyno_model::observed::{Gap, Kind, Row};
 /// So often, up to [`CONNECTIONS_FULL_RATE`] connections.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Looking at all sessions costs the server time with each of them: beyond so many the rate falls as
-/// they grow in number, so that it stays under a hundredth of a core.
-const CONNECTIONS_FULL_RATE: usize = 64;
+/// they grow in number, and as many sessions are looked at in a second. All observers together are to stay
+/// under 0.5 % of a core (`make bench-watching`).
+const CONNECTIONS_FULL_RATE: usize = 24;
 /// So often what was seen is told.
 const TELL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -23,7 +24,7 @@ const WAITS: Row = Row {
     name: "pg.waits",
     unit: "sessions",
     kind: Kind::Sparse,
-    source: "pg_stat_activity, ten times a second (less beyond 64 connections)",
+    source: "pg_stat_activity, ten times a second (less beyond 24 connections)",
     what: "sessions of clients that are in a statement, by what they wait for (type:event); Running: \
            on a CPU, or waiting for one",
 };
@@ -172,7 +173,7 @@ impl Waits {
         });
         if all.connections_max > CONNECTIONS_FULL_RATE {
             told["rate_lowered"] = json!(format!(
-                "above {CONNECTIONS_FULL_RATE} connections sampling is less frequent, to use less than 1 % of a core of the server"
+                "above {CONNECTIONS_FULL_RATE} connections sampling is less frequent, so that observers use less than 0.5 % of a core of the server"
             ));
         }
         out.fact(
@@ -322,7 +323,7 @@ mod tests {
     #[test]
     fn with_more_connections_samples_are_further_apart() {
         assert_eq!(interval(1), INTERVAL);
-        assert_eq!(interval(64), INTERVAL);
-        assert_eq!(interval(640), INTERVAL * 10);
+        assert_eq!(interval(24), INTERVAL);
+        assert_eq!(interval(240), INTERVAL * 10);
     }
 }

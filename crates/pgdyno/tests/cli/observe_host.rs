@@ -104,7 +104,14 @@ fn what_observing_costs_is_known_on_both_sides_and_little() {
     assert!(all_us >= here_us, "{all_us} {here_us}");
     // Each has a session with the server all the time.
     let mut there_us = 0;
-    for name in ["pg.counters", "pg.waits", "pg.locks", "pg.events"] {
+    let those = [
+        "pg.counters",
+        "pg.waits",
+        "pg.locks",
+        "pg.events",
+        "client.ping",
+    ];
+    for name in those {
         there_us += check(name, observed["facts"][name]["server_cpu_us"].as_u64());
     }
     let all_us = check("the server's side", observed["server_cpu_us"].as_u64());

@@ -17,6 +17,7 @@ use pgdyno_model::observed::{Gap, Span};
 on_each_version!(
     an_unprivileged_role_sees_what_it_may_and_is_told_the_rest,
     a_database_without_the_extensions_is_told_how_to_have_them,
+    what_is_refused_meanwhile_leaves_what_comes_before_it,
 );
 
 /// Reads from beginning to end; the gaps that were told, and whether it began at all.
@@ -63,6 +64,26 @@ fn an_unprivileged_role_sees_what_it_may_and_is_told_the_rest(server: &Server, _
         Some("ALTER DATABASE \"gaps\" SET track_io_timing = on"),
     );
     assert!(told.contains(&times), "{told:?}");
+}
+
+fn what_is_refused_meanwhile_leaves_what_comes_before_it(server: &Server, _major: u32) {
+    let database = Database::new(server, "refused", false);
+    database.run("CREATE ROLE john LOGIN");
+    let mut bench = Bench::new(Events::new(database.as_role("john").place()));
+    bench.begin().unwrap();
+    database.run(
+        "REVOKE EXECUTE ON FUNCTION pg_stat_get_wal_senders() FROM public; \
+         CREATE TABLE logged (x int); SELECT pg_switch_wal()",
+    );
+    let gap = bench.read().expect_err("it may not see standbys");
+    let wanted = "permission denied for function pg_stat_get_wal_senders";
+    assert!(gap.reason.contains(wanted), "{gap:?}");
+    let (_, batch) = bench.end();
+    let mut events = batch.events.iter();
+    assert!(
+        events.any(|event| event.kind == "wal segment"),
+        "{events:?}"
+    );
 }
 
 fn a_database_without_the_extensions_is_told_how_to_have_them(server: &Server, _major: u32) {
