@@ -1,7 +1,8 @@
 //! `COPY … FROM STDIN`: rows out in large pieces, the server's verdict back.
 
+use pgdyno_wire::ServerError;
 use pgdyno_wire::backend::Message;
-use pgdyno_wire::{ServerError, frontend};
+use pgdyno_wire::frontend::{self, COPY_DATA_BEGINNING};
 
 use crate::error::Error;
 use crate::session::{Session, usage};
@@ -78,6 +79,7 @@ impl Session {
 /// A copy under way. Dropping it unfinished abandons it: nothing is stored.
 pub struct CopyIn<'a> {
     session: &'a mut Session,
+    /// A message under way: its beginning, and what is collected for it.
     buffer: Vec<u8>,
     /// Whether the server has had its last word.
     over: bool,
@@ -85,9 +87,11 @@ pub struct CopyIn<'a> {
 
 impl<'a> CopyIn<'a> {
     fn new(session: &'a mut Session) -> CopyIn<'a> {
+        let mut buffer = Vec::with_capacity(PIECE_BYTES + 4096);
+        buffer.extend_from_slice(&COPY_DATA_BEGINNING);
         CopyIn {
             session,
-            buffer: Vec::with_capacity(PIECE_BYTES + 4096),
+            buffer,
             over: false,
         }
     }
@@ -126,15 +130,21 @@ impl<'a> CopyIn<'a> {
         let CopyIn {
             session, buffer, ..
         } = self;
-        session.send(|out| frontend::copy_data(out, buffer))?;
+        frontend::end_copy_data(buffer);
+        // Nothing is left to be sent from before: the whole message changes places with that buffer.
+        session.send(|out| match out.is_empty() {
+            true => std::mem::swap(out, buffer),
+            false => out.append(buffer),
+        })?;
         session.request_goes_on();
         buffer.clear();
+        buffer.extend_from_slice(&COPY_DATA_BEGINNING);
         Ok(())
     }
 
     /// Sends what is left and returns how many rows the server stored.
     pub fn finish(mut self) -> Result<u64, Error> {
-        if !self.buffer.is_empty() {
+        if self.buffer.len() > COPY_DATA_BEGINNING.len() {
             self.flush()?;
         }
         if self.over {

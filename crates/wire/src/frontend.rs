@@ -355,14 +355,15 @@ pub fn flush(out: &mut Vec<u8>) {
     message(out, b'H', |_| {});
 }
 
-/// CopyData.
-pub fn copy_data(out: &mut Vec<u8>, data: &[u8]) {
-    message(out, b'd', |out| out.extend_from_slice(data));
-}
+/// What CopyData begins with; the data are appended in place, and [`end_copy_data`] puts their length in.
+pub const COPY_DATA_BEGINNING: [u8; 5] = [b'd', 0, 0, 0, 0];
 
-/// CopyData whose contents the caller appends in place.
-pub fn copy_data_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    message(out, b'd', write);
+/// Ends a CopyData message that begins with [`COPY_DATA_BEGINNING`] and is nothing else.
+pub fn end_copy_data(message: &mut [u8]) {
+    let length = u32::try_from(message.len().saturating_sub(1)).unwrap_or(u32::MAX);
+    if let Some(place) = message.get_mut(1..COPY_DATA_BEGINNING.len()) {
+        place.copy_from_slice(&length.to_be_bytes());
+    }
 }
 
 /// CopyDone: all data was sent.
@@ -443,6 +444,16 @@ mod tests {
         assert_eq!(result, Err(TooManyParameters));
         assert_eq!(out, b"before");
         assert!(bind(&mut out, "", "", |p| (0..65_535).for_each(|_| p.null())).is_ok());
+    }
+
+    #[test]
+    fn the_length_of_copied_data_is_put_in_when_they_are_there() {
+        let mut out = COPY_DATA_BEGINNING.to_vec();
+        end_copy_data(&mut out);
+        assert_eq!(out, b"d\0\0\0\x04");
+        out.extend_from_slice(&[b'x'; 300]);
+        end_copy_data(&mut out);
+        assert_eq!(out[..6], *b"d\0\0\x01\x30x");
     }
 
     #[test]

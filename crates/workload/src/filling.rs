@@ -567,10 +567,7 @@ impl Shared<'_> {
             let mut made = Ok(());
             copy.write_with(|out| {
                 let full = out.len() + CHUNK_BYTES;
-                while row < range.end && out.len() < full && made.is_ok() {
-                    row += 1;
-                    made = table.push_row(row, Form::Copy, out);
-                }
+                made = table.push_rows(&mut row, range.end, full, out);
             })?;
             if let Err(why) = made {
                 let _ = copy.abort("a row could not be generated");

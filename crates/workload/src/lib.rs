@@ -8,6 +8,7 @@ pub mod figures;
 pub mod filling;
 pub mod folder;
 pub mod foreign_keys;
+mod line;
 pub mod loader;
 pub mod manifest;
 pub mod mark;

@@ -3,8 +3,8 @@
 //!
 //! A load is: tables created with the mark "loading" (one transaction); each table filled by one
 //! COPY in a transaction that truncates it first, which lets PostgreSQL skip what it would write
-//! for recovery and freeze the rows at once; keys; vacuum and analyze; rows counted; the mark
-//! "complete". Wherever that ends early, the marks tell the next load what it finds. Other products
+//! for recovery and freeze the rows at once; keys; vacuum and analyze; rows counted where no single COPY
+//! has counted them; the mark "complete". Wherever that ends early, the marks tell the next load what it finds. Other products
 //! have their own facts for most of it: smaller transactions, settings, no vacuum. What they are is
 //! told with the load.
 //!

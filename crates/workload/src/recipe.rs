@@ -8,6 +8,7 @@ use pgdyno_script::{Expr, Names, Script, Slot, Value, Vars, fnv1a_bytes, write_i
 use pgdyno_session::{quote_ident, quote_literal};
 
 use super::expression::{self, Chance, evaluate};
+use super::line::Line;
 use super::manifest::{self, Table};
 use super::own_data::{By, Cursor, Data, Format, Reading, Wanted, unwatched};
 use super::pack::Pack;
@@ -47,6 +48,8 @@ pub struct TableRows {
     chance: Chance,
     /// The rows of files, where it has those.
     given: Option<Cursor>,
+    /// Whether rows differ in their numbers and groups alone: see [`TableRows::push_rows`].
+    is_plain: bool,
 }
 
 /// One column of a row.
@@ -65,6 +68,11 @@ struct Column {
 enum Maker {
     Constant(Constant),
     RowNumber,
+    /// The number of the group that the row is in: groups of `rows` rows each, numbered from `first`.
+    Group {
+        rows: u64,
+        first: i64,
+    },
     Expr(Expr),
     /// The wanted field of this number.
     Given(usize),
@@ -162,13 +170,15 @@ impl Recipe {
                     (data.rows, Some(Cursor::new(data)))
                 }
             };
+            let columns: Vec<Column> = columns.collect();
             Ok(TableRows {
                 name: table.of.name.clone(),
                 rows,
+                is_plain: are_plain(&columns),
                 // Rows that are there already need no order in which they are made.
                 by_ranges: table.of.by_ranges || given.is_some(),
                 given,
-                columns: columns.collect(),
+                columns,
                 place: table.place,
                 seed: fnv1a_bytes(table.of.name.as_bytes()),
                 vars: vars.clone(),
@@ -328,6 +338,9 @@ fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
     if text.trim() == ":row" {
         return Ok(Maker::RowNumber);
     }
+    if let Some((rows, first)) = group(text) {
+        return Ok(Maker::Group { rows, first });
+    }
     // Without variables and functions it is the same in every row.
     if !text.contains([':', '(']) {
         let mut vars = Vars::new(names);
@@ -346,6 +359,30 @@ fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
     Ok(Maker::Expr(expr))
 }
 
+/// Rows of a group, and the number of the first one, when the expression is `(:row - 1) / ROWS + FIRST`: what
+/// has a branch for every so many accounts. In whole numbers, as the language divides them.
+fn group(text: &str) -> Option<(u64, i64)> {
+    let text: String = text.split_whitespace().collect();
+    let (rows, first) = text.strip_prefix("(:row-1)/")?.split_once('+')?;
+    let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => text.parse::<u32>().ok(),
+        false => None,
+    };
+    let (rows, first) = (number(rows)?, number(first)?);
+    // Division by zero is for the language to refuse.
+    (rows > 0).then_some((rows.into(), first.into()))
+}
+
+/// Whether a table's rows are the row's number, and then constants and groups.
+fn are_plain(columns: &[Column]) -> bool {
+    let mut columns = columns.iter();
+    let first = columns.next().filter(|column| !column.is_hidden);
+    first.is_some_and(|column| matches!(column.maker, Maker::RowNumber))
+        && columns.all(|column| {
+            !column.is_hidden && matches!(column.maker, Maker::Constant(_) | Maker::Group { .. })
+        })
+}
+
 impl TableRows {
     /// The columns for COPY.
     pub fn column_list(&self) -> String {
@@ -362,6 +399,55 @@ impl TableRows {
     pub fn place_of(&self, row: u64) -> Option<String> {
         let given = self.given.as_ref()?;
         Some(given.data().place(row))
+    }
+
+    /// Appends rows as COPY takes them: those behind number `row` up to number `end`, until `out` is `full`
+    /// bytes long. `row` is the last one then.
+    ///
+    /// # Errors
+    /// As [`TableRows::push_row`].
+    pub fn push_rows(
+        &mut self,
+        row: &mut u64,
+        end: u64,
+        full: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        while *row < end && out.len() < full {
+            if self.is_plain {
+                self.push_run(row, end, full, out);
+            } else {
+                *row += 1;
+                self.push_row(*row, Form::Copy, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of plain rows, as far as none of the groups ends.
+    fn push_run(&self, row: &mut u64, end: u64, full: usize, out: &mut Vec<u8>) {
+        let mut line = Line::new(*row + 1);
+        let mut end = end;
+        let mut text = Vec::new();
+        for column in self.columns.iter().skip(1) {
+            text.push(b'\t');
+            match &column.maker {
+                Maker::Constant(constant) => constant.push(Form::Copy, &mut text),
+                Maker::Group { rows, first } => {
+                    let group = *row / rows;
+                    end = end.min((group + 1).saturating_mul(*rows));
+                    write_int(first.saturating_add_unsigned(group), &mut text);
+                }
+                // Rows with others are not plain.
+                Maker::RowNumber | Maker::Expr(_) | Maker::Given(_) => {}
+            }
+        }
+        text.push(b'\n');
+        line.push(&text);
+        while *row < end && out.len() < full {
+            line.write(out);
+            *row += 1;
+        }
     }
 
     /// Appends row number `row` (from 1).
@@ -386,15 +472,20 @@ impl TableRows {
                 out.push(separator);
             }
             match &column.maker {
-                Maker::Constant(Constant::Null) => form.push_null(out),
-                Maker::Constant(Constant::Sql(text)) => out.extend_from_slice(text),
-                Maker::Constant(Constant::Text(text)) => form.push_text(text.as_bytes(), out),
-                Maker::RowNumber => {
+                Maker::Constant(constant) => constant.push(form, out),
+                maker @ (Maker::RowNumber | Maker::Group { .. }) => {
+                    let value = match maker {
+                        Maker::Group { rows, first } => {
+                            let group = row.saturating_sub(1) / rows;
+                            first.saturating_add_unsigned(group)
+                        }
+                        _ => number,
+                    };
                     if !column.is_hidden {
-                        write_int(number, out);
+                        write_int(value, out);
                     }
                     if let Some(slot) = column.variable {
-                        self.vars.set(slot, Value::Int(number));
+                        self.vars.set(slot, Value::Int(value));
                     }
                 }
                 Maker::Given(field) => {
@@ -430,6 +521,16 @@ impl TableRows {
         out.extend_from_slice(end.as_bytes());
         self.chance.end();
         Ok(())
+    }
+}
+
+impl Constant {
+    fn push(&self, form: Form, out: &mut Vec<u8>) {
+        match self {
+            Constant::Null => form.push_null(out),
+            Constant::Sql(text) => out.extend_from_slice(text),
+            Constant::Text(text) => form.push_text(text.as_bytes(), out),
+        }
     }
 }
 
@@ -523,6 +624,89 @@ mod tests {
             text,
             "2\t0\t\\N\n10\t1\t0\t\\N\n11\t2\t0\t\\N\n100001\t2\t0\t\n"
         );
+    }
+
+    #[test]
+    fn many_rows_at_once_are_those_that_are_made_one_by_one() {
+        let mut recipe = tpcb("100000");
+        for table in &mut recipe.tables {
+            assert!(table.is_plain, "{}", table.name);
+            for rows in [
+                0..1,
+                0..2_000,
+                8..12,
+                99_998..100_002,
+                5..5,
+                1_999_999_990..2_000_000_010,
+            ] {
+                let mut one_by_one = b"before".to_vec();
+                for row in rows.clone() {
+                    table
+                        .push_row(row + 1, Form::Copy, &mut one_by_one)
+                        .unwrap();
+                }
+                let (mut row, mut at_once) = (rows.start, b"before".to_vec());
+                table
+                    .push_rows(&mut row, rows.end, usize::MAX, &mut at_once)
+                    .unwrap();
+                assert_eq!(row, rows.end);
+                assert!(at_once == one_by_one, "{} {rows:?}", table.name);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_stop_when_there_are_bytes_enough_and_go_on_from_there() {
+        // One that is plain, and one with an expression.
+        for (value, is_plain) in [
+            ("(:row - 1) / 3 + 7", true),
+            ("(:row - 1) / 3 + 7 * :row", false),
+        ] {
+            let columns = format!(":row' }}, {{ name = 'd', value = '{value}");
+            let mut recipe = odd("1000", &columns, "SELECT 1;").unwrap();
+            let table = &mut recipe.tables[0];
+            assert_eq!(table.is_plain, is_plain);
+            let (mut row, mut pieces, mut last) = (0, Vec::new(), 0);
+            while row < 1000 {
+                let full = pieces.len() + 50;
+                table.push_rows(&mut row, 1000, full, &mut pieces).unwrap();
+                assert!(row > last && pieces.len() < full + 50, "{row}");
+                last = row;
+            }
+            let mut whole = Vec::new();
+            table
+                .push_rows(&mut 0, 1000, usize::MAX, &mut whole)
+                .unwrap();
+            assert_eq!(pieces, whole);
+        }
+    }
+
+    #[test]
+    fn groups_are_known_by_their_expression_and_are_what_it_comes_to() {
+        for (text, found) in [
+            ("(:row - 1) / 100000 + 1", Some((100_000, 1))),
+            ("( :row-1 )/3+0", Some((3, 0))),
+            ("(:row - 1) / 0 + 1", None),
+            ("(:row - 2) / 3 + 1", None),
+            ("(:row - 1) / 3 + 1 + 1", None),
+            ("(:row - 1) / :n + 1", None),
+            ("(:row - 1) / 3.5 + 1", None),
+            ("(:row - 1) / 99999999999 + 1", None),
+        ] {
+            assert_eq!(group(text), found, "{text}");
+        }
+        let other = "(:row - 1) / 7 + (5)";
+        let columns = format!("(:row - 1) / 7 + 5' }}, {{ name = 'd', value = '{other}");
+        let mut recipe = odd("100", &columns, "SELECT 1;").unwrap();
+        for row in [1, 2, 7, 8, 14, 15, 100] {
+            let mut out = Vec::new();
+            recipe.tables[0]
+                .push_row(row, Form::Copy, &mut out)
+                .unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let (by_group, by_expression) = text.trim_end().split_once('\t').unwrap();
+            assert_eq!(by_group, by_expression, "{row}");
+        }
     }
 
     #[test]

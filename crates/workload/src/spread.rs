@@ -9,7 +9,7 @@ use std::thread;
 
 use pgdyno_session::{Error, Session};
 
-use super::recipe::{Form, TableRows};
+use super::recipe::TableRows;
 use super::stop::Stop;
 use pgdyno_database::open::Endpoint;
 use pgdyno_database::trouble;
@@ -94,12 +94,9 @@ impl Spread {
             while row < rows.end && made.is_ok() && !is_over.load(Ordering::Relaxed) {
                 let end = rows.end.min(row.saturating_add(batch.max(1)));
                 let mut text = Vec::new();
-                while row < end && made.is_ok() {
-                    row += 1;
-                    made = table
-                        .push_row(row, Form::Copy, &mut text)
-                        .map_err(Failure::new);
-                }
+                made = table
+                    .push_rows(&mut row, end, usize::MAX, &mut text)
+                    .map_err(Failure::new);
                 if stop.asked() {
                     made = Err(Failure::new("interrupted"));
                 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::load::Load;
 use crate::filling::{Beside, Job};
-use crate::recipe::{Form, TableRows};
+use crate::recipe::TableRows;
 use pgdyno_database::dialect::Filling;
 use pgdyno_database::trouble;
 use pgdyno_model::Failure;
@@ -12,9 +12,18 @@ use pgdyno_model::Failure;
 /// Bytes of COPY data made between two looks at the clock and at interrupts.
 const CHUNK_BYTES: usize = 64 << 10;
 
+/// The rows of a table are in.
+pub(super) struct Filled {
+    /// How many.
+    pub(super) rows: u64,
+    /// Whether the server has counted them: they are one COPY's, and it had the table to itself until it was
+    /// committed. Others are counted when the load is over.
+    pub(super) is_counted: bool,
+}
+
 impl Load<'_, '_, '_, '_> {
     /// One table's rows, as the product wants them.
-    pub(super) fn fill(&mut self, table: &mut TableRows) -> Result<u64, Failure> {
+    pub(super) fn fill(&mut self, table: &mut TableRows) -> Result<Filled, Failure> {
         let name = table.name.clone();
         let rows = table.rows;
         self.watch.progress.table(&name, rows);
@@ -35,10 +44,14 @@ impl Load<'_, '_, '_, '_> {
             };
             let filled = job.fill(self.session, table, &mut beside);
             self.watch.progress.table_ends();
-            return filled.map(|_| rows);
+            return filled.map(|_| Filled {
+                rows,
+                is_counted: false,
+            });
         }
         let filling = |e| trouble::server(&e, &format!("could not fill {name}"));
         let copy = format!("COPY {name} ({}) FROM STDIN", table.column_list());
+        let mut is_counted = false;
         let copied = match (self.facts().filling, &mut self.spread) {
             (
                 Filling::Batches { rows: batch } | Filling::Committing { rows: batch },
@@ -57,6 +70,7 @@ impl Load<'_, '_, '_, '_> {
                 self.sql(&format!("TRUNCATE {name}")).map_err(filling)?;
                 let copied = self.copy(&format!("{copy}{options}"), table, 0..rows)?;
                 self.sql("COMMIT").map_err(filling)?;
+                is_counted = true;
                 copied
             }
             (Filling::Batches { rows: batch }, _) => {
@@ -80,7 +94,7 @@ impl Load<'_, '_, '_, '_> {
                 "the server took {copied} rows of {name} and not {rows}"
             )));
         }
-        Ok(rows)
+        Ok(Filled { rows, is_counted })
     }
 
     /// These rows (the first is 0) by one COPY; how many the server says it took.
@@ -98,10 +112,7 @@ impl Load<'_, '_, '_, '_> {
             let mut made = Ok(());
             copy.write_with(|out| {
                 let full = out.len() + CHUNK_BYTES;
-                while row < rows.end && out.len() < full && made.is_ok() {
-                    row += 1;
-                    made = table.push_row(row, Form::Copy, out);
-                }
+                made = table.push_rows(&mut row, rows.end, full, out);
             })
             .map_err(filling)?;
             if let Err(why) = made {

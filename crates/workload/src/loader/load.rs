@@ -6,6 +6,7 @@ use std::time::Instant;
 use pgdyno_session::{Session, quote_literal};
 
 use super::check;
+use super::fill::Filled;
 use super::resume::records_of;
 use super::{How, Loaded, Request, Watch};
 use crate::manifest::Table;
@@ -221,9 +222,14 @@ impl Load<'_, '_, '_, '_> {
         if self.resume.as_ref().is_some_and(|resume| resume.is_shared) {
             self.call_others();
         }
-        let mut filled = Vec::new();
+        let (mut filled, mut uncounted) = (Vec::new(), Vec::new());
         for table in &mut recipe.tables {
-            filled.push((table.name.clone(), self.fill(table)?));
+            let name = table.name.clone();
+            let Filled { rows, is_counted } = self.fill(table)?;
+            if !is_counted {
+                uncounted.push((name.clone(), rows));
+            }
+            filled.push((name, rows));
         }
         if !after_load.is_empty() {
             self.watch.progress.step("creating keys");
@@ -251,7 +257,7 @@ impl Load<'_, '_, '_, '_> {
                 })?;
             }
         }
-        for (table, rows) in &filled {
+        for (table, rows) in &uncounted {
             self.count(table, *rows)?;
         }
         for (table, rows) in &filled {

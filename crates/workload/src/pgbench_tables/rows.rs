@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::{ACCOUNTS, BRANCHES, TELLERS, Tables};
+use crate::line::Line;
 
 /// One table to be filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,45 +46,14 @@ impl Fill {
             let end = rows.end.min((branch + 1) * self.rows_per_branch);
             let mut line = Line::new(row + 1);
             if self.names_branch {
-                line.text
-                    .extend_from_slice(format!("\t{}", branch + 1).as_bytes());
+                line.push(format!("\t{}", branch + 1).as_bytes());
             }
-            line.text.extend_from_slice(self.tail);
+            line.push(self.tail);
             for _ in row..end {
-                out.extend_from_slice(&line.text);
-                line.count();
+                line.write(out);
             }
             row = end;
         }
-    }
-}
-
-/// A row that becomes the next one: only its number changes, and that counts in decimal, in place.
-struct Line {
-    text: Vec<u8>,
-    /// How many digits the number has at the beginning of `text`.
-    digits: usize,
-}
-
-impl Line {
-    fn new(number: u64) -> Line {
-        let text = number.to_string().into_bytes();
-        Line {
-            digits: text.len(),
-            text,
-        }
-    }
-
-    fn count(&mut self) {
-        for digit in self.text[..self.digits].iter_mut().rev() {
-            if *digit != b'9' {
-                *digit += 1;
-                return;
-            }
-            *digit = b'0';
-        }
-        self.text.insert(0, b'1');
-        self.digits += 1;
     }
 }
 
