@@ -16,6 +16,10 @@ bench: ## pgdyno beside its peers in turn, and its report with a long trial; wri
 bench-growth: ## what pgdyno costs as connections, statements, rows, trials … grow, beside pgbench; writes bench/GROWTH.md; OPTIONS='--quick', '--axis NAME', '--large' (bench/README.md)
 	@scripts/bench growth $(OPTIONS)
 
+.PHONY: bench-watching
+bench-watching: ## what pgdyno's observers cost the server, by its own CPU time, beside runs without them; writes bench/WATCHING.md
+	@scripts/bench watching $(OPTIONS)
+
 .PHONY: bench-instructions
 bench-instructions: ## instructions (callgrind) and system calls (strace) of a transaction; writes bench/INSTRUCTIONS.md
 	@scripts/bench-instructions

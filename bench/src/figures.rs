@@ -28,6 +28,10 @@ pub enum Figure {
     Wall,
     /// The most memory that the process had.
     PeakMemory,
+    /// CPU time of all the server's processes while the program ran.
+    ServerCpu,
+    /// The program's CPU time by the server's: what it takes of a CPU for each CPU that the server has busy.
+    CpuByServer,
 }
 
 impl Figure {
@@ -44,6 +48,8 @@ impl Figure {
         Figure::LagWorst,
         Figure::Wall,
         Figure::PeakMemory,
+        Figure::ServerCpu,
+        Figure::CpuByServer,
     ];
 
     /// As shown, with its unit.
@@ -60,6 +66,8 @@ impl Figure {
             Figure::LagWorst => "schedule lag, µs, worst",
             Figure::Wall => "wall time, s",
             Figure::PeakMemory => "peak memory, MiB",
+            Figure::ServerCpu => "server CPU, s",
+            Figure::CpuByServer => "client CPU by server CPU",
         }
     }
 
@@ -78,6 +86,8 @@ impl Figure {
             Figure::LagWorst => run.reported.lag_us.1,
             Figure::Wall => run.wall_s,
             Figure::PeakMemory => run.peak_bytes as f64 / f64::from(1 << 20),
+            Figure::ServerCpu => run.server_us as f64 / 1e6,
+            Figure::CpuByServer => run.cpu.total_us() as f64 / run.server_us as f64,
         }
     }
 }
@@ -145,6 +155,7 @@ mod tests {
             cpu: CpuTime { user_us, system_us },
             wall_s: 5.0,
             peak_bytes: 3 << 20,
+            server_us: 4000,
         }
     }
 
@@ -152,7 +163,9 @@ mod tests {
     fn each_figure_is_what_its_name_says() {
         let run = run(300, 700);
         let figures: Vec<f64> = Figure::ALL.iter().map(|figure| figure.of(&run)).collect();
-        let expected = [10.0, 3.0, 7.0, 6.0, 50.0, 25.0, 7.0, 8.0, 9.0, 5.0, 3.0];
+        let expected = [
+            10.0, 3.0, 7.0, 6.0, 50.0, 25.0, 7.0, 8.0, 9.0, 5.0, 3.0, 0.004, 0.25,
+        ];
         assert_eq!(figures, expected);
     }
 

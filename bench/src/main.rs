@@ -11,12 +11,14 @@ mod instructions;
 mod kernel;
 mod measure;
 mod programs;
+mod ranges;
 mod report;
 mod rows;
 mod runner;
 mod server;
 mod settings;
 mod transcript;
+mod watching;
 mod wire;
 
 use std::path::Path;
@@ -54,7 +56,9 @@ fn bench() -> Result<(), Error> {
         Some((verb, rest)) if verb == "growth" => return growth::open(rest),
         Some((verb, rest)) if verb == "merge" => return growth::merge::open(rest),
         Some((verb, [])) if verb == "kernel" => return kernel::open(),
+        Some((verb, [])) if verb == "ranges" => return ranges::open(),
         Some((verb, [])) if verb == "histories" => return histories::open(),
+        Some((verb, rest)) if verb == "watching" => return watching::open(rest),
         Some((verb, rest)) if verb == "engine" => return engine::open(rest),
         Some((verb, rest)) if verb == "instructions" => return instructions::open(rest),
         Some((verb, [socket])) if verb == "transcript" => {

@@ -25,6 +25,8 @@ pub struct Run {
     pub wall_s: f64,
     /// The most memory that the process itself had, in bytes.
     pub peak_bytes: u64,
+    /// CPU time that the server's processes used meanwhile, in microseconds.
+    pub server_us: u64,
 }
 
 impl Run {
@@ -45,6 +47,7 @@ impl Run {
             .stderr(Stdio::piped());
         die_with_parent(&mut command, Signal::Kill);
 
+        let server_before = bed.server_cpu()?;
         let cpu_before = cpu_time::ended_children();
         let begun = Instant::now();
         let child = command.spawn();
@@ -54,6 +57,7 @@ impl Run {
         let wall_s = begun.elapsed().as_secs_f64();
         let cpu = cpu_time::ended_children() - cpu_before;
         let peak_bytes = peak.end();
+        let server_us = bed.server_cpu_since(&server_before)?;
 
         if !status.success() {
             return Err(format!("{name} failed ({status}): {}", errors.trim()).into());
@@ -75,6 +79,7 @@ impl Run {
             cpu,
             wall_s,
             peak_bytes,
+            server_us,
         })
     }
 
@@ -88,6 +93,7 @@ impl Run {
         self.reported.transactions = more - fewer;
         self.reported.connecting_s = 0.0;
         self.cpu = self.cpu - shorter.cpu;
+        self.server_us = self.server_us.saturating_sub(shorter.server_us);
         self.wall_s -= shorter.wall_s;
         Ok(self)
     }
@@ -176,6 +182,7 @@ mod tests {
             },
             wall_s,
             peak_bytes: 1 << 20,
+            server_us: 10 * user_us,
         }
     }
 
@@ -186,6 +193,7 @@ mod tests {
         assert_eq!(beyond.reported.transactions, 16_000);
         assert_eq!((beyond.cpu.user_us, beyond.cpu.system_us), (500, 1000));
         assert_eq!((beyond.wall_s, beyond.reported.connecting_s), (8.0, 0.0));
+        assert_eq!(beyond.server_us, 5000);
         assert_eq!(beyond.reported.lag_us, (2.0, 3.0));
         let error = short.beyond(&beyond).unwrap_err().to_string();
         assert!(

@@ -121,15 +121,14 @@ pub const ROWS: &[Row] = &[
         goals: &[at_most(Figure::OwnCpu, 1.10)],
         bare: false,
     },
+    loading("whole -i -I dtgvp, scale 100", Workload::Load),
+    loading(
+        "load tpcb, scale 100, beside -i -I dtgvp",
+        Workload::PackLoad,
+    ),
     Row {
-        name: "whole -i -I dtgvp, scale 50",
-        peer: Some(Peer::Pgbench),
-        job: Job {
-            workload: Workload::Load,
-            ..SELECT_ONLY.of(1)
-        },
-        goals: &[at_most(Figure::Wall, 0.95)],
-        bare: false,
+        goals: &[CPU_BY_SERVER],
+        ..loading("COPY alone, -i -I dtg, scale 100", Workload::Copy)
     },
     Row {
         name: "TPC-C, load of 10 warehouses without foreign keys",
@@ -255,6 +254,10 @@ pub enum Workload {
     PointSelect,
     /// Making and filling pgbench's tables.
     Load,
+    /// The same by the pack `tpcb`, whose tables they are; pgbench as in [`Workload::Load`].
+    PackLoad,
+    /// Making and filling them without keys and vacuum.
+    Copy,
     /// TPC-C's five transactions by its mix, without think times.
     Tpcc,
     /// The same with one statement for all lines of an order.
@@ -268,7 +271,12 @@ pub enum Workload {
 impl Workload {
     /// Whether tables are made and filled: then the whole run is one piece of work.
     pub fn is_load(self) -> bool {
-        matches!(self, Workload::Load | Workload::TpccLoad)
+        self.is_of_pgbench() || self == Workload::TpccLoad
+    }
+
+    /// Whether these are pgbench's tables.
+    pub fn is_of_pgbench(self) -> bool {
+        matches!(self, Workload::Load | Workload::PackLoad | Workload::Copy)
     }
 }
 
@@ -340,6 +348,26 @@ const fn select_only(name: &'static str, clients: u32, via: Via) -> Row {
             ..SELECT_ONLY.of(clients)
         },
         goals: &[],
+        bare: false,
+    }
+}
+
+const CPU_BY_SERVER: Goal = Goal {
+    figure: Figure::CpuByServer,
+    bound: Bound::Most(0.05),
+};
+
+const LOAD_GOALS: &[Goal] = &[at_most(Figure::Wall, 0.90), CPU_BY_SERVER];
+
+const fn loading(name: &'static str, workload: Workload) -> Row {
+    Row {
+        name,
+        peer: Some(Peer::Pgbench),
+        job: Job {
+            workload,
+            ..SELECT_ONLY.of(1)
+        },
+        goals: LOAD_GOALS,
         bare: false,
     }
 }

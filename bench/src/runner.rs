@@ -130,7 +130,7 @@ fn take_turns(
                 }
             }
             let run = one(*program, job, bed, seconds)?;
-            if row.job.workload == Workload::Load {
+            if matches!(row.job.workload, Workload::Load | Workload::PackLoad) {
                 bed.check_load()?;
             }
             let goals = row.goals.iter().map(|goal| {

@@ -4,21 +4,23 @@
 mod tls;
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use pgdyno_platform::child::{Signal, die_with_parent};
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_platform::proc::{self, task};
 use pgdyno_server::{Cache, Listen, Options, Server};
 
 use crate::Error;
 use crate::programs::Programs;
-use crate::rows::Via;
+use crate::rows::{Via, Workload};
 use tls::Tls;
 
-/// The row's load, and where it goes: a database of its own.
-pub const LOAD_SCALE: u32 = 50;
+/// The loads of pgbench's tables, and where they go: a database of its own.
+pub const LOAD_SCALE: u32 = 100;
 /// See [`LOAD_SCALE`].
 pub const LOAD_DATABASE: &str = "load";
 
@@ -58,6 +60,41 @@ pub struct Bed {
     /// Scripts and the stub's socket.
     directory: PathBuf,
     psql: PathBuf,
+}
+
+/// Processes of a session are gone within so long of its end.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// What the server's processes have used.
+pub struct ServerCpu {
+    /// Of those there are and of those that have been, in clock ticks.
+    ticks: u64,
+    /// Those there are beside the first.
+    children: BTreeSet<u32>,
+}
+
+impl ServerCpu {
+    /// Of the server whose first process this is; `None`: it is not there.
+    fn now(pid: u32) -> Option<Self> {
+        let stat = |pid| {
+            let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            task::stat(&text)
+        };
+        let entries = std::fs::read_dir("/proc").ok()?;
+        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let children = pids.filter_map(stat).filter(|task| task.parent == pid);
+        let children: Vec<task::Task> = children.collect();
+        // Read last: one that ends meanwhile is counted twice rather than not at all.
+        let first = stat(pid)?;
+        let of_children: u64 = children
+            .iter()
+            .map(|task| task.ticks() + task.children_ticks)
+            .sum();
+        Some(Self {
+            ticks: first.ticks() + first.children_ticks + of_children,
+            children: children.iter().map(|task| task.pid).collect(),
+        })
+    }
 }
 
 /// The server that answers at once, a process of its own that ends when this is dropped.
@@ -166,6 +203,42 @@ impl Bed {
         vec![drop, self.create_database(name)]
     }
 
+    /// Before each load of pgbench's tables: what the one before has left to write is written. The pack's loader
+    /// drops nothing that is another's; each program then finds an empty database.
+    pub fn before_load(&self, workload: Workload) -> Vec<Command> {
+        let mut commands = match workload {
+            Workload::PackLoad => self.empty_database(LOAD_DATABASE),
+            _ => Vec::new(),
+        };
+        commands.push(self.sql("CHECKPOINT"));
+        commands
+    }
+
+    /// CPU time of the server's processes until now.
+    ///
+    /// # Errors
+    /// The server's own process is not seen.
+    pub fn server_cpu(&self) -> Result<ServerCpu, Error> {
+        ServerCpu::now(self.server.pid()).ok_or_else(|| "the server's process is not seen".into())
+    }
+
+    /// What they have used since then, in microseconds: when those that have come since have gone, because what
+    /// they used counts with their parent's then.
+    ///
+    /// # Errors
+    /// As [`Bed::server_cpu`].
+    pub fn server_cpu_since(&self, before: &ServerCpu) -> Result<u64, Error> {
+        let begun = Instant::now();
+        loop {
+            let now = self.server_cpu()?;
+            if now.children.is_subset(&before.children) || begun.elapsed() > GONE_WITHIN {
+                let ticks = now.ticks.saturating_sub(before.ticks);
+                return Ok(ticks * 1_000_000 / proc::ticks_per_second());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// What has psql execute a statement.
     pub fn sql(&self, sql: &str) -> Command {
         let mut command = Command::new(&self.psql);
@@ -174,10 +247,11 @@ impl Bed {
         command
     }
 
-    /// Whether every page of the loaded tables is all-visible, else which are not.
+    /// Whether every page of the loaded tables is all-visible, and all are analysed, else which are not.
     pub fn check_load(&self) -> Result<(), Error> {
         let sql = "SELECT string_agg(relname, ', ') FROM pg_class WHERE relkind = 'r' \
-                   AND relname LIKE 'pgbench%' AND relallvisible <> relpages";
+                   AND relname LIKE 'pgbench%' AND (relallvisible <> relpages OR reltuples < 0 \
+                   OR relpages > 0 AND NOT EXISTS (SELECT FROM pg_stats WHERE tablename = relname))";
         let mut command = Command::new(&self.psql);
         command.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
         let url = self.url_of_database(LOAD_DATABASE);
@@ -187,7 +261,9 @@ impl Bed {
         let said = String::from_utf8_lossy(&output.stdout);
         match (output.status.success(), said.trim()) {
             (true, "") => Ok(()),
-            (true, tables) => Err(format!("not all pages are all-visible: {tables}").into()),
+            (true, tables) => {
+                Err(format!("not all pages are all-visible and analysed: {tables}").into())
+            }
             (false, _) => {
                 let said = String::from_utf8_lossy(&output.stderr);
                 Err(format!("psql failed: {said}").into())

@@ -26,6 +26,7 @@ impl Settings {
     /// How long and how often a kind of work runs.
     pub fn of(&self, job: &Job) -> (u32, u32) {
         match job.workload {
+            Workload::Load | Workload::PackLoad => (self.seconds, self.rounds),
             load if load.is_load() => (self.seconds, FEW_ROUNDS.min(self.rounds)),
             Workload::Memory => (self.memory_seconds, 1),
             // pgbench counts the time that a thousand connections take.

@@ -55,6 +55,10 @@ impl Program for Pgbench {
         command
     }
 
+    fn before_load(&self, workload: Workload, bed: &Bed) -> Vec<Command> {
+        bed.before_load(workload)
+    }
+
     fn read(&self, output: &str) -> Result<Reported, String> {
         read(output)
     }
@@ -62,9 +66,13 @@ impl Program for Pgbench {
 
 /// What pgbench, and pgdyno by that name, are called with.
 pub fn arguments(job: &Job, bed: &Bed, seconds: u32) -> Vec<String> {
-    if job.workload == Workload::Load {
+    if job.workload.is_of_pgbench() {
         let scale = format!("--scale={LOAD_SCALE}");
-        let options = ["--initialize", "--quiet", "--init-steps=dtgvp", &scale];
+        let steps = match job.workload {
+            Workload::Copy => "--init-steps=dtg",
+            _ => "--init-steps=dtgvp",
+        };
+        let options = ["--initialize", "--quiet", steps, &scale];
         let mut arguments: Vec<String> = options.map(str::to_owned).into();
         arguments.push(bed.url_of_database(LOAD_DATABASE));
         return arguments;

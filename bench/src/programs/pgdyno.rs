@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Program, Reported, go_tpc, pgbench, version_line};
 use crate::Error;
 use crate::rows::{Job, Workload};
-use crate::server::Bed;
+use crate::server::{Bed, LOAD_DATABASE, LOAD_SCALE};
 
 /// Where TPC-C's tables are loaded, which its peers load elsewhere.
 const TPCC_LOAD: &str = "pgdyno_tpcc_load";
@@ -50,6 +50,15 @@ impl Pgdyno {
         })
     }
 
+    fn load_tpcb(&self, bed: &Bed) -> Command {
+        let mut command = Command::new(&self.path);
+        let scale = format!("scale={LOAD_SCALE}");
+        command
+            .args(["load", "tpcb", "--quiet", "--param", &scale])
+            .arg(format!("--url={}", bed.url_of_database(LOAD_DATABASE)));
+        command
+    }
+
     fn load_tpcc(&self, bed: &Bed) -> Command {
         let mut command = Command::new(&self.path);
         let warehouses = format!("warehouses={}", go_tpc::LOAD_WAREHOUSES);
@@ -80,7 +89,7 @@ impl Program for Pgdyno {
         let mut command = Command::new(&self.path);
         let pack = match job.workload {
             // Works on what pgbench works on, in pgbench's way.
-            Workload::Load | Workload::Script => {
+            Workload::Load | Workload::Copy | Workload::Script => {
                 command
                     .arg("pgbench")
                     .args(pgbench::arguments(job, bed, seconds));
@@ -92,6 +101,7 @@ impl Program for Pgdyno {
             Workload::History => bed.history().display().to_string(),
             Workload::Tpcc | Workload::TpccBatch => "tpcc".to_owned(),
             Workload::TpccLoad => return self.load_tpcc(bed),
+            Workload::PackLoad => return self.load_tpcb(bed),
             Workload::PointSelect => bed.point_select().display().to_string(),
         };
         command
@@ -132,7 +142,7 @@ impl Program for Pgdyno {
     fn before_load(&self, workload: Workload, bed: &Bed) -> Vec<Command> {
         match workload {
             Workload::TpccLoad => bed.empty_database(TPCC_LOAD),
-            _ => Vec::new(),
+            other => bed.before_load(other),
         }
     }
 

@@ -1,6 +1,7 @@
 //! A server that answers at once and always the same, so that what is measured is the client. It
 //! knows as much of the protocol as a client needs for a SELECT: simple, extended, prepared. Every
-//! statement is answered with one row of one integer. `pgdyno calibrate --self` and `make bench` use it.
+//! statement is answered with one row of one integer; of a COPY FROM STDIN it counts the rows and throws them
+//! away. `pgdyno calibrate --self` and `make bench` use it.
 //!
 //! Not for: tests of anything but the load generator; it knows no SQL and no errors.
 
@@ -75,6 +76,8 @@ fn deal(listener: &UnixListener, loops: &[(Sender<UnixStream>, Waker)]) {
 struct Client {
     pieces: Pieces,
     has_started: bool,
+    /// Rows of the COPY under way.
+    copied: u64,
 }
 
 fn answer_all(mut io: impl Io, accepted: &Receiver<UnixStream>) -> io::Result<()> {
@@ -125,6 +128,7 @@ impl Client {
             }
             return;
         }
+        let copied = &mut self.copied;
         self.pieces.take(bytes, |tag, body| match tag {
             b'P' => message(out, b'1', b""),
             b'C' => message(out, b'3', b""),
@@ -137,6 +141,14 @@ impl Client {
                 message(out, b'T', &columns());
             }
             b'E' => out.extend_from_slice(row),
+            b'd' => *copied += body.iter().filter(|byte| **byte == b'\n').count() as u64,
+            b'c' => {
+                let complete = format!("COPY {}\0", std::mem::take(copied));
+                message(out, b'C', complete.as_bytes());
+                message(out, b'Z', b"I");
+            }
+            // Text, of no columns that are told.
+            b'Q' if body.starts_with(b"COPY ") => message(out, b'G', &[0; 3]),
             b'Q' => {
                 message(out, b'T', &columns());
                 out.extend_from_slice(row);
@@ -188,6 +200,33 @@ fn row() -> Vec<u8> {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn rows_of_a_copy_are_counted_however_they_arrive() {
+        let mut sent = Vec::new();
+        message(&mut sent, b'Q', b"COPY t FROM STDIN\0");
+        message(&mut sent, b'd', b"1\ta\n2\tb\n3");
+        message(&mut sent, b'd', b"\tc\n");
+        message(&mut sent, b'c', b"");
+        let mut expected = Vec::new();
+        message(&mut expected, b'G', &[0; 3]);
+        message(&mut expected, b'C', b"COPY 3\0");
+        message(&mut expected, b'Z', b"I");
+        for step in 1..=sent.len() {
+            let mut client = Client {
+                has_started: true,
+                ..Client::default()
+            };
+            // One COPY after another.
+            for _ in 0..2 {
+                let mut answer = Vec::new();
+                for piece in sent.chunks(step) {
+                    client.answer(piece, &[], &mut answer);
+                }
+                assert_eq!(answer, expected, "{step}");
+            }
+        }
+    }
 
     #[test]
     fn psql_gets_its_row() {
