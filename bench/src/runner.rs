@@ -10,8 +10,9 @@ use crate::rows::{Job, Row, Via, Workload};
 use crate::server::{Bed, must_succeed};
 use crate::settings::Settings;
 
-/// The first run of each program in a row only warms up server and CPU, and is so long.
-const WARM_UP_SECONDS: u32 = 1;
+/// The first run of each program in a row only warms up server and CPU, and is so long: longer than pgbench needs to
+/// connect 64 clients by TLS.
+const WARM_UP_SECONDS: u32 = 3;
 
 /// With a rate, how many times as long the longer one of two runs is.
 const LONGER: u32 = 3;
