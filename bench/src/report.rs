@@ -302,6 +302,7 @@ mod tests {
             vec![Run {
                 reported,
                 cpu,
+                server_us: 0,
                 wall_s: 1.0,
                 peak_bytes: 1,
             }]
