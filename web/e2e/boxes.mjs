@@ -4,8 +4,22 @@
  * `misplaced` runs in the page: it sees nothing of this module.
  */
 
+import { seeAll, until } from './open.mjs';
+
+/** All that is misplaced at one of these widths, a line each. */
+export async function misplacedAt(page, widths) {
+  const found = [];
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 1000 });
+    await until(() => page.evaluate(() => innerWidth), (now) => now === width);
+    await seeAll(page);
+    found.push(...(await page.evaluate(misplaced)).map((what) => `${width} px: ${what}`));
+  }
+  return found;
+}
+
 /** All that is misplaced, in words. */
-export function misplaced() {
+function misplaced() {
   const found = [];
   const brief = (text) => `“${text.trim().replace(/\s+/g, ' ').slice(0, 48)}”`;
   const where = (element) => {

@@ -1,12 +1,11 @@
 /** The page of a laboratory: one clock for all strips, phases, figures as the document has them. */
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { misplaced } from './boxes.mjs';
+import { misplacedAt } from './boxes.mjs';
 import { exactly, read, time } from './figures.mjs';
-import { documentOf, drawn, made, opened, seeAll, until } from './open.mjs';
+import { documentOf, drawn, opened, seeAll, until, writeWith } from './open.mjs';
 
 const lab = (name) => documentOf(name).disturb_lab;
 /** Of repeats that missed the same the one that was longer without service. */
@@ -147,7 +146,6 @@ const PLACES = [
 
 /** The same page, had the disturbance been then; every other second has no commit. */
 function moved(name, [from, to, back], file) {
-  const html = readFileSync(made.pages[name].file, 'utf8');
   const document = documentOf(name);
   for (const { figures, commands, clients } of document.disturb_lab.targets.flatMap((target) => target.repeats).filter((one) => one.figures !== null)) {
     const whole = figures.course.due.length * figures.course.bin_us;
@@ -158,8 +156,7 @@ function moved(name, [from, to, back], file) {
     clients.forEach((stall, i) => Object.assign(stall, { start_us: ((from * whole) / clients.length) * i, length_us: back * whole - ((from * whole) / clients.length) * i }));
     for (const second of figures.course.response.filter((_, i) => i % 2 === 1)) Object.assign(second, { p50_us: null, p95_us: null, p99_us: null, max_us: null });
   }
-  const [start, end] = [html.indexOf('id="data">') + 10, html.indexOf('</script>', html.indexOf('id="data">'))];
-  writeFileSync(file, html.slice(0, start) + JSON.stringify(document).replaceAll('<', '\\u003c') + html.slice(end));
+  writeWith(name, document, file);
   return file;
 }
 
@@ -168,12 +165,7 @@ for (const name of ['failover', 'beside']) {
     const found = [];
     for (const place of PLACES) {
       await opened(moved(name, place, join(process.env.REPORTS, `${name}-moved.html`)), async (page) => {
-        for (const width of [390, 1280]) {
-          await page.setViewportSize({ width, height: 1000 });
-          await until(() => page.evaluate(() => innerWidth), (now) => now === width);
-          await seeAll(page);
-          found.push(...(await page.evaluate(misplaced)).map((what) => `${place}, ${width} px: ${what}`));
-        }
+        found.push(...(await misplacedAt(page, [390, 1280])).map((what) => `${place}, ${what}`));
       });
     }
     assert.equal(found.join('\n'), '');

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -62,10 +62,21 @@ export async function opened(name, look, { width = 1344, height = 900, colorSche
   }
 }
 
-/** The document that a report has in it. */
-export function documentOf(name) {
+/** A report: what is before its document, the document's text, and what follows. */
+function parts(name) {
   const html = readFileSync(made.pages[name].file, 'utf8');
-  return JSON.parse(html.split('id="data">')[1].split('</script>')[0]);
+  const start = html.indexOf('id="data">') + 'id="data">'.length;
+  const end = html.indexOf('</script>', start);
+  return [html.slice(0, start), html.slice(start, end), html.slice(end)];
+}
+
+/** The document that a report has in it. */
+export const documentOf = (name) => JSON.parse(parts(name)[1]);
+
+/** Writes the same page with another document. */
+export function writeWith(name, document, file) {
+  const [before, , after] = parts(name);
+  writeFileSync(file, before + JSON.stringify(document).replaceAll('<', '\\u003c') + after);
 }
 
 /** Brings everything into sight once: charts are drawn when they are seen. */

@@ -208,12 +208,21 @@ impl Bed {
         must_succeed(command.arg(count.to_string()))
     }
 
-    /// A notebook that shall be new.
-    pub fn remove(&self, notebook: &Path) -> Result<(), Error> {
-        match fs::remove_file(notebook) {
+    /// Where a new notebook of this name will be.
+    pub fn new_notebook(&self, name: &str) -> Result<PathBuf, Error> {
+        let notebook = self.path(name);
+        match fs::remove_file(&notebook) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
-            _ => Ok(()),
+            _ => Ok(notebook),
         }
+    }
+
+    /// Runs a command of pgdyno that keeps what it does in this notebook, whose size is what it puts out.
+    pub fn keeps(&self, mut command: Command, notebook: &Path) -> Result<Run, Error> {
+        command.arg("--store").arg(notebook);
+        let mut run = self.client(command)?;
+        run.output_bytes = Some(fs::metadata(notebook)?.len());
+        Ok(run)
     }
 
     /// pgbench, without arguments.

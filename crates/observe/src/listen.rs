@@ -90,10 +90,8 @@ struct Talks {
 #[derive(Default)]
 struct Open {
     begun: u64,
-    /// By number.
-    silent: BTreeMap<u64, (Instant, Arc<TcpStream>)>,
-    /// Those that have asked, and are answered.
-    asked: BTreeMap<u64, (Instant, Arc<TcpStream>)>,
+    /// By whether they have asked, and number: the first is the first to be hung up.
+    clients: BTreeMap<(bool, u64), (Instant, Arc<TcpStream>)>,
 }
 
 /// A connection that is open, until it is dropped.
@@ -111,16 +109,13 @@ impl Talks {
     /// Waits for a place, or takes that of the oldest one.
     fn begin(talks: &Arc<Talks>, client: &Arc<TcpStream>) -> Talk {
         let mut open = talks.open();
-        while open.silent.len() + open.asked.len() >= CLIENTS_MAX {
-            let oldest = open.silent.values().chain(open.asked.values()).next();
-            let age = oldest.map_or(PATIENCE, |(begun, _)| begun.elapsed());
+        while open.clients.len() >= CLIENTS_MAX {
+            let first = open.clients.values().next();
+            let age = first.map_or(PATIENCE, |(begun, _)| begun.elapsed());
             if let Some(left) = PATIENCE.checked_sub(age).filter(|left| !left.is_zero()) {
                 let waited = talks.ended.wait_timeout(open, left);
                 open = waited.unwrap_or_else(PoisonError::into_inner).0;
-                continue;
-            }
-            let stuck = open.silent.pop_first();
-            if let Some((_, (_, client))) = stuck.or_else(|| open.asked.pop_first()) {
+            } else if let Some((_, (_, client))) = open.clients.pop_first() {
                 // Its thread wakes up and ends.
                 let _ = client.shutdown(Shutdown::Both);
             }
@@ -128,7 +123,7 @@ impl Talks {
         open.begun += 1;
         let number = open.begun;
         let client = (Instant::now(), Arc::clone(client));
-        open.silent.insert(number, client);
+        open.clients.insert((false, number), client);
         drop(open);
         Talk {
             number,
@@ -141,8 +136,8 @@ impl Talk {
     /// From now on it is answered.
     fn has_asked(&self) {
         let mut open = self.talks.open();
-        if let Some(client) = open.silent.remove(&self.number) {
-            open.asked.insert(self.number, client);
+        if let Some(client) = open.clients.remove(&(false, self.number)) {
+            open.clients.insert((true, self.number), client);
         }
     }
 }
@@ -150,8 +145,8 @@ impl Talk {
 impl Drop for Talk {
     fn drop(&mut self) {
         let mut open = self.talks.open();
-        open.silent.remove(&self.number);
-        open.asked.remove(&self.number);
+        open.clients.remove(&(false, self.number));
+        open.clients.remove(&(true, self.number));
         drop(open);
         self.talks.ended.notify_one();
     }

@@ -3,7 +3,7 @@
 use std::io;
 
 use pgdyno_model::spec::TrialSpec;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, text};
 use pgdyno_platform::affinity;
 
 /// The CPUs that a trial's threads are kept on, if they are, in the order in which they are dealt.
@@ -27,8 +27,8 @@ fn for_threads(threads: usize, cpus: io::Result<Vec<usize>>) -> Result<Vec<usize
         return Ok(cpus);
     }
     let text = format!(
-        "--pin keeps each thread on a CPU of its own, and {threads} threads have {count} CPU{}",
-        if count == 1 { "" } else { "s" }
+        "--pin keeps each thread on a CPU of its own, and {threads} threads have {}",
+        text::plural(count as u64, "CPU")
     );
     Err(Failure::with(Exit::Usage, text).hint(format!("-j {count}, or leave --pin out")))
 }

@@ -373,6 +373,11 @@ fn group(text: &str) -> Option<(u64, i64)> {
     (rows > 0).then_some((rows.into(), first.into()))
 }
 
+/// The number of the group of the row that so many rows are before.
+fn group_of(before: u64, rows: u64, first: i64) -> i64 {
+    first.saturating_add_unsigned(before / rows)
+}
+
 /// Whether a table's rows are the row's number, and then constants and groups.
 fn are_plain(columns: &[Column]) -> bool {
     let mut columns = columns.iter();
@@ -434,9 +439,8 @@ impl TableRows {
             match &column.maker {
                 Maker::Constant(constant) => constant.push(Form::Copy, &mut text),
                 Maker::Group { rows, first } => {
-                    let group = *row / rows;
-                    end = end.min((group + 1).saturating_mul(*rows));
-                    write_int(first.saturating_add_unsigned(group), &mut text);
+                    end = end.min((*row / rows + 1).saturating_mul(*rows));
+                    write_int(group_of(*row, *rows, *first), &mut text);
                 }
                 // Rows with others are not plain.
                 Maker::RowNumber | Maker::Expr(_) | Maker::Given(_) => {}
@@ -476,8 +480,7 @@ impl TableRows {
                 maker @ (Maker::RowNumber | Maker::Group { .. }) => {
                     let value = match maker {
                         Maker::Group { rows, first } => {
-                            let group = row.saturating_sub(1) / rows;
-                            first.saturating_add_unsigned(group)
+                            group_of(row.saturating_sub(1), *rows, *first)
                         }
                         _ => number,
                     };

@@ -45,8 +45,7 @@ fn run(bed: &Bed, grows: &str) -> Result<Run, Error> {
         "workload = \"select-only\"\nclients = 1\ntransactions = 100\n{grows}\n[reset]\nsettle = \"0s\"\n"
     );
     let file = bed.file("experiment.toml", &text)?;
-    let notebook = bed.path("experiment.sqlite");
-    bed.remove(&notebook)?;
+    let notebook = bed.new_notebook("experiment.sqlite")?;
     let mut command = bed.pgdyno();
     command
         .args(["sweep", "--quiet", "--observe=none"])

@@ -21,21 +21,13 @@ pub const RUN: Axis = Axis {
     peer: None,
     output: Some("notebook"),
     run: |bed, _, seconds| {
-        let notebook = bed.path("length.sqlite");
-        bed.remove(&notebook)?;
+        let notebook = bed.new_notebook("length.sqlite")?;
         let mut command = bed.pgdyno();
         command
             .args(["run", "select-only", "--quiet", "--clients=8", "--rate=500"])
             .arg(format!("--duration={seconds}s"))
-            .arg(format!("--url={}", bed.server_url()?))
-            .arg("--store")
-            .arg(&notebook);
-        let run = bed.client(command)?;
-        let output_bytes = Some(fs::metadata(&notebook)?.len());
-        Ok(Run {
-            output_bytes,
-            ..run
-        })
+            .arg(format!("--url={}", bed.server_url()?));
+        bed.keeps(command, &notebook)
     },
 };
 

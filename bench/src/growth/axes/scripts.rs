@@ -1,6 +1,5 @@
 //! Scripts of one trial: what they cost the client, and what the notebook keeps of them.
 
-use std::fs;
 use std::path::PathBuf;
 
 use crate::Error;
@@ -51,19 +50,14 @@ pub const KEPT: Axis = Axis {
     peer: None,
     output: Some("notebook"),
     run: |bed, _, count| {
-        let notebook = bed.path("scripts.sqlite");
-        bed.remove(&notebook)?;
+        let notebook = bed.new_notebook("scripts.sqlite")?;
         let mut command = bed.pgdyno();
         command
             .args(["run", "--quiet", "--observe=none", "--query-mode=prepared"])
             .args(files(bed, count)?)
             .args(["--clients=4", "--rate=2000", "--duration=5s"])
-            .arg(format!("--url={}", bed.stub_url()?))
-            .arg("--store")
-            .arg(&notebook);
-        let mut run = bed.client(command)?;
-        run.output_bytes = Some(fs::metadata(&notebook)?.len());
-        Ok(run)
+            .arg(format!("--url={}", bed.stub_url()?));
+        bed.keeps(command, &notebook)
     },
 };
 

@@ -54,7 +54,7 @@ struct Pending {
 }
 
 impl Checkpoints {
-    /// What it is told by in this major version.
+    /// The question, for a server of this major version.
     pub fn sql(major: u32) -> String {
         let rest = match major < 17 {
             true => OF_BGWRITER,

@@ -1,8 +1,6 @@
 //! What happens in the server that makes a trial's seconds differ: checkpoints, autovacuum, switches
 //! of the log's segment, standbys that lag; and whether its clock jumps.
 
-use std::time::Instant;
-
 use pgdyno_session::Error;
 
 use super::autovacuum::{Autovacuum, WORKERS};
@@ -101,33 +99,26 @@ impl Events {
                     ("pgdyno_segment", NOW.to_owned()),
                     ("pgdyno_standbys", Standbys::sql(connection)),
                 ];
-                let (before, answers, after) = match connection.all_again(&wanted) {
-                    Ok(told) => told,
-                    // One by one what comes before the one that is refused is told.
-                    Err(Error::Server(_)) if !connection.is_lost() => {
-                        let now = Instant::now();
-                        (now, Vec::new(), now)
+                let mut answers = Vec::new().into_iter();
+                let (before, there_us, after) = match connection.all_again(&wanted) {
+                    Ok((before, all, after)) => {
+                        answers = all.into_iter();
+                        (before, clock_us(answers.next().unwrap_or_default())?, after)
                     }
+                    // One is refused: they are asked one by one, so that those before it are read.
+                    Err(Error::Server(_)) if !connection.is_lost() => connection.clock()?,
                     Err(error) => return Err(error),
                 };
-                let mut answers = answers.into_iter();
-                let (before, there_us, after) = match answers.next() {
-                    Some(rows) => (before, clock_us(rows)?, after),
-                    None => connection.clock()?,
-                };
                 clock.compare(before, there_us, after);
-                let mut next = |connection: &mut Connection, at: usize| match answers.next() {
-                    Some(rows) => Ok(rows),
-                    None => connection.again(wanted[at].0, &wanted[at].1),
+                let mut wanted = wanted.iter().skip(1);
+                let mut next = |connection: &mut Connection| match (answers.next(), wanted.next()) {
+                    (None, Some((name, sql))) => connection.again(name, sql),
+                    (rows, _) => Ok(rows.unwrap_or_default()),
                 };
-                let rows = next(connection, 1)?;
-                checkpoints.read(rows, clock, out);
-                let rows = next(connection, 2)?;
-                autovacuum.read(rows, connection, clock, is_last, out)?;
-                let rows = next(connection, 3)?;
-                segments.read(rows, out);
-                let rows = next(connection, 4)?;
-                standbys.read(rows, connection, &place, out);
+                checkpoints.read(next(connection)?, clock, out);
+                autovacuum.read(next(connection)?, connection, clock, is_last, out)?;
+                segments.read(next(connection)?, out);
+                standbys.read(next(connection)?, connection, &place, out);
                 if let Some(gap) = blind {
                     out.gap(place.label("autovacuum"), gap.clone());
                 }

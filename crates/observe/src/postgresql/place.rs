@@ -207,11 +207,12 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`].
     pub fn clock(&mut self) -> Result<(Instant, i64, Instant), Error> {
+        // Planning is none of the time between asking and the answer.
         self.plan(CLOCK.0, CLOCK.1)?;
         let before = Instant::now();
-        let told = self.again(CLOCK.0, CLOCK.1)?;
+        let rows = self.again(CLOCK.0, CLOCK.1)?;
         let after = Instant::now();
-        Ok((before, clock_us(told)?, after))
+        Ok((before, clock_us(rows)?, after))
     }
 
     /// Whether no more can be asked.
@@ -243,10 +244,10 @@ impl Connection {
 ///
 /// # Errors
 /// The server did not report it.
-pub fn clock_us(told: Rows) -> Result<i64, Error> {
-    let told = told.into_iter().flatten().flatten().next();
-    let told = told.and_then(|text| text.parse().ok());
-    told.ok_or_else(|| Error::Usage("the server reported no time".to_owned()))
+pub fn clock_us(rows: Rows) -> Result<i64, Error> {
+    let value = rows.into_iter().flatten().flatten().next();
+    let us = value.and_then(|text| text.parse().ok());
+    us.ok_or_else(|| Error::Usage("the server reported no time".to_owned()))
 }
 
 /// What an error comes to, in a clause; with what closes it when the server wants a privilege.

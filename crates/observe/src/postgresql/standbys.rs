@@ -52,7 +52,7 @@ pub struct Standbys {
 }
 
 impl Standbys {
-    /// What it is told by.
+    /// The question, for this server.
     pub fn sql(connection: &Connection) -> String {
         let sql = match connection.is_standby {
             true => OF_STANDBY,
