@@ -1,6 +1,8 @@
 //! [`Io`] over epoll, edge-triggered: one registration a connection, and after that one system
 //! call to send, one to wait and one to receive.
 
+mod alarm;
+
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -10,17 +12,22 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
+use alarm::Alarm;
+
 use super::{Event, Io, Key, Socket, Waker};
 
 /// How many events one wait may bring; more wait for the next.
 const EVENTS_MAX: usize = 256;
-/// The waker's token; no connection has it, because generations start at 1.
+/// The waker's token; no connection has one as low, because generations start at 1.
 const WAKER: u64 = 0;
+/// The alarm's, likewise.
+const ALARM: u64 = 1;
 
 /// The sockets of one event loop, watched by epoll.
 pub struct Epoll {
     epoll: OwnedFd,
     waker: Waker,
+    alarm: Alarm,
     connections: Vec<Connection>,
     /// What the last wait brought, and how much of it has been looked at.
     events: Vec<epoll::Event>,
@@ -71,10 +78,18 @@ impl Epoll {
             epoll::EventData::new_u64(WAKER),
             epoll::EventFlags::IN,
         )?;
+        let alarm = Alarm::new()?;
+        epoll::add(
+            &epoll,
+            alarm.fd(),
+            epoll::EventData::new_u64(ALARM),
+            epoll::EventFlags::IN | epoll::EventFlags::ET,
+        )?;
         let events = Vec::with_capacity(EVENTS_MAX);
         Ok(Self {
             epoll,
             waker,
+            alarm,
             connections: Vec::new(),
             events,
             seen: 0,
@@ -112,6 +127,14 @@ impl Connection {
             self.awaits_room = awaits_room;
         }
         Ok(())
+    }
+}
+
+fn timespec(ns: u64) -> Timespec {
+    let time = Duration::from_nanos(ns);
+    Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos().into(),
     }
 }
 
@@ -178,13 +201,12 @@ impl Io for Epoll {
         }
         self.events.clear();
         self.seen = 0;
-        let timeout = deadline_ns.map(|at_ns| {
-            let left = Duration::from_nanos(at_ns.saturating_sub(now_ns));
-            Timespec {
-                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-                tv_nsec: left.subsec_nanos().into(),
+        let timeout = match deadline_ns {
+            Some(at_ns) if !self.alarm.is_set_for(now_ns, at_ns)? => {
+                Some(timespec(at_ns.saturating_sub(now_ns)))
             }
-        });
+            _ => None,
+        };
         match epoll::wait(
             &self.epoll,
             spare_capacity(&mut self.events),
@@ -200,6 +222,11 @@ impl Io for Epoll {
             let (token, flags) = (event.data.u64(), event.flags);
             if token == WAKER {
                 self.waker.drain();
+                self.seen += 1;
+                continue;
+            }
+            if token == ALARM {
+                self.alarm.rang();
                 self.seen += 1;
                 continue;
             }
