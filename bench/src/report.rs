@@ -6,7 +6,7 @@ use std::path::Path;
 use pgdyno_platform::host::Host;
 use time::OffsetDateTime;
 
-use crate::figures::{Compared, Figure};
+use crate::figures::{self, Compared, Figure};
 use crate::measure::Run;
 use crate::programs::{Program, Programs};
 use crate::rows::{Bound, Goal, Peer};
@@ -51,7 +51,15 @@ impl Report<'_> {
 
     /// What the figures consist of, and those that nobody has a goal for.
     fn parts(&self) -> String {
-        let header = ["row", "figure", "pgdyno", "peer", "ratio", "ratio by round"];
+        let header = [
+            "row",
+            "figure",
+            "pgdyno",
+            "peer",
+            "ratio",
+            "ratio by round",
+            "bare loops",
+        ];
         let mut cells = vec![header.map(str::to_owned)];
         for measured in self.rows {
             let Some((peer, theirs)) = &measured.theirs else {
@@ -70,6 +78,7 @@ impl Report<'_> {
                     format!("{peer} {}", number(compared.theirs)),
                     format!("{:.2}", compared.ratio),
                     format!("{low:.2} – {high:.2}"),
+                    bare_loops(measured, *figure, theirs),
                 ]);
             }
         }
@@ -176,28 +185,23 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
     let dash = || "–".to_owned();
     let is_measured = !measured.ours.is_empty();
     let no_theirs = Vec::new();
-    let by_plain = matches!(goal.bound, Bound::ByPlain(_));
-    let beside = match by_plain {
-        true => measured.plain.first(),
-        false => measured.theirs.as_ref(),
+    let (peer, theirs) = match (goal.bound, &measured.theirs) {
+        (Bound::ByPlain(_), _) => ("without TLS", measured.plain.first().map(|(_, runs)| runs)),
+        (Bound::ByBare(_), _) => match better_bare(measured, figure) {
+            Some((name, runs)) => (*name, Some(runs)),
+            None => ("", None),
+        },
+        (_, Some((peer, runs))) => (*peer, Some(runs)),
+        (_, None) => ("", None),
     };
-    let (peer, theirs) = match beside {
-        Some((_, theirs)) if by_plain => ("without TLS", theirs),
-        Some((peer, theirs)) => (*peer, theirs),
-        None => ("", &no_theirs),
-    };
+    let theirs = theirs.unwrap_or(&no_theirs);
     let compared = Compared::new(figure, &measured.ours, theirs);
     let (low, high) = compared.ratio_range;
     let has_peer = !theirs.is_empty();
-    let bare = measured.bare.iter().filter_map(|(name, runs)| {
-        let ratio = Compared::new(figure, runs, theirs).ratio;
-        // Of some figures it says nothing.
-        let text = format!("{} {ratio:.2}", name.trim_start_matches("bare "));
-        (!ratio.is_nan()).then_some(text)
-    });
-    let bare: Vec<String> = match by_plain {
-        true => tls_of_peer(measured, figure).into_iter().collect(),
-        false => bare.collect(),
+    let beside = match (goal.bound, &measured.theirs) {
+        (Bound::ByPlain(_), _) => tls_of_peer(measured, figure).unwrap_or_else(dash),
+        (Bound::ByBare(_), _) | (_, None) => dash(),
+        (_, Some((_, theirs))) => bare_loops(measured, figure, theirs),
     };
     let is_told = |told: bool, text: String| if told { text } else { dash() };
     let is_alone = matches!(goal.bound, Bound::Most(_));
@@ -218,8 +222,30 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
         bound,
         is_told(is_measured && (has_peer || is_alone), met.to_owned()),
         is_told(has_peer, format!("{low:.2} – {high:.2}")),
-        is_told(!bare.is_empty(), bare.join(", ")),
+        beside,
     ]
+}
+
+/// The bare loop that has less of the figure.
+fn better_bare(measured: &Measured, figure: Figure) -> Option<&(&'static str, Vec<Run>)> {
+    let median = |runs: &[Run]| figures::median(runs.iter().map(|run| figure.of(run)).collect());
+    let bare = measured.bare.iter().filter(|(_, runs)| !runs.is_empty());
+    bare.min_by(|(_, a), (_, b)| median(a).total_cmp(&median(b)))
+}
+
+/// What each bare loop has, by what the peer has.
+fn bare_loops(measured: &Measured, figure: Figure, theirs: &[Run]) -> String {
+    let bare = measured.bare.iter().filter_map(|(name, runs)| {
+        let ratio = Compared::new(figure, runs, theirs).ratio;
+        // Of some figures it says nothing.
+        let text = format!("{} {ratio:.2}", name.trim_start_matches("bare "));
+        (!ratio.is_nan()).then_some(text)
+    });
+    let bare: Vec<String> = bare.collect();
+    match bare.is_empty() {
+        true => "–".to_owned(),
+        false => bare.join(", "),
+    }
 }
 
 /// What TLS costs the peer: its own figure with it by that without.
@@ -286,27 +312,29 @@ mod tests {
     use crate::rows::{ROWS, Via};
     use pgdyno_platform::cpu_time::CpuTime;
 
+    /// One run of a hundred transactions.
+    fn run(user_us: u64) -> Vec<Run> {
+        let reported = Reported {
+            transactions: 100,
+            ..Reported::loaded()
+        };
+        let cpu = CpuTime {
+            user_us,
+            system_us: 0,
+        };
+        vec![Run {
+            reported,
+            cpu,
+            server_us: 0,
+            wall_s: 1.0,
+            peak_bytes: 1,
+        }]
+    }
+
     #[test]
     fn tls_is_held_against_pgdyno_without_it_beside_what_it_costs_the_peer() {
         let mut rows = ROWS.iter();
         let row = rows.find(|row| row.job.via == Via::Tls).unwrap();
-        let run = |user_us| {
-            let reported = Reported {
-                transactions: 100,
-                ..Reported::loaded()
-            };
-            let cpu = CpuTime {
-                user_us,
-                system_us: 0,
-            };
-            vec![Run {
-                reported,
-                cpu,
-                server_us: 0,
-                wall_s: 1.0,
-                peak_bytes: 1,
-            }]
-        };
         let measured = Measured {
             row,
             ours: run(1200),
@@ -328,6 +356,41 @@ mod tests {
             "pgbench 1.50",
         ];
         assert_eq!(cells[2..], expected);
+    }
+
+    #[test]
+    fn the_goal_by_bare_loops_is_held_against_the_better_one() {
+        let mut rows = ROWS.iter().filter(|row| row.bare);
+        let row = rows.find(|row| row.job.clients == 1).unwrap();
+        let measured = Measured {
+            row,
+            ours: run(1050),
+            theirs: Some(("pgbench", run(2000))),
+            plain: Vec::new(),
+            bare: vec![("bare epoll", run(1200)), ("bare io_uring", run(1000))],
+            missing: None,
+        };
+        let goals = [0, 1].map(|goal| goal_cells(&measured, row.goals[goal]));
+        let expected = [
+            "10.50",
+            "pgbench 20.00",
+            "0.53",
+            "≤ 0.95 ×",
+            "yes",
+            "0.53 – 0.53",
+            "epoll 0.60, io_uring 0.50",
+        ];
+        assert_eq!(goals[0][2..], expected);
+        let expected = [
+            "10.50",
+            "bare io_uring 10.00",
+            "1.05",
+            "≤ 1.08 × bare loop",
+            "yes",
+            "1.05 – 1.05",
+            "–",
+        ];
+        assert_eq!(goals[1][2..], expected);
     }
 
     #[test]
