@@ -247,11 +247,12 @@ impl<'run, I: Io> EventLoop<'run, I> {
         self.cx.io.wait(clock.monotonic_ns(self.cx.now), deadline)?;
         // The clock is read for each event as it is: the first one stands for the batch.
         let mut handed_over = None;
-        let mut is_first = true;
-        for _ in 0..EVENTS_MAX {
+        let mut events = 0;
+        while events < EVENTS_MAX {
             let Some((key, event)) = self.cx.io.next(&mut self.buffer) else {
                 break;
             };
+            events += 1;
             self.cx.now = self.cx.clock_now();
             planted!(
                 1,
@@ -270,12 +271,12 @@ impl<'run, I: Io> EventLoop<'run, I> {
                 }
             };
             handed_over = Some(since);
+            let is_first = events == 1;
             let delay = self.cx.recorder.probe.delay(self.cx.now - since, is_first);
             if let Some(delay) = delay {
                 self.cx.recorder.attended(delay.estimate_ns);
             }
             client.comes_late(delay);
-            is_first = false;
             if !client.uses(socket) {
                 match event {
                     Event::Received(length) => {
@@ -301,7 +302,10 @@ impl<'run, I: Io> EventLoop<'run, I> {
                 return Ok(());
             }
         }
-        self.cx.now = self.cx.clock_now();
+        // One event was at hand a microsecond ago.
+        if events != 1 {
+            self.cx.now = self.cx.clock_now();
+        }
         while let Some((index, at)) = self.cx.deadlines.due(self.cx.now) {
             let client = &mut clients[index as usize];
             let lag = self.cx.now - at;

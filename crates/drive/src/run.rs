@@ -98,7 +98,8 @@ impl Drive {
         let share = self.share();
         let (generator, generators) = (share.generator.into(), share.generators.into());
         let counters = Counters::shared(&self.names, generator, generators);
-        let (mut sockets, mut io) = self.io.open(threads).map_err(|error| match error.kind() {
+        let opened = self.io.open(threads, self.clients.div_ceil(threads));
+        let (mut sockets, mut io) = opened.map_err(|error| match error.kind() {
             io::ErrorKind::Unsupported => DriveError::NoUring(error),
             _ => DriveError::EventLoop(error),
         })?;

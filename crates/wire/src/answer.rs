@@ -34,8 +34,10 @@ pub struct Answer {
     is_copying: bool,
     /// Bytes beside the data.
     asides_bytes: u64,
-    /// The last description of columns that had its form: the same one again need not be walked.
+    /// The last description of columns that had its form, as a message: the same one again need not be walked.
     described: Vec<u8>,
+    /// How many columns it has.
+    described_columns: u16,
 }
 
 impl Answer {
@@ -74,20 +76,47 @@ impl Answer {
         }
     }
 
-    /// [`Answer::take`] for a message that may be passed over: nothing of it is read. `None`: it is no
-    /// such message, and was not taken.
-    ///
-    /// # Errors
-    /// As of [`Answer::take`].
-    #[inline]
-    pub fn pass(&mut self, frame: &Frame<'_>) -> Option<Result<(), ProtocolError>> {
-        match frame.tag {
-            tag::DATA_ROW => Some(self.row(frame)),
-            tag::BIND_COMPLETE => Some(self.aside(frame)),
-            tag::NO_DATA => Some(self.no_columns(frame)),
-            tag::ROW_DESCRIPTION => Some(self.description(frame)),
-            _ => None,
+    /// [`Answer::take`] for all messages at the beginning of `input` that are whole and of which nothing is read: says
+    /// how long they are together. It stops before any other message, and before each that might be wrong.
+    pub fn pass_over(&mut self, input: &[u8]) -> usize {
+        let mut rest = input;
+        loop {
+            let (after, aside) = match rest {
+                [tag::BIND_COMPLETE, 0, 0, 0, 4, after @ ..] => (after, 5),
+                [tag::NO_DATA, 0, 0, 0, 4, after @ ..] => {
+                    self.columns = None;
+                    (after, 5)
+                }
+                [tag::DATA_ROW, a, b, c, d, after @ ..] => {
+                    let bytes = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+                    let row = bytes
+                        .checked_sub(4)
+                        .and_then(|bytes| after.split_at_checked(bytes));
+                    match (row, self.columns) {
+                        (Some((row, after)), Some(columns)) if is_row(row, columns) => (after, 0),
+                        _ => break,
+                    }
+                }
+                [tag::ROW_DESCRIPTION, ..] if !self.described.is_empty() => {
+                    match rest.strip_prefix(&self.described[..]) {
+                        Some(after) => {
+                            self.columns = Some(self.described_columns);
+                            (after, self.described.len())
+                        }
+                        None => break,
+                    }
+                }
+                _ => break,
+            };
+            // One too many is left, to be told.
+            let asides_bytes = self.asides_bytes + aside as u64;
+            if asides_bytes > ASIDES_BYTES_MAX {
+                break;
+            }
+            self.asides_bytes = asides_bytes;
+            rest = after;
         }
+        input.len() - rest.len()
     }
 
     #[inline]
@@ -102,23 +131,20 @@ impl Answer {
         self.aside(frame)
     }
 
-    #[inline]
     fn description(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
-        if frame.body != self.described {
-            self.described_anew(frame)?;
-        }
-        self.columns = Some(frame.columns()?.columns() as u16);
-        self.aside(frame)
-    }
-
-    /// Columns are described otherwise than the last time.
-    fn described_anew(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
-        frame.columns()?.check()?;
+        let columns = frame.columns()?;
+        let count = columns.columns() as u16;
+        columns.check()?;
+        self.columns = Some(count);
         self.described.clear();
         if frame.body.len() <= DESCRIPTION_BYTES_MAX {
+            let length = frame.body.len() as u32 + 4;
+            self.described.push(frame.tag);
+            self.described.extend_from_slice(&length.to_be_bytes());
             self.described.extend_from_slice(frame.body);
+            self.described_columns = count;
         }
-        Ok(())
+        self.aside(frame)
     }
 
     /// A statement has been executed.
@@ -183,6 +209,29 @@ impl Answer {
             false => Ok(()),
         }
     }
+}
+
+/// Whether the body of a DataRow has so many columns, whose values take up all of it.
+#[inline]
+fn is_row(body: &[u8], columns: u16) -> bool {
+    let Some((count, mut rest)) = body.split_first_chunk::<2>() else {
+        return false;
+    };
+    for _ in 0..columns {
+        let Some((length, after)) = rest.split_first_chunk::<4>() else {
+            return false;
+        };
+        // NULL has the length -1 and no bytes.
+        let length = match u32::from_be_bytes(*length) {
+            u32::MAX => 0,
+            length => length as usize,
+        };
+        let Some(after) = after.get(length..) else {
+            return false;
+        };
+        rest = after;
+    }
+    u16::from_be_bytes(*count) == columns && rest.is_empty()
 }
 
 /// A row that is too long to be kept: checked as its bytes arrive, none of which stays.

@@ -252,23 +252,13 @@ impl Client {
                 return bytes.len();
             }
         };
-        let mut passes = self.passes_over();
         loop {
+            if self.passes_over() {
+                used += self.reply.answer.pass_over(&bytes[used..]);
+            }
             match backend::split(&bytes[used..]) {
                 Ok(Some(frame)) => {
                     used += frame.len;
-                    let passed = match passes {
-                        true => self.reply.answer.pass(&frame),
-                        false => None,
-                    };
-                    match passed {
-                        Some(Ok(())) => continue,
-                        Some(Err(error)) => {
-                            *is_complete |= self.answer_is_none(cx, &error);
-                            return bytes.len();
-                        }
-                        None => {}
-                    }
                     if let Err(error) = self.check(&frame) {
                         *is_complete |= self.answer_is_none(cx, &error);
                         return bytes.len();
@@ -285,7 +275,6 @@ impl Client {
                     if self.link.is_none() {
                         return bytes.len();
                     }
-                    passes = self.passes_over();
                 }
                 Ok(None) => match self.pass_by(cx, &bytes[used..]) {
                     Ok(0) => return used,

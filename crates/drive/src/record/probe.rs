@@ -17,8 +17,8 @@ use super::Latencies;
 use crate::clock::Nanos;
 
 const SECOND_NS: Nanos = 1_000_000_000;
-/// So many turns a second are followed: half a percent of a CPU.
-const TURNS_MAX: f64 = 10_000.0;
+/// So many turns a second are followed: a tenth of a percent of a CPU.
+const TURNS_MAX: f64 = 2_000.0;
 /// The window of the first second, when nobody knows how many turns there will be.
 const WINDOW_FIRST: f64 = 0.1;
 /// Windows of successive seconds begin apart by this part of a second (the golden section), so that
@@ -153,10 +153,10 @@ mod tests {
         probe.begin(0);
         let length = |probe: &Probe| probe.window.1 - probe.window.0;
         assert_eq!(length(&probe), SECOND_NS / 10);
-        probe.turns = 9_000;
+        probe.turns = 1_900;
         probe.second(SECOND_NS);
         assert_eq!(probe.window, (SECOND_NS, 2 * SECOND_NS));
-        probe.turns = 100_000;
+        probe.turns = 20_000;
         probe.second(2 * SECOND_NS);
         assert_eq!(length(&probe), SECOND_NS / 10);
         assert!(probe.window.0 >= 2 * SECOND_NS && probe.window.1 <= 3 * SECOND_NS);

@@ -11,7 +11,9 @@ use crate::support::*;
 
 #[test]
 fn the_recording_says_how_sockets_were_waited_for() {
-    let used = run_well(&drive("select 1;")).io.expect("it is known");
+    let mut drive = drive("select 1;");
+    drive.clients = 20;
+    let used = run_well(&drive).io.expect("it is known");
     match (io(), Uring::probe()) {
         (Choice::Epoll, _) => {
             assert_eq!((used.backend, used.why_not_uring), (Backend::Epoll, None));

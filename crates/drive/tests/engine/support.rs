@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pgdyno_drive::record::{Counts, Event, Failure, Interval, LoggedTransaction};
 use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Recording, Until};
-use pgdyno_platform::io::Choice;
+use pgdyno_platform::io::{Choice, Uring};
 use pgdyno_script::Names;
 use pgdyno_session::Session;
 use pgdyno_wire::{Addr, Candidate, Login};
@@ -123,10 +123,11 @@ pub fn wait_until(session: &mut Session, query: &str) {
     }
 }
 
-/// How sockets are waited for in this program.
+/// How sockets are waited for in this program: with io_uring where there is one, however few the clients are.
 pub fn io() -> Choice {
     match env!("CARGO_CRATE_NAME") {
         "engine_epoll" => Choice::Epoll,
+        _ if Uring::probe().is_ok() => Choice::Uring,
         _ => Choice::Auto,
     }
 }

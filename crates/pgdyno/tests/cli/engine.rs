@@ -119,7 +119,8 @@ fn the_result_says_how_sockets_were_waited_for() {
         Ok(()) => "io_uring",
         Err(_) => "epoll",
     };
-    assert_eq!(io(&[]), by_default);
+    assert_eq!(io(&["-c", "40", "-j", "1"]), by_default);
+    assert_eq!(io(&["-c", "2", "-j", "2"]), "epoll");
     let mut by_environment = pgdyno(&["run", "select-only", "-t", "1", "--url", &database.url]);
     let summary = ran(by_environment.env("PGDYNO_IO", "epoll"));
     assert!(summary.stdout.contains(" epoll\n"), "{}", summary.stdout);

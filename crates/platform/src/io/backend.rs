@@ -4,10 +4,14 @@ use std::io;
 
 use super::{Epoll, Uring};
 
+/// With so many connections a wait mostly ends for one of them, and then epoll's three system calls cost less than
+/// io_uring's one (docs/engine.md).
+pub(super) const FEW: usize = 8;
+
 /// What was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// io_uring where it is available, else epoll.
+    /// io_uring where it is available and there are more than a few connections, else epoll.
     #[default]
     Auto,
     /// io_uring, or nothing.
@@ -71,14 +75,17 @@ impl Choice {
         Self::ALL.into_iter().find(|choice| choice.name() == word)
     }
 
-    /// Sockets for so many event loops.
+    /// Sockets for so many event loops, and at most so many connections of each.
     ///
     /// # Errors
     /// The operating system does not give what they need; with [`Choice::Uring`] why there is no
     /// io_uring, as an error of kind `Unsupported`.
-    pub fn open(self, loops: usize) -> io::Result<(Sockets, Used)> {
+    pub fn open(self, loops: usize, connections: usize) -> io::Result<(Sockets, Used)> {
         let why_not_uring = match self {
             Self::Epoll => None,
+            Self::Auto if connections <= FEW => Some(format!(
+                "epoll costs less with {FEW} connections of a thread or fewer"
+            )),
             Self::Auto | Self::Uring => match Uring::many(loops) {
                 Ok(rings) => {
                     let backend = Backend::Uring;
@@ -135,11 +142,23 @@ mod tests {
     }
 
     #[test]
+    fn few_connections_of_a_thread_are_watched_by_epoll_unless_io_uring_was_asked_for() {
+        let (sockets, used) = Choice::Auto.open(2, FEW).unwrap();
+        assert!(matches!(sockets, Sockets::Epoll(loops) if loops.len() == 2));
+        let why = used.why_not_uring.unwrap();
+        assert!(why.contains("epoll costs less with"), "{why}");
+        if Uring::probe().is_ok() {
+            let (_, used) = Choice::Uring.open(1, 1).unwrap();
+            assert_eq!((used.backend, used.why_not_uring), (Backend::Uring, None));
+        }
+    }
+
+    #[test]
     fn what_was_asked_for_is_what_is_used() {
-        let (sockets, used) = Choice::Epoll.open(2).unwrap();
+        let (sockets, used) = Choice::Epoll.open(2, 100).unwrap();
         assert!(matches!(sockets, Sockets::Epoll(loops) if loops.len() == 2));
         assert_eq!((used.backend, used.why_not_uring), (Backend::Epoll, None));
-        let (sockets, used) = Choice::Auto.open(3).unwrap();
+        let (sockets, used) = Choice::Auto.open(3, FEW + 1).unwrap();
         match Uring::probe() {
             Ok(()) => {
                 assert!(matches!(sockets, Sockets::Uring(loops) if loops.len() == 3));
@@ -148,7 +167,7 @@ mod tests {
             Err(reason) => {
                 assert!(matches!(sockets, Sockets::Epoll(loops) if loops.len() == 3));
                 assert_eq!(used.why_not_uring, Some(reason.clone()));
-                let refused = Choice::Uring.open(1).err().unwrap().to_string();
+                let refused = Choice::Uring.open(1, 1).err().unwrap().to_string();
                 assert!(refused.contains(&reason), "{refused}");
             }
         }

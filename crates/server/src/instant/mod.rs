@@ -32,7 +32,7 @@ pub fn open(socket: &Path, threads: usize) -> io::Result<()> {
 pub fn serve(listener: UnixListener, threads: usize) -> io::Result<()> {
     // Where it cannot be raised, clients say that they get no connection.
     let _ = pgdyno_platform::limits::raise_open_files();
-    let (sockets, _) = Choice::Auto.open(threads.max(1))?;
+    let (sockets, _) = Choice::Auto.open(threads.max(1), usize::MAX)?;
     match sockets {
         Sockets::Epoll(loops) => serve_with(loops, listener),
         Sockets::Uring(loops) => serve_with(loops, listener),

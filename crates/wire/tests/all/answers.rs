@@ -231,3 +231,88 @@ fn a_long_row_is_checked_in_any_pieces() {
         ProtocolError::NoDescription
     );
 }
+
+/// Takes messages one by one, or as many as can be passed over at once: how far it came, what was wrong there, and the
+/// columns of the present result.
+fn outcome(bytes: &[u8], passes: bool) -> (usize, Option<ProtocolError>, Option<u16>) {
+    let (mut answer, mut at) = (Answer::default(), 0);
+    let error = loop {
+        if passes {
+            at += answer.pass_over(&bytes[at..]);
+        }
+        let frame = match split(&bytes[at..]) {
+            Ok(Some(frame)) => frame,
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        };
+        let mut taken = answer.take(&frame);
+        if frame.tag == b'Z' && taken.is_ok() {
+            taken = answer.ready(Due::Executed);
+        }
+        if let Err(error) = taken {
+            break Some(error);
+        }
+        at += frame.len;
+    };
+    (at, error, answer.columns())
+}
+
+#[test]
+fn what_is_passed_over_is_what_would_have_been_taken_one_by_one() {
+    let null = message(b'D', b"\0\x01\xff\xff\xff\xff");
+    let ready = message(b'Z', b"I");
+    let done = message(b'C', b"SELECT 1\0");
+    let messages = [
+        message(b'2', b""),
+        message(b'n', b""),
+        columns(1),
+        columns(2),
+        columns(250),
+        row(1),
+        row(1),
+        row(2),
+        null,
+        done.clone(),
+        [done, ready.clone()].concat(),
+        ready,
+        message(b'1', b""),
+        message(b'2', b"x"),
+        message(b'E', b"SERROR\0\0"),
+    ];
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut below = |limit: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random as usize % limit
+    };
+    let mut good = 0;
+    for _ in 0..6_000 {
+        let count = below(12);
+        // What a server says, or anything at all.
+        let of = [6, messages.len()][below(2)];
+        let mut bytes: Vec<u8> = (0..count)
+            .flat_map(|_| messages[below(of)].clone())
+            .collect();
+        if below(3) == 0 && !bytes.is_empty() {
+            let at = below(bytes.len());
+            bytes[at] = below(256) as u8;
+        }
+        if below(3) == 0 {
+            bytes.truncate(below(bytes.len() + 1));
+        }
+        let one_by_one = outcome(&bytes, false);
+        assert_eq!(outcome(&bytes, true), one_by_one, "{bytes:?}");
+        good += usize::from(one_by_one.1.is_none());
+    }
+    // Both kinds were among them.
+    assert!((600..5_400).contains(&good), "{good}");
+}
+
+#[test]
+fn small_messages_that_are_passed_over_are_no_endless_stream() {
+    let count = ASIDES_BYTES_MAX as usize / 5;
+    let flood = message(b'2', b"").repeat(count + 1);
+    let error = Some(ProtocolError::Flood { tag: b'2' });
+    assert_eq!(outcome(&flood, true), (5 * count, error, None));
+}
