@@ -1,5 +1,7 @@
 //! The comparison as a table, and the file that keeps it with all that belongs beside it.
 
+mod kept;
+
 use std::fmt::Write;
 use std::path::Path;
 
@@ -12,6 +14,7 @@ use crate::programs::{Program, Programs};
 use crate::rows::{Bound, Goal, Peer};
 use crate::runner::Measured;
 use crate::settings::Settings;
+use kept::{Kept, Lines};
 
 /// Everything there is to tell.
 pub struct Report<'a> {
@@ -29,6 +32,10 @@ impl Report<'_> {
     /// Every goal: medians, ratio, and whether it is met. Markdown, aligned so that it reads well as
     /// it is.
     pub fn table(&self) -> String {
+        markdown(&self.goals())
+    }
+
+    fn goals(&self) -> Lines {
         let header = [
             "row",
             "figure",
@@ -40,17 +47,43 @@ impl Report<'_> {
             "ratio by round",
             "bare loops",
         ];
-        let mut cells = vec![header.map(str::to_owned)];
+        let mut cells = vec![header.map(str::to_owned).to_vec()];
         for measured in self.rows {
             for goal in measured.row.goals {
-                cells.push(goal_cells(measured, *goal));
+                cells.push(goal_cells(measured, *goal).to_vec());
             }
         }
-        markdown(&cells)
+        cells
+    }
+
+    /// When each row was measured, by what, and how long.
+    fn dates(&self) -> Lines {
+        let mut cells = vec![
+            ["row", "date", "pgdyno", "runs"]
+                .map(str::to_owned)
+                .to_vec(),
+        ];
+        let date = OffsetDateTime::now_utc().date().to_string();
+        for measured in self.rows {
+            let (seconds, _) = self.settings.of(&measured.row.job);
+            let rounds = measured.ours.len();
+            let runs = match measured.row.job.workload.is_load() {
+                true => format!("{rounds}"),
+                false => format!("{rounds} of {seconds} s"),
+            };
+            let pgdyno = self.programs.pgdyno.version().to_owned();
+            cells.push(vec![
+                measured.row.name.to_owned(),
+                date.clone(),
+                pgdyno,
+                runs,
+            ]);
+        }
+        cells
     }
 
     /// What the figures consist of, and those that nobody has a goal for.
-    fn parts(&self) -> String {
+    fn parts(&self) -> Lines {
         let header = [
             "row",
             "figure",
@@ -60,7 +93,7 @@ impl Report<'_> {
             "ratio by round",
             "bare loops",
         ];
-        let mut cells = vec![header.map(str::to_owned)];
+        let mut cells = vec![header.map(str::to_owned).to_vec()];
         for measured in self.rows {
             let Some((peer, theirs)) = &measured.theirs else {
                 continue;
@@ -71,7 +104,7 @@ impl Report<'_> {
                 if compared.ratio.is_nan() {
                     continue;
                 }
-                cells.push([
+                cells.push(vec![
                     measured.row.name.to_owned(),
                     figure.name().to_owned(),
                     number(compared.ours),
@@ -82,11 +115,11 @@ impl Report<'_> {
                 ]);
             }
         }
-        markdown(&cells)
+        cells
     }
 
     /// Every run, in the order in which they were made.
-    fn runs(&self) -> String {
+    fn runs(&self) -> Lines {
         let header = [
             "row",
             "program",
@@ -98,7 +131,7 @@ impl Report<'_> {
             "wall s",
             "peak MiB",
         ];
-        let mut cells = vec![header.map(str::to_owned)];
+        let mut cells = vec![header.map(str::to_owned).to_vec()];
         for measured in self.rows {
             let mut programs = vec![("pgdyno".to_owned(), &measured.ours)];
             let beside = { measured.theirs.iter() }.chain(&measured.bare);
@@ -109,20 +142,23 @@ impl Report<'_> {
             for round in 0..measured.ours.len() {
                 for (name, runs) in &programs {
                     let run = runs.get(round);
-                    cells.extend(run.map(|run| run_cells(measured.row.name, name, run)));
+                    cells.extend(run.map(|run| run_cells(measured.row.name, name, run).to_vec()));
                 }
             }
         }
-        markdown(&cells)
+        cells
     }
 
-    /// Writes all of it to `path`.
+    /// Writes all of it to `path`; what that has of other rows stays.
     pub fn write(&self, path: &Path) -> Result<(), String> {
-        std::fs::write(path, self.text())
-            .map_err(|e| format!("cannot write {}: {e}", path.display()))
+        // There is none before the first time.
+        let earlier = std::fs::read_to_string(path).unwrap_or_default();
+        let measured = self.rows.iter().map(|measured| measured.row.name);
+        let text = self.text(&Kept::of(earlier, measured.collect()));
+        std::fs::write(path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
     }
 
-    fn text(&self) -> String {
+    fn text(&self, kept: &Kept<'_>) -> String {
         let host = Host::read();
         let unknown = || "unknown".to_owned();
         let mut text = String::from(
@@ -154,7 +190,7 @@ impl Report<'_> {
                 "runs",
                 format!(
                     "{rounds} rounds of {seconds} s for each program and row, in turn; memory: one \
-                     of {memory_seconds} s"
+                     of {memory_seconds} s; rows of another date (When) as there"
                 ),
             ),
         ];
@@ -162,11 +198,16 @@ impl Report<'_> {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "- {name}: {fact}");
         }
-        let (table, parts, runs) = (self.table(), self.parts(), self.runs());
-        let _ = write!(
-            text,
-            "\n{table}\n## All figures\n\n{parts}\n## Every run\n\n{runs}"
-        );
+        for (title, mut table) in [
+            (None, self.goals()),
+            (Some("When"), self.dates()),
+            (Some("All figures"), self.parts()),
+            (Some("Every run"), self.runs()),
+        ] {
+            kept.join(title, &mut table);
+            let heading = title.map_or(String::new(), |title| format!("## {title}\n\n"));
+            let _ = write!(text, "\n{heading}{}", markdown(&table));
+        }
         text
     }
 }
