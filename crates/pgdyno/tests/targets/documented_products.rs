@@ -256,9 +256,10 @@ fn a_product_that_nobody_knows_is_treated_as_postgresql_and_that_is_told() {
 }
 
 /// The same load through three nodes.
-fn loaded_through_three(product: Product) -> (Ran, Vec<String>) {
+fn loaded_through_three(product: Product) -> (Ran, Documented) {
     let server = Documented::start(Product {
         nodes: 3,
+        dealt: Some("pgbench_accounts"),
         ..product
     });
     let hosts = server.addresses().into_iter();
@@ -266,7 +267,7 @@ fn loaded_through_three(product: Product) -> (Ran, Vec<String>) {
     let hosts: Vec<String> = hosts.chain(["127.0.0.1:1".to_owned()]).collect();
     let url = format!("postgresql://me@{}/d?sslmode=disable", hosts.join(","));
     let ran = support::ran(&mut support::pgdyno(&["load", "tpcb", "--url", &url]));
-    (ran, server.statements())
+    (ran, server)
 }
 
 #[test]
@@ -279,7 +280,8 @@ fn a_table_is_filled_through_every_node_at_once() {
         ),
         (YUGABYTEDB, 5, "SET yb_disable_transactional_writes = on"),
     ] {
-        let (ran, statements) = loaded_through_three(product);
+        let (ran, server) = loaded_through_three(product);
+        let statements = server.statements();
         ran.expect(
             0,
             &[
@@ -302,6 +304,15 @@ fn a_table_is_filled_through_every_node_at_once() {
             4,
             "the session of the load, and one on each node"
         );
+        // Some through each node, and each row once.
+        let copied = server.copied();
+        assert!(copied.iter().all(|rows| *rows > 0), "{copied:?}");
+        assert_eq!(copied.iter().sum::<u64>(), 100_000, "{copied:?}");
+        let rows = server.database.value(
+            "SELECT concat_ws(' ', count(*), count(DISTINCT aid), min(aid), max(aid), \
+             count(*) FILTER (WHERE bid = 1 AND abalance = 0)) FROM pgbench_accounts",
+        );
+        assert_eq!(rows, "100000 100000 1 100000 100000");
     }
 }
 

@@ -7,6 +7,7 @@
 //! It shows that pgdyno sends what is documented and copes with what is answered, not that a real server of the
 //! product takes it.
 
+mod copied;
 mod forms;
 mod node;
 mod page;
@@ -18,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::support::Database;
 
+use copied::Copied;
 pub use forms::{Forms, Version};
 use node::Node;
 
@@ -54,6 +56,8 @@ pub struct Product {
     /// What this version lacks and pgdyno asks for all the same: a text of each such statement.
     pub lacks: &'static [&'static str],
     pub nodes: usize,
+    /// The table whose rows are counted by node; a COPY into it ends when each node has been given some.
+    pub dealt: Option<&'static str>,
 }
 
 impl Product {
@@ -64,6 +68,7 @@ impl Product {
             tables: &[],
             lacks: &[],
             nodes: 1,
+            dealt: None,
         }
     }
 }
@@ -85,6 +90,7 @@ struct Played {
     refuses: Mutex<Vec<Refusal>>,
     /// How many of the next commits are done and not answered.
     ambiguous: AtomicUsize,
+    copied: Copied,
     /// How many errors have been put into the product's words.
     reworded: AtomicUsize,
 }
@@ -117,6 +123,7 @@ impl Documented {
             seen: Mutex::default(),
             refuses: Mutex::new(product.refuses.to_vec()),
             ambiguous: AtomicUsize::new(0),
+            copied: Copied::new(product.dealt, product.nodes),
             reworded: AtomicUsize::new(0),
             product,
         });
@@ -157,6 +164,11 @@ impl Documented {
     /// Every statement in its order, whichever session sent it.
     pub fn statements(&self) -> Vec<String> {
         self.played.seen().statements.clone()
+    }
+
+    /// Rows of [`Product::dealt`] that were copied through each node.
+    pub fn copied(&self) -> Vec<u64> {
+        self.played.copied.rows()
     }
 
     /// Has statements fail from now on.

@@ -69,7 +69,7 @@ pub fn serve(
         &mut out,
         &asked,
         played,
-        state,
+        (id, state),
     );
     drop(upstream.shutdown(Shutdown::Both));
     drop(back.join());
@@ -150,8 +150,9 @@ fn hand_on(
     out: &mut TcpStream,
     asked: &Asked,
     played: &Played,
-    state: &State,
+    (id, state): (usize, &State),
 ) -> io::Result<()> {
+    let mut is_dealt = false;
     while let Some(message) = Message::read(requests, false)? {
         if state.is_draining() && message.tag != b'X' {
             return out.write_all(&error("57P01", "server is shutting down"));
@@ -160,6 +161,7 @@ fn hand_on(
             b'Q' => {
                 state.asked.fetch_add(1, Ordering::Relaxed);
                 let text = String::from_utf8_lossy(&message.body);
+                is_dealt = played.copied.is_meant(&text);
                 let (before, sql) = played.instead(text.trim_end_matches('\0'));
                 for statement in before {
                     lock(asked).push_back(Answers::Unseen);
@@ -167,6 +169,14 @@ fn hand_on(
                 }
                 lock(asked).push_back(played.answers(&sql));
                 query(&sql)
+            }
+            b'd' if is_dealt => {
+                played.copied.take(id, &message.body);
+                message.bytes()
+            }
+            b'c' if is_dealt => {
+                played.copied.end();
+                message.bytes()
             }
             b'P' => played.parse(&message).bytes(),
             b'S' => {
