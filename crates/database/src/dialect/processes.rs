@@ -17,9 +17,10 @@ pub struct Processes {
 /// row), and measured on 13 to 18 under Linux. EnterpriseDB's server calls itself edb-postgres.
 pub const POSTGRESQL: Processes = Processes {
     names: &["postgres", "postmaster", "edb-postgres"],
+    // The function under the view, which joins what is not asked for, of this session alone.
     of_session: Some(
-        "SELECT pg_backend_pid(), extract(epoch FROM backend_start), inet_client_port() \
-         FROM pg_stat_activity WHERE pid = pg_backend_pid()",
+        "SELECT pid, extract(epoch FROM backend_start), inet_client_port() \
+         FROM pg_stat_get_activity(pg_backend_pid())",
     ),
     data_options: &["-D"],
 };
@@ -37,6 +38,9 @@ pub const COCKROACHDB: Processes = Processes {
 /// the tablet server, which does the work and has the data.
 pub const YUGABYTEDB: Processes = Processes {
     names: &["postgres", "yb-tserver"],
-    of_session: POSTGRESQL.of_session,
+    of_session: Some(
+        "SELECT pg_backend_pid(), extract(epoch FROM backend_start), inet_client_port() \
+         FROM pg_stat_activity WHERE pid = pg_backend_pid()",
+    ),
     data_options: &["--fs_data_dirs"],
 };

@@ -1,5 +1,6 @@
 //! Checkpoints, and who writes dirty pages: checkpointer, background writer or sessions themselves.
 
+use super::io::IO_WHOLE;
 use crate::postgresql::figure::{At, Figure, View, rows};
 use pgdyno_model::observed::Row;
 
@@ -18,14 +19,18 @@ static CHECKPOINTER: View = View {
     label: "''",
 };
 
-/// What pg_stat_bgwriter had as buffers_backend until 17 dropped it for this view: all processes but
-/// checkpointer and background writer.
-static BACKENDS: View = View {
-    name: "pg_stat_io",
-    from: "pg_stat_io WHERE object = 'relation' \
-        AND backend_type NOT IN ('checkpointer', 'background writer')",
-    label: "''",
-};
+/// What pg_stat_bgwriter had as buffers_backend until 17 dropped it for pg_stat_io: all processes but
+/// checkpointer and background writer. Nothing counted is zero.
+macro_rules! of_backends {
+    ($sum:literal) => {
+        concat!(
+            "coalesce(",
+            $sum,
+            " FILTER (WHERE object = 'relation' \
+              AND backend_type NOT IN ('checkpointer', 'background writer')), 0)"
+        )
+    };
+}
 
 const fn moved(old: &'static str, new: &'static str) -> [At; 2] {
     [
@@ -116,14 +121,23 @@ pub const FIGURES: &[Figure] = &[
             At::between(
                 17,
                 18,
-                &BACKENDS,
-                "coalesce(sum(writes), 0) + coalesce(sum(extends), 0)",
+                &IO_WHOLE,
+                concat!(
+                    of_backends!("sum(writes)"),
+                    " + ",
+                    of_backends!("sum(extends)")
+                ),
             ),
             At::since(
                 18,
-                &BACKENDS,
-                "(coalesce(sum(write_bytes), 0) + coalesce(sum(extend_bytes), 0)) \
-                    / current_setting('block_size')::int",
+                &IO_WHOLE,
+                concat!(
+                    "(",
+                    of_backends!("sum(write_bytes)"),
+                    " + ",
+                    of_backends!("sum(extend_bytes)"),
+                    ") / current_setting('block_size')::int"
+                ),
             ),
         ],
     ),
@@ -134,7 +148,7 @@ pub const FIGURES: &[Figure] = &[
         "syncs that sessions had to do themselves, because the checkpointer's queue was full",
         [
             At::between(0, 17, &BGWRITER, "buffers_backend_fsync"),
-            At::since(17, &BACKENDS, "coalesce(sum(fsyncs), 0)"),
+            At::since(17, &IO_WHOLE, of_backends!("sum(fsyncs)")),
         ],
     ),
 ];

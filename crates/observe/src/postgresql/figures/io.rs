@@ -14,6 +14,14 @@ static IO: View = View {
         'background writer', 'walwriter') THEN backend_type ELSE 'others' END || ' ' || object",
 };
 
+/// The same without kinds, for figures that say by FILTER what they are of: reading it once makes all of its
+/// rows, so that these share it.
+pub(super) static IO_WHOLE: View = View {
+    name: "pg_stat_io",
+    from: "pg_stat_io",
+    label: "''",
+};
+
 /// The figures.
 pub const FIGURES: &[Figure] = &[
     Figure::counter(

@@ -1,6 +1,7 @@
 //! The write-ahead log: what is put into it, and what is done to make it durable.
 
 use super::WAL_TIMES;
+use super::io::IO_WHOLE;
 use crate::postgresql::figure::{At, Figure, View, rows};
 use pgdyno_model::observed::Row;
 
@@ -12,11 +13,14 @@ static WAL: View = View {
 
 /// Documented (release notes of 18): pg_stat_wal has lost writes and syncs to pg_stat_io, which
 /// counts new segments' files apart (context init).
-static WAL_IO: View = View {
-    name: "pg_stat_io",
-    from: "pg_stat_io WHERE object = 'wal' AND context = 'normal'",
-    label: "''",
-};
+macro_rules! of_wal {
+    ($sum:literal) => {
+        concat!(
+            $sum,
+            " FILTER (WHERE object = 'wal' AND context = 'normal')"
+        )
+    };
+}
 
 /// All versions. On a standby it is how far it has replayed.
 static POSITION: View = View {
@@ -27,7 +31,10 @@ static POSITION: View = View {
 };
 
 const fn moved(old: &'static str, new: &'static str) -> [At; 2] {
-    [At::between(14, 18, &WAL, old), At::since(18, &WAL_IO, new)]
+    [
+        At::between(14, 18, &WAL, old),
+        At::since(18, &IO_WHOLE, new),
+    ]
 }
 
 /// The figures.
@@ -72,7 +79,7 @@ pub const FIGURES: &[Figure] = &[
         "1/s",
         "pg_stat_wal.wal_write (14 to 17), pg_stat_io.writes of wal (18+)",
         "writes of the log",
-        moved("wal_write", "sum(writes)"),
+        moved("wal_write", of_wal!("sum(writes)")),
     ),
     Figure::counter(
         "pg.wal.write_time",
@@ -82,7 +89,7 @@ pub const FIGURES: &[Figure] = &[
         "time in writing the log",
         [
             At::between(14, 18, &WAL, "wal_write_time").needing(WAL_TIMES),
-            At::since(18, &WAL_IO, "sum(write_time)").needing(WAL_TIMES),
+            At::since(18, &IO_WHOLE, of_wal!("sum(write_time)")).needing(WAL_TIMES),
         ],
     ),
     Figure::counter(
@@ -90,7 +97,7 @@ pub const FIGURES: &[Figure] = &[
         "1/s",
         "pg_stat_wal.wal_sync (14 to 17), pg_stat_io.fsyncs of wal (18+)",
         "syncs of the log",
-        moved("wal_sync", "sum(fsyncs)"),
+        moved("wal_sync", of_wal!("sum(fsyncs)")),
     ),
     Figure::counter(
         "pg.wal.sync_time",
@@ -100,7 +107,7 @@ pub const FIGURES: &[Figure] = &[
         "time in syncing the log",
         [
             At::between(14, 18, &WAL, "wal_sync_time").needing(WAL_TIMES),
-            At::since(18, &WAL_IO, "sum(fsync_time)").needing(WAL_TIMES),
+            At::since(18, &IO_WHOLE, of_wal!("sum(fsync_time)")).needing(WAL_TIMES),
         ],
     ),
 ];
