@@ -1,6 +1,6 @@
 //! `pgdyno-bench watching`: what pgdyno's observers cost the server, by the server's own CPU time. The processes
-//! that serve the observers' sessions are read one by one (`server_cpu_us` of a result, from
-//! /proc/PID/schedstat at the end of each session); beside it, in turn, the same without observers, with the CPU
+//! that serve the observers' sessions are read by what they were asked for (`server_cpu_us` of a result, from
+//! /proc/PID/schedstat); beside it, in turn, the same without observers, with the CPU
 //! time of all the server's processes, from outside.
 //!
 //! Not for: what observing costs on pgdyno's side, which is printed but has no goal here.

@@ -15,9 +15,12 @@ mod device;
 mod processes;
 mod usage;
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use pgdyno_platform::address;
+use pgdyno_platform::proc::task;
 use pgdyno_session::Session;
 use pgdyno_wire::Addr;
 
@@ -34,6 +37,8 @@ pub use usage::CpuMeter;
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// How long the server may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(3);
+/// Three numbers.
+const SCHEDSTAT_BYTES_MAX: usize = 64;
 /// So many endpoints are looked at: more are never on one host with pgdyno.
 const ENDPOINTS_MAX: usize = 16;
 
@@ -182,11 +187,26 @@ fn wanted(session: &mut Session, query: &str) -> Result<processes::Wanted, Strin
     })
 }
 
-/// CPU time that the process which serves this session has used, in microseconds; `None` where
-/// sessions have none of their own, or it is not seen from here.
-pub fn session_us(session: &mut Session, dialect: &Dialect) -> Option<u64> {
-    let wanted = wanted(session, dialect.processes.of_session?).ok()?;
-    Proc::of_kernel().session_us(&wanted, dialect.processes.names)
+/// What the server's process for a session has used. It stays that process's, whoever gets its id later.
+pub struct SessionMeter {
+    schedstat: File,
+}
+
+impl SessionMeter {
+    /// `None` where sessions have no process of their own, or it is not seen from here.
+    pub fn of(session: &mut Session, dialect: &Dialect) -> Option<Self> {
+        let wanted = wanted(session, dialect.processes.of_session?).ok()?;
+        let schedstat = Proc::of_kernel().schedstat(&wanted, dialect.processes.names)?;
+        Some(Self { schedstat })
+    }
+
+    /// CPU time since the process was started, in microseconds; `None` when it is gone.
+    pub fn us(&mut self) -> Option<u64> {
+        let mut text = [0; SCHEDSTAT_BYTES_MAX];
+        let read = self.schedstat.read_at(&mut text, 0).ok()?;
+        let scheduled = task::scheduled(std::str::from_utf8(&text[..read]).ok()?)?;
+        Some(scheduled.ran_ns / 1000)
+    }
 }
 
 /// The kernel tells who has the other end of a connection.

@@ -1,6 +1,7 @@
 //! The processes of this host, as far as /proc shows them: which one is meant, and what is above and
 //! below it.
 
+use std::fs::File;
 use std::path::PathBuf;
 
 use pgdyno_platform::proc::{self, cpu, task};
@@ -130,15 +131,14 @@ impl Proc {
         }
     }
 
-    /// CPU time that the process which serves a session has used, in microseconds, when it is the
-    /// one here of that id; `None` when it is in a namespace of its own, or elsewhere.
-    pub fn session_us(&self, wanted: &Wanted, names: &[&str]) -> Option<u64> {
+    /// What the process which serves a session has run, when it is the one here of that id; `None` when it is
+    /// in a namespace of its own, or elsewhere.
+    pub fn schedstat(&self, wanted: &Wanted, names: &[&str]) -> Option<File> {
         let task = self.task(wanted.pid)?;
         let booted_s = self.booted_s().ok()?;
         let is_named = names.contains(&task.name.as_str());
         (is_named && self.is_meant(&task, wanted, booted_s)).then_some(())?;
-        let scheduled = task::scheduled(&self.text(task.pid, "schedstat")?)?;
-        Some(scheduled.ran_ns / 1000)
+        File::open(self.path(task.pid, "schedstat")).ok()
     }
 
     /// When the kernel started, in seconds since 1970.

@@ -1,15 +1,20 @@
-//! Where an instrument reads, and its own session with the server: limited in all it may wait for,
-//! and distinguished from those that are measured.
+//! Where instruments read, and their sessions with the server: limited in all they may wait for, and
+//! distinguished from those that are measured.
+//!
+//! Instruments that read all the time share one: what is asked in the same second finds the server's process
+//! awake, and it is started, and has its caches filled, once.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pgdyno_session::{Error, Outcome, Session};
 
 use crate::Readings;
+use pgdyno_database::admin;
 use pgdyno_database::dialect::{Dialect, Product};
+use pgdyno_database::locate::SessionMeter;
 use pgdyno_database::open::Endpoint;
-use pgdyno_database::{admin, locate};
 use pgdyno_model::observed::{Gap, SERVER_CPU};
 
 /// The rows of an answer; a value that is NULL is none.
@@ -41,12 +46,31 @@ const SETTINGS: &str = "SELECT /* pgdyno observer */ \
     set_config('statement_timeout', '4000', false), set_config('lock_timeout', '1000', false), \
     set_config('jit', 'off', false), set_config('max_parallel_workers_per_gather', '0', false)";
 
-/// A server to be read.
+/// A server to be read; clones share its session.
 #[derive(Clone)]
 pub struct Place {
     endpoint: Endpoint,
     /// Which it is, in labels; empty when there is but one.
     node: String,
+    shared: Arc<Mutex<Shared>>,
+}
+
+/// The session of the instruments that read all the time.
+#[derive(Default)]
+struct Shared {
+    open: Option<Open>,
+    /// So many were opened, one after the other was lost.
+    opened: u64,
+    /// When none was to be had, and why.
+    refused: Option<(Instant, Gap)>,
+}
+
+struct Open {
+    connection: Connection,
+    /// `None` where the server's process is not seen from here.
+    meter: Option<SessionMeter>,
+    /// What that had used after the last question.
+    used_us: u64,
 }
 
 impl Place {
@@ -59,6 +83,7 @@ impl Place {
         Self {
             endpoint,
             node: node.to_owned(),
+            shared: Arc::default(),
         }
     }
 
@@ -79,12 +104,59 @@ impl Place {
         }
     }
 
-    /// A session of the instrument's own.
+    /// A session of the instrument's own, for what is asked before and after only.
     ///
     /// # Errors
     /// It cannot be had.
     pub fn connect(&self) -> Result<Connection, Gap> {
         Connection::new(&self.endpoint).map_err(|error| gap(&error, ""))
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        // An instrument that broke may have left an answer unread: its session is not used again.
+        self.shared.lock().unwrap_or_else(|poisoned| {
+            self.shared.clear_poison();
+            let mut shared = PoisonError::into_inner(poisoned);
+            shared.open = None;
+            shared
+        })
+    }
+}
+
+impl Shared {
+    /// The session, and which it is of those that were opened, for one who has waited since then.
+    fn session(&mut self, place: &Place, waited: Instant) -> Result<(&mut Open, u64), Gap> {
+        let open = match self.open.take() {
+            Some(open) => open,
+            None => {
+                // An attempt that was waited for has failed for all who waited.
+                let refused = self.refused.as_ref().filter(|(at, _)| *at >= waited);
+                if let Some((_, gap)) = refused {
+                    return Err(gap.clone());
+                }
+                let mut connection = place.connect().inspect_err(|gap| {
+                    self.refused = Some((Instant::now(), gap.clone()));
+                })?;
+                self.opened += 1;
+                let meter = SessionMeter::of(&mut connection.session, connection.dialect);
+                Open {
+                    connection,
+                    meter,
+                    used_us: 0,
+                }
+            }
+        };
+        Ok((self.open.insert(open), self.opened))
+    }
+}
+
+impl Open {
+    /// CPU time of the server's process since the last time, in microseconds.
+    fn used_since(&mut self) -> Option<u64> {
+        let now_us = self.meter.as_mut()?.us()?;
+        let since_us = now_us.saturating_sub(self.used_us);
+        self.used_us = now_us;
+        Some(since_us)
     }
 }
 
@@ -265,16 +337,25 @@ pub fn gap(error: &Error, grant: &str) -> Gap {
     }
 }
 
-/// A session that is created again when it was lost, with what is made ready for it each time.
+/// An instrument's part in the session of a place, which is created again when it was lost, with what is made
+/// ready for the instrument each time.
 pub struct Line<S> {
     place: Place,
-    open: Option<(Connection, S)>,
+    /// On which of the place's sessions it was made ready, and what.
+    ready: Option<(u64, S)>,
+    /// CPU time of the server's process for what this instrument asked, in microseconds; the start of the
+    /// session is that of whoever asked first.
+    cost_us: Option<u64>,
 }
 
 impl<S> Line<S> {
     /// Not connected yet.
     pub fn to(place: Place) -> Self {
-        Self { place, open: None }
+        Self {
+            place,
+            ready: None,
+            cost_us: None,
+        }
     }
 
     /// Where it leads.
@@ -282,21 +363,14 @@ impl<S> Line<S> {
         &self.place
     }
 
-    /// What was made ready for the session there is.
+    /// What was made ready for the session that was asked last.
     pub fn ready(&self) -> Option<&S> {
-        self.open.as_ref().map(|(_, ready)| ready)
+        self.ready.as_ref().map(|(_, ready)| ready)
     }
 
-    /// Tells, at the end, what the session has cost the server, where its process is seen from here.
-    /// One that was lost meanwhile has taken its own with it.
-    pub fn tell_cost(&mut self, out: &mut Readings) {
-        let Some((connection, _)) = &mut self.open else {
-            return;
-        };
-        let Connection {
-            session, dialect, ..
-        } = connection;
-        if let Some(us) = locate::session_us(session, dialect) {
+    /// Tells, at the end, what was asked has cost the server, where its process is seen from here.
+    pub fn tell_cost(&self, out: &mut Readings) {
+        if let Some(us) = self.cost_us {
             let name = match self.place.node.as_str() {
                 "" => SERVER_CPU.to_owned(),
                 node => format!("{SERVER_CPU} {node}"),
@@ -305,7 +379,7 @@ impl<S> Line<S> {
         }
     }
 
-    /// Asks; `prepare` comes first on a new session.
+    /// Asks, when others have been answered; `prepare` comes first on a new session.
     ///
     /// # Errors
     /// There is no session, or what was asked failed.
@@ -314,20 +388,52 @@ impl<S> Line<S> {
         prepare: impl FnOnce(&mut Connection) -> Result<S, Error>,
         ask: impl FnOnce(&mut Connection, &mut S) -> Result<T, Error>,
     ) -> Result<T, Gap> {
-        let (connection, ready) = match &mut self.open {
-            Some(open) => open,
-            none => {
-                let mut new = self.place.connect()?;
-                let ready = prepare(&mut new);
-                let ready = ready.map_err(|error| gap(&error, &new.grant_monitor()))?;
-                none.insert((new, ready))
-            }
+        let waited = Instant::now();
+        let mut shared = self.place.shared();
+        let (open, number) = shared.session(&self.place, waited)?;
+        let connection = &mut open.connection;
+        let ready = match self.ready.take() {
+            Some((of, ready)) if of == number => Ok(ready),
+            _ => prepare(connection),
         };
-        let result = ask(connection, ready);
+        let result = ready.and_then(|ready| {
+            let (_, ready) = self.ready.insert((number, ready));
+            ask(connection, ready)
+        });
         let told = result.map_err(|error| gap(&error, &connection.grant_monitor()));
-        if connection.is_lost() {
-            self.open = None;
+        if let Some(us) = open.used_since() {
+            *self.cost_us.get_or_insert(0) += us;
+        }
+        if open.connection.is_lost() {
+            shared.open = None;
         }
         told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pgdyno_database::open;
+    use pgdyno_model::spec::TargetSpec;
+
+    #[test]
+    fn an_attempt_to_connect_has_failed_for_all_who_waited_for_it() {
+        let nobody = TargetSpec::at("postgresql://me@127.0.0.1:1/none");
+        let target = open::existing(&nobody).unwrap().unwrap();
+        let place = Place::new(target.endpoints[0].clone(), "");
+        let mut shared = place.shared();
+        let mut attempt = |waited| {
+            let gap = shared
+                .session(&place, waited)
+                .err()
+                .expect("nobody listens");
+            assert!(gap.reason.contains("127.0.0.1"), "{gap:?}");
+            shared.refused.as_ref().map(|(at, _)| *at)
+        };
+        let waited = Instant::now();
+        let first = attempt(waited);
+        assert_eq!(attempt(waited), first, "it is not tried again");
+        assert!(attempt(Instant::now()) > first, "it is tried again");
     }
 }

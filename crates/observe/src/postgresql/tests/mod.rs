@@ -4,6 +4,7 @@ mod counters;
 mod events;
 mod gaps;
 mod locks;
+mod sharing;
 mod sizes;
 mod statements;
 mod waits;
