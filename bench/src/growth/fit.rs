@@ -1,17 +1,56 @@
-//! How a cost grows: the exponent k of cost ∝ stepᵏ.
+//! How a cost grows: the exponent k of cost = a + b·stepᵏ.
 
-/// Least squares of the logarithms over the upper half of the points, of which at least two count: at the
-/// small steps what a process costs of itself hides what grows. `None` where there are fewer, or where a cost
-/// is not above zero.
+/// The last step must cost so many times the first, else what grows cannot be told from what the machine does.
+const GROWN_MIN: f64 = 1.5;
+/// Exponents that are tried.
+const TRIED: std::ops::RangeInclusive<u32> = 1..=400;
+const TRIED_PER_ONE: f64 = 100.0;
+
+/// Least squares of the logarithms over the upper half of the points, of which at least two count. What a process
+/// costs of itself is taken off: of cost = a + b·stepᵏ, a is such that the first point lies on the curve. Where the
+/// last point is less than [`GROWN_MIN`] times the first, or one of the upper half is below the first, nothing is
+/// taken off. `None` where there are fewer points, or where a cost is not above zero.
 pub fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     let upper = &points[points.len() / 2..];
     let used = match upper.len() {
         0 | 1 => points.get(points.len().checked_sub(2)?..)?,
         _ => upper,
     };
+    of(*points.first()?, used)
+}
+
+/// The exponent between the last two points alone.
+pub fn last_exponent(points: &[(f64, f64)]) -> Option<f64> {
+    let last = points.get(points.len().checked_sub(2)?..)?;
+    of(*points.first()?, last)
+}
+
+fn of(first: (f64, f64), used: &[(f64, f64)]) -> Option<f64> {
     if used.iter().any(|(x, y)| *x <= 0.0 || *y <= 0.0) {
         return None;
     }
+    let above: Vec<_> = used.iter().filter(|(x, _)| *x > first.0).copied().collect();
+    let has_grown = above.iter().all(|(_, y)| *y > first.1)
+        && above.last().is_some_and(|(_, y)| *y >= GROWN_MIN * first.1);
+    if above.len() < 2 || first.0 <= 0.0 || !has_grown {
+        return slope(used);
+    }
+    // How much ln b differs from point to point.
+    let spread = |exponent: f64| {
+        let factors = above.iter().map(|(x, y)| {
+            let steps = x.powf(exponent) - first.0.powf(exponent);
+            ((y - first.1) / steps).ln()
+        });
+        let factors: Vec<f64> = factors.collect();
+        let mean = factors.iter().sum::<f64>() / factors.len() as f64;
+        factors.iter().map(|f| (f - mean).powi(2)).sum::<f64>()
+    };
+    TRIED
+        .map(|tried| f64::from(tried) / TRIED_PER_ONE)
+        .min_by(|a, b| spread(*a).total_cmp(&spread(*b)))
+}
+
+fn slope(used: &[(f64, f64)]) -> Option<f64> {
     let count = used.len() as f64;
     let mean = |of: &dyn Fn(&(f64, f64)) -> f64| used.iter().map(of).sum::<f64>() / count;
     let (x_mean, y_mean) = (mean(&|(x, _)| x.ln()), mean(&|(_, y)| y.ln()));
@@ -23,16 +62,11 @@ pub fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     (variance > 0.0).then(|| covariance / variance)
 }
 
-/// The exponent between the last two points alone.
-pub fn last_exponent(points: &[(f64, f64)]) -> Option<f64> {
-    exponent(points.get(points.len().checked_sub(2)?..)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(cost: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
+    fn growing(cost: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
         let steps = [1.0, 10.0, 100.0, 1000.0, 10_000.0];
         steps.map(|step| (step, cost(step))).to_vec()
     }
@@ -44,15 +78,29 @@ mod tests {
     #[test]
     fn a_power_is_found() {
         for wanted in [0.0, 0.5, 1.0, 2.0] {
-            assert!(close(exponent(&of(|n| 3.0 * n.powf(wanted))), wanted));
+            assert!(close(exponent(&growing(|n| 3.0 * n.powf(wanted))), wanted));
         }
     }
 
     #[test]
     fn what_a_process_costs_of_itself_does_not_hide_what_grows() {
-        let points = of(|n| 20.0 + n.powi(2) / 100.0);
-        assert!(exponent(&points).unwrap() > 1.8);
-        assert!(last_exponent(&points).unwrap() > 1.98);
+        for wanted in [0.5, 1.0, 2.0] {
+            let points = growing(|n| 2e3 + 3.0 * (n * 100.0).powf(wanted));
+            assert!(close(exponent(&points), wanted), "{wanted}");
+            assert!(close(last_exponent(&points), wanted), "{wanted}");
+        }
+        // The first step may be a large one.
+        let points = [1e5, 2e5, 5e5, 1e6].map(|n| (n, 30.0 + n / 6000.0));
+        assert!(close(exponent(&points), 1.0));
+    }
+
+    #[test]
+    fn what_grows_by_less_than_half_is_not_magnified() {
+        let points = [(1.0, 20.0), (10.0, 20.0), (100.0, 21.0), (1000.0, 25.0)];
+        assert!(exponent(&points).unwrap() < 0.1);
+        // Nor where a step in between was cheaper than the first.
+        let points = [(1.0, 20.0), (10.0, 25.0), (100.0, 19.0), (1000.0, 40.0)];
+        assert!(close(exponent(&points), (40.0_f64 / 19.0).log10()));
     }
 
     #[test]
