@@ -172,13 +172,14 @@ impl Bed {
         Command::new(&self.own)
     }
 
-    /// A notebook of so many trials of so many seconds, select-only on PostgreSQL, made when it is first asked for.
+    /// A notebook of so many trials of so many seconds, select-only on PostgreSQL with these options, made when it is
+    /// first asked for.
     pub fn notebook(
         &self,
         name: &str,
         trials: u32,
         seconds: u32,
-        is_observed: bool,
+        options: &[&str],
     ) -> Result<PathBuf, Error> {
         let path = self.path(&format!("{name}.sqlite"));
         if fs::exists(&path)? {
@@ -190,11 +191,9 @@ impl Bed {
                 .args(["run", "select-only", "--quiet", "--clients=4"])
                 .arg(format!("--duration={seconds}s"))
                 .arg(format!("--url={}", self.server_url()?))
+                .args(options)
                 .arg("--store")
                 .arg(&path);
-            if !is_observed {
-                command.arg("--observe=none");
-            }
             must_succeed(&mut command)?;
         }
         Ok(path)

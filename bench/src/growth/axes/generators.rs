@@ -17,7 +17,7 @@ pub const AXIS: Axis = Axis {
     peer: None,
     output: None,
     run: |bed, _, generators| {
-        let notebook = bed.notebook("long", 1, 12, true)?;
+        let notebook = bed.notebook("long", 1, 12, &[])?;
         let mut command = bed.own();
         command
             .arg("merge")

@@ -16,7 +16,7 @@ pub const RUN: Axis = Axis {
     steps: Steps {
         quick: &[2, 4, 8, 16],
         full: &[5, 10, 30, 60, 120],
-        large: &[600, 3600],
+        large: &[600, 1800],
     },
     peer: None,
     output: Some("notebook"),
@@ -69,7 +69,7 @@ pub const PAGE: Axis = Axis {
 fn long(bed: &Bed, seconds: u64, arguments: &[&str], file: Option<&str>) -> Result<Run, Error> {
     let made = bed.path(&format!("long-{seconds}.sqlite"));
     if !fs::exists(&made)? {
-        let source = bed.notebook("long", 1, 12, true)?;
+        let source = bed.notebook("long", 1, 12, &[])?;
         bed.python("long-notebook", &source, &made, seconds)?;
     }
     let mut command = bed.pgdyno();
