@@ -1,45 +1,51 @@
 //! How a cost grows: the exponent k of cost = a + b·stepᵏ.
 
-/// The last step must cost so many times the first, else what grows cannot be told from what the machine does.
+/// The last step must cost so many times the cheapest small one, else what grows cannot be told from what the machine does.
 const GROWN_MIN: f64 = 1.5;
 /// Exponents that are tried.
 const TRIED: std::ops::RangeInclusive<u32> = 1..=400;
 const TRIED_PER_ONE: f64 = 100.0;
 
 /// Least squares of the logarithms over the upper half of the points, of which at least two count. What a process
-/// costs of itself is taken off: of cost = a + b·stepᵏ, a is such that the first point lies on the curve. Where the
-/// last point is less than [`GROWN_MIN`] times the first, or one of the upper half is below the first, nothing is
-/// taken off. `None` where there are fewer points, or where a cost is not above zero.
+/// costs of itself is taken off: of cost = a + b·stepᵏ, a is such that the cheapest point of the lower half lies on the
+/// curve. Where the last point is less than [`GROWN_MIN`] times that one, or one of the upper half is below it, nothing
+/// is taken off. `None` where there are fewer points, or where a cost is not above zero.
 pub fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     let upper = &points[points.len() / 2..];
     let used = match upper.len() {
         0 | 1 => points.get(points.len().checked_sub(2)?..)?,
         _ => upper,
     };
-    of(*points.first()?, used)
+    of(cheapest(points)?, used)
 }
 
 /// The exponent between the last two points alone.
 pub fn last_exponent(points: &[(f64, f64)]) -> Option<f64> {
     let last = points.get(points.len().checked_sub(2)?..)?;
-    of(*points.first()?, last)
+    of(cheapest(points)?, last)
 }
 
-fn of(first: (f64, f64), used: &[(f64, f64)]) -> Option<f64> {
+/// Of the lower half.
+fn cheapest(points: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let lower = points.iter().take((points.len() / 2).max(1));
+    lower.copied().min_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+fn of(base: (f64, f64), used: &[(f64, f64)]) -> Option<f64> {
     if used.iter().any(|(x, y)| *x <= 0.0 || *y <= 0.0) {
         return None;
     }
-    let above: Vec<_> = used.iter().filter(|(x, _)| *x > first.0).copied().collect();
-    let has_grown = above.iter().all(|(_, y)| *y > first.1)
-        && above.last().is_some_and(|(_, y)| *y >= GROWN_MIN * first.1);
-    if above.len() < 2 || first.0 <= 0.0 || !has_grown {
+    let above: Vec<_> = used.iter().filter(|(x, _)| *x > base.0).copied().collect();
+    let has_grown = above.iter().all(|(_, y)| *y > base.1)
+        && above.last().is_some_and(|(_, y)| *y >= GROWN_MIN * base.1);
+    if above.len() < 2 || base.0 <= 0.0 || !has_grown {
         return slope(used);
     }
     // How much ln b differs from point to point.
     let spread = |exponent: f64| {
         let factors = above.iter().map(|(x, y)| {
-            let steps = x.powf(exponent) - first.0.powf(exponent);
-            ((y - first.1) / steps).ln()
+            let steps = x.powf(exponent) - base.0.powf(exponent);
+            ((y - base.1) / steps).ln()
         });
         let factors: Vec<f64> = factors.collect();
         let mean = factors.iter().sum::<f64>() / factors.len() as f64;
@@ -89,6 +95,10 @@ mod tests {
             assert!(close(exponent(&points), wanted), "{wanted}");
             assert!(close(last_exponent(&points), wanted), "{wanted}");
         }
+        // A small step may cost more than the next: what is done for few and not for many.
+        let mut points = growing(|n| 100.0 + n);
+        points[0].1 = 500.0;
+        assert!(close(exponent(&points), 1.0));
         // The first step may be a large one.
         let points = [1e5, 2e5, 5e5, 1e6].map(|n| (n, 30.0 + n / 6000.0));
         assert!(close(exponent(&points), 1.0));
@@ -98,7 +108,7 @@ mod tests {
     fn what_grows_by_less_than_half_is_not_magnified() {
         let points = [(1.0, 20.0), (10.0, 20.0), (100.0, 21.0), (1000.0, 25.0)];
         assert!(exponent(&points).unwrap() < 0.1);
-        // Nor where a step in between was cheaper than the first.
+        // Nor where one of the upper half was cheaper than all small ones.
         let points = [(1.0, 20.0), (10.0, 25.0), (100.0, 19.0), (1000.0, 40.0)];
         assert!(close(exponent(&points), (40.0_f64 / 19.0).log10()));
     }

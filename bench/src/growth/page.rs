@@ -12,7 +12,7 @@ use crate::report::markdown;
 const HEAD: &str = "<!-- Written by `make bench-growth`; not to be edited. bench/README.md tells how to read it. -->\n\
                     # What grows, and how fast\n\n\
                     A figure grows as a + b·step^k; k, its exponent, is fitted over the upper half of the steps, with \
-                    what the first step costs (start-up) taken off. 1 is linear, 0 is no growth; above 1.15 it is \
+                    what a small step costs anyway (start-up) taken off. 1 is linear, 0 is no growth; above 1.15 it is \
                     worse than linear.\n\n";
 
 /// A row of the summary; kept in its section as a comment, from which the summary is made again.
