@@ -5,6 +5,7 @@ mod axes;
 mod axis;
 mod bed;
 mod curve;
+pub mod day;
 mod fit;
 mod measured;
 pub mod merge;

@@ -54,6 +54,7 @@ fn bench() -> Result<(), Error> {
     match arguments.split_first() {
         Some((verb, rest)) if verb == "bare" => return bare::open(rest),
         Some((verb, rest)) if verb == "growth" => return growth::open(rest),
+        Some((verb, rest)) if verb == "day" => return growth::day::open(rest),
         Some((verb, rest)) if verb == "merge" => return growth::merge::open(rest),
         Some((verb, [])) if verb == "kernel" => return kernel::open(),
         Some((verb, [])) if verb == "ranges" => return ranges::open(),

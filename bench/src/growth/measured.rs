@@ -51,6 +51,8 @@ impl Figure {
         match self {
             Figure::Cpu => run.cpu_us as f64,
             Figure::Wall => run.wall_s,
+            // A process that ended before its memory was read first has none.
+            Figure::Memory if run.peak_bytes == 0 => f64::NAN,
             Figure::Memory => run.peak_bytes as f64,
             Figure::Output => run.output_bytes.map_or(f64::NAN, |bytes| bytes as f64),
         }
@@ -108,8 +110,9 @@ impl Measured {
             Who::Pgdyno => &self.ours[step],
             Who::Pgbench => &self.theirs[step],
         };
-        let value = median(runs.iter().map(|run| figure.of(run)).collect());
-        (!value.is_nan()).then_some(value)
+        let known = runs.iter().map(|run| figure.of(run));
+        let known: Vec<f64> = known.filter(|value| !value.is_nan()).collect();
+        (!known.is_empty()).then(|| median(known))
     }
 
     /// The medians of all steps that were done.
@@ -134,5 +137,28 @@ impl Measured {
             (exponent > LINEAR_MAX && last > LINEAR_MAX).then_some((*figure, exponent))
         });
         grown.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::growth::axes;
+
+    #[test]
+    fn memory_that_was_not_read_in_time_is_left_out() {
+        let mut measured = Measured::new(axes::ALL[0], &[1, 2]);
+        for peak_bytes in [0, 7, 0, 9] {
+            let run = Run {
+                peak_bytes,
+                ..Run::default()
+            };
+            measured.add(Who::Pgbench, 0, run);
+            measured.add(Who::Pgbench, 1, Run::default());
+        }
+        assert_eq!(measured.median(Who::Pgbench, 0, Figure::Memory), Some(8.0));
+        assert_eq!(measured.median(Who::Pgbench, 1, Figure::Memory), None);
+        assert_eq!(measured.points(Who::Pgbench, Figure::Memory), [(1.0, 8.0)]);
+        assert_eq!(measured.median(Who::Pgdyno, 0, Figure::Cpu), None);
     }
 }

@@ -1,4 +1,5 @@
-//! The length of a trial: what it keeps while it runs, by the clock, and what opening a day of it takes.
+//! The length of a trial: what it keeps while it runs, by the clock and by a simulated one, and what opening a day of
+//! it takes.
 
 use std::fs;
 
@@ -35,6 +36,31 @@ const LONG: Steps = Steps {
     quick: &[60, 300, 1200, 3600],
     full: &[60, 600, 3600, 14_400, 86_400],
     large: &[604_800],
+};
+
+/// By a simulated clock.
+pub const KEPT: Axis = Axis {
+    name: "length-kept",
+    title: "Length of a trial: its notebook, by a simulated clock",
+    unit: "seconds",
+    work: "Keeps a trial of so many seconds with all that instruments read in a new notebook, as a run does, second by \
+           second of a real one of 12 again and again, and has all of them in memory at the end, as a run that reports \
+           its result (`pgdyno-bench day`).",
+    steps: LONG,
+    peer: None,
+    output: Some("notebook"),
+    run: |bed, _, seconds| {
+        let source = bed.notebook("long", 1, 12, &[])?;
+        let notebook = bed.new_notebook("day.sqlite")?;
+        let mut command = bed.own();
+        command.arg("day").arg(source).arg(&notebook);
+        command.arg(seconds.to_string());
+        let run = bed.client(command)?;
+        Ok(Run {
+            output_bytes: Some(fs::metadata(&notebook)?.len()),
+            ..run
+        })
+    },
 };
 
 /// A long one is shown.

@@ -29,6 +29,7 @@ pub const ALL: &[&Axis] = &[
     &width::AXIS,
     &pipeline::AXIS,
     &length::RUN,
+    &length::KEPT,
     &length::SHOW,
     &length::PAGE,
     &experiment::POINTS,
