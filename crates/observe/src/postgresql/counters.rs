@@ -14,6 +14,9 @@ use pgdyno_model::observed::{Gap, Kind};
 /// So many tables and so many indexes are read one by one.
 const RELATIONS_MAX: usize = 20;
 
+/// SQLSTATE duplicate_prepared_statement.
+const ALREADY_PREPARED: &str = "42P05";
+
 /// The instrument `pg.counters`.
 pub struct Counters {
     line: Line<Ready>,
@@ -175,12 +178,23 @@ fn prepare(connection: &mut Connection) -> Result<Ready, Error> {
             sql,
         });
     }
+    // One round trip where all are taken; else those before the first that is refused are there already.
+    let all: Vec<&str> = queries.iter().map(|query| query.sql.as_str()).collect();
+    let is_done = match connection.query(&all.join("; ")) {
+        Err(error) if connection.is_lost() => return Err(error),
+        result => result.is_ok(),
+    };
     let mut prepared = Vec::new();
     let grant = connection.grant_monitor();
     for query in queries {
-        match connection.query(&query.sql) {
+        let result = match is_done {
+            true => Ok(Vec::new()),
+            false => connection.query(&query.sql),
+        };
+        match result {
             Ok(_) => prepared.push(query),
             Err(error) if connection.is_lost() => return Err(error),
+            Err(error) if error.sqlstate() == Some(ALREADY_PREPARED) => prepared.push(query),
             Err(error) => {
                 gaps.insert(query.view.name, place::gap(&error, &grant));
             }

@@ -1,7 +1,7 @@
 //! Where instruments read, and their sessions with the server: limited in all they may wait for, and
 //! distinguished from those that are measured.
 //!
-//! Instruments that read all the time share one: what is asked in the same second finds the server's process
+//! Instruments that read once a second share one: what is asked at the same time finds the server's process
 //! awake, and it is started, and has its caches filled, once.
 
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ pub struct Place {
     shared: Arc<Mutex<Shared>>,
 }
 
-/// The session of the instruments that read all the time.
+/// The session of the instruments that read once a second.
 #[derive(Default)]
 struct Shared {
     open: Option<Open>,
@@ -101,6 +101,14 @@ impl Place {
         match self.node.as_str() {
             "" => what.to_owned(),
             node => format!("{what} at {node}"),
+        }
+    }
+
+    /// The same server with a session that is shared with nobody: for what must not wait for others' answers.
+    pub fn alone(&self) -> Self {
+        Self {
+            shared: Arc::default(),
+            ..self.clone()
         }
     }
 
