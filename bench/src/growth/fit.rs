@@ -8,8 +8,8 @@ const TRIED_PER_ONE: f64 = 100.0;
 
 /// Least squares of the logarithms over the upper half of the points, of which at least two count. What a process
 /// costs of itself is taken off: of cost = a + b·stepᵏ, a is such that the cheapest point of the lower half lies on the
-/// curve. Where the last point is less than [`GROWN_MIN`] times that one, or one of the upper half is below it, nothing
-/// is taken off. `None` where there are fewer points, or where a cost is not above zero.
+/// curve. Points of less than [`GROWN_MIN`] times that one then do not count, as far as two are left; where that is true
+/// of the last, or the one before is below it, nothing is taken off. `None` where there are fewer points, or where a cost is not above zero.
 pub fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     let upper = &points[points.len() / 2..];
     let used = match upper.len() {
@@ -35,10 +35,16 @@ fn of(base: (f64, f64), used: &[(f64, f64)]) -> Option<f64> {
     if used.iter().any(|(x, y)| *x <= 0.0 || *y <= 0.0) {
         return None;
     }
-    let above: Vec<_> = used.iter().filter(|(x, _)| *x > base.0).copied().collect();
-    let has_grown = above.iter().all(|(_, y)| *y > base.1)
-        && above.last().is_some_and(|(_, y)| *y >= GROWN_MIN * base.1);
-    if above.len() < 2 || base.0 <= 0.0 || !has_grown {
+    let has_grown = |(x, y): &&(f64, f64)| *x > base.0 && *y >= GROWN_MIN * base.1;
+    if base.0 <= 0.0 || !used.last().as_ref().is_some_and(has_grown) {
+        return slope(used);
+    }
+    let mut above: Vec<_> = used.iter().filter(has_grown).copied().collect();
+    if above.len() < 2 {
+        let last = &used[used.len().saturating_sub(2)..];
+        above = last.iter().filter(|(_, y)| *y > base.1).copied().collect();
+    }
+    if above.len() < 2 {
         return slope(used);
     }
     // How much ln b differs from point to point.
@@ -108,6 +114,10 @@ mod tests {
     fn what_grows_by_less_than_half_is_not_magnified() {
         let points = [(1.0, 20.0), (10.0, 20.0), (100.0, 21.0), (1000.0, 25.0)];
         assert!(exponent(&points).unwrap() < 0.1);
+        // Nor the noise of steps that are hardly above start-up.
+        let points = [(1.0, 50.0), (10.0, 51.0), (30.0, 51.0), (100.0, 53.0), (300.0, 90.0)];
+        let points = [&points[..], &[(1000.0, 180.0), (3000.0, 440.0)]].concat();
+        assert!((exponent(&points).unwrap() - 1.0).abs() < 0.1);
         // Nor where one of the upper half was cheaper than all small ones.
         let points = [(1.0, 20.0), (10.0, 25.0), (100.0, 19.0), (1000.0, 40.0)];
         assert!(close(exponent(&points), (40.0_f64 / 19.0).log10()));
