@@ -38,45 +38,57 @@ pub struct Shared {
 impl Shared {
     /// Of lists of histograms.
     pub fn of(lists: &[Vec<Latencies>]) -> Self {
-        let mut resolution = FINE;
-        let all = |coarse: bool| -> Vec<Vec<BTreeMap<u64, u64>>> {
-            let of = |latencies: &Latencies| match coarse {
-                false => buckets(latencies),
-                true => coarser(latencies),
-            };
-            lists
-                .iter()
-                .map(|list| list.iter().map(of).collect())
-                .collect()
+        let (resolution, counted): (f64, fn(&Latencies) -> BTreeMap<u64, u64>) = match fits(lists) {
+            true => (FINE, buckets),
+            false => (COARSE, coarser),
         };
-        let mut counted = all(false);
-        if counted.iter().flatten().map(BTreeMap::len).sum::<usize>() > PAIRS_MAX {
-            resolution = COARSE;
-            counted = all(true);
+        // A day has tens of millions of pairs: each is kept once, and becomes in place what the page has.
+        let of = |latencies: &Latencies| pairs(&counted(latencies));
+        let lists = lists.iter().map(|list| list.iter().map(of).collect());
+        let mut lists: Vec<Vec<Vec<u64>>> = lists.collect();
+        let mut buckets_us = BTreeSet::new();
+        for pairs in lists.iter().flatten() {
+            buckets_us.extend(pairs.iter().step_by(2).copied());
         }
-        let values = counted.iter().flatten().flat_map(BTreeMap::keys);
-        let buckets_us: BTreeSet<u64> = values.copied().collect();
         let buckets_us: Vec<u64> = buckets_us.into_iter().collect();
-        let pack = |counts: &BTreeMap<u64, u64>| packed(counts, &buckets_us);
-        let lists = counted.iter().map(|list| list.iter().map(pack).collect());
+        for pairs in lists.iter_mut().flatten() {
+            set_distances(pairs, &buckets_us);
+        }
         Self {
-            lists: lists.collect(),
+            lists,
             buckets_us,
             resolution,
         }
     }
 }
 
-/// Pairs of the distance to the bucket before and its count.
-fn packed(counts: &BTreeMap<u64, u64>, buckets_us: &[u64]) -> Vec<u64> {
-    let mut last = 0;
+/// Whether there are few enough pairs with the notebook's buckets.
+fn fits(lists: &[Vec<Latencies>]) -> bool {
+    let mut left = PAIRS_MAX;
+    lists.iter().flatten().all(|latencies| {
+        let rest = left.checked_sub(latencies.histogram().buckets().count());
+        left = rest.unwrap_or_default();
+        rest.is_some()
+    })
+}
+
+/// Each bucket's end and its count, one after the other.
+fn pairs(counts: &BTreeMap<u64, u64>) -> Vec<u64> {
     let mut pairs = Vec::with_capacity(counts.len() * 2);
     for (value, count) in counts {
-        let at = buckets_us.partition_point(|bucket| bucket < value) as u64;
-        pairs.extend([at - last, *count]);
-        last = at;
+        pairs.extend([*value, *count]);
     }
     pairs
+}
+
+/// Instead of each bucket's end its distance to the bucket before.
+fn set_distances(pairs: &mut [u64], buckets_us: &[u64]) {
+    let mut last = 0;
+    for value in pairs.iter_mut().step_by(2) {
+        let at = buckets_us.partition_point(|bucket| *bucket < *value) as u64;
+        *value = at - last;
+        last = at;
+    }
 }
 
 /// All buckets that there can be: whatever comes later fits in.
@@ -99,7 +111,11 @@ impl Grid {
 
     /// Lists of histograms in these buckets.
     pub fn shared(&self, lists: &[Vec<Latencies>]) -> Shared {
-        let pack = |latencies: &Latencies| packed(&coarser(latencies), &self.0);
+        let pack = |latencies: &Latencies| {
+            let mut pairs = pairs(&coarser(latencies));
+            set_distances(&mut pairs, &self.0);
+            pairs
+        };
         let lists = lists.iter().map(|list| list.iter().map(pack).collect());
         Shared {
             lists: lists.collect(),
@@ -166,6 +182,24 @@ mod tests {
             shared.lists,
             [vec![vec![0, 2, 1, 1], vec![], vec![1, 1, 1, 1]]]
         );
+    }
+
+    #[test]
+    fn many_seconds_have_coarser_buckets_and_as_many_values() {
+        let second = latencies(&(1..2000).map(|i| i * 7).collect::<Vec<_>>());
+        let few = PAIRS_MAX / buckets(&second).len();
+        let fine = Shared::of(&[vec![second.clone(); few]]);
+        assert_eq!(fine.resolution, FINE);
+        let seconds = [vec![second.clone()], vec![second.clone(); few]];
+        let shared = Shared::of(&seconds);
+        assert_eq!(shared.resolution, COARSE);
+        let ends: Vec<u64> = coarser(&second).into_keys().collect();
+        assert_eq!(shared.buckets_us, ends);
+        for pairs in shared.lists.iter().flatten() {
+            assert_eq!(pairs.iter().skip(1).step_by(2).sum::<u64>(), second.count());
+            let at: u64 = pairs.iter().step_by(2).sum();
+            assert_eq!(at as usize, ends.len() - 1);
+        }
     }
 
     #[test]
