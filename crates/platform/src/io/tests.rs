@@ -26,6 +26,7 @@ macro_rules! with_both {
 
 with_both!(
     more_than_the_socket_holds_is_sent_in_order_and_received_whole,
+    streams_that_arrive_at_the_same_time_are_whole_each,
     last_words_before_a_hang_up_are_delivered_before_the_end,
     what_is_sent_while_there_is_no_room_keeps_its_order,
     a_closed_connection_is_closed_for_its_peer_after_its_last_words,
@@ -80,6 +81,118 @@ fn more_than_the_socket_holds_is_sent_in_order_and_received_whole(mut io: impl I
     });
     assert!(got == sent, "what came back differs");
     echo.join().unwrap();
+}
+
+fn streams_that_arrive_at_the_same_time_are_whole_each(mut io: impl Io) {
+    streams(&mut io, 1, |_| {});
+}
+
+/// A buffer that is counted twice, or not at all, would be filled while it is read, or never again.
+#[test]
+fn the_kernel_has_used_as_many_buffers_as_it_told_of() {
+    if let Err(reason) = Uring::probe() {
+        pgdyno_testkit::skip!(
+            "the_kernel_has_used_as_many_buffers_as_it_told_of",
+            format!("no io_uring: {reason}")
+        );
+    }
+    for seed in 2..4 {
+        streams(&mut Uring::new().unwrap(), seed, |io| {
+            let (ours, kernels) = io.buffers_used();
+            // Kernels before 6.8 do not say.
+            assert!(
+                kernels.is_none_or(|kernels| kernels == ours),
+                "{ours}, by the kernel {kernels:?}"
+            );
+        });
+    }
+}
+
+/// More than all buffers hold, by TCP and Unix sockets, in pieces of any size, read with buffers of any size and not
+/// always to the last; some connections end while the kernel fills buffers for them. `drained` is called whenever all
+/// that was told has been read.
+fn streams<I: Io>(io: &mut I, seed: u64, mut drained: impl FnMut(&I)) {
+    const STREAM_BYTES: usize = 2 << 20;
+    const STREAMS: u32 = 10;
+    let byte = |key: u32, at: usize| ((at / 7) as u32).wrapping_add(key * 31) as u8;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    let listener = UnixListener::bind(&path).unwrap();
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut senders = Vec::new();
+    for key in 0..STREAMS {
+        let mut peer: Box<dyn Write + Send> = if key % 2 == 0 {
+            io.open(key, connect_unix(&path, None).unwrap()).unwrap();
+            Box::new(listener.accept().unwrap().0)
+        } else {
+            let stream = std::net::TcpStream::connect(tcp.local_addr().unwrap()).unwrap();
+            let socket = Socket {
+                fd: stream.into(),
+                connecting: false,
+            };
+            io.open(key, socket).unwrap();
+            Box::new(tcp.accept().unwrap().0)
+        };
+        senders.push(std::thread::spawn(move || {
+            let stream: Vec<u8> = (0..STREAM_BYTES).map(|at| byte(key, at)).collect();
+            let mut random = pgdyno_testkit::SplitMix64(seed << 32 | u64::from(key));
+            let mut rest = &stream[..];
+            while !rest.is_empty() {
+                // Now small answers, now large ones.
+                let most = 1 << (random.next() % 16);
+                let (piece, after) =
+                    rest.split_at(rest.len().min(random.next() as usize % most + 1));
+                if peer.write_all(piece).is_err() {
+                    return;
+                }
+                rest = after;
+            }
+        }));
+    }
+    let mut random = pgdyno_testkit::SplitMix64(seed);
+    let mut buffer = vec![0; 64 << 10];
+    let mut got = [0; STREAMS as usize];
+    let mut left = STREAMS;
+    while left > 0 {
+        io.wait_for(Duration::from_secs(5)).unwrap();
+        let most = if random.next().is_multiple_of(4) {
+            random.next() % 8
+        } else {
+            u64::MAX
+        };
+        for taken in 0.. {
+            if taken == most {
+                break;
+            }
+            let size = random.next() as usize % buffer.len() + 1;
+            let Some((key, event)) = io.next(&mut buffer[..size]) else {
+                drained(io);
+                break;
+            };
+            let got = &mut got[key as usize];
+            match event {
+                Event::Received(count) => {
+                    let has_come = |(at, seen): (usize, &u8)| *seen == byte(key, *got + at);
+                    let is_whole = buffer[..count].iter().enumerate().all(has_come);
+                    assert!(is_whole, "{key} after {got}");
+                    *got += count;
+                    if key < 2 && *got > STREAM_BYTES / 2 {
+                        io.close(key);
+                        left -= 1;
+                    }
+                }
+                Event::Closed => {
+                    assert_eq!(*got, STREAM_BYTES, "{key}");
+                    io.close(key);
+                    left -= 1;
+                }
+                other => panic!("{key}: {other:?}"),
+            }
+        }
+    }
+    senders
+        .into_iter()
+        .for_each(|sender| sender.join().unwrap());
 }
 
 fn last_words_before_a_hang_up_are_delivered_before_the_end(mut io: impl Io) {

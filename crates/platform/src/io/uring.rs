@@ -70,7 +70,8 @@ impl Uring {
         if !(params.is_feature_ext_arg() && params.is_feature_skip_cqe_on_success()) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let buffers = Buffers::register(&ring)?;
+        let bundles = params.is_feature_recvsend_bundle() && bundles_are_whole();
+        let buffers = Buffers::register(&ring, bundles)?;
         Ok(Self {
             ring,
             is_enabled: false,
@@ -82,6 +83,29 @@ impl Uring {
             dirty: Vec::new(),
             rest: None,
         })
+    }
+
+    /// How many buffers the kernel has used, modulo 2^16: by what it told, and by what it says when asked (Linux 6.8).
+    #[cfg(test)]
+    pub(super) fn buffers_used(&self) -> (u16, Option<u16>) {
+        // `struct io_uring_buf_status`: the group, the place of the next buffer to be used, and room for more.
+        let mut status = [0_u32; 10];
+        status[0] = buffers::GROUP.into();
+        const REGISTER_PBUF_STATUS: i32 = 26;
+        // SAFETY: the kernel writes no more than the struct, which is as long as the array.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_io_uring_register,
+                self.ring.as_raw_fd(),
+                REGISTER_PBUF_STATUS,
+                status.as_mut_ptr(),
+                1,
+            )
+        };
+        (
+            self.buffers.used(),
+            (answer == 0).then_some(status[1] as u16),
+        )
     }
 
     fn connection(&mut self, key: Key) -> &mut Connection {
@@ -160,7 +184,8 @@ impl Uring {
             let key = self.dirty[index];
             let connection = &mut self.connections[key as usize];
             connection.is_dirty = false;
-            while let Some(entry) = self.connections[key as usize].next_entry(key) {
+            let bundles = self.buffers.in_bundles;
+            while let Some(entry) = self.connections[key as usize].next_entry(key, bundles) {
                 self.push(&entry)?;
             }
         }
@@ -330,7 +355,35 @@ impl Drop for Uring {
     }
 }
 
+/// Whether this kernel is younger than those that may put the bytes of a bundle into other buffers than they say
+/// (axboe/liburing issues 1409 and 1411: up to 6.15).
+fn bundles_are_whole() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+    release.is_ok_and(|release| is_at_least_6_17(&release))
+}
+
+fn is_at_least_6_17(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut number = || numbers.next()?.parse::<u32>().ok();
+    number().zip(number()) >= Some((6, 17))
+}
+
 /// Whether the kernel may have means later.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bundles_are_left_to_kernels_without_gaps() {
+        for young in ["6.17.0", "6.18.44-fc", "7.0-rc1", "10.1.2"] {
+            assert!(is_at_least_6_17(young), "{young}");
+        }
+        for old in ["6.16.12-arch1", "6.9.1", "5.15.0-101-generic", "", "six"] {
+            assert!(!is_at_least_6_17(old), "{old}");
+        }
+    }
 }

@@ -111,8 +111,8 @@ impl Connection {
         self.unsent.clear();
     }
 
-    /// The next request to the kernel.
-    pub(super) fn next_entry(&mut self, key: Key) -> Option<squeue::Entry> {
+    /// The next request to the kernel. What is received is bundled where the kernel does that well.
+    pub(super) fn next_entry(&mut self, key: Key, bundles: bool) -> Option<squeue::Entry> {
         let fd = Fd(self.socket.as_ref()?.as_raw_fd());
         let token = |kind| {
             let generation = self.generation;
@@ -124,7 +124,10 @@ impl Connection {
         };
         if !(self.connecting || self.receives || self.is_at_end) {
             self.receives = true;
-            let receive = opcode::RecvMulti::new(fd, GROUP).build();
+            let receive = match bundles {
+                true => opcode::RecvMultiBundle::new(fd, GROUP).build(),
+                false => opcode::RecvMulti::new(fd, GROUP).build(),
+            };
             return Some(receive.user_data(token(Kind::Receive)));
         }
         if self.awaits_room {
