@@ -115,7 +115,13 @@ mod tests {
         let points = [(1.0, 20.0), (10.0, 20.0), (100.0, 21.0), (1000.0, 25.0)];
         assert!(exponent(&points).unwrap() < 0.1);
         // Nor the noise of steps that are hardly above start-up.
-        let points = [(1.0, 50.0), (10.0, 51.0), (30.0, 51.0), (100.0, 53.0), (300.0, 90.0)];
+        let points = [
+            (1.0, 50.0),
+            (10.0, 51.0),
+            (30.0, 51.0),
+            (100.0, 53.0),
+            (300.0, 90.0),
+        ];
         let points = [&points[..], &[(1000.0, 180.0), (3000.0, 440.0)]].concat();
         assert!((exponent(&points).unwrap() - 1.0).abs() < 0.1);
         // Nor where one of the upper half was cheaper than all small ones.

@@ -38,10 +38,9 @@ pub struct Shared {
 impl Shared {
     /// Of lists of histograms.
     pub fn of(lists: &[Vec<Latencies>]) -> Self {
-        let (resolution, counted): (f64, fn(&Latencies) -> BTreeMap<u64, u64>) = match fits(lists) {
-            true => (FINE, buckets),
-            false => (COARSE, coarser),
-        };
+        let is_fine = fits(lists);
+        let resolution = if is_fine { FINE } else { COARSE };
+        let counted = if is_fine { buckets } else { coarser };
         // A day has tens of millions of pairs: each is kept once, and becomes in place what the page has.
         let of = |latencies: &Latencies| pairs(&counted(latencies));
         let lists = lists.iter().map(|list| list.iter().map(of).collect());
