@@ -20,7 +20,7 @@ pub struct Settings {
 /// Rounds of the rows whose runs take long of themselves.
 const FEW_ROUNDS: u32 = 2;
 /// How much longer runs are whose connections take seconds to make.
-const CONNECTING_SECONDS: u32 = 10;
+const CONNECTING_SECONDS: u32 = 6;
 
 impl Settings {
     /// How long and how often a kind of work runs.
