@@ -24,6 +24,10 @@ bench-watching: ## what pgdyno's observers cost the server, by its own CPU time,
 bench-instructions: ## instructions (callgrind) and system calls (strace) of a transaction; writes bench/INSTRUCTIONS.md
 	@scripts/bench-instructions
 
+.PHONY: bench-guided
+bench-guided: ## what profile guidance brings a packaged build, in instructions of a transaction; writes bench/GUIDED.md
+	@scripts/bench-guided
+
 .PHONY: conformance
 conformance: ## PostgreSQL's own tests of pgbench, with pgdyno called by that name; fetches them
 	@scripts/conformance
