@@ -4,7 +4,7 @@
 //!
 //! Not here: what the answer means, and which of several requests it belongs to.
 
-use crate::backend::{Frame, Message, ProtocolError, tag};
+use crate::backend::{Frame, Message, ProtocolError, split, tag};
 use crate::limits::ASIDES_BYTES_MAX;
 
 /// What a request must have before the server is ready for the next one, unless it failed.
@@ -87,16 +87,10 @@ impl Answer {
                     self.columns = None;
                     (after, 5)
                 }
-                [tag::DATA_ROW, a, b, c, d, after @ ..] => {
-                    let bytes = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
-                    let row = bytes
-                        .checked_sub(4)
-                        .and_then(|bytes| after.split_at_checked(bytes));
-                    match (row, self.columns) {
-                        (Some((row, after)), Some(columns)) if is_row(row, columns) => (after, 0),
-                        _ => break,
-                    }
-                }
+                [tag::DATA_ROW, ..] => match split(rest) {
+                    Ok(Some(frame)) if self.row(&frame).is_ok() => (&rest[frame.len..], 0),
+                    _ => break,
+                },
                 [tag::ROW_DESCRIPTION, ..] if !self.described.is_empty() => {
                     match rest.strip_prefix(&self.described[..]) {
                         Some(after) => {
@@ -209,29 +203,6 @@ impl Answer {
             false => Ok(()),
         }
     }
-}
-
-/// Whether the body of a DataRow has so many columns, whose values take up all of it.
-#[inline]
-fn is_row(body: &[u8], columns: u16) -> bool {
-    let Some((count, mut rest)) = body.split_first_chunk::<2>() else {
-        return false;
-    };
-    for _ in 0..columns {
-        let Some((length, after)) = rest.split_first_chunk::<4>() else {
-            return false;
-        };
-        // NULL has the length -1 and no bytes.
-        let length = match u32::from_be_bytes(*length) {
-            u32::MAX => 0,
-            length => length as usize,
-        };
-        let Some(after) = after.get(length..) else {
-            return false;
-        };
-        rest = after;
-    }
-    u16::from_be_bytes(*count) == columns && rest.is_empty()
 }
 
 /// A row that is too long to be kept: checked as its bytes arrive, none of which stays.
