@@ -15,12 +15,10 @@ mod device;
 mod processes;
 mod usage;
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use pgdyno_platform::address;
-use pgdyno_platform::proc::task;
+use pgdyno_platform::cpu_time::ThreadClock;
 use pgdyno_session::Session;
 use pgdyno_wire::Addr;
 
@@ -37,8 +35,6 @@ pub use usage::CpuMeter;
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// How long the server may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(3);
-/// Three numbers.
-const SCHEDSTAT_BYTES_MAX: usize = 64;
 /// So many endpoints are looked at: more are never on one host with pgdyno.
 const ENDPOINTS_MAX: usize = 16;
 
@@ -187,26 +183,11 @@ fn wanted(session: &mut Session, query: &str) -> Result<processes::Wanted, Strin
     })
 }
 
-/// What the server's process for a session has used. It stays that process's, whoever gets its id later.
-pub struct SessionMeter {
-    schedstat: File,
-}
-
-impl SessionMeter {
-    /// `None` where sessions have no process of their own, or it is not seen from here.
-    pub fn of(session: &mut Session, dialect: &Dialect) -> Option<Self> {
-        let wanted = wanted(session, dialect.processes.of_session?).ok()?;
-        let schedstat = Proc::of_kernel().schedstat(&wanted, dialect.processes.names)?;
-        Some(Self { schedstat })
-    }
-
-    /// CPU time since the process was started, in microseconds; `None` when it is gone.
-    pub fn us(&mut self) -> Option<u64> {
-        let mut text = [0; SCHEDSTAT_BYTES_MAX];
-        let read = self.schedstat.read_at(&mut text, 0).ok()?;
-        let scheduled = task::scheduled(std::str::from_utf8(&text[..read]).ok()?)?;
-        Some(scheduled.ran_ns / 1000)
-    }
+/// What the scheduler counts of the server's process for a session; `None` where sessions have no process of their
+/// own, or it is not seen from here.
+pub fn session_clock(session: &mut Session, dialect: &Dialect) -> Option<ThreadClock> {
+    let wanted = wanted(session, dialect.processes.of_session?).ok()?;
+    Proc::of_kernel().clock(&wanted, dialect.processes.names)
 }
 
 /// The kernel tells who has the other end of a connection.

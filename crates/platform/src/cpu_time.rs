@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::ops::{Add, Sub};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use crate::proc::task::{self, Scheduled};
 
@@ -60,14 +61,19 @@ pub fn thread() -> CpuTime {
 }
 
 /// What the scheduler counts of one thread (proc(5), `schedstat`), read without allocating: half a
-/// microsecond a reading.
+/// microsecond a reading. It stays that thread's when its id is used again.
 #[derive(Debug)]
 pub struct ThreadClock(File);
 
 impl ThreadClock {
     /// Of the calling thread; `None` where the kernel keeps none.
     pub fn of_this_thread() -> Option<Self> {
-        let clock = Self(File::open("/proc/thread-self/schedstat").ok()?);
+        Self::at("/proc/thread-self/schedstat".as_ref())
+    }
+
+    /// Of the thread whose `schedstat` this is, of a process its first; `None` where the kernel keeps none.
+    pub fn at(schedstat: &Path) -> Option<Self> {
+        let clock = Self(File::open(schedstat).ok()?);
         clock.read().map(|_| clock)
     }
 

@@ -1,9 +1,9 @@
 //! The processes of this host, as far as /proc shows them: which one is meant, and what is above and
 //! below it.
 
-use std::fs::File;
 use std::path::PathBuf;
 
+use pgdyno_platform::cpu_time::ThreadClock;
 use pgdyno_platform::proc::{self, cpu, task};
 
 /// The kernel tells when it started in whole seconds, and a backend notes its start a moment after it
@@ -131,14 +131,14 @@ impl Proc {
         }
     }
 
-    /// What the process which serves a session has run, when it is the one here of that id; `None` when it is
-    /// in a namespace of its own, or elsewhere.
-    pub fn schedstat(&self, wanted: &Wanted, names: &[&str]) -> Option<File> {
+    /// What the scheduler counts of the process which serves a session, when it is the one here of that id; `None`
+    /// when it is in a namespace of its own, or elsewhere.
+    pub fn clock(&self, wanted: &Wanted, names: &[&str]) -> Option<ThreadClock> {
         let task = self.task(wanted.pid)?;
         let booted_s = self.booted_s().ok()?;
         let is_named = names.contains(&task.name.as_str());
         (is_named && self.is_meant(&task, wanted, booted_s)).then_some(())?;
-        File::open(self.path(task.pid, "schedstat")).ok()
+        ThreadClock::at(&self.path(task.pid, "schedstat"))
     }
 
     /// When the kernel started, in seconds since 1970.

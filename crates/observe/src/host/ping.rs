@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use pgdyno_database::dialect::Product;
-use pgdyno_database::locate::SessionMeter;
+use pgdyno_database::locate;
 use pgdyno_database::open::Endpoint;
 use pgdyno_model::observed::{Gap, Kind, Row, SERVER_CPU};
 use pgdyno_session::{Error, Session};
@@ -151,9 +151,9 @@ impl Instrument for Ping {
         self.tell(out);
         if let Some(session) = self.session.as_mut().filter(|session| !session.is_broken()) {
             let dialect = Product::presumed(session).dialect;
-            let meter = SessionMeter::of(session, dialect);
-            if let Some(us) = meter.and_then(|mut meter| meter.us()) {
-                out.fact(SERVER_CPU, us);
+            let clock = locate::session_clock(session, dialect);
+            if let Some(used) = clock.and_then(|clock| clock.read()) {
+                out.fact(SERVER_CPU, used.ran_ns / 1000);
             }
         }
         Ok(())

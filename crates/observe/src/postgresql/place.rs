@@ -13,9 +13,10 @@ use pgdyno_session::{Error, Outcome, Session};
 use crate::Readings;
 use pgdyno_database::admin;
 use pgdyno_database::dialect::{Dialect, Product};
-use pgdyno_database::locate::SessionMeter;
+use pgdyno_database::locate;
 use pgdyno_database::open::Endpoint;
 use pgdyno_model::observed::{Gap, SERVER_CPU};
+use pgdyno_platform::cpu_time::ThreadClock;
 
 /// The rows of an answer; a value that is NULL is none.
 pub type Rows = Vec<Vec<Option<String>>>;
@@ -68,7 +69,7 @@ struct Shared {
 struct Open {
     connection: Connection,
     /// `None` where the server's process is not seen from here.
-    meter: Option<SessionMeter>,
+    clock: Option<ThreadClock>,
     /// What that had used after the last question.
     used_us: u64,
 }
@@ -146,10 +147,10 @@ impl Shared {
                     self.refused = Some((Instant::now(), gap.clone()));
                 })?;
                 self.opened += 1;
-                let meter = SessionMeter::of(&mut connection.session, connection.dialect);
+                let clock = locate::session_clock(&mut connection.session, connection.dialect);
                 Open {
                     connection,
-                    meter,
+                    clock,
                     used_us: 0,
                 }
             }
@@ -161,7 +162,7 @@ impl Shared {
 impl Open {
     /// CPU time of the server's process since the last time, in microseconds.
     fn used_since(&mut self) -> Option<u64> {
-        let now_us = self.meter.as_mut()?.us()?;
+        let now_us = self.clock.as_ref()?.read()?.ran_ns / 1000;
         let since_us = now_us.saturating_sub(self.used_us);
         self.used_us = now_us;
         Some(since_us)
