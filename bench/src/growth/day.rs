@@ -168,7 +168,7 @@ fn wait_for(store: &Store, at: u64) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    use pgdyno_drive::record::{ClientTime, Counts, Latencies, ScriptSecond, Work};
+    use pgdyno_drive::record::{ClientTime, Counts, Latencies, ScriptSecond};
     use pgdyno_model::observed::{InstrumentRow, Kind, NewSeries, Series};
 
     /// A notebook of one trial of three seconds, with as many transactions and readings in each as its number.
@@ -206,11 +206,7 @@ mod tests {
                         ..Counts::default()
                     },
                     service: service.pack(),
-                    attempt: None,
-                    response: None,
-                    lag: None,
-                    work: Work::default(),
-                    units: Vec::new(),
+                    ..ScriptSecond::default()
                 }],
             });
             let samples = (0..count).map(|n| Sample {

@@ -304,7 +304,7 @@ pub(crate) fn sums(all: Vec<Second>) -> Vec<Second> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::record::{ClientTime, Counts, Latencies, ScriptSecond, Work};
+    use pgdyno_drive::record::{ClientTime, Counts, Latencies, ScriptSecond};
 
     fn second(start_us: u64, latencies_us: &[u64]) -> Second {
         let mut service = Latencies::default();
@@ -321,11 +321,7 @@ mod tests {
                     ..Counts::default()
                 },
                 service: service.pack(),
-                attempt: None,
-                response: None,
-                lag: None,
-                work: Work::default(),
-                units: Vec::new(),
+                ..ScriptSecond::default()
             }],
         }
     }

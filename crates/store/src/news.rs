@@ -85,9 +85,7 @@ mod tests {
     use super::*;
     use crate::begin::example;
     use crate::{client_time, units, writer};
-    use pgdyno_drive::record::{
-        ClientTime, Counts, Failure as Reason, Latencies, ScriptSecond, Work,
-    };
+    use pgdyno_drive::record::{ClientTime, Counts, Failure as Reason, Latencies, ScriptSecond};
     use pgdyno_model::notebook::Filter;
     use pgdyno_model::observed::{Batch, InstrumentRow, Kind, NewSeries, Sample, Series};
 
@@ -110,11 +108,7 @@ mod tests {
             scripts: vec![ScriptSecond {
                 counts,
                 service: service.pack(),
-                attempt: None,
-                response: None,
-                lag: None,
-                work: Work::default(),
-                units: Vec::new(),
+                ..ScriptSecond::default()
             }],
         }
     }

@@ -246,11 +246,7 @@ mod tests {
             ScriptSecond {
                 counts: Counts::default(),
                 service: service.pack(),
-                attempt: None,
-                response: None,
-                lag: None,
-                work: Work::default(),
-                units: Vec::new(),
+                ..ScriptSecond::default()
             }
         };
         let seconds = [

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use pgdyno_drive::record::{ClientTime, Counts, Latencies, ScriptSecond, Second, Work};
+use pgdyno_drive::record::{ClientTime, Counts, Latencies, ScriptSecond, Second};
 use pgdyno_model::Observer;
 use pgdyno_model::observed::{Batch, InstrumentRow, Kind, NewSeries, Sample, Series};
 use pgdyno_testkit::{SplitMix64, postgres};
@@ -61,11 +61,7 @@ fn measure(mut writer: TrialWriter) {
             scripts: vec![ScriptSecond {
                 counts,
                 service: service.pack(),
-                attempt: None,
-                response: None,
-                lag: None,
-                work: Work::default(),
-                units: Vec::new(),
+                ..ScriptSecond::default()
             }],
         });
         let samples = (0..SERIES).map(|series| Sample {

@@ -257,11 +257,8 @@ impl Made {
                 scripts: vec![ScriptSecond {
                     counts: script.counts,
                     service: script.service.pack(),
-                    attempt: None,
-                    response: None,
-                    lag: None,
                     work: script.work,
-                    units: Vec::new(),
+                    ..ScriptSecond::default()
                 }],
             });
         }

@@ -142,7 +142,7 @@ impl Latencies {
 
 /// [`Latencies`] as they are kept for each second: HdrHistogram's V2 encoding, which leaves empty
 /// buckets out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packed {
     histogram: Vec<u8>,
     sum_us: u64,

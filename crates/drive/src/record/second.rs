@@ -50,7 +50,7 @@ impl Second {
 }
 
 /// One script's part of a second.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptSecond {
     /// Transactions by how they ended.
     pub counts: Counts,

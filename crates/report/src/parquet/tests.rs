@@ -5,7 +5,7 @@ use std::fs::File;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
-use pgdyno_drive::record::{Counts, Latencies, ScriptSecond, Second, Work};
+use pgdyno_drive::record::{Counts, Latencies, ScriptSecond, Second};
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::observed::{Batch, InstrumentRow, Kind, NewSeries, Sample, Series};
 use pgdyno_model::{Failure, Outcome};
@@ -31,11 +31,7 @@ fn stored() -> (TrialRow, Outcome) {
         let script = ScriptSecond {
             counts,
             service: service.pack(),
-            attempt: None,
-            response: None,
-            lag: None,
-            work: Work::default(),
-            units: Vec::new(),
+            ..ScriptSecond::default()
         };
         writer.keep_second(Second {
             start_us,
