@@ -36,7 +36,7 @@ impl Report<'_> {
     }
 
     fn goals(&self) -> Lines {
-        let header = [
+        let mut cells = headed(&[
             "row",
             "figure",
             "pgdyno",
@@ -46,8 +46,7 @@ impl Report<'_> {
             "met",
             "ratio by round",
             "bare loops",
-        ];
-        let mut cells = vec![header.map(str::to_owned).to_vec()];
+        ]);
         for measured in self.rows {
             for goal in measured.row.goals {
                 cells.push(goal_cells(measured, *goal).to_vec());
@@ -58,11 +57,7 @@ impl Report<'_> {
 
     /// When each row was measured, by what, and how long.
     fn dates(&self) -> Lines {
-        let mut cells = vec![
-            ["row", "date", "pgdyno", "runs"]
-                .map(str::to_owned)
-                .to_vec(),
-        ];
+        let mut cells = headed(&["row", "date", "pgdyno", "runs"]);
         let date = OffsetDateTime::now_utc().date().to_string();
         for measured in self.rows {
             let (seconds, _) = self.settings.of(&measured.row.job);
@@ -84,7 +79,7 @@ impl Report<'_> {
 
     /// What the figures consist of, and those that nobody has a goal for.
     fn parts(&self) -> Lines {
-        let header = [
+        let mut cells = headed(&[
             "row",
             "figure",
             "pgdyno",
@@ -92,8 +87,7 @@ impl Report<'_> {
             "ratio",
             "ratio by round",
             "bare loops",
-        ];
-        let mut cells = vec![header.map(str::to_owned).to_vec()];
+        ]);
         for measured in self.rows {
             let Some((peer, theirs)) = &measured.theirs else {
                 continue;
@@ -120,7 +114,7 @@ impl Report<'_> {
 
     /// Every run, in the order in which they were made.
     fn runs(&self) -> Lines {
-        let header = [
+        let mut cells = headed(&[
             "row",
             "program",
             "transactions",
@@ -130,8 +124,7 @@ impl Report<'_> {
             "connecting s",
             "wall s",
             "peak MiB",
-        ];
-        let mut cells = vec![header.map(str::to_owned).to_vec()];
+        ]);
         for measured in self.rows {
             let mut programs = vec![("pgdyno".to_owned(), &measured.ours)];
             let beside = { measured.theirs.iter() }.chain(&measured.bare);
@@ -210,6 +203,11 @@ impl Report<'_> {
         }
         text
     }
+}
+
+/// A table that has its header so far.
+fn headed(columns: &[&str]) -> Lines {
+    vec![columns.iter().map(|name| (*name).to_owned()).collect()]
 }
 
 fn version(program: Result<&dyn Program, &str>) -> String {

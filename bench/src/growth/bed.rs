@@ -219,9 +219,16 @@ impl Bed {
     /// Runs a command of pgdyno that keeps what it does in this notebook, whose size is what it puts out.
     pub fn keeps(&self, mut command: Command, notebook: &Path) -> Result<Run, Error> {
         command.arg("--store").arg(notebook);
-        let mut run = self.client(command)?;
-        run.output_bytes = Some(fs::metadata(notebook)?.len());
-        Ok(run)
+        self.puts_out(command, notebook)
+    }
+
+    /// Runs a command as [`Bed::client`] does; the size of this file is then what it puts out.
+    pub fn puts_out(&self, command: Command, file: &Path) -> Result<Run, Error> {
+        let run = self.client(command)?;
+        Ok(Run {
+            output_bytes: Some(fs::metadata(file)?.len()),
+            ..run
+        })
     }
 
     /// pgbench, without arguments.

@@ -55,11 +55,7 @@ pub const KEPT: Axis = Axis {
         let mut command = bed.own();
         command.arg("day").arg(source).arg(&notebook);
         command.arg(seconds.to_string());
-        let run = bed.client(command)?;
-        Ok(Run {
-            output_bytes: Some(fs::metadata(&notebook)?.len()),
-            ..run
-        })
+        bed.puts_out(command, &notebook)
     },
 };
 
@@ -100,10 +96,6 @@ fn long(bed: &Bed, seconds: u64, arguments: &[&str], file: Option<&str>) -> Resu
     }
     let mut command = bed.pgdyno();
     command.args(arguments).arg("--store").arg(&made);
-    let run = bed.client(command)?;
     let written = file.map_or(made, |name| bed.path(name));
-    Ok(Run {
-        output_bytes: Some(fs::metadata(written)?.len()),
-        ..run
-    })
+    bed.puts_out(command, &written)
 }
