@@ -75,24 +75,28 @@ fn work(row: &str) -> Work {
 }
 
 /// Prints the table; `--write FILE` writes it too. `--check`: only instructions, and an error where a row
-/// is above its budget.
+/// is above its budget. `--run`: the transactions alone, not counted, for who profiles this program.
 ///
 /// # Errors
 /// valgrind or strace is missing, or a run fails.
 pub fn open(arguments: &[String]) -> Result<(), Error> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (is_check, file) = match words[..] {
-        [] => (false, None),
-        ["--check"] => (true, None),
-        ["--write", file] => (false, Some(file)),
-        _ => return Err("usage: pgdyno-bench instructions [--check | --write FILE]".into()),
+    let (verb, file) = match words[..] {
+        [] => ("", None),
+        [verb @ ("--check" | "--run")] => (verb, None),
+        ["--write", file] => ("", Some(file)),
+        _ => {
+            return Err("usage: pgdyno-bench instructions [--check | --run | --write FILE]".into());
+        }
     };
     let bench = Bench {
         program: std::env::current_exe()?,
         server: Server::start()?,
     };
-    if is_check {
-        return bench.check();
+    match verb {
+        "--check" => return bench.check(),
+        "--run" => return bench.run_all(),
+        _ => {}
     }
     let table = bench.table()?;
     print!("{table}");
@@ -145,6 +149,14 @@ impl Bench {
             )
             .into()),
         }
+    }
+
+    fn run_all(&self) -> Result<(), Error> {
+        for Budget { row, .. } in &BUDGETS {
+            let transactions = TRANSACTIONS.1 / work(row).statements;
+            self.run(Command::new("env"), row, "epoll", transactions)?;
+        }
+        Ok(())
     }
 
     fn table(&self) -> Result<String, Error> {
