@@ -22,12 +22,12 @@ mod units;
 use std::time::Duration;
 
 use pgdyno_isolation::Status;
-use pgdyno_script::{Draws, Op, Prng, Value, Vars};
+use pgdyno_script::{Draws, Gset, Prng, Value, Vars};
 use pgdyno_wire::backend::TransactionStatus;
 
 use crate::clock::{Nanos, micros};
 use crate::context::Context;
-use crate::program::{Prepare, Statement};
+use crate::program::{Prepare, Program, Statement};
 use crate::record::{
     Activity, Cause, ClientUnits, Closing, Delay, Ended, Failure, Outcome, Without,
 };
@@ -296,127 +296,161 @@ impl Client {
     }
 
     /// Goes on until it has to wait.
+    #[inline]
     pub(crate) fn advance<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Wait {
         loop {
-            match self.state {
-                State::Idle
-                | State::Beginning
-                | State::Committing
-                | State::Preparing
-                | State::WaitResult
-                | State::RollingBack
-                | State::Restoring => {
-                    self.has_waited = true;
-                    return Wait::Input;
-                }
-                State::Connecting(ref mut attempt) => {
-                    self.has_waited = true;
-                    // No transaction of a client that returns waits for it.
-                    let ends_in_time = self.outage.is_some() || attempt.is_between();
-                    if ends_in_time {
-                        attempt.end_by(cx.end);
-                    }
-                    let wait = attempt.wait();
-                    if !ends_in_time || !cx.is_time_up() {
-                        return wait;
-                    }
-                    self.finish(cx);
-                }
-                State::Reconnecting(at) => {
-                    self.has_waited = true;
-                    // Not a wait for a moment that is never over.
-                    planted!(
-                        4,
-                        if cx.now >= cx.end {
-                            self.finish(cx);
-                            continue;
-                        }
-                    );
-                    if cx.is_time_up() {
-                        self.finish(cx);
-                    } else if cx.now < at {
-                        return Wait::Until(at.min(cx.end));
-                    } else {
-                        self.connect(cx);
-                    }
-                }
-                State::Choose => self.choose(cx),
-                State::Schedule => self.schedule(cx),
-                State::Throttled(ref mut until) => {
-                    // The end may have come nearer since that was scheduled.
-                    if cx.is_time_up() || cx.ends_before(self.scheduled) {
-                        self.finish(cx);
-                    } else if cx.rests_until(self.rank).is_some() {
-                        self.gives_start_back(cx);
-                        self.state = State::Choose;
-                    } else if cx.now < self.scheduled {
-                        *until = cx.leaves_at(self.rank).min(self.scheduled);
-                        return Wait::Until(*until);
-                    } else {
-                        self.state = State::Begin;
-                    }
-                }
-                State::Resting(ref mut until) => match cx.rests_until(self.rank) {
-                    _ if cx.is_time_up() => self.finish(cx),
-                    Some(at) => {
-                        self.has_waited = true;
-                        *until = at;
-                        return Wait::Until(at);
-                    }
-                    None => {
-                        self.without.begin(cx.now);
-                        self.choose_next(cx);
-                    }
-                },
-                State::Begin => self.begin_transaction(cx),
-                State::Command => self.execute(cx),
-                State::Sleeping => {
-                    if cx.now < self.sleep_until {
-                        self.has_waited = true;
-                        return Wait::Until(self.sleep_until);
-                    }
-                    self.state = State::EndCommand;
-                }
-                State::Thinking => {
-                    if cx.is_time_up() {
-                        self.finish(cx);
-                    } else if cx.now < self.sleep_until {
-                        self.has_waited = true;
-                        // No transaction starts after the end: the run does not wait for this one.
-                        self.sleep_until = self.sleep_until.min(cx.end_ahead());
-                        return Wait::Until(self.sleep_until);
-                    } else {
-                        self.begin_try(cx);
-                        self.state = State::EndCommand;
-                    }
-                }
-                State::EndCommand => self.end_command(cx),
-                State::Error => self.clean_up(cx),
-                State::BackingOff { since, until } => {
-                    self.has_waited = true;
-                    if !cx.is_time_up() && cx.now < until {
-                        return Wait::Until(until);
-                    }
-                    self.end_pause(cx, since);
-                }
-                State::Retry => self.retry(cx),
-                State::Failed => self.fail_transaction(cx),
-                State::EndTransaction => {
-                    self.end_transaction(cx);
-                    // A script that never waits must not keep the other clients from working.
-                    if !self.has_waited {
-                        return Wait::Turn;
-                    }
-                }
-                State::Parting(until) => {
-                    if cx.now < until {
-                        return Wait::Until(until);
-                    }
-                    self.leave(cx);
-                }
-                State::Finished | State::Aborted => return Wait::Ended,
+            if let Some(wait) = self.go_on(cx) {
+                return wait;
             }
         }
+    }
+
+    /// Goes on, mostly from one answer to the next statement: these states follow each other. Says what it waits for,
+    /// if it has to.
+    #[inline(never)]
+    fn go_on<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Option<Wait> {
+        if matches!(self.state, State::EndCommand) {
+            self.end_command(cx);
+        }
+        if matches!(self.state, State::EndTransaction) {
+            self.end_transaction(cx);
+            // A script that never waits must not keep the other clients from working.
+            if !self.has_waited {
+                return Some(Wait::Turn);
+            }
+        }
+        if matches!(self.state, State::Choose) {
+            self.choose(cx);
+        }
+        if matches!(self.state, State::Begin) {
+            self.begin_transaction(cx);
+        }
+        if matches!(self.state, State::Command) {
+            self.execute(cx);
+        }
+        if matches!(self.state, State::WaitResult) {
+            self.has_waited = true;
+            return Some(Wait::Input);
+        }
+        self.go_on_otherwise(cx)
+    }
+
+    /// Goes on from a state that not every transaction comes through; says what it waits for, if it has to.
+    #[inline(never)]
+    fn go_on_otherwise<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Option<Wait> {
+        match self.state {
+            State::Idle
+            | State::Beginning
+            | State::Committing
+            | State::Preparing
+            | State::WaitResult
+            | State::RollingBack
+            | State::Restoring => {
+                self.has_waited = true;
+                return Some(Wait::Input);
+            }
+            State::Connecting(ref mut attempt) => {
+                self.has_waited = true;
+                // No transaction of a client that returns waits for it.
+                let ends_in_time = self.outage.is_some() || attempt.is_between();
+                if ends_in_time {
+                    attempt.end_by(cx.end);
+                }
+                let wait = attempt.wait();
+                if !ends_in_time || !cx.is_time_up() {
+                    return Some(wait);
+                }
+                self.finish(cx);
+            }
+            State::Reconnecting(at) => {
+                self.has_waited = true;
+                // Not a wait for a moment that is never over.
+                planted!(
+                    4,
+                    if cx.now >= cx.end {
+                        self.finish(cx);
+                        return None;
+                    }
+                );
+                if cx.is_time_up() {
+                    self.finish(cx);
+                } else if cx.now < at {
+                    return Some(Wait::Until(at.min(cx.end)));
+                } else {
+                    self.connect(cx);
+                }
+            }
+            State::Schedule => self.schedule(cx),
+            State::Throttled(ref mut until) => {
+                // The end may have come nearer since that was scheduled.
+                if cx.is_time_up() || cx.ends_before(self.scheduled) {
+                    self.finish(cx);
+                } else if cx.rests_until(self.rank).is_some() {
+                    self.gives_start_back(cx);
+                    self.state = State::Choose;
+                } else if cx.now < self.scheduled {
+                    *until = cx.leaves_at(self.rank).min(self.scheduled);
+                    return Some(Wait::Until(*until));
+                } else {
+                    self.state = State::Begin;
+                }
+            }
+            State::Resting(ref mut until) => match cx.rests_until(self.rank) {
+                _ if cx.is_time_up() => self.finish(cx),
+                Some(at) => {
+                    self.has_waited = true;
+                    *until = at;
+                    return Some(Wait::Until(at));
+                }
+                None => {
+                    self.without.begin(cx.now);
+                    self.choose_next(cx);
+                }
+            },
+            State::Sleeping => {
+                if cx.now < self.sleep_until {
+                    self.has_waited = true;
+                    return Some(Wait::Until(self.sleep_until));
+                }
+                self.state = State::EndCommand;
+            }
+            State::Thinking => {
+                if cx.is_time_up() {
+                    self.finish(cx);
+                } else if cx.now < self.sleep_until {
+                    self.has_waited = true;
+                    // No transaction starts after the end: the run does not wait for this one.
+                    self.sleep_until = self.sleep_until.min(cx.end_ahead());
+                    return Some(Wait::Until(self.sleep_until));
+                } else {
+                    self.begin_try(cx);
+                    self.state = State::EndCommand;
+                }
+            }
+            State::Error => self.clean_up(cx),
+            State::BackingOff { since, until } => {
+                self.has_waited = true;
+                if !cx.is_time_up() && cx.now < until {
+                    return Some(Wait::Until(until));
+                }
+                self.end_pause(cx, since);
+            }
+            State::Retry => self.retry(cx),
+            State::Failed => self.fail_transaction(cx),
+            State::Parting(until) => {
+                if cx.now < until {
+                    return Some(Wait::Until(until));
+                }
+                self.leave(cx);
+            }
+            State::Finished | State::Aborted => return Some(Wait::Ended),
+            State::Choose
+            | State::Begin
+            | State::Command
+            | State::EndCommand
+            | State::EndTransaction => {}
+        }
+        None
     }
 
     fn choose<I: Io>(&mut self, cx: &mut Context<'_, I>) {
@@ -429,10 +463,9 @@ impl Client {
         self.script = cx.choose_script();
         self.turn_to(cx.drive.scripts[self.script].role);
         self.tries = 1;
-        cx.trace(|| {
-            let script = &cx.program(self.script).script().name;
-            format!("client {} executing script \"{script}\"", self.id)
-        });
+        if cx.drive.debug {
+            self.trace_script(cx);
+        }
         if cx.is_time_up() {
             self.finish(cx);
         } else if cx.schedule.is_some() {
@@ -540,43 +573,50 @@ impl Client {
 
     fn execute<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         let program = cx.program(self.script);
-        if let Err(reason) = self.compute(cx) {
-            self.command_begun = cx.now;
-            return self.abort_command(cx, "set", &reason);
+        let mut statement = program.statement(self.command);
+        if statement.is_none() {
+            if let Err(reason) = self.compute(cx) {
+                self.command_begun = cx.now;
+                return self.abort_command(cx, "set", &reason);
+            }
+            statement = program.statement(self.command);
         }
-        let Some(op) = program.op(self.command) else {
-            return if self.in_pipeline {
-                let text = match cx.drive.speaks_as_pgbench {
-                    true => "aborted: end of script reached with pipeline open".to_owned(),
-                    false => {
-                        let text =
-                            "end of script reached with pipeline open: end it with \\endpipeline";
-                        format!("aborted at {}", self.placed(cx, text))
-                    }
-                };
-                self.abort(cx, Failure::Script, &text);
-            } else {
-                self.state = State::EndTransaction;
-            };
-        };
         self.command_begun = cx.now;
         self.command_has_missed = false;
-        match op {
-            Op::Sql(_) => self.send_statement(cx),
-            meta => self.execute_meta(cx, meta),
+        match (statement, program.op(self.command)) {
+            (Some(statement), _) => self.send_statement(cx, program, statement),
+            (None, Some(meta)) => self.execute_meta(cx, meta),
+            (None, None) => self.end_script(cx),
         }
     }
 
-    fn send_statement<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        let program = cx.program(self.script);
-        let (Some(statement), Some(link)) = (program.statement(self.command), &mut self.link)
-        else {
+    /// There is no command left.
+    fn end_script<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if !self.in_pipeline {
+            return self.state = State::EndTransaction;
+        }
+        let text = match cx.drive.speaks_as_pgbench {
+            true => "aborted: end of script reached with pipeline open".to_owned(),
+            false => {
+                let text = "end of script reached with pipeline open: end it with \\endpipeline";
+                format!("aborted at {}", self.placed(cx, text))
+            }
+        };
+        self.abort(cx, Failure::Script, &text);
+    }
+
+    #[inline]
+    fn send_statement<'run, I: Io>(
+        &mut self,
+        cx: &mut Context<'run, I>,
+        program: &'run Program,
+        statement: &'run Statement,
+    ) {
+        let Some(link) = &mut self.link else {
             return self.abort_disconnected(cx, "no connection");
         };
         if let (true, Some(gset)) = (self.in_pipeline, &statement.gset) {
-            let word = gset.name();
-            let text = format!("\\{word} is not allowed in pipeline mode");
-            return self.abort_command(cx, word, &text);
+            return self.gset_in_pipeline(cx, gset);
         }
         if let Err(error) = statement.check(&self.vars) {
             return self.abort_command(cx, "SQL", &error.to_string());
@@ -587,23 +627,28 @@ impl Client {
         if let Some(prepare) = &statement.prepare
             && !link.is_prepared(prepare.number)
         {
-            link.prepare(prepare);
-            self.trace_preparing(cx);
-            return self.transmit_and(cx, State::Preparing);
+            return self.prepare(cx, prepare);
         }
-        if let Err(error) = self.observe(cx, statement) {
+        if cx.history.is_some()
+            && let Err(error) = self.observe(cx, statement)
+        {
             return self.abort_command(cx, "\\observe", &error);
         }
-        self.trace_sending(cx, statement);
+        if cx.drive.debug {
+            self.trace_sending(cx, statement);
+        }
         let Some(link) = &mut self.link else { return };
         link.statement(statement, &self.vars);
-        self.reply.is_looked_into |= statement.is_looked_into();
-        self.units.gather(statement);
-        self.receipts.sent(statement.leaves_receipt);
-        self.stamping.sent(statement, cx.now);
+        if statement.is_watched {
+            self.reply.is_looked_into |= statement.is_looked_into();
+            self.units.gather(statement);
+            self.receipts.sent(statement.leaves_receipt);
+            self.stamping.sent(statement, cx.now);
+        }
         self.statements += 1;
         if !self.in_pipeline {
             link.end_statement(program.mode());
+            self.reply.may_come_whole = !self.reply.is_looked_into && link.is_asked_once();
             return self.transmit_and(cx, State::WaitResult);
         }
         link.piped(self.command);
@@ -614,16 +659,36 @@ impl Client {
         }
     }
 
+    #[cold]
+    fn gset_in_pipeline<I: Io>(&mut self, cx: &mut Context<'_, I>, gset: &Gset) {
+        let word = gset.name();
+        let text = format!("\\{word} is not allowed in pipeline mode");
+        self.abort_command(cx, word, &text);
+    }
+
+    /// Has a statement prepared that is new to the connection.
+    #[cold]
+    fn prepare<I: Io>(&mut self, cx: &mut Context<'_, I>, prepare: &Prepare) {
+        let Some(link) = &mut self.link else { return };
+        link.prepare(prepare);
+        self.trace_preparing(cx);
+        self.transmit_and(cx, State::Preparing);
+    }
+
     fn end_command<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.book_command(cx);
-        let block = cx.program(self.script).block();
+        let program = cx.program(self.script);
+        let block = program.block();
         if block.is_some_and(|block| block.savepoint == self.command) {
             // A replay begins behind it.
             self.random_at_begin = self.random.clone();
             self.draws.savepoint();
         }
         self.command += 1;
-        self.state = State::Command;
+        self.state = match self.command < program.commands() || self.in_pipeline {
+            true => State::Command,
+            false => State::EndTransaction,
+        };
     }
 
     /// Books that the present command has been executed.
@@ -654,16 +719,7 @@ impl Client {
                 self.uncommitted += 1;
             }
             _ => {
-                const OPEN: &str =
-                    "aborted: end of script reached without completing the last transaction";
-                let text = match cx.drive.speaks_as_pgbench {
-                    true => OPEN.to_owned(),
-                    false => {
-                        let text = "end of script reached without completing the last transaction: end it with COMMIT or END";
-                        format!("aborted at {}", self.placed(cx, text))
-                    }
-                };
-                return self.abort(cx, Failure::OpenBlock, &text);
+                return self.is_left_open(cx);
             }
         }
         let mut ended = self.ended(cx, Outcome::Committed);
@@ -686,6 +742,20 @@ impl Client {
         self.tried = None;
         self.book(cx, ended);
         self.next_transaction(cx);
+    }
+
+    /// The script has come to its end within a transaction block.
+    #[cold]
+    fn is_left_open<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        const OPEN: &str = "aborted: end of script reached without completing the last transaction";
+        let text = match cx.drive.speaks_as_pgbench {
+            true => OPEN.to_owned(),
+            false => {
+                let text = "end of script reached without completing the last transaction: end it with COMMIT or END";
+                format!("aborted at {}", self.placed(cx, text))
+            }
+        };
+        self.abort(cx, Failure::OpenBlock, &text);
     }
 
     /// After a transaction has been booked.
@@ -817,6 +887,13 @@ impl Client {
         }
     }
 
+    #[cold]
+    fn trace_script<I: Io>(&self, cx: &Context<'_, I>) {
+        let script = &cx.program(self.script).script().name;
+        cx.trace(|| format!("client {} executing script \"{script}\"", self.id));
+    }
+
+    #[cold]
     fn trace_sending<I: Io>(&self, cx: &Context<'_, I>, statement: &Statement) {
         cx.trace(|| {
             let program = cx.program(self.script);

@@ -61,6 +61,8 @@ pub(crate) struct Statement {
     pub(crate) stamp: Option<stamps::Use>,
     /// What it does to the keys of a history.
     pub(crate) observed: Box<[Observe]>,
+    /// Whether it or its answer is anything but sent and awaited.
+    pub(crate) is_watched: bool,
 }
 
 /// The work units of a statement, their operations by number among all of the run.
@@ -167,7 +169,7 @@ impl Program {
                 true => Effects::of_release(),
                 false => Effects::of(&sql.text),
             };
-            statements.push(Some(Statement {
+            let mut statement = Statement {
                 prepare,
                 body,
                 gset: sql.gset.clone(),
@@ -177,7 +179,10 @@ impl Program {
                 leaves_receipt: receipts::is_written_by(&sql.text),
                 stamp: stamps::used_by(&sql.text),
                 observed: sql.observed.as_slice().into(),
-            }));
+                is_watched: false,
+            };
+            statement.is_watched = statement.is_looked_into() || statement.leaves_receipt;
+            statements.push(Some(statement));
         }
         Ok(Self {
             leads_to_elif: leads_to_elif(&script.commands),

@@ -4,8 +4,8 @@
 //!
 //! Not here: what the answer means, and which of several requests it belongs to.
 
-use crate::backend::{Frame, Message, ProtocolError, split, tag};
-use crate::limits::ASIDES_BYTES_MAX;
+use crate::backend::{Frame, Message, ProtocolError, TransactionStatus, tag};
+use crate::limits::{ASIDES_BYTES_MAX, DATA_BYTES_MAX};
 
 /// What a request must have before the server is ready for the next one, unless it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,10 @@ pub enum Due {
 
 /// Descriptions of columns up to this length are remembered.
 const DESCRIPTION_BYTES_MAX: usize = 4096;
+
+/// Messages that are always the same.
+const BIND_COMPLETE: &[u8; 5] = b"2\0\0\0\x04";
+const NO_DATA: &[u8; 5] = b"n\0\0\0\x04";
 
 /// One answer as it comes, up to ReadyForQuery.
 #[derive(Clone, Debug, Default)]
@@ -79,38 +83,86 @@ impl Answer {
     /// [`Answer::take`] for all messages at the beginning of `input` that are whole and of which nothing is read: says
     /// how long they are together. It stops before any other message, and before each that might be wrong.
     pub fn pass_over(&mut self, input: &[u8]) -> usize {
-        let mut rest = input;
-        loop {
-            let (after, aside) = match rest {
-                [tag::BIND_COMPLETE, 0, 0, 0, 4, after @ ..] => (after, 5),
-                [tag::NO_DATA, 0, 0, 0, 4, after @ ..] => {
-                    self.columns = None;
-                    (after, 5)
-                }
-                [tag::DATA_ROW, ..] => match split(rest) {
-                    Ok(Some(frame)) if self.row(&frame).is_ok() => (&rest[frame.len..], 0),
-                    _ => break,
-                },
-                [tag::ROW_DESCRIPTION, ..] if !self.described.is_empty() => {
-                    match rest.strip_prefix(&self.described[..]) {
-                        Some(after) => {
-                            self.columns = Some(self.described_columns);
-                            (after, self.described.len())
-                        }
-                        None => break,
+        let mut rest = self.pass_head(input);
+        while let Some(&[tag, a, b, c, d]) = rest.first_chunk::<5>() {
+            let len = 1 + u32::from_be_bytes([a, b, c, d]) as usize;
+            let Some(body) = rest.get(5..len) else { break };
+            match tag {
+                tag::DATA_ROW if len <= DATA_BYTES_MAX => {
+                    if self.row(&Frame { tag, body, len }).is_err() {
+                        break;
                     }
+                    rest = &rest[len..];
+                    continue;
+                }
+                tag::BIND_COMPLETE if body.is_empty() => {}
+                tag::NO_DATA if body.is_empty() => self.columns = None,
+                tag::ROW_DESCRIPTION if rest[..len] == self.described => {
+                    self.columns = Some(self.described_columns);
                 }
                 _ => break,
-            };
+            }
             // One too many is left, to be told.
-            let asides_bytes = self.asides_bytes + aside as u64;
+            let asides_bytes = self.asides_bytes + len as u64;
             if asides_bytes > ASIDES_BYTES_MAX {
                 break;
             }
             self.asides_bytes = asides_bytes;
-            rest = after;
+            rest = &rest[len..];
         }
         input.len() - rest.len()
+    }
+
+    /// [`Answer::pass_over`] for what nearly all answers of the extended protocol begin with, at once: says what is left.
+    #[inline]
+    fn pass_head<'a>(&mut self, input: &'a [u8]) -> &'a [u8] {
+        let Some(bound) = input.strip_prefix(BIND_COMPLETE) else {
+            return input;
+        };
+        let (columns, rest) = match bound.strip_prefix(NO_DATA) {
+            Some(rest) => (None, rest),
+            None => match bound.strip_prefix(&self.described[..]) {
+                Some(rest) if !self.described.is_empty() => (Some(self.described_columns), rest),
+                _ => return input,
+            },
+        };
+        let asides_bytes = self.asides_bytes + (input.len() - rest.len()) as u64;
+        if asides_bytes > ASIDES_BYTES_MAX {
+            return input;
+        }
+        (self.columns, self.asides_bytes) = (columns, asides_bytes);
+        rest
+    }
+
+    /// [`Answer::pass_over`], and [`Answer::take`] and [`Answer::ready`] for the end of nearly all answers to a
+    /// statement: its CommandComplete and the ReadyForQuery behind it, whole, with nothing after them. Says how much was
+    /// taken; without an end there may be more to take.
+    pub fn take_whole<'a>(&mut self, input: &'a [u8]) -> (usize, Option<Ending<'a>>) {
+        let used = self.pass_over(input);
+        match self.end(&input[used..]) {
+            Some(ending) => (input.len(), Some(ending)),
+            None => (used, None),
+        }
+    }
+
+    #[inline]
+    fn end<'a>(&mut self, input: &'a [u8]) -> Option<Ending<'a>> {
+        let (complete, ready) = input.split_last_chunk::<6>()?;
+        let &[tag::READY_FOR_QUERY, 0, 0, 0, 5, status] = ready else {
+            return None;
+        };
+        let [tag::COMMAND_COMPLETE, 0, 0, 0, length, done @ .., 0] = complete else {
+            return None;
+        };
+        // The length counts itself and the zero byte.
+        let is_whole = usize::from(*length) == done.len() + 5;
+        let asides_bytes = self.asides_bytes + input.len() as u64;
+        if !is_whole || asides_bytes > ASIDES_BYTES_MAX {
+            return None;
+        }
+        let status = TransactionStatus::of(status)?;
+        self.is_over();
+        Some(Ending { done, status })
     }
 
     #[inline]
@@ -185,13 +237,19 @@ impl Answer {
             Due::Failed => false,
         };
         let is_over = is_there || self.has_failed;
-        (self.columns, self.asides_bytes) = (None, 0);
-        (self.is_parsed, self.is_executed) = (false, false);
-        (self.has_failed, self.is_copying) = (false, false);
+        self.is_over();
         match is_over {
             true => Ok(()),
             false => Err(ProtocolError::Incomplete),
         }
+    }
+
+    /// Another answer begins.
+    #[inline]
+    fn is_over(&mut self) {
+        (self.columns, self.asides_bytes) = (None, 0);
+        (self.is_parsed, self.is_executed) = (false, false);
+        (self.has_failed, self.is_copying) = (false, false);
     }
 
     /// A message without data. Small ones may be sent for ever.
@@ -203,6 +261,15 @@ impl Answer {
             false => Ok(()),
         }
     }
+}
+
+/// How an answer to a statement has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending<'a> {
+    /// The text of its CommandComplete, without the zero byte.
+    pub done: &'a [u8],
+    /// What its ReadyForQuery says.
+    pub status: TransactionStatus,
 }
 
 /// A row that is too long to be kept: checked as its bytes arrive, none of which stays.

@@ -190,12 +190,8 @@ impl<'a> Frame<'a> {
     /// What a ReadyForQuery says, without the detour of [`Frame::parse`].
     #[inline]
     pub fn status(&self) -> Result<TransactionStatus, ProtocolError> {
-        match self.body.first() {
-            Some(b'I') => Ok(TransactionStatus::Idle),
-            Some(b'T') => Ok(TransactionStatus::InTransaction),
-            Some(b'E') => Ok(TransactionStatus::Failed),
-            _ => Err(ProtocolError::Body { tag: self.tag }),
-        }
+        let status = self.body.first().copied().and_then(TransactionStatus::of);
+        status.ok_or(ProtocolError::Body { tag: self.tag })
     }
 
     /// A DataRow.
@@ -385,6 +381,19 @@ pub enum TransactionStatus {
     InTransaction,
     /// In a transaction block that failed.
     Failed,
+}
+
+impl TransactionStatus {
+    /// What the byte of a ReadyForQuery says; `None` where it can be none.
+    #[inline]
+    pub(crate) fn of(byte: u8) -> Option<Self> {
+        match byte {
+            b'I' => Some(Self::Idle),
+            b'T' => Some(Self::InTransaction),
+            b'E' => Some(Self::Failed),
+            _ => None,
+        }
+    }
 }
 
 /// A request of the authentication exchange.

@@ -148,7 +148,7 @@ impl Client {
         let Some((operations, _)) = self.observed_now(cx) else {
             return;
         };
-        if tag.ends_with(b" 0\0") {
+        if tag.ends_with(b" 0") {
             let writes = operations.iter_mut().filter(|one| !one.what.is_read());
             writes.for_each(|one| one.is_void = true);
         }

@@ -180,6 +180,15 @@ impl Link {
         self.awaited > 0 || self.answers_sync()
     }
 
+    /// Whether the server has one statement to answer, and nothing else, and nothing has come of that.
+    #[inline]
+    pub(super) fn is_asked_once(&self) -> bool {
+        self.awaited == 1
+            && self.partial.is_empty()
+            && self.preparing.is_empty()
+            && !self.answers_sync()
+    }
+
     /// What must have come before the next ReadyForQuery.
     pub(super) fn due(&self) -> Due {
         if !self.preparing.is_empty() {
@@ -239,14 +248,20 @@ impl Link {
 
     /// Takes note of a ReadyForQuery; true when it was the last one awaited.
     pub(super) fn ready(&mut self, status: TransactionStatus) -> bool {
-        self.status = status;
-        self.awaited = self.awaited.saturating_sub(1);
         self.preparing.pop_front();
         if let Some(rest) = self.pipeline.get(self.answered..) {
             // After an error what stands before the Sync is passed over.
             let sync = rest.iter().position(Option::is_none);
             self.answered += sync.map_or(0, |sync| sync + 1);
         }
+        self.is_ready(status)
+    }
+
+    /// The same where nothing is prepared and no pipeline is answered.
+    #[inline]
+    pub(super) fn is_ready(&mut self, status: TransactionStatus) -> bool {
+        self.status = status;
+        self.awaited = self.awaited.saturating_sub(1);
         let is_last = self.awaited == 0;
         if is_last {
             self.may_be_committing = false;

@@ -5,7 +5,7 @@ use std::io;
 use pgdyno_platform::io::Io;
 use pgdyno_script::{Gset, GsetKind};
 use pgdyno_wire::ServerError;
-use pgdyno_wire::answer::{Answer, LongRow};
+use pgdyno_wire::answer::{Answer, Ending, LongRow};
 use pgdyno_wire::backend::{self, Frame, Message, ProtocolError, TransactionStatus, tag};
 use pgdyno_wire::limits::ROW_KEPT_BYTES_MAX;
 
@@ -17,6 +17,9 @@ use crate::drive::OnConnectionLoss;
 use crate::message::Level;
 use crate::program::{Program, Work};
 use crate::record::{Failure, Units};
+
+/// What the CommandComplete of a ROLLBACK begins with.
+const ROLLBACK: &[u8] = b"ROLLBACK";
 
 /// What of an answer has been seen so far. Rows are kept only while a script asks for values, and
 /// then as they came, in buffers that are used again.
@@ -35,6 +38,8 @@ pub(super) struct Reply {
     last_row: Vec<u8>,
     /// Whether a result has ended since the last columns came.
     is_over: bool,
+    /// Whether the next bytes may be all of the answer to one statement, of which nothing is looked into.
+    pub(super) may_come_whole: bool,
     /// Whether anything of the present transaction's answers is asked for but that they come.
     pub(super) is_looked_into: bool,
     /// Answers of ROLLBACK in the present answer.
@@ -211,11 +216,22 @@ impl Client {
     }
 
     /// Takes messages apart that stand in `bytes` after what is left of the last ones.
-    fn read_plain<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) -> bool {
+    fn read_plain<I: Io>(&mut self, cx: &mut Context<'_, I>, mut bytes: &[u8]) -> bool {
         let Some(link) = &mut self.link else {
             return false;
         };
         let mut is_complete = false;
+        if std::mem::take(&mut self.reply.may_come_whole)
+            && matches!(self.state, State::WaitResult)
+            && self.error.is_none()
+        {
+            let (used, ending) = self.reply.answer.take_whole(bytes);
+            if let Some(ending) = ending {
+                self.answered_whole(cx, ending);
+                return true;
+            }
+            bytes = &bytes[used..];
+        }
         if link.partial.is_empty() {
             let used = self.read_frames(cx, bytes, &mut is_complete);
             if used < bytes.len()
@@ -371,56 +387,71 @@ impl Client {
                 return self.connection_ended(cx, None);
             }
             tag::READY_FOR_QUERY => match frame.status() {
-                Ok(status) => {
-                    let has_failed = self.has_failed_answer();
-                    self.units_ready(status);
-                    let Some(link) = &mut self.link else {
-                        return true;
-                    };
-                    let is_told = !has_failed && link.answers_sync();
-                    let syncs = link.awaited();
-                    let is_last = link.ready(status);
-                    if is_told {
-                        let text = "pipeline ending, ongoing syncs";
-                        cx.trace(|| format!("client {} {text}: {syncs}", self.id));
-                    }
-                    if is_last {
-                        self.answered(cx);
-                        return true;
-                    }
-                    if matches!(self.state, State::Preparing) {
-                        self.trace_preparing(cx);
-                    }
-                    // To pgbench a synchronisation within a pipeline is a query of the next answer.
-                    self.reply.queries += 1;
-                }
+                Ok(status) => return self.ready(cx, status),
                 // It has been checked.
-                _ => return false,
+                Err(_) => return false,
             },
             tag::COMMAND_COMPLETE | tag::EMPTY_QUERY_RESPONSE => {
-                let is_rollback = frame.body.starts_with(b"ROLLBACK");
-                if is_rollback {
-                    self.receipts.forget();
-                    self.stamping.forget();
-                    if cx.drive.checks_commit {
-                        self.answered_rollback(cx);
-                    }
-                }
-                // The number of rows is the last word of a tag that has one.
-                let is_none = frame.body.ends_with(b" 0\0");
-                self.has_missed |= is_none;
-                self.command_has_missed |= is_none;
-                if matches!(self.state, State::Parting(_)) && frame.body.starts_with(b"COMMIT") {
-                    self.uncommitted = 0;
-                }
-                if is_rollback || self.reply.is_looked_into {
-                    self.unit_done(cx, frame.body);
-                    self.observed_done(cx, frame.body);
-                }
-                self.result_ended(cx);
+                let done = frame.body.strip_suffix(b"\0").unwrap_or(frame.body);
+                self.completed(cx, done);
             }
             _ => return self.other_frame(cx, frame),
         }
+        false
+    }
+
+    /// A statement has been executed, says this text of its CommandComplete.
+    fn completed<I: Io>(&mut self, cx: &mut Context<'_, I>, done: &[u8]) {
+        let is_rollback = done.starts_with(ROLLBACK);
+        if is_rollback {
+            self.receipts.forget();
+            self.stamping.forget();
+            if cx.drive.checks_commit {
+                self.answered_rollback(cx);
+            }
+        }
+        self.heed_rows(done);
+        if matches!(self.state, State::Parting(_)) && done.starts_with(b"COMMIT") {
+            self.uncommitted = 0;
+        }
+        if is_rollback || self.reply.is_looked_into {
+            self.unit_done(cx, done);
+            self.observed_done(cx, done);
+        }
+        self.result_ended(cx);
+    }
+
+    /// The number of rows is the last word of a tag that has one.
+    #[inline]
+    fn heed_rows(&mut self, done: &[u8]) {
+        let is_none = done.ends_with(b" 0");
+        self.has_missed |= is_none;
+        self.command_has_missed |= is_none;
+    }
+
+    /// The server is ready for more; true when that was what the client waits for.
+    fn ready<I: Io>(&mut self, cx: &mut Context<'_, I>, status: TransactionStatus) -> bool {
+        let has_failed = self.has_failed_answer();
+        self.units_ready(status);
+        let Some(link) = &mut self.link else {
+            return true;
+        };
+        let is_told = !has_failed && link.answers_sync();
+        let syncs = link.awaited();
+        let is_last = link.ready(status);
+        if is_told {
+            let text = "pipeline ending, ongoing syncs";
+            cx.trace(|| format!("client {} {text}: {syncs}", self.id));
+        }
+        if is_last {
+            self.answered(cx);
+            return true;
+        }
+        if matches!(self.state, State::Preparing) {
+            self.trace_preparing(cx);
+        }
+        // To pgbench a synchronisation within a pipeline is a query of the next answer.
+        self.reply.queries += 1;
         false
     }
 
@@ -563,6 +594,27 @@ impl Client {
             self.store_row(cx, gset);
         }
         self.reply.queries += 1;
+    }
+
+    /// The answer to a statement has come as nearly all do: whole, with nothing in it that is looked into. The same as
+    /// `completed` and `ready` would do, without what only other answers need.
+    #[inline]
+    fn answered_whole<I: Io>(&mut self, cx: &mut Context<'_, I>, ending: Ending<'_>) {
+        if ending.done.starts_with(ROLLBACK) {
+            self.completed(cx, ending.done);
+            self.ready(cx, ending.status);
+            return;
+        }
+        self.heed_rows(ending.done);
+        if let Some(link) = &mut self.link {
+            link.is_ready(ending.status);
+        }
+        if ending.status == TransactionStatus::Idle {
+            self.observed_ready(cx);
+            self.receipts.committed();
+            self.stamp_committed(cx);
+        }
+        self.state = State::EndCommand;
     }
 
     /// The last ReadyForQuery of the answer has come.

@@ -120,8 +120,7 @@ impl Client {
             return;
         };
         let units = &mut self.units;
-        let tagged = tag.strip_suffix(b"\0").unwrap_or(tag);
-        let tagged = tagged.rsplit(|byte| *byte == b' ').next().and_then(number);
+        let tagged = tag.rsplit(|byte| *byte == b' ').next().and_then(number);
         let rows = units.told_rows.take().or(tagged).unwrap_or(0);
         units.awaited = units.awaited.saturating_sub(1);
         units.answered.push(Unit {

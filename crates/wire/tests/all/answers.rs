@@ -1,7 +1,7 @@
 //! What is an answer and what is not, and rows that are checked without being kept.
 
 use pgdyno_wire::answer::{Answer, Due, LongRow};
-use pgdyno_wire::backend::{ProtocolError, split};
+use pgdyno_wire::backend::{ProtocolError, TransactionStatus, split};
 use pgdyno_wire::limits::{ASIDES_BYTES_MAX, TEXT_BYTES_MAX};
 
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
@@ -232,12 +232,38 @@ fn a_long_row_is_checked_in_any_pieces() {
     );
 }
 
-/// Takes messages one by one, or as many as can be passed over at once: how far it came, what was wrong there, and the
-/// columns of the present result.
-fn outcome(bytes: &[u8], passes: bool) -> (usize, Option<ProtocolError>, Option<u16>) {
+/// How messages are taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Take {
+    OneByOne,
+    /// As many as can be passed over at once.
+    PassingOver,
+    /// An answer that is nothing else, whole; else as many as can be passed over.
+    Whole,
+}
+
+/// How far it came, what was wrong there, the columns of the present result, and how the last answer ended.
+type Outcome = (
+    usize,
+    Option<ProtocolError>,
+    Option<u16>,
+    Option<(Vec<u8>, TransactionStatus)>,
+);
+
+fn outcome(bytes: &[u8], take: Take) -> Outcome {
     let (mut answer, mut at) = (Answer::default(), 0);
+    let (mut done, mut end) = (Vec::new(), None);
+    // What an answer before it has left behind: columns that are known.
+    let known = columns(2);
+    answer.take(&split(&known).unwrap().unwrap()).unwrap();
+    answer.ready(Due::Nothing).unwrap();
+    if take == Take::Whole {
+        let (used, ending) = answer.take_whole(bytes);
+        at = used;
+        end = ending.map(|ending| (ending.done.to_vec(), ending.status));
+    }
     let error = loop {
-        if passes {
+        if take != Take::OneByOne {
             at += answer.pass_over(&bytes[at..]);
         }
         let frame = match split(&bytes[at..]) {
@@ -246,7 +272,11 @@ fn outcome(bytes: &[u8], passes: bool) -> (usize, Option<ProtocolError>, Option<
             Err(error) => break Some(error),
         };
         let mut taken = answer.take(&frame);
+        if frame.tag == b'C' {
+            done = frame.body[..frame.body.len().saturating_sub(1)].to_vec();
+        }
         if frame.tag == b'Z' && taken.is_ok() {
+            end = frame.status().ok().map(|status| (done.clone(), status));
             taken = answer.ready(Due::Executed);
         }
         if let Err(error) = taken {
@@ -254,7 +284,7 @@ fn outcome(bytes: &[u8], passes: bool) -> (usize, Option<ProtocolError>, Option<
         }
         at += frame.len;
     };
-    (at, error, answer.columns())
+    (at, error, answer.columns(), end)
 }
 
 #[test]
@@ -262,6 +292,14 @@ fn what_is_passed_over_is_what_would_have_been_taken_one_by_one() {
     let null = message(b'D', b"\0\x01\xff\xff\xff\xff");
     let ready = message(b'Z', b"I");
     let done = message(b'C', b"SELECT 1\0");
+    let ends = [
+        message(b'C', b"UPDATE 0\0"),
+        message(b'C', b"\0"),
+        message(b'C', &[b'x'; 300]),
+        message(b'Z', b"T"),
+        message(b'Z', b"E"),
+        message(b'Z', b"II"),
+    ];
     let messages = [
         message(b'2', b""),
         message(b'n', b""),
@@ -273,8 +311,8 @@ fn what_is_passed_over_is_what_would_have_been_taken_one_by_one() {
         row(2),
         null,
         done.clone(),
-        [done, ready.clone()].concat(),
-        ready,
+        [done.clone(), ready.clone()].concat(),
+        ready.clone(),
         message(b'1', b""),
         message(b'2', b"x"),
         message(b'E', b"SERROR\0\0"),
@@ -286,14 +324,22 @@ fn what_is_passed_over_is_what_would_have_been_taken_one_by_one() {
         random ^= random << 17;
         random as usize % limit
     };
-    let mut good = 0;
-    for _ in 0..6_000 {
+    let (mut good, mut whole) = (0, 0);
+    for _ in 0..12_000 {
         let count = below(12);
         // What a server says, or anything at all.
         let of = [6, messages.len()][below(2)];
         let mut bytes: Vec<u8> = (0..count)
             .flat_map(|_| messages[below(of)].clone())
             .collect();
+        if below(2) == 0 {
+            let usual = [done.clone(), ready.clone()];
+            let all = [&usual[..], &ends[..]].concat();
+            for place in 0..2 {
+                let end = [usual[place].clone(), all[below(all.len())].clone()];
+                bytes.extend_from_slice(&end[usize::from(below(4) == 0)]);
+            }
+        }
         if below(3) == 0 && !bytes.is_empty() {
             let at = below(bytes.len());
             bytes[at] = below(256) as u8;
@@ -301,12 +347,16 @@ fn what_is_passed_over_is_what_would_have_been_taken_one_by_one() {
         if below(3) == 0 {
             bytes.truncate(below(bytes.len() + 1));
         }
-        let one_by_one = outcome(&bytes, false);
-        assert_eq!(outcome(&bytes, true), one_by_one, "{bytes:?}");
+        let one_by_one = outcome(&bytes, Take::OneByOne);
+        let passing_over = outcome(&bytes, Take::PassingOver);
+        assert_eq!(passing_over, one_by_one, "{bytes:?}");
+        assert_eq!(outcome(&bytes, Take::Whole), one_by_one, "{bytes:?}");
         good += usize::from(one_by_one.1.is_none());
+        whole += usize::from(Answer::default().take_whole(&bytes).1.is_some());
     }
-    // Both kinds were among them.
-    assert!((600..5_400).contains(&good), "{good}");
+    // All kinds were among them.
+    assert!((1_200..10_800).contains(&good), "{good}");
+    assert!((120..6_000).contains(&whole), "{whole}");
 }
 
 #[test]
@@ -314,5 +364,8 @@ fn small_messages_that_are_passed_over_are_no_endless_stream() {
     let count = ASIDES_BYTES_MAX as usize / 5;
     let flood = message(b'2', b"").repeat(count + 1);
     let error = Some(ProtocolError::Flood { tag: b'2' });
-    assert_eq!(outcome(&flood, true), (5 * count, error, None));
+    for take in [Take::PassingOver, Take::Whole] {
+        let flooded = (5 * count, error.clone(), None, None);
+        assert_eq!(outcome(&flood, take), flooded);
+    }
 }
