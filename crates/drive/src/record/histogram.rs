@@ -2,8 +2,10 @@
 //!
 //! The buckets are HdrHistogram's for 1 µs to one hour and three digits, so that values, percentiles
 //! and the encoding are the same; a dense one takes 188 KB however little is in it, and there is one
-//! for each statement of a script. Here buckets come in pages of sixteen, 64 bytes, which are taken
-//! when a latency is the first of its page and kept until all is forgotten: at most 1472 in all.
+//! for each statement of a script. Here those of less than 2.048 ms, which have a bucket for each
+//! microsecond, reach as far as the longest of them, 8 KB at most. Those beyond come in pages of
+//! sixteen, 64 bytes, which are taken when a latency is the first of its page and kept until all is
+//! forgotten: at most 1344 in all.
 
 use hdrhistogram::Histogram as Dense;
 use hdrhistogram::serialization::Deserializer;
@@ -18,6 +20,10 @@ const DIGITS: u8 = 3;
 /// Values below 2048 have a bucket each; from there on each doubling has 1024.
 const EXACT_BITS: u32 = 11;
 const PART_BITS: u32 = EXACT_BITS - 1;
+/// So many buckets are of one value each, which is their number.
+const EXACT_BUCKETS: usize = 1 << EXACT_BITS;
+/// Latencies below have a bucket each.
+pub(super) const EXACT_BELOW_US: u64 = EXACT_BUCKETS as u64;
 const PAGE_BUCKETS: usize = 16;
 
 /// HdrHistogram's mark of its encoding V2.
@@ -28,9 +34,10 @@ const HEAD_BYTES: usize = 40;
 /// How many latencies there are of which size.
 #[derive(Clone, Default)]
 pub struct Histogram {
-    count: u64,
-    /// The page of each sixteen buckets, counted from 1; 0 where there is none. It reaches as far as
-    /// the longest latency.
+    /// The counts of values with a bucket each, up to the longest of them.
+    exact: Vec<u32>,
+    /// The page of each sixteen buckets from there on, counted from 1; 0 where there is none. It reaches
+    /// as far as the longest latency.
     directory: Vec<u16>,
     pages: Vec<[u32; PAGE_BUCKETS]>,
     /// What does not fit into 32 bits: buckets, and by how many times 2^32 they have more.
@@ -56,10 +63,18 @@ impl Bucket {
 }
 
 impl Histogram {
-    /// Adds one latency in microseconds.
+    /// Counts a latency that has a bucket of its own, where none of these was longer before; whether it
+    /// has. Most are of this kind, so it takes a few instructions, and tells no more than it must.
     #[inline]
-    pub(super) fn record(&mut self, latency_us: u64) {
-        self.add(bucket(latency_us), 1);
+    pub(super) fn counts(&mut self, latency_us: u64) -> bool {
+        let Some(counter) = self.exact.get_mut(latency_us as usize) else {
+            return false;
+        };
+        *counter = counter.wrapping_add(1);
+        if *counter == 0 {
+            self.carry(latency_us as usize, 1);
+        }
+        true
     }
 
     /// Adds so many of the same length.
@@ -67,19 +82,37 @@ impl Histogram {
         self.add(bucket(latency_us), count);
     }
 
-    #[inline]
     fn add(&mut self, bucket: usize, count: u64) {
-        let place = match self.directory.get(bucket / PAGE_BUCKETS) {
-            Some(page) if *page > 0 => usize::from(*page) - 1,
-            _ => self.new_page(bucket / PAGE_BUCKETS),
+        if count == 0 {
+            return;
+        }
+        let counter = match bucket.checked_sub(EXACT_BUCKETS) {
+            None => {
+                if self.exact.len() <= bucket {
+                    self.exact.resize(bucket + 1, 0);
+                }
+                &mut self.exact[bucket]
+            }
+            Some(beyond) => {
+                let at = beyond / PAGE_BUCKETS;
+                let place = match self.directory.get(at) {
+                    Some(page) if *page > 0 => usize::from(*page) - 1,
+                    _ => self.new_page(at),
+                };
+                &mut self.pages[place][beyond % PAGE_BUCKETS]
+            }
         };
-        let counter = &mut self.pages[place][bucket % PAGE_BUCKETS];
         let sum = u64::from(*counter).saturating_add(count);
         *counter = sum as u32;
         if sum >> 32 > 0 {
-            self.carries.push((bucket as u16, (sum >> 32) as u32));
+            self.carry(bucket, (sum >> 32) as u32);
         }
-        self.count = self.count.saturating_add(count);
+    }
+
+    /// A bucket has so many times 2^32 more.
+    #[cold]
+    fn carry(&mut self, bucket: usize, times: u32) {
+        self.carries.push((bucket as u16, times));
     }
 
     /// The first latency of sixteen buckets. It happens once for each page.
@@ -96,12 +129,22 @@ impl Histogram {
 
     /// How many latencies there are.
     pub fn count(&self) -> u64 {
-        self.count
+        let counts = self.numbered().map(|(_, count)| count);
+        counts.fold(0, u64::saturating_add)
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.exact.is_empty() && self.pages.is_empty()
+    }
+
+    /// The sums of all latencies that have a bucket of their own, and of their squares.
+    pub(super) fn exact_sums(&self) -> (u128, u128) {
+        let exact = self.numbered().take_while(|(us, _)| *us < EXACT_BUCKETS);
+        exact.fold((0, 0), |(sum_us, sum_us2), (us, count)| {
+            let (us, count) = (us as u128, u128::from(count));
+            (sum_us + us * count, sum_us2 + us * us * count)
+        })
     }
 
     /// The buckets with something in them, the shortest first.
@@ -114,13 +157,16 @@ impl Histogram {
     }
 
     fn numbered(&self) -> impl Iterator<Item = (usize, u64)> {
+        let exact = self.exact.iter().enumerate();
         let pages = self.directory.iter().enumerate();
         let pages = pages.filter(|(_, page)| **page > 0);
-        let counted = pages.flat_map(|(at, page)| {
-            let counters = self.pages[usize::from(*page) - 1].iter().enumerate();
-            counters.map(move |(i, low)| (at * PAGE_BUCKETS + i, u64::from(*low)))
+        let beyond = pages.flat_map(|(at, page)| {
+            let first = EXACT_BUCKETS + at * PAGE_BUCKETS;
+            (first..).zip(&self.pages[usize::from(*page) - 1])
         });
-        let whole = counted.map(|(number, low)| (number, low.saturating_add(self.carried(number))));
+        let counted = exact.chain(beyond);
+        let whole = counted
+            .map(|(number, low)| (number, u64::from(*low).saturating_add(self.carried(number))));
         whole.filter(|(_, count)| *count > 0)
     }
 
@@ -139,9 +185,10 @@ impl Histogram {
     /// The least latency that at least this share (0 to 1) of all does not exceed, in microseconds,
     /// to three digits.
     pub fn quantile_us(&self, share: f64) -> Option<u64> {
-        let wanted = (share.min(1.0) * self.count as f64).ceil().max(1.0) as u64;
+        let count = self.count();
+        let wanted = (share.min(1.0) * count as f64).ceil().max(1.0) as u64;
         // A float may round up beyond all of them.
-        let wanted = wanted.min(self.count);
+        let wanted = wanted.min(count);
         let mut seen = 0u64;
         let mut reached = self.buckets().skip_while(|bucket| {
             seen = seen.saturating_add(bucket.count);
@@ -161,10 +208,10 @@ impl Histogram {
     /// Forgets all and keeps the memory. Pages are dealt anew: one that is filled and cleared again and
     /// again has memory for the most latencies of one time, not for all that there ever were.
     pub(super) fn clear(&mut self) {
+        self.exact.clear();
         self.directory.clear();
         self.pages.clear();
         self.carries.clear();
-        self.count = 0;
     }
 
     /// The same with all its buckets (188 KB), for files that HdrHistogram's own code writes.
@@ -261,7 +308,7 @@ fn has_fair_head(bytes: &[u8]) -> bool {
 /// The values count, not which pages were ever taken.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
-        self.count == other.count && self.numbered().eq(other.numbered())
+        self.numbered().eq(other.numbered())
     }
 }
 
@@ -378,12 +425,13 @@ mod tests {
         let mut histogram = Histogram::default();
         for _ in 0..3 {
             histogram.record_n(250, u64::from(u32::MAX));
+            assert!(histogram.counts(250) && !histogram.counts(251));
         }
         histogram.record_n(251, 1 << 40);
         let mut twice = histogram.clone();
         twice.merge(&histogram);
         let counts: Vec<_> = twice.buckets().map(|b| (b.lowest_us, b.count)).collect();
-        let many = 6 * u64::from(u32::MAX);
+        let many = 6 << 32;
         assert_eq!(counts, [(250, many), (251, 2 << 40)]);
         twice.clear();
         assert!(twice == Histogram::default());
@@ -396,7 +444,8 @@ mod tests {
         for second in 0..200 {
             // Each a page of its own; none that another second has.
             for i in 0..4 {
-                histogram.record(lowest_us((second + 200 * i) * PAGE_BUCKETS));
+                let bucket = EXACT_BUCKETS + (second + 200 * i) * PAGE_BUCKETS;
+                histogram.record_n(lowest_us(bucket), 1);
             }
             assert_eq!(histogram.count(), 4);
             assert_eq!(histogram.buckets().count(), 4);
@@ -411,20 +460,27 @@ mod tests {
 
     #[test]
     fn memory_is_for_what_was_recorded() {
-        let bytes = |of: &Histogram| of.pages.len() * 64 + of.directory.len() * 2;
+        let bytes =
+            |of: &Histogram| of.exact.len() * 4 + of.pages.len() * 64 + of.directory.len() * 2;
         let mut histogram = Histogram::default();
         assert_eq!(bytes(&histogram), 0);
         // A hundred executions of a statement on a fast server.
-        (0..100).for_each(|i| histogram.record(150 + i * 3));
+        (0..100).for_each(|i| histogram.record_n(150 + i * 3, 1));
         assert!(bytes(&histogram) < 2048, "{}", bytes(&histogram));
         (0..HOUR_US)
             .step_by(100_003)
-            .for_each(|us| histogram.record(us));
+            .for_each(|us| histogram.record_n(us, 1));
         assert!(bytes(&histogram) < 100 << 10, "{}", bytes(&histogram));
-        let kept = |of: &Histogram| (of.pages.capacity(), of.directory.capacity());
+        let kept = |of: &Histogram| {
+            [
+                of.exact.capacity(),
+                of.pages.capacity(),
+                of.directory.capacity(),
+            ]
+        };
         let taken = kept(&histogram);
         histogram.clear();
-        (0..100).for_each(|i| histogram.record(150 + i * 3));
+        (0..100).for_each(|i| histogram.record_n(150 + i * 3, 1));
         assert_eq!(kept(&histogram), taken);
     }
 
@@ -455,7 +511,7 @@ mod tests {
     #[test]
     fn a_head_that_announces_more_than_there_is_is_refused_at_once() {
         let mut one = Histogram::default();
-        one.record(7);
+        one.record_n(7, 1);
         let good = one.encode();
         assert!(Histogram::decode(&good).is_some());
         for (at, byte) in [(4, 0xff), (7, 9), (15, 5), (24, 0x10)] {

@@ -1,15 +1,21 @@
 //! Latencies of many transactions: a histogram, and exact sums beside it.
+//!
+//! Short latencies have a bucket for each microsecond, so the histogram itself tells their sums exactly;
+//! only of longer ones sums are kept. One that is as short is booked with a few instructions.
 
 use std::fmt;
 
 use super::Histogram;
+use super::histogram::EXACT_BELOW_US;
 
 /// Latencies in microseconds. The maximum and the sums are exact, percentiles have three digits.
 #[derive(Clone, Default, PartialEq)]
 pub struct Latencies {
     histogram: Histogram,
-    sum_us: u64,
-    sum_squares_us2: u128,
+    /// How much more all sums are than [`Histogram::exact_sums`]; less where a sum was told of
+    /// latencies that were counted elsewhere.
+    more_us: i128,
+    more_us2: i128,
     max_us: u64,
 }
 
@@ -18,7 +24,7 @@ impl fmt::Debug for Latencies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Latencies")
             .field("count", &self.count())
-            .field("sum_us", &self.sum_us)
+            .field("sum_us", &self.sum_us())
             .field("max_us", &self.max_us)
             .finish_non_exhaustive()
     }
@@ -26,28 +32,39 @@ impl fmt::Debug for Latencies {
 
 impl Latencies {
     /// Adds one latency in microseconds.
+    #[inline]
     pub fn record(&mut self, latency_us: u64) {
-        self.histogram.record(latency_us);
-        self.sum_us += latency_us;
-        self.sum_squares_us2 += u128::from(latency_us) * u128::from(latency_us);
+        if !self.histogram.counts(latency_us) {
+            self.record_longer(latency_us);
+        }
+    }
+
+    /// One that is long, or the longest of the short ones so far.
+    #[inline(never)]
+    fn record_longer(&mut self, latency_us: u64) {
+        self.histogram.record_n(latency_us, 1);
         self.max_us = self.max_us.max(latency_us);
+        if latency_us >= EXACT_BELOW_US {
+            self.more_us = self.more_us.saturating_add(latency_us.into());
+            self.more_us2 = self.more_us2.saturating_add(square(latency_us));
+        }
     }
 
     /// Adds latencies that somebody else has counted by size, in microseconds each with how many;
-    /// their sum and the longest are told exactly.
+    /// their sum and the longest are told exactly, and none of them is longer.
     pub fn record_counted(
         &mut self,
         counted: impl Iterator<Item = (u64, u64)>,
         sum_us: u64,
         max_us: u64,
     ) {
+        let (all_us, mut all_us2) = self.sums();
         for (latency_us, count) in counted {
             self.histogram.record_n(latency_us, count);
-            let square = u128::from(latency_us) * u128::from(latency_us);
-            let squares = square.saturating_mul(count.into());
-            self.sum_squares_us2 = self.sum_squares_us2.saturating_add(squares);
+            let squares = square(latency_us).saturating_mul(count.into());
+            all_us2 = all_us2.saturating_add(squares);
         }
-        self.sum_us = self.sum_us.saturating_add(sum_us);
+        self.set_sums(all_us.saturating_add(sum_us.into()), all_us2);
         self.max_us = self.max_us.max(max_us);
     }
 
@@ -58,7 +75,28 @@ impl Latencies {
 
     /// The sum in microseconds, exact.
     pub fn sum_us(&self) -> u64 {
-        self.sum_us
+        let (all_us, _) = self.sums();
+        u64::try_from(all_us.max(0)).unwrap_or(u64::MAX)
+    }
+
+    /// The sum of the squares, exact.
+    fn sum_squares_us2(&self) -> u128 {
+        let (_, all_us2) = self.sums();
+        u128::try_from(all_us2).unwrap_or(0)
+    }
+
+    fn sums(&self) -> (i128, i128) {
+        let (exact_us, exact_us2) = self.histogram.exact_sums();
+        (
+            signed(exact_us).saturating_add(self.more_us),
+            signed(exact_us2).saturating_add(self.more_us2),
+        )
+    }
+
+    fn set_sums(&mut self, all_us: i128, all_us2: i128) {
+        let (exact_us, exact_us2) = self.histogram.exact_sums();
+        self.more_us = all_us.saturating_sub(signed(exact_us));
+        self.more_us2 = all_us2.saturating_sub(signed(exact_us2));
     }
 
     /// The longest in microseconds, exact; 0 when there is none.
@@ -68,7 +106,8 @@ impl Latencies {
 
     /// The mean in microseconds, from the exact sum.
     pub fn mean_us(&self) -> Option<f64> {
-        (self.count() > 0).then(|| self.sum_us as f64 / self.count() as f64)
+        let count = self.count();
+        (count > 0).then(|| self.sum_us() as f64 / count as f64)
     }
 
     /// The standard deviation in microseconds over all values (not an estimate from a sample), as
@@ -80,7 +119,7 @@ impl Latencies {
     /// The square of the standard deviation, as YCSB prints it.
     pub fn variance_us2(&self) -> Option<f64> {
         let mean = self.mean_us()?;
-        let mean_square = self.sum_squares_us2 as f64 / self.count() as f64;
+        let mean_square = self.sum_squares_us2() as f64 / self.count() as f64;
         Some((mean_square - mean * mean).max(0.0))
     }
 
@@ -104,19 +143,15 @@ impl Latencies {
     /// Adds another's values, which may come from a damaged notebook.
     pub fn merge(&mut self, other: &Self) {
         self.histogram.merge(&other.histogram);
-        self.sum_us = self.sum_us.saturating_add(other.sum_us);
-        let squares = self.sum_squares_us2.saturating_add(other.sum_squares_us2);
-        self.sum_squares_us2 = squares;
+        self.more_us = self.more_us.saturating_add(other.more_us);
+        self.more_us2 = self.more_us2.saturating_add(other.more_us2);
         self.max_us = self.max_us.max(other.max_us);
     }
 
     /// Forgets all values and keeps the memory.
     pub fn clear(&mut self) {
-        if self.count() == 0 {
-            return;
-        }
         self.histogram.clear();
-        (self.sum_us, self.sum_squares_us2, self.max_us) = (0, 0, 0);
+        (self.more_us, self.more_us2, self.max_us) = (0, 0, 0);
     }
 
     /// The same values in little memory.
@@ -125,19 +160,21 @@ impl Latencies {
             true => Vec::new(),
             false => self.histogram.encode(),
         };
-        let Self {
-            sum_us,
-            sum_squares_us2,
-            max_us,
-            ..
-        } = *self;
         Packed {
             histogram,
-            sum_us,
-            sum_squares_us2,
-            max_us,
+            sum_us: self.sum_us(),
+            sum_squares_us2: self.sum_squares_us2(),
+            max_us: self.max_us,
         }
     }
+}
+
+fn square(latency_us: u64) -> i128 {
+    signed(u128::from(latency_us) * u128::from(latency_us))
+}
+
+fn signed(sum: u128) -> i128 {
+    i128::try_from(sum).unwrap_or(i128::MAX)
 }
 
 /// [`Latencies`] as they are kept for each second: HdrHistogram's V2 encoding, which leaves empty
@@ -158,12 +195,13 @@ impl Packed {
             // `pack` made the bytes, or `from_parts` has tried them.
             false => Histogram::decode(&self.histogram).expect("bytes of a histogram"),
         };
-        Latencies {
+        let mut latencies = Latencies {
             histogram,
-            sum_us: self.sum_us,
-            sum_squares_us2: self.sum_squares_us2,
             max_us: self.max_us,
-        }
+            ..Latencies::default()
+        };
+        latencies.set_sums(self.sum_us.into(), signed(self.sum_squares_us2));
+        latencies
     }
 
     /// HdrHistogram's V2 encoding; nothing when there is no value.
@@ -238,6 +276,30 @@ mod tests {
         (0..1000).for_each(|_| even.record(1_000_001));
         assert_eq!(even.percentile_us(50.0), Some(1_000_001));
         assert_eq!(even.stddev_us(), Some(0.0));
+    }
+
+    #[test]
+    fn sums_are_exact_whatever_is_told_by_the_histogram_and_what_is_not() {
+        // On both sides of what has a bucket for each microsecond, in no order.
+        let values = || (0..3000_u64).map(|i| i * i * 7919 % 4099);
+        let (mut all, mut halves) = (Latencies::default(), <[Latencies; 2]>::default());
+        for (at, latency_us) in values().enumerate() {
+            all.record(latency_us);
+            halves[at % 2].record(latency_us);
+        }
+        let [mut merged, other] = halves;
+        merged.merge(&other);
+        assert_eq!(merged, all);
+        let squares = values().map(|us| u128::from(us) * u128::from(us)).sum();
+        let of = |of: &Packed| (of.sum_us(), of.sum_squares_us2(), of.max_us());
+        let expected = (values().sum(), squares, values().max().unwrap());
+        assert_eq!(of(&all.pack()), expected);
+        assert_eq!((all.count(), all.sum_us()), (3000, expected.0));
+        // Less than the histogram would tell, whose middles are too long here.
+        all.record_counted([(1000, 2), (3000, 1)].into_iter(), 4600, 4099);
+        let squares = squares + 2 * 1_000_000 + 9_000_000;
+        assert_eq!(of(&all.pack()), (expected.0 + 4600, squares, 4099));
+        assert_eq!(all.pack().unpack(), all);
     }
 
     #[test]
