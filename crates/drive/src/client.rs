@@ -2,6 +2,7 @@
 //! transaction. It never blocks: it says what it waits for, and its event loop comes back.
 
 mod block;
+mod booking;
 mod connect;
 mod error;
 mod history;
@@ -21,8 +22,7 @@ mod units;
 
 use std::time::Duration;
 
-use pgdyno_isolation::Status;
-use pgdyno_script::{Draws, Gset, Prng, Value, Vars};
+use pgdyno_script::{Draws, Gset, Prng, Vars};
 use pgdyno_wire::backend::TransactionStatus;
 
 use crate::clock::{Nanos, micros};
@@ -691,24 +691,6 @@ impl Client {
         };
     }
 
-    /// Books that the present command has been executed.
-    fn book_command<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        let program = cx.program(self.script);
-        if cx.drive.time_every_command {
-            if program.statement(self.command).is_none() {
-                cx.now = cx.clock_now();
-            }
-        } else if !program.is_timed(self.command) {
-            return;
-        }
-        // With the second of its end, as the transaction: the warm-up may end between the two.
-        cx.rotate(cx.now);
-        let latency = cx.now.saturating_sub(self.command_begun);
-        let is_missing = self.command_has_missed && cx.drive.scripts[self.script].must_find;
-        cx.recorder
-            .command(self.script, self.command, latency, is_missing);
-    }
-
     fn end_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         match (self.link.as_ref().map(Link::status), cx.drive.commits) {
             (Some(TransactionStatus::Idle), _) => self.uncommitted = 0,
@@ -718,35 +700,19 @@ impl Client {
                 }
                 self.uncommitted += 1;
             }
-            _ => {
-                return self.is_left_open(cx);
-            }
+            _ => return self.leaves_block_open(cx),
         }
-        let mut ended = self.ended(cx, Outcome::Committed);
-        let script = &cx.drive.scripts[self.script];
-        if let Some(slot) = script.server_retries {
-            let told = self.vars.value(slot);
-            let Ok(Value::Int(retries @ 0..)) = told else {
-                let text = format!(
-                    "aborted: the variable {} should hold the number of the server's retries, \
-                     but is not a count",
-                    self.vars.name(slot)
-                );
-                return self.abort(cx, Failure::Script, &text);
-            };
-            ended.server_retries = retries as u64;
+        if self.is_plain(cx) {
+            self.book_plain(cx);
+        } else if !self.book_committed(cx) {
+            return;
         }
-        if script.must_find && self.has_missed {
-            ended.outcome = Outcome::Failed(Failure::RowMissing);
-        }
-        self.tried = None;
-        self.book(cx, ended);
         self.next_transaction(cx);
     }
 
     /// The script has come to its end within a transaction block.
     #[cold]
-    fn is_left_open<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+    fn leaves_block_open<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         const OPEN: &str = "aborted: end of script reached without completing the last transaction";
         let text = match cx.drive.speaks_as_pgbench {
             true => OPEN.to_owned(),
@@ -789,88 +755,6 @@ impl Client {
         );
         cx.transactions
             .is_some_and(|count| self.ended_transactions >= count.get() + more)
-    }
-
-    fn ended<I: Io>(&self, cx: &Context<'_, I>, outcome: Outcome) -> Ended {
-        let Self {
-            tries,
-            scheduled,
-            begun,
-            statements,
-            ..
-        } = *self;
-        Ended {
-            client: self.id,
-            place: self.place,
-            number: 0,
-            outcome,
-            tries,
-            given_up: None,
-            tried: self.tried.unwrap_or(begun),
-            statements,
-            server_retries: 0,
-            scheduled,
-            begun,
-            at: cx.now,
-            delay: None,
-        }
-    }
-
-    fn book<I: Io>(&mut self, cx: &mut Context<'_, I>, mut ended: Ended) {
-        self.draws.end();
-        match ended.outcome {
-            Outcome::Unknown => self.observed_ended(cx, Status::Unknown),
-            Outcome::Failed(_) => self.observed_ended(cx, Status::Aborted),
-            Outcome::Committed | Outcome::Skipped => {}
-        }
-        cx.rotate(ended.at);
-        if cx.recorder.is_measuring() {
-            self.ended_transactions += 1;
-        }
-        ended.number = self.ended_transactions;
-        self.book_receipt(cx, ended.outcome, ended.at);
-        ended.delay = self.delay.take();
-        if ended.delay.is_some() {
-            cx.recorder.probe.ended();
-        }
-        cx.recorder.transaction(self.script, &ended);
-        let wanted = match cx.schedule {
-            Some(_) => ended.scheduled,
-            None => 0,
-        };
-        if ended.outcome != Outcome::Committed {
-            return self.without.lost(wanted, ended.outcome);
-        }
-        self.without.wants(wanted);
-        self.book_wait(cx, ended.at, true);
-        self.without.over(ended.at);
-    }
-
-    /// Books how long it has waited for a commit that has come, or will not come any more.
-    fn book_wait<I: Io>(&self, cx: &mut Context<'_, I>, at: Nanos, is_over: bool) {
-        if let Some(since) = self.without.since() {
-            let waited = (since, at);
-            cx.recorder
-                .client_waited((self.id, &self.without), waited, is_over);
-        }
-    }
-
-    /// Books a transaction that ends before all of its answers have come: failed, unless the server
-    /// may be committing it.
-    fn book_broken_off<I: Io>(&mut self, cx: &mut Context<'_, I>, failure: Failure) {
-        let may_be_committed = self.link.as_ref().is_some_and(Link::may_be_committing);
-        let outcome = if may_be_committed {
-            Outcome::Unknown
-        } else {
-            Outcome::Failed(failure)
-        };
-        planted!(6, let outcome = Outcome::Failed(failure); let ended = self.ended(cx, outcome); return self.book(cx, ended););
-        let ended = self.ended(cx, outcome);
-        if may_be_committed || failure == Failure::Interrupted {
-            self.tried = None;
-        }
-        self.lose_try(cx);
-        self.book(cx, ended);
     }
 
     /// Sends what the link has gathered and goes on in `next`.

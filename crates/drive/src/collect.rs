@@ -21,8 +21,8 @@ use crate::places::Places;
 use crate::record::{
     ClientsEnd, End, EndpointRecord, Event, Execution, GapsOfThread, Interval, LoggedTransaction,
     Phase, RecordedHistory, Recording, Report, ScriptInterval, ScriptRecord, Second, Seconds,
-    Stall, StampEvent, StatementTotals, ThreadEnd, client_stalls_max, executions,
-    order_client_stalls, order_worst, reasons,
+    Stall, StampEvent, ThreadEnd, client_stalls_max, executions, order_client_stalls, order_worst,
+    reasons,
 };
 
 /// How long it may take to have statements cancelled that were given up.
@@ -85,6 +85,7 @@ impl Collector<'_> {
         }
         let mut collected = Collected {
             recording,
+            executed: executions::Totals::new(self.drive.commands()),
             gaps: vec![GapsOfThread::default(); self.links.len()],
             endpoint_gaps: Vec::new(),
             links: self.links,
@@ -133,6 +134,7 @@ impl Collector<'_> {
 /// What has been reported so far.
 struct Collected {
     recording: Recording,
+    executed: executions::Totals,
     links: Vec<Link>,
     /// By thread.
     gaps: Vec<GapsOfThread>,
@@ -196,7 +198,7 @@ impl Collected {
                 let _ = links[thread].recycle_stamps.send(events);
             }
             Report::Executed(thread, mut batch) => {
-                executions::add_up(&mut recording.statements, &batch);
+                self.executed.add(&batch);
                 batch.clear();
                 // A thread that has ended needs no more memory.
                 let _ = links[thread].recycle_executions.send(batch);
@@ -260,6 +262,7 @@ impl Collected {
     fn finish(self, drive: &Drive, places: &Places, live: &mut dyn Live) -> Recording {
         let (mut recording, loads) = (self.recording, drive.moving_loads());
         cancel(self.cancels);
+        recording.statements = self.executed.finish(drive.commands());
         recording.seconds = finish_seconds(self.seconds, live);
         order_worst(&mut recording.worst);
         let begin_us = recording
@@ -434,10 +437,8 @@ fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
         scripts: vec![ScriptInterval::default(); scripts.len()],
         ..Phase::default()
     };
-    let totals = |script: &ScriptRecord| vec![StatementTotals::default(); script.statements.len()];
     Recording {
         started: SystemTime::now(),
-        statements: scripts.iter().map(totals).collect(),
         warmup: (nanos(drive.warmup) > 0).then(phase),
         measured: phase(),
         scripts,

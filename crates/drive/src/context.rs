@@ -62,6 +62,9 @@ pub(crate) struct Context<'run, I> {
     /// Which clients work, if not all do.
     pub(crate) crew: Option<Crew>,
     pub(crate) recorder: Recorder,
+    /// Whether there is nothing to be said of a transaction that is committed with its first try but how
+    /// long it took: no schedule, no receipt, and so on.
+    pub(crate) books_plainly: bool,
     /// Where transactions are observed.
     pub(crate) history: Option<OwnHistory>,
     /// Where clients write and read stamps.
@@ -110,6 +113,7 @@ impl<'run, I: Io> Context<'run, I> {
             transactions,
             schedule: setup.schedule,
             crew: drive.working.clone().map(Crew::new),
+            books_plainly: setup.recorder.books_plainly() && drive.is_plain(),
             recorder: setup.recorder,
             history: setup.history,
             stamps: setup.stamps,
@@ -161,9 +165,13 @@ impl<'run, I: Io> Context<'run, I> {
     /// Closes the books of the seconds that are over by `now`.
     #[inline]
     pub(crate) fn rotate(&mut self, now: Nanos) {
-        if now < self.recorder.boundary {
-            return;
+        if now >= self.recorder.boundary {
+            self.close_seconds(now);
         }
+    }
+
+    #[cold]
+    fn close_seconds(&mut self, now: Nanos) {
         let warmup_end = self.recorder.rotate(now);
         self.hand_over_stamps();
         if let (Some(at), Some(schedule)) = (warmup_end, &mut self.schedule) {

@@ -340,6 +340,17 @@ impl Drive {
         roles
     }
 
+    /// Whether transactions leave no receipts, and tell of no retries of the server.
+    pub(crate) fn is_plain(&self) -> bool {
+        let mut scripts = self.scripts.iter();
+        self.receipts.is_none() && scripts.all(|script| script.server_retries.is_none())
+    }
+
+    /// How many commands each script has.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = usize> {
+        self.scripts.iter().map(|script| script.program.commands())
+    }
+
     /// What is asked for, where that moves: transactions a second, clients.
     pub(crate) fn moving_loads(&self) -> Vec<&Profile> {
         let loads = [self.rate.as_ref(), self.working.as_ref()].into_iter();

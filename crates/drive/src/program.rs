@@ -23,6 +23,8 @@ pub struct Program {
     /// to be evaluated then. (It may also lead past its `\endif` to an `\elif` of an outer `\if`
     /// whose branch has been taken.)
     leads_to_elif: Vec<bool>,
+    /// By command ([`Program::is_timed`]).
+    timed: Vec<bool>,
     mode: QueryMode,
     /// For the savepoint protocol.
     block: Option<Block>,
@@ -186,6 +188,7 @@ impl Program {
         }
         Ok(Self {
             leads_to_elif: leads_to_elif(&script.commands),
+            timed: script.commands.iter().map(is_timed).collect(),
             script,
             statements,
             mode,
@@ -301,22 +304,9 @@ impl Program {
 
     /// Whether the command takes time of its own that is worth a figure: what only computes does
     /// not, and a clock call for it would cost more than it does.
+    #[inline]
     pub(crate) fn is_timed(&self, command: usize) -> bool {
-        let op = self.op(command);
-        !matches!(
-            op,
-            None | Some(
-                Op::Set { .. }
-                    | Op::If { .. }
-                    | Op::Elif { .. }
-                    | Op::Else { .. }
-                    | Op::EndIf
-                    | Op::For(_)
-                    | Op::EndFor { .. }
-                    | Op::Error { .. }
-                    | Op::Think { .. }
-            )
-        )
+        self.timed.get(command) == Some(&true)
     }
 
     /// Where to go on when the condition of `command` does not hold; with the condition there, if
@@ -339,6 +329,21 @@ impl Program {
         let length = rest.iter().position(ends).unwrap_or(rest.len());
         self.statements[command + 1..][..length].iter().flatten()
     }
+}
+
+fn is_timed(command: &pgdyno_script::Command) -> bool {
+    !matches!(
+        command.op,
+        Op::Set { .. }
+            | Op::If { .. }
+            | Op::Elif { .. }
+            | Op::Else { .. }
+            | Op::EndIf
+            | Op::For(_)
+            | Op::EndFor { .. }
+            | Op::Error { .. }
+            | Op::Think { .. }
+    )
 }
 
 fn leads_to_elif(commands: &[pgdyno_script::Command]) -> Vec<bool> {

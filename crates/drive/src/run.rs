@@ -168,7 +168,7 @@ impl Drive {
                     self.log.map(|share| {
                         TransactionLog::new(share, seeds_of_thread.sample.clone(), recycled_log)
                     }),
-                    Executions::new(recycled_executions),
+                    Executions::new(self.commands(), recycled_executions),
                     (reports.clone(), recycled),
                 )
                 .with_slots(self.own_slots());

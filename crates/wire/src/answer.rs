@@ -82,6 +82,7 @@ impl Answer {
 
     /// [`Answer::take`] for all messages at the beginning of `input` that are whole and of which nothing is read: says
     /// how long they are together. It stops before any other message, and before each that might be wrong.
+    #[inline]
     pub fn pass_over(&mut self, input: &[u8]) -> usize {
         let mut rest = self.pass_head(input);
         while let Some(&[tag, a, b, c, d]) = rest.first_chunk::<5>() {
@@ -137,6 +138,7 @@ impl Answer {
     /// [`Answer::pass_over`], and [`Answer::take`] and [`Answer::ready`] for the end of nearly all answers to a
     /// statement: its CommandComplete and the ReadyForQuery behind it, whole, with nothing after them. Says how much was
     /// taken; without an end there may be more to take.
+    #[inline]
     pub fn take_whole<'a>(&mut self, input: &'a [u8]) -> (usize, Option<Ending<'a>>) {
         let used = self.pass_over(input);
         match self.end(&input[used..]) {

@@ -196,13 +196,20 @@ impl Client {
     }
 
     /// Takes messages apart; true when what the client waits for is complete.
+    #[inline]
     pub(super) fn read<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) -> bool {
+        match self.link.as_ref().is_some_and(Link::is_plain) {
+            true => self.read_plain(cx, bytes),
+            false => self.read_sealed(cx, bytes),
+        }
+    }
+
+    /// The same of bytes that are not what they say.
+    #[inline(never)]
+    fn read_sealed<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) -> bool {
         let Some(link) = &mut self.link else {
             return false;
         };
-        if link.is_plain() {
-            return self.read_plain(cx, bytes);
-        }
         let mut opened = std::mem::take(&mut cx.opened);
         let is_complete = match link.open(bytes, &mut opened) {
             Ok(bytes) => self.read_plain(cx, bytes),
@@ -216,6 +223,7 @@ impl Client {
     }
 
     /// Takes messages apart that stand in `bytes` after what is left of the last ones.
+    #[inline(never)]
     fn read_plain<I: Io>(&mut self, cx: &mut Context<'_, I>, mut bytes: &[u8]) -> bool {
         let Some(link) = &mut self.link else {
             return false;
@@ -610,7 +618,9 @@ impl Client {
             link.is_ready(ending.status);
         }
         if ending.status == TransactionStatus::Idle {
-            self.observed_ready(cx);
+            if cx.history.is_some() {
+                self.observed_ready(cx);
+            }
             self.receipts.committed();
             self.stamp_committed(cx);
         }

@@ -74,6 +74,18 @@ impl Without {
         self.wanted.get_or_insert(scheduled);
     }
 
+    /// Whether anything that it wanted came to nothing.
+    #[inline]
+    pub(crate) fn has_lost(&self) -> bool {
+        self.wanted.is_some()
+    }
+
+    /// When it committed last, or began: since when it waits, where it wants to commit all the time.
+    #[inline]
+    pub(crate) fn committed(&self) -> Nanos {
+        self.committed
+    }
+
     /// Since when it waits.
     pub(crate) fn since(&self) -> Option<Nanos> {
         self.wanted.map(|wanted| wanted.max(self.committed))

@@ -160,6 +160,17 @@ impl ScriptInterval {
         Failure::merge_counts(&mut self.retried_after, &other.retried_after);
     }
 
+    /// Books a committed transaction that took so long, and so long in the try that was committed.
+    #[inline]
+    pub(crate) fn kept(&mut self, service_us: u64, attempt_us: u64, statements: u32) {
+        self.service.record(service_us);
+        if let Some(attempt) = &mut self.attempt {
+            attempt.record(attempt_us);
+        }
+        self.work.kept_us += attempt_us;
+        self.work.kept_statements += u64::from(statements);
+    }
+
     /// The units of this operation.
     pub(crate) fn units(&mut self, operation: usize) -> &mut Units {
         if self.units.len() <= operation {

@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, Sender};
 use super::client_stalls::{Longest, Without, client_stalls_max};
 use super::stalls::{ENDPOINT_GAP_MIN, OwnGaps};
 use super::{
-    Activity, Added, ClientStall, Delay, EndpointRecord, Execution, Executions, Failure,
-    GapsOfThread, HowEnded, Interval, Lags, Latencies, LoggedTransaction, Outages, Outcome,
-    OwnSlots, Probe, Reason, Reasons, Report, Slots, SlowTransaction, ThreadUse, TransactionLog,
-    Units, Whereabouts, Worst,
+    Activity, Added, ClientStall, Delay, EndpointRecord, Executions, Failure, GapsOfThread,
+    HowEnded, Interval, Lags, Latencies, LoggedTransaction, Outages, Outcome, OwnSlots, Probe,
+    Reason, Reasons, Report, Slots, SlowTransaction, ThreadUse, TransactionLog, Units, Whereabouts,
+    Worst,
 };
 use crate::clock::{Nanos, micros};
 use crate::control::Control;
@@ -214,6 +214,30 @@ impl Recorder {
         !self.interval.warmup && !self.interval.drain
     }
 
+    /// Whether all is booked of a transaction without tries that failed with [`Recorder::committed`],
+    /// [`Recorder::took`] and [`Recorder::follow`].
+    pub(crate) fn books_plainly(&self) -> bool {
+        let keeps_less = self.log.is_none() && self.slots.is_none() && self.endpoints.len() <= 1;
+        keeps_less && !self.with_rate && self.latency_limit_us.is_none()
+    }
+
+    /// Books a transaction that is committed with its first try, which began and ended then; returns how
+    /// many microseconds it took.
+    #[inline]
+    pub(crate) fn committed(
+        &mut self,
+        script: usize,
+        (begun, at): (Nanos, Nanos),
+        statements: u32,
+    ) -> u64 {
+        let service_us = micros(at - begun);
+        self.gaps.committed(at, &mut self.interval.gaps);
+        let interval = &mut self.interval.scripts[script];
+        interval.counts.committed += 1;
+        interval.kept(service_us, service_us, statements);
+        service_us
+    }
+
     /// Books the end of a transaction that ended in the present interval (see
     /// [`Recorder::rotate`]). All times are on the run's clock.
     pub(crate) fn transaction(&mut self, script: usize, end: &Ended) {
@@ -252,18 +276,8 @@ impl Recorder {
             // Booked with its last try.
             Outcome::Failed(_) | Outcome::Skipped => return,
         }
-        self.gaps.committed(end.at, &mut self.interval.gaps);
-        if let Some((own, gaps)) = self.endpoint_gaps.get_mut(end.place) {
-            own.committed(end.at, gaps);
-        }
-        let interval = &mut self.interval.scripts[script];
         let service_us = micros(end.at - end.begun);
-        interval.service.record(service_us);
-        if let Some(attempt) = &mut interval.attempt {
-            attempt.record(attempt_us);
-        }
-        interval.work.kept_us += attempt_us;
-        interval.work.kept_statements += u64::from(end.statements);
+        interval.kept(service_us, attempt_us, end.statements);
         interval.work.server_retries += end.server_retries;
         if let Some(response) = &mut interval.response {
             response.record(response_us);
@@ -272,6 +286,10 @@ impl Recorder {
             lag.record(micros(end.begun.saturating_sub(end.scheduled)));
         }
         interval.counts.late += u64::from(is_late);
+        self.gaps.committed(end.at, &mut self.interval.gaps);
+        if let Some((own, gaps)) = self.endpoint_gaps.get_mut(end.place) {
+            own.committed(end.at, gaps);
+        }
         let latency_us = if self.with_rate {
             response_us
         } else {
@@ -280,11 +298,18 @@ impl Recorder {
         if let Some(delay) = end.delay {
             self.follow(service_us, latency_us, delay);
         }
+        self.took(latency_us, (script, end.client, end.at));
+    }
+
+    /// A transaction of a script and a client that was committed then took so long: it is kept if it is
+    /// one of the longest.
+    #[inline]
+    pub(crate) fn took(&mut self, latency_us: u64, (script, client, at): (usize, usize, Nanos)) {
         if self.worst.takes(latency_us) && !self.interval.warmup {
             self.worst.keep(SlowTransaction {
                 script,
-                client: end.client,
-                ended_us: micros(end.at.saturating_sub(self.begin)),
+                client,
+                ended_us: micros(at.saturating_sub(self.begin)),
                 latency_us,
             });
         }
@@ -294,7 +319,20 @@ impl Recorder {
     #[inline]
     pub(crate) fn client_waited(
         &mut self,
-        (client, without): (usize, &Without),
+        client: (usize, &Without),
+        (since, at): (Nanos, Nanos),
+        is_over: bool,
+    ) {
+        // Few wait so long; what of it lies before the phase makes it no longer.
+        if self.client_stalls.takes(at.saturating_sub(since)) {
+            self.client_stalled(client, (since, at), is_over);
+        }
+    }
+
+    #[cold]
+    fn client_stalled(
+        &mut self,
+        client: (usize, &Without),
         (since, at): (Nanos, Nanos),
         is_over: bool,
     ) {
@@ -302,8 +340,7 @@ impl Recorder {
         let length = at.saturating_sub(since);
         if self.client_stalls.takes(length) && !self.interval.warmup {
             let start_us = micros(since - self.begin);
-            self.client_stalls
-                .keep((client, without), (start_us, length), is_over);
+            self.client_stalls.keep(client, (start_us, length), is_over);
         }
     }
 
@@ -327,7 +364,8 @@ impl Recorder {
     }
 
     /// Books what the generator has added to a transaction that was followed.
-    fn follow(&mut self, service_us: u64, latency_us: u64, delay: Delay) {
+    #[inline(never)]
+    pub(crate) fn follow(&mut self, service_us: u64, latency_us: u64, delay: Delay) {
         let time = &mut self.interval.time;
         time.followed_ns += service_us * 1000;
         // Two clocks: a thread cannot have added more than there was.
@@ -399,6 +437,7 @@ impl Recorder {
     }
 
     /// Books one execution of a command without an error.
+    #[inline]
     pub(crate) fn command(
         &mut self,
         script: usize,
@@ -406,32 +445,25 @@ impl Recorder {
         latency: Nanos,
         is_missing: bool,
     ) {
-        let latency_us = micros(latency);
         let ended = match is_missing {
-            true => HowEnded::Missing { latency_us },
-            false => HowEnded::Well { latency_us },
+            true => HowEnded::Missing,
+            false => HowEnded::Well,
         };
-        self.executed(script, command, ended);
+        self.executed((script, command), latency, ended);
     }
 
     /// Books an error in a command.
     pub(crate) fn error(&mut self, script: usize, command: usize, latency: Nanos, then: Then) {
-        let latency_us = micros(latency);
-        self.executed(script, command, HowEnded::Wrong { latency_us, then });
+        self.executed((script, command), latency, HowEnded::Wrong(then));
     }
 
     /// Only those of the measured phase count.
     #[inline]
-    fn executed(&mut self, script: usize, command: usize, ended: HowEnded) {
-        if !self.is_measuring() {
-            return;
+    fn executed(&mut self, command: (usize, usize), latency: Nanos, ended: HowEnded) {
+        if self.is_measuring() {
+            let to = (self.thread, &self.reports);
+            self.executions.add(command, (micros(latency), ended), to);
         }
-        let execution = Execution {
-            script: script as u32,
-            command: command as u32,
-            ended,
-        };
-        self.executions.add(execution, self.thread, &self.reports);
     }
 
     /// Books a try that came to nothing after so many statements, and how long it took: itself, and

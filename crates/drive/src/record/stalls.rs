@@ -31,8 +31,8 @@ pub(crate) type GapsOfThread = Vec<Gap>;
 /// A thread's eye on its own commits.
 #[derive(Clone, Debug)]
 pub(super) struct OwnGaps {
-    /// The last commit, or when the phase began; none when gaps do not matter any more.
-    since: Option<Nanos>,
+    /// The last commit, or when the phase began; [`Nanos::MAX`] when gaps do not matter any more.
+    since: Nanos,
     /// No shorter one is noted.
     min: Nanos,
 }
@@ -46,32 +46,43 @@ impl Default for OwnGaps {
 impl OwnGaps {
     /// Notes gaps that take so long or longer.
     pub(super) fn from(min: Nanos) -> Self {
-        Self { since: None, min }
+        Self {
+            since: Nanos::MAX,
+            min,
+        }
     }
 
     /// A phase begins.
     pub(super) fn begin(&mut self, at: Nanos) {
-        self.since = Some(at);
+        self.since = at;
     }
 
     /// A transaction is committed.
     #[inline]
     pub(super) fn committed(&mut self, at: Nanos, gaps: &mut Vec<Gap>) {
-        if let Some(since) = self.since {
-            self.since = Some(at.max(since));
-            if at.saturating_sub(since) >= self.min {
-                gaps.push((since, at));
-            }
+        let Some(length) = at.checked_sub(self.since) else {
+            return;
+        };
+        if length >= self.min {
+            note(gaps, (self.since, at));
         }
+        self.since = at;
     }
 
     /// The asked duration is over, or the thread has no client any more: no commit follows that
     /// would count.
     pub(super) fn end(&mut self, gaps: &mut Vec<Gap>) {
-        if let Some(since) = self.since.take() {
-            gaps.push((since, Nanos::MAX));
+        if self.since < Nanos::MAX {
+            gaps.push((self.since, Nanos::MAX));
+            self.since = Nanos::MAX;
         }
     }
+}
+
+/// Few gaps are long enough.
+#[cold]
+fn note(gaps: &mut Vec<Gap>, gap: Gap) {
+    gaps.push(gap);
 }
 
 /// A time without service: from one commit to the next, or to the end of the asked duration, of all

@@ -170,7 +170,7 @@ impl Plan {
             (drive.rate.is_some(), drive.max_tries != 1),
             drive.latency_limit.map(|limit| limit.as_micros() as u64),
             None,
-            Executions::new(recycled_executions),
+            Executions::new(drive.commands(), recycled_executions),
             (reports.clone(), recycled),
         );
         let throttle = seeds.threads[0].throttle.clone();
