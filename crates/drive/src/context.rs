@@ -171,6 +171,7 @@ impl<'run, I: Io> Context<'run, I> {
     }
 
     #[cold]
+    #[inline(never)]
     fn close_seconds(&mut self, now: Nanos) {
         let warmup_end = self.recorder.rotate(now);
         self.hand_over_stamps();

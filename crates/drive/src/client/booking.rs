@@ -15,13 +15,11 @@ use crate::record::{Ended, Failure, Outcome};
 
 impl Client {
     /// Books that the present command has been executed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn book_command<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         let script = &cx.drive.scripts[self.script];
         if cx.drive.time_every_command {
-            if script.program.statement(self.command).is_none() {
-                cx.now = cx.clock_now();
-            }
+            self.read_clock(cx);
         } else if !script.program.is_timed(self.command) {
             return;
         }
@@ -31,6 +29,21 @@ impl Client {
         let is_missing = self.command_has_missed && script.must_find;
         cx.recorder
             .command(self.script, self.command, latency, is_missing);
+    }
+
+    /// Only the answers to statements come with a time.
+    #[cold]
+    #[inline(never)]
+    fn read_clock<I: Io>(&self, cx: &mut Context<'_, I>) {
+        if cx.program(self.script).statement(self.command).is_none() {
+            cx.now = cx.clock_now();
+        }
+    }
+
+    /// The same, where there is seldom anything to book.
+    #[inline(never)]
+    pub(super) fn book_computed<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.book_command(cx);
     }
 
     /// Whether the present transaction, which is committed, is booked by [`Client::book_plain`].

@@ -41,7 +41,7 @@ impl Client {
             }
             Op::Error { message } => ("error", self.error(cx, message)),
             Op::Elif { end, .. } | Op::Else { end } => {
-                self.book_command(cx);
+                self.book_computed(cx);
                 self.jump(*end);
                 ("else", Ok(()))
             }
@@ -167,7 +167,7 @@ impl Client {
         } = self;
         let begun = its.begin(vars, random, draws, &mut debug(cx, script, command));
         if !self.with_reason(cx, begun, EVALUATION)? {
-            self.book_command(cx);
+            self.book_computed(cx);
             self.jump(its.end);
         }
         Ok(())
@@ -179,7 +179,7 @@ impl Client {
             return;
         };
         if its.step(&mut self.vars) {
-            self.book_command(cx);
+            self.book_computed(cx);
             self.jump(begin + 1);
         }
     }
@@ -205,7 +205,7 @@ impl Client {
             let Some((next, elif)) = program.when_false(self.command) else {
                 return (word, Err("this command has no condition".into()));
             };
-            self.book_command(cx);
+            self.book_computed(cx);
             self.command = next;
             match elif {
                 Some(elif) => {

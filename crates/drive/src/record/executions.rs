@@ -73,14 +73,23 @@ impl Executions {
         (latency_us, ended): (u64, HowEnded),
         (thread, reports): (usize, &Sender<Report>),
     ) {
-        if self.batch.len() == self.batch.capacity() {
-            self.hand_over(thread, reports);
-        }
-        self.batch.push(Execution {
+        let execution = Execution {
             latency_us,
             command: self.first[script] + command as u32,
             ended,
-        });
+        };
+        if self.batch.len() == self.batch.capacity() {
+            return self.add_next(execution, thread, reports);
+        }
+        self.batch.push(execution);
+    }
+
+    /// The first one of the next batch.
+    #[cold]
+    #[inline(never)]
+    fn add_next(&mut self, execution: Execution, thread: usize, reports: &Sender<Report>) {
+        self.hand_over(thread, reports);
+        self.batch.push(execution);
     }
 
     /// Hands over what there is. Memory is only taken when the collector has not given any back yet.
@@ -119,8 +128,7 @@ impl Totals {
             };
             match execution.ended {
                 HowEnded::Well => totals.latencies.record(execution.latency_us),
-                HowEnded::Missing => totals.missing.record(execution.latency_us),
-                HowEnded::Wrong(then) => totals.failed(execution.latency_us, then),
+                otherwise => totals.add(execution.latency_us, otherwise),
             }
         }
     }
@@ -138,8 +146,13 @@ impl Totals {
 }
 
 impl StatementTotals {
-    #[cold]
-    fn failed(&mut self, latency_us: u64, then: Then) {
+    #[inline(never)]
+    fn add(&mut self, latency_us: u64, ended: HowEnded) {
+        let then = match ended {
+            HowEnded::Well => return self.latencies.record(latency_us),
+            HowEnded::Missing => return self.missing.record(latency_us),
+            HowEnded::Wrong(then) => then,
+        };
         self.failed.record(latency_us);
         *match then {
             Then::Retry => &mut self.retries,

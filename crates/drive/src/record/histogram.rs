@@ -77,6 +77,25 @@ impl Histogram {
         true
     }
 
+    /// Counts a latency of at least [`EXACT_BELOW_US`] whose page is there; whether it has.
+    #[inline]
+    pub(super) fn counts_beyond(&mut self, latency_us: u32) -> bool {
+        let bucket = bucket(latency_us.into());
+        let beyond = bucket - EXACT_BUCKETS;
+        let place = self.directory.get(beyond / PAGE_BUCKETS);
+        // Entries count from 1.
+        let place = place.map_or(usize::MAX, |page| usize::from(*page).wrapping_sub(1));
+        let Some(page) = self.pages.get_mut(place) else {
+            return false;
+        };
+        let counter = &mut page[beyond % PAGE_BUCKETS];
+        *counter = counter.wrapping_add(1);
+        if *counter == 0 {
+            self.carry(bucket, 1);
+        }
+        true
+    }
+
     /// Adds so many of the same length.
     pub(super) fn record_n(&mut self, latency_us: u64, count: u64) {
         self.add(bucket(latency_us), count);
@@ -94,11 +113,7 @@ impl Histogram {
                 &mut self.exact[bucket]
             }
             Some(beyond) => {
-                let at = beyond / PAGE_BUCKETS;
-                let place = match self.directory.get(at) {
-                    Some(page) if *page > 0 => usize::from(*page) - 1,
-                    _ => self.new_page(at),
-                };
+                let place = self.page(beyond / PAGE_BUCKETS);
                 &mut self.pages[place][beyond % PAGE_BUCKETS]
             }
         };
@@ -111,8 +126,16 @@ impl Histogram {
 
     /// A bucket has so many times 2^32 more.
     #[cold]
+    #[inline(never)]
     fn carry(&mut self, bucket: usize, times: u32) {
         self.carries.push((bucket as u16, times));
+    }
+
+    fn page(&mut self, at: usize) -> usize {
+        match self.directory.get(at) {
+            Some(page) if *page > 0 => usize::from(*page) - 1,
+            _ => self.new_page(at),
+        }
     }
 
     /// The first latency of sixteen buckets. It happens once for each page.
@@ -158,16 +181,22 @@ impl Histogram {
 
     fn numbered(&self) -> impl Iterator<Item = (usize, u64)> {
         let exact = self.exact.iter().enumerate();
-        let pages = self.directory.iter().enumerate();
-        let pages = pages.filter(|(_, page)| **page > 0);
-        let beyond = pages.flat_map(|(at, page)| {
-            let first = EXACT_BUCKETS + at * PAGE_BUCKETS;
-            (first..).zip(&self.pages[usize::from(*page) - 1])
-        });
+        let beyond = self.used_pages();
+        let beyond = beyond.flat_map(|(first, page)| (first..).zip(page));
         let counted = exact.chain(beyond);
-        let whole = counted
-            .map(|(number, low)| (number, u64::from(*low).saturating_add(self.carried(number))));
+        let counted = counted.map(|(bucket, low)| (bucket, u64::from(*low)));
+        let whole = counted.map(|(bucket, low)| (bucket, low.saturating_add(self.carried(bucket))));
         whole.filter(|(_, count)| *count > 0)
+    }
+
+    /// The pages that are there, each with its first bucket.
+    fn used_pages(&self) -> impl Iterator<Item = (usize, &[u32; PAGE_BUCKETS])> {
+        let pages = self.directory.iter().enumerate();
+        let used = pages.filter(|(_, page)| **page > 0);
+        used.map(|(at, page)| {
+            let first = EXACT_BUCKETS + at * PAGE_BUCKETS;
+            (first, &self.pages[usize::from(*page) - 1])
+        })
     }
 
     fn carried(&self, bucket: usize) -> u64 {
@@ -202,7 +231,27 @@ impl Histogram {
 
     /// Adds another's.
     pub(super) fn merge(&mut self, other: &Self) {
-        other.numbered().for_each(|(number, n)| self.add(number, n));
+        if self.exact.len() < other.exact.len() {
+            self.exact.resize(other.exact.len(), 0);
+        }
+        if !add_counts(&mut self.exact, &other.exact) {
+            self.add_each(0, &other.exact);
+        }
+        for (first, theirs) in other.used_pages() {
+            let place = self.page((first - EXACT_BUCKETS) / PAGE_BUCKETS);
+            if !add_counts(&mut self.pages[place], theirs) {
+                self.add_each(first, theirs);
+            }
+        }
+        self.carries.extend_from_slice(&other.carries);
+    }
+
+    /// Adds counts of buckets from this one on, with what does not fit into 32 bits.
+    #[cold]
+    fn add_each(&mut self, first: usize, counts: &[u32]) {
+        for (bucket, count) in (first..).zip(counts) {
+            self.add(bucket, (*count).into());
+        }
     }
 
     /// Forgets all and keeps the memory. Pages are dealt anew: one that is filled and cleared again and
@@ -310,6 +359,20 @@ impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
         self.numbered().eq(other.numbered())
     }
+}
+
+/// Adds counts to those of the same buckets; nothing, and false, where a sum does not fit.
+fn add_counts(mine: &mut [u32], theirs: &[u32]) -> bool {
+    let both = mine.iter().zip(theirs);
+    // Without a way out in its middle: so several are looked at and added at a time.
+    let fits = both.fold(true, |fits, (mine, theirs)| {
+        fits & (*mine <= u32::MAX - *theirs)
+    });
+    if fits {
+        let both = mine.iter_mut().zip(theirs);
+        both.for_each(|(mine, theirs)| *mine += theirs);
+    }
+    fits
 }
 
 /// The number of the bucket that a latency belongs to.

@@ -42,6 +42,22 @@ impl Latencies {
     /// One that is long, or the longest of the short ones so far.
     #[inline(never)]
     fn record_longer(&mut self, latency_us: u64) {
+        match u32::try_from(latency_us) {
+            Ok(long_us)
+                if latency_us >= EXACT_BELOW_US && self.histogram.counts_beyond(long_us) =>
+            {
+                // Nothing of 32 bits fills 128.
+                self.more_us += i128::from(latency_us);
+                self.more_us2 += i128::from(latency_us * latency_us);
+                self.max_us = self.max_us.max(latency_us);
+            }
+            _ => self.record_first(latency_us),
+        }
+    }
+
+    /// One that is the first of its kind, or longer than an hour.
+    #[cold]
+    fn record_first(&mut self, latency_us: u64) {
         self.histogram.record_n(latency_us, 1);
         self.max_us = self.max_us.max(latency_us);
         if latency_us >= EXACT_BELOW_US {

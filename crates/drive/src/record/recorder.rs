@@ -223,7 +223,7 @@ impl Recorder {
 
     /// Books a transaction that is committed with its first try, which began and ended then; returns how
     /// many microseconds it took.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn committed(
         &mut self,
         script: usize,

@@ -81,6 +81,7 @@ impl OwnGaps {
 
 /// Few gaps are long enough.
 #[cold]
+#[inline(never)]
 fn note(gaps: &mut Vec<Gap>, gap: Gap) {
     gaps.push(gap);
 }
