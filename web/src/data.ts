@@ -479,7 +479,7 @@ export type TrialSpec = {
   /** Open a new connection for each transaction */
   connection_per_transaction: boolean;
   /**
-   * How pgdyno waits for sockets. auto: io_uring where the kernel allows it, else epoll.
+   * How pgdyno waits for sockets. auto: io_uring where a thread has more than 8 clients and the kernel allows it, else epoll.
    * PGDYNO_IO sets it too
    */
   io: string;

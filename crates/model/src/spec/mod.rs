@@ -201,7 +201,7 @@ pub struct TrialSpec {
     #[arg(short = 'C', long = "connect", id = "connection_per_transaction")]
     pub connection_per_transaction: bool,
 
-    /// How pgdyno waits for sockets. auto: io_uring where the kernel allows it, else epoll.
+    /// How pgdyno waits for sockets. auto: io_uring where a thread has more than 8 clients and the kernel allows it, else epoll.
     /// PGDYNO_IO sets it too
     #[arg(long, value_name = "auto|uring|epoll", value_parser = io_choice, default_value = "auto")]
     #[serde(with = "serialized::io")]
