@@ -575,10 +575,7 @@ impl Client {
         let program = cx.program(self.script);
         let mut statement = program.statement(self.command);
         if statement.is_none() {
-            if let Err(reason) = self.compute(cx) {
-                self.command_begun = cx.now;
-                return self.abort_command(cx, "set", &reason);
-            }
+            self.compute(cx);
             statement = program.statement(self.command);
         }
         self.command_begun = cx.now;

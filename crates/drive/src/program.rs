@@ -2,7 +2,8 @@
 //! can be without values.
 
 use pgdyno_script::{
-    EvalError, Expr, Gset, Observe, Op, Piece, Slot, Sql, Units, Value, Vars, escape, octets,
+    Computing, EvalError, Expr, Gset, Observe, Op, Piece, Slot, Sql, Units, Value, Vars, escape,
+    leads_to_elif, octets,
 };
 use pgdyno_wire::frontend::{self, Binds};
 
@@ -25,6 +26,8 @@ pub struct Program {
     leads_to_elif: Vec<bool>,
     /// By command ([`Program::is_timed`]).
     timed: Vec<bool>,
+    /// What of it can be computed without its commands.
+    computing: Computing,
     mode: QueryMode,
     /// For the savepoint protocol.
     block: Option<Block>,
@@ -189,6 +192,7 @@ impl Program {
         Ok(Self {
             leads_to_elif: leads_to_elif(&script.commands),
             timed: script.commands.iter().map(is_timed).collect(),
+            computing: Computing::of(&script.commands),
             script,
             statements,
             mode,
@@ -231,12 +235,19 @@ impl Program {
         let mut settled = self.clone();
         let commands = settled.script.commands.iter_mut();
         commands.for_each(|command| command.op.settle(known));
+        settled.computing = Computing::of(&settled.script.commands);
         settled
     }
 
     /// The script it was made from.
     pub fn script(&self) -> &pgdyno_script::Script {
         &self.script
+    }
+
+    /// What of it can be computed without its commands.
+    #[inline]
+    pub(crate) fn computing(&self) -> &Computing {
+        &self.computing
     }
 
     /// How many commands it has.
@@ -344,27 +355,6 @@ fn is_timed(command: &pgdyno_script::Command) -> bool {
             | Op::Error { .. }
             | Op::Think { .. }
     )
-}
-
-fn leads_to_elif(commands: &[pgdyno_script::Command]) -> Vec<bool> {
-    let mut leads = vec![false; commands.len()];
-    let mut open = Vec::new();
-    for (index, command) in commands.iter().enumerate() {
-        match command.op {
-            Op::If { .. } => open.push(index),
-            Op::Elif { .. } => {
-                if let Some(condition) = open.last_mut() {
-                    leads[*condition] = true;
-                    *condition = index;
-                }
-            }
-            Op::EndIf => {
-                open.pop();
-            }
-            _ => {}
-        }
-    }
-    leads
 }
 
 fn simple(sql: &Sql) -> Body {

@@ -32,6 +32,30 @@ enum Open {
     For(usize),
 }
 
+/// By command: whether a condition that does not hold leads to an `\elif` of its own, which is to be
+/// evaluated then. (It may also lead past its `\endif` to an `\elif` of an outer `\if` whose branch has been
+/// taken.)
+pub fn leads_to_elif(commands: &[Command]) -> Vec<bool> {
+    let mut leads = vec![false; commands.len()];
+    let mut open = Vec::new();
+    for (index, command) in commands.iter().enumerate() {
+        match command.op {
+            Op::If { .. } => open.push(index),
+            Op::Elif { .. } => {
+                if let Some(condition) = open.last_mut() {
+                    leads[*condition] = true;
+                    *condition = index;
+                }
+            }
+            Op::EndIf => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    leads
+}
+
 /// Resolves the jumps of all commands.
 pub(crate) fn resolve(commands: &mut [Command]) -> Result<(), ConditionError> {
     let mut open: Vec<Open> = Vec::new();

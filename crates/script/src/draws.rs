@@ -54,6 +54,8 @@ pub struct Draws {
     grays: Vec<Gray>,
     /// Those of ranges, by what their counts were at the beginning.
     ranges: Vec<Gray>,
+    /// Whether a number was drawn from a counter: there is something to settle.
+    has_drawn: bool,
 }
 
 impl Draws {
@@ -66,6 +68,7 @@ impl Draws {
             zipfs: Vec::with_capacity(REMEMBERED),
             grays: Vec::with_capacity(REMEMBERED),
             ranges: Vec::with_capacity(REMEMBERED),
+            has_drawn: false,
         }
     }
 
@@ -73,14 +76,16 @@ impl Draws {
     /// not been committed are settled too: they hold up nobody, and nothing is found there.
     #[inline]
     pub fn end(&mut self) {
-        if !self.seen.is_empty() {
+        if self.has_drawn {
             self.settle();
         }
+        self.unused = 0;
+        self.seen.clear();
     }
 
     fn settle(&mut self) {
-        self.unused = 0;
-        for seen in self.seen.drain(..) {
+        self.has_drawn = false;
+        for seen in &self.seen {
             if seen.look == Look::Draw
                 && let Some(counter) = self.counters.get(seen.counter)
             {
@@ -112,18 +117,20 @@ impl Draws {
         self.unused = self.seen.iter().filter(|seen| !seen.used).count();
     }
 
+    /// `None` if there is no such counter.
     #[inline]
-    fn look(&mut self, counter: CounterId, look: Look) -> Result<u64, EvalError> {
+    fn look(&mut self, counter: CounterId, look: Look) -> Option<u64> {
         if self.unused > 0
             && let Some(value) = self.look_again(counter, look)
         {
-            return Ok(value);
+            return Some(value);
         }
-        let shared = self.counters.get(counter).ok_or(EvalError::NoCounter)?;
+        let shared = self.counters.get(counter)?;
         let value = match look {
             Look::Draw => Counter::draw(shared),
             Look::Settled => Counter::settled(shared),
         };
+        self.has_drawn |= look == Look::Draw;
         self.seen.push(Seen {
             counter,
             look,
@@ -131,7 +138,7 @@ impl Draws {
             used: true,
             kept: false,
         });
-        Ok(value)
+        Some(value)
     }
 
     /// What an earlier try of the transaction has seen, if it has looked there.
@@ -147,7 +154,7 @@ impl Draws {
 
     /// The next number, from 0.
     pub(crate) fn next(&mut self, counter: CounterId) -> Result<u64, EvalError> {
-        self.look(counter, Look::Draw)
+        self.look(counter, Look::Draw).ok_or(EvalError::NoCounter)
     }
 
     /// The next number, from 0, which no other try draws, not even one of the same transaction. It is
@@ -159,15 +166,23 @@ impl Draws {
         Ok(number)
     }
 
-    /// How many numbers are settled without a gap.
-    pub(crate) fn settled(&mut self, counter: CounterId) -> Result<u64, EvalError> {
+    /// How many numbers are settled without a gap; `None` if there is no such counter.
+    #[inline]
+    pub(crate) fn settled(&mut self, counter: CounterId) -> Option<u64> {
         self.look(counter, Look::Settled)
     }
 
-    /// The number nearest to this one that is drawn by this generator, see [`Counter::own`].
-    pub(crate) fn own(&self, counter: CounterId, number: u64) -> Result<u64, EvalError> {
-        let counter = self.counters.get(counter).ok_or(EvalError::NoCounter)?;
-        Ok(counter.own(number))
+    /// The number nearest to this one that is drawn by this generator, see [`Counter::own`]; `None` if
+    /// there is no such counter.
+    #[inline]
+    pub(crate) fn own(&self, counter: CounterId, number: u64) -> Option<u64> {
+        Some(self.counters.get(counter)?.own(number))
+    }
+
+    /// Whether there is such a counter.
+    pub(crate) fn has(&self, counter: CounterId) -> Result<(), EvalError> {
+        let counter = self.counters.get(counter);
+        counter.map(|_| ()).ok_or(EvalError::NoCounter)
     }
 
     pub(crate) fn counter_name(&self, counter: CounterId) -> &str {
@@ -182,24 +197,13 @@ impl Draws {
     }
 
     /// A rank from 0, of [`SCRAMBLED_ITEMS`], as YCSB draws it.
-    #[inline]
     pub(crate) fn ycsb_rank(&mut self, theta: f64, prng: &mut Prng) -> u64 {
         if theta >= 1.0 {
             return self.zipfian(SCRAMBLED_ITEMS, theta, prng);
         }
         let known = self.grays.iter().position(|gray| gray.theta() == theta);
-        let at = known.unwrap_or_else(|| self.remember_gray(theta));
+        let at = known.unwrap_or_else(|| remember(&mut self.grays, scrambled_ranks(theta)));
         self.grays[at].draw(prng)
-    }
-
-    #[cold]
-    fn remember_gray(&mut self, theta: f64) -> usize {
-        let sum = if theta == YCSB_THETA {
-            YCSB_ZETA
-        } else {
-            zeta(SCRAMBLED_ITEMS, theta)
-        };
-        remember(&mut self.grays, Gray::new(SCRAMBLED_ITEMS, theta, sum))
     }
 
     /// A rank from 0, of `count` things that were `begin` at the beginning (both at least 1), as
@@ -215,6 +219,16 @@ impl Draws {
         // Rounding, or a beginning with a single thing, may lead beyond the last one.
         gray.draw(prng).min(count - 1)
     }
+}
+
+/// YCSB's ranks of [`SCRAMBLED_ITEMS`]; `theta` above 0 and below 1.
+pub(crate) fn scrambled_ranks(theta: f64) -> Gray {
+    let sum = if theta == YCSB_THETA {
+        YCSB_ZETA
+    } else {
+        zeta(SCRAMBLED_ITEMS, theta)
+    };
+    Gray::new(SCRAMBLED_ITEMS, theta, sum)
 }
 
 /// Keeps a new entry, in the oldest one's place when there are many; says where it is.
@@ -243,7 +257,7 @@ mod tests {
         let (mut draws, a, b, counters) = two_counters();
         let mut other = Draws::new(Arc::clone(&counters));
         assert_eq!(draws.next(a), Ok(0));
-        assert_eq!(draws.settled(a), Ok(0));
+        assert_eq!(draws.settled(a), Some(0));
         assert_eq!((draws.next(b), draws.next(a)), (Ok(0), Ok(1)));
         // Meanwhile others go on.
         assert_eq!(other.next(a), Ok(2));
@@ -251,7 +265,7 @@ mod tests {
         assert_eq!((draws.next(a), draws.next(a)), (Ok(0), Ok(1)));
         // It takes another way now, and draws one more.
         assert_eq!(draws.next(a), Ok(3));
-        assert_eq!(draws.settled(a), Ok(0));
+        assert_eq!(draws.settled(a), Some(0));
         assert_eq!(counters.find("a").unwrap().settled(), 0);
         draws.end();
         // The number of b, which only the first try used, is settled too.
@@ -260,7 +274,7 @@ mod tests {
         other.end();
         assert_eq!(counters.find("a").unwrap().settled(), 4);
         assert_eq!(draws.next(a), Ok(4));
-        assert_eq!(draws.settled(a), Ok(4));
+        assert_eq!(draws.settled(a), Some(4));
     }
 
     #[test]

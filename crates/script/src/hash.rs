@@ -23,6 +23,19 @@ pub fn fnv1a_bytes(bytes: &[u8]) -> u64 {
     bytes.iter().fold(BASIS, mix)
 }
 
+/// [`fnv1a_bytes`] over the eight bytes of a number, low byte first.
+#[inline]
+pub(crate) fn fnv1a_of(number: u64) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
+    let four = |hash: u64, part: u32| part.to_le_bytes().into_iter().fold(hash, mix);
+    let hash = four(BASIS, number as u32);
+    match (number >> 32) as u32 {
+        // A zero byte only multiplies, and most numbers end in four of them.
+        0 => hash.wrapping_mul(PRIME.wrapping_pow(4)),
+        high => four(hash, high),
+    }
+}
+
 /// FNV-1 over bytes, 64 bits: multiply, then exclusive or.
 #[inline]
 pub fn fnv1_bytes(bytes: &[u8]) -> u64 {
@@ -159,6 +172,14 @@ mod tests {
         assert_eq!(fnv1a_bytes(b"a"), 0xaf63_dc4c_8601_ec8c);
         assert_eq!(fnv1a_bytes(b"foobar"), 0x8594_4171_f739_67e8);
         assert_eq!(fnv1a(7, 0) as u64, fnv1a_bytes(&7_u64.to_le_bytes()));
+        let powers = (0..64).map(|bit| 1_u64 << bit);
+        for number in powers.flat_map(|power| [power - 1, power, !power]) {
+            assert_eq!(
+                fnv1a_of(number),
+                fnv1a_bytes(&number.to_le_bytes()),
+                "{number}"
+            );
+        }
     }
 
     #[test]

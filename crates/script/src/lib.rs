@@ -10,6 +10,7 @@
 //! ends in a variable without newline or semicolon), the sane thing is done; `\sleep` does not
 //! wrap round after 35 minutes; expressions nest at most 400 deep, statements in reports are cut at a whole character.
 
+mod computing;
 mod conditions;
 mod counter;
 mod digits;
@@ -37,6 +38,8 @@ mod vars;
 mod ycsb;
 mod zipf;
 
+pub use computing::Computing;
+pub use conditions::leads_to_elif;
 pub use counter::{Counter, Counters, WINDOW};
 pub use digits::write_int;
 pub use draws::{Draws, SCRAMBLED_ITEMS, YCSB_THETA};

@@ -46,6 +46,17 @@ impl Var {
     }
 }
 
+/// A variable that has a value and gets another.
+pub(crate) struct ToBeSet<'a>(&'a Cell<State>);
+
+impl ToBeSet<'_> {
+    /// To a value that is no text.
+    #[inline]
+    pub(crate) fn set(self, value: Value) {
+        self.0.set(State::Value(value));
+    }
+}
+
 /// The variables of one client.
 #[derive(Debug, Clone)]
 pub struct Vars {
@@ -98,22 +109,27 @@ impl Vars {
         self.var_mut(slot).state.set(State::Value(value));
     }
 
-    /// Sets a variable that is set to a value that is no text.
+    /// A variable that is set, to be set to a value that is no text.
     #[inline]
-    pub(crate) fn reset(&mut self, slot: Slot, value: Value) {
-        if let Some(var) = self.vars.get(slot.index()) {
-            var.state.set(State::Value(value));
+    pub(crate) fn to_be_set(&self, slot: Slot) -> Option<ToBeSet<'_>> {
+        let var = self.vars.get(slot.index())?;
+        match var.state.get() {
+            State::Unset => None,
+            _ => Some(ToBeSet(&var.state)),
         }
     }
 
-    /// Sets a variable to a text that `make` writes, in the place of its own.
+    /// Where a variable that is set gets a text, which is empty yet.
     #[inline]
-    pub(crate) fn set_made(&mut self, slot: Slot, make: impl FnOnce(&mut Vec<u8>)) {
-        let var = self.var_mut(slot);
-        var.text.clear();
-        make(&mut var.text);
+    pub(crate) fn own_text(&mut self, slot: Slot) -> Option<&mut Vec<u8>> {
+        let var = self.vars.get_mut(slot.index())?;
+        if var.state.get() == State::Unset {
+            return None;
+        }
         let value = Value::Text(Text(Place::Of(slot)));
         var.state.set(State::Value(value));
+        var.text.clear();
+        Some(&mut var.text)
     }
 
     /// Copies a text to where the variable's own is.
@@ -169,7 +185,16 @@ impl Vars {
     #[inline]
     pub(crate) fn integer(&self, slot: Slot) -> Option<i64> {
         match self.vars.get(slot.index())?.state.get() {
-            State::Value(Value::Int(int)) | State::TextOf(Value::Int(int)) => Some(int),
+            State::Value(Value::Int(int)) => Some(int),
+            _ => Some(self.integer_of_text(slot)?),
+        }
+    }
+
+    /// The same of a text that has been looked at.
+    #[inline(never)]
+    fn integer_of_text(&self, slot: Slot) -> Option<i64> {
+        match self.state(slot) {
+            State::TextOf(Value::Int(int)) => Some(int),
             _ => None,
         }
     }

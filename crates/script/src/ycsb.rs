@@ -2,7 +2,7 @@
 //! not fit together: the same key number has another key.
 
 use crate::digits::Digits;
-use crate::hash::{Octets, fnv1_bytes, fnv1a_bytes};
+use crate::hash::{Octets, fnv1_bytes, fnv1a_bytes, fnv1a_of};
 
 /// How a key number becomes a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,15 +49,28 @@ impl KeyFormat {
     /// The number that stands in the key; `None` when the format has no place for so large a one.
     #[inline]
     pub fn number_in_key(self, number: u64) -> Option<u64> {
-        let signless = |hash: u64| (hash as i64).unsigned_abs();
         match self {
-            Self::Java => Octets::Little.of(number, fnv1a_bytes).map(signless),
+            Self::Java => Some(signless(fnv1a_of(number))),
+            Self::Ordered => Some(number),
+            other => other.number_in_rarer_key(number),
+        }
+    }
+
+    #[inline(never)]
+    fn number_in_rarer_key(self, number: u64) -> Option<u64> {
+        match self {
+            Self::Java | Self::Ordered => self.number_in_key(number),
             Self::GoYcsb => Octets::Big.of(number, fnv1a_bytes).map(signless),
             Self::CrdbOld => Octets::Uvarint8.of(number, fnv1_bytes),
             Self::Crdb => Octets::Uvarint10.of(number, fnv1_bytes),
-            Self::Ordered => Some(number),
         }
     }
+}
+
+/// A hash as Java's programs take it.
+#[inline]
+fn signless(hash: u64) -> u64 {
+    (hash as i64).unsigned_abs()
 }
 
 /// Appends the key with this number: the word `user`, zeros up to so many digits, the number.

@@ -112,6 +112,8 @@ impl Zipf {
 pub struct Gray {
     begin: u64,
     count: u64,
+    /// The same.
+    items: f64,
     theta: f64,
     zeta: f64,
     eta: f64,
@@ -129,6 +131,7 @@ impl Gray {
         let mut gray = Self {
             begin: count,
             count,
+            items: count as f64,
             theta,
             zeta: zeta_of_count,
             eta: 0.0,
@@ -157,7 +160,7 @@ impl Gray {
         } else {
             self.zeta = zeta(count, self.theta);
         }
-        self.count = count;
+        (self.count, self.items) = (count, count as f64);
         self.set_eta();
     }
 
@@ -184,7 +187,9 @@ impl Gray {
         } else if scaled < self.second {
             1
         } else {
-            (self.count as f64 * (self.eta * uniform - self.eta + 1.0).powf(self.alpha)) as u64
+            let rank = self.items * (self.eta * uniform - self.eta + 1.0).powf(self.alpha);
+            // It is not below 0, and converting to a signed integer takes half the instructions.
+            rank as i64 as u64
         }
     }
 }

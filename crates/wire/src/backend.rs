@@ -494,18 +494,21 @@ impl<'a> DataRow<'a> {
             return Err(ProtocolError::Columns { wanted, columns });
         }
         const BAD: ProtocolError = ProtocolError::Body { tag: tag::DATA_ROW };
+        // Each step passes over the value before and takes the next one's length.
+        let mut length = 0;
         for _ in 0..columns {
-            let (length, behind) = rest.split_first_chunk::<4>().ok_or(BAD)?;
-            // NULL has the length -1 and no bytes.
-            let length = match i32::from_be_bytes(*length) {
-                -1 => 0,
-                length => usize::try_from(length).map_err(|_| BAD)?,
+            let next = length + 4;
+            let bytes = rest.get(length..next).and_then(<[u8]>::first_chunk);
+            length = match u32::from_be_bytes(*bytes.ok_or(BAD)?) {
+                // NULL, which is -1 and has no bytes. Other negative lengths are longer than any row.
+                u32::MAX => 0,
+                length => length as usize,
             };
-            rest = behind.get(length..).ok_or(BAD)?;
+            rest = &rest[next..];
         }
-        match rest {
-            [] => Ok(()),
-            _ => Err(BAD),
+        match rest.len() == length {
+            true => Ok(()),
+            false => Err(BAD),
         }
     }
 

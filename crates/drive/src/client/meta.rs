@@ -73,37 +73,29 @@ impl Client {
 
     /// Executes those of the next commands that only compute, without the way through the states that
     /// other commands take; where all are followed or timed, they take it as well.
-    pub(super) fn compute<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Done {
-        if cx.drive.time_every_command || cx.drive.debug {
-            return Ok(());
-        }
-        let program = cx.program(self.script);
-        while let Some(Op::Set { slot, expr }) = program.op(self.command) {
-            if !self.set_at_once(cx, *slot, expr)? {
-                break;
-            }
-            self.command += 1;
-        }
-        Ok(())
-    }
-
-    /// Sets a variable if that needs no more than its expression's form; false if it has not been set.
     #[inline]
-    fn set_at_once<I: Io>(
-        &mut self,
-        cx: &Context<'_, I>,
-        slot: Slot,
-        expr: &Expr,
-    ) -> Result<bool, Cow<'static, str>> {
-        let done = expr.set_at_once(slot, &mut self.vars, &mut self.random, &mut self.draws);
-        match done {
-            Ok(is_set) => Ok(is_set),
-            Err(error) => self.with_reason(cx, Err(error), EVALUATION),
+    pub(super) fn compute<I: Io>(&mut self, cx: &Context<'_, I>) {
+        let computing = cx.program(self.script).computing();
+        if computing.may_begin(self.command) && !cx.drive.time_every_command && !cx.drive.debug {
+            let Self {
+                vars,
+                random,
+                draws,
+                ..
+            } = self;
+            self.command = computing.run(self.command, vars, random, draws);
         }
     }
 
     fn set<I: Io>(&mut self, cx: &mut Context<'_, I>, slot: Slot, expr: &Expr) -> Done {
-        if self.set_at_once(cx, slot, expr)? {
+        let computing = cx.program(self.script).computing();
+        let Self {
+            vars,
+            random,
+            draws,
+            ..
+        } = self;
+        if computing.set(self.command, vars, random, draws) {
             return Ok(());
         }
         let value = self.evaluate(cx, expr)?;

@@ -6,8 +6,9 @@ use super::text::as_text;
 use super::world::World;
 use crate::counter::CounterId;
 use crate::draws::YCSB_THETA;
-use crate::hash::{Octets, fnv1a_bytes};
+use crate::hash::fnv1a_of;
 use crate::prng::MAX_ZIPFIAN_PARAM;
+use crate::vars::MAX_TEXT_BYTES;
 use crate::{Draws, EvalError, Prng, Value, sysbench};
 
 /// The 64 characters of random strings: six random bits each. (RFC 4648, base64url.)
@@ -54,26 +55,34 @@ pub(super) fn range(low: Value, high: Value) -> Result<(i64, i64), EvalError> {
 }
 
 fn random_string(length: i64, world: &mut World<'_>) -> Result<Value, EvalError> {
-    use crate::vars::MAX_TEXT_BYTES;
-    let length = match usize::try_from(length.max(0)) {
-        Ok(length) if length <= MAX_TEXT_BYTES => length,
-        _ => return Err(EvalError::TextTooLong(MAX_TEXT_BYTES)),
-    };
+    let length = length_of_text(length).ok_or(EvalError::TextTooLong(MAX_TEXT_BYTES))?;
     let prng = &mut *world.prng;
-    let text = world.vars.make_text(|out| {
-        let mut left = length;
-        while left > 0 {
-            // Ten characters of one number; four of its bits are left over.
-            let mut bits = prng.next_u64();
-            let now = left.min(10);
-            for _ in 0..now {
-                out.push(ALPHABET[(bits >> 58) as usize]);
-                bits <<= 6;
-            }
-            left -= now;
-        }
-    })?;
+    let text = world
+        .vars
+        .make_text(|out| write_random(length, prng, out))?;
     Ok(Value::Text(text))
+}
+
+/// How many bytes a text of this length has, which is none if it is below 0; `None` if that is too long.
+#[inline]
+pub(super) fn length_of_text(length: i64) -> Option<usize> {
+    let length = usize::try_from(length.max(0)).ok()?;
+    (length <= MAX_TEXT_BYTES).then_some(length)
+}
+
+/// Appends a random string.
+pub(super) fn write_random(length: usize, prng: &mut Prng, out: &mut Vec<u8>) {
+    // As many as one number gives; four of its bits are left over.
+    const AT_ONCE: usize = 10;
+    let begin = out.len();
+    out.resize(begin + length.next_multiple_of(AT_ONCE), 0);
+    for characters in out[begin..].as_chunks_mut::<AT_ONCE>().0 {
+        let bits = prng.next_u64();
+        for (at, character) in characters.iter_mut().enumerate() {
+            *character = ALPHABET[(bits >> (58 - 6 * at)) as usize % ALPHABET.len()];
+        }
+    }
+    out.truncate(begin + length);
 }
 
 fn random_mask(mask: Value, world: &mut World<'_>) -> Result<Value, EvalError> {
@@ -118,8 +127,12 @@ fn drawn(
                 Some(readable) => readable.to_int()?,
                 None => high,
             };
-            let drawn_from = (&mut *world.draws, &mut *world.prng);
-            return scrambled((low, count), theta, readable, drawn_from);
+            let (draws, prng) = (&mut *world.draws, &mut *world.prng);
+            let key = drawn_until_readable((low, count), readable, || draws.ycsb_rank(theta, prng));
+            return key.ok_or(EvalError::NothingReadable {
+                tries: MAX_REDRAWS,
+                readable,
+            });
         }
         DrawFunction::SysbenchGaussian => {
             sysbench::gaussian(low, high, summands(arguments[2])?, world.prng)
@@ -169,26 +182,26 @@ fn drawn(
 }
 
 /// YCSB's request distribution: the rank is drawn of ten thousand million, its hash says which key
-/// it is. Keys that cannot be read yet are drawn again.
+/// it is.
 #[inline]
-pub(super) fn scrambled(
-    (low, count): (i64, u64),
-    theta: f64,
+pub(super) fn scrambled((low, count): (i64, u64), rank: u64) -> i64 {
+    low + ((fnv1a_of(rank) as i64).unsigned_abs() % count) as i64
+}
+
+/// The same; keys that cannot be read yet are drawn again. `None` if all of many are such.
+#[inline]
+pub(super) fn drawn_until_readable(
+    range: (i64, u64),
     readable: i64,
-    (draws, prng): (&mut Draws, &mut Prng),
-) -> Result<i64, EvalError> {
+    mut rank: impl FnMut() -> u64,
+) -> Option<i64> {
     for _ in 0..MAX_REDRAWS {
-        let rank = draws.ycsb_rank(theta, prng);
-        let hash = Octets::Little.of(rank, fnv1a_bytes).unwrap_or_default() as i64;
-        let key = low + (hash.unsigned_abs() % count) as i64;
+        let key = scrambled(range, rank());
         if key <= readable {
-            return Ok(key);
+            return Some(key);
         }
     }
-    Err(EvalError::NothingReadable {
-        tries: MAX_REDRAWS,
-        readable,
-    })
+    None
 }
 
 pub(super) fn theta(given: Option<&Value>) -> Result<f64, EvalError> {
@@ -246,11 +259,18 @@ fn counted(
         return Ok(low + (world.draws.next(counter)? % count) as i64);
     }
     let start = arguments[1].to_int()?;
-    if function == DrawFunction::Acknowledged {
-        return acknowledged(counter, start, world.draws);
-    }
-    if function == DrawFunction::Readable {
-        return readable(counter, start, arguments[2].to_int()?, world.draws);
+    if matches!(
+        function,
+        DrawFunction::Acknowledged | DrawFunction::Readable
+    ) {
+        let number = match function {
+            DrawFunction::Acknowledged => acknowledged(counter, start, world.draws),
+            _ => readable(counter, start, arguments[2].to_int()?, world.draws),
+        };
+        if number.is_none() {
+            world.draws.has(counter)?;
+        }
+        return number.ok_or(EvalError::Overflow("add"));
     }
     if function == DrawFunction::Fresh {
         return from_start(start, world.draws.fresh(counter)?).ok_or(EvalError::Overflow("add"));
@@ -274,31 +294,19 @@ fn from_start(start: i64, number: u64) -> Option<i64> {
     start.checked_add(i64::try_from(number).ok()?)
 }
 
-/// The last number up to which all are settled.
+/// The last number up to which all are settled; `None` if there is no such counter, or no such number.
 #[inline]
-pub(super) fn acknowledged(
-    counter: CounterId,
-    start: i64,
-    draws: &mut Draws,
-) -> Result<i64, EvalError> {
-    let settled = from_start(start, draws.settled(counter)?);
-    settled
-        .and_then(|settled| settled.checked_sub(1))
-        .ok_or(EvalError::Overflow("add"))
+pub(super) fn acknowledged(counter: CounterId, start: i64, draws: &mut Draws) -> Option<i64> {
+    from_start(start, draws.settled(counter)?)?.checked_sub(1)
 }
 
-/// The number nearest to this one that this generator draws.
+/// The number nearest to this one that this generator draws; `None` as above.
 #[inline]
-pub(super) fn readable(
-    counter: CounterId,
-    start: i64,
-    wanted: i64,
-    draws: &Draws,
-) -> Result<i64, EvalError> {
+pub(super) fn readable(counter: CounterId, start: i64, wanted: i64, draws: &Draws) -> Option<i64> {
     // Below the start, or too far from it for a counter: no number of the counter.
     let distance = wanted.checked_sub(start).map(u64::try_from);
     let Some(Ok(distance)) = distance else {
-        return Ok(wanted);
+        return Some(wanted);
     };
-    from_start(start, draws.own(counter, distance)?).ok_or(EvalError::Overflow("add"))
+    from_start(start, draws.own(counter, distance)?)
 }

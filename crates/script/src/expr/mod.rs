@@ -5,7 +5,7 @@ mod draw;
 mod function;
 mod operator;
 mod parse;
-mod quick;
+pub(crate) mod quick;
 mod text;
 pub(crate) mod token;
 mod world;
@@ -30,8 +30,6 @@ pub struct Expr {
     steps: Box<[Step]>,
     literals: Box<[Box<str>]>,
     depth: usize,
-    /// The same without the stack machine, for frequent forms.
-    quick: Quick,
 }
 
 impl Expr {
@@ -48,7 +46,6 @@ impl Expr {
     fn of(steps: Vec<Step>, literals: Box<[Box<str>]>) -> Self {
         Self {
             depth: code::depth(&steps),
-            quick: quick::of(&steps, &literals),
             steps: steps.into(),
             literals,
         }
@@ -79,6 +76,11 @@ impl Expr {
         );
     }
 
+    /// Its form, for evaluating it without the steps.
+    pub(crate) fn quick(&self) -> Quick {
+        quick::of(&self.steps, &self.literals)
+    }
+
     /// Evaluates the expression: random numbers are drawn in pgbench's order; `debug` gets what
     /// `debug()` has to say, in the order of evaluation, also before an error. A text that comes
     /// out of it is in `vars` until they are used for the next evaluation.
@@ -90,36 +92,6 @@ impl Expr {
         debug: &mut dyn FnMut(DebugOutput),
     ) -> Result<Value, EvalError> {
         vars.begin_texts();
-        match self.quick.value(vars, prng, draws)? {
-            Some(value) => Ok(value),
-            None => self.run(vars, prng, draws, debug),
-        }
-    }
-
-    /// Evaluates the expression and sets a variable to what comes out, if that can be done at once: the
-    /// expression has one of the frequent forms, and the variable a value already. False: nothing has
-    /// happened, and [`Expr::eval`] is to be asked.
-    ///
-    /// # Errors
-    /// Those of [`Expr::eval`].
-    pub fn set_at_once(
-        &self,
-        slot: Slot,
-        vars: &mut Vars,
-        prng: &mut Prng,
-        draws: &mut Draws,
-    ) -> Result<bool, EvalError> {
-        self.quick.set(slot, vars, prng, draws)
-    }
-
-    /// Runs the steps.
-    fn run(
-        &self,
-        vars: &mut Vars,
-        prng: &mut Prng,
-        draws: &mut Draws,
-        debug: &mut dyn FnMut(DebugOutput),
-    ) -> Result<Value, EvalError> {
         let mut world = World {
             literals: &self.literals,
             vars,
