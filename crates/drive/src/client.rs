@@ -27,7 +27,7 @@ use pgdyno_wire::backend::TransactionStatus;
 
 use crate::clock::{Nanos, micros};
 use crate::context::Context;
-use crate::program::{Prepare, Program, Statement};
+use crate::program::{Prepare, Statement};
 use crate::record::{
     Activity, Cause, ClientUnits, Closing, Delay, Ended, Failure, Outcome, Without,
 };
@@ -250,7 +250,12 @@ impl Client {
     }
 
     /// What it is at now: the same until its event loop comes back to it.
+    #[inline]
     pub(crate) fn present_activity(&self) -> Option<Activity> {
+        // Nearly always, so it is looked at first.
+        if matches!(self.state, State::WaitResult) {
+            return Some(Activity::Statement);
+        }
         match self.state {
             State::Finished | State::Aborted => None,
             State::Throttled(_) => Some(Activity::Schedule),
@@ -581,7 +586,7 @@ impl Client {
         self.command_begun = cx.now;
         self.command_has_missed = false;
         match (statement, program.op(self.command)) {
-            (Some(statement), _) => self.send_statement(cx, program, statement),
+            (Some(statement), _) => self.send_statement(cx, statement),
             (None, Some(meta)) => self.execute_meta(cx, meta),
             (None, None) => self.end_script(cx),
         }
@@ -603,12 +608,7 @@ impl Client {
     }
 
     #[inline]
-    fn send_statement<'run, I: Io>(
-        &mut self,
-        cx: &mut Context<'run, I>,
-        program: &'run Program,
-        statement: &'run Statement,
-    ) {
+    fn send_statement<I: Io>(&mut self, cx: &mut Context<'_, I>, statement: &Statement) {
         let Some(link) = &mut self.link else {
             return self.abort_disconnected(cx, "no connection");
         };
@@ -635,7 +635,7 @@ impl Client {
             self.trace_sending(cx, statement);
         }
         let Some(link) = &mut self.link else { return };
-        link.statement(statement, &self.vars);
+        link.statement(statement, &self.vars, !self.in_pipeline);
         if statement.is_watched {
             self.reply.is_looked_into |= statement.is_looked_into();
             self.units.gather(statement);
@@ -644,7 +644,6 @@ impl Client {
         }
         self.statements += 1;
         if !self.in_pipeline {
-            link.end_statement(program.mode());
             self.reply.may_come_whole = !self.reply.is_looked_into && link.is_asked_once();
             return self.transmit_and(cx, State::WaitResult);
         }
@@ -755,17 +754,28 @@ impl Client {
     }
 
     /// Sends what the link has gathered and goes on in `next`.
+    #[inline(always)]
     fn transmit_and<I: Io>(&mut self, cx: &mut Context<'_, I>, next: State) {
         self.state = next;
+        self.transmit(cx);
+    }
+
+    #[inline(never)]
+    fn transmit<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.sent = cx.now;
         self.units.send(cx.now);
         cx.recorder.round_trip();
         let Some(link) = &mut self.link else { return };
-        if let Err(reason) = link.transmit(&mut cx.io, self.socket, &mut cx.sealed) {
-            self.lose_connection(cx, reason.as_deref());
-        } else {
-            self.trace_receiving(cx);
+        match link.transmit(&mut cx.io, self.socket, &mut cx.sealed) {
+            Ok(()) => self.trace_receiving(cx),
+            Err(reason) => self.not_transmitted(cx, reason),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn not_transmitted<I: Io>(&mut self, cx: &mut Context<'_, I>, reason: Option<String>) {
+        self.lose_connection(cx, reason.as_deref());
     }
 
     #[cold]
@@ -796,7 +806,7 @@ impl Client {
 
     /// Tells that the answer to a command is looked for.
     fn trace_receiving<I: Io>(&self, cx: &Context<'_, I>) {
-        if matches!(self.state, State::WaitResult | State::RollingBack) {
+        if cx.drive.debug && matches!(self.state, State::WaitResult | State::RollingBack) {
             cx.trace(|| format!("client {} receiving", self.id));
         }
     }

@@ -3,9 +3,10 @@
 
 use pgdyno_script::{
     Computing, EvalError, Expr, Gset, Observe, Op, Piece, Slot, Sql, Units, Value, Vars, escape,
-    leads_to_elif, octets,
+    leads_to_elif,
 };
-use pgdyno_wire::frontend::{self, Binds};
+use pgdyno_wire::batch::{Batch, Binds, Queries};
+use pgdyno_wire::frontend;
 
 use crate::effects::{self, Effects};
 use crate::observed;
@@ -97,15 +98,25 @@ pub(crate) struct Prepare {
 
 #[derive(Clone, Debug)]
 enum Body {
-    /// No values in it: always the same bytes.
-    Fixed(Vec<u8>),
-    /// A Query message, put together from text and values each time.
-    Text(Sql),
-    /// A Bind message with values, and what goes with it.
-    Bound {
-        binds: Binds,
-        parameters: Box<[Slot]>,
-    },
+    Query(Query),
+    Bound(Bound),
+}
+
+/// A Query message.
+#[derive(Clone, Debug)]
+struct Query {
+    /// What it is put together from when its values are integers.
+    queries: Queries,
+    values: Box<[Slot]>,
+    /// What it is put together from in any case.
+    sql: Sql,
+}
+
+/// A Bind message with values, and what goes with it.
+#[derive(Clone, Debug)]
+struct Bound {
+    binds: Binds,
+    parameters: Box<[Slot]>,
 }
 
 impl Program {
@@ -153,7 +164,7 @@ impl Program {
                     let mut parse = Vec::new();
                     frontend::parse(&mut parse, "", &numbered, &[])
                         .map_err(|e| failed(e.to_string()))?;
-                    (None, bound(parse, "", slots))
+                    (None, bound(&parse, "", slots))
                 }
                 QueryMode::Prepared => {
                     let (numbered, slots) = sql.numbered().map_err(|e| failed(e.to_string()))?;
@@ -163,10 +174,7 @@ impl Program {
                     let mut message = Vec::new();
                     frontend::parse(&mut message, &name, &numbered, &[])
                         .map_err(|e| failed(e.to_string()))?;
-                    (
-                        Some(Prepare { number, message }),
-                        bound(Vec::new(), &name, slots),
-                    )
+                    (Some(Prepare { number, message }), bound(&[], &name, slots))
                 }
             };
             let is_release = block.as_ref().is_some_and(|block| block.release == index);
@@ -358,35 +366,62 @@ fn is_timed(command: &pgdyno_script::Command) -> bool {
 }
 
 fn simple(sql: &Sql) -> Body {
-    if !sql
-        .pieces
-        .iter()
-        .all(|piece| matches!(piece, Piece::Text(_)))
-    {
-        return Body::Text(sql.clone());
+    // A text before each value, which may be empty, and one behind the last.
+    let (mut texts, mut values): (Vec<&[u8]>, Vec<Slot>) = (vec![b""], Vec::new());
+    for piece in &sql.pieces {
+        match piece {
+            // Texts do not follow each other.
+            Piece::Text(text) => texts[values.len()] = text,
+            Piece::Var(slot) => {
+                values.push(*slot);
+                texts.push(b"");
+            }
+        }
     }
-    let mut message = Vec::new();
-    frontend::query(&mut message, &octets(&sql.text));
-    Body::Fixed(message)
+    Body::Query(Query {
+        queries: Queries::new(&texts),
+        values: values.into(),
+        sql: sql.clone(),
+    })
 }
 
-/// Bind, Describe and Execute, the messages that libpq sends.
-fn bound(before: Vec<u8>, name: &str, parameters: Vec<Slot>) -> Body {
+/// Bind, Describe, Execute and Sync, the messages that libpq sends.
+fn bound(before: &[u8], name: &str, parameters: Vec<Slot>) -> Body {
     let mut after = Vec::new();
     frontend::describe(&mut after, frontend::Target::Portal, "");
     frontend::execute(&mut after, "", 0);
     // At most 255 parameters: `numbered` admits no more.
     let binds = Binds::new(before, name, parameters.len(), &after);
-    let binds = binds.expect("few parameters");
-    if !parameters.is_empty() {
-        return Body::Bound {
-            binds,
-            parameters: parameters.into(),
-        };
+    Body::Bound(Bound {
+        binds: binds.expect("few parameters"),
+        parameters: parameters.into(),
+    })
+}
+
+// Apart from each other and from what sends them: each has registers enough.
+impl Query {
+    #[inline(never)]
+    fn write(&self, vars: &Vars, batch: &mut Batch) {
+        self.queries.write(
+            batch,
+            &self.values,
+            |slot, room| vars.put_integer(slot, room),
+            |out| self.sql.write_simple(vars, out),
+        );
     }
-    let mut message = Vec::new();
-    binds.write(&mut message, |_, _| false);
-    Body::Fixed(message)
+}
+
+impl Bound {
+    #[inline(never)]
+    fn write(&self, vars: &Vars, syncs: bool, batch: &mut Batch) {
+        self.binds.write(
+            batch,
+            &self.parameters,
+            syncs,
+            |slot, room| vars.put_short(slot, room),
+            |slot, out| vars.write_text(slot, out),
+        );
+    }
 }
 
 impl Numbers {
@@ -433,19 +468,17 @@ impl Statement {
     /// Whether the client's values can be put where they are to stand.
     pub(crate) fn check(&self, vars: &Vars) -> Result<(), EvalError> {
         match &self.body {
-            Body::Text(sql) => sql.check_simple(vars),
-            Body::Fixed(_) | Body::Bound { .. } => Ok(()),
+            Body::Query(query) => query.sql.check_simple(vars),
+            Body::Bound(_) => Ok(()),
         }
     }
 
-    /// Appends the messages with the client's values; Sync is left to the caller.
-    pub(crate) fn write(&self, vars: &Vars, out: &mut Vec<u8>) {
+    /// Appends the messages with the client's values; in the extended protocol with a Sync if it `syncs`.
+    #[inline]
+    pub(crate) fn write(&self, vars: &Vars, syncs: bool, batch: &mut Batch) {
         match &self.body {
-            Body::Fixed(message) => out.extend_from_slice(message),
-            Body::Text(sql) => frontend::query_with(out, |out| sql.write_simple(vars, out)),
-            Body::Bound { binds, parameters } => {
-                binds.write(out, |number, out| vars.write_text(parameters[number], out));
-            }
+            Body::Bound(bound) => bound.write(vars, syncs, batch),
+            Body::Query(query) => query.write(vars, batch),
         }
     }
 }

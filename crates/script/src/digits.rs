@@ -1,71 +1,129 @@
 //! Integers in decimal. What is sent to a server consists of them mostly, so they are written several times
 //! faster than the standard formatter does it.
 
-/// As many bytes as the longest integer and its sign have, and a few more.
-const ROOM: usize = 24;
+/// Room for the longest integer with its sign, and a few bytes more.
+pub const INT_ROOM: usize = 24;
 
+/// The least number with more than four digits.
+const FOUR_DIGITS: u32 = 10_000;
 /// The least number with more than eight digits.
 const EIGHT_DIGITS: u64 = 100_000_000;
 
 /// Appends an integer in decimal.
 #[inline]
 pub fn write_int(int: i64, out: &mut Vec<u8>) {
-    let mut digits = Digits::of(int.unsigned_abs());
-    if int < 0 {
-        digits.at -= 1;
-        digits.room[digits.at] = b'-';
-    }
-    digits.append_to(out);
+    let mut room = [0; INT_ROOM];
+    let bytes = put_int(int, &mut room);
+    append(&room, bytes, out);
+}
+
+/// Writes an integer in decimal at the beginning of `room`, and says how many bytes it has. What is behind them is
+/// overwritten as well.
+#[inline(always)]
+pub fn put_int(int: i64, room: &mut [u8; INT_ROOM]) -> usize {
+    room[0] = b'-';
+    put(int.unsigned_abs(), usize::from(int < 0), room)
 }
 
 /// The decimal digits of a number.
 pub(crate) struct Digits {
-    /// They end in its middle.
-    room: [u8; 2 * ROOM],
-    at: usize,
+    room: [u8; INT_ROOM],
+    count: usize,
 }
 
 impl Digits {
     #[inline]
     pub(crate) fn of(number: u64) -> Self {
-        let (mut room, mut begin) = ([0; 2 * ROOM], ROOM - 8);
-        let mut rest = number;
-        while rest >= EIGHT_DIGITS {
-            let last = eight_digits((rest % EIGHT_DIGITS) as u32);
-            room[begin..begin + 8].copy_from_slice(&(last | ZEROS).to_le_bytes());
-            begin -= 8;
-            rest /= EIGHT_DIGITS;
-        }
-        let first = eight_digits(rest as u32);
-        room[begin..begin + 8].copy_from_slice(&(first | ZEROS).to_le_bytes());
-        // Without the zeros before it; of 0 one is left.
-        let zeros = (first.trailing_zeros() / 8).min(7) as usize;
-        Self {
-            room,
-            at: begin + zeros,
-        }
+        let mut room = [0; INT_ROOM];
+        let count = put(number, 0, &mut room);
+        Self { room, count }
     }
 
     /// How many there are.
     #[inline]
     pub(crate) fn count(&self) -> usize {
-        ROOM - self.at
+        self.count
     }
 
     /// Appends them.
     #[inline]
     pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
-        // Always so many bytes, and then those behind the digits are taken off again: that is a few
-        // instructions, and copying a number of bytes that only this moment knows is a call.
-        if let Some(room) = self.room[self.at..].first_chunk::<ROOM>() {
-            out.extend_from_slice(room);
-            out.truncate(out.len() - self.at);
-        }
+        append(&self.room, self.count, out);
     }
+}
+
+/// Appends the first bytes of `room`.
+#[inline]
+fn append(room: &[u8; INT_ROOM], bytes: usize, out: &mut Vec<u8>) {
+    // Always all of it, and then what is behind the digits is taken off again: that is a few instructions, and
+    // copying a number of bytes that only this moment knows is a call.
+    let end = out.len() + bytes;
+    out.extend_from_slice(room);
+    out.truncate(end);
+}
+
+/// Writes a number at `at`, which is 0 or 1, and says where it ends.
+#[inline(always)]
+fn put(number: u64, at: usize, room: &mut [u8; INT_ROOM]) -> usize {
+    match number < EIGHT_DIGITS {
+        true => put_short(number as u32, at, room),
+        false => put_long(number, at, room),
+    }
+}
+
+/// The same of a number below [`EIGHT_DIGITS`].
+#[inline(always)]
+fn put_short(number: u32, at: usize, room: &mut [u8; INT_ROOM]) -> usize {
+    // Without the zeros before it; of 0 one is left.
+    if number < FOUR_DIGITS {
+        let digits = four_digits(number);
+        let zeros = (digits | 1 << 24).trailing_zeros() & 0x18;
+        let text = (digits | ZEROS as u32) >> zeros;
+        room[at..at + 4].copy_from_slice(&text.to_le_bytes());
+        at + 4 - (zeros / 8) as usize
+    } else {
+        let digits = eight_digits(number);
+        let zeros = digits.trailing_zeros() & 0x38;
+        let text = (digits | ZEROS) >> zeros;
+        room[at..at + 8].copy_from_slice(&text.to_le_bytes());
+        at + 8 - (zeros / 8) as usize
+    }
+}
+
+/// The same of a number that is not. Apart: most are shorter.
+#[cold]
+#[inline(never)]
+fn put_long(number: u64, at: usize, room: &mut [u8; INT_ROOM]) -> usize {
+    let (high, low) = (number / EIGHT_DIGITS, number % EIGHT_DIGITS);
+    let at = match high < EIGHT_DIGITS {
+        true => put_short(high as u32, at, room),
+        false => {
+            let at = put_short((high / EIGHT_DIGITS) as u32, at, room);
+            put_eight((high % EIGHT_DIGITS) as u32, at, room)
+        }
+    };
+    put_eight(low as u32, at, room)
+}
+
+/// Writes eight digits, with the zeros before the number.
+#[inline]
+fn put_eight(number: u32, at: usize, room: &mut [u8; INT_ROOM]) -> usize {
+    let text = eight_digits(number) | ZEROS;
+    room[at..at + 8].copy_from_slice(&text.to_le_bytes());
+    at + 8
 }
 
 /// Eight digits that are zero, as text.
 const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+
+/// The digits of a number below [`FOUR_DIGITS`], one a byte, the first one lowest, as [`eight_digits`] has them.
+#[inline]
+fn four_digits(number: u32) -> u32 {
+    let hundreds = (number * 5243) >> 19;
+    let pairs = hundreds | (number - 100 * hundreds) << 16;
+    let tens = ((pairs * 103) >> 10) & 0xf_000f;
+    tens | (pairs - 10 * tens) << 8
+}
 
 /// The digits of a number below [`EIGHT_DIGITS`], one a byte, the first one lowest. All at once: halves of four
 /// digits, then pairs, then digits are parts of one word, each in as many bits as its digits take up in the end.

@@ -41,7 +41,7 @@ mod zipf;
 pub use computing::Computing;
 pub use conditions::leads_to_elif;
 pub use counter::{Counter, Counters, WINDOW};
-pub use digits::write_int;
+pub use digits::{INT_ROOM, put_int, write_int};
 pub use draws::{Draws, SCRAMBLED_ITEMS, YCSB_THETA};
 pub use error::{EvalError, ScriptError, ScriptErrorKind, TooManyArguments};
 pub use expr::Expr;

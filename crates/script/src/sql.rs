@@ -131,7 +131,15 @@ impl Sql {
     ///
     /// # Errors
     /// A text that an expression made is mentioned inside quotes or a comment.
+    #[inline]
     pub fn check_simple(&self, vars: &Vars) -> Result<(), EvalError> {
+        match self.quoted.is_empty() {
+            true => Ok(()),
+            false => self.check_quoted(vars),
+        }
+    }
+
+    fn check_quoted(&self, vars: &Vars) -> Result<(), EvalError> {
         match self.quoted.iter().find(|slot| vars.holds_text(**slot)) {
             Some(slot) => Err(EvalError::QuotedText(vars.name(*slot).into())),
             None => Ok(()),

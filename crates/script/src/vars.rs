@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::names::{Name, Names, continues_name};
 use crate::number::{BigintError, looks_like_int, parse_bigint, parse_double};
 use crate::value::{Place, Text};
-use crate::{EvalError, Slot, Value, write_int};
+use crate::{EvalError, INT_ROOM, Slot, Value, put_int, write_int};
 
 /// The most bytes a text may have that an expression makes.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -318,6 +318,38 @@ impl Vars {
     /// Whether the variable holds a text that an expression made.
     pub(crate) fn holds_text(&self, slot: Slot) -> bool {
         matches!(self.state(slot), State::Value(Value::Text(_)))
+    }
+
+    /// Writes what [`Vars::write_text`] appends at the beginning of `room`, and says how many bytes it has, if that
+    /// takes no more than copying: an integer, or a text that fits. What is behind it may be overwritten.
+    #[inline(always)]
+    pub fn put_short(&self, slot: Slot, room: &mut [u8; INT_ROOM]) -> Option<usize> {
+        match self.put_integer(slot, room) {
+            Some(bytes) => Some(bytes),
+            None => self.put_short_text(slot, room),
+        }
+    }
+
+    /// The same for an integer alone.
+    #[inline(always)]
+    pub fn put_integer(&self, slot: Slot, room: &mut [u8; INT_ROOM]) -> Option<usize> {
+        match self.vars.get(slot.index())?.state.get() {
+            State::Value(Value::Int(int)) => Some(put_int(int, room)),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_short_text(&self, slot: Slot, room: &mut [u8; INT_ROOM]) -> Option<usize> {
+        let var = self.vars.get(slot.index())?;
+        let text = match var.state.get() {
+            State::Text | State::TextOf(_) => &var.text,
+            State::Value(Value::Text(text)) => self.bytes(text),
+            _ => return None,
+        };
+        room.get_mut(..text.len())?.copy_from_slice(text);
+        Some(text.len())
     }
 
     /// Appends a value as text.

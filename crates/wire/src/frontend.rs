@@ -145,121 +145,6 @@ pub fn parse(
     Ok(())
 }
 
-/// The Bind messages of one prepared statement, which differ in their values only: what is before and
-/// behind the values is put together once.
-#[derive(Clone, Debug)]
-pub struct Binds {
-    /// What is sent before them, and the message up to its first value.
-    head: Part,
-    /// Where in `head` the message's length is.
-    length_at: usize,
-    parameters: u16,
-    /// The message's end, and what is sent behind it.
-    tail: Part,
-    /// How much of `tail` belongs to the message.
-    end_bytes: usize,
-}
-
-impl Binds {
-    /// Those of `statement` with so many parameters; `before` and `after` are messages that are sent with
-    /// each of them.
-    ///
-    /// # Errors
-    /// More parameters than a message holds.
-    pub fn new(
-        mut before: Vec<u8>,
-        statement: &str,
-        parameters: usize,
-        after: &[u8],
-    ) -> Result<Self, TooManyParameters> {
-        let parameters = u16::try_from(parameters).map_err(|_| TooManyParameters)?;
-        let length_at = before.len() + 1;
-        bind(&mut before, "", statement, |values| {
-            (0..parameters).for_each(|_| values.null());
-        })?;
-        // One format for all results.
-        const END_BYTES: usize = 4;
-        let mut tail = before.split_off(before.len() - END_BYTES);
-        before.truncate(before.len() - 4 * usize::from(parameters));
-        tail.extend_from_slice(after);
-        Ok(Self {
-            head: Part::of(before),
-            length_at,
-            parameters,
-            tail: Part::of(tail),
-            end_bytes: END_BYTES,
-        })
-    }
-
-    /// Appends one, and what is sent with it. `write_value` is called for each parameter by its number:
-    /// what it appends is the value in text format, and when it says `false`, having appended nothing, the
-    /// value is NULL.
-    #[inline]
-    pub fn write(
-        &self,
-        out: &mut Vec<u8>,
-        mut write_value: impl FnMut(usize, &mut Vec<u8>) -> bool,
-    ) {
-        let length_at = out.len() + self.length_at;
-        self.head.append_to(out);
-        for parameter in 0..usize::from(self.parameters) {
-            let start = out.len();
-            // The length of NULL.
-            out.extend_from_slice(&(-1_i32).to_be_bytes());
-            if write_value(parameter, out) {
-                let length = i32::try_from(out.len() - start - 4).unwrap_or(i32::MAX);
-                out[start..start + 4].copy_from_slice(&length.to_be_bytes());
-            }
-        }
-        // As `length_prefixed` has it.
-        let length = out.len() + self.end_bytes - length_at;
-        let length = u32::try_from(length).unwrap_or(u32::MAX);
-        out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
-        self.tail.append_to(out);
-    }
-}
-
-/// Parts of messages up to this length are appended as if they had it.
-const SHORT: usize = 32;
-
-/// A part of a message that is sent again and again.
-#[derive(Clone, Debug)]
-enum Part {
-    /// With zeros behind it. Appending these and taking them off again is a few instructions; copying a
-    /// number of bytes that only this moment knows is a call.
-    Short {
-        padded: [u8; SHORT],
-        bytes: usize,
-    },
-    Long(Vec<u8>),
-}
-
-impl Part {
-    fn of(part: Vec<u8>) -> Self {
-        let mut padded = [0; SHORT];
-        match padded.get_mut(..part.len()) {
-            Some(room) => {
-                room.copy_from_slice(&part);
-                let bytes = part.len();
-                Part::Short { padded, bytes }
-            }
-            None => Part::Long(part),
-        }
-    }
-
-    #[inline]
-    fn append_to(&self, out: &mut Vec<u8>) {
-        match self {
-            Part::Short { padded, bytes } => {
-                let end = out.len() + bytes;
-                out.extend_from_slice(padded);
-                out.truncate(end);
-            }
-            Part::Long(part) => out.extend_from_slice(part),
-        }
-    }
-}
-
 /// Takes the parameters of a Bind message, in order.
 pub struct Params<'a> {
     out: &'a mut Vec<u8>,
@@ -275,6 +160,16 @@ impl Params<'_> {
         let len = i32::try_from(self.out.len() - start - 4).unwrap_or(i32::MAX);
         self.out[start..start + 4].copy_from_slice(&len.to_be_bytes());
         self.count += 1;
+    }
+
+    /// One parameter in text format as `write` appends it, or NULL when that says `false`, having appended nothing.
+    pub fn text_or_null(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) {
+        let start = self.out.len();
+        self.null();
+        if write(self.out) {
+            let len = i32::try_from(self.out.len() - start - 4).unwrap_or(i32::MAX);
+            self.out[start..start + 4].copy_from_slice(&len.to_be_bytes());
+        }
     }
 
     /// One parameter in text format, copied.
@@ -399,38 +294,6 @@ mod tests {
         expected.extend_from_slice(b"\0P0_1\0\0\0\0\x03");
         expected.extend_from_slice(b"\0\0\0\x0242\xff\xff\xff\xff\0\0\0\0\0\x01\0\0");
         assert_eq!(out, expected);
-    }
-
-    #[test]
-    fn binds_made_in_advance_are_the_same() {
-        let values: [Option<&[u8]>; 3] = [Some(b"42"), None, Some(b"")];
-        for count in 0..=values.len() {
-            let binds = Binds::new(b"Parse".to_vec(), "P0_1", count, b"Execute").unwrap();
-            let mut out = b"before".to_vec();
-            for _ in 0..2 {
-                binds.write(&mut out, |number, out| {
-                    out.extend_from_slice(values[number].unwrap_or_default());
-                    values[number].is_some()
-                });
-            }
-            let mut expected = b"before".to_vec();
-            for _ in 0..2 {
-                expected.extend_from_slice(b"Parse");
-                bind(&mut expected, "", "P0_1", |params| {
-                    for value in &values[..count] {
-                        match value {
-                            Some(value) => params.value(value),
-                            None => params.null(),
-                        }
-                    }
-                })
-                .unwrap();
-                expected.extend_from_slice(b"Execute");
-            }
-            assert_eq!(out, expected, "{count}");
-        }
-        let too_many = Binds::new(Vec::new(), "", 65_536, b"");
-        assert_eq!(too_many.err(), Some(TooManyParameters));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The frontend side of PostgreSQL's protocol 3.0 as bytes in, events out. No sockets, no files.
 //!
 //! - [`frontend`] appends messages to a buffer, [`backend`] takes the server's bytes apart in place.
+//! - [`batch`] gathers messages, and puts those of one statement together in advance.
 //! - [`answer`] checks that they are an answer, [`limits`] has how much of them is taken.
 //! - [`Candidate`] says where and as whom to connect; [`Connecting`] is the whole start-up
 //!   (encryption, authentication, checks of the session) as a state machine.
@@ -10,6 +11,7 @@
 
 pub mod answer;
 pub mod backend;
+pub mod batch;
 mod candidate;
 mod channel;
 mod connecting;

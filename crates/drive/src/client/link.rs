@@ -8,15 +8,16 @@ use pgdyno_script::Vars;
 use pgdyno_session::CancelHandle;
 use pgdyno_wire::answer::Due;
 use pgdyno_wire::backend::TransactionStatus;
+use pgdyno_wire::batch::Batch;
 use pgdyno_wire::{Candidate, Channel, Established, frontend};
 
 use crate::program::{Prepare, Statement};
-use crate::query_mode::QueryMode;
 
 /// Beyond so many bytes a pipeline is sent before its end.
 const BATCH_BYTES_MAX: usize = 64 << 10;
 
 /// What there is to say about a connection that broke, beyond that the server closed it.
+#[cold]
 pub(super) fn broken(error: &io::Error, doing: &str) -> Option<String> {
     use io::ErrorKind::{BrokenPipe, ConnectionReset};
     let is_closed = matches!(error.kind(), BrokenPipe | ConnectionReset);
@@ -30,7 +31,7 @@ pub(super) struct Link {
     /// Process and key for a request to cancel.
     cancel: (i32, Vec<u8>),
     /// Messages gathered and not yet sent.
-    batch: Vec<u8>,
+    batch: Batch,
     /// The beginning of a message whose end has not arrived.
     pub(super) partial: Vec<u8>,
     status: TransactionStatus,
@@ -59,7 +60,7 @@ impl Link {
         Self {
             channel: established.channel,
             cancel: (established.backend_pid, established.cancel_key),
-            batch: Vec::new(),
+            batch: Batch::default(),
             partial: established.leftover,
             status: TransactionStatus::Idle,
             awaited: 0,
@@ -110,7 +111,8 @@ impl Link {
         }
         self.prepared[prepare.number] = true;
         self.preparing.push_back(prepare.number);
-        self.batch.extend_from_slice(&prepare.message);
+        self.batch
+            .append(|out| out.extend_from_slice(&prepare.message));
         self.sync();
     }
 
@@ -134,7 +136,7 @@ impl Link {
 
     /// Gathers the end of a COPY's rows, of which there are none.
     pub(super) fn end_copy(&mut self) {
-        frontend::copy_done(&mut self.batch);
+        self.batch.append(frontend::copy_done);
         self.sync();
     }
 
@@ -208,18 +210,19 @@ impl Link {
     }
 
     pub(super) fn batch_is_large(&self) -> bool {
-        self.batch.len() > BATCH_BYTES_MAX
+        self.batch.as_bytes().len() > BATCH_BYTES_MAX
     }
 
     /// Gathers a Sync, which the server answers with ReadyForQuery.
     pub(super) fn sync(&mut self) {
-        frontend::sync(&mut self.batch);
+        self.batch.append(frontend::sync);
         self.awaited += 1;
     }
 
     /// Gathers a statement that has nothing to do with the script, in the simple protocol.
     pub(super) fn simple(&mut self, text: &str) {
-        frontend::query(&mut self.batch, text.as_bytes());
+        self.batch
+            .append(|out| frontend::query(out, text.as_bytes()));
         self.awaited += 1;
     }
 
@@ -229,21 +232,16 @@ impl Link {
         self.may_commit = true;
     }
 
-    /// Gathers a statement with the client's values.
-    pub(super) fn statement(&mut self, statement: &Statement, vars: &Vars) {
+    /// Gathers a statement with the client's values. If it `ends` there, which it does unless it is part of a pipeline,
+    /// the server answers it with ReadyForQuery: a message of the simple protocol by itself, those of the extended
+    /// protocol because of their Sync.
+    #[inline]
+    pub(super) fn statement(&mut self, statement: &Statement, vars: &Vars, ends: bool) {
         let effect = statement.effects.when(self.will_be_in_block);
         self.may_commit |= effect.may_commit;
         self.will_be_in_block = effect.in_block;
-        statement.write(vars, &mut self.batch);
-    }
-
-    /// Ends a statement that is not part of a pipeline: a message of the simple protocol is
-    /// answered with ReadyForQuery by itself, those of the extended protocol are not.
-    pub(super) fn end_statement(&mut self, mode: QueryMode) {
-        match mode {
-            QueryMode::Simple => self.awaited += 1,
-            QueryMode::Extended | QueryMode::Prepared => self.sync(),
-        }
+        statement.write(vars, ends, &mut self.batch);
+        self.awaited += u32::from(ends);
     }
 
     /// Takes note of a ReadyForQuery; true when it was the last one awaited.
@@ -272,33 +270,51 @@ impl Link {
 
     /// Sends what was gathered. When that is not possible, the error says why if there is more to
     /// say than that the server has closed the connection.
+    #[inline(always)]
     pub(super) fn transmit<I: Io>(
         &mut self,
         sockets: &mut I,
         key: Key,
         sealed: &mut Vec<u8>,
     ) -> Result<(), Option<String>> {
-        let bytes = if self.channel.is_plain() {
-            &self.batch
-        } else {
-            sealed.clear();
-            self.channel
-                .seal(&self.batch, sealed)
-                .map_err(|error| Some(error.to_string()))?;
-            sealed
+        let sent = match self.channel.is_plain() {
+            true => sockets.send(key, self.batch.as_bytes()),
+            false => sockets.send(key, self.seal(sealed)?),
         };
-        let sent = sockets.send(key, bytes);
         self.batch.clear();
         let may_commit = std::mem::take(&mut self.may_commit);
-        match sent {
-            // Closed some time ago: the server has seen nothing of it.
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Err(None),
-            sent => {
-                self.may_be_committing |= may_commit;
-                self.may_have_committed |= may_commit;
-                sent.map_err(|error| broken(&error, "send data to"))
-            }
+        if let Err(error) = sent {
+            return Err(self.not_sent(&error, may_commit));
         }
+        self.may_be_committing |= may_commit;
+        self.may_have_committed |= may_commit;
+        Ok(())
+    }
+
+    /// Why what was gathered could not be sent, perhaps not all of it.
+    #[cold]
+    #[inline(never)]
+    fn not_sent(&mut self, error: &io::Error, may_commit: bool) -> Option<String> {
+        // Closed some time ago: the server has seen nothing of it.
+        if error.kind() == io::ErrorKind::NotConnected {
+            return None;
+        }
+        self.may_be_committing |= may_commit;
+        self.may_have_committed |= may_commit;
+        broken(error, "send data to")
+    }
+
+    /// What was gathered as it is sent on a channel that is not plain.
+    #[cold]
+    #[inline(never)]
+    fn seal<'sealed>(
+        &mut self,
+        sealed: &'sealed mut Vec<u8>,
+    ) -> Result<&'sealed [u8], Option<String>> {
+        sealed.clear();
+        let done = self.channel.seal(self.batch.as_bytes(), sealed);
+        done.map_err(|error| Some(error.to_string()))?;
+        Ok(sealed)
     }
 
     /// Whether bytes that arrive are what they say.
@@ -324,7 +340,7 @@ impl Link {
     pub(super) fn say_goodbye<I: Io>(&mut self, sockets: &mut I, key: Key, sealed: &mut Vec<u8>) {
         self.batch.clear();
         self.may_commit = false;
-        frontend::terminate(&mut self.batch);
+        self.batch.append(frontend::terminate);
         let _ = self.transmit(sockets, key, sealed);
         sealed.clear();
         self.channel.close(sealed);
