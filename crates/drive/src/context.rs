@@ -234,7 +234,7 @@ impl<'run, I: Io> Context<'run, I> {
     }
 
     /// Books that a client goes from one activity to another.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn goes(&mut self, from: Option<Activity>, to: Option<Activity>) {
         if from != to && self.recorder.has_begun() {
             self.rotate(self.now);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Receiver;
 
 use pgdyno_platform::affinity;
-use pgdyno_platform::io::{Event, Io};
+use pgdyno_platform::io::{Event, Io, Key};
 use pgdyno_wire::Candidate;
 
 use crate::client::{Client, Wait};
@@ -245,8 +245,8 @@ impl<'run, I: Io> EventLoop<'run, I> {
         let clock = self.cx.clock;
         let deadline = self.deadline(limit).map(|at| clock.monotonic_ns(at));
         self.cx.io.wait(clock.monotonic_ns(self.cx.now), deadline)?;
-        // The clock is read for each event as it is: the first one stands for the batch.
-        let mut handed_over = None;
+        // When the first event was handed over.
+        let mut since = self.cx.now;
         let mut events = 0;
         while events < EVENTS_MAX {
             let Some((key, event)) = self.cx.io.next(&mut self.buffer) else {
@@ -254,50 +254,42 @@ impl<'run, I: Io> EventLoop<'run, I> {
             };
             events += 1;
             self.cx.now = self.cx.clock_now();
+            let is_first = events == 1;
+            if is_first {
+                since = self.cx.now;
+                self.cx.recorder.probe.turn(since);
+            }
             planted!(
                 1,
                 if self.cx.now.is_multiple_of(7) {
                     continue;
                 }
             );
-            // A client's connections are as many numbers of clients apart.
-            let (socket, key) = (key, key % clients.len() as u32);
-            let client = &mut clients[key as usize];
-            let since = match handed_over {
-                Some(since) => since,
-                None => {
-                    self.cx.recorder.probe.turn(self.cx.now);
-                    self.cx.now
-                }
-            };
-            handed_over = Some(since);
-            let is_first = events == 1;
-            let delay = self.cx.recorder.probe.delay(self.cx.now - since, is_first);
-            if let Some(delay) = delay {
-                self.cx.recorder.attended(delay.estimate_ns);
+            // A client's connections are as many numbers of clients apart, and the first is mostly the only one.
+            let (socket, mut key) = (key, key);
+            if key as usize >= clients.len() {
+                key %= clients.len() as u32;
             }
-            client.comes_late(delay);
-            if !client.uses(socket) {
-                match event {
-                    Event::Received(length) => {
-                        client.parked_received(&mut self.cx, socket, &self.buffer[..length]);
-                    }
-                    Event::Closed | Event::Failed(_) => client.parked_closed(&mut self.cx, socket),
-                    Event::Connected => {}
+            let client = &mut clients[key as usize];
+            match self.cx.recorder.probe.delay(self.cx.now - since, is_first) {
+                None => client.comes_late(None),
+                Some(delay) => {
+                    self.cx.recorder.attended(delay.estimate_ns);
+                    client.comes_late(Some(delay));
                 }
+            }
+            if !client.uses(socket) {
+                self.happens_on_parked(client, socket, event);
                 continue;
             }
             let wait = match event {
                 Event::Received(length) => client.received(&mut self.cx, &self.buffer[..length]),
-                Event::Connected => {
-                    client.connection_open(&mut self.cx);
-                    client.advance(&mut self.cx)
-                }
+                Event::Connected => self.opens(client),
                 Event::Closed => client.closed(&mut self.cx, None),
                 Event::Failed(error) => client.closed(&mut self.cx, Some(&error)),
             };
             self.note(key, wait);
-            self.goes(&mut clients[key as usize]);
+            self.goes(client);
             if self.cx.is_over {
                 return Ok(());
             }
@@ -328,6 +320,27 @@ impl<'run, I: Io> EventLoop<'run, I> {
             self.ask(clients);
         }
         Ok(())
+    }
+
+    /// A client's connection is open.
+    #[cold]
+    #[inline(never)]
+    fn opens(&mut self, client: &mut Client) -> Wait {
+        client.connection_open(&mut self.cx);
+        client.advance(&mut self.cx)
+    }
+
+    /// Something has come on a connection that a client does not use now.
+    #[cold]
+    #[inline(never)]
+    fn happens_on_parked(&mut self, client: &mut Client, socket: Key, event: Event) {
+        match event {
+            Event::Received(length) => {
+                client.parked_received(&mut self.cx, socket, &self.buffer[..length]);
+            }
+            Event::Closed | Event::Failed(_) => client.parked_closed(&mut self.cx, socket),
+            Event::Connected => {}
+        }
     }
 
     /// When to find out whether the servers that clients wait for still answer. Who has no end, or is
@@ -427,11 +440,21 @@ impl<'run, I: Io> EventLoop<'run, I> {
     #[inline]
     fn goes(&mut self, client: &mut Client) {
         let now = client.present_activity();
-        let before = std::mem::replace(&mut client.activity, now);
-        self.cx.goes(before, now);
+        if client.activity != now {
+            let before = std::mem::replace(&mut client.activity, now);
+            self.cx.goes(before, now);
+        }
     }
 
+    #[inline]
     fn note(&mut self, index: u32, wait: Wait) {
+        if wait != Wait::Input {
+            self.note_other(index, wait);
+        }
+    }
+
+    #[inline(never)]
+    fn note_other(&mut self, index: u32, wait: Wait) {
         match wait {
             Wait::Input => {}
             Wait::Until(at) => self.cx.deadlines.set(index, at),

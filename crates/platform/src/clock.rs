@@ -3,6 +3,7 @@
 
 /// Nanoseconds of the monotonic clock (CLOCK_MONOTONIC) since a moment that all of the machine's
 /// processes share.
+#[inline]
 pub fn monotonic_ns() -> u64 {
     let mut now = libc::timespec {
         tv_sec: 0,

@@ -82,6 +82,7 @@ impl Client {
     }
 
     /// The connection has ended, with an error or without.
+    #[cold]
     pub(crate) fn closed<I: Io>(
         &mut self,
         cx: &mut Context<'_, I>,

@@ -96,6 +96,115 @@ impl Epoll {
         })
     }
 
+    /// The kernel was not asked to take all of these bytes, or has not taken it.
+    #[cold]
+    #[inline(never)]
+    fn send_rest(&mut self, key: Key, bytes: &[u8], sent: Result<usize, Errno>) -> io::Result<()> {
+        let connection = &mut self.connections[key as usize];
+        let Some(socket) = &connection.socket else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        let mut rest = match sent {
+            Ok(sent) => &bytes[sent..],
+            Err(Errno::AGAIN | Errno::INTR) => bytes,
+            Err(error) => return Err(error.into()),
+        };
+        if connection.unsent.is_empty() && !connection.connecting {
+            rest = &rest[send_some(socket, rest)?..];
+        }
+        if !rest.is_empty() {
+            connection.unsent.extend_from_slice(rest);
+            connection.watch(&self.epoll, key)?;
+        }
+        Ok(())
+    }
+
+    /// The socket that a token speaks of, unless it is gone or not connected yet.
+    #[inline]
+    fn open_socket(&self, token: u64) -> Option<&OwnedFd> {
+        let connection = self.connections.get(token as u32 as usize)?;
+        let is_it = connection.generation == (token >> 32) as u32 && !connection.connecting;
+        connection.socket.as_ref().filter(|_| is_it)
+    }
+
+    /// What an event is that is not bytes of an open connection alone, if anyone waits for it.
+    #[cold]
+    #[inline(never)]
+    fn other_event(
+        &mut self,
+        token: u64,
+        flags: epoll::EventFlags,
+        buffer: &mut [u8],
+    ) -> Option<Event> {
+        // Until it is known that there is more to it.
+        self.seen += 1;
+        if token == WAKER {
+            self.waker.drain();
+            return None;
+        }
+        if token == ALARM {
+            self.alarm.rang();
+            return None;
+        }
+        let key = token as u32;
+        let connection = &mut self.connections[key as usize];
+        let socket = connection.socket.as_ref()?;
+        if connection.generation != (token >> 32) as u32 {
+            return None;
+        }
+        if connection.connecting {
+            connection.connecting = false;
+            return Some(match Socket::pending_error(socket) {
+                Ok(()) => {
+                    self.seen -= 1;
+                    Event::Connected
+                }
+                Err(error) => Event::Failed(error),
+            });
+        }
+        if flags.contains(epoll::EventFlags::OUT)
+            && let Err(error) = connection
+                .flush()
+                .and_then(|()| connection.watch(&self.epoll, key))
+        {
+            return Some(Event::Failed(error));
+        }
+        let has_hung_up = flags
+            .intersects(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR);
+        if !has_hung_up && !flags.contains(epoll::EventFlags::IN) {
+            return None;
+        }
+        let socket = connection.socket.as_ref()?;
+        self.seen -= 1;
+        let received = recv(socket, &mut *buffer, RecvFlags::empty());
+        let received = received.map(|(_, count)| count);
+        self.otherwise_received(received, buffer.len(), has_hung_up)
+    }
+
+    /// What a receive has come to, unless it is some bytes and then no more: an end, an error, perhaps more bytes.
+    #[cold]
+    #[inline(never)]
+    fn otherwise_received(
+        &mut self,
+        received: Result<usize, Errno>,
+        room: usize,
+        has_hung_up: bool,
+    ) -> Option<Event> {
+        // A full buffer, or a peer that has hung up behind its last words, is looked at again, and so is what was
+        // interrupted.
+        let is_over = match received {
+            Ok(count) => count == 0 || (count < room && !has_hung_up),
+            Err(error) => error != Errno::INTR,
+        };
+        self.seen += usize::from(is_over);
+        match received {
+            Ok(0) => Some(Event::Closed),
+            Ok(count) => Some(Event::Received(count)),
+            Err(Errno::AGAIN | Errno::INTR) => None,
+            Err(error) => Some(Event::Failed(error.into())),
+        }
+    }
+
     fn connection(&mut self, key: Key) -> &mut Connection {
         let index = key as usize;
         if index >= self.connections.len() {
@@ -178,21 +287,20 @@ impl Io for Epoll {
         connection.unsent.clear();
     }
 
+    #[inline]
     fn send(&mut self, key: Key, bytes: &[u8]) -> io::Result<()> {
-        let connection = &mut self.connections[key as usize];
-        let Some(socket) = &connection.socket else {
-            return Err(io::ErrorKind::NotConnected.into());
-        };
-        let sent = if connection.unsent.is_empty() && !connection.connecting {
-            send_some(socket, bytes)?
-        } else {
-            0
-        };
-        if sent < bytes.len() {
-            connection.unsent.extend_from_slice(&bytes[sent..]);
-            connection.watch(&self.epoll, key)?;
+        let connection = &self.connections[key as usize];
+        let mut sent = Ok(0);
+        if let Some(socket) = &connection.socket
+            && connection.unsent.is_empty()
+            && !connection.connecting
+        {
+            sent = send(socket, bytes, SendFlags::NOSIGNAL);
+            if sent == Ok(bytes.len()) {
+                return Ok(());
+            }
         }
-        Ok(())
+        self.send_rest(key, bytes, sent)
     }
 
     fn wait(&mut self, now_ns: u64, deadline_ns: Option<u64>) -> io::Result<()> {
@@ -217,84 +325,34 @@ impl Io for Epoll {
         }
     }
 
+    #[inline]
     fn next(&mut self, buffer: &mut [u8]) -> Option<(Key, Event)> {
         while let Some(event) = self.events.get(self.seen) {
             let (token, flags) = (event.data.u64(), event.flags);
-            if token == WAKER {
-                self.waker.drain();
-                self.seen += 1;
-                continue;
-            }
-            if token == ALARM {
-                self.alarm.rang();
-                self.seen += 1;
-                continue;
-            }
             let key = token as u32;
-            let connection = &mut self.connections[key as usize];
-            if connection.generation != (token >> 32) as u32 || connection.socket.is_none() {
-                self.seen += 1;
-                continue;
-            }
-            if connection.connecting {
-                let Some(socket) = &connection.socket else {
-                    continue;
-                };
-                connection.connecting = false;
-                return Some(match Socket::pending_error(socket) {
-                    Ok(()) => (key, Event::Connected),
-                    Err(error) => {
-                        self.seen += 1;
-                        (key, Event::Failed(error))
-                    }
-                });
-            }
-            if flags.contains(epoll::EventFlags::OUT)
-                && let Err(error) = connection
-                    .flush()
-                    .and_then(|()| connection.watch(&self.epoll, key))
-            {
-                self.seen += 1;
-                return Some((key, Event::Failed(error)));
-            }
-            if !flags.intersects(
-                epoll::EventFlags::IN
-                    | epoll::EventFlags::RDHUP
-                    | epoll::EventFlags::HUP
-                    | epoll::EventFlags::ERR,
-            ) {
-                self.seen += 1;
-                continue;
-            }
-            let Some(socket) = &connection.socket else {
+            let open = match flags == epoll::EventFlags::IN {
+                true => self.open_socket(token),
+                false => None,
+            };
+            let Some(socket) = open else {
+                if let Some(event) = self.other_event(token, flags, buffer) {
+                    return Some((key, event));
+                }
                 continue;
             };
-            match recv(socket, &mut *buffer, RecvFlags::empty()) {
-                Ok((_, 0)) => {
-                    self.seen += 1;
-                    return Some((key, Event::Closed));
-                }
-                Ok((_, count)) => {
-                    // A buffer not filled means that the socket is empty: with edge triggering the
-                    // next byte makes a new event. A full one, or a peer that has hung up behind
-                    // its last words, is looked at again.
-                    let more = count == buffer.len()
-                        || flags.intersects(
-                            epoll::EventFlags::RDHUP
-                                | epoll::EventFlags::HUP
-                                | epoll::EventFlags::ERR,
-                        );
-                    if !more {
-                        self.seen += 1;
-                    }
-                    return Some((key, Event::Received(count)));
-                }
-                Err(Errno::AGAIN) => self.seen += 1,
-                Err(Errno::INTR) => {}
-                Err(error) => {
-                    self.seen += 1;
-                    return Some((key, Event::Failed(error.into())));
-                }
+            let received = recv(socket, &mut *buffer, RecvFlags::empty());
+            // A buffer not filled means that the socket is empty: with edge triggering the next byte makes a new
+            // event.
+            if let Ok((_, count)) = received
+                && count > 0
+                && count < buffer.len()
+            {
+                self.seen += 1;
+                return Some((key, Event::Received(count)));
+            }
+            let received = received.map(|(_, count)| count);
+            if let Some(event) = self.otherwise_received(received, buffer.len(), false) {
+                return Some((key, event));
             }
         }
         None
