@@ -163,11 +163,21 @@ impl Histogram {
 
     /// The sums of all latencies that have a bucket of their own, and of their squares.
     pub(super) fn exact_sums(&self) -> (u128, u128) {
-        let exact = self.numbered().take_while(|(us, _)| *us < EXACT_BUCKETS);
-        exact.fold((0, 0), |(sum_us, sum_us2), (us, count)| {
+        let (mut sum_us, mut sum_us2) = (0, 0);
+        let mut add = |us: usize, count: u64| {
             let (us, count) = (us as u128, u128::from(count));
-            (sum_us + us * count, sum_us2 + us * us * count)
-        })
+            sum_us += us * count;
+            sum_us2 += us * us * count;
+        };
+        let exact = self.exact.iter().enumerate();
+        let some = exact.filter(|(_, low)| **low > 0);
+        some.for_each(|(us, low)| add(us, (*low).into()));
+        for (bucket, times) in &self.carries {
+            if usize::from(*bucket) < EXACT_BUCKETS {
+                add(usize::from(*bucket), u64::from(*times) << 32);
+            }
+        }
+        (sum_us, sum_us2)
     }
 
     /// The buckets with something in them, the shortest first.
@@ -279,7 +289,7 @@ impl Histogram {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut counts = Vec::new();
         let mut next = 0;
-        for (number, count) in self.numbered() {
+        self.numbered().for_each(|(number, count)| {
             match number - next {
                 0 => {}
                 1 => write_number(&mut counts, 0),
@@ -287,7 +297,7 @@ impl Histogram {
             }
             write_number(&mut counts, i64::try_from(count).unwrap_or(i64::MAX));
             next = number + 1;
-        }
+        });
         let mut bytes = Vec::with_capacity(HEAD_BYTES + counts.len());
         for word in [V2_COOKIE, counts.len() as u32, 0, u32::from(DIGITS)] {
             bytes.extend_from_slice(&word.to_be_bytes());
@@ -491,11 +501,22 @@ mod tests {
             assert!(histogram.counts(250) && !histogram.counts(251));
         }
         histogram.record_n(251, 1 << 40);
+        // What is added up where the sum does not fit, and what is counted when all bits are taken.
+        histogram.record_n(252, u64::from(u32::MAX));
+        for latency_us in [5000, 6000] {
+            assert!(!histogram.counts_beyond(latency_us));
+            histogram.record_n(latency_us.into(), u64::from(u32::MAX));
+        }
+        assert!(histogram.counts_beyond(6000));
         let mut twice = histogram.clone();
         twice.merge(&histogram);
         let counts: Vec<_> = twice.buckets().map(|b| (b.lowest_us, b.count)).collect();
-        let many = 6 << 32;
-        assert_eq!(counts, [(250, many), (251, 2 << 40)]);
+        let twice_most = 2 * u64::from(u32::MAX);
+        let expected = [(250, 6 << 32), (251, 2 << 40), (252, twice_most)];
+        assert_eq!(counts[..3], expected);
+        assert_eq!(counts[3..], [(5000, twice_most), (6000, 2 << 32)]);
+        let exact = expected.map(|(us, count)| u128::from(us) * u128::from(count));
+        assert_eq!(twice.exact_sums().0, exact.iter().sum());
         twice.clear();
         assert!(twice == Histogram::default());
         assert_eq!(twice.buckets().next(), None);

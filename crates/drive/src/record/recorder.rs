@@ -769,3 +769,81 @@ pub(crate) struct Ended {
     /// What the generator has added, where it was followed.
     pub(crate) delay: Option<Delay>,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn recorder(with_retries: bool) -> Recorder {
+        let executions = Executions::new([1].into_iter(), channel().1);
+        let with = (false, with_retries);
+        let channels = (channel().0, channel().1);
+        let mut recorder = Recorder::new(0, (1, 1), with, None, None, executions, channels);
+        recorder.begin(2, 1_000, 0, None, &Control::default());
+        recorder
+    }
+
+    /// What it has booked, all that a transaction goes into.
+    fn books(recorder: Recorder) -> impl PartialEq + std::fmt::Debug {
+        let Recorder {
+            interval,
+            added,
+            worst,
+            gaps,
+            ..
+        } = recorder;
+        let all = interval.all();
+        let added = [added.shown, added.without, added.without_max];
+        let latencies = [all.service, all.attempt.unwrap_or_default()];
+        (
+            (all.counts, all.work, latencies.map(|of| of.pack())),
+            (added.map(|of| of.pack()), interval.time),
+            (worst.finish().collect::<Vec<_>>(), interval.gaps, gaps),
+        )
+    }
+
+    #[test]
+    fn the_short_way_books_what_the_long_one_does() {
+        for with_retries in [false, true] {
+            let (mut short, mut long) = (recorder(with_retries), recorder(with_retries));
+            assert!(short.books_plainly());
+            let mut at = 2_000;
+            for i in 0..500_u64 {
+                let begun = at;
+                // Up to 3 ms, and some that are gaps.
+                at += (i * i * 7_919 % 3_000_017) + if i % 100 == 7 { 200_000_000 } else { 0 };
+                let delay = (i % 3 == 0).then_some(Delay {
+                    estimate_ns: i * 100,
+                    max_ns: i * 200,
+                });
+                long.transaction(
+                    0,
+                    &Ended {
+                        client: i as usize % 2,
+                        place: 0,
+                        number: i,
+                        outcome: Outcome::Committed,
+                        tries: 1,
+                        given_up: None,
+                        tried: begun,
+                        statements: 3,
+                        server_retries: 0,
+                        scheduled: begun,
+                        begun,
+                        at,
+                        delay,
+                    },
+                );
+                let service_us = short.committed(0, (begun, at), 3);
+                if let Some(delay) = delay {
+                    short.follow(service_us, service_us, delay);
+                }
+                short.took(service_us, (0, i as usize % 2, at));
+            }
+            assert_eq!(short.present_counts().committed, 500);
+            assert_eq!(books(short), books(long));
+        }
+    }
+}

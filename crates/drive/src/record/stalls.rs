@@ -29,7 +29,7 @@ pub(crate) type Gap = (Nanos, Nanos);
 pub(crate) type GapsOfThread = Vec<Gap>;
 
 /// A thread's eye on its own commits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct OwnGaps {
     /// The last commit, or when the phase began; [`Nanos::MAX`] when gaps do not matter any more.
     since: Nanos,
