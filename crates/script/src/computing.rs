@@ -4,17 +4,26 @@
 
 use crate::conditions::leads_to_elif;
 use crate::expr::quick::{Quick, Truth};
-use crate::{Command, Draws, Op, Prng, Slot, Vars};
+use crate::{Command, Draws, Op, Prng, Slot, Value, Vars};
 
 /// What can be computed of a script; its commands have the script's numbers.
 #[derive(Debug, Clone)]
 pub struct Computing {
     /// By command: whether it may be executed here.
     may_begin: Box<[bool]>,
-    /// By command: what a `\set` sets, and to what; [`Quick::None`] for all others.
-    sets: Box<[(Slot, Quick)]>,
+    /// By command.
+    sets: Box<[Set]>,
     /// By command: where all others lead.
     jumps: Box<[Jump]>,
+}
+
+/// What a command sets, if it is a `\set` with a form.
+#[derive(Debug, Clone)]
+struct Set {
+    slot: Slot,
+    /// How many commands from this one on are such.
+    in_a_row: u32,
+    quick: Quick,
 }
 
 /// Where a command that sets nothing leads.
@@ -39,14 +48,28 @@ impl Computing {
             Op::Set { slot, expr } => (*slot, expr.quick()),
             _ => (Slot(0), Quick::None),
         };
+        let mut in_a_row = 0;
+        let mut sets: Vec<Set> = Vec::with_capacity(commands.len());
+        for (slot, quick) in commands.iter().rev().map(set) {
+            in_a_row = if quick == Quick::None {
+                0
+            } else {
+                in_a_row + 1
+            };
+            sets.push(Set {
+                slot,
+                in_a_row,
+                quick,
+            });
+        }
+        sets.reverse();
         let jump = |number| jump(commands, number, &leads).unwrap_or(Jump::None);
-        let sets: Box<[_]> = commands.iter().map(set).collect();
         let jumps: Box<[_]> = (0..commands.len()).map(jump).collect();
         let both = sets.iter().zip(&jumps);
-        let may_begin = both.map(|((_, quick), jump)| *quick != Quick::None || *jump != Jump::None);
+        let may_begin = both.map(|(set, jump)| set.in_a_row > 0 || *jump != Jump::None);
         Self {
             may_begin: may_begin.collect(),
-            sets,
+            sets: sets.into(),
             jumps,
         }
     }
@@ -60,7 +83,7 @@ impl Computing {
     /// Executes a `\set`; false if it is none, or declines, and nothing has happened.
     pub fn set(&self, command: usize, vars: &mut Vars, prng: &mut Prng, draws: &mut Draws) -> bool {
         let set = self.sets.get(command);
-        set.and_then(|(slot, quick)| quick.set(*slot, vars, prng, draws))
+        set.and_then(|set| set.quick.set(set.slot, vars, prng, draws))
             .is_some()
     }
 
@@ -68,11 +91,33 @@ impl Computing {
     /// that one.
     pub fn run(&self, from: usize, vars: &mut Vars, prng: &mut Prng, draws: &mut Draws) -> usize {
         let mut at = from;
+        // What many scripts begin with, and no more.
+        while let Some(Set {
+            slot,
+            quick: Quick::Between(low, high),
+            ..
+        }) = self.sets.get(at)
+            && let Some(variable) = vars.to_be_set(*slot)
+        {
+            variable.set(Value::Int(prng.range(*low, *high)));
+            at += 1;
+        }
+        match self.may_begin(at) {
+            true => self.run_all(at, vars, prng, draws),
+            false => at,
+        }
+    }
+
+    /// The same of all forms. Apart: it has much to save on the stack.
+    #[inline(never)]
+    fn run_all(&self, from: usize, vars: &mut Vars, prng: &mut Prng, draws: &mut Draws) -> usize {
+        let mut at = from;
         // Jumps lead forward only: this ends.
         loop {
-            for (slot, quick) in self.sets.get(at..).unwrap_or_default() {
-                if quick.set(*slot, vars, prng, draws).is_none() {
-                    break;
+            let row = self.sets.get(at).map_or(0, |set| set.in_a_row as usize);
+            for set in self.sets.get(at..at + row).unwrap_or_default() {
+                if set.quick.set(set.slot, vars, prng, draws).is_none() {
+                    return at;
                 }
                 at += 1;
             }
@@ -135,7 +180,7 @@ fn branch(commands: &[Command], number: usize, leads: &[bool]) -> Option<Jump> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Counters, Language, Names, Script, Value};
+    use crate::{Counters, Language, Names, Script};
 
     /// Writes commands that set x, in branches of branches.
     fn write(prng: &mut Prng, depth: u32, out: &mut String) {
