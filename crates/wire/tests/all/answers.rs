@@ -335,9 +335,11 @@ fn what_is_passed_over_is_what_would_have_been_taken_one_by_one() {
         if below(2) == 0 {
             let usual = [done.clone(), ready.clone()];
             let all = [&usual[..], &ends[..]].concat();
-            for place in 0..2 {
-                let end = [usual[place].clone(), all[below(all.len())].clone()];
-                bytes.extend_from_slice(&end[usize::from(below(4) == 0)]);
+            for usual in &usual {
+                bytes.extend_from_slice(match below(4) {
+                    0 => &all[below(all.len())],
+                    _ => usual,
+                });
             }
         }
         if below(3) == 0 && !bytes.is_empty() {
