@@ -9,20 +9,29 @@ use crate::{Command, Draws, Op, Prng, Slot, Value, Vars};
 /// What can be computed of a script; its commands have the script's numbers.
 #[derive(Debug, Clone)]
 pub struct Computing {
-    /// By command: whether it may be executed here.
-    may_begin: Box<[bool]>,
+    /// By command: what begins with it.
+    begins: Box<[Begins]>,
     /// By command.
     sets: Box<[Set]>,
     /// By command: where all others lead.
     jumps: Box<[Jump]>,
 }
 
+/// What begins with a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begins {
+    /// Nothing that is executed here.
+    Nothing,
+    /// Draws between constants, with which many scripts begin.
+    Draws,
+    /// Others.
+    Forms,
+}
+
 /// What a command sets, if it is a `\set` with a form.
 #[derive(Debug, Clone)]
 struct Set {
     slot: Slot,
-    /// How many commands from this one on are such.
-    in_a_row: u32,
     quick: Quick,
 }
 
@@ -45,31 +54,27 @@ impl Computing {
     pub fn of(commands: &[Command]) -> Self {
         let leads = leads_to_elif(commands);
         let set = |command: &Command| match &command.op {
-            Op::Set { slot, expr } => (*slot, expr.quick()),
-            _ => (Slot(0), Quick::None),
+            Op::Set { slot, expr } => Set {
+                slot: *slot,
+                quick: expr.quick(),
+            },
+            _ => Set {
+                slot: Slot(0),
+                quick: Quick::None,
+            },
         };
-        let mut in_a_row = 0;
-        let mut sets: Vec<Set> = Vec::with_capacity(commands.len());
-        for (slot, quick) in commands.iter().rev().map(set) {
-            in_a_row = if quick == Quick::None {
-                0
-            } else {
-                in_a_row + 1
-            };
-            sets.push(Set {
-                slot,
-                in_a_row,
-                quick,
-            });
-        }
-        sets.reverse();
+        let sets: Box<[_]> = commands.iter().map(set).collect();
         let jump = |number| jump(commands, number, &leads).unwrap_or(Jump::None);
         let jumps: Box<[_]> = (0..commands.len()).map(jump).collect();
         let both = sets.iter().zip(&jumps);
-        let may_begin = both.map(|(set, jump)| set.in_a_row > 0 || *jump != Jump::None);
+        let begins = both.map(|(set, jump)| match (&set.quick, jump) {
+            (Quick::None, Jump::None) => Begins::Nothing,
+            (Quick::Between(..), _) => Begins::Draws,
+            _ => Begins::Forms,
+        });
         Self {
-            may_begin: may_begin.collect(),
-            sets: sets.into(),
+            begins: begins.collect(),
+            sets,
             jumps,
         }
     }
@@ -77,7 +82,7 @@ impl Computing {
     /// Whether a command may be executed here.
     #[inline]
     pub fn may_begin(&self, command: usize) -> bool {
-        self.may_begin.get(command) == Some(&true)
+        !matches!(self.begins.get(command), None | Some(Begins::Nothing))
     }
 
     /// Executes a `\set`; false if it is none, or declines, and nothing has happened.
@@ -89,23 +94,34 @@ impl Computing {
 
     /// Executes commands from this one on; says which is the first that is left. Nothing has happened of
     /// that one.
+    #[inline]
     pub fn run(&self, from: usize, vars: &mut Vars, prng: &mut Prng, draws: &mut Draws) -> usize {
+        let at = match self.begins.get(from) {
+            Some(Begins::Draws) => self.draw(from, vars, prng),
+            _ => from,
+        };
+        match self.may_begin(at) {
+            true => self.run_all(at, vars, prng, draws),
+            false => at,
+        }
+    }
+
+    /// The same of draws between constants.
+    #[inline(never)]
+    fn draw(&self, from: usize, vars: &mut Vars, prng: &mut Prng) -> usize {
         let mut at = from;
-        // What many scripts begin with, and no more.
         while let Some(Set {
             slot,
             quick: Quick::Between(low, high),
             ..
         }) = self.sets.get(at)
             && let Some(variable) = vars.to_be_set(*slot)
+            && let Some(number) = prng.range_of_integers(*low, *high)
         {
-            variable.set(Value::Int(prng.range(*low, *high)));
+            variable.set(Value::Int(number));
             at += 1;
         }
-        match self.may_begin(at) {
-            true => self.run_all(at, vars, prng, draws),
-            false => at,
-        }
+        at
     }
 
     /// The same of all forms. Apart: it has much to save on the stack.
@@ -114,11 +130,9 @@ impl Computing {
         let mut at = from;
         // Jumps lead forward only: this ends.
         loop {
-            let row = self.sets.get(at).map_or(0, |set| set.in_a_row as usize);
-            for set in self.sets.get(at..at + row).unwrap_or_default() {
-                if set.quick.set(set.slot, vars, prng, draws).is_none() {
-                    return at;
-                }
+            while let Some(set) = self.sets.get(at)
+                && let Some(()) = set.quick.set(set.slot, vars, prng, draws)
+            {
                 at += 1;
             }
             let next = match self.jumps.get(at) {

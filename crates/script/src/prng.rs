@@ -104,6 +104,16 @@ impl Prng {
         }
     }
 
+    /// [`Prng::range`] where that only takes integers: as pgbench draws.
+    #[inline(always)]
+    pub(crate) fn range_of_integers(&mut self, low: i64, high: i64) -> Option<i64> {
+        let length = high.wrapping_sub(low) as u64;
+        match self.kind {
+            Kind::Pgbench => Some(low.wrapping_add(self.range_u64(0, length) as i64)),
+            Kind::Sysbench => None,
+        }
+    }
+
     /// Uniform in `low..=high`: the language's `random()`. The range must not be empty, and its
     /// length must fit an integer. sysbench's draws for a single number, too.
     #[inline]
