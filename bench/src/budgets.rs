@@ -21,22 +21,22 @@ pub struct Budget {
 pub const BUDGETS: [Budget; 4] = [
     Budget {
         row: "select-only, prepared",
-        reached: 2600.0,
+        reached: 1330.0,
         goal: 1900.0,
     },
     Budget {
         row: "tpcb, prepared",
-        reached: 14_400.0,
+        reached: 7150.0,
         goal: 11_000.0,
     },
     Budget {
         row: "tpcb, simple",
-        reached: 15_950.0,
+        reached: 6950.0,
         goal: 13_000.0,
     },
     Budget {
         row: "YCSB B, prepared",
-        reached: 4170.0,
+        reached: 2430.0,
         goal: 2600.0,
     },
 ];
