@@ -538,6 +538,8 @@ impl Client {
     fn begin_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if self.link.is_none() {
             self.begun = cx.now;
+            // What goes wrong before its first command does so at none; the number is still one of another script.
+            self.command = cx.program(self.script).commands();
             return self.connect(cx);
         }
         if let Some(link) = &mut self.link {

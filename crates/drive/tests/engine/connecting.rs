@@ -324,3 +324,24 @@ fn a_server_that_speaks_nonsense_ends_the_client_with_a_reason() {
         );
     }
 }
+
+#[test]
+fn a_client_that_gets_no_connection_books_nothing_with_another_script() {
+    sql("create role locked_out superuser login");
+    let login = Login::new("locked_out", "postgres");
+    let candidate = Candidate::new(Addr::Unix(socket()), login.into());
+    let long = "select 1;\nselect 2;\nselect 3;\nselect 4;\nalter role locked_out nologin;\n";
+    let (recording, seen) = run(&Drive {
+        endpoints: vec![vec![candidate]],
+        connection_per_transaction: true,
+        until: transactions(5000),
+        ..mix(&[("select 9;\n", 20), (long, 1)], QueryMode::Simple)
+    });
+    assert_eq!(recording.clients.aborted, 1, "{seen:?}");
+    let aborts: Vec<Vec<u64>> = recording
+        .statements
+        .iter()
+        .map(|all| all.iter().map(|one| one.aborts).collect())
+        .collect();
+    assert_eq!(aborts, [vec![0], vec![0; 5]], "{seen:?}");
+}
