@@ -233,6 +233,7 @@ impl Client {
         if std::mem::take(&mut self.reply.may_come_whole)
             && matches!(self.state, State::WaitResult)
             && self.error.is_none()
+            && self.last_words.is_none()
         {
             let (used, ending) = self.reply.answer.take_whole(bytes);
             if let Some(ending) = ending {

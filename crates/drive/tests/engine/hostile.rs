@@ -196,6 +196,20 @@ fn an_answer_to_nothing_is_no_answer_to_the_next_statement() {
 }
 
 #[test]
+fn an_answer_after_the_servers_last_words_is_none() {
+    let fatal = server_text(b'E', "FATAL", "57P01", "the end");
+    let done = || [complete("SELECT 1"), ready(b'I')].concat();
+    let steps = vec![
+        Step::Send([done(), fatal].concat()),
+        Step::Await,
+        Step::Send(done()),
+    ];
+    let script = "select 1 as marked;\nselect 2;\n";
+    let said = fails("last words", QueryMode::Simple, script, steps);
+    assert!(said.contains("the end"), "{said}");
+}
+
+#[test]
 fn a_client_that_reconnects_does_so_after_a_broken_answer() {
     // Nobody knows what became of a statement that may commit of itself; one that plainly reads commits
     // nothing.
