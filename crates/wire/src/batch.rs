@@ -24,8 +24,6 @@ pub struct Batch {
     bytes: Vec<u8>,
     /// Where the messages end.
     end: usize,
-    /// Where messages are put together in the plain way.
-    plain: Vec<u8>,
 }
 
 impl Batch {
@@ -43,21 +41,25 @@ impl Batch {
 
     /// Appends what `write` does.
     pub fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        self.plain.clear();
-        write(&mut self.plain);
-        let end = self.end + self.plain.len();
-        if self.bytes.len() < end + WINDOW {
-            // Twice as much each time, so that of many messages in one batch few come here.
-            self.bytes.resize(2 * end + WINDOW, 0);
-        }
-        self.bytes[self.end..end].copy_from_slice(&self.plain);
-        self.end = end;
+        self.bytes.truncate(self.end);
+        write(&mut self.bytes);
+        self.end = self.bytes.len();
     }
 
-    /// The room for what is put together in steps, if there is as much: what is appended in the plain way leaves it.
+    /// The room for what is put together in steps: what is appended in the plain way leaves none.
     #[inline]
     fn window(&mut self) -> Option<&mut [u8; WINDOW]> {
+        if self.bytes.len() < self.end + WINDOW {
+            self.make_room();
+        }
         self.bytes.get_mut(self.end..)?.first_chunk_mut()
+    }
+
+    /// For some messages at once, so that of many in one batch few come here.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        self.bytes.resize(self.end + 4 * WINDOW, 0);
     }
 }
 
@@ -178,7 +180,8 @@ impl Binds {
         write: impl Fn(P, &mut Vec<u8>) -> bool,
     ) {
         assert!(parameters.len() == self.parameters);
-        match self.put(batch.window(), parameters, put) {
+        let window = if self.is_short { batch.window() } else { None };
+        match self.put(window, parameters, put) {
             Some(bytes) => batch.end += bytes - if syncs { 0 } else { SYNC },
             None => self.write_plain(batch, parameters, syncs, write),
         }
@@ -279,7 +282,8 @@ impl Queries {
         write_sql: impl Fn(&mut Vec<u8>),
     ) {
         assert!(values.len() == self.parts.len());
-        match self.put(batch.window(), values, put) {
+        let window = if self.is_short { batch.window() } else { None };
+        match self.put(window, values, put) {
             Some(bytes) => batch.end += bytes,
             None => batch.append(|out| frontend::query_with(out, write_sql)),
         }
