@@ -107,9 +107,7 @@ impl Histogram {
         }
         let counter = match bucket.checked_sub(EXACT_BUCKETS) {
             None => {
-                if self.exact.len() <= bucket {
-                    self.exact.resize(bucket + 1, 0);
-                }
+                self.reach(bucket + 1);
                 &mut self.exact[bucket]
             }
             Some(beyond) => {
@@ -121,6 +119,16 @@ impl Histogram {
         *counter = sum as u32;
         if sum >> 32 > 0 {
             self.carry(bucket, (sum >> 32) as u32);
+        }
+    }
+
+    /// There are so many buckets of one value each, or more; in few steps, and without room for more than
+    /// there can be.
+    fn reach(&mut self, buckets: usize) {
+        if self.exact.len() < buckets {
+            let room = buckets.next_multiple_of(EXACT_BUCKETS / 8);
+            self.exact.reserve_exact(room - self.exact.len());
+            self.exact.resize(buckets, 0);
         }
     }
 
@@ -241,9 +249,7 @@ impl Histogram {
 
     /// Adds another's.
     pub(super) fn merge(&mut self, other: &Self) {
-        if self.exact.len() < other.exact.len() {
-            self.exact.resize(other.exact.len(), 0);
-        }
+        self.reach(other.exact.len());
         if !add_counts(&mut self.exact, &other.exact) {
             self.add_each(0, &other.exact);
         }
@@ -602,6 +608,15 @@ mod tests {
             let mut bad = good.clone();
             bad[at] = byte;
             assert!(Histogram::decode(&bad).is_none(), "byte {at} is {byte}");
+        }
+    }
+
+    #[test]
+    fn short_latencies_take_eight_kilobytes_at_most() {
+        for first in 0..EXACT_BELOW_US {
+            let mut histogram = Histogram::default();
+            (first..EXACT_BELOW_US).for_each(|us| histogram.record_n(us, 1));
+            assert!(histogram.exact.capacity() <= EXACT_BUCKETS, "{first}");
         }
     }
 }
