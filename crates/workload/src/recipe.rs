@@ -448,10 +448,7 @@ impl TableRows {
         }
         text.push(b'\n');
         line.push(&text);
-        while *row < end && out.len() < full {
-            line.write(out);
-            *row += 1;
-        }
+        *row += line.write(end - *row, full, out);
     }
 
     /// Appends row number `row` (from 1).
@@ -639,6 +636,7 @@ mod tests {
                 0..2_000,
                 8..12,
                 99_998..100_002,
+                89..1_113,
                 5..5,
                 1_999_999_990..2_000_000_010,
             ] {

@@ -49,10 +49,7 @@ impl Fill {
                 line.push(format!("\t{}", branch + 1).as_bytes());
             }
             line.push(self.tail);
-            for _ in row..end {
-                line.write(out);
-            }
-            row = end;
+            row += line.write(end - row, usize::MAX, out);
         }
     }
 }
@@ -83,6 +80,7 @@ mod tests {
                 0..2_000,
                 8..12,
                 99_998..100_002,
+                89..1_113,
                 5..5,
                 1_999_999_990..2_000_000_010,
             ] {
