@@ -85,11 +85,6 @@ impl Part {
         }
     }
 
-    /// The room that it takes to write it.
-    fn room(&self) -> usize {
-        STEP * (1 + self.rest.len())
-    }
-
     /// Writes it at `at`; gives where it ends.
     #[inline]
     fn put(&self, window: &mut [u8; WINDOW], at: usize) -> usize {
@@ -103,6 +98,11 @@ impl Part {
     }
 }
 
+/// The room that it takes to write a part of so many bytes.
+fn room(bytes: usize) -> usize {
+    STEP * bytes.div_ceil(STEP).max(1)
+}
+
 /// So many bytes at `at`, which are there: what does not fit into a window is put together in the plain way.
 #[inline]
 fn array<const BYTES: usize>(room: &mut [u8], at: usize) -> &mut [u8; BYTES] {
@@ -114,17 +114,21 @@ fn array<const BYTES: usize>(room: &mut [u8], at: usize) -> &mut [u8; BYTES] {
 /// each of them; at last a Sync.
 #[derive(Clone, Debug)]
 pub struct Binds {
+    parameters: usize,
+    /// What is put together in steps, where a window has room for it with short values.
+    short: Option<ShortBind>,
+    /// The same in the plain way: what is sent before, the statement's name, what is sent behind.
+    plain: (Vec<u8>, String, Vec<u8>),
+}
+
+#[derive(Clone, Debug)]
+struct ShortBind {
     /// What is sent before, and the message up to its first value.
     head: Part,
     /// Where in `head` the message's length is.
     length_at: usize,
-    parameters: usize,
-    /// The message's end, and what is sent behind it.
+    /// The message's end, what is sent behind it, and a Sync.
     tail: Part,
-    /// The same in the plain way: what is sent before, the statement's name, what is sent behind.
-    plain: (Vec<u8>, String, Vec<u8>),
-    /// Whether a window has room for it with short values.
-    is_short: bool,
 }
 
 /// What a Bind message ends with: one format for all results.
@@ -152,13 +156,15 @@ impl Binds {
         head.truncate(head.len() - 4 * parameters);
         tail.extend_from_slice(after);
         frontend::sync(&mut tail);
-        let (head, tail) = (Part::of(&head), Part::of(&tail));
-        Ok(Self {
+        let room = room(head.len()) + (4 + SHORT) * parameters + room(tail.len());
+        let short = (room <= WINDOW).then(|| ShortBind {
+            head: Part::of(&head),
             length_at: before.len() + 1,
+            tail: Part::of(&tail),
+        });
+        Ok(Self {
             parameters,
-            is_short: head.room() + (4 + SHORT) * parameters + tail.room() <= WINDOW,
-            head,
-            tail,
+            short,
             plain: (before.to_vec(), statement.to_owned(), after.to_vec()),
         })
     }
@@ -180,34 +186,11 @@ impl Binds {
         write: impl Fn(P, &mut Vec<u8>) -> bool,
     ) {
         assert!(parameters.len() == self.parameters);
-        let window = if self.is_short { batch.window() } else { None };
-        match self.put(window, parameters, put) {
+        let short = self.short.as_ref();
+        match short.and_then(|short| short.put(batch.window()?, parameters, put)) {
             Some(bytes) => batch.end += bytes - if syncs { 0 } else { SYNC },
             None => self.write_plain(batch, parameters, syncs, write),
         }
-    }
-
-    /// Puts one together with its Sync; gives its length.
-    #[inline]
-    fn put<P: Copy>(
-        &self,
-        window: Option<&mut [u8; WINDOW]>,
-        parameters: &[P],
-        put: impl Fn(P, &mut [u8; SHORT]) -> Option<usize>,
-    ) -> Option<usize> {
-        let window = window.filter(|_| self.is_short)?;
-        let mut at = self.head.put(window, 0);
-        for parameter in parameters {
-            let room: &mut [u8; 4 + SHORT] = array(window, at);
-            let (length, room) = room.split_first_chunk_mut()?;
-            let bytes = put(*parameter, room.first_chunk_mut()?)?;
-            *length = (bytes as u32).to_be_bytes();
-            at += 4 + bytes;
-        }
-        // It fits, and so it has no more than 32 bits.
-        let length = (at + BIND_END - self.length_at) as u32;
-        *array(window, self.length_at) = length.to_be_bytes();
-        Some(self.tail.put(window, at))
     }
 
     /// Appends one in the plain way.
@@ -236,36 +219,70 @@ impl Binds {
     }
 }
 
+impl ShortBind {
+    /// Puts one together with its Sync; gives its length.
+    #[inline]
+    fn put<P: Copy>(
+        &self,
+        window: &mut [u8; WINDOW],
+        parameters: &[P],
+        put: impl Fn(P, &mut [u8; SHORT]) -> Option<usize>,
+    ) -> Option<usize> {
+        let mut at = self.head.put(window, 0);
+        for parameter in parameters {
+            let room: &mut [u8; 4 + SHORT] = array(window, at);
+            let (length, room) = room.split_first_chunk_mut()?;
+            let bytes = put(*parameter, room.first_chunk_mut()?)?;
+            *length = (bytes as u32).to_be_bytes();
+            at += 4 + bytes;
+        }
+        // It fits, and so it has no more than 32 bits.
+        let length = (at + BIND_END - self.length_at) as u32;
+        *array(window, self.length_at) = length.to_be_bytes();
+        Some(self.tail.put(window, at))
+    }
+}
+
 /// The Query messages of one statement, whose text differs in the values only that are put between its parts.
 #[derive(Clone, Debug)]
 pub struct Queries {
+    values: usize,
+    /// What is put together in steps, where a window has room for it with short values.
+    short: Option<ShortQuery>,
+}
+
+#[derive(Clone, Debug)]
+struct ShortQuery {
     /// The message up to its first value.
     head: Part,
     /// What follows each value.
     parts: Box<[Part]>,
-    /// Whether a window has room for it with short values.
-    is_short: bool,
 }
 
 impl Queries {
     /// Those with these texts and a value between each two of them. A zero byte ends a text for the server, so it is not
     /// among those that are put together in steps.
     pub fn new(texts: &[&[u8]]) -> Self {
+        let values = texts.len().saturating_sub(1);
         let has_zero = texts.iter().any(|text| text.contains(&0));
-        let mut texts = texts.iter();
-        let mut head = b"Q\0\0\0\0".to_vec();
-        head.extend_from_slice(texts.next().copied().unwrap_or_default());
-        let mut parts: Vec<Vec<u8>> = texts.map(|text| text.to_vec()).collect();
-        parts.last_mut().unwrap_or(&mut head).push(0);
-        let head = Part::of(&head);
-        let parts: Box<[Part]> = parts.iter().map(|part| Part::of(part)).collect();
-        let of_parts = parts.iter().map(|part| SHORT + part.room());
-        let room = head.room() + of_parts.sum::<usize>();
-        Self {
-            is_short: !has_zero && room <= WINDOW,
-            head,
-            parts,
-        }
+        let of_texts = texts.iter().enumerate().map(|(number, text)| {
+            // The tag and the length before the first, a zero byte behind the last.
+            let more = if number == 0 { 5 } else { 0 } + usize::from(number == values);
+            room(text.len() + more)
+        });
+        let is_short = !has_zero && of_texts.sum::<usize>() + SHORT * values <= WINDOW;
+        let short = is_short.then(|| {
+            let mut texts = texts.iter();
+            let mut head = b"Q\0\0\0\0".to_vec();
+            head.extend_from_slice(texts.next().copied().unwrap_or_default());
+            let mut parts: Vec<Vec<u8>> = texts.map(|text| text.to_vec()).collect();
+            parts.last_mut().unwrap_or(&mut head).push(0);
+            ShortQuery {
+                head: Part::of(&head),
+                parts: parts.iter().map(|part| Part::of(part)).collect(),
+            }
+        });
+        Self { values, short }
     }
 
     /// Appends one. Each value is written by `put` as in [`Binds::write`], without zero bytes. If it says `None` for any of
@@ -281,23 +298,24 @@ impl Queries {
         put: impl Fn(P, &mut [u8; SHORT]) -> Option<usize>,
         write_sql: impl Fn(&mut Vec<u8>),
     ) {
-        assert!(values.len() == self.parts.len());
-        let window = if self.is_short { batch.window() } else { None };
-        match self.put(window, values, put) {
+        assert!(values.len() == self.values);
+        let short = self.short.as_ref();
+        match short.and_then(|short| short.put(batch.window()?, values, put)) {
             Some(bytes) => batch.end += bytes,
             None => batch.append(|out| frontend::query_with(out, write_sql)),
         }
     }
+}
 
+impl ShortQuery {
     /// Puts one together; gives its length.
     #[inline]
     fn put<P: Copy>(
         &self,
-        window: Option<&mut [u8; WINDOW]>,
+        window: &mut [u8; WINDOW],
         values: &[P],
         put: impl Fn(P, &mut [u8; SHORT]) -> Option<usize>,
     ) -> Option<usize> {
-        let window = window.filter(|_| self.is_short)?;
         let mut at = self.head.put(window, 0);
         for (value, part) in values.iter().zip(&self.parts) {
             let bytes = put(*value, array(window, at))?;
@@ -416,14 +434,14 @@ mod tests {
         let fits = |count: usize| {
             let binds = Binds::new(b"", "P_0", count, b"Execute").unwrap();
             let values = vec![Some(&b"1"[..]); count];
-            binds.put(Some(&mut [0; WINDOW]), &values, put).is_some()
+            let short = binds.short.as_ref();
+            short.is_some_and(|short| short.put(&mut [0; WINDOW], &values, put).is_some())
         };
         assert!(fits(0) && fits(16) && !fits(17));
         let queries = |text: &[u8], value: &[u8]| {
             let queries = Queries::new(&[text, b";"]);
-            queries
-                .put(Some(&mut [0; WINDOW]), &[Some(value)], put)
-                .is_some()
+            let short = queries.short.as_ref();
+            short.is_some_and(|short| short.put(&mut [0; WINDOW], &[Some(value)], put).is_some())
         };
         assert!(queries(b"SELECT ", b"1"));
         assert!(!queries(b"SELECT \0", b"1"));
