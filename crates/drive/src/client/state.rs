@@ -64,7 +64,7 @@ pub(super) enum State {
     /// Waits for the end of `\think`: nothing has been sent. Then the transaction begins, with
     /// `EndCommand`, or `Finished` when time is up.
     Thinking,
-    /// Books the command. Waits for nothing; then `Command`, the next one.
+    /// Books the command. Waits for nothing; then `Command`, the next one, or `EndTransaction` behind the last one.
     EndCommand,
     /// A try has failed. Waits for nothing; then `RollingBack`, `Restoring`, `BackingOff`, `Retry` or
     /// `Failed`, or `Aborted` after an error that a client does not survive.
