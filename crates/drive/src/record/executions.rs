@@ -128,7 +128,8 @@ impl Totals {
             };
             match execution.ended {
                 HowEnded::Well => totals.latencies.record(execution.latency_us),
-                otherwise => totals.add(execution.latency_us, otherwise),
+                HowEnded::Missing => totals.missing.record(execution.latency_us),
+                HowEnded::Wrong(then) => totals.add_failed(execution.latency_us, then),
             }
         }
     }
@@ -147,12 +148,7 @@ impl Totals {
 
 impl StatementTotals {
     #[inline(never)]
-    fn add(&mut self, latency_us: u64, ended: HowEnded) {
-        let then = match ended {
-            HowEnded::Well => return self.latencies.record(latency_us),
-            HowEnded::Missing => return self.missing.record(latency_us),
-            HowEnded::Wrong(then) => then,
-        };
+    fn add_failed(&mut self, latency_us: u64, then: Then) {
         self.failed.record(latency_us);
         *match then {
             Then::Retry => &mut self.retries,

@@ -12,8 +12,8 @@ use super::histogram::EXACT_BELOW_US;
 #[derive(Clone, Default, PartialEq)]
 pub struct Latencies {
     histogram: Histogram,
-    /// How much more all sums are than [`Histogram::exact_sums`]; less where a sum was told of
-    /// latencies that were counted elsewhere.
+    /// The sum minus that of [`Histogram::exact_sums`]. Below 0 when [`Latencies::record_counted`] was given a
+    /// smaller sum than its counts have.
     more_us: i128,
     more_us2: i128,
     max_us: u64,
@@ -67,7 +67,7 @@ impl Latencies {
     }
 
     /// Adds latencies that somebody else has counted by size, in microseconds each with how many;
-    /// their sum and the longest are told exactly, and none of them is longer.
+    /// their sum and maximum are given exactly, and no counted size is above the maximum.
     pub fn record_counted(
         &mut self,
         counted: impl Iterator<Item = (u64, u64)>,
