@@ -7,26 +7,27 @@ use crate::Prng;
 /// `hash_fnv1a()`: FNV-1a over the eight bytes of `value`, low byte first.
 pub fn fnv1a(value: i64, seed: i64) -> i64 {
     let basis = BASIS ^ seed as u64;
-    let hash = value.to_le_bytes().iter().fold(basis, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(PRIME)
-    });
-    hash as i64
+    value.to_le_bytes().into_iter().fold(basis, mix) as i64
 }
 
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
+/// A step of FNV-1a.
+#[inline]
+fn mix(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(PRIME)
+}
+
 /// FNV-1a over bytes, 64 bits (Fowler, Noll, Vo; RFC 9923): exclusive or, then multiply.
 #[inline]
 pub fn fnv1a_bytes(bytes: &[u8]) -> u64 {
-    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(PRIME);
-    bytes.iter().fold(BASIS, mix)
+    bytes.iter().copied().fold(BASIS, mix)
 }
 
 /// [`fnv1a_bytes`] over the eight bytes of a number, low byte first.
 #[inline]
 pub(crate) fn fnv1a_of(number: u64) -> u64 {
-    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
     let four = |hash: u64, part: u32| part.to_le_bytes().into_iter().fold(hash, mix);
     let hash = four(BASIS, number as u32);
     match (number >> 32) as u32 {

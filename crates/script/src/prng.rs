@@ -118,15 +118,12 @@ impl Prng {
     /// length must fit an integer. sysbench's draws for a single number, too.
     #[inline]
     pub fn range(&mut self, low: i64, high: i64) -> i64 {
-        let length = high.wrapping_sub(low);
-        match self.kind {
-            Kind::Pgbench => low.wrapping_add(self.range_u64(0, length as u64) as i64),
-            Kind::Sysbench => {
-                let count = length as f64 + 1.0;
-                // Rounding may reach the end of the range.
-                ((low as f64 + self.double() * count) as i64).min(high)
-            }
+        if let Some(number) = self.range_of_integers(low, high) {
+            return number;
         }
+        let count = high.wrapping_sub(low) as f64 + 1.0;
+        // Rounding may reach the end of the range.
+        ((low as f64 + self.double() * count) as i64).min(high)
     }
 
     /// Uniform in `[0, 1)`, with 52 random bits.
