@@ -16,6 +16,9 @@ const PAGES = Object.keys(made.pages);
 /** Whose axe findings everyone.test.mjs asks for by all rules. */
 const BY_ALL_RULES = process.env.GALLERY === undefined ? ['trial', 'experiment', 'capacity', 'compare', 'failover', 'beside'] : [];
 
+/** Pages with what another page of their kind has: their keyboard is tried in the long test. */
+const LIKE_OTHERS = process.env.GALLERY === undefined ? ['aborted', 'hostile', 'kinds', 'compare-one-each', 'compare-in-order'] : [];
+
 /** Everything open that can be opened: its place must hold, too. */
 const openAll = (page) => page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)));
 
@@ -37,7 +40,7 @@ for (const name of PAGES) {
     });
   });
 
-  test(`the keyboard alone reaches and operates everything: ${name}`, async () => {
+  test(`the keyboard alone reaches and operates everything: ${name}`, { skip: LIKE_OTHERS.includes(name) && 'a page of its kind is tried' }, async () => {
     await opened(name, async (page) => {
       const wanted = await page.evaluate(() => {
         const all = [...document.querySelectorAll('a[href], button:not(:disabled), [tabindex="0"], summary')].filter((element) => element.checkVisibility({ visibilityProperty: true }));

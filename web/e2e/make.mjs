@@ -67,9 +67,9 @@ function kinds(url) {
   return JSON.parse(pgdyno.run('show', '--experiment', 'kinds', '--json')).answer;
 }
 
-/** Five trials of a script, then five of one that takes twice as long: not by turns. */
+/** Five trials of a script, then five of one that takes three times as long: not by turns. */
 function oneAfterTheOther(url) {
-  return ['0.002', '0.004'].map((seconds) => {
+  return ['0.005', '0.015'].map((seconds) => {
     const file = at('sleeps.sql');
     writeFileSync(file, `SELECT pg_sleep(${seconds});\n`);
     return Array.from({ length: 5 }, () => {

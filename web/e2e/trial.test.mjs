@@ -49,8 +49,8 @@ test('headlines are the figures of the notebook', async () => {
     same((await headline(page, 'Goodput')).value, trial.goodput_per_s, 'goodput');
     for (const [name, column] of [['p50', 'p50'], ['p99', 'p99'], ['p99.9', 'p99_9']]) {
       const { value, context } = await headline(page, new RegExp(`^(Response|Service) ${name.replace('.', '\\.')}(?!\\.)`));
-      latency(value, trial[`response_${column}_us`], `response ${name}`);
-      if (trial[`response_${column}_us`] !== null) latency(context.replace('service ', ''), trial[`service_${column}_us`], `service ${name}`);
+      latency(value.replace('~', ''), trial[`response_${column}_us`], `response ${name}`);
+      if (trial[`response_${column}_us`] !== null) latency(/service (.*)$/.exec(context)[1], trial[`service_${column}_us`], `service ${name}`);
       else assert.match(context, /10 needed/);
     }
     exactly((await headline(page, 'Failed')).value, trial.failed, 'failed');
@@ -60,6 +60,24 @@ test('headlines are the figures of the notebook', async () => {
       exactly(new RegExp(`([\\d,]+)\\s${word}`).exec(accounting)[1], trial[word], word);
     }
     exactly(/([\d,]+)\sstarted/.exec(accounting)[1], trial.committed + trial.failed + trial.skipped + trial.unknown, 'started');
+  });
+});
+
+test('figures and the limit are in the first screen of a telephone and of a desk', async () => {
+  await opened('trial', async (page) => {
+    for (const [width, height] of [[390, 844], [1440, 900]]) {
+      await page.setViewportSize({ width, height });
+      const bottoms = await page.evaluate(() => {
+        const bottom = (element) => element.getBoundingClientRect().bottom + scrollY;
+        const cells = [...document.querySelectorAll('#figures .headlines > div')];
+        const values = cells.map((cell) => [cell.querySelector('dt').textContent, bottom(cell.querySelector('.value'))]);
+        return [...values, ['limit', bottom(document.querySelector('#verdict .sentence'))]];
+      });
+      for (const name of ['Goodput', 'p50', 'p99', 'Failed', 'limit']) {
+        const [, bottom] = bottoms.find(([label]) => label.includes(name));
+        assert.ok(bottom <= height, `${width} px: ${name} ends at ${bottom}`);
+      }
+    }
   });
 });
 

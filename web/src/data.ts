@@ -430,7 +430,10 @@ export type TrialSpec = {
   allow_shell: boolean;
   /** Threads that drive the clients [default: one per CPU, at most one per client] */
   threads: number | null;
-  /** How long to measure: 60, 60s, 2m [default: 10s; with a rate or clients that move, their length] */
+  /**
+   * How long to measure: 60, 60s, 2m [default: 10s]
+   * With a rate or clients that move, the default is their length.
+   */
   duration_s: number | null;
   /** Transactions per client, instead of a duration */
   transactions_per_client: number | null;
@@ -494,8 +497,8 @@ export type TrialSpec = {
    */
   seed: number | null;
   /**
-   * Set a workload parameter (repeatable), such as scale=100; `pgdyno pack list` shows them.
-   * Others are read from the loaded tables or have their defaults
+   * Set a workload parameter (repeatable), such as scale=100
+   * `pgdyno pack list NAME` shows them. Others are read from the loaded tables or have their defaults.
    */
   params: { [key in string]: string };
   /**
@@ -628,10 +631,10 @@ export type ObserveSpec = {
  */
 export type TargetSpec = {
   /**
-   * Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; missing parts come
-   * from the PG* environment variables, as with psql. Without either, pgdyno uses the server of
-   * `pgdyno server start` or starts one for this run. Repeated, or with a list of hosts: clients
-   * are spread over all of them, client i to endpoint i modulo their number
+   * Server, as postgresql://user@host:port/db [default: PG* variables, else a private server]
+   * A URL or key=value pairs; missing parts come from the PG* environment variables, as with psql. Without
+   * either, pgdyno uses the server of `pgdyno server start` or starts one for this run. Repeated, or with a
+   * list of hosts: clients are spread over all of them, client i to endpoint i modulo their number.
    */
   url: Array<string>;
   /**
@@ -665,8 +668,8 @@ export type TargetSpec = {
 /** Commands that run beside a trial. Times count from the moment when measuring begins. */
 export type DisturbSpec = {
   /**
-   * Run this shell command (sh -c) while clients work, after --before: kubectl delete pod …,
-   * systemctl stop …, tc … Its exit code, times and output are kept. PGHOST, PGPORT, PGUSER,
+   * Run this shell command (sh -c) while clients work, after --before
+   * Such as kubectl delete pod …, systemctl stop …, tc … Its exit code, times and output are kept. PGHOST, PGPORT, PGUSER,
    * PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is. pgdyno:NAME is a disturbance of
    * pgdyno's own: pgdyno lab disturb --list
    */
@@ -676,8 +679,8 @@ export type DisturbSpec = {
   /** How long the trial measures before --during [default: 10s] */
   before_s?: number;
   /**
-   * How long the disturbance lasts: a command that still runs then is ended. Without it the
-   * disturbance lasts until its last command has ended
+   * How long the disturbance lasts [default: until its last command ends]
+   * A command that still runs then is ended.
    */
   for_s?: number;
   /**
@@ -701,8 +704,8 @@ export type DisturbSpec = {
    */
   within_us?: number;
   /**
-   * Carry out a disturbance that could harm a server that is not a private one of pgdyno's
-   * (pgdyno lab disturb --list says which and how)
+   * Carry out what could harm a server that is not a private one of pgdyno's
+   * pgdyno lab disturb --list says which disturbances, and how.
    */
   yes?: boolean;
   /**
@@ -732,8 +735,15 @@ export type Compatible = {
    * (YCSB's `operationcount`).
    */
   one_more_transaction: number | null;
+  /**
+   * Only committed transactions count for these: one that failed is followed by another (sysbench's
+   * `--events`).
+   */
+  counts_committed: boolean;
   /** Clients draw the random numbers of sysbench's threads. */
   sysbench_draws: SysbenchDraws | null;
+  /** Parameters that are given count, whatever the tables say of themselves (YCSB looks at no table). */
+  trusts_params: boolean;
   /** Transactions of a client share blocks (JDBC without autocommit). */
   commits: Commits | null;
 };
@@ -1006,10 +1016,7 @@ export type PhaseFigures = {
   retried: number;
 };
 
-/**
- * Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`; where
- * there are intervals, with fewer than ten effective ones.
- */
+/** Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`. */
 export type Latencies = {
   /** How many there are. */
   count: number;
@@ -1029,22 +1036,24 @@ export type Latencies = {
   p99_9_us: number | null;
   /** The longest. */
   max_us: number | null;
-  /** How far the percentiles can be trusted; left out where that is not known. */
+  /** The 95 % intervals of the percentiles that are shown; left out where there are no seconds to tell. */
   intervals?: Array<PercentileInterval>;
 };
 
-/** How far a percentile can be trusted, its transactions depending on one another. */
+/** The 95 % interval of a percentile that is shown, its transactions depending on one another. */
 export type PercentileInterval = {
   /** Such as 99. */
   percentile: number;
-  /** So many independent transactions would show it as surely. */
-  effective: number;
-  /** The lower end of its 95 % interval; `null` where this trial does not show it. */
+  /** The lower end; `null` in a trial of less than ten whole seconds. */
   low_us: number | null;
   /** The upper end; `null` where it is above all that was measured, too. */
   high_us: number | null;
-  /** About how long a trial shows it; `null` where this one does. */
-  needs_s: number | null;
+  /**
+   * Whether the figure is of this run only, and has the mark `~`: an end lies more than 25 % away or
+   * is open, the slow transactions came in so few bursts that they count as fewer than ten, or the
+   * trial has less than ten whole seconds.
+   */
+  uncertain: boolean;
 };
 
 /** Clients over the measured time. */
@@ -2114,7 +2123,10 @@ export type Statement = {
   text: string;
   /** Whether it goes to the server. */
   is_sql: boolean;
-  /** From sending to the end of the answer; of executions that went well. */
+  /**
+   * From sending to the end of the answer; of executions that went well. Within a pipeline only
+   * their number: the answer comes with its end.
+   */
   latency: Latencies;
   /** Errors here after which the transaction was tried again. */
   retries: number;
@@ -2597,7 +2609,9 @@ export type BudgetPhase = {
 export type AddedRow = {
   /** Such as 99. */
   percentile: number;
-  /** Of the transactions that were followed. */
+  /** So many transactions were followed from their answers' arrival on: these figures are theirs. */
+  followed: number;
+  /** The percentile that they have as they are shown. */
   shown_us: number;
   /** The estimate. */
   adds_us: number;

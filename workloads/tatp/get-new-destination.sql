@@ -1,4 +1,4 @@
--- Where calls go now; 24 of 100 find a destination.
+-- Where calls go now; 15 of 100 find a destination.
 {{subscriber}}
 \set sf_type random(1, 4)
 \set start_time 8 * random(0, 2)

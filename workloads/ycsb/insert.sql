@@ -4,4 +4,4 @@
 {{for i 0 (:fieldcount - 1)}}
 \set value{{i}} {{value}}
 {{end}}
-INSERT INTO usertable (ycsb_key{{for i 0 (:fieldcount - 1)}}, field{{i}}{{end}}) VALUES (:ycsb_key{{for i 0 (:fieldcount - 1)}}, :value{{i}}{{end}});
+INSERT INTO {{table}} (ycsb_key{{for i 0 (:fieldcount - 1)}}, {{fieldnameprefix}}{{i}}{{end}}) VALUES (:ycsb_key{{for i 0 (:fieldcount - 1)}}, :value{{i}}{{end}});

@@ -1,2 +1,2 @@
 -- Building an index once is faster than growing it.
-ALTER TABLE usertable ADD PRIMARY KEY (ycsb_key);
+ALTER TABLE {{table}} ADD PRIMARY KEY (ycsb_key);

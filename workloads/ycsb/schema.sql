@@ -1,2 +1,2 @@
 -- The table of YCSB. Its key comes when the rows are in.
-CREATE TABLE usertable (ycsb_key varchar(255) NOT NULL{{for i 0 (:fieldcount - 1)}}, field{{i}} text{{end}}) WITH (fillfactor = :fillfactor);
+CREATE TABLE {{table}} (ycsb_key varchar(255) NOT NULL{{for i 0 (:fieldcount - 1)}}, {{fieldnameprefix}}{{i}} text{{end}}) WITH (fillfactor = :fillfactor);

@@ -318,6 +318,8 @@ fn to_trial(options: &Bench, flavour: &Flavour, say: &Messages) -> Trial {
             debug: say.debug,
             transactions_per_client_max: None,
             one_more_transaction: None,
+            counts_committed: false,
+            trusts_params: false,
             sysbench_draws: None,
             commits: None,
         },

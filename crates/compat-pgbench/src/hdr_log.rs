@@ -3,7 +3,6 @@
 //! tag. All values are microseconds. (Facts: HistogramLogWriter and HistogramLogReader of the Java
 //! HdrHistogram.)
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use pgdyno_drive::record::Interval;
+use pgdyno_platform::Output;
 
 use super::messages::Stop;
 use super::progress::latencies;
@@ -18,7 +18,7 @@ use super::progress::latencies;
 /// The log of a run.
 pub struct HdrLog {
     path: PathBuf,
-    file: File,
+    file: Output,
     /// One for each script when there are several, else none.
     tags: Vec<String>,
     serializer: V2DeflateSerializer,
@@ -31,7 +31,7 @@ impl HdrLog {
     /// # Errors
     /// It cannot be created.
     pub fn create(path: &Path, scripts: &[String]) -> Result<Self, Stop> {
-        let file = File::create(path).map_err(|error| {
+        let file = Output::open(path).map_err(|error| {
             let place = path.display();
             Stop::fatal(format!("--hdr-log: could not create {place}: {error}"))
         })?;

@@ -18,7 +18,8 @@ pgdyno's own options:
                            lines (default: 50,90,95,99,99.9)
   --reconnect              connect again when a connection is lost, and report how long
                            that took, instead of ending the client
-  --store[=FILE]           keep the run in pgdyno's notebook (see pgdyno ls --help)
+  --store[=FILE]           keep the run in pgdyno's notebook (see pgdyno ls --help), as
+                           PGDYNO_STORE=FILE does
   --warmup=SECONDS         run so long before measuring; shown apart
 ";
 

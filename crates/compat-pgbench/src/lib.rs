@@ -1,6 +1,6 @@
 //! `pgdyno pgbench`, and the same when the program is called `pgbench` or `ysql_bench`: the old
-//! command line, with pgbench's options, texts and exit codes. It never starts a server and keeps
-//! nothing; like every command it makes a trial and prints what came of it, in the form that this
+//! command line, with pgbench's options, texts and exit codes. It never starts a server, and keeps a run only
+//! where `--store`, PGDYNO_STORE or a configuration file says so; like every command it makes a trial and prints what came of it, in the form that this
 //! command's users expect.
 //!
 //! - `getopt`, `c_numbers`, `options`: what was typed; `help`: what can be typed.
@@ -34,7 +34,7 @@ pub use flavour::Flavour;
 use messages::{Kind, Messages, Stop};
 use options::{Job, PgbenchOptions, Surroundings};
 
-use pgdyno_output::write_answer;
+use pgdyno_output::{Keep, write_answer};
 
 /// What follows the last `/`.
 pub fn program_name(argv0: &str) -> &str {
@@ -102,5 +102,6 @@ fn surroundings() -> Surroundings {
             .or_else(os_user),
         // Where the limit cannot be determined, connecting says which client had no descriptor.
         open_files_max: pgdyno_platform::limits::raise_open_files().unwrap_or(u64::MAX),
+        keeps_runs: Keep::is_wished(),
     }
 }

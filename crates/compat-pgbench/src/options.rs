@@ -116,7 +116,7 @@ pub struct Bench {
     pub json: Option<PathBuf>,
     /// `--hdr-log`
     pub hdr_log: Option<PathBuf>,
-    /// `--store`, with the file if one is named.
+    /// Whether the run is kept (`--store`, PGDYNO_STORE, a configuration file), with the file of `--store`.
     pub store: Option<Option<PathBuf>>,
     /// `--reconnect`
     pub reconnect: bool,
@@ -189,6 +189,8 @@ pub struct Surroundings {
     pub database: Option<String>,
     /// How many files this process may open at most.
     pub open_files_max: u64,
+    /// Whether the environment or a configuration file says where runs are kept.
+    pub keeps_runs: bool,
 }
 
 /// Reads a command line without the program's name. `argv0` is that name as it was typed.

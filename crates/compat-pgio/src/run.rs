@@ -95,7 +95,7 @@ pub fn open(
             write_answer(format_args!("NOT VALID: {why}; the run was incomplete\n\n"))?;
         }
     }
-    ran.print(json_to, verbosity.quiet)?;
+    ran.print(json_to, verbosity)?;
     monitored?;
     ran.exit(interrupts)
 }

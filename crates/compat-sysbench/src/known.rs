@@ -192,6 +192,13 @@ pub const KNOWN: &[Known] = &[
         All,
         "keep the trial in this notebook; without FILE the usual one",
     ),
+    known(
+        "verbosity",
+        Number,
+        "3",
+        All,
+        "more than 3: what the ignored errors were, on standard error",
+    ),
     known("help", Switch, "off", All, "print this"),
     known("version", Switch, "off", All, "print the version"),
     known(
@@ -338,7 +345,7 @@ pub const KNOWN: &[Known] = &[
         "schema; pgdyno has public only",
     ),
     known("report-checkpoints", Text, "", All, "not in pgdyno"),
-    known("config-file", Text, "", All, "not in pgdyno"),
+    known(CONFIG_FILE, Text, "", All, "options, name=value a line"),
     known(
         "warmup-time",
         Number,
@@ -355,7 +362,6 @@ pub const KNOWN: &[Known] = &[
     ),
     known("thread-init-timeout", Number, "30", Nothing, ""),
     known("thread-stack-size", Text, "64K", Nothing, ""),
-    known("verbosity", Number, "3", Nothing, ""),
     known("debug", Switch, "off", Nothing, ""),
     known("validate", Switch, "off", Nothing, ""),
     known("db-debug", Switch, "off", Nothing, ""),
@@ -376,6 +382,34 @@ pub const KNOWN: &[Known] = &[
     known("mysql-dry-run", Switch, "off", Nothing, ""),
 ];
 
+/// A file with options.
+pub const CONFIG_FILE: &str = "config-file";
+
+/// Options of sysbench 0.5 that 1.0 has no more, and what came in their place.
+pub const SUCCESSORS: [(&str, &str); 18] = [
+    ("oltp-table-size", "--table-size=N"),
+    ("oltp-tables-count", "--tables=N"),
+    ("oltp-read-only", "the script oltp_read_only"),
+    (
+        "oltp-test-mode",
+        "a script: oltp_read_write, oltp_read_only, oltp_point_select",
+    ),
+    ("oltp-point-selects", "--point-selects=N"),
+    ("oltp-range-size", "--range-size=N"),
+    ("oltp-simple-ranges", "--simple-ranges=N"),
+    ("oltp-sum-ranges", "--sum-ranges=N"),
+    ("oltp-order-ranges", "--order-ranges=N"),
+    ("oltp-distinct-ranges", "--distinct-ranges=N"),
+    ("oltp-index-updates", "--index-updates=N"),
+    ("oltp-non-index-updates", "--non-index-updates=N"),
+    ("oltp-delete-inserts", "--delete-inserts=N"),
+    ("oltp-skip-trx", "--skip-trx"),
+    ("oltp-auto-inc", "--auto-inc=on|off"),
+    ("oltp-secondary", "--create-secondary=on|off"),
+    ("rand-init", "nothing: c and pad are always random"),
+    ("tx-jitter", "--rate=N, whose arrivals are Poisson's"),
+];
+
 /// Old names of options.
 pub const DEPRECATED: [(&str, &str); 4] = [
     ("num-threads", "threads"),
@@ -394,7 +428,7 @@ impl Known {
     pub fn is_of(&self, script: Script) -> bool {
         match self.of {
             All | AllScripts | Nothing => true,
-            Scripts => script != Script::Tpcc,
+            Scripts => !matches!(script, Script::Tpcc | Script::BulkInsert),
             Tpcc => script == Script::Tpcc,
             Points => script == Script::RandomPoints,
             Ranges => script == Script::RandomRanges,

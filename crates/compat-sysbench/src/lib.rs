@@ -153,6 +153,10 @@ fn dispatch(called: &str, arguments: &[String]) -> Result<u8, Stop> {
         Some("check") if is_tpcc => tpcc::check(&options),
         Some("prepare") => tables::prepare(&options),
         Some("cleanup") => tables::cleanup(&options),
+        Some("run") if options.script == Script::Common => {
+            Err(Stop::fatal("cannot find benchmark 'event' function")
+                .hint("oltp_common prepares and cleans up; run oltp_read_write or another script"))
+        }
         Some("run") => run::open(&options),
         Some("prewarm") if !is_tpcc => Err(Stop::fatal("prewarm is currently MySQL only")
             .hint("before a run: SELECT pg_prewarm('sbtest1')")),

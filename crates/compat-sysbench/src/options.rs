@@ -58,6 +58,8 @@ pub struct Options {
     pub params: Vec<String>,
     pub threads: u32,
     pub events: u64,
+    /// Events of a transaction: each row of `bulk_insert` is one.
+    pub batch: u64,
     pub time: Duration,
     pub warmup: Duration,
     pub rate: u64,
@@ -65,6 +67,8 @@ pub struct Options {
     /// `None`: no percentile.
     pub percentile: Option<u64>,
     pub histogram: bool,
+    /// Whether kinds of ignored errors are printed, too.
+    pub is_verbose: bool,
     pub seed: u64,
     has_prepared: bool,
     /// The notebook; `Some(None)` is the usual one.
@@ -92,6 +96,22 @@ const SAME: [&str; 17] = [
     "rand-spec-res",
     "rand-pareto-h",
     "rand-zipfian-exp",
+];
+
+/// Scripts of sysbench 0.5, and those that came in their place.
+const OLD_SCRIPTS: [(&str, &str); 9] = [
+    (
+        "oltp",
+        "oltp_read_write, or oltp_read_only instead of --oltp-read-only=on",
+    ),
+    ("oltp_simple", "oltp_point_select"),
+    ("select", "oltp_point_select"),
+    ("insert", "oltp_insert"),
+    ("delete", "oltp_delete"),
+    ("update_index", "oltp_update_index"),
+    ("update_non_index", "oltp_update_non_index"),
+    ("parallel_prepare", "any script with --threads=N prepare"),
+    ("common", "oltp_common"),
 ];
 
 /// More connections than that are a mistake.
@@ -137,29 +157,41 @@ impl Options {
             Script::Tpcc => Tpcc::of(typed)?,
             _ => Tpcc::of(&Typed::default())?,
         };
+        let events = typed.number("events");
+        let batch = match script {
+            Script::BulkInsert => bulk_rows(events, threads),
+            _ => 1,
+        };
         Ok(Self {
             script,
             version,
             target: target(typed),
-            tables: typed.number("tables"),
+            tables: match script {
+                // A thread fills a table of its own.
+                Script::BulkInsert => threads,
+                _ => typed.number("tables"),
+            },
             table_size: typed.number("table-size"),
             auto_inc: typed.is_on("auto-inc"),
             create_secondary: typed.is_on("create-secondary"),
             params: match script {
                 Script::Tpcc => tpcc.params(),
+                Script::BulkInsert => vec![format!("batch={batch}")],
                 _ => params(typed, script, &rand_type),
             },
             rand_type,
             work,
             tpcc,
             threads: threads as u32,
-            events: typed.number("events"),
+            events,
+            batch,
             time: seconds("time"),
             warmup: seconds("warmup-time"),
             rate: typed.number("rate"),
             report_interval_s: typed.number("report-interval"),
             percentile: (percentile > 0).then_some(percentile),
             histogram: typed.is_on("histogram"),
+            is_verbose: typed.number("verbosity") > 3,
             seed: typed.number("rand-seed"),
             has_prepared: has_prepared(typed)?,
             store: typed.is_given("pgdyno-store").then(|| {
@@ -176,6 +208,19 @@ impl Options {
     /// Whether statements are prepared; else they are sent as text.
     pub fn is_prepared(&self) -> bool {
         self.has_prepared && !self.script.is_text()
+    }
+}
+
+/// Rows of an INSERT of `bulk_insert`: such that so many events of all threads, 0 for any number, are whole
+/// INSERTs.
+fn bulk_rows(events: u64, threads: u64) -> u64 {
+    const MOST: u64 = 1000;
+    match events {
+        0 => MOST,
+        _ => (1..=MOST.min(events.div_ceil(threads)))
+            .rev()
+            .find(|rows| events.is_multiple_of(*rows))
+            .unwrap_or(1),
     }
 }
 
@@ -209,9 +254,14 @@ fn script(typed: &Typed) -> Result<Script, Stop> {
         return Ok(script);
     }
     Err(match name {
-        "bulk_insert" => Stop::fatal("bulk_insert: pgdyno does not have this script")
-            .hint("loading: pgdyno load sysbench; inserts: pgdyno sysbench oltp_insert"),
-        "fileio" | "cpu" | "memory" | "threads" | "mutex" => {
+        _ if OLD_SCRIPTS.iter().any(|(old, _)| *old == name) && is_theirs => {
+            let new = OLD_SCRIPTS.iter().find(|(old, _)| *old == name);
+            Stop::fatal(format!("{name}: a script of sysbench 0.5"))
+                .hint(format!("in sysbench 1.0: {}", new.map_or("", |(_, new)| new)))
+        }
+        "fileio" => Stop::fatal("fileio: pgdyno measures databases only")
+            .hint("what storage gives a database: pgdyno calibrate; this test itself is sysbench's own"),
+        "cpu" | "memory" | "threads" | "mutex" => {
             Stop::fatal(format!("{name}: pgdyno measures databases only"))
                 .hint("this test is sysbench's own: install sysbench for it")
         }
@@ -247,7 +297,6 @@ fn refuse(typed: &Typed, script: Script) -> Result<(), Stop> {
             "report-checkpoints",
             "--report-interval=N; or --pgdyno-store, which keeps every second",
         ),
-        ("config-file", "give the options on the command line"),
         (
             "pgsql-variant",
             "pgdyno run --url … says what it does on which product: pgdyno help targets",
@@ -407,6 +456,11 @@ mod tests {
             Ok(Script::Insert)
         );
         assert_eq!(of("oltp_insert.lua"), Ok(Script::Insert));
+        assert_eq!(of("bulk_insert"), Ok(Script::BulkInsert));
+        assert_eq!(
+            of("/usr/share/sysbench/oltp_common.lua"),
+            Ok(Script::Common)
+        );
         for (script, said) in [
             ("./oltp_insert.lua", "pgdyno pack show sysbench --to mine"),
             (
@@ -417,7 +471,12 @@ mod tests {
                 "nope",
                 "FATAL: Cannot find benchmark 'nope': no such built-in test, file or module",
             ),
-            ("bulk_insert", "pgdyno load sysbench"),
+            ("fileio", "pgdyno calibrate"),
+            ("oltp", "in sysbench 1.0: oltp_read_write"),
+            (
+                "/usr/share/sysbench/update_index.lua",
+                "in sysbench 1.0: oltp_update_index",
+            ),
             ("./tpcc.lua", "./tpcc.lua: pgdyno runs no Lua of yours"),
             ("cpu", "measures databases only"),
         ] {
@@ -425,6 +484,13 @@ mod tests {
             let text = [stop.lines, stop.errors, stop.hints].concat().join("\n");
             assert!(text.contains(said), "{script}: {text}");
         }
+    }
+
+    #[test]
+    fn events_of_bulk_insert_are_whole_inserts() {
+        let rows = [(0, 4), (400, 2), (401, 2), (10_000, 3), (3, 8)];
+        let rows = rows.map(|(events, threads)| bulk_rows(events, threads));
+        assert_eq!(rows, [1000, 200, 1, 1000, 1]);
     }
 
     #[test]
@@ -470,7 +536,10 @@ mod tests {
                 "oltp_insert --report-checkpoints=5 run",
                 "--report-interval=N",
             ),
-            ("oltp_insert --config-file=x run", "on the command line"),
+            (
+                "bulk_insert --table-size=5 run",
+                "invalid option: --table-size",
+            ),
             (
                 "oltp_insert --pgsql-variant=redshift run",
                 "pgdyno help targets",

@@ -88,6 +88,8 @@ pub struct Thread {
 pub struct Totals {
     pub elapsed_s: f64,
     pub tally: Tally,
+    /// Events that looked for a row that is not there; sysbench does not look.
+    pub missing: u64,
     pub threads: Vec<Thread>,
     pub latencies: Histogram,
     pub min_us: u64,
@@ -193,6 +195,7 @@ mod tests {
                 errors: 6,
                 reconnects: 0,
             },
+            missing: 0,
             threads: vec![
                 Thread {
                     events: 410,

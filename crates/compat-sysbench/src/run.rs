@@ -63,6 +63,26 @@ pub fn open(options: &Options) -> Result<u8, Stop> {
     }
     let text = totals.text(options.version, options.percentile);
     write_promised(format_args!("{text}"))?;
+    let missing = totals.missing;
+    if missing > 0 {
+        remark!(
+            "pgdyno: {missing} of {} events found no row with their id, and are counted as sysbench counts \
+             them: the tables have fewer rows than --table-size={}",
+            totals.tally.events,
+            options.table_size
+        );
+    }
+    if options.is_verbose {
+        for reason in &recording.reasons {
+            remark!(
+                "pgdyno: ignored errors: {} of {} ({}), such as: {}",
+                reason.tries(),
+                reason.sqlstate,
+                reason.name,
+                reason.message.lines().next().unwrap_or_default()
+            );
+        }
+    }
     for note in &ran.outcome.notes {
         remark!("pgdyno: note [{}]: {}", note.code, note.sentence);
     }
@@ -102,7 +122,8 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         None => pgdyno_observe::ObserveOptions::default(),
     };
     let is_tpcc = options.script == Script::Tpcc;
-    let events = (options.events > 0).then_some(options.events);
+    let is_of_sysbench = !matches!(options.script, Script::Tpcc | Script::BulkInsert);
+    let events = (options.events > 0).then(|| options.events.div_ceil(options.batch));
     // A thread for which there is no event has nothing to do.
     let threads = u64::from(options.threads).min(events.unwrap_or(u64::MAX));
     let each = events.map(|all| all / threads);
@@ -123,7 +144,7 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         params.push(format!("unique_seed={}", seed.unwrap_or(clock as i64)));
     }
     let spec = TrialSpec {
-        mix: (!is_tpcc).then(|| options.script.name().to_owned()),
+        mix: is_of_sysbench.then(|| options.script.name().to_owned()),
         isolation: is_tpcc.then_some(options.tpcc.isolation),
         params,
         target: options.target.clone(),
@@ -151,7 +172,8 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
             log_share: Some(1.0),
             transactions_per_client_max: each,
             one_more_transaction: events.map(|all| (all % threads) as u32),
-            sysbench_draws: (!is_tpcc).then(|| draws(options)),
+            counts_committed: true,
+            sysbench_draws: is_of_sysbench.then(|| draws(options)),
             ..Compatible::default()
         },
         observe: observe.spec.clone(),

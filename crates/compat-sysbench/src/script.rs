@@ -16,13 +16,17 @@ pub enum Script {
     Insert,
     RandomPoints,
     RandomRanges,
+    /// Rows of two numbers, many in an INSERT; a table for each thread.
+    BulkInsert,
+    /// What the others have in common: `prepare` and `cleanup` alone.
+    Common,
     /// sysbench-tpcc's.
     Tpcc,
 }
 
 impl Script {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::ReadWrite,
         Self::ReadOnly,
         Self::WriteOnly,
@@ -33,6 +37,8 @@ impl Script {
         Self::Insert,
         Self::RandomPoints,
         Self::RandomRanges,
+        Self::BulkInsert,
+        Self::Common,
         Self::Tpcc,
     ];
 
@@ -49,6 +55,8 @@ impl Script {
             Self::Insert => "oltp_insert",
             Self::RandomPoints => "select_random_points",
             Self::RandomRanges => "select_random_ranges",
+            Self::BulkInsert => "bulk_insert",
+            Self::Common => "oltp_common",
             Self::Tpcc => "tpcc",
         }
     }
@@ -57,6 +65,7 @@ impl Script {
     pub fn pack(self) -> &'static str {
         match self {
             Self::Tpcc => "tpcc",
+            Self::BulkInsert => "bulk-insert",
             _ => "sysbench",
         }
     }
@@ -68,7 +77,7 @@ impl Script {
 
     /// Whether its statements are sent as text, whatever `--db-ps-mode` says.
     pub fn is_text(self) -> bool {
-        matches!(self, Self::Insert | Self::Tpcc)
+        matches!(self, Self::Insert | Self::BulkInsert | Self::Tpcc)
     }
 
     /// Queries that return rows, of one event; those of [`Self::Tpcc`] differ from event to event.
@@ -95,7 +104,7 @@ impl Script {
             Self::WriteOnly => block + tables * (updates + rows),
             Self::PointSelect | Self::UpdateIndex | Self::UpdateNonIndex | Self::Delete => tables,
             Self::RandomPoints | Self::RandomRanges => 1,
-            Self::Insert | Self::Tpcc => 0,
+            Self::Insert | Self::BulkInsert | Self::Common | Self::Tpcc => 0,
         }
     }
 
@@ -132,6 +141,8 @@ mod tests {
                 ("oltp_insert", 0, 0),
                 ("select_random_points", 1, 0),
                 ("select_random_ranges", 1, 0),
+                ("bulk_insert", 0, 0),
+                ("oltp_common", 0, 0),
                 ("tpcc", 0, 0),
             ]
         );

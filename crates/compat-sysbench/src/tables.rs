@@ -7,7 +7,7 @@ use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, trouble};
 use pgdyno_model::Failure;
-use pgdyno_output::{Loading, write_promised};
+use pgdyno_output::{Loading, remark, write_promised};
 use pgdyno_session::Session;
 use pgdyno_workload::loader::{self, Request, Watch};
 use pgdyno_workload::pack::Pack;
@@ -73,6 +73,7 @@ impl Database {
     fn made(&self, options: &Options) -> Result<Params, Stop> {
         let given = match options.script {
             Script::Tpcc => options.tpcc.made().into(),
+            Script::BulkInsert => vec![format!("tables={}", options.tables)],
             _ => made(options),
         };
         Params::parse(&self.pack, None, &given).map_err(Stop::fatal)
@@ -187,6 +188,9 @@ pub fn head(options: &Options) -> Result<(), Stop> {
 /// # Errors
 /// A table is there already, or cannot be made.
 pub fn prepare(options: &Options) -> Result<u8, Stop> {
+    if options.script == Script::BulkInsert {
+        return prepare_bulk(options);
+    }
     head(options)?;
     let mut database = Database::open(options)?;
     let there = database.found(options)?;
@@ -218,6 +222,15 @@ pub fn prepare(options: &Options) -> Result<u8, Stop> {
             names(options).map(|name| format!("Creating a secondary index on '{name}'...\n"));
         write_promised(format_args!("{}", lines.collect::<String>()))?;
     }
+    Ok(0)
+}
+
+/// Tables that are there already stay as they are: CREATE TABLE IF NOT EXISTS.
+fn prepare_bulk(options: &Options) -> Result<u8, Stop> {
+    let mut database = Database::open(options)?;
+    let lines = names(options).map(|name| format!("Creating table '{name}'...\n"));
+    write_promised(format_args!("{}", lines.collect::<String>()))?;
+    database.load(options)?;
     Ok(0)
 }
 
@@ -255,7 +268,8 @@ pub fn cleanup(options: &Options) -> Result<u8, Stop> {
 /// # Errors
 /// sysbench's words for one that is missing.
 pub fn of_run(options: &Options) -> Result<Vec<String>, Stop> {
-    let there = Database::open(options)?.found(options)?;
+    let mut database = Database::open(options)?;
+    let there = database.found(options)?;
     if options.script == Script::Tpcc {
         tpcc::must_be_there(&options.tpcc, &there)?;
         return Ok(Vec::new());
@@ -268,9 +282,36 @@ pub fn of_run(options: &Options) -> Result<Vec<String>, Stop> {
         .hint("make it first: the same command with prepare instead of run"));
     }
     must_be_whole(&there)?;
+    say_fewer_rows(&mut database, options)?;
     let is_marked = there.iter().any(|table| table.mark.is_some());
     Ok(match is_marked {
         true => Vec::new(),
         false => vec![format!("tables={}", options.tables)],
     })
+}
+
+/// Says in one line which table has no ids as high as those that are asked for: sysbench reads and changes
+/// rows that are not there without a word.
+fn say_fewer_rows(database: &mut Database, options: &Options) -> Result<(), Stop> {
+    if matches!(options.script, Script::Insert | Script::BulkInsert) {
+        return Ok(());
+    }
+    for name in names(options) {
+        let highest = admin::value(
+            &mut database.session,
+            &format!("SELECT coalesce(max(id), 0) FROM {name}"),
+        )
+        .map_err(|e| trouble::server(&e, &format!("could not look for the ids of {name}")))?;
+        let highest: u64 = highest.and_then(|id| id.parse().ok()).unwrap_or(0);
+        if highest < options.table_size {
+            remark!(
+                "pgdyno: {name} has ids up to {highest}, and --table-size={} asks for ids up to {}: what asks for the others \
+                 finds no row, and is fast; give the --table-size of prepare",
+                options.table_size,
+                options.table_size
+            );
+            break;
+        }
+    }
+    Ok(())
 }

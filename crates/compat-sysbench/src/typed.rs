@@ -1,16 +1,18 @@
 //! A command line as it was typed: options by name, the script, the command. sysbench knows
 //! `--name=value` only; what has no `--` is the script, then the command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Stop;
-use super::known::{self, DEPRECATED, Kind};
+use super::known::{self, CONFIG_FILE, DEPRECATED, Kind, Known, SUCCESSORS};
 
 /// What was typed.
 #[derive(Debug, Default)]
 pub struct Typed {
     /// By the name with `-`; the last one wins.
     values: BTreeMap<&'static str, String>,
+    /// Those whose last value is of a configuration file: it may have options of all scripts.
+    of_file: BTreeSet<&'static str>,
     /// The script's name or file.
     pub script: Option<String>,
     /// prepare, run, cleanup …
@@ -72,7 +74,11 @@ impl Typed {
         }
         let Some(known) = known::find(&name) else {
             let typed = argument.split('=').next().unwrap_or(argument);
-            return Err(Stop::invalid_option(typed).hint("--help has the options"));
+            let way = match SUCCESSORS.iter().find(|(old, _)| *old == name) {
+                Some((_, new)) => format!("in sysbench 1.0: {new}"),
+                None => "--help has the options".to_owned(),
+            };
+            return Err(Stop::invalid_option(typed).hint(way));
         };
         let value = match (known.kind, value) {
             (Kind::Switch, None) => "on",
@@ -83,6 +89,43 @@ impl Typed {
                 return Err(stop.hint(format!("--{name}=VALUE")));
             }
         };
+        self.set(known, value)?;
+        self.of_file.remove(known.name);
+        match known.name {
+            CONFIG_FILE => self.file(value),
+            _ => Ok(()),
+        }
+    }
+
+    /// Options of a file, `name=value` a line; what comes later on the command line counts more.
+    fn file(&mut self, path: &str) -> Result<(), Stop> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Stop::fatal(format!("--config-file: {path}: {error}")))?;
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim();
+            let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with('#'))
+            else {
+                continue;
+            };
+            let name = name.trim().trim_start_matches("--").replace('_', "-");
+            let deprecated = DEPRECATED.iter().find(|(old, _)| *old == name);
+            let name = deprecated.map_or(name.as_str(), |(_, new)| new);
+            match known::find(name) {
+                Some(known) => {
+                    let place = |stop: Stop| stop.hint(format!("{path}:{number}: {line}"));
+                    self.set(known, &value_in_file(value)).map_err(place)?;
+                    self.of_file.insert(known.name);
+                }
+                None => self.notes.push(format!(
+                    "pgdyno: {path}:{number}: there is no option {name}; it is left out"
+                )),
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, known: &'static Known, value: &str) -> Result<(), Stop> {
+        let name = known.name;
         let is_sound = match known.kind {
             Kind::Switch => ["on", "off", "true", "false", "1", "0"].contains(&value),
             Kind::Number => value.parse::<u32>().is_ok(),
@@ -124,9 +167,27 @@ impl Typed {
         ["on", "true", "1"].contains(&self.text(name))
     }
 
-    /// The names of what was typed.
+    /// The names of what was typed, without what is only in a configuration file.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.values.keys().copied()
+        let names = self.values.keys().copied();
+        names.filter(|name| !self.of_file.contains(name))
+    }
+}
+
+/// A value in a configuration file: without quotes and what comes behind it.
+fn value_in_file(text: &str) -> String {
+    let text = text.trim();
+    match text.chars().next() {
+        Some(quote @ ('"' | '\'')) => {
+            let inner = &text[1..];
+            inner.split(quote).next().unwrap_or_default().to_owned()
+        }
+        Some('#') | None => String::new(),
+        Some(_) => text
+            .split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
     }
 }
 
@@ -152,6 +213,29 @@ mod tests {
         );
         assert!(typed.is_on("skip-trx") && !typed.is_on("range-selects"));
         assert_eq!(typed.text("pgsql-db"), "sbtest");
+    }
+
+    #[test]
+    fn a_configuration_file_has_options_of_all_scripts_and_the_command_line_counts_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("sb.conf");
+        let text = "# of the lab\nthreads=2\ntable_size = 70 # rows\npgsql-user=\"me # too\"\n\
+                    \nnum-threads=3\ndelta=9\nfrob=1\nskip-trx\nmysql-host=h\n";
+        std::fs::write(&file, text).unwrap();
+        let file = file.display();
+        let typed = read(&format!("--config-file={file} oltp_read_only --time=1 run")).unwrap();
+        assert_eq!(
+            ["threads", "table-size", "delta", "time"].map(|name| typed.number(name)),
+            [3, 70, 9, 1]
+        );
+        assert_eq!(typed.text("pgsql-user"), "me # too");
+        assert_eq!(typed.names().collect::<Vec<_>>(), ["config-file", "time"]);
+        let want = format!("pgdyno: {file}:8: there is no option frob; it is left out");
+        assert_eq!(typed.notes, [want]);
+        let after = read(&format!("--config-file={file} --threads=7")).unwrap();
+        assert_eq!(after.number("threads"), 7);
+        let before = read(&format!("--threads=7 --config-file={file}")).unwrap();
+        assert_eq!(before.number("threads"), 3);
     }
 
     #[test]
@@ -183,6 +267,16 @@ mod tests {
             ("--threads", "--threads: a value is missing"),
             ("--skip_trx=maybe", "--skip-trx is on or off"),
             ("--rand-pareto-h=NaN", "invalid value 'NaN'"),
+            (
+                "--config-file=/nowhere/sb.conf",
+                "--config-file: /nowhere/sb.conf: No such file",
+            ),
+            ("--oltp-table-size=5", "in sysbench 1.0: --table-size=N"),
+            ("--oltp_tables_count=5", "in sysbench 1.0: --tables=N"),
+            (
+                "--oltp-read-only=on",
+                "in sysbench 1.0: the script oltp_read_only",
+            ),
         ] {
             assert!(refused(line).contains(said), "{line}: {}", refused(line));
         }

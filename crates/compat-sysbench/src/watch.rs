@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::time::SystemTime;
 
 use pgdyno_drive::record::{
-    Event, EventKind, Interval, LoggedTransaction, Outcome as Ended, ScriptInterval,
+    Event, EventKind, Failure, Interval, LoggedTransaction, Outcome as Ended, ScriptInterval,
 };
 use pgdyno_drive::{Level, Message};
 use pgdyno_model::Observer;
@@ -30,6 +30,8 @@ pub struct Watch {
     others_each: u64,
     /// How statements of sysbench-tpcc's transactions are counted instead.
     tpcc: Option<Counts>,
+    /// Events of a transaction.
+    batch: u64,
     warmup_us: u64,
     /// Since the last line.
     part: Tally,
@@ -60,6 +62,7 @@ impl Watch {
             reads_each: options.script.reads(&options.work),
             others_each: options.script.others(&options.work),
             tpcc: is_tpcc.then(|| Counts::of(scripts)),
+            batch: options.batch,
             warmup_us: options.warmup.as_micros() as u64,
             part: Tally::default(),
             part_latencies: Histogram::default(),
@@ -87,16 +90,17 @@ impl Watch {
         if let Some(tpcc) = self.tpcc {
             return tpcc.tally(place, script);
         }
-        let events = script.counts.committed;
+        let events = (script.counts.committed + missing(script)) * self.batch;
         let statements: u64 = script.units.iter().map(|units| units.count()).sum();
-        // A statement changes one row, or none.
-        let writes: u64 = script.units.iter().map(|units| units.rows).sum();
+        // A statement changes one row, or none; that of a batch all of them.
+        let rows: u64 = script.units.iter().map(|units| units.rows).sum();
+        let writes = rows / self.batch;
         Tally {
             events,
             reads: events * self.reads_each,
             writes,
             others: events * self.others_each + statements.saturating_sub(writes),
-            errors: script.counts.failed_total() + script.counts.unknown,
+            errors: script.counts.failed_total() - missing(script) + script.counts.unknown,
             reconnects: 0,
         }
     }
@@ -116,7 +120,11 @@ impl Watch {
         let Some(failed_us) = self.failed_us.get_mut(transaction.client) else {
             return;
         };
-        if transaction.outcome != Ended::Committed {
+        let is_event = matches!(
+            transaction.outcome,
+            Ended::Committed | Ended::Failed(Failure::RowMissing)
+        );
+        if !is_event {
             *failed_us += transaction.took_us;
             return;
         }
@@ -125,10 +133,14 @@ impl Watch {
             return;
         }
         let thread = &mut self.totals.threads[transaction.client];
-        thread.events += 1;
+        thread.events += self.batch;
         thread.busy_us += latency_us;
         self.totals.latencies.add(latency_us, 1);
-        self.totals.min_us = self.totals.min_us.min(latency_us);
+        // All rows of an INSERT but the last are only put down.
+        let put_down = self.batch - 1;
+        self.totals.latencies.add(0, put_down);
+        let min_us = if put_down > 0 { 0 } else { latency_us };
+        self.totals.min_us = self.totals.min_us.min(min_us);
         self.totals.max_us = self.totals.max_us.max(latency_us);
     }
 }
@@ -147,6 +159,12 @@ impl<O> Observer<O> for Watch {
             self.add(tally);
             let latencies = script.response.as_ref().unwrap_or(&script.service);
             self.part_latencies.add_all(latencies);
+            let missing = &script.missing;
+            let latencies = missing.response.as_ref().unwrap_or(&missing.service);
+            self.part_latencies.add_all(latencies);
+            let put_down = script.counts.committed * (self.batch - 1);
+            self.part_latencies.add(0, put_down);
+            self.totals.missing += self::missing(script);
         }
         self.part_s += interval.length_s();
         // Seconds are whole but for the last one.
@@ -191,6 +209,12 @@ impl<O> Observer<O> for Watch {
     fn logged(&mut self, _thread: usize, transactions: &[LoggedTransaction]) {
         transactions.iter().for_each(|one| self.take(one));
     }
+}
+
+/// Transactions that looked for a row that is not there; nothing else has failed in them.
+fn missing(script: &ScriptInterval) -> u64 {
+    let missing = script.counts.failed.get(&Failure::RowMissing);
+    missing.copied().unwrap_or(0)
 }
 
 /// Whether anybody reads it does not matter: a measurement must not end because of that.

@@ -140,7 +140,11 @@ fn dispatch(name: Name, arguments: &[String]) -> Result<u8, Failure> {
         return print(&name.help());
     }
     let Some(verb) = Verb::ALL.into_iter().find(|verb| verb.name() == first) else {
-        return Ok(unknown(name, "", first));
+        let code = unknown(name, "", first);
+        if let Some(way) = instead_of_fixtures(first, rest) {
+            pgdyno_output::remark!("HINT: {way}");
+        }
+        return Ok(code);
     };
     let Some((workload, rest)) = rest.split_first() else {
         return show(&name.verb_help(verb));
@@ -167,6 +171,21 @@ fn dispatch(name: Name, arguments: &[String]) -> Result<u8, Failure> {
             Ok(Exit::Failed.code())
         }
     }
+}
+
+/// What to type instead of `fixtures import` and its like, which bring tables of a cloud's storage.
+fn instead_of_fixtures(verb: &str, rest: &[String]) -> Option<String> {
+    if verb != "fixtures" {
+        return None;
+    }
+    let words = rest.strip_prefix(&["import".to_owned()]).unwrap_or(rest);
+    let words = match words.is_empty() {
+        true => "WORKLOAD [flags] [URL...]".to_owned(),
+        false => words.join(" "),
+    };
+    Some(format!(
+        "init makes and fills the tables here: {NAME} init {words}"
+    ))
 }
 
 fn is_help(argument: &str) -> bool {

@@ -3,12 +3,12 @@
 //! (Facts: hdrhistogram.Export and Import; a file captured from 19.1.)
 
 use std::fmt::Write;
-use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use pgdyno_drive::record::Latencies;
+use pgdyno_platform::Output;
 
 use super::format::rfc3339;
 use super::openmetrics::{self, Labels};
@@ -120,7 +120,7 @@ pub enum Form {
 #[derive(Debug)]
 pub struct HistogramFile {
     path: PathBuf,
-    file: File,
+    file: Output,
     layout: Layout,
     form: Form,
     /// The operations so far, and when each was first there.
@@ -139,7 +139,7 @@ impl HistogramFile {
             .filter(|folder| !folder.as_os_str().is_empty());
         // What is wrong with it, creating the file says.
         let _ = folder.map(std::fs::create_dir_all);
-        let file = File::create(path);
+        let file = Output::open(path);
         let file =
             file.map_err(|e| format!("--histograms: could not create {}: {e}", path.display()))?;
         Ok(Self {
@@ -275,7 +275,9 @@ mod tests {
         );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/folder/h.json");
-        HistogramFile::create(&path, layout, Form::Json).unwrap();
+        let mut new = HistogramFile::create(&path, layout, Form::Json).unwrap();
+        new.tick("read", &Latencies::default(), HIGHEST, UNIX_EPOCH);
+        drop(new);
         assert!(path.is_file());
         let mut full = HistogramFile::create(Path::new("/dev/full"), layout, Form::Json).unwrap();
         full.tick("read", &Latencies::default(), HIGHEST, UNIX_EPOCH);

@@ -94,7 +94,7 @@ pub fn open(
     } else {
         remark!("pgdyno: the run did not end well: job {job} of benchruns stays without an end");
     }
-    ran.print(json_to, verbosity.quiet)?;
+    ran.print(json_to, verbosity)?;
     ran.exit(interrupts)
 }
 

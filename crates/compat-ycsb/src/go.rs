@@ -1,15 +1,19 @@
 //! What go-ycsb prints: its properties, summaries each interval, the table at the end, all on standard
 //! output. (Facts: go-ycsb's cmd, pkg/measurement and pkg/util; recordings of runs.)
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use pgdyno_drive::record::{Interval, Latencies};
+use pgdyno_drive::record::{Interval, Latencies, LoggedTransaction};
 use pgdyno_model::{Observer, Outcome};
 
 use super::Refusal;
 use super::command::{Command, Phase};
-use super::operations::{self, Kind, Operations};
+use super::operations::{self, Kind, Operations, Status};
 use super::plan::Plan;
+use super::properties::Properties;
 
 const STARS: &str = "**********************************************";
 
@@ -40,6 +44,8 @@ enum Style {
 /// Prints summaries while it runs.
 pub struct Ticks {
     style: Style,
+    /// Without it operations are kept as histograms.
+    each: Option<Each>,
     every_s: u64,
     /// The kinds of the run's scripts.
     pub kinds: Vec<Option<Kind>>,
@@ -59,7 +65,7 @@ pub fn head(command: &Command, plan: &Plan) -> String {
     };
     properties.set("command", phase);
     properties.set("dotransactions", transactions);
-    properties.set("table", "usertable");
+    properties.set("table", &plan.usertable);
     if properties.get("pg.password").is_some() {
         properties.set("pg.password", "***");
     }
@@ -101,14 +107,17 @@ impl Ticks {
                 return Err(refusal.hint("it is plain, table or json"));
             }
         };
-        if let Some(kind) = properties.get("measurementtype")
-            && kind != "histogram"
-        {
-            let refusal = Refusal::usage(format!("measurementtype={kind} cannot be had"));
-            return Err(refusal.hint("it is histogram"));
-        }
+        let each = match properties.get("measurementtype").unwrap_or("histogram") {
+            "histogram" => None,
+            kind @ ("csv" | "raw") => Some(Each::new(kind, properties)?),
+            other => {
+                let refusal = Refusal::usage(format!("unsupported measurement type: {other}"));
+                return Err(refusal.hint("it is histogram, csv or raw"));
+            }
+        };
         Ok(Self {
             style,
+            each,
             every_s: properties
                 .count("measurement.interval")?
                 .unwrap_or(10)
@@ -123,18 +132,30 @@ impl Ticks {
     }
 
     /// What comes after the run.
-    pub fn tail(&self, outcome: &Outcome) -> String {
+    ///
+    /// # Errors
+    /// The file of single operations cannot be written.
+    pub fn tail(&mut self, outcome: &Outcome) -> Result<String, Refusal> {
         let recording = &outcome.recording;
         let elapsed_us = recording.measured.elapsed_us;
         let operations = operations::of(recording);
-        let summary = self.summary(&operations, elapsed_us as f64 / 1e6);
-        format!(
+        let summary = match &mut self.each {
+            Some(each) => each.text()?,
+            None => self.summary(&operations, elapsed_us as f64 / 1e6),
+        };
+        // The warm-up is part of what go-ycsb says here, and of nothing else.
+        let warmup_us = (self.begin_s * 1e6) as u64;
+        Ok(format!(
             "{STARS}\nRun finished, takes {}\n{summary}",
-            go_duration(elapsed_us)
-        )
+            go_duration(warmup_us + elapsed_us)
+        ))
     }
 
     fn summary(&self, operations: &Operations, elapsed_s: f64) -> String {
+        if self.each.is_some() {
+            // There is none before the end.
+            return String::new();
+        }
         let mut rows = rows(operations, elapsed_s);
         rows.sort();
         match self.style {
@@ -143,6 +164,85 @@ impl Ticks {
             Style::Table => table(&rows),
             Style::Json => json(&rows),
         }
+    }
+}
+
+/// `measurementtype=csv` and `raw`: each operation by itself, in a file or on standard output, when the run is
+/// over. (Facts: go-ycsb's pkg/measurement/csv.go.)
+struct Each {
+    file: Option<(File, String)>,
+    began: Option<SystemTime>,
+    /// By name: the end since the begin, and the latency, in microseconds.
+    operations: BTreeMap<&'static str, Vec<(u64, u64)>>,
+}
+
+impl Each {
+    fn new(kind: &str, properties: &Properties) -> Result<Self, Refusal> {
+        let path = properties.get("measurement.output_file");
+        let file = path.filter(|path| !path.is_empty()).map(|path| {
+            let file = File::create(path).map_err(|e| {
+                let text =
+                    format!("measurement.output_file of {kind}: could not create {path}: {e}");
+                Refusal::impossible(text)
+            })?;
+            Ok::<_, Refusal>((file, path.to_owned()))
+        });
+        Ok(Self {
+            file: file.transpose()?,
+            began: None,
+            operations: BTreeMap::new(),
+        })
+    }
+
+    fn add(&mut self, kinds: &[Option<Kind>], transactions: &[LoggedTransaction]) {
+        for transaction in transactions {
+            let kind = kinds.get(transaction.script).copied().flatten();
+            let status = kind.and_then(|kind| Some((kind, kind.status(transaction.outcome)?)));
+            let Some((kind, status)) = status else {
+                continue;
+            };
+            // To go-ycsb a row that is not there is no error.
+            let name = match status {
+                Status::Error => failed(kind),
+                _ => name(kind),
+            };
+            let operation = (transaction.at_us, transaction.took_us);
+            self.operations.entry(name).or_default().push(operation);
+        }
+    }
+
+    /// What belongs on standard output: all of them, or nothing with a file.
+    fn text(&mut self) -> Result<String, Refusal> {
+        let began = self.began.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let began_us = began.map_or(0, |since| since.as_micros() as u64);
+        let mut text = "operation,timestamp_us,latency_us\n".to_owned();
+        for (name, operations) in &mut self.operations {
+            operations.sort_unstable();
+            for (at_us, latency_us) in operations {
+                let started_us = (began_us + *at_us).saturating_sub(*latency_us);
+                text += &format!("{name},{started_us},{latency_us}\n");
+            }
+        }
+        let Some((file, path)) = &mut self.file else {
+            return Ok(text);
+        };
+        file.write_all(text.as_bytes()).map_err(|e| {
+            Refusal::impossible(format!(
+                "measurement.output_file: could not write {path}: {e}"
+            ))
+        })?;
+        Ok(String::new())
+    }
+}
+
+/// go-ycsb's name of an operation that failed.
+fn failed(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "READ_ERROR",
+        Kind::Update => "UPDATE_ERROR",
+        Kind::Insert => "INSERT_ERROR",
+        Kind::Scan => "SCAN_ERROR",
+        Kind::ReadModifyWrite => "READ_MODIFY_WRITE_ERROR",
     }
 }
 
@@ -259,6 +359,18 @@ fn go_duration(us: u64) -> String {
 }
 
 impl<O> Observer<O> for Ticks {
+    fn begun(&mut self, started: SystemTime) {
+        if let Some(each) = &mut self.each {
+            each.began = Some(started);
+        }
+    }
+
+    fn logged(&mut self, _thread: usize, transactions: &[LoggedTransaction]) {
+        if let Some(each) = &mut self.each {
+            each.add(&self.kinds, transactions);
+        }
+    }
+
     fn second(&mut self, interval: &Interval) {
         if self.is_warmup && !interval.warmup {
             (self.begin_s, self.tick_s) = (interval.start_s(), 0.0);

@@ -49,7 +49,7 @@ Flags:
       --threads N            clients, each with its own connection [default: 1, as threadcount]
       --target N             operations per second over all clients [default: no limit]
       --interval N           print a summary each N seconds [default: 10]
-      --table NAME           usertable, the only one
+      --table NAME           usertable by default
   -h, --help                 print this
 
 The database: -p pg.host=HOST -p pg.port=PORT -p pg.user=NAME -p pg.password=PASSWORD -p pg.db=NAME

@@ -18,7 +18,6 @@ enum Fate {
 use Fate::{Used, Without};
 
 const JAVA_ONLY: &str = "pgdyno is no Java program";
-const ONE_HISTOGRAM: &str = "latencies are kept in an HdrHistogram of three digits";
 
 /// Those of both tools: CoreWorkload's. (Facts: CoreWorkload and Client of YCSB, go-ycsb's prop.)
 const CORE: &[(&str, Fate)] = &[
@@ -116,7 +115,7 @@ const GO: &[(&str, Fate)] = &[
     ("dropdata", Used),
     ("debug.pprof", Used),
     ("command", Used),
-    ("measurement.output_file", Without(ONE_HISTOGRAM)),
+    ("measurement.output_file", Used),
     (
         "histogram.percentiles.export",
         Without("use pgdyno run ycsb --json for the histogram"),

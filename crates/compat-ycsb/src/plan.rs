@@ -42,6 +42,10 @@ pub struct Plan {
     pub store: Option<Option<PathBuf>>,
     /// Results go here instead of to standard output.
     pub export: Option<PathBuf>,
+    /// The table's name.
+    pub usertable: String,
+    /// Whether values that are read are checked.
+    pub has_integrity: bool,
     /// What a user must know.
     pub warnings: Vec<String>,
     format: KeyFormat,
@@ -84,17 +88,7 @@ const SHARES: [(&str, f64); 5] = [
 ];
 
 /// Those that pgdyno can do in one way only: property and the value that it may have.
-const ONLY: [(&str, &str, &str); 4] = [
-    (
-        "table",
-        "usertable",
-        "pgdyno's pack ycsb has the table usertable",
-    ),
-    (
-        "fieldnameprefix",
-        "field",
-        "pgdyno's usertable has columns field0, field1, …",
-    ),
+const ONLY: [(&str, &str, &str); 2] = [
     ("keyprefix", "user", "keys begin with user"),
     (
         "dropdata",
@@ -208,6 +202,8 @@ impl Plan {
                 .get("pgdyno.store")
                 .map(|path| (!path.is_empty()).then(|| PathBuf::from(path))),
             export: properties.get("exportfile").map(PathBuf::from),
+            usertable: identifier(properties, "table", "usertable")?,
+            has_integrity: properties.bool("dataintegrity") == Some(true),
             warnings,
             format: key_format(command),
             padding: properties.count("zeropadding")?.unwrap_or(1) as usize,
@@ -216,8 +212,35 @@ impl Plan {
 
     /// The key that a load begins with, where the format has one.
     pub fn first_key(&self) -> Option<String> {
-        let number = self.format.number_in_key(self.keys.start)?;
+        self.key(self.keys.start)
+    }
+
+    /// One of the first keys, by which formats can be told apart: number 0 is the same in some.
+    pub fn telling_key(&self) -> Option<String> {
+        self.key(self.keys.start.max(1))
+    }
+
+    fn key(&self, number: u64) -> Option<String> {
+        let number = self.format.number_in_key(number)?;
         Some(format!("user{number:0width$}", width = self.padding))
+    }
+}
+
+/// A name in SQL without quotes, as the server folds it: in small letters.
+fn identifier(properties: &Properties, name: &str, default: &str) -> Result<String, Refusal> {
+    let said = properties
+        .get(name)
+        .map(str::trim)
+        .filter(|said| !said.is_empty());
+    let said = said.unwrap_or(default).to_ascii_lowercase();
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let begins = said.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    match begins && said.chars().all(is_part) && said.len() <= 63 {
+        true => Ok(said),
+        false => Err(Refusal::usage(format!(
+            "{name}={said} is no name that SQL has without quotes"
+        ))
+        .hint("letters, digits and _; a schema is chosen in the URL: ?currentSchema=NAME")),
     }
 }
 
@@ -324,8 +347,14 @@ fn refuse_batches(command: &Command) -> Result<(), Refusal> {
 
 /// Whether each operation is to be kept.
 fn is_raw(command: &Command) -> bool {
-    let kind = command.properties.get("measurementtype");
-    command.tool == Tool::Ycsb && kind.is_some_and(|kind| kind.ends_with("raw"))
+    let kind = command
+        .properties
+        .get("measurementtype")
+        .unwrap_or_default();
+    match command.tool {
+        Tool::Ycsb => kind.ends_with("raw"),
+        Tool::GoYcsb => kind == "raw" || kind == "csv",
+    }
 }
 
 /// What of single operations is not kept.
@@ -342,8 +371,12 @@ fn refuse_raw(command: &Command) -> Result<(), Refusal> {
         (_, 1..) => "an insert that is tried again is kept as one",
         _ => return Ok(()),
     };
-    let refusal = Refusal::usage(format!("measurementtype=raw cannot be had: {why}"));
-    Err(refusal.hint("measurementtype=hdrhistogram counts them"))
+    let kind = properties.get("measurementtype").unwrap_or_default();
+    let refusal = Refusal::usage(format!("measurementtype={kind} cannot be had: {why}"));
+    Err(refusal.hint(match command.tool {
+        Tool::Ycsb => "measurementtype=hdrhistogram counts them",
+        Tool::GoYcsb => "measurementtype=histogram counts them",
+    }))
 }
 
 /// The numbers of keys that are loaded, or asked for.
@@ -396,8 +429,9 @@ fn load_params(keys: Keys, rows: u64) -> Vec<String> {
         "readproportion=0".to_owned(),
         "updateproportion=0".to_owned(),
         "insertproportion=1".to_owned(),
-        // From the first key on, whether or not it is there: as YCSB does.
+        // From the first key on, whatever rows there are: as YCSB does.
         "inserted=0".to_owned(),
+        "recordcount=0".to_owned(),
         format!("insertcount={rows}"),
     ];
     if keys.start > 0 {
@@ -410,6 +444,12 @@ fn load_params(keys: Keys, rows: u64) -> Vec<String> {
 fn params(command: &Command) -> Result<(Vec<String>, Vec<String>), Refusal> {
     let properties = &command.properties;
     let (mut table, mut run) = (Vec::new(), Vec::new());
+    for (name, default) in [("table", "usertable"), ("fieldnameprefix", "field")] {
+        let said = identifier(properties, name, default)?;
+        if said != default {
+            table.push(format!("{name}={said}"));
+        }
+    }
     match key_format(command) {
         KeyFormat::Ordered => table.push("insertorder=ordered".to_owned()),
         format => {
@@ -446,6 +486,7 @@ fn params(command: &Command) -> Result<(Vec<String>, Vec<String>), Refusal> {
     }
     if let Some(is_on) = properties.bool("dataintegrity") {
         table.push(format!("dataintegrity={is_on}"));
+        run.push("on_mismatch=count".to_owned());
     }
     for (name, default) in SHARES {
         let share = properties.share(name)?.unwrap_or(default);
@@ -739,7 +780,7 @@ pub(crate) mod tests {
         assert_eq!(
             load.spec.params.join(" "),
             "insertorder=ordered zeropadding=4 generators=ycsb readproportion=0 \
-             updateproportion=0 insertproportion=1 inserted=0 insertcount=20 insertstart=40"
+             updateproportion=0 insertproportion=1 inserted=0 recordcount=0 insertcount=20 insertstart=40"
         );
         assert_eq!(load.first_key().unwrap(), "user0040");
         assert_eq!((load.operations, load.spec.retry.tries()), (Some(20), 3));

@@ -42,12 +42,13 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     if command.tool == Tool::Ycsb {
         java::say_what_comes(command);
     }
-    tables::ready(&plan, command.phase)?;
+    let trusts_params = tables::ready(&plan, command.phase)?;
     let mut trial = Trial {
         share: None,
         spec: plan.spec.clone().resolved(),
         observe: pgdyno_observe::ObserveOptions::default(),
     };
+    trial.spec.compatible.trusts_params = trusts_params;
     let mut prepared =
         prepare(&trial.spec, &mut Loading::quiet(), interrupts).map_err(in_these_words)?;
     if command.phase == Phase::Run {
@@ -91,7 +92,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
 /// What a tool prints before, during and after a run.
 enum Printer {
     Java(java::Output, Box<java::Status>),
-    Go(go::Ticks),
+    Go(Box<go::Ticks>),
 }
 
 impl Printer {
@@ -102,7 +103,7 @@ impl Printer {
                 let status = java::Status::new(command, plan, output.forms().clone())?;
                 Self::Java(output, Box::new(status))
             }
-            Tool::GoYcsb => Self::Go(go::Ticks::new(command)?),
+            Tool::GoYcsb => Self::Go(Box::new(go::Ticks::new(command)?)),
         })
     }
 
@@ -122,7 +123,7 @@ impl Printer {
             }
             Self::Go(ticks) => {
                 ticks.kinds = kinds;
-                ticks
+                ticks.as_mut()
             }
         }
     }
@@ -135,7 +136,7 @@ impl Printer {
                 let tail = output.tail(outcome, status)?;
                 Ok((tail.aside, tail.results))
             }
-            Self::Go(ticks) => Ok((String::new(), ticks.tail(outcome))),
+            Self::Go(ticks) => Ok((String::new(), ticks.tail(outcome)?)),
         }
     }
 }
@@ -178,9 +179,10 @@ fn rows_must_be_there(plan: &Plan, prepared: &Prepared) -> Result<(), Refusal> {
     let there = number("recordcount") + number("inserted");
     let wanted = plan.keys.count.map(|count| plan.keys.start + count);
     let failure = match wanted {
-        _ if there == 0 => Failure::new("usertable has no rows"),
+        _ if there == 0 => Failure::new(format!("{} has no rows", plan.usertable)),
         Some(end) if end > start + there => Failure::new(format!(
-            "usertable has the keys number {start} to {}, and recordcount asks for those up to {}",
+            "{} has the keys number {start} to {}, and recordcount asks for those up to {}",
+            plan.usertable,
             start + there - 1,
             end - 1
         )),

@@ -19,35 +19,48 @@ use super::plan::Plan;
 ///
 /// # Errors
 /// There is none to run on, it has rows where a load begins, or the server does not answer.
-pub fn ready(plan: &Plan, phase: Phase) -> Result<(), Refusal> {
+///
+/// Gives whether what the properties say of its rows counts, whatever these look like: where a load adds rows of
+/// its own, and where one of the first keys that are to be asked for is there. Neither tool looks at the table.
+pub fn ready(plan: &Plan, phase: Phase) -> Result<bool, Refusal> {
     let pack = resolve::pack("ycsb").map_err(|e| Failure::new(e.to_string()))?;
     let target = open::existing(&plan.spec.target)?;
     let target = target.ok_or_else(|| Failure::new("nothing names a server"))?;
     let mut session = target.connect()?;
-    let ask = |e| trouble::server(&e, "could not look for usertable");
+    let ask = |e| trouble::server(&e, "could not look for the table");
     let product = Product::ask(&mut session).map_err(ask)?;
-    let values = Params::default().or_defaults(&pack);
+    let values = Params::parse(&pack, None, &plan.table).map_err(Refusal::usage)?;
+    let values = values.or_defaults(&pack);
+    let name = &plan.usertable;
     let found = state::find(&mut session, product.dialect, &pack, &values)?;
     let loading = |table: &state::Found| {
         let mark = table.mark.as_ref();
         mark.is_some_and(|mark| mark.state == mark::State::Loading)
     };
     if found.iter().any(loading) {
-        let failure = Failure::new("usertable is half loaded: pgdyno load ycsb was interrupted");
+        let failure = Failure::new(format!(
+            "{name} is half loaded: pgdyno load ycsb was interrupted"
+        ));
         return Err(failure
             .hint("pgdyno load ycsb, with its parameters, goes on")
             .into());
     }
     match phase {
         Phase::Run if found.is_empty() => {
-            let failure = Failure::new("relation \"usertable\" does not exist");
+            let failure = Failure::new(format!("relation \"{name}\" does not exist"));
             Err(failure
                 .hint("load it: the same command with load instead of run")
                 .into())
         }
-        Phase::Run => Ok(()),
-        Phase::Load if found.is_empty() => create(plan, &pack, &mut session),
-        Phase::Load => has_room(plan, &mut session),
+        Phase::Run => has_key(plan, plan.telling_key(), &mut session),
+        Phase::Load if found.is_empty() => {
+            create(plan, &pack, &mut session)?;
+            Ok(true)
+        }
+        Phase::Load => {
+            has_room(plan, &mut session)?;
+            Ok(true)
+        }
     }
 }
 
@@ -64,29 +77,36 @@ fn create(plan: &Plan, pack: &Pack, session: &mut Session) -> Result<(), Refusal
         others: None,
     };
     loader::ensure_loaded(session, pack, &params, &mut watch)?;
-    remark!("pgdyno: created usertable");
+    remark!("pgdyno: created {}", plan.usertable);
     Ok(())
+}
+
+/// Whether this key is there.
+fn has_key(plan: &Plan, key: Option<String>, session: &mut Session) -> Result<bool, Refusal> {
+    let Some(key) = key else {
+        return Ok(false);
+    };
+    let name = &plan.usertable;
+    let ask = |e| trouble::server(&e, &format!("could not look for rows of {name}"));
+    let query = format!(
+        "SELECT 1 FROM {name} WHERE ycsb_key = {}",
+        quote_literal(&key)
+    );
+    Ok(admin::value(session, &query).map_err(ask)?.is_some())
 }
 
 /// The first key of a load must not be there: each insert would fail.
 fn has_room(plan: &Plan, session: &mut Session) -> Result<(), Refusal> {
-    let ask = |e| trouble::server(&e, "could not look for rows of usertable");
-    let Some(key) = plan.first_key() else {
-        return Ok(());
-    };
-    let query = format!(
-        "SELECT 1 FROM usertable WHERE ycsb_key = {}",
-        quote_literal(&key)
-    );
-    if admin::value(session, &query).map_err(ask)?.is_none() {
+    if !has_key(plan, plan.first_key(), session)? {
         return Ok(());
     }
+    let (name, key) = (&plan.usertable, plan.first_key().unwrap_or_default());
     let start = plan.keys.start;
     let failure = Failure::new(format!(
-        "usertable has key number {start} ({key}) already, and a load from there on would fail"
+        "{name} has key number {start} ({key}) already, and a load from there on would fail"
     ));
     let more = "load more rows: -p insertstart=N, N the rows there are";
     Err(failure
-        .hint(format!("empty it (TRUNCATE usertable), or {more}"))
+        .hint(format!("empty it (TRUNCATE {name}), or {more}"))
         .into())
 }

@@ -16,6 +16,8 @@ pub mod placement;
 pub mod reach;
 pub mod replication;
 mod roles;
+pub mod safe_settings;
+pub mod scripts_role;
 mod target;
 pub mod trouble;
 pub mod waiting;

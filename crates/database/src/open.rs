@@ -8,7 +8,7 @@ use pgdyno_session::{ConnInfo, Env, Given, names_a_target, resolve};
 
 use super::pair::Pair;
 use super::waiting::Limits;
-use super::{discover, own, password, trouble};
+use super::{discover, own, password, scripts_role, trouble};
 use pgdyno_model::defaults;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::TargetSpec;
@@ -32,7 +32,7 @@ pub fn open(wanted: &TargetSpec, on_step: &mut dyn FnMut(Step)) -> Result<Target
         let urls = [pair.conninfo()];
         let (mut target, info) = by_urls(&urls, &own_env(), TargetKind::Own, title)?;
         target.pair = Some(Arc::new(pair));
-        return discovered(target, &info, wanted);
+        return scripts_role::given(discovered(target, &info, wanted)?);
     }
     let server = Server::start(&own, on_step).map_err(trouble::own_server)?;
     let title = format!("PostgreSQL {}, started for this run", server.version().text);
@@ -43,7 +43,7 @@ pub fn open(wanted: &TargetSpec, on_step: &mut dyn FnMut(Step)) -> Result<Target
         title,
     )?;
     target.server = Some(Arc::new(server));
-    discovered(target, &info, wanted)
+    scripts_role::given(discovered(target, &info, wanted)?)
 }
 
 /// The target if there is one without starting a server.
@@ -98,7 +98,7 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
             let title = format!("PostgreSQL {}, kept by pgdyno server", running.version);
             let url = [running.address.url()];
             let (target, info) = by_urls(&url, &own_env(), TargetKind::Kept, title)?;
-            discovered(target, &info, wanted).map(Some)
+            scripts_role::given(discovered(target, &info, wanted)?).map(Some)
         }
         kept::Kept::Busy { dir } => Err(Failure::with(
             Exit::Connection,

@@ -2,7 +2,7 @@
 //!
 //! Not for: how a target is found (`open.rs`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,6 +84,15 @@ pub struct Role {
     pub endpoints: Vec<Endpoint>,
 }
 
+/// Who administers a private server.
+#[derive(Clone)]
+pub(super) struct Administrator {
+    /// The role.
+    pub user: String,
+    /// As `key=value` pairs that lead there in this role.
+    pub address: String,
+}
+
 /// A session with the first endpoint that can be reached; without one, why not with the first.
 fn connect_any(endpoints: &[Endpoint]) -> Result<Session, Error> {
     let mut first = None;
@@ -114,6 +123,8 @@ pub struct Target {
     pub title: String,
     /// The same as `key=value` pairs that lead there again, without secrets.
     pub address: String,
+    /// Of a private server: who administers it. Its endpoints log in as a role with fewer rights.
+    pub(super) administrator: Option<Administrator>,
     /// What the user should know about how it was named.
     pub warnings: Vec<String>,
     /// How its endpoints were found, and how they are connected to, if they are the nodes of a cluster.
@@ -258,6 +269,7 @@ impl Target {
             load_balances: infos.iter().any(ConnInfo::load_balances),
             kind,
             address: first.map_or_else(String::new, address),
+            administrator: None,
             warnings,
             discovered: None,
             server: None,
@@ -314,6 +326,37 @@ impl Target {
         target
     }
 
+    /// Whether one of several hosts that the user named is searched for. Servers of pgdyno's own have titles of
+    /// their own.
+    pub fn searches_hosts(&self) -> bool {
+        self.kind == TargetKind::Named && self.hosts_of_search().len() > 1
+    }
+
+    /// The places of the only endpoint; none where there are several endpoints.
+    fn hosts_of_search(&self) -> BTreeSet<String> {
+        match self.endpoints.as_slice() {
+            [endpoint] => endpoint.candidates.iter().map(Candidate::place).collect(),
+            _ => BTreeSet::new(),
+        }
+    }
+
+    /// The same target, named after the host that took a session, where one of several hosts was searched for.
+    pub fn reached(mut self, at: &Candidate) -> Target {
+        if !self.searches_hosts() {
+            return self;
+        }
+        let place = at.place();
+        let (database, user) = (at.login.database(), &at.login.user);
+        let port = place.rsplit([':', '.']).next().unwrap_or_default();
+        self.title = format!(
+            "database {database} on {}, port {port}, user {user} (of {} hosts)",
+            at.host,
+            self.hosts_of_search().len()
+        );
+        self.endpoints[0].name = place;
+        self
+    }
+
     /// An administrative session. Interrupts end what it waits for.
     ///
     /// # Errors
@@ -326,6 +369,64 @@ impl Target {
             }
             e => trouble::connect(&e, self.kind),
         })
+    }
+
+    /// The same target for pgdyno's own administration: of a private server as a superuser, who looks nothing
+    /// up where scripts could have put it. Workloads' statements, and what runs triggers or functions of their
+    /// tables, do not belong there.
+    pub fn administration(&self) -> Target {
+        let mut target = self.clone();
+        if let Some(administrator) = &self.administrator {
+            target.log_in_as(&administrator.user, Some("-c search_path=pg_catalog"));
+        }
+        target
+    }
+
+    /// Whether it is administered in another role than the one that its endpoints log in as.
+    pub fn is_administered_apart(&self) -> bool {
+        self.administrator.is_some()
+    }
+
+    /// A session with [`Target::administration`].
+    ///
+    /// # Errors
+    /// As [`Target::connect`].
+    pub fn administer(&self) -> Result<Session, Failure> {
+        self.administration().connect()
+    }
+
+    /// The same target, whose endpoints log in as the administrator: for scripts that may run programs on
+    /// this host.
+    pub fn with_all_rights(&self) -> Target {
+        let mut target = self.clone();
+        if let Some(administrator) = target.administrator.take() {
+            target.log_in_as(&administrator.user, None);
+            target.address = administrator.address;
+        }
+        target
+    }
+
+    /// Where it is administered: `key=value` pairs without secrets.
+    pub fn administration_address(&self) -> &str {
+        let address = self.administrator.as_ref().map(|who| &who.address);
+        address.unwrap_or(&self.address)
+    }
+
+    /// Has all endpoints log in as that role, and with these options alone if there are any.
+    pub(super) fn log_in_as(&mut self, user: &str, options: Option<&str>) {
+        let of_roles = self.roles.iter_mut().flat_map(|role| &mut role.endpoints);
+        let endpoints = self.endpoints.iter_mut().chain(of_roles);
+        for candidate in endpoints.flat_map(|endpoint| &mut endpoint.candidates) {
+            let mut login = (*candidate.login).clone();
+            user.clone_into(&mut login.user);
+            if let Some(options) = options {
+                login.parameters.retain(|(name, _)| name != "options");
+                login
+                    .parameters
+                    .push(("options".to_owned(), options.to_owned()));
+            }
+            candidate.login = Arc::new(login);
+        }
     }
 
     /// A session with the first endpoint that takes one, where connecting to an endpoint and each answer
@@ -363,6 +464,25 @@ pub(super) mod tests {
     use pgdyno_session::{Env, Given, resolve};
 
     use super::*;
+
+    #[test]
+    fn a_search_is_named_after_the_host_that_was_reached() {
+        let one = over("postgresql://me@127.0.0.1:1/b");
+        let (title, first) = (one.title.clone(), one.endpoints[0].candidates[0].clone());
+        assert_eq!(one.reached(&first).title, title);
+        let hosts = "host=127.0.0.1,::1 port=1,2 user=me dbname=b target_session_attrs=primary";
+        let target = over(hosts);
+        let second = target.endpoints[0].candidates.last().unwrap().clone();
+        let target = target.reached(&second);
+        assert_eq!(target.endpoints[0].name, "[::1]:2");
+        let expected = "database b on ::1, port 2, user me (of 2 hosts)";
+        assert_eq!(target.title, expected);
+        // Several endpoints are named one by one.
+        let several = over("postgresql://me@127.0.0.1:1,127.0.0.2:2/b");
+        let title = several.title.clone();
+        let first = several.endpoints[0].candidates[0].clone();
+        assert_eq!(several.reached(&first).title, title);
+    }
 
     /// The target of a connection string, which is not connected to.
     pub(crate) fn over(url: &str) -> Target {

@@ -28,6 +28,7 @@ pub fn added(added: &Added) -> Vec<AddedRow> {
         let at_most_us = (shown_us - of(&added.without_max)?).max(adds_us);
         Some(AddedRow {
             percentile: *percentile,
+            followed: added.shown.count(),
             shown_us,
             adds_us,
             at_most_us,

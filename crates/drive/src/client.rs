@@ -137,8 +137,9 @@ pub(crate) struct Client {
     has_missed: bool,
     /// Whether the present command has.
     command_has_missed: bool,
-    /// When the present command's error was there; `None` when there is none that was answered.
-    failed_at: Option<Nanos>,
+    /// When the present command's error was there, and at which endpoint; `None` when there is none that was
+    /// answered.
+    failed_at: Option<(Nanos, usize)>,
     /// Transactions of the script that writes ([`crate::Commits`]).
     written: u64,
     /// Transactions that were booked as committed in the block that is open.
@@ -149,6 +150,8 @@ pub(crate) struct Client {
     closing: Option<Closing>,
     /// Transactions that count for `-t`.
     ended_transactions: u64,
+    /// Those of them that do not count for the end of the run.
+    uncounted: u64,
     /// Whether it ended because of its connection.
     pub(crate) is_disconnected: bool,
 }
@@ -226,6 +229,7 @@ impl Client {
             parting: 0,
             closing: None,
             ended_transactions: 0,
+            uncounted: 0,
             is_disconnected: false,
         }
     }
@@ -752,7 +756,7 @@ impl Client {
                 .is_some_and(|count| self.ended_transactions > count.get() + more)
         );
         cx.transactions
-            .is_some_and(|count| self.ended_transactions >= count.get() + more)
+            .is_some_and(|count| self.ended_transactions - self.uncounted >= count.get() + more)
     }
 
     /// Sends what the link has gathered and goes on in `next`.

@@ -166,6 +166,8 @@ pub struct Drive {
     /// So many clients, the first ones, end after one transaction more: for a total that clients do
     /// not divide.
     pub one_more: usize,
+    /// Transactions that failed do not count for these two: another one follows.
+    pub counts_committed: bool,
     /// Measured apart, before the figures that count; at most so long, less when
     /// [`crate::Control::end_warmup`] is called in it. `Until` counts from its end.
     pub warmup: Duration,
@@ -281,6 +283,7 @@ impl Default for Drive {
             until: Until::Transactions(const { NonZeroU64::new(10).unwrap() }),
             transactions_max: None,
             one_more: 0,
+            counts_committed: false,
             warmup: Duration::ZERO,
             warmup_apart: false,
             rate: None,

@@ -364,7 +364,12 @@ fn a_link_that_is_dropped_has_no_threads_left() {
     there_and_back(&mut client, 4);
     assert_eq!(threads(), 3);
     drop(link);
-    assert_eq!(threads(), 0);
+    // A thread that was joined may be in /proc for a moment longer.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while threads() > 0 {
+        assert!(Instant::now() < deadline, "a thread is left");
+        std::thread::yield_now();
+    }
 }
 
 /// `cargo test --release -p pgdyno-link -- --ignored --nocapture measured`

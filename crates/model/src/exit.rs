@@ -17,7 +17,7 @@ pub enum Exit {
     Connection,
     /// A gate was neither passed nor failed: too little was measured, or it does not count.
     CannotTell,
-    /// Ended by Ctrl-C (130) or SIGTERM (143), with what was measured until then reported.
+    /// Ended by Ctrl-C (130), SIGTERM (143) or SIGHUP (129), with what was measured until then reported.
     Interrupted(u8),
 }
 
@@ -29,7 +29,7 @@ Exit codes:
   2    the command line is wrong, or names something that does not exist
   3    the server could not be reached, refused the connection, or was lost and did not come back
   4    a gate (pgdyno compare, ci) cannot tell: it is neither passed nor failed
-  130  interrupted by Ctrl-C (143: by SIGTERM); results so far are reported";
+  130  interrupted by Ctrl-C (143: by SIGTERM, 129: by SIGHUP); results so far are reported";
 
 impl Exit {
     /// The number that the shell sees.

@@ -37,6 +37,8 @@ pub use time::{
 
 /// In place of what is not known.
 pub const DASH: &str = "–";
+/// Behind a percentile that is of its run only ([`crate::document::Interval`]).
+pub const UNCERTAIN: char = '~';
 
 pub use trials::trials;
 

@@ -6,10 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use pgdyno_platform::host;
 
 use super::exposition::Format;
 use super::prometheus_export::PrometheusExport;
@@ -161,9 +163,15 @@ fn answer(client: &TcpStream, page: &dyn Page, talk: &Talk) -> io::Result<()> {
     let mut words = lines.next().unwrap_or_default().split_ascii_whitespace();
     let (method, path) = (words.next(), words.next().unwrap_or_default());
     let path = path.split('?').next().unwrap_or_default();
+    let host = header(lines.clone(), "host");
     let (status, format, body) = match (method, path) {
+        _ if !host.is_empty() && !is_own(&host) => {
+            let body = "this name does not lead here: ask by an address, this host's name, or a name of a local \
+                        network (without dots, .local, .internal)\n";
+            ("403 Forbidden", Format::Text, body.to_owned())
+        }
         (Some("GET"), "/metrics") => {
-            let accepted = Format::accepted(&accept(lines));
+            let accepted = Format::accepted(&header(lines, "accept"));
             let open_metrics = match accepted {
                 Format::OpenMetrics => page.open_metrics(),
                 Format::Text => None,
@@ -192,11 +200,40 @@ fn answer(client: &TcpStream, page: &dyn Page, talk: &Talk) -> io::Result<()> {
     send(client, (head + &body).as_bytes())
 }
 
-/// What the lines of a question say in the header `Accept`, which may come several times.
-fn accept<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+/// Endings of names that cannot be registered: those of local networks, containers and clusters.
+const LOCAL_ENDS: [&str; 6] = [
+    ".local",
+    ".internal",
+    ".localhost",
+    ".home.arpa",
+    ".lan",
+    ".svc",
+];
+
+/// Whether a `Host` can be meant for this server. A page on another site can have its own name lead here (DNS
+/// rebinding), and then reads what it is answered: such a name is a registered one, and not this host's.
+fn is_own(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    let is_address = || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    let is_of_host = || {
+        let own = host::name().map(|own| own.to_ascii_lowercase());
+        own.is_some_and(|own| name == own)
+    };
+    !name.contains('.') && !name.contains(',')
+        || is_address()
+        || LOCAL_ENDS.iter().any(|end| name.ends_with(end))
+        || is_of_host()
+}
+
+/// What the lines of a question say in a header, which may come several times.
+fn header<'a>(lines: impl Iterator<Item = &'a str>, wanted: &str) -> String {
     let values = lines.filter_map(|line| {
         let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("accept").then_some(value)
+        name.eq_ignore_ascii_case(wanted).then_some(value.trim())
     });
     values.collect::<Vec<_>>().join(",")
 }
@@ -338,6 +375,39 @@ mod tests {
         }
         let lacking = talk(at, &format!("GET / HTTP/1.1\r\n{wanted}\r\n"));
         assert!(lacking.contains(text), "{lacking}");
+    }
+
+    #[test]
+    fn another_sites_name_does_not_lead_to_metrics() {
+        let at = serve(Arc::new(PrometheusExport::default()), anywhere()).unwrap();
+        let ask = |host: &str| {
+            talk(
+                at,
+                &format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n"),
+            )
+        };
+        let own = host::name().unwrap();
+        for host in [
+            "127.0.0.1:9187",
+            "[::1]:9187",
+            "10.1.2.3",
+            "localhost:9187",
+            "bench1:9187",
+            "bench1.default.svc.cluster.local:9187",
+            own.as_str(),
+        ] {
+            assert!(ask(host).starts_with("HTTP/1.1 200 "), "{host}");
+        }
+        for host in [
+            "evil.example:9187",
+            "127.0.0.1.evil.example",
+            "evil.example.",
+            "a\r\nHost: evil.example",
+        ] {
+            let answer = ask(host);
+            assert!(answer.starts_with("HTTP/1.1 403 "), "{host}: {answer}");
+            assert!(answer.contains("ask by an address"), "{answer}");
+        }
     }
 
     #[test]

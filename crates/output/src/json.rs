@@ -1,6 +1,5 @@
 //! `--json`, the same on every native verb.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -9,12 +8,14 @@ use serde::Serialize;
 
 use crate::write_answer;
 use pgdyno_model::{Exit, Failure};
+use pgdyno_platform::Output;
 
 /// Where the result goes for programs.
 #[derive(Debug, Clone, Default, Args)]
 pub struct JsonArg {
-    /// Write the whole result as JSON: to FILE in addition to the text, or without FILE (or with -)
-    /// to standard output instead of the text
+    /// Write the whole result as JSON: to FILE, or to standard output in place of the text
+    ///
+    /// With FILE the text is printed, too; without it, or with -, standard output has the JSON alone.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub json: Option<Option<PathBuf>>,
 }
@@ -22,14 +23,15 @@ pub struct JsonArg {
 /// Several documents, a line each when it is there.
 pub struct Lines(Sink);
 
-/// Opened before the run: a name that cannot be written to must not cost a measurement.
+/// Opened before the run: a name that cannot be written to must not cost a measurement. A file that is there stays
+/// until there is a document.
 pub enum Sink {
     /// Not asked for.
     None,
     /// Standard output.
     Stdout,
     /// A file.
-    File(PathBuf, File),
+    File(Output),
 }
 
 impl JsonArg {
@@ -61,11 +63,11 @@ impl Sink {
     /// # Errors
     /// It cannot be created.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(|error| {
+        let file = Output::open(path).map_err(|error| {
             let text = format!("--json: could not create {}: {error}", path.display());
             Failure::with(Exit::Usage, text)
         })?;
-        Ok(Self::File(path.to_owned(), file))
+        Ok(Self::File(file))
     }
 
     /// For several documents.
@@ -81,10 +83,10 @@ impl Sink {
         match self {
             Self::None => Ok(()),
             Self::Stdout => write_answer(format_args!("{:#}\n", sorted(document)?)),
-            Self::File(path, mut file) => {
-                // In one piece: formatted into the file, each token is a system call.
+            Self::File(file) => {
                 let text = format!("{:#}\n", sorted(document)?);
-                let written = file.write_all(text.as_bytes());
+                let path = file.path().to_owned();
+                let written = file.replace(text.as_bytes());
                 written.map_err(|error| could_not_write(&path, &error))
             }
         }
@@ -100,10 +102,10 @@ impl Lines {
         match &mut self.0 {
             Sink::None => Ok(()),
             Sink::Stdout => write_answer(format_args!("{}\n", sorted(&document())?)),
-            Sink::File(path, file) => {
+            Sink::File(file) => {
                 let text = format!("{}\n", sorted(&document())?);
                 let written = file.write_all(text.as_bytes());
-                written.map_err(|error| could_not_write(path, &error))
+                written.map_err(|error| could_not_write(file.path(), &error))
             }
         }
     }

@@ -3,10 +3,19 @@
 
 use std::path::Path;
 
-use pgdyno_model::notebook::TrialHeader;
-use pgdyno_model::{Failure, Outcome};
+use pgdyno_model::notebook::{Filter, TrialHeader};
+use pgdyno_model::{Failure, Outcome, State};
 use pgdyno_run::prepare::Prepared;
 use pgdyno_store::{Store, TrialWriter, place};
+
+/// Where a run is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// By this number.
+    pub number: i64,
+    /// The newest complete trial of the same workload before it.
+    pub before: Option<i64>,
+}
 
 /// A run that is kept, or not.
 pub struct Keep {
@@ -31,6 +40,11 @@ impl Keep {
         })
     }
 
+    /// Whether the environment or a configuration file says where runs are kept.
+    pub fn is_wished() -> bool {
+        place::is_named()
+    }
+
     /// The run of what was prepared is about to begin.
     ///
     /// # Errors
@@ -47,16 +61,21 @@ impl Keep {
         Ok(self)
     }
 
+    /// The trial's number, from [`Keep::begin`] on, if it is kept.
+    pub fn number(&self) -> Option<i64> {
+        self.writer.as_ref().map(TrialWriter::number)
+    }
+
     /// What watches the run for the store.
     pub fn observer(&mut self) -> &mut Option<TrialWriter> {
         &mut self.writer
     }
 
-    /// It is over; gives the trial's number when it is kept, and says when its rows wait.
+    /// It is over; gives the trial's place when it is kept, and says when its rows wait.
     ///
     /// # Errors
     /// It is not kept: [`crate::rescued`] writes its result elsewhere, after everything else is printed.
-    pub fn finish(self, outcome: &Outcome) -> Result<Option<i64>, Failure> {
+    pub fn finish(self, outcome: &Outcome) -> Result<Option<Kept>, Failure> {
         let Some(writer) = self.writer else {
             return Ok(None);
         };
@@ -73,7 +92,10 @@ impl Keep {
             crate::remark!("pgdyno: trial {number} waits on this host: {message}");
             crate::remark!("pgdyno: send it when the notebook is back: pgdyno store push");
         }
-        Ok(Some(number))
+        let before = self
+            .store
+            .and_then(|store| before(&store, number, &outcome.workload));
+        Ok(Some(Kept { number, before }))
     }
 
     /// It came to nothing, because of this.
@@ -96,6 +118,19 @@ impl Keep {
             warn_of(writer.abort(reason));
         }
     }
+}
+
+/// The newest complete trial of this workload before that with this number. Not worth a failure.
+fn before(store: &Store, number: i64, workload: &str) -> Option<i64> {
+    let filter = Filter {
+        workload: Some(workload.to_owned()),
+        state: Some(State::Complete),
+        limit: Some(2),
+        ..Filter::default()
+    };
+    let listed = store.listed(&filter).ok()?;
+    let mut numbers = listed.iter().map(|trial| trial.number);
+    numbers.find(|other| *other < number)
 }
 
 /// A warning is enough: there is no result to lose, and the failure itself is printed anyway.

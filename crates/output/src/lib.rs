@@ -3,7 +3,6 @@
 //! The standard macros panic when nobody reads any more (`pgdyno … | head -1`);
 //! a measurement must not end because of that.
 
-mod hints;
 mod json;
 mod keep;
 mod loading;
@@ -17,10 +16,10 @@ use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
 pub use json::{JsonArg, Lines, Sink, sorted};
-pub use keep::Keep;
+pub use keep::{Keep, Kept};
 pub use loading::Loading;
 pub use rescue::rescued;
-pub use run::{Ran, print_document};
+pub use run::{Ran, Said, print_document};
 pub use store_args::{KeepArgs, StoreArgs};
 pub use verbosity::Verbosity;
 

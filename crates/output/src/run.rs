@@ -1,44 +1,75 @@
 //! A trial that a command runs: kept, ended by Ctrl-C, its result printed.
 
-use pgdyno_drive::Control;
 use pgdyno_drive::record::End;
+use pgdyno_drive::{Control, Level, Message};
 use pgdyno_model::document::WholeTrial;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_platform::interrupt::Interrupts;
-use pgdyno_report::{documents, summary};
+use pgdyno_report::summary::Detail;
+use pgdyno_report::{documents, first_screen, summary};
 use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::trial::Trial;
 
-use pgdyno_platform::terminal;
+use crate::{Keep, Kept, Sink, Verbosity, remark, rescued, width, write_report};
 
-use crate::{Keep, Sink, hints, remark, rescued, width, write_report};
+/// What a command knows of a trial beside its document.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Said<'a> {
+    /// Where it is kept.
+    pub kept: Option<Kept>,
+    /// What the first client that failed said, with the place in its script.
+    pub first_error: Option<&'a str>,
+}
 
-/// Prints the summary of a trial, unless JSON takes its place, and writes the JSON.
+/// The first error of a client.
+#[derive(Default)]
+struct FirstError(Option<String>);
+
+impl<O> Observer<O> for FirstError {
+    fn message(&mut self, message: &Message) {
+        if message.level == Level::Error && self.0.is_none() {
+            self.0 = Some(message.text.clone());
+        }
+    }
+}
+
+/// Prints the summary of a trial, unless JSON takes its place, and writes the JSON. With `-v` the summary
+/// says more; it ends with what to type for more of a trial that is kept.
 ///
 /// # Errors
 /// A full disk.
-pub fn print_document(document: &WholeTrial, json: Sink) -> Result<(), Failure> {
-    if !matches!(json, Sink::Stdout) {
-        let text = match terminal::width() {
-            Some(_) => {
-                let wanted = hints::wanted();
-                hints::told(wanted);
-                summary::brief(&document.trial, width(), wanted)
-            }
-            None => summary::text(&document.trial, width()),
+pub fn print_document(
+    document: &WholeTrial,
+    json: Sink,
+    verbosity: Verbosity,
+    said: Said<'_>,
+) -> Result<(), Failure> {
+    let prints = !matches!(json, Sink::Stdout);
+    // First: output that cannot be written must not cost the file.
+    let written = json.write(document);
+    if prints {
+        let detail = match verbosity.verbose {
+            0 => Detail::First,
+            _ => Detail::More,
         };
-        write_report(format_args!("{text}"))?;
+        let text = summary::text(&document.trial, width(), detail, said.first_error);
+        let more = said.kept.filter(|_| !verbosity.quiet);
+        let more = more.map_or_else(String::new, |kept| {
+            format!("\n{}", first_screen::more(kept.number, kept.before))
+        });
+        write_report(format_args!("{text}{more}"))?;
     }
-    json.write(document)
+    written
 }
 
 /// A trial that was run.
 pub struct Ran {
     /// What came of it.
     pub outcome: Outcome,
-    /// The number that it is kept by, if it was to be kept.
-    kept: Result<Option<i64>, Failure>,
+    /// Where it is kept, if it was to be kept.
+    kept: Result<Option<Kept>, Failure>,
+    first_error: Option<String>,
 }
 
 impl Ran {
@@ -55,13 +86,15 @@ impl Ran {
         (interrupts, interrupted_before): (&'static Interrupts, u32),
     ) -> Result<Self, Failure> {
         let control = Control::default();
-        let mut observers = Observers::new([keep.observer(), observer]);
+        let mut first_error = FirstError::default();
+        let mut observers = Observers::new([keep.observer(), observer, &mut first_error]);
         let outcome = EndOnInterrupt::on(&control, interrupts, interrupted_before)
             .and_then(|_until_then| trial.run(prepared, &control, &mut observers));
         match outcome {
             Ok(outcome) => Ok(Self {
                 kept: keep.finish(&outcome),
                 outcome,
+                first_error: first_error.0,
             }),
             Err(failure) => {
                 keep.end_with(&failure);
@@ -74,10 +107,15 @@ impl Ran {
     ///
     /// # Errors
     /// A full disk. What is not kept either then goes to a file of its own, which is named.
-    pub fn print(&self, json: Sink, quiet: bool) -> Result<(), Failure> {
+    pub fn print(&self, json: Sink, verbosity: Verbosity) -> Result<(), Failure> {
         let document = documents::whole(&self.outcome);
-        let printed = print_document(&document, json);
-        if printed.is_ok() && !quiet {
+        let has_text = !matches!(json, Sink::Stdout);
+        let said = Said {
+            kept: self.kept.as_ref().ok().copied().flatten(),
+            first_error: self.first_error.as_deref(),
+        };
+        let printed = print_document(&document, json, verbosity, said);
+        if printed.is_ok() && !verbosity.quiet && !has_text {
             self.say_where();
         }
         printed.map_err(|unprinted| match &self.kept {
@@ -88,9 +126,16 @@ impl Ran {
 
     /// Says by which number it is kept, if it is.
     pub fn say_where(&self) {
-        if let Ok(Some(number)) = self.kept {
+        if let Ok(Some(Kept { number, .. })) = self.kept {
             remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
         }
+    }
+
+    /// Whether transactions failed and none was committed: other programs end well then, a measurement
+    /// of pgdyno's own does not.
+    pub fn has_only_failed(&self) -> bool {
+        let counts = self.outcome.recording.measured.all().counts;
+        counts.committed == 0 && counts.failed_total() > 0
     }
 
     /// Whether something that must hold of the data did not.

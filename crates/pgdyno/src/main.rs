@@ -72,6 +72,10 @@ fn open_compatible(
     arguments: &[String],
 ) -> Option<ExitCode> {
     if let Some(flavour) = pgbench::Flavour::called(name) {
+        // It measures all the same.
+        if let Err(mistake) = cli::config::take_store() {
+            pgdyno_output::remark!("{program}: warning: the run is not kept: {mistake}");
+        }
         return Some(pgbench::open(program, arguments.to_vec(), flavour));
     }
     if let Some(tool) = ycsb::Tool::called(name) {

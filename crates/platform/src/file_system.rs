@@ -46,6 +46,14 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
+/// Writes all that the file system of `path` has in memory to its disk (syncfs(2)).
+///
+/// # Errors
+/// When the path does not exist, or its file system cannot be written to.
+pub fn sync(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(File::open(path)?)?)
+}
+
 /// Makes a file that takes all room of its file system, down to what no file can take; gives its size in bytes.
 /// Nothing is written into it.
 ///
@@ -79,6 +87,10 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     // Beside the file, so that taking its place is one step.
     let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let written = File::create(&beside).and_then(|mut file| {
+        // Who may read the old one may read the new one, and nobody else.
+        if let Ok(old) = fs::metadata(path) {
+            file.set_permissions(old.permissions())?;
+        }
         file.write_all(content)?;
         file.sync_all()
     });

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: counts them and wakes threads that wait in the kernel.
+//! Ctrl-C, SIGTERM and SIGHUP: counts them and wakes threads that wait in the kernel.
 //!
 //! What an interrupt means (end the trial, print what was measured; a second one: now) is for
 //! the reader to decide.
@@ -20,8 +20,8 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Catches SIGINT and SIGTERM from now on to the end of the process; later calls return the
-    /// same. Before the first call they end the process as usual.
+    /// Catches SIGINT, SIGTERM and SIGHUP (a terminal that is closed; not under nohup) from now on to the end of the
+    /// process; later calls return the same. Before the first call they end the process as usual.
     ///
     /// # Errors
     /// When no descriptor is left or the handler cannot be installed.
@@ -34,7 +34,9 @@ impl Interrupts {
         }
         // Never dropped: the handlers below use its descriptor to the end of the process.
         let interrupts: &'static Interrupts = Box::leak(Box::new(Self::of_nobody()?));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
             // SAFETY: the handler only touches atomics and makes one write(2) to an eventfd,
             // both allowed in a signal handler; it neither allocates nor locks nor panics.
             unsafe {
@@ -80,7 +82,7 @@ impl Interrupts {
     }
 
     /// The exit code that shells give a process ended by the last interrupt (130 for SIGINT,
-    /// 143 for SIGTERM); `None` when none has come.
+    /// 143 for SIGTERM, 129 for SIGHUP); `None` when none has come.
     pub fn exit_code(&self) -> Option<u8> {
         // Acquire in `count` pairs with the handler's Release, so that LAST is there to see.
         (self.count() > 0).then(|| 128u8.wrapping_add(self.last.load(Ordering::Relaxed) as u8))
@@ -123,6 +125,16 @@ impl Interrupts {
                 std::thread::sleep(step);
             }
         }
+    }
+}
+
+/// Whether who started this process has it ignore a signal, as nohup(1) does with SIGHUP.
+fn is_ignored(signal: i32) -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action sigaction(2) only fills in the present one, all of whose bits are valid as zeros.
+    unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }
 

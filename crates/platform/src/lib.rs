@@ -1,5 +1,5 @@
 //! What depends on the operating system (Linux): CPU time, users, child processes,
-//! file systems, temporary files, addresses, interrupts, the terminal, limits and facts about the host.
+//! file systems, copies of directories, temporary files, addresses, interrupts, the terminal, limits and facts about the host.
 //!
 //! The one crate with `unsafe` code; what it offers to the others is safe. It knows nothing
 //! of PostgreSQL or of measuring.
@@ -18,6 +18,7 @@ pub mod io;
 pub mod keys;
 pub mod limits;
 pub mod memory;
+pub mod output;
 pub mod peer;
 pub mod proc;
 pub mod process;
@@ -25,4 +26,7 @@ pub mod reserve;
 pub mod spool;
 pub mod tcp_info;
 pub mod terminal;
+pub mod tree;
 pub mod user;
+
+pub use output::Output;

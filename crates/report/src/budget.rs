@@ -89,7 +89,11 @@ fn line(
     name: &str,
     shares: impl Iterator<Item = f64>,
 ) -> String {
-    let percent = |share: f64| format!("{:.1}", share * 100.0);
+    let percent = |share: f64| match share < 1.0 {
+        // Never rounded up to all.
+        true => format!("{:.1}", (share * 100.0).min(99.9)),
+        false => format!("{:.1}", share * 100.0),
+    };
     let ms = us_per_commit.map_or("–".to_owned(), |us| figures::significant(us / 1000.0, 3));
     let left = format!(
         "{:>5} {:>9} {ms:>10}   {name}",

@@ -81,12 +81,16 @@ fn ladder(ladder: &Ladder<'_>, varied: &[&str], asked: experiment::Capacity) -> 
 }
 
 /// What a search has found. Without a step that is surely within the limit there is no capacity between its
-/// steps: where nothing is known to be right, half of it is not, either.
+/// steps, only that it lies below those that are surely over it.
 fn stated(answer: &search::Answer, steps: &[search::Step], limit: f64) -> Option<Estimate> {
-    let has_within = steps
-        .iter()
-        .any(|step| step.side(limit) == search::Side::Within);
-    Estimate::of_search(answer).filter(|found| found.is != EstimateIs::At || has_within)
+    let at_side = |side| steps.iter().filter(move |step| step.side(limit) == side);
+    let found = Estimate::of_search(answer)?;
+    if found.is != EstimateIs::At || at_side(search::Side::Within).next().is_some() {
+        return Some(found);
+    }
+    let over = at_side(search::Side::Over).map(|step| step.rate);
+    let lowest = over.min_by(f64::total_cmp)?;
+    Some(Estimate::beside(EstimateIs::Below, lowest))
 }
 
 #[cfg(test)]
@@ -117,7 +121,9 @@ mod tests {
             found.map(|found| found.is)
         };
         let (over, unsure) = (step(566.0, (30.0, 40.0)), step(300.0, (15.0, 24.0)));
-        assert_eq!(found(&[unsure, over]), None);
+        assert_eq!(found(&[unsure, over]), Some(EstimateIs::Below));
+        let unsure_too = step(400.0, (18.0, 30.0));
+        assert_eq!(found(&[unsure, unsure_too]), None);
         let within = step(150.0, (10.0, 15.0));
         assert_eq!(found(&[within, unsure, over]), Some(EstimateIs::At));
         // That it is below what is surely over it is known.

@@ -7,7 +7,7 @@ mod text;
 
 pub use junit::junit;
 pub use markdown::markdown;
-pub use text::{look, text};
+pub use text::{block, look, text};
 
 use pgdyno_model::document::GateResult;
 use pgdyno_model::document::ci::{CiCondition, CiFigure, CiLook};

@@ -1,7 +1,7 @@
 //! Rows of latencies in the terminal, in milliseconds.
 
 use pgdyno_model::document::Latency;
-use pgdyno_model::text::{self as figures, PERCENTILES};
+use pgdyno_model::text::{self as figures, DASH, PERCENTILES};
 
 /// What a table of latencies has over its columns.
 pub fn heading(first: &str) -> Vec<String> {
@@ -12,11 +12,11 @@ pub fn heading(first: &str) -> Vec<String> {
 
 /// A row of such a table; a dash where too few values lie beyond a percentile.
 pub fn cells(name: &str, latency: &Latency) -> Vec<String> {
-    let ms = |us: Option<u64>| us.map_or_else(|| "–".to_owned(), figures::ms);
     let mean = latency.mean_us;
-    let mean = mean.map_or_else(|| "–".to_owned(), figures::ms_precisely);
+    let mean = mean.map_or_else(|| DASH.to_owned(), figures::ms_precisely);
+    let max = latency.max_us.map_or_else(|| DASH.to_owned(), figures::ms);
     let mut cells = vec![name.to_owned(), figures::count(latency.count), mean];
-    cells.extend(latency.percentiles_us().map(ms));
-    cells.push(ms(latency.max_us));
+    cells.extend(PERCENTILES.map(|percentile| latency.percentile_ms(percentile)));
+    cells.push(max);
     cells
 }

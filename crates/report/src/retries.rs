@@ -79,15 +79,21 @@ fn totals(all: &Figures) -> String {
             figures::seconds(work.backoff_us as f64 / 1e6)
         );
     }
-    if work.server_retries > 0 {
-        let each = work.server_retries as f64 / counts.committed.max(1) as f64;
-        text += &format!(
-            "by server    {} retries made by the server, as counted by the scripts ({each:.2} per \
-             committed one)\n",
-            figures::count(work.server_retries)
-        );
-    }
     text
+}
+
+/// Retries that the server made by itself; nothing where scripts count none.
+pub fn by_server(all: &Figures) -> String {
+    let (counts, work) = (&all.counts, &all.work);
+    if work.server_retries == 0 {
+        return String::new();
+    }
+    let each = work.server_retries as f64 / counts.committed.max(1) as f64;
+    format!(
+        "by server    {} retries made by the server, as counted by the scripts ({each:.2} per \
+         committed one)\n",
+        figures::count(work.server_retries)
+    )
 }
 
 /// The server's counters beside what clients saw, both over the whole run.

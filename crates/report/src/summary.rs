@@ -1,27 +1,21 @@
-//! The result in the terminal.
+//! The result in the terminal: the first screen (`first_screen.rs`), and what `-v` and `pgdyno show` add.
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::Until;
 use pgdyno_drive::record::{EventKind, Failure};
 
 use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
-use super::table::{Table, cut, one_line};
+use super::table::Table;
 use super::wrap::wrapped;
 use super::{
-    accounting, budget, checks, cluster, disturb, figures_of_pack, generators, observed, phases,
-    retries, staleness, truth, units, verdict,
+    accounting, budget, checks, cluster, disturb, figures_of_pack, first_screen, generators,
+    observed, phases, retries, staleness, truth, units, verdict,
 };
 use pgdyno_model::document::{
-    Counts, End, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Latency, Phase, Run,
-    ScriptStatements, Stall, Stalls, Steadiness, SteadinessVerdict, Target, TargetKind, TimeBudget,
-    Trial,
+    Counts, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Phase, Run, ScriptStatements,
+    Stall, Stalls, TimeBudget, Trial,
 };
 use pgdyno_model::{Fact, Note, Severity, text as figures};
-
-/// Parameters that say how much data there is, by their names in the packs that are built in: the heading has
-/// them, and those that were chosen. All of them are in the JSON document.
-pub const SIZES: [&str; 4] = ["scale", "warehouses", "recordcount", "copies"];
 
 /// From so long on it is said how long it took until all had ended.
 const DRAIN_LONG_US: u64 = 100_000;
@@ -32,72 +26,50 @@ const STALL_TOLD_US: u64 = 1_000_000;
 /// Clients that wait as long for one of several endpoints are told of `--statement-timeout`.
 const WAITED_LONG_US: u64 = 2_000_000;
 
-/// A terminal shows so many lines without scrolling.
-pub const LINES: usize = 45;
-
 /// How much of it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
-    /// In as few words as possible: of notes that are not serious only their codes.
-    Least,
-    /// Without the statements, the reasons of gaps, and what to do about notes.
-    Less,
-    /// Everything.
+pub enum Detail {
+    /// The first screen: figures, the limit, notes in a line each.
+    First,
+    /// With the time budget, checks, all statements and notes, what pgdyno added: `-v`.
+    More,
+    /// Everything but what instruments saw: `pgdyno show`.
     All,
 }
 
-/// All of it, ready to be printed.
-pub fn text(trial: &Trial, width: usize) -> String {
-    parts(trial, width, Told::All, Hints::Whole).join("\n")
-}
-
-/// How hints are told that are the same in every run: why something was not observed, and what it takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hints {
-    /// Each with its reason.
-    Whole,
-    /// What it is about, and where the reasons are.
-    Short,
-}
-
-/// What of it fits a terminal; `pgdyno show` has all of it. Whole hints come on top of that.
-pub fn brief(trial: &Trial, width: usize, hints: Hints) -> String {
-    let text = |told, hints| parts(trial, width, told, hints).join("\n");
-    let fits = |told: &Told| text(*told, Hints::Short).lines().count() <= LINES;
-    let told = [Told::All, Told::Less].into_iter().find(fits);
-    text(told.unwrap_or(Told::Least), hints)
-}
-
-fn parts(trial: &Trial, width: usize, told: Told, hints: Hints) -> Vec<String> {
-    let has_room = told == Told::All;
+/// The trial, ready to be printed. `error` is what the first client that failed said, where that is known.
+pub fn text(trial: &Trial, width: usize, detail: Detail, error: Option<&str>) -> String {
     let run = &trial.run;
-    let accounted = run.accounting.as_ref();
-    let statements = match has_room {
-        true => statements(&run.statements, width),
-        false => String::new(),
-    };
-    let observed = trial.observed.as_ref();
+    let has_more = detail >= Detail::More;
+    let or_nothing = |is_told: bool, text: String| if is_told { text } else { String::new() };
     let truth = run.truth.as_ref().map_or_else(String::new, truth::text);
     let has_lost = run.truth.as_ref().and_then(Fact::known);
     let has_lost = has_lost.is_some_and(|truth| truth.lost > 0);
+    let limit = match (&trial.verdict, has_more) {
+        (Some(verdict), true) => verdict::text(verdict),
+        _ => first_screen::limit(trial),
+    };
+    let trust = match has_more {
+        true => notes(&run.notes),
+        false => first_screen::trust(trial),
+    };
+    let slowest = match has_more {
+        true => statements(&run.statements, width),
+        false => first_screen::slowest(trial),
+    };
     let parts = [
-        within(&heading(run)),
+        first_screen::heading(trial) + &or_nothing(detail == Detail::All, how(run)),
         // Lost writes come before every figure.
-        if has_lost {
-            truth.clone()
-        } else {
-            String::new()
+        or_nothing(has_lost, truth.clone()),
+        first_screen::serious(&run.notes),
+        first_screen::figures(trial, error),
+        within(&(stalls(run) + &connected(run) + &outages(run))),
+        units::text(&run.measured.all.units, width),
+        match has_more {
+            true => limit + "\n" + &trust,
+            false => limit + &trust,
         },
-        trial
-            .verdict
-            .as_ref()
-            .map_or_else(String::new, verdict::text),
-        totals(run)
-            + &units::text(&run.measured.all.units, width)
-            + &latencies(&run.measured, &run.stalls, width)
-            + &within(&interval(main_latency(&run.measured)))
-            + &within(&added(trial.budget.as_ref())),
-        phases::text(run, width, !has_room),
+        phases::text(run, width, !has_more),
         endpoints(run, width),
         run.cluster.as_ref().map_or_else(String::new, |of| {
             cluster::table(of, width) + &within(&cluster::lines(of))
@@ -108,30 +80,125 @@ fn parts(trial: &Trial, width: usize, told: Told, hints: Hints) -> Vec<String> {
         run.generators
             .as_ref()
             .map_or_else(String::new, |all| generators::text(all, width)),
-        trial.budget.as_ref().map_or_else(String::new, budget::text),
-        accounted.map_or_else(String::new, |of| accounting::text(&of.accounting)),
+        run.accounting
+            .as_ref()
+            .map_or_else(String::new, |of| accounting::text(&of.accounting)),
         run.disturbed
             .as_ref()
             .map_or_else(String::new, disturb::brief),
-        run.key_skew.as_ref().map_or_else(String::new, key_skew),
-        if has_lost {
-            String::new()
-        } else {
-            truth.clone()
-        },
+        or_nothing(!has_lost, truth.clone()),
         figures_of_pack::text(&run.figures, width),
         checks::text(&run.checks),
-        failures(&run.measured.all.counts),
+        failures(run),
+        slowest,
+        or_nothing(has_more, more(trial, width)),
+    ];
+    let parts = parts.into_iter().filter(|part| !part.trim().is_empty());
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// What the first screen leaves out.
+fn more(trial: &Trial, width: usize) -> String {
+    let run = &trial.run;
+    let budget = trial.budget.as_ref();
+    let observed = trial.observed.as_ref();
+    let parts = [
+        budget.map_or_else(String::new, budget::text),
+        latencies(&run.measured, &run.stalls, width) + &within(&added(budget)),
         retries::text(run),
-        statements,
-        within(&client(run))
-            + &observed.map_or_else(String::new, |of| {
-                observed::line(of, has_room, hints == Hints::Whole)
-            }),
-        notes(&run.notes, told),
+        run.key_skew.as_ref().map_or_else(String::new, key_skew),
+        within(&(measured(&run.measured) + &warmup(run) + &client(run)))
+            + &observed.map_or_else(String::new, observed::line),
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect()
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// How clients ran, as far as the heading does not say it.
+fn how(run: &Run) -> String {
+    let trial = &run.trial;
+    let mut how = format!(
+        "{}, {} protocol",
+        figures::plural(trial.threads().into(), "thread"),
+        trial.query_mode().name()
+    );
+    if let Some(level) = run.target.facts.isolation.known() {
+        how += &format!(", {level}");
+    }
+    format!("{how}, seed {}\n", trial.seed.unwrap_or_default())
+}
+
+/// The measured time, and what was committed after it.
+fn measured(measured: &Phase) -> String {
+    let committed = measured.all.counts.committed - measured.drain_committed;
+    let elapsed_s = (measured.elapsed_us - measured.drain_us) as f64 / 1e6;
+    let later = match (measured.drain_committed, measured.drain_us) {
+        (0, ..DRAIN_LONG_US) => String::new(),
+        (later, ..DRAIN_LONG_US) => format!(", {} later", figures::count(later)),
+        (later, drain_us) => format!(
+            ", and {} in the {} after it, not in tps",
+            figures::count(later),
+            figures::time(drain_us as f64)
+        ),
+    };
+    format!(
+        "measured     {} committed in {}{later}\n",
+        figures::count(committed),
+        figures::seconds(elapsed_s)
+    )
+}
+
+fn warmup(run: &Run) -> String {
+    let Some(warmup) = &run.warmup else {
+        return String::new();
+    };
+    let ended = warmup.detected.map_or_else(String::new, |ended| {
+        let figure = ended.figure.name();
+        let why = match ended.by {
+            EndedBy::Steady => format!("until {figure} was steady"),
+            EndedBy::Limit => format!("its limit, before {figure} was steady"),
+            EndedBy::Trial => "ended with the trial".to_owned(),
+        };
+        let elapsed = figures::seconds(warmup.phase.elapsed_us as f64 / 1e6);
+        format!(" for {elapsed} ({why})")
+    });
+    format!(
+        "warm-up      {} transactions/s{ended}, not part of the figures\n",
+        figures::rate(warmup.phase.all.goodput_per_s)
+    )
+}
+
+/// Throughput of the time that clients had a connection.
+fn connected(run: &Run) -> String {
+    let Some(connected) = run.outages.connected_goodput_per_s else {
+        return String::new();
+    };
+    if run.outages.unended == 0 {
+        return String::new();
+    }
+    format!(
+        "connected    {} transactions/s while connected (clients had no connection for {} of their \
+         time)\n",
+        figures::rate(connected),
+        figures::share(run.outages.share.unwrap_or_default())
+    )
+}
+
+/// Settings of the server that are not as its program has them; a line each.
+pub fn settings(trial: &Trial) -> String {
+    let Some(changed) = trial.run.target.facts.changed_settings.known() else {
+        return String::new();
+    };
+    let lines = changed
+        .iter()
+        .map(|(name, value)| format!("  {name} = {value}\n"));
+    match changed.is_empty() {
+        true => String::new(),
+        false => format!(
+            "settings of the server that are not its defaults\n{}",
+            lines.collect::<String>()
+        ),
+    }
 }
 
 /// What the draws came to.
@@ -151,186 +218,16 @@ fn key_skew(key_skew: &KeySkew) -> String {
     )
 }
 
-fn heading(run: &Run) -> String {
-    let trial = &run.trial;
-    let is_chosen = |name: &str| {
-        let mut given = trial
-            .params
-            .iter()
-            .filter_map(|given| given.split_once('='));
-        given.any(|(given, _)| given == name)
-    };
-    let variables = run.workload.variables.iter();
-    let variables = variables.filter(|(name, _)| SIZES.contains(&name.as_str()) || is_chosen(name));
-    let variables = variables.map(|(name, value)| format!(", {name} {value}"));
-    let mix = trial.mix.iter().map(|mix| format!(", mix {mix}"));
-    let variables = mix.chain(variables);
-    let mode = trial.query_mode().name();
-    let until = match trial.until() {
-        Until::Elapsed(time) => figures::seconds(time.as_secs_f64()),
-        Until::Transactions(count) => format!("{} transactions each", figures::count(count.get())),
-    };
-    let mut how = format!(
-        "{}, {}, {until}, {mode} protocol",
-        crate::page::clients(trial),
-        figures::plural(trial.threads().into(), "thread"),
-    );
-    how += &retries::policy(&trial.retry);
-    if let Some(rate) = &trial.rate {
-        how += &match rate.constant() {
-            Some(per_s) => format!(", {} transactions/s scheduled", figures::rate(per_s)),
-            None => format!(", {} transactions/s scheduled", crate::page::asked(rate)),
-        };
-    }
-    let warmup = figures::seconds(trial.warmup.longest().as_secs_f64());
-    if trial.warmup.is_detected() {
-        how += &format!(", after a warm-up of at most {warmup}");
-    } else if !trial.warmup.longest().is_zero() {
-        how += &format!(", after {warmup} of warm-up");
-    }
-    if let Some(level) = run.target.facts.isolation.known() {
-        // The usual one says of itself what it is.
-        how += match level == "read committed" && trial.isolation.is_none() {
-            true => ", ",
-            false => ", isolation ",
-        };
-        how += level;
-    }
-    if trial.connection_per_transaction {
-        how += ", a connection for each transaction";
-    }
-    format!(
-        "{}{} on {}\n{how}, seed {}\n",
-        run.workload.name,
-        variables.collect::<String>(),
-        server(&run.target),
-        trial.seed.unwrap_or_default()
-    )
-}
-
-/// The server, with its version, which stands in the title of a private one already.
-fn server(target: &Target) -> String {
-    let title = &target.title;
-    match (target.kind, target.facts.version.known()) {
-        (TargetKind::Named, Some(version)) => format!("{}, {title}", product(version)),
-        _ => title.clone(),
-    }
-}
-
-/// A server may say anything of itself.
-const PRODUCT_CHARS_MAX: usize = 60;
-
-/// `PostgreSQL 15.18` of all that `version()` says.
-fn product(version: &str) -> String {
-    let end = [" (", " on ", ","]
-        .into_iter()
-        .filter_map(|end| version.find(end));
-    let product = one_line(&version[..end.min().unwrap_or(version.len())]);
-    cut(&product, PRODUCT_CHARS_MAX)
-}
-
-fn totals(run: &Run) -> String {
-    let measured = &run.measured;
-    let counts = &measured.all.counts;
-    let goodput = figures::rate(measured.all.goodput_per_s);
-    let mut text = String::new();
-    match run.end {
-        End::Complete => {}
-        End::Running => text += "RUNNING: results so far\n",
-        End::Interrupted => text += "INTERRUPTED: results up to the interruption\n",
-        End::ClientAborted => text += "ABORTED: a client ended early\n",
-        End::InvariantBroken => {
-            let what = run.broken_invariant.as_deref().unwrap_or_default();
-            text += &format!("BROKEN INVARIANT: {what}\n");
-        }
-        End::AllClientsAborted => text += "ABORTED: all clients ended early\n",
-    }
-    if run.clients.aborted > 0 && run.end != End::AllClientsAborted {
-        let aborted = figures::plural(run.clients.aborted as u64, "client");
-        text += &format!(
-            "INCOMPLETE: {aborted} of {} ended early\n",
-            run.clients.total
-        );
-    }
-    if run.outages.unended > 0 {
-        text += &format!(
-            "SERVER LOST: {} of {} clients had no connection when the run ended\n",
-            run.outages.unended, run.clients.total
-        );
-    }
-    text += &format!(
-        "goodput      {goodput} transactions/s ({} committed in {}{}\n",
-        figures::count(counts.committed - measured.drain_committed),
-        figures::seconds((measured.elapsed_us - measured.drain_us) as f64 / 1e6),
-        drained(measured)
-    );
-    if let Some(connected) = run.outages.connected_goodput_per_s
-        && run.outages.unended > 0
-    {
-        let share = run.outages.share.unwrap_or_default();
-        text += &format!(
-            "             {} transactions/s while connected (clients had no connection for {} of \
-             their time)\n",
-            figures::rate(connected),
-            figures::share(share)
-        );
-    }
-    let others = [
-        ("failed", counts.failed),
-        ("unknown", counts.unknown),
-        ("skipped", counts.skipped),
-        ("late", counts.late),
-    ];
-    let others = others
-        .into_iter()
-        .filter(|(what, number)| *number > 0 || *what == "failed");
-    for (what, number) in others {
-        let share = figures::percent(number, counts.total());
-        text += &format!("{what:<13}{} ({share})\n", figures::count(number));
-    }
-    text += &stalls(run);
-    text += &steadiness(&run.steadiness);
-    if let Some(warmup) = &run.warmup {
-        let ended = warmup.detected.map_or_else(String::new, |ended| {
-            let figure = ended.figure.name();
-            let why = match ended.by {
-                EndedBy::Steady => format!("until {figure} was steady"),
-                EndedBy::Limit => format!("its limit, before {figure} was steady"),
-                EndedBy::Trial => "ended with the trial".to_owned(),
-            };
-            let elapsed = figures::seconds(warmup.phase.elapsed_us as f64 / 1e6);
-            format!(" for {elapsed} ({why})")
-        });
-        text += &format!(
-            "warm-up      {} transactions/s{ended}, not part of the figures\n",
-            figures::rate(warmup.phase.all.goodput_per_s)
-        );
-    }
-    text
-}
-
-/// What was committed after the asked duration; on a line of its own where that took long.
-fn drained(measured: &Phase) -> String {
-    let committed = figures::count(measured.drain_committed);
-    match (measured.drain_committed, measured.drain_us) {
-        (0, ..DRAIN_LONG_US) => ")".to_owned(),
-        (_, ..DRAIN_LONG_US) => format!(", {committed} later)"),
-        (_, drain_us) => format!(
-            ")\n             and {committed} in the {} after it, not in goodput",
-            figures::time(drain_us as f64)
-        ),
-    }
-}
-
-/// Times without service: of all, of an endpoint among several, and of the client that had to wait longest,
-/// where something went wrong with it.
+/// Long times without service: of all, of an endpoint among several, and of the client that had to wait
+/// longest, where something went wrong with it.
 fn stalls(run: &Run) -> String {
     let stalls = &run.stalls;
-    let mut text = of_all(stalls);
+    let mut text = String::new();
     let longest = stalls.each.iter().max_by_key(|stall| stall.length_us);
     if let Some(stall) = longest.filter(|stall| stall.length_us >= STALL_TOLD_US) {
         text += &format!(
-            "             {}{}\n",
+            "no service   {}: {}{}\n",
+            figures::time(stall.length_us as f64),
             span(stall.start_us, stall.length_us, stall.is_over),
             went_wrong(&stall.failed, stall.unknown)
         );
@@ -413,34 +310,6 @@ fn went_wrong(failed: &BTreeMap<String, u64>, unknown: u64) -> String {
     }
 }
 
-fn of_all(stalls: &Stalls) -> String {
-    match stalls.count {
-        0 => String::new(),
-        1 => format!(
-            "stalls       1 of {}, {} of the time: nothing was committed\n",
-            figures::time(stalls.longest_us as f64),
-            figures::share(stalls.share)
-        ),
-        count => format!(
-            "stalls       {count}, {} of the time: nothing was committed; the longest {}\n",
-            figures::share(stalls.share),
-            figures::time(stalls.longest_us as f64)
-        ),
-    }
-}
-
-/// What was found steady; what was not is among the notes, and of short trials there is nothing to
-/// say.
-fn steadiness(all: &[Steadiness]) -> String {
-    let steady = all.iter();
-    let steady = steady.filter(|one| one.verdict == SteadinessVerdict::Steady);
-    let steady: Vec<&str> = steady.map(|one| one.sentence.as_str()).collect();
-    match steady.is_empty() {
-        true => String::new(),
-        false => format!("steadiness   {}\n", steady.join(", ")),
-    }
-}
-
 fn latencies(measured: &Phase, stalls: &Stalls, width: usize) -> String {
     let mut table = Table::default();
     table.row(heading_of_latencies("latency, ms"));
@@ -474,65 +343,32 @@ fn latencies(measured: &Phase, stalls: &Stalls, width: usize) -> String {
     if text.contains(ATTEMPT) {
         text += "other latencies count from the start of the first try\n";
     }
-    if text.contains('–') {
-        text += match main_latency(measured).intervals {
-            Some(_) => "–: fewer than ten effective transactions above it\n",
-            None => "–: fewer than ten transactions above it\n",
-        };
+    if text.contains(figures::DASH) {
+        text += "–: fewer than ten transactions beyond it\n";
     }
     text
 }
 
-/// From the schedule where there is one.
-fn main_latency(measured: &Phase) -> &Latency {
-    let response = measured.all.response.as_ref();
-    response.unwrap_or(&measured.all.service)
-}
-
-/// How far the 99th percentile can be trusted, where that is known.
-fn interval(latency: &Latency) -> String {
-    let Some(p99) = latency.interval(99.0) else {
-        return String::new();
-    };
-    let effective = format!(
-        "{} effective of {} transactions",
-        figures::count(p99.effective.round() as u64),
-        figures::count(latency.count)
-    );
-    let words = match (p99.low_us, p99.high_us, p99.needs_s) {
-        (Some(low), Some(high), _) => format!(
-            "{} to {} ms (95 %; {effective})",
-            figures::ms(low),
-            figures::ms(high)
-        ),
-        (Some(low), None, _) => format!("{} ms or more (95 %; {effective})", figures::ms(low)),
-        (None, _, needs_s) => {
-            let needs = needs_s.map_or_else(String::new, |seconds| {
-                format!("; about {} would show it", figures::seconds(seconds))
-            });
-            format!("not known: {effective}{needs}")
-        }
-    };
-    format!("p99          {words}\n")
-}
-
-/// What of the latencies is pgdyno's own.
+/// What of the latencies is pgdyno's own, of the transactions that were followed.
 fn added(budget: Option<&TimeBudget>) -> String {
-    let Some(rows) = budget
-        .map(|budget| &budget.added)
-        .filter(|rows| !rows.is_empty())
-    else {
+    let rows = budget.map_or(&[][..], |budget| &budget.added);
+    let Some(first) = rows.first() else {
         return String::new();
     };
     let adds = rows.iter().map(|row| {
         format!(
-            "{} ms to {} (at most {})",
+            "{} to the {} of {} ms (at most {})",
             figures::ms_shortly(row.adds_us),
             figures::percentile_name(row.percentile),
+            figures::ms_shortly(row.shown_us),
             figures::ms_shortly(row.at_most_us)
         )
     });
-    format!("pgdyno adds  {}\n", adds.collect::<Vec<_>>().join(", "))
+    format!(
+        "pgdyno adds  {}; in the {} that it followed\n",
+        adds.collect::<Vec<_>>().join(", "),
+        figures::plural(first.followed, "transaction")
+    )
 }
 
 /// A row an endpoint, where there are several.
@@ -592,7 +428,15 @@ fn attempt(table: &mut Table, name: &str, script: &Figures) {
     }
 }
 
-fn failures(counts: &Counts) -> String {
+/// What failed, by its reason; where nothing was committed the figures say it.
+fn failures(run: &Run) -> String {
+    match first_screen::nothing_committed(run, None) {
+        Some(_) => String::new(),
+        None => by_class(&run.measured.all.counts),
+    }
+}
+
+fn by_class(counts: &Counts) -> String {
     let by_class = counts.failed_by_class.iter();
     // Of equally many in the engine's order.
     let by_class: BTreeMap<Failure, u64> = by_class
@@ -654,7 +498,6 @@ fn client(run: &Run) -> String {
             figures::count(count)
         );
     }
-    text += &outages(run);
     if let Some(cpu_us) = cpu.us_per_transaction {
         text += &format!(
             "pgdyno       {:.1} µs of CPU per transaction, busiest thread {} of a CPU",
@@ -766,37 +609,21 @@ fn within(text: &str) -> String {
     lines.collect()
 }
 
-fn notes(notes: &[Note], told: Told) -> String {
-    let mut text = String::new();
-    let mut codes = Vec::new();
-    // They come with the gravest first.
-    for note in notes {
+/// Those that are not serious, whole, with what to do.
+fn notes(notes: &[Note]) -> String {
+    let others = notes
+        .iter()
+        .filter(|note| note.severity < Severity::Serious);
+    let lines = others.map(|note| {
         let word = match note.severity {
             Severity::Notice => "note",
-            Severity::Warning => "WARNING",
-            Severity::Serious => "SERIOUS",
+            _ => "WARNING",
         };
-        if told == Told::Least && note.severity < Severity::Serious {
-            codes.push(note.code.as_ref());
-            continue;
-        }
         let sentence = format!("[{}]: {}.", note.code, note.sentence);
-        text += &wrapped(&format!("{word} "), &sentence, 2);
-        if told == Told::All {
-            text += &wrapped("", &format!("  {}.", capital(&note.remedy)), 2);
-        }
-    }
-    if !codes.is_empty() {
-        text += &wrapped("notes        ", &codes.join(", "), 13);
-    }
-    text
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
+        let remedy = first_screen::capital(&note.remedy);
+        wrapped(&format!("{word} "), &sentence, 2) + &wrapped("", &format!("  {remedy}."), 2)
+    });
+    lines.collect()
 }
 
 #[cfg(test)]

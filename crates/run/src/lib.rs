@@ -33,7 +33,7 @@ pub mod retries;
 mod roles;
 pub mod settings;
 pub mod shared;
-mod shell;
+pub mod shell;
 mod staleness;
 mod statements_of_pack;
 pub mod trial;

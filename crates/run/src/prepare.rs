@@ -14,10 +14,11 @@ use super::compile::compile;
 use super::disturb::catalogue;
 use super::settings::{self, Way};
 use super::shared::{self, Shared};
-use super::{follower_reads, new_nodes, pinning, retries, roles};
+use super::{follower_reads, new_nodes, pinning, retries, roles, shell};
 use crate::validity::{self, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
+use pgdyno_database::scripts_role::SCRIPTS_ROLE;
 use pgdyno_database::{facts, placement, reach, trouble};
 use pgdyno_model::document::{
     EndedBy, Facts, PackFigure, Stalls, Steadiness, TargetKind, WarmupEnd,
@@ -113,7 +114,9 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     let (given, chosen) = match &workload.pack {
         Some(pack) => (
             BTreeMap::new(),
-            Params::parse(pack, mix, &asked.params).map_err(usage)?,
+            Params::parse(pack, mix, &asked.params)
+                .map_err(usage)?
+                .trusted(asked.compatible.trusts_params),
         ),
         None => (
             params::variables(&asked.params).map_err(usage)?,
@@ -248,7 +251,13 @@ pub fn prepare_with(
     for warning in &target.warnings {
         progress.warning(warning);
     }
-    let target = with_settings(target, asked)?;
+    let mut target = with_settings(with_rights(target, asked), asked)?;
+    // A run is named after the server that it measures. An experiment keeps one name, wherever its trials go.
+    if target.searches_hosts() {
+        let session = target.connect()?;
+        target = target.reached(session.candidate());
+        session.close();
+    }
     prepare_on(target, checked, asked, (progress, interrupts), others)
 }
 
@@ -266,7 +275,7 @@ pub fn help(
     let (Some(pack), Some(target)) = (checked.workload.pack, open::existing(&asked.target)?) else {
         return Ok(());
     };
-    let target = with_settings(target, asked)?;
+    let target = with_settings(with_rights(target, asked), asked)?;
     let mut session = target.connect()?;
     let mut watch = Watch {
         endpoints: &target.endpoints,
@@ -276,6 +285,14 @@ pub fn help(
     };
     let request = Request::keeping(&pack, &checked.chosen);
     loader::help(&mut session, &request, &mut watch).map_err(|failure| target.explain(failure))
+}
+
+/// The target with the rights that scripts are to have on a private server.
+fn with_rights(target: Target, asked: &TrialSpec) -> Target {
+    match asked.allow_shell {
+        true => target.with_all_rights(),
+        false => target,
+    }
 }
 
 /// The target with the settings that sessions are to have.
@@ -367,6 +384,11 @@ pub fn prepare_on(
     if let Some(pack) = &workload.pack {
         let settings = pack.session_settings(product.dialect.name, &variables);
         let settings = settings.map_err(Failure::new)?;
+        if !asked.allow_shell {
+            let of = format!("pack {}", pack.name());
+            let pairs = settings.iter().map(|(name, value)| (&**name, &**value));
+            shell::refuse_settings(&of, pairs)?;
+        }
         target = target.with_settings(product.dialect, &settings);
         // The tables may have been made with other parameters than nobody's choice.
         let values = with_clients(&variables, asked);
@@ -569,8 +591,26 @@ impl Prepared {
             observed,
             measured_from_us: i64::try_from(warmup_us.unwrap_or(0)).unwrap_or(i64::MAX),
         });
+        notes.extend(recording.and_then(|recording| self.lack_of_rights(recording)));
         notes.extend(self.notice());
         notes
+    }
+
+    /// Transactions that failed for what scripts may not do on a private server.
+    fn lack_of_rights(&self, recording: &Recording) -> Option<Note> {
+        let failed = recording.measured.all().counts.failed;
+        let number = failed.get(&pgdyno_drive::record::Failure::from_sqlstate("42501"))?;
+        self.target.is_administered_apart().then(|| {
+            Note::new(
+                "no-rights",
+                Severity::Serious,
+                format!(
+                    "{number} transactions failed for lack of a right (42501): on a private server scripts run in \
+                     the role {SCRIPTS_ROLE}, which may do nothing on this host"
+                ),
+                "if you trust the script: --allow-shell",
+            )
+        })
     }
 
     /// What the workload's pack has every reader know.

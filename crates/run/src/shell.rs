@@ -1,8 +1,13 @@
-//! Refuses scripts that run programs on this host, unless `--allow-shell` is given: workloads may come
-//! from elsewhere. (The pgbench-compatible command runs them as pgbench does.)
+//! Refuses scripts and settings that run programs on this host, unless `--allow-shell` is given: workloads,
+//! experiments and bundles may come from elsewhere. (The pgbench-compatible command runs them as pgbench does.)
+//!
+//! Not for: what statements may do on a private server (`database::scripts_role`).
 
+use pgdyno_database::safe_settings::{NAMES, is_safe};
 use pgdyno_model::Failure;
 use pgdyno_script::{Op, Script};
+
+use crate::experiment::nearest;
 
 /// Refuses a script that runs programs. `file` is its name in errors.
 ///
@@ -23,4 +28,47 @@ pub fn refuse(script: &Script, file: &str) -> Result<(), Failure> {
         "if you trust the script: --allow-shell (in an experiment: allow_shell = true, and pgdyno sweep \
          --allow-shell)",
     ))
+}
+
+/// Refuses settings that come from a file and can have a server run programs, load code, or read or write files.
+/// `of` is where they come from.
+///
+/// # Errors
+/// One is not known to be safe: names the first, with its value.
+pub fn refuse_settings<'a>(
+    of: &str,
+    settings: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<(), Failure> {
+    let mut settings = settings.into_iter();
+    let Some((name, value)) = settings.find(|(name, value)| !is_safe(name, value)) else {
+        return Ok(());
+    };
+    let failure = Failure::new(format!(
+        "{of} has a setting that is not among those that can run nothing on the server's host: {name} = {value}"
+    ));
+    let failure = match nearest(name, NAMES) {
+        Some(word) => failure.hint(format!("did you mean \"{word}\"?")),
+        None => failure,
+    };
+    Err(failure.hint("if you trust it: --allow-shell"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_runs_a_program_is_named_with_its_value_and_the_way_out() {
+        let settings = [("work_mem", "4MB"), ("archive_command", "touch /tmp/x")];
+        let error = refuse_settings("experiment x", settings).unwrap_err();
+        let text = error.to_string();
+        for word in [
+            "experiment x",
+            "archive_command = touch /tmp/x",
+            "--allow-shell",
+        ] {
+            assert!(text.contains(word), "{text}");
+        }
+        assert!(refuse_settings("experiment x", [("shared_buffers", "1GB")]).is_ok());
+    }
 }

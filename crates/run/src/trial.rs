@@ -365,6 +365,7 @@ impl Trial {
             until: spec.until(),
             transactions_max: per_client.and_then(NonZeroU64::new),
             one_more: compatible.one_more_transaction.unwrap_or(0) as usize,
+            counts_committed: compatible.counts_committed,
             warmup: spec.warmup.longest(),
             // The server tells what a session did when it ends.
             warmup_apart: account::is_due(prepared),

@@ -435,10 +435,12 @@ fn adds(of: &Added) -> Option<Note> {
             "client-bound",
             Severity::Serious,
             format!(
-                "pgdyno itself added {} to {} of {} ({}, at most {}): answers waited for its threads",
+                "pgdyno itself added {} to the {} of {} that the {} it followed have ({}, at most {}): \
+                 answers waited for its threads",
                 text::time(most.adds_us),
                 text::percentile_name(most.percentile),
                 text::time(most.shown_us),
+                text::plural(most.followed, "transaction"),
                 text::roughly(most.share),
                 text::time(most.at_most_us),
             ),

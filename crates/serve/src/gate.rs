@@ -4,6 +4,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use percent_encoding::{AsciiSet, CONTROLS};
+
 use crate::answer::Answer;
 use crate::request::Request;
 
@@ -85,6 +87,20 @@ impl Gate {
         }
     }
 
+    /// Whether the request has the token, in whichever way it may be given.
+    pub fn knows(&self, request: &Request) -> bool {
+        let bearer = request.header("authorization");
+        let given = [
+            request.parameter("token"),
+            bearer.and_then(|value| value.strip_prefix("Bearer ")),
+            request.cookie(&self.cookie),
+        ];
+        given
+            .into_iter()
+            .flatten()
+            .any(|given| equal(given, &self.token))
+    }
+
     /// The Host header, if it is a name of this server.
     fn host<'a>(&self, request: &'a Request) -> Result<&'a str, Answer> {
         let Some(host) = request.header("host") else {
@@ -112,8 +128,7 @@ impl Gate {
         let rest = request.query.iter().filter(|(name, _)| name != "token");
         let rest: Vec<String> = rest.map(|(name, value)| pair(name, value)).collect();
         let query = if rest.is_empty() { "" } else { "?" };
-        // A path of two slashes would be another host's.
-        let path = format!("/{}", request.path.trim_start_matches('/'));
+        let path = own_path(&request.path);
         let secure = if self.is_encrypted { "; Secure" } else { "" };
         Answer::text(303, "welcome")
             .with("Location", format!("{path}{query}{}", rest.join("&")))
@@ -125,6 +140,23 @@ impl Gate {
                 ),
             )
     }
+}
+
+/// The path as an address that leads to this server, whatever is in it: two slashes at its beginning would be
+/// another host's, browsers take a backslash for a slash, and leave tabs out.
+fn own_path(path: &str) -> String {
+    const NOT_IN_PATHS: &AsciiSet = &CONTROLS
+        .add(b' ')
+        .add(b'\\')
+        .add(b'"')
+        .add(b'<')
+        .add(b'>')
+        .add(b'#');
+    let path = path.trim_start_matches(|c: char| c == '/' || c == '\\' || c.is_ascii_control());
+    format!(
+        "/{}",
+        percent_encoding::utf8_percent_encode(path, NOT_IN_PATHS)
+    )
 }
 
 /// A guarded request by cookie must say that it is from a page of this server; all browsers do so with
@@ -259,6 +291,48 @@ mod tests {
             );
             assert!(sent.contains(&cookie), "{sent}");
         }
+    }
+
+    #[test]
+    fn a_redirect_keeps_to_this_server() {
+        for (path, own) in [
+            ("/trial/1", "/trial/1"),
+            ("//evil.example/a", "/evil.example/a"),
+            ("/\\evil.example/a", "/evil.example/a"),
+            ("/\\/evil.example", "/evil.example"),
+            ("/\t/evil.example", "/evil.example"),
+            ("\\\\evil.example", "/evil.example"),
+            ("/a\\b", "/a%5Cb"),
+            ("/%5Cevil.example", "/%5Cevil.example"),
+            ("/a\u{1}b", "/a%01b"),
+        ] {
+            assert_eq!(own_path(path), own, "{path:?}");
+        }
+        let here = gate("127.0.0.1:7070", &[], false);
+        let text = format!("GET /\\evil.example/?token={TOKEN} HTTP/1.1\r\n{HOST}\r\n\r\n");
+        let request = Request::read(&mut text.as_bytes()).unwrap().unwrap();
+        let mut sent = Vec::new();
+        let answer = here.check(&request, false).unwrap_err();
+        answer.send(&mut sent).unwrap();
+        let sent = String::from_utf8(sent).unwrap();
+        assert!(sent.contains("\r\nLocation: /evil.example/\r\n"), "{sent}");
+    }
+
+    #[test]
+    fn a_token_is_known_in_each_way_that_it_is_given() {
+        let here = gate("127.0.0.1:7070", &[], false);
+        let knows = |line: &str, header: &str| {
+            let text = format!("{line} HTTP/1.1\r\n{HOST}\r\n{header}\r\n\r\n");
+            here.knows(&Request::read(&mut text.as_bytes()).unwrap().unwrap())
+        };
+        assert!(knows("GET /?token=0123456789abcdef", "X: y"));
+        assert!(knows("GET /", COOKIE));
+        assert!(knows("GET /", "Authorization: Bearer 0123456789abcdef"));
+        assert!(!knows(
+            "GET /?token=0123456789abcdeX",
+            "Authorization: Bearer x"
+        ));
+        assert!(!knows("GET /", "Cookie: pgdyno-7071=0123456789abcdef"));
     }
 
     #[test]

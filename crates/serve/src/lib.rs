@@ -2,7 +2,7 @@
 //! are read from it like ended ones, whichever pgdyno writes them, so that watching takes no part in a
 //! measurement.
 //!
-//! - `gate.rs`: who may come in; `request.rs`, `answer.rs`, `connection.rs`: HTTP and its limits.
+//! - `gate.rs`: who may come in; `places.rs`: how many; `request.rs`, `answer.rs`, `connection.rs`: HTTP and its limits.
 //! - `routes.rs`: which request gets what; `pages.rs`: pages and how they go on; `actions.rs`: tag, note,
 //!   exclude, stop.
 //! - `feed.rs`: one reader a subject, differences to all its viewers.
@@ -16,6 +16,7 @@ mod feed;
 mod gate;
 mod notebooks;
 mod pages;
+mod places;
 mod request;
 mod routes;
 mod tls;
@@ -37,12 +38,13 @@ use feed::{Hub, Viewer};
 use gate::Gate;
 use notebooks::Notebooks;
 use pages::Pages;
+use places::{Place, Places};
 use request::Request;
 use routes::{Reply, Routes};
 
 pub use pages::Compare;
 
-/// Connections at the same time; others get 503.
+/// Connections at the same time. Beyond them, those without a token make room; others get 503.
 const CONNECTIONS_MAX: usize = 128;
 /// How long a request may take to come.
 const REQUEST_LIMIT: Duration = Duration::from_secs(10);
@@ -150,6 +152,12 @@ impl Server {
         &self.link
     }
 
+    /// What to open for a trial by its number, likewise.
+    pub fn link_of_trial(&self, number: i64) -> String {
+        self.link
+            .replace("/?token=", &format!("/trial/{number}?token="))
+    }
+
     /// Whether others on the network can read along: it listens beyond this host, without TLS.
     pub fn is_readable(&self) -> bool {
         !self.at.ip().is_loopback() && !self.is_encrypted
@@ -194,8 +202,7 @@ fn listen(
     tls: Option<&Arc<ServerConfig>>,
     is_over: &AtomicBool,
 ) {
-    // Counts clients: one reference for each, plus this one.
-    let places = Arc::new(());
+    let places = Places::new(CONNECTIONS_MAX);
     for client in listener.incoming() {
         if is_over.load(Ordering::Relaxed) {
             return;
@@ -205,22 +212,19 @@ fn listen(
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        let is_full = Arc::strong_count(&places) > CONNECTIONS_MAX;
-        if is_full && tls.is_some() {
+        let place = places.take(&client);
+        if place.is_none() && tls.is_some() {
             continue;
         }
         let Ok(client) = Connection::new(client, tls) else {
             continue;
         };
-        if is_full {
+        let Some(place) = place else {
             refuse(client);
             continue;
-        }
-        let (routes, place) = (routes.clone(), places.clone());
-        let answering = move || {
-            answer(client, &routes);
-            drop(place);
         };
+        let routes = routes.clone();
+        let answering = move || answer(client, &routes, place);
         // Without a thread there is no answer; the next client may get one.
         let _ = thread::Builder::new()
             .name("viewer".to_owned())
@@ -238,10 +242,11 @@ fn refuse(mut client: Connection) {
 }
 
 /// Answers the one request of a connection. A client that leaves needs no answer.
-fn answer(mut client: Connection, routes: &Routes) {
+fn answer(mut client: Connection, routes: &Routes, mut place: Place) {
     client.allow(REQUEST_LIMIT);
     let reply = match Request::read(&mut client) {
         Ok(None) => return,
+        Ok(Some(request)) if routes.gate.knows(&request) && !place.keep() => return,
         Ok(Some(request)) => routes.reply(&request),
         Err(refusal) => Reply::Answer(refusal),
     };

@@ -84,6 +84,11 @@ impl Account {
         command
     }
 
+    /// User and group id of the other user; `None` when the server runs as ourselves.
+    pub(crate) fn ids(&self) -> Option<(u32, u32)> {
+        self.other.as_ref().map(|user| (user.uid, user.gid))
+    }
+
     /// Gives the file or directory to the user.
     pub(crate) fn give(&self, path: &Path) -> Result<()> {
         match &self.other {

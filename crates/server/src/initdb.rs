@@ -1,6 +1,7 @@
 //! Creating a database cluster.
 
-use std::fs::{self, File};
+use std::fs::File;
+use std::path::Path;
 
 use pgdyno_platform::child::{self, Signal};
 
@@ -11,16 +12,31 @@ use crate::installation::Installation;
 use crate::instance::Instance;
 use crate::postmaster::last_words;
 
-/// Creates the instance's cluster: superuser `postgres`, encoding UTF8, locale C, everybody
-/// trusted who gets as far as the socket. The files are not synced to disk one by one, which
-/// matters to nobody: a cluster that a power cut spoils is created again. The server's own
-/// durability is not touched by that.
+/// Superuser `postgres`, encoding UTF8, locale C, everybody trusted who gets as far as the socket. The
+/// files are not synced to disk one by one: a cluster that a power cut spoils is created again. The
+/// server's own durability is not touched by that.
+pub(crate) const OPTIONS: [&str; 9] = [
+    "--username",
+    SUPERUSER,
+    "--auth",
+    "trust",
+    "--encoding",
+    "UTF8",
+    "--locale",
+    "C",
+    "--no-sync",
+];
+
+/// Creates the instance's cluster in `new`, an empty directory of the account's.
+///
+/// # Errors
+/// initdb cannot be started or fails; its last words are in the error.
 pub(crate) fn run(
     installation: &Installation,
     account: &Account,
     instance: &Instance,
+    new: &Path,
 ) -> Result<()> {
-    let new = instance.new_data_dir(account)?;
     let log_path = instance.initdb_log_path();
     let log = File::create(&log_path).map_err(Error::file("create", &log_path))?;
     let log_too = log
@@ -30,9 +46,8 @@ pub(crate) fn run(
     let mut command = account.command(&program);
     command
         .arg("--pgdata")
-        .arg(&new)
-        .args(["--username", SUPERUSER, "--auth", "trust"])
-        .args(["--encoding", "UTF8", "--locale", "C", "--no-sync"])
+        .arg(new)
+        .args(OPTIONS)
         .stdin(std::process::Stdio::null())
         .stdout(log)
         .stderr(log_too);
@@ -51,6 +66,5 @@ pub(crate) fn run(
             said: last_words(&log_path),
         });
     }
-    let data_dir = instance.data_dir();
-    fs::rename(&new, &data_dir).map_err(Error::file("move the new cluster to", &data_dir))
+    Ok(())
 }

@@ -165,14 +165,14 @@ impl Instance {
         self.dir.join("data")
     }
 
-    /// An empty directory of the server's user where initdb can work; it becomes the data
-    /// directory only when initdb has succeeded, so that half a cluster never passes for one.
-    pub(crate) fn new_data_dir(&self, account: &Account) -> Result<PathBuf> {
+    /// An empty directory of ours where a cluster can be made; it becomes the data directory, of the
+    /// server's user, only when that has succeeded, so that half a cluster never passes for one.
+    pub(crate) fn new_data_dir(&self) -> Result<PathBuf> {
         let path = self.dir.join("data.new");
         if path.exists() {
             fs::remove_dir_all(&path).map_err(Error::file("remove", &path))?;
         }
-        own_directory(&path, account)?;
+        private_directory(&path)?;
         Ok(path)
     }
 
@@ -318,11 +318,15 @@ fn remove_socket_dir(dir: &Path) {
 
 /// Creates a directory that only the server's user (and root) can enter.
 fn own_directory(path: &Path, account: &Account) -> Result<()> {
+    private_directory(path)?;
+    account.give(path)
+}
+
+fn private_directory(path: &Path) -> Result<()> {
     DirBuilder::new()
         .mode(0o700)
         .create(path)
-        .map_err(Error::file("create directory", path))?;
-    account.give(path)
+        .map_err(Error::file("create directory", path))
 }
 
 /// Whether the file system of `dir` keeps its files in memory.

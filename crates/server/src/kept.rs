@@ -16,12 +16,12 @@ use crate::account::Account;
 use crate::address::Address;
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::initdb;
 use crate::installation::Installation;
 use crate::instance::{self, Instance};
 use crate::postmaster::{self, Life, Plan, Status};
 use crate::server::Options;
 use crate::step::Step;
+use crate::template;
 
 /// A stopped server recovers from a crash before it is ready; that may take a while.
 const START_LIMIT_MIN: Duration = Duration::from_secs(600);
@@ -140,7 +140,7 @@ pub fn start(options: &Options, on_step: &mut dyn FnMut(Step)) -> Result<(Runnin
         check_version(&instance.data_dir(), &installation)?;
     } else {
         on_step(Step::Initialising);
-        initdb::run(&installation, &account, &instance)?;
+        template::create_cluster(&installation, &account, &cache, &instance)?;
     }
     on_step(Step::Starting);
     let address = options.address(&instance)?;

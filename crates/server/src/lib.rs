@@ -29,6 +29,7 @@ mod cache;
 mod config;
 mod download;
 mod error;
+mod identity;
 mod initdb;
 mod installation;
 mod instance;
@@ -40,6 +41,7 @@ mod server;
 mod setting;
 mod standby;
 mod step;
+mod template;
 mod wal;
 
 pub use account::Account;

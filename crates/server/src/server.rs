@@ -10,12 +10,12 @@ use crate::account::Account;
 use crate::address::{Address, Listen};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::initdb;
 use crate::installation::{Installation, Version};
 use crate::instance::{self, Instance};
 use crate::postmaster::{self, Life, Plan};
 use crate::setting::Setting;
 use crate::step::Step;
+use crate::template;
 
 /// The port of a server whose socket has a directory of its own.
 const USUAL_PORT: u16 = 5432;
@@ -128,7 +128,7 @@ impl Server {
             Installation::find(bindir, &account, &cache, options.interrupted, on_step)?;
         let instance = Instance::create(&options.parent(&cache)?, &account)?;
         on_step(Step::Initialising);
-        initdb::run(&installation, &account, &instance)?;
+        template::create_cluster(&installation, &account, &cache, &instance)?;
         if (options.interrupted)() {
             return Err(Error::Interrupted);
         }

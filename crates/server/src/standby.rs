@@ -166,7 +166,8 @@ impl Server {
             false => "SELECT pg_backup_start('pgdyno', true)",
         };
         ask(&mut session, start)?;
-        let new = instance.new_data_dir(self.account())?;
+        let new = instance.new_data_dir()?;
+        self.account().give(&new)?;
         let copy = Copy {
             account: self.account(),
             interrupted: options.interrupted,

@@ -13,6 +13,7 @@ mod arrival;
 mod blocks;
 mod bootstrap;
 mod cache_fit;
+mod certainty;
 mod change_points;
 mod compare;
 mod detectable;
@@ -45,6 +46,7 @@ pub use arrival::Arrival;
 pub use blocks::{Block, Dependence, MIN_BLOCKS, MIN_BLOCKS_ALONE};
 pub use bootstrap::{Bootstrap, MIN_REPEATS_FOR_INTERVAL};
 pub use cache_fit::{CacheEnd, CacheFit, LEAK, SetPoint};
+pub use certainty::{Certainty, FLOOR, WIDE};
 pub use change_points::{ChangeOptions, ChangePoint, MIN_SERIES, change_points};
 pub use compare::{
     CompareError, CompareOptions, Comparison, Direction, Effect, MIN_REPEATS_TO_COMPARE, Row,

@@ -7,7 +7,7 @@
 use crate::bootstrap::Bootstrap;
 use crate::compare::{CompareError, CompareOptions, Comparison, Row, compare_all, repeats_needed};
 use crate::family::Family;
-use crate::gate::{Gate, Outcome, Tested, Threshold};
+use crate::gate::{Condition, Gate, Outcome, Tested, Threshold};
 use crate::sample::Sample;
 use crate::sequential::Looks;
 
@@ -103,6 +103,82 @@ impl Ongoing {
             None if share >= 1.0 && figures.is_empty() => 1.0 - SIZE,
             None => return Ok(None),
         };
+        let comparisons = self.compared(figures, level)?;
+        let of = |name: &str| {
+            let found = comparisons.iter().find(|(figure, _)| figure == name);
+            found.map(|(_, comparison)| comparison)
+        };
+        let (outcome, tested) = self.gate.decide(of, share >= 1.0);
+        Ok(Some(Look {
+            share,
+            blocks,
+            level,
+            outcome,
+            tested,
+            comparisons,
+        }))
+    }
+
+    /// Where it stands when it is cut short at this share of the budget: intervals of these blocks alone, which no
+    /// other look has a part in, and no verdict. `None` without a block.
+    ///
+    /// # Errors
+    /// As [`Ongoing::look`].
+    pub fn interim(&self, figures: &[OfBlocks], share: f64) -> Result<Option<Look>, CompareError> {
+        let blocks = figures.iter().map(|figure| figure.a.len()).min();
+        let Some(blocks) = blocks.filter(|blocks| *blocks > 0) else {
+            return Ok(None);
+        };
+        let level = 1.0 - SIZE;
+        let comparisons = self.compared(figures, level)?;
+        let tested = self.gate.conditions().map(|condition| {
+            let mut of_it = comparisons.iter();
+            let found = of_it.find(|(figure, _)| *figure == condition.figure);
+            Tested {
+                condition: condition.clone(),
+                outcome: Outcome::CannotTell,
+                evidence: match found {
+                    Some((_, comparison)) => format!("so far {comparison}"),
+                    None => format!("{} was not measured", condition.figure),
+                },
+            }
+        });
+        Ok(Some(Look {
+            share,
+            blocks,
+            level,
+            outcome: Outcome::CannotTell,
+            tested: tested.collect(),
+            comparisons,
+        }))
+    }
+
+    /// So many blocks in all would tell, if changes and noise stay as this look shows them: an interval shrinks with
+    /// the root of their number until it ends at the threshold. `None` where there is no interval, or no condition
+    /// on a change in per cent.
+    pub fn blocks_needed(&self, look: &Look) -> Option<f64> {
+        let of_condition = |condition: &Condition| {
+            let Threshold::Relative(threshold) = condition.threshold else {
+                return None;
+            };
+            let mut of_it = look.comparisons.iter();
+            let (_, found) = of_it.find(|(figure, _)| *figure == condition.figure)?;
+            let ratio = found.ratio?;
+            let half = 0.5 * (ratio.interval.high / ratio.interval.low).ln();
+            let distance = (ratio.estimate / (1.0 + threshold)).ln().abs();
+            let needed = look.blocks as f64 * (half / distance).powi(2);
+            needed.is_finite().then_some(needed)
+        };
+        let needed = self.gate.conditions().filter_map(of_condition);
+        needed.reduce(f64::max)
+    }
+
+    /// The figures at this level.
+    fn compared(
+        &self,
+        figures: &[OfBlocks],
+        level: f64,
+    ) -> Result<Vec<(String, Comparison)>, CompareError> {
         let samples: Vec<(&str, Sample, Sample)> = figures.iter().filter_map(samples).collect();
         let rows = samples.iter().map(|(_, a, b)| Row {
             a,
@@ -131,20 +207,7 @@ impl Ongoing {
         };
         let found = compare_all(&rows, &options)?;
         let names = samples.iter().map(|(name, ..)| (*name).to_owned());
-        let comparisons: Vec<(String, Comparison)> = names.zip(found).collect();
-        let of = |name: &str| {
-            let found = comparisons.iter().find(|(figure, _)| figure == name);
-            found.map(|(_, comparison)| comparison)
-        };
-        let (outcome, tested) = self.gate.decide(of, share >= 1.0);
-        Ok(Some(Look {
-            share,
-            blocks,
-            level,
-            outcome,
-            tested,
-            comparisons,
-        }))
+        Ok(names.zip(found).collect())
     }
 }
 
@@ -258,6 +321,35 @@ mod tests {
             "{:?}",
             look.tested
         );
+    }
+
+    #[test]
+    fn cut_short_it_shows_an_interval_and_how_many_blocks_would_tell() {
+        let mut rng = Rng::new(3);
+        let ongoing = Ongoing::new(gate());
+        assert!(ongoing.interim(&[], 0.1).unwrap().is_none());
+        let all = blocks(400, 0.98, 0.05, &mut rng);
+        let first = |count: usize| OfBlocks {
+            a: all.a[..count].to_vec(),
+            b: all.b[..count].to_vec(),
+            ..all.clone()
+        };
+        let interim = ongoing.interim(&[first(12)], 0.2).unwrap().unwrap();
+        assert_eq!(interim.outcome, Outcome::CannotTell);
+        let ratio = interim.comparisons[0].1.ratio.unwrap();
+        assert!((ratio.interval.level - 0.95).abs() < 0.01, "{ratio:?}");
+        assert!(interim.tested[0].evidence.starts_with("so far "));
+        // With as many blocks as it says the gate is decided, give or take the change of another sample.
+        let needed = ongoing.blocks_needed(&interim).unwrap();
+        assert!((12.0..400.0).contains(&needed), "{needed}");
+        let enough = (4.0 * needed).min(400.0) as usize;
+        let mut later = Ongoing::new(gate());
+        let look = later.look(&[first(enough)], 1.0).unwrap().unwrap();
+        assert_eq!(look.outcome, Outcome::Passes, "{needed}: {look:?}");
+        // Too few for an interval: what is known is the figures.
+        let few = ongoing.interim(&[first(2)], 0.1).unwrap().unwrap();
+        assert_eq!(ongoing.blocks_needed(&few), None);
+        assert!(few.tested[0].evidence.contains("2 repeats"), "{few:?}");
     }
 
     #[test]

@@ -95,7 +95,7 @@ pub enum End {
     Narrow,
     /// Another step would exceed the time.
     Time,
-    /// The limit is broken even where hardly any transactions start.
+    /// The limit is broken at the lowest rates that the time allows, or at any rate: p99 does not fall with it.
     NothingWithin,
 }
 
@@ -142,6 +142,8 @@ const STEPS_MIN: usize = 6;
 const EFFECTIVE_BEYOND_MIN: f64 = 4.0;
 /// Two rates this near to each other are near enough for a line between them.
 const NEAR: f64 = 1.35;
+/// Two rates, one half of the other, between which another step says less than one beyond them.
+const CLOSE: f64 = 2.05;
 /// Steps aim at 1 / latency this much above and below that of the limit.
 const AIM: f64 = 0.3;
 /// How far the steps of a line may lie from its middle, in units of the aim.
@@ -153,6 +155,14 @@ const AIM_MOST: f64 = 0.12;
 const STEPS_IN_TIME: f64 = 24.0;
 /// A p99 needs a thousand transactions; some more, as they come at random.
 const TRANSACTIONS_MIN: f64 = 1_500.0;
+/// Fewer that are due may come to less than the thousand: four standard errors.
+const TRANSACTIONS_LEAST: f64 = 1_130.0;
+/// A lower rate is not worth a step unless it is below this share of the one that is over the limit.
+const LOWER: f64 = 0.9;
+/// So many of the lowest rates are surely over the limit, and p99 has not fallen below this share from the highest of
+/// them to the lowest one: load is not what makes it.
+const FLAT_RATES: usize = 3;
+const FLAT: f64 = 0.8;
 /// A step whose latency is this many times above or below the limit tells on which side it lies,
 /// however short.
 const CLEAR: f64 = 2.0;
@@ -165,21 +175,33 @@ const LEVEL: f64 = 0.95;
 
 /// Which step follows from those so far, in the order in which they were made.
 pub fn next(asked: &Asked, steps: &[Step]) -> Next {
-    let spent: f64 = steps.iter().map(|step| step.took_s).sum();
-    let wanted = match wanted(asked, steps) {
+    let (rate, seconds) = match wanted(asked, steps) {
         Next::Step { rate, seconds } => (tidy(rate), seconds),
         end => return end,
     };
     if is_narrow(asked, steps) {
         return Next::End(End::Narrow);
     }
-    if !steps.is_empty() && spent + wanted.1 + asked.beside_s > asked.time_s {
-        return Next::End(End::Time);
+    let left = left_s(asked, steps);
+    if steps.is_empty() || seconds <= left {
+        return Next::Step { rate, seconds };
     }
-    Next::Step {
-        rate: wanted.0,
-        seconds: wanted.1,
+    // A shorter step is better than none while a side of the limit has not been seen.
+    let is_counted = left >= asked.step_s && rate * left >= TRANSACTIONS_LEAST;
+    match enclosure(asked, steps) {
+        (Some(_), Some(_)) => Next::End(End::Time),
+        _ if is_counted => Next::Step {
+            rate,
+            seconds: left,
+        },
+        _ => Next::End(End::Time),
     }
+}
+
+/// How long another step may be measured.
+fn left_s(asked: &Asked, steps: &[Step]) -> f64 {
+    let spent: f64 = steps.iter().map(|step| step.took_s).sum();
+    asked.time_s - spent - asked.beside_s
 }
 
 /// Two single steps that enclose the limit closely may both have been lucky: it takes a line, or a
@@ -210,36 +232,44 @@ fn wanted(asked: &Asked, steps: &[Step]) -> Next {
     };
     let longest = longest_s(asked);
     let length = current_s(asked, steps);
-    let step = |rate: f64| Next::Step {
+    // Further up transactions come by themselves.
+    let up = |rate: f64| Next::Step {
         rate,
         seconds: length.max(TRANSACTIONS_MIN / rate).min(longest),
     };
+    // Below a rate that is over the limit a step is as long as its p99 needs.
+    let step = |rate: f64| Next::Step {
+        rate,
+        seconds: length.max(TRANSACTIONS_MIN / rate),
+    };
     // On which side a step lies must be known before it leads anywhere.
-    if is_too_short(asked, steps, last) && last.seconds < longest {
-        let for_count = TRANSACTIONS_MIN / last.rate;
-        let seconds = (2.0 * last.seconds).max(for_count).min(longest);
-        let is_hopeless = last.latency.is_nan() && last.rate * longest < TRANSACTIONS_MIN;
+    let for_count = TRANSACTIONS_MIN / last.rate;
+    if is_too_short(asked, steps, last) && last.seconds < longest.max(for_count) {
+        let seconds = (2.0 * last.seconds).max(for_count);
+        let has_few = last.latency.is_nan() && for_count > longest;
         return match enclosure(asked, steps) {
-            (_, Some(_)) if is_hopeless => Next::End(End::NothingWithin),
             // So few transactions say nothing: more of them do.
-            (_, None) if is_hopeless => step(2.0 * last.rate),
+            (_, None) if has_few => up(2.0 * last.rate),
             _ => Next::Step {
                 rate: last.rate,
-                seconds,
+                seconds: seconds.min(longest.max(for_count)),
             },
         };
     }
     match enclosure(asked, steps) {
-        (None, None) => step(2.0 * last.rate),
-        (Some(low), None) => step(2.0 * low),
-        (None, Some(high)) if high / 2.0 * longest < TRANSACTIONS_MIN => {
-            // A single step may have met a stall.
+        (None, None) => up(2.0 * last.rate),
+        (Some(low), None) => up(2.0 * low),
+        (None, Some(_)) if is_flat(asked, steps) => Next::End(End::NothingWithin),
+        (None, Some(high)) => {
+            let lowest = TRANSACTIONS_LEAST / left_s(asked, steps).max(0.0);
+            let rate = lowest.max(high / 2.0);
             match steps.iter().filter(|step| step.rate == high).count() {
+                _ if rate <= LOWER * high => step(rate),
+                // A single step may have met a stall.
                 1 => step(high),
                 _ => Next::End(End::NothingWithin),
             }
         }
-        (None, Some(high)) => step(high / 2.0),
         (Some(low), Some(high)) => match place(asked, steps) {
             Some(place)
                 if (high / low <= NEAR || place.is_fitted) && !falls_behind(asked, steps) =>
@@ -247,8 +277,46 @@ fn wanted(asked: &Asked, steps: &[Step]) -> Next {
                 let side = SIDES[steps.len() % SIDES.len()];
                 step(place.middle + side * place.aim)
             }
-            _ => step((low * high).sqrt()),
+            _ => {
+                let between = (low * high).sqrt();
+                match outside(asked, steps, length.max(TRANSACTIONS_MIN / between)) {
+                    _ if high / low > CLOSE => step(between),
+                    // Where transactions are many a step is short.
+                    Some(rate) if rate > high => up(rate),
+                    Some(rate) => step(rate),
+                    None => step(between),
+                }
+            }
         },
+    }
+}
+
+/// Where the time has no room for a line through steps of this length, and no step is surely over the limit, or none
+/// within it: a rate at which one may be. What is surely known then is the answer.
+fn outside(asked: &Asked, steps: &[Step], length: f64) -> Option<f64> {
+    let left = left_s(asked, steps);
+    if left >= STEPS_MIN as f64 * (length + asked.beside_s) {
+        return None;
+    }
+    let has = |side| steps.iter().any(|step| step.side(asked.limit) == side);
+    let rates = steps.iter().map(|step| step.rate);
+    if !has(Side::Over) {
+        return Some(2.0 * rates.fold(0.0, f64::max));
+    }
+    let lower = rates.fold(f64::INFINITY, f64::min) / 2.0;
+    let fits = left >= TRANSACTIONS_LEAST / lower;
+    (!has(Side::Within) && fits).then_some(lower)
+}
+
+/// Whether a lower rate does not help: the lowest ones are surely over the limit, and p99 hardly falls with them.
+fn is_flat(asked: &Asked, steps: &[Step]) -> bool {
+    let over = |step: &&Step| step.side(asked.limit) == Side::Over && step.latency.is_finite();
+    let mut lowest: Vec<&Step> = steps.iter().filter(over).collect();
+    lowest.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+    lowest.dedup_by_key(|step| step.rate);
+    match lowest.get(..FLAT_RATES) {
+        Some([least, .., most]) => least.latency >= FLAT * most.latency,
+        _ => false,
     }
 }
 
@@ -661,29 +729,70 @@ mod tests {
         assert!(found.high.unwrap() < 100.0, "{found:?}");
     }
 
+    /// A step at this rate with this p99, give or take a tenth.
+    fn made(rate: f64, seconds: f64, latency: f64) -> Step {
+        Step {
+            rate,
+            seconds,
+            at_s: 0.0,
+            took_s: seconds + 1.0,
+            latency,
+            between: (0.9 * latency, 1.1 * latency),
+            effective_beyond: 10.0,
+        }
+    }
+
     #[test]
-    fn a_single_step_that_breaks_the_limit_is_made_again_before_the_search_gives_up() {
+    fn below_a_lowest_rate_that_breaks_the_limit_steps_are_as_long_as_their_p99_needs() {
+        // Two minutes, and the lowest rate given breaks the limit: half of it takes 30 s.
         let asked = Asked {
+            time_s: 120.0,
+            ..ASKED
+        };
+        let ladder = [400.0, 300.0, 200.0, 101.0].map(|rate| made(rate, 10.0, rate / 2.0));
+        let next_of = |steps: &[Step]| match next(&asked, steps) {
+            Next::Step { rate, seconds } => (rate, seconds),
+            Next::End(end) => panic!("it ends: {end:?}"),
+        };
+        let (rate, seconds) = next_of(&ladder);
+        assert_eq!(rate, 50.5);
+        assert!((29.0..31.0).contains(&seconds), "{seconds}");
+        // Half of that does not fit into the time: the lowest rate that does.
+        let mut steps = ladder.to_vec();
+        steps.push(made(50.5, 30.0, 30.0));
+        let (rate, seconds) = next_of(&steps);
+        assert!(rate > 25.3 && rate < 0.9 * 50.5, "{rate}");
+        assert!(seconds <= 120.0 - 75.0 - 1.0, "{seconds}");
+        // What the time has no room for any more is the end, and what is known is said.
+        steps.push(made(rate, seconds, 25.0));
+        assert!(matches!(next(&asked, &steps), Next::End(_)));
+        let found = answer(&asked, &steps);
+        assert_eq!((found.low, found.high), (None, Some(rate)));
+    }
+
+    #[test]
+    fn a_single_step_that_breaks_the_limit_is_made_again_where_the_time_has_no_room_for_a_lower_rate()
+     {
+        let asked = Asked {
+            time_s: 83.0,
             first_rate: 40.0,
             ..ASKED
         };
-        let stalled = Step {
-            rate: 40.0,
-            seconds: 50.0,
-            at_s: 25.0,
-            took_s: 51.0,
-            latency: 90.0,
-            between: (60.0, 120.0),
-            effective_beyond: 10.0,
-        };
-        let Next::Step { rate, .. } = next(&asked, &[stalled]) else {
+        let stalled = made(40.0, 50.0, 90.0);
+        let Next::Step { rate, seconds } = next(&asked, &[stalled]) else {
             panic!("it gives up");
         };
-        assert_eq!(rate, 40.0);
-        assert_eq!(
-            next(&asked, &[stalled, stalled]),
-            Next::End(End::NothingWithin)
-        );
+        assert_eq!((rate, seconds), (40.0, 31.0));
+        assert!(matches!(next(&asked, &[stalled, stalled]), Next::End(_)));
+    }
+
+    #[test]
+    fn where_p99_does_not_fall_with_the_rate_the_search_ends() {
+        let over = [100.0, 50.0, 25.0].map(|rate| made(rate, 60.0, 30.0 + rate / 50.0));
+        assert_eq!(next(&ASKED, &over), Next::End(End::NothingWithin));
+        // It falls: lower rates may keep the limit.
+        let falls = [100.0, 50.0, 25.0].map(|rate| made(rate, 60.0, 30.0 + rate));
+        assert!(matches!(next(&ASKED, &falls), Next::Step { .. }));
     }
 
     #[test]

@@ -33,6 +33,8 @@ enum Server {
     Drifting,
     /// The same within ten minutes.
     DriftingTwiceAsFast,
+    /// M/M/1 that keeps the limit up to 60 a second only.
+    Slow,
 }
 
 /// Of service when nothing drifts.
@@ -45,6 +47,7 @@ impl Server {
         match self {
             Self::Drifting => SERVED_PER_S * (1.05 - 0.1 * at_s / 1_200.0),
             Self::DriftingTwiceAsFast => SERVED_PER_S * (1.05 - 0.1 * at_s / 600.0),
+            Self::Slow => 290.0,
             _ => SERVED_PER_S,
         }
     }
@@ -53,7 +56,7 @@ impl Server {
     fn capacity(self, at_s: f64) -> f64 {
         match self {
             // The response is exponential with the rate's distance to the service's.
-            Self::Markov | Self::Drifting | Self::DriftingTwiceAsFast => {
+            Self::Markov | Self::Drifting | Self::DriftingTwiceAsFast | Self::Slow => {
                 self.served_per_s(at_s) - 100f64.ln() / LIMIT_S
             }
             Self::Equal => {
@@ -228,6 +231,48 @@ fn searches_find_the_capacity_of_servers_that_are_known() {
             "{server:?}: {covered} {error}"
         );
     }
+}
+
+/// Two minutes on a server that breaks the limit at the lowest rate given: the search goes down, and ends with an answer.
+#[test]
+fn a_search_that_begins_above_the_capacity_has_an_answer_after_two_minutes() {
+    let server = Server::Slow;
+    let truth = server.capacity(0.0);
+    let (mut right, mut lower, mut answered) = (0, 0, 0);
+    const SEARCHES: u64 = 100;
+    for seed in 0..SEARCHES {
+        let mut random = Random(seed.wrapping_mul(0x1234_5678_9abc_def1).wrapping_add(7));
+        let asked = Asked {
+            limit: LIMIT_S,
+            width: 0.05,
+            time_s: 120.0,
+            step_s: 10.0,
+            beside_s: SETTLE_S,
+            first_rate: 101.0,
+        };
+        let mut steps: Vec<Step> = Vec::new();
+        let mut now = 0.0;
+        while let Next::Step { rate, seconds } = next(&asked, &steps) {
+            let step = server.step(&mut random, rate, seconds.round(), now);
+            now += step.took_s;
+            steps.push(step);
+        }
+        // Half a second of rounding.
+        assert!((60.0..=121.0).contains(&now), "{now} s: {steps:?}");
+        let found = answer(&asked, &steps);
+        lower += usize::from(steps.iter().any(|step| step.rate < 60.0));
+        answered += usize::from(found.low.is_some() || found.high.is_some());
+        let (low, high) = (
+            found.low.unwrap_or(0.0),
+            found.high.unwrap_or(f64::INFINITY),
+        );
+        right += usize::from((low..=high).contains(&truth));
+    }
+    println!("{answered} of {SEARCHES} answered, {right} right, {lower} went below the capacity");
+    assert!(
+        answered >= 95 && right >= 90 && lower >= 90,
+        "{answered} {right} {lower}"
+    );
 }
 
 #[test]

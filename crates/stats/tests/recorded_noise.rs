@@ -4,7 +4,7 @@
 use pgdyno_stats::{Bootstrap, CompareOptions, Comparison, Direction, Sample, Verdict, compare};
 
 const REPEATS: usize = 10;
-const DRAWS: usize = 4_000;
+const DRAWS: usize = 2_000;
 
 /// A tenth fewer transactions a second: clients that wait for their answers see each take longer
 /// by this factor.

@@ -58,6 +58,7 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use begin::example;
@@ -79,6 +80,9 @@ use schema::server::Notebook;
 /// How long to wait for another pgdyno that writes: its transactions take milliseconds, at the
 /// end of a trial perhaps as long as the disk needs to sync.
 const BUSY_LIMIT: Duration = Duration::from_secs(30);
+
+/// No value that pgdyno writes is longer: histories come in pieces of some 200 KiB.
+const VALUE_BYTES_MAX: i32 = 32 << 20;
 
 /// A function that is not there, not supported, or not for this user.
 const NOT_TOLD: [&str; 3] = ["42883", "0A000", "42501"];
@@ -129,12 +133,31 @@ impl Store {
     /// # Errors
     /// As [`Store::open`], and when there is none.
     pub fn existing(path: &Path) -> Result<Self, Failure> {
+        let store = Self::unjudged(path)?;
+        store.check_tables()?;
+        Ok(store)
+    }
+
+    /// The same, whatever its tables are: for those who ask [`Store::foreign_tables`] before anything else.
+    ///
+    /// # Errors
+    /// As [`Store::existing`], but for tables that are not pgdyno's.
+    pub fn unjudged(path: &Path) -> Result<Self, Failure> {
         if let Some(url) = place::server(path) {
             return Self::on_server(url);
         }
         let opening = Opening::begin();
         match opening.look(path)? {
-            Found::Store => Self::connect(opening, path, OpenFlags::empty(), On::Sqlite),
+            Found::Store => {
+                let (mut store, opening) = Self::connect(opening, path, OpenFlags::empty())?;
+                store.set_up(path, On::Sqlite)?;
+                opening.opened(path);
+                // What is not pgdyno's is not read.
+                if store.version == schema::VERSION && store.foreign_tables()?.is_empty() {
+                    store.abort_the_dead()?;
+                }
+                Ok(store)
+            }
             Found::Nothing => {
                 let text = format!("there is no store at {}", path.display());
                 Err(Failure::new(text)
@@ -149,24 +172,50 @@ impl Store {
         if opening.look(path)? == Found::Nothing {
             place::create(path)?;
         }
-        Self::connect(opening, path, OpenFlags::SQLITE_OPEN_CREATE, on)
+        let (mut store, opening) = Self::connect(opening, path, OpenFlags::SQLITE_OPEN_CREATE)?;
+        store.set_up(path, on)?;
+        opening.opened(path);
+        store.check_tables()?;
+        if store.version == schema::VERSION {
+            store.abort_the_dead()?;
+        }
+        Ok(store)
     }
 
-    fn connect(opening: Opening, path: &Path, create: OpenFlags, on: On) -> Result<Self, Failure> {
+    fn connect(
+        opening: Opening,
+        path: &Path,
+        create: OpenFlags,
+    ) -> Result<(Self, Opening), Failure> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
         let opened = Connection::open_with_flags(path, flags);
         let connection = opened.map_err(|e| trouble(path, "cannot open", &e.into()))?;
-        let mut store = Self {
+        let store = Self {
             db: Db::File(connection),
             place: Place::File(path.to_owned()),
             version: schema::VERSION,
         };
-        store.set_up(path, on)?;
-        opening.opened(path);
-        if store.version <= schema::VERSION {
-            store.abort_the_dead()?;
-        }
-        Ok(store)
+        Ok((store, opening))
+    }
+
+    /// Refuses a file whose tables are not pgdyno's, before anything is read from them: a view, a trigger or a
+    /// virtual table may do anything, and take any time.
+    fn check_tables(&self) -> Result<(), Failure> {
+        let foreign = self.foreign_tables()?;
+        let Some(first) = foreign.first() else {
+            return Ok(());
+        };
+        let more = match foreign.len() - 1 {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let place = self.place();
+        Err(Failure::new(format!(
+            "the tables of the store {place} are not pgdyno's: {first:?}{more}"
+        ))
+        .detail("nothing else of it was read")
+        .hint("tables of your own belong into a file of their own, with the notebook attached (sqlite3 ATTACH)")
+        .hint("or name another store with --store or PGDYNO_STORE"))
     }
 
     /// What opening a file does: trials that are marked as running and whose process is gone become aborted. For
@@ -176,7 +225,7 @@ impl Store {
     /// The file cannot be written.
     pub fn find_the_dead(&self) -> Result<(), Failure> {
         match self.place {
-            Place::File(_) if self.version <= schema::VERSION => self.abort_the_dead().map(|_| ()),
+            Place::File(_) if self.version == schema::VERSION => self.abort_the_dead().map(|_| ()),
             _ => Ok(()),
         }
     }
@@ -187,8 +236,12 @@ impl Store {
             return Ok(());
         };
         connection.busy_timeout(BUSY_LIMIT).map_err(failed)?;
+        connection
+            .set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)
+            .map_err(failed)?;
         // A store that came from elsewhere brings no functions to be run.
-        let pragmas = "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;";
+        let pragmas =
+            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;";
         connection.execute_batch(pragmas).map_err(failed)?;
         self.version = schema::set_up(connection, path, on)?;
         // The file is synced when trials end, and by nobody else: another trial may be running.
@@ -298,6 +351,30 @@ impl Store {
         match &self.place {
             Place::File(path) => Some(path),
             Place::Server(_) => None,
+        }
+    }
+
+    /// Checks that a trial is in the file that others open by this store's path: the file that is open here may
+    /// have been removed, replaced or cut short.
+    ///
+    /// # Errors
+    /// It is not; says so.
+    fn is_found_by_name(&self, number: i64) -> Result<(), Failure> {
+        const UUID: &str = "SELECT uuid FROM trial WHERE number = ?1";
+        let (Place::File(path), Db::File(own)) = (&self.place, &self.db) else {
+            return Ok(());
+        };
+        let uuid = |of: &Connection| of.query_row(UUID, [number], |row| row.get::<_, String>(0));
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let named = Connection::open_with_flags(path, flags).and_then(|named| uuid(&named));
+        match (named, uuid(own)) {
+            (Ok(named), Ok(own)) if named == own => Ok(()),
+            _ => {
+                let path = path.display();
+                let text =
+                    format!("the notebook {path} was removed, replaced or damaged during the run");
+                Err(Failure::new(text).hint("--store names another file"))
+            }
         }
     }
 
@@ -411,6 +488,10 @@ fn trouble(path: &Path, what: &str, error: &Error) -> Failure {
         Some(ErrorCode::DiskFull) => {
             failure.hint("make room, or name a file on another disk with --store or PGDYNO_STORE")
         }
+        Some(ErrorCode::TooBig) => failure.detail(format!(
+            "a value in it is longer than {} MiB: pgdyno wrote none like it",
+            VALUE_BYTES_MAX >> 20
+        )),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => failure
             .detail("the file is damaged")
             .hint("move it away, or recover what is in it: sqlite3 FILE .recover"),

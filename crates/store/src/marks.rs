@@ -2,16 +2,28 @@
 
 use super::Store;
 use crate::db::{Optional, params};
-use pgdyno_model::Failure;
 use pgdyno_model::notebook::check_tag;
+use pgdyno_model::{Exit, Failure};
+
+/// Of longer notes, which pgdyno does not write, no more is read.
+const NOTE_CHARS_MAX: usize = 65_536;
 
 impl Store {
     /// Sets the note of a trial, or takes it away.
     ///
     /// # Errors
-    /// The store cannot be written.
+    /// It is too long; the store cannot be written.
     pub fn set_note(&self, number: i64, note: Option<&str>) -> Result<(), Failure> {
         self.check_version()?;
+        if let Some(note) = note.filter(|note| note.chars().count() > NOTE_CHARS_MAX) {
+            let text = format!(
+                "a note has at most {NOTE_CHARS_MAX} characters, and this one has {}",
+                note.chars().count()
+            );
+            return Err(
+                Failure::with(Exit::Usage, text).hint("keep the text in a file, and note its name")
+            );
+        }
         let sql = "UPDATE trial_begun SET note = ? WHERE number = ?";
         let written = self.db.execute(sql, params![note, number]);
         written.map(|_| ()).map_err(self.failed("cannot write to"))

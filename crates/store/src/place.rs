@@ -50,6 +50,13 @@ pub fn path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     .ok_or_else(nowhere)
 }
 
+/// Whether `PGDYNO_STORE` or a configuration file names a store: then commands keep their runs there that keep
+/// none by themselves.
+pub fn is_named() -> bool {
+    let variable = env::var_os("PGDYNO_STORE").filter(|value| !value.is_empty());
+    variable.is_some() || defaults::get().store.is_some()
+}
+
 fn choose(
     asked: Option<&Path>,
     store: Option<OsString>,

@@ -167,7 +167,7 @@ fn answer(connection: &Connection, sql: &str) -> Result<Answer, Failure> {
         )
         .hint("pgdyno note, tag, exclude and rm change what is stored"));
     }
-    let columns: Vec<String> = select.column_names().into_iter().map(Into::into).collect();
+    let columns: Vec<String> = select.column_names().map(Into::into).collect();
     let mut rows = Vec::new();
     let mut found = select.query([]).map_err(refused)?;
     while let Some(row) = found.next().map_err(refused)? {

@@ -2,6 +2,7 @@
 
 use pgdyno_model::stamp::stamp;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -427,4 +428,99 @@ fn sql_changes_nothing_and_opens_no_other_file() {
         .unwrap();
     let cells: Vec<String> = answer.rows[0].iter().map(|cell| cell.text()).collect();
     assert_eq!(cells, ["1", "1.5", "", "0a", &schema::VERSION.to_string()]);
+}
+
+/// A store of one trial, changed by SQL that is not pgdyno's.
+fn changed(sql: &str) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    let store = Store::open(&path).unwrap();
+    store.begin(&example()).unwrap().fail("broke").unwrap();
+    drop(store);
+    Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    (dir, path)
+}
+
+#[test]
+fn a_store_with_tables_that_are_not_pgdynos_is_refused_before_anything_is_read() {
+    let endless = "CREATE VIEW trial AS WITH RECURSIVE r(number) AS \
+                   (SELECT 1 UNION ALL SELECT number FROM r) SELECT number FROM r";
+    let forged = "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('trigger', 'sqlite_x', \
+                  'trial_begun', 0, 'CREATE TRIGGER sqlite_x AFTER UPDATE ON trial_begun BEGIN SELECT 1; END')";
+    let cases = [
+        (format!("DROP VIEW trial; {endless}"), "trial"),
+        ("CREATE TABLE more (a)".to_owned(), "more"),
+        (
+            "CREATE TRIGGER t AFTER UPDATE ON tag BEGIN DELETE FROM tag; END".to_owned(),
+            "t",
+        ),
+        ("CREATE INDEX i ON tag (lower(tag))".to_owned(), "i"),
+        (forged.to_owned(), "sqlite_x"),
+        // Another version than this pgdyno's is no way around it.
+        (
+            format!("DROP VIEW trial; {endless}; PRAGMA user_version = 9"),
+            "trial",
+        ),
+        (
+            format!("{}; PRAGMA user_version = 9", "CREATE VIEW v AS SELECT 1"),
+            "v",
+        ),
+        (
+            "CREATE VIEW v AS SELECT 1; PRAGMA user_version = -3".to_owned(),
+            "v",
+        ),
+    ];
+    for (sql, name) in cases {
+        let (_dir, path) = changed(&sql);
+        for open in [Store::existing, Store::open] {
+            let error = open(&path).map(drop).expect_err(&sql).to_string();
+            for word in ["are not pgdyno's", &format!("{name:?}"), "--store"] {
+                assert!(error.contains(word), "{sql}: {error}");
+            }
+        }
+        assert!(
+            !Store::unjudged(&path)
+                .unwrap()
+                .foreign_tables()
+                .unwrap()
+                .is_empty()
+        );
+    }
+    // Statistics are SQLite's own.
+    let (_dir, path) = changed("ANALYZE");
+    assert_eq!(
+        Store::existing(&path).unwrap().foreign_tables().unwrap(),
+        [""; 0]
+    );
+}
+
+#[test]
+fn texts_have_limits() {
+    let (_dir, path) = changed("UPDATE trial_begun SET note = hex(zeroblob(2000000))");
+    let store = Store::existing(&path).unwrap();
+    let note = store.trial("1").unwrap().note.unwrap();
+    assert_eq!(note.len(), 65_536);
+    let error = store.set_note(1, Some(&note.repeat(2))).unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("at most 65536 characters") && error.contains("keep the text in a file"),
+        "{error}"
+    );
+    store.set_note(1, Some(&note)).unwrap();
+    // What fills the memory is not read at all.
+    let (_dir, path) = changed("UPDATE trial_begun SET note = hex(zeroblob(20000000))");
+    let error = Store::existing(&path).unwrap().trial("1").unwrap_err();
+    assert!(error.to_string().contains("longer than 32 MiB"), "{error}");
+}
+
+#[test]
+fn sqlite_is_built_without_what_notebooks_do_not_use() {
+    let connection = Connection::open_in_memory().unwrap();
+    let mut select = connection.prepare("PRAGMA compile_options").unwrap();
+    let options = select.query_map([], |row| row.get(0)).unwrap();
+    let options: Vec<String> = options.map(Result::unwrap).collect();
+    for unused in ["FTS", "RTREE", "ENABLE_LOAD_EXTENSION"] {
+        let found: Vec<&String> = options.iter().filter(|one| one.contains(unused)).collect();
+        assert!(found.is_empty(), "{found:?}");
+    }
 }

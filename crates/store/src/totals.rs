@@ -1,5 +1,7 @@
 //! The totals of a trial beside what its seconds and threads come to: for those who check what is kept.
 
+use std::collections::BTreeSet;
+
 use pgdyno_drive::record::Recording;
 
 use crate::db::{self, Db, Optional, Value};
@@ -54,8 +56,9 @@ impl Store {
         read().map_err(self.failed("cannot read"))
     }
 
-    /// The tables and views of this file that are not as pgdyno makes them, by name: what a query finds there
-    /// may be anything. Nothing is known of those of another version.
+    /// What this file has that is not as pgdyno makes it, by name: what a query finds there may be anything.
+    /// Another version of pgdyno may have other tables, but no virtual ones, no triggers, and no views that this
+    /// one does not know.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -63,30 +66,66 @@ impl Store {
         let Db::File(connection) = &self.db else {
             return Ok(Vec::new());
         };
-        if self.version != VERSION {
-            return Ok(Vec::new());
-        }
         let read = || -> rusqlite::Result<Vec<String>> {
-            let own = rusqlite::Connection::open_in_memory()?;
-            own.execute_batch(&ddl::create(On::Sqlite).join(";\n"))?;
-            let (own, found) = (schema(&own)?, schema(connection)?);
-            let differs = own.iter().filter(|one| !found.contains(one));
-            let more = found.iter().filter(|one| !own.contains(one));
-            let mut names: Vec<String> =
-                differs.chain(more).map(|(name, _)| name.clone()).collect();
-            names.sort();
-            names.dedup();
-            Ok(names)
+            let found = schema(connection)?;
+            let own = [On::Sqlite, On::Waiting].map(own_schema);
+            let mut least: Option<BTreeSet<String>> = None;
+            for own in own {
+                let own = own?;
+                let differs = own.difference(&found).filter(|_| self.version == VERSION);
+                let more = found.difference(&own);
+                let more = more.filter(|one| self.version == VERSION || !one.is_plain());
+                let names: BTreeSet<String> =
+                    differs.chain(more).map(|one| one.name.clone()).collect();
+                if least.as_ref().is_none_or(|least| names.len() < least.len()) {
+                    least = Some(names);
+                }
+            }
+            Ok(least.unwrap_or_default().into_iter().collect())
         };
         read().map_err(|e| self.failed("cannot read")(e.into()))
     }
 }
 
-/// Names and texts of what is there; what SQLite makes for itself is left out.
-fn schema(connection: &rusqlite::Connection) -> rusqlite::Result<Vec<(String, String)>> {
-    let sql = "SELECT name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+/// A table, view, index or trigger of a file.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Made {
+    kind: String,
+    name: String,
+    /// The table that it is of.
+    of: String,
+    sql: String,
+}
+
+impl Made {
+    /// Whether reading it does nothing else.
+    fn is_plain(&self) -> bool {
+        let is_virtual = self.sql.to_ascii_lowercase().contains("virtual");
+        matches!(self.kind.as_str(), "table" | "index") && !is_virtual
+    }
+}
+
+/// What pgdyno makes there.
+fn own_schema(on: On) -> rusqlite::Result<BTreeSet<Made>> {
+    let own = rusqlite::Connection::open_in_memory()?;
+    own.execute_batch(&ddl::create(on).join(";\n"))?;
+    schema(&own)
+}
+
+/// What is there, without what SQLite makes for itself: indexes of keys, which have no text, and statistics.
+fn schema(connection: &rusqlite::Connection) -> rusqlite::Result<BTreeSet<Made>> {
+    let sql = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema \
+               WHERE NOT (type = 'index' AND sql IS NULL) \
+               AND NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4', 'sqlite_sequence'))";
     let mut select = connection.prepare(sql)?;
-    let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows = select.query_map([], |row| {
+        Ok(Made {
+            kind: row.get(0)?,
+            name: row.get(1)?,
+            of: row.get(2)?,
+            sql: row.get(3)?,
+        })
+    })?;
     rows.collect()
 }
 

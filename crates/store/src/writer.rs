@@ -119,7 +119,7 @@ impl TrialWriter {
     ///
     /// # Errors
     /// The store cannot be written. The trial then counts as aborted, with the seconds that were
-    /// written.
+    /// written. Or its file was removed, replaced or cut short meanwhile.
     pub fn finish(mut self, outcome: &Outcome) -> Result<Ended, Failure> {
         let mut desk = self.close()?;
         // Not in the room that is kept for the end: the result comes first.
@@ -129,7 +129,8 @@ impl TrialWriter {
         let written = desk.with_room(|desk| {
             desk.flush(true)?;
             let also = without_history.as_ref().map(history::not_kept);
-            desk.store.end(desk.number, outcome, also)
+            desk.store.end(desk.number, outcome, also)?;
+            desk.store.is_found_by_name(desk.number)
         });
         written.inspect_err(|failure| {
             // A reason takes less space than a result. If there is not even space for it, the next

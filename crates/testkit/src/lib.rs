@@ -15,6 +15,7 @@
 //! ```
 
 mod certificate;
+mod certs;
 mod closed;
 mod debian;
 mod delay;
@@ -43,6 +44,7 @@ pub use pgdyno_link::Upstream;
 pub use pgdyno_stats::SplitMix64;
 
 pub use certificate::certify;
+pub use certs::Certs;
 pub use closed::closed_address;
 pub use debian::debian;
 pub use delay::DelayingProxy;

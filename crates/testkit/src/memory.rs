@@ -3,8 +3,14 @@
 use std::fs;
 
 /// A figure of `/proc/PID/status` in KiB (proc_pid_status(5)): `VmHWM` is the most memory that the process has
-/// had, `VmRSS` what it has now; `None` once it has ended.
+/// had, `VmRSS` what it has now; `None` once it has ended, and as long as it is only about to become another
+/// program than this one: a child that was started by vfork(2) has its parent's memory until then, which the
+/// kernel lets the parent see for a moment.
 pub fn status_kib(process: u32, figure: &str) -> Option<u64> {
+    let program = |process: &str| fs::read_link(format!("/proc/{process}/exe")).ok();
+    if process != std::process::id() && program(&process.to_string()) == program("self") {
+        return None;
+    }
     let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(figure))?;
     let value = value.trim_start_matches(':');

@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pgdyno_platform::cpu_time::ThreadClock;
+
 use crate::hostile::{complete, described, ready, row, server_message, server_text, started};
 
 /// A trickled answer comes in so many pieces.
@@ -37,6 +39,8 @@ pub struct Spent {
     pub working: f64,
     /// Between the first and the last piece of answers.
     pub trickling: f64,
+    /// Waiting for a CPU, in any of these or before or behind them.
+    pub starved: f64,
 }
 
 /// The server.
@@ -83,6 +87,8 @@ fn serve(mut client: TcpStream, times: Times, books: &Books) -> io::Result<()> {
     book(books, |spent| spent.starting += took);
     client.write_all(&started())?;
     let mut asked = 0u64;
+    let clock = ThreadClock::of_this_thread();
+    let mut starved = starved_s(clock.as_ref());
     loop {
         let mut tag = [0];
         client.read_exact(&mut tag)?;
@@ -95,7 +101,16 @@ fn serve(mut client: TcpStream, times: Times, books: &Books) -> io::Result<()> {
         let text = text.trim_end_matches(['\0', ';', ' ']).to_owned();
         asked += 1;
         answer(&mut client, &text, asked, times, books)?;
+        let until_now = starved_s(clock.as_ref());
+        book(books, |spent| spent.starved += until_now - starved);
+        starved = until_now;
     }
+}
+
+/// How long the thread of this clock has been ready and had no CPU, in seconds; 0 where the kernel does not say.
+fn starved_s(clock: Option<&ThreadClock>) -> f64 {
+    let scheduled = clock.and_then(ThreadClock::read);
+    scheduled.map_or(0.0, |it| it.waited_ns as f64 / 1e9)
 }
 
 fn answer(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
 
-use pgdyno_server::{Account, Cache, Installation, Listen, Options, Server};
+use pgdyno_server::{Account, Cache, Installation, Server};
 
 /// The major versions that tests of versions are run on.
 pub const MAJORS: [u32; 6] = [13, 14, 15, 16, 17, 18];
@@ -35,19 +35,7 @@ pub fn installation_of(major: u32) -> Result<Installation, String> {
 /// When they are here and the server does not start.
 pub fn postgres_of_with(major: u32, settings: &[&str]) -> Result<Server, String> {
     let installation = installation_of(major)?;
-    let settings = ["fsync=off"].iter().chain(settings).map(|text| {
-        text.parse()
-            .unwrap_or_else(|e| panic!("test's own setting: {e}"))
-    });
-    let options = Options {
-        bindir: Some(installation.bindir),
-        settings: settings.collect(),
-        listen: Listen::Loopback(0),
-        cache: Some(crate::cache()),
-        ..Options::default()
-    };
-    let server = Server::start(&options, &mut |_| {});
-    Ok(server.unwrap_or_else(|e| panic!("no server of version {major} to test with: {e}")))
+    Ok(crate::postgres::start(&installation.bindir, settings))
 }
 
 /// The server of this major version that all tests of this process share: with statement statistics

@@ -321,6 +321,17 @@ pub fn known(
     Ok(values)
 }
 
+/// What the tables that are there say of the parameters that they were made with; empty where there are none.
+///
+/// # Errors
+/// The server cannot be asked.
+pub fn of_tables(session: &mut Session, pack: &Pack) -> Result<BTreeMap<String, String>, Failure> {
+    let dialect = Product::ask(session).map_err(asking)?.dialect;
+    let params = &Params::default().on(pack, dialect.name);
+    let found = state::find(session, dialect, pack, &params.or_defaults(pack))?;
+    Ok(Seen::of(session, dialect, pack, params, &found)?.values)
+}
+
 fn asking(error: Error) -> Failure {
     trouble::server(&error, "could not look for the workload's tables")
 }

@@ -21,6 +21,7 @@ mod lines;
 pub use check::check_made_name;
 pub(super) use check::dialects;
 pub use lines::Lines;
+use lines::Newlines;
 
 /// The manifest's file name inside a pack's folder.
 pub const FILE_NAME: &str = "pack.toml";
@@ -410,6 +411,9 @@ pub struct Table {
     /// looked at after the load.
     #[serde(default)]
     pub row_per_block: bool,
+    /// Whether the table may have further columns, which another program gave it.
+    #[serde(default)]
+    pub more_columns: bool,
     /// The columns that must be there and, when `rows` is given, how each is filled.
     pub columns: Vec<Column>,
     /// Where it is written, for messages.
@@ -550,7 +554,9 @@ pub fn parse_all(file: &str, text: &str) -> (Option<Manifest>, Vec<ManifestError
 /// A mistake of TOML's, with its line and what may have been meant.
 fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> ManifestError {
     let mut message = with_meant_field(error.message());
-    let line = error.span().map(|span| lines::line_at(text, span.start));
+    let line = error
+        .span()
+        .map(|span| Newlines::of(text).line_at(span.start));
     if let (Some(line), Some(span)) = (line, error.span())
         && !message.starts_with(MISSING)
     {

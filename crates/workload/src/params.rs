@@ -17,9 +17,20 @@ pub struct Params {
     given: BTreeMap<String, String>,
     of_mix: BTreeMap<String, String>,
     of_dialect: BTreeMap<String, String>,
+    is_trusted: bool,
 }
 
 impl Params {
+    /// What is given counts, whatever tables that are there say: as tools do that look at no table.
+    pub fn trusted(self, is_trusted: bool) -> Params {
+        Params { is_trusted, ..self }
+    }
+
+    /// Whether it does.
+    pub fn are_trusted(&self) -> bool {
+        self.is_trusted
+    }
+
     /// Reads `NAME=VALUE` texts; the last of the same name wins. The mix is one that the pack has, if
     /// any.
     pub fn parse(pack: &Pack, mix: Option<&str>, given: &[String]) -> Result<Params, String> {
@@ -50,6 +61,7 @@ impl Params {
         let of_mix = mix.and_then(|name| pack.manifest.mixes.iter().find(|m| m.name == name));
         let of_mix = of_mix.into_iter().flat_map(|mix| &mix.params);
         Ok(Params {
+            is_trusted: false,
             given: params,
             of_mix: of_mix
                 .map(|(name, value)| (name.clone(), value.to_string()))

@@ -1,12 +1,15 @@
 //! From what the user typed after `run` to a workload: a pack by name or folder, or script files.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use super::manifest::ManifestError;
 use super::mix::WeightedScript;
 use super::needs::Needs;
 use super::pack::Pack;
 use super::{folder, script_files, shipped};
+use pgdyno_model::suggest::nearest;
 use pgdyno_model::{Exit, Failure};
 
 /// What is to be run, wherever it came from.
@@ -117,9 +120,38 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, Failure>
         name: args.join(" "),
         pack: None,
         mix: None,
-        scripts: script_files::read(args)?,
+        scripts: script_files::read(args).map_err(|failure| with_way_out(args, failure))?,
         needs: Needs::default(),
     })
+}
+
+/// Of files that are not there: one of nearly the same name beside them, and what a workload is named by.
+fn with_way_out(args: &[String], failure: Failure) -> Failure {
+    let names = args.iter();
+    let names =
+        names.map(|arg| script_files::split_weight(arg).map_or(arg.as_str(), |(file, _)| file));
+    let mut missing = names.filter(|name| *name != "-" && !Path::new(name).exists());
+    let Some(missing) = missing.next().map(Path::new) else {
+        return failure;
+    };
+    let folder = match missing.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let beside = fs::read_dir(folder).into_iter().flatten().flatten();
+    let beside: Vec<String> = beside
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let name = missing.file_name().and_then(|name| name.to_str());
+    let near = name.and_then(|name| nearest(name, beside.iter().map(String::as_str)));
+    let failure = match near {
+        Some(near) => failure.hint(format!(
+            "did you mean {}?",
+            missing.with_file_name(near).display()
+        )),
+        None => failure,
+    };
+    failure.hint("a script is a file, as mine.sql; a workload has a name: pgdyno pack list")
 }
 
 impl Workload {

@@ -29,18 +29,24 @@ pub fn of_pack(
 }
 
 /// What tables without pgdyno's mark tell of the parameters with a `recognise` query. What is not told,
-/// for whatever reason, is left out: it may be that the tables do not fit at all.
+/// for whatever reason, is left out: it may be that the tables do not fit at all. The queries are templates, of
+/// what is asked for.
 pub fn recognised(
     session: &mut Session,
     dialect: &Dialect,
     pack: &Pack,
+    asked: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut values = BTreeMap::new();
     for param in pack.params_on(dialect.name) {
         let Some(query) = &param.recognise else {
             continue;
         };
-        match admin::value(session, query) {
+        let place = format!("recognise of {}", param.name);
+        let Ok(query) = pack.made(&place, query, asked) else {
+            continue;
+        };
+        match admin::value(session, &query) {
             Ok(Some(value)) => drop(values.insert(param.name.clone(), value)),
             Err(e) if session.is_broken() => return Err(e),
             Ok(None) | Err(_) => {}

@@ -131,7 +131,8 @@ pub fn judge(pack: &Pack, tables: &[Table], found: &[Found]) -> State {
         let columns = || table.columns.iter().filter(|column| !column.hidden);
         let want: BTreeSet<_> = columns().map(|c| c.name.as_str()).collect();
         let have: BTreeSet<_> = found.columns.iter().map(String::as_str).collect();
-        if want != have {
+        let fits = want == have || (table.more_columns && want.is_subset(&have));
+        if !fits {
             let want: Vec<_> = columns().map(|c| c.name.as_str()).collect();
             return State::Unusable(format!(
                 "table {} has the columns {}, but pack {} needs {}",

@@ -188,8 +188,8 @@ mod tests {
         assert_eq!(
             names("ycsb"),
             "dataintegrity families fieldcount fieldlength fieldlengthdistribution \
-             fieldlengthexpression fillfactor insertorder keyformat minfieldlength range_keys \
-             recordcount recordstart splits zeropadding"
+             fieldlengthexpression fieldnameprefix fillfactor insertorder keyformat minfieldlength range_keys \
+             recordcount recordstart splits table zeropadding"
         );
     }
 }

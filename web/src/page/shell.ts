@@ -204,20 +204,20 @@ export function checks(verdict: Verdict | null): HTMLElement | null {
         return h('li', {}, h('span', { class: 'state', style: { color: `var(--${color})` }, 'aria-hidden': 'true' }, sign), h('span', {}, h('strong', {}, `${check.name}.`), ' ', h('span', { class: 'visually-hidden' }, `${word}: `), check.figures));
       }),
     ),
-    h('details', { class: 'more' }, h('summary', {}, 'Causes examined'), rules(verdict)),
+    rules(verdict),
   );
 }
 
-/** Every rule that was examined. */
+/** Every rule that was examined, closed: the limit is said above. */
 function rules(verdict: Verdict | null): HTMLElement | null {
   const list = verdict?.rules ?? [];
   if (list.length === 0) return null;
   const names = { limit: 'limit', second: 'second', 'ruled-out': 'ruled out', 'not-applicable': 'does not apply', 'not-known': 'not known' } as const;
   const states = [...new Set(list.map((rule) => rule.state))];
   return h(
-    'div',
-    {},
-    h('h2', { class: 'eyebrow' }, 'Limits examined'),
+    'details',
+    { class: 'more' },
+    h('summary', {}, `Limits examined (${list.length})`),
     h(
       'ul',
       { class: 'rules' },
@@ -244,11 +244,11 @@ const ICONS: Record<string, { color: string; name: string; path: string }> = {
   notice: { color: 'ink3', name: 'Note', path: 'M8 1 A7 7 0 1 0 8.01 1 M8 7 L8 12 M8 4.2 L8 4.8' },
 };
 
-/** Can it be trusted? */
-export function notesBlock(notes: Note[], bus: Bus | null): HTMLElement | null {
-  if (notes.length === 0) return null;
+/** Can it be trusted? Of all notes those of `which`; they keep their numbers. */
+export function notesBlock(notes: Note[], bus: Bus | null, which: (note: Note) => boolean = () => true): HTMLElement | null {
+  if (!notes.some(which)) return null;
   const rank = ['serious', 'warning', 'notice', 'good'];
-  const sorted = notes.map((note, i) => ({ note, i })).sort((a, b) => rank.indexOf(a.note.severity) - rank.indexOf(b.note.severity));
+  const sorted = notes.map((note, i) => ({ note, i })).filter(({ note }) => which(note)).sort((a, b) => rank.indexOf(a.note.severity) - rank.indexOf(b.note.severity));
   return h(
     'ul',
     { class: 'notes', 'aria-label': 'Validity notes' },

@@ -8,6 +8,8 @@
 const NBSP = '\u00a0';
 export const MINUS = '−';
 export const DASH = '–';
+/** Behind a percentile that is of its run only. */
+export const UNCERTAIN = '~';
 
 /** A whole number, all digits. */
 export function count(value: number): string {

@@ -63,8 +63,8 @@ function chart(main: Histogram, second: Histogram | null, what: string): HTMLEle
           }
           const x = api.coord([end.x, 0])[0];
           shapes.push(segment(x, box.y, x, bottom, token('line2'), 1, [3, 3]));
-          const room = box.x + box.width - x > 125;
-          shapes.push(words(room ? x + 6 : x - 6, bottom - 34, `beyond this line fewer\nthan ${BEYOND} samples`, token('ink3'), { lineHeight: 15, align: room ? 'left' : 'right' }));
+          const room = box.x + box.width - x > 80;
+          shapes.push(words(room ? x + 6 : x - 6, bottom - 34, `fewer than\n${BEYOND} beyond`, token('ink3'), { lineHeight: 15, align: room ? 'left' : 'right' }));
           const right = x > box.x + box.width - 110;
           shapes.push(words(right ? box.x + box.width : x, api.coord([0, log(Math.max(max_us, 1))!])[1] - 18, `${timeText(main.max_us)} worst`, token('ink2'), { align: right ? 'right' : 'center' }));
           if (cursor !== null) {

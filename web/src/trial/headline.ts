@@ -1,7 +1,7 @@
 /** How much: the headline figures of a trial, and the accounting below them. */
 
-import type { Sibling, TrialData } from '../data';
-import { count, DASH, many, partOf, percent, rate, shortCount, significant, span, time, timeText } from '../pure/format';
+import type { PercentileInterval, Sibling, TrialData } from '../data';
+import { count, DASH, many, partOf, percent, rate, shortCount, significant, time, timeText, UNCERTAIN } from '../pure/format';
 import { needed } from '../pure/histogram';
 import { h, type Child } from '../page/dom';
 import { dotStrip, headlines, type Headline } from '../page/shell';
@@ -22,21 +22,16 @@ export function trialHeadlines(data: TrialData): HTMLElement {
   const word = response === null ? 'Service' : 'Response';
   const latency = (key: string, name: string, us: number | null, service: number | null, p: number, strip: Element | null): Headline => {
     const interval = main.intervals?.find((i) => Math.abs(i.percentile - 100 * p) < 1e-6);
-    if (us === null && interval !== undefined && interval.needs_s !== null) {
-      if (isLive) return { key, label: `${word} ${name}`, value: DASH, context: interval.effective < 10 ? `waits for more effective samples; ${count(Math.round(interval.effective))} now` : `waits: ${count(Math.round(interval.effective))} effective so far; about ${span(interval.needs_s)} in all would show it`, strip };
-      return { key, label: `${word} ${name}`, value: DASH, context: `not known: ${count(Math.round(interval.effective))} effective of ${many(main.count, 'transaction')}; about ${span(interval.needs_s)} would show it`, strip };
-    }
-    if (us === null && isLive) {
-      return { key, label: `${word} ${name}`, value: DASH, context: `waits for 10 samples beyond it; ${count(Math.floor(main.count * (1 - p) + 1e-6))} now`, strip };
-    }
     if (us === null) {
       const beyond = Math.floor(main.count * (1 - p) + 1e-6);
-      return { key, label: `${word} ${name}`, value: DASH, context: `not shown: ${many(beyond, 'sample')} beyond it, 10 needed (${count(needed(p))} in all)`, strip };
+      const context = isLive ? `waits for 10 samples beyond it; ${count(beyond)} now` : `not shown: ${many(beyond, 'sample')} beyond it, 10 needed (${count(needed(p))} in all)`;
+      return { key, label: `${word} ${name}`, value: DASH, context, strip };
     }
     const { value, unit } = time(us);
-    const known = interval === undefined ? undefined : interval.low_us === null ? `interval not known: ${count(Math.round(interval.effective))} effective` : `95 %: ${timeText(interval.low_us)} ${interval.high_us === null ? 'or more' : `to ${timeText(interval.high_us)}`}; ${count(Math.round(interval.effective))} effective`;
-    const context = [known, response === null ? undefined : `service ${timeText(service)}`].filter((words) => words !== undefined).join('; ');
-    return { key, label: `${word} ${name}`, value, unit, context: context === '' ? undefined : context, strip };
+    const sure = certainty(interval);
+    const beside = response === null ? null : `service ${timeText(service)}`;
+    const context = sure === null && beside === null ? undefined : h('span', {}, sure, sure !== null && beside !== null && '; ', beside);
+    return { key, label: `${word} ${name}`, value: `${value}${interval?.uncertain === true ? UNCERTAIN : ''}`, unit, context, strip };
   };
   const started = measured.committed + measured.failed + measured.skipped + measured.unknown;
   const asked = askedRate(run.trial);
@@ -53,6 +48,14 @@ export function trialHeadlines(data: TrialData): HTMLElement {
     },
     latency('p50', 'p50', main.p50_us, measured.service.p50_us, 0.5, dots((s) => s.p50_us, 'p50')),
     latency('p99', 'p99', main.p99_us, measured.service.p99_us, 0.99, dots((s) => s.p99_us, 'p99')),
+    {
+      key: 'failed',
+      label: 'Failed',
+      value: count(measured.failed),
+      unit: `of ${shortCount(started)}`,
+      context: `${count(measured.unknown)} unknown, ${count(measured.skipped)} skipped`,
+      strip: dots((s) => s.failed, 'Failed'),
+    },
     latency('p99.9', 'p99.9', main.p99_9_us, measured.service.p99_9_us, 0.999, dots((s) => s.p99_9_us, 'p99.9')),
     {
       key: 'retries',
@@ -61,14 +64,6 @@ export function trialHeadlines(data: TrialData): HTMLElement {
       unit: 'per commit',
       context: work !== null && work.lost_time_share !== null ? `${percent(work.lost_time_share)} of the time in tries thrown away` : measured.retries === 0 ? 'nothing was tried again' : undefined,
       strip: dots((s) => s.retries_per_commit, 'Retries'),
-    },
-    {
-      key: 'failed',
-      label: 'Failed',
-      value: count(measured.failed),
-      unit: `of ${shortCount(started)}`,
-      context: `${count(measured.unknown)} unknown, ${count(measured.skipped)} skipped`,
-      strip: dots((s) => s.failed, 'Failed'),
     },
   ];
   const cpu = run.client_cpu;
@@ -79,6 +74,15 @@ export function trialHeadlines(data: TrialData): HTMLElement {
     list.push({ key: 'client', label: 'Load generator', value: significant(cores, 2), unit: 'cores', context: `busiest thread ${percent(busiest)} busy or waiting${lag > 0 ? `, late by up to ${timeText(lag)}` : ''}` });
   }
   return headlines(list, data.notes, isLive || isPartial(data), isLive ? ' so far' : undefined);
+}
+
+/** A percentile's 95 % interval, or that it is of this run only. */
+function certainty(interval: PercentileInterval | undefined): Child {
+  if (interval === undefined) return null;
+  if (interval.low_us === null) return 'of this run only: under ten seconds';
+  const words = `95 %: ${timeText(interval.low_us)} ${interval.high_us === null ? 'or more' : `to ${timeText(interval.high_us)}`}`;
+  if (!interval.uncertain) return words;
+  return h('span', { title: 'Slow transactions came together: measure longer, or repeat' }, `${words}; of this run only`);
 }
 
 /** Ended before its time: everything on the page is of a part. */

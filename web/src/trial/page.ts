@@ -1,6 +1,6 @@
-/** A trial: verdict, can I trust it, how much, when, where, what else, repeat it. */
+/** A trial: how much, what limited it, can I trust it, when, where, what else, repeat it. */
 
-import type { TrialData } from '../data';
+import type { Note, TrialData } from '../data';
 import { Bus } from '../pure/bus';
 import { count, fixed, percent } from '../pure/format';
 import { namePage } from '../chart/figure';
@@ -45,7 +45,7 @@ export function trialPage(data: TrialData, back: { title: string } | null = null
   let seen = instruments(model, bus);
   namePage(data.title);
   // What grows by itself is not made again.
-  const sections = (): Section[] => [...(live === null ? [topOf(data, bus), figures(data, bus)] : [figures(data, bus), topOf(data, bus)]), generatorsSection(data), ...(live === null ? [budgetSection(data), time] : [time, budgetSection(data)]), phasesSection(data), clusterSection(data), stalenessSection(data), slobSection(data), distribution(data), statements(data), retriesSection(data), worstSection(model, bus), seen, live === null ? null : toCome(), settings(data), repeatIt(data.command)].filter((s): s is Section => s !== null);
+  const sections = (): Section[] => [figures(data, bus), topOf(data, bus), trust(data, bus), generatorsSection(data), ...(live === null ? [budgetSection(data), time] : [time, budgetSection(data)]), phasesSection(data), clusterSection(data), stalenessSection(data), slobSection(data), distribution(data), statements(data), retriesSection(data), worstSection(model, bus), seen, live === null ? null : toCome(), settings(data), repeatIt(data.command)].filter((s): s is Section => s !== null);
   const id = data.run.stored === undefined ? '' : `trial ${data.run.stored.uuid}`;
   const up = back === null ? null : h('p', { class: 'back' }, h('a', { href: '#trial' }, `Back to ${back.title}`));
   assemble(data, [up, titleBlock(data, served(data)), bar?.element ?? null, banner(data)], sections(), bus, id);
@@ -84,7 +84,12 @@ function topOf(data: TrialData, bus: Bus): Section {
   return { id: 'verdict', link: 'Running', element: section('verdict', 'Where the clients’ time goes', lead, null, budget === null ? null : budgetBar(budget)) };
 }
 
-const figures = (data: TrialData, bus: Bus): Section => ({ id: 'figures', element: h('div', { class: 'trust', id: 'figures' }, notesBlock(data.notes, bus), trialHeadlines(data), accounting(data)) });
+const isSerious = (note: Note): boolean => note.severity === 'serious';
+
+/** What spoils the figures stands before them. */
+const figures = (data: TrialData, bus: Bus): Section => ({ id: 'figures', element: h('div', { class: 'trust', id: 'figures' }, notesBlock(data.notes, bus, isSerious), trialHeadlines(data)) });
+
+const trust = (data: TrialData, bus: Bus): Section => ({ id: 'trust', element: h('div', { class: 'trust', id: 'trust' }, notesBlock(data.notes, bus, (note) => !isSerious(note)), accounting(data)) });
 
 /** What is known at the end only has its place. */
 const toCome = (): Section => ({
@@ -106,10 +111,7 @@ function served(data: TrialData): HTMLElement | null {
 function beside(data: TrialData): HTMLElement | null {
   const one = sureList('One result?', data.one_result ?? []);
   const own = checks(data.verdict);
-  if (one === null) return own;
-  // A long list stands behind what is asked first.
-  const isLong = (data.verdict?.checks ?? []).length === 0;
-  return h('div', { class: 'beside' }, one, own !== null && isLong ? h('details', { class: 'more' }, h('summary', {}, 'Causes examined'), own) : own);
+  return one === null ? own : h('div', { class: 'beside' }, one, own);
 }
 
 /** Colours of the heat map, from one to the most. */

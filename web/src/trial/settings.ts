@@ -1,7 +1,7 @@
 /** Settings unlike the default, the environment, scripts, endpoints and threads. */
 
 import type { TrialData } from '../data';
-import { columnUnit, count, DASH, inUnit, percent, significant, timeText } from '../pure/format';
+import { columnUnit, count, inUnit, percent, significant, timeText } from '../pure/format';
 import { h, scroll, type Child } from '../page/dom';
 import { commandBlock, definitions, section, type Section } from '../page/shell';
 
@@ -11,6 +11,9 @@ export function settings(data: TrialData): Section {
   const list = data.settings ?? [];
   const named = list.filter((s) => s.named_by_verdict === true && s.value === s.default).length;
   const unlike = list.length - named;
+  const hasDefault = list.some((s) => s.default !== null && s.default !== undefined);
+  const hasSource = list.some((s) => s.named_by_verdict === true || (s.from !== null && s.from !== undefined));
+  const source = (s: (typeof list)[number]): string => [s.from, s.named_by_verdict === true ? 'named by the verdict' : null].filter((w) => w !== null && w !== undefined && w !== '').join('; ');
   const heading = `Server settings that differ from the default (${count(unlike)}${data.settings_total === undefined ? '' : ` of ${count(data.settings_total)}`})`;
   const left: Child =
     data.settings_unknown !== undefined
@@ -26,11 +29,11 @@ export function settings(data: TrialData): Section {
               h(
                 'table',
                 { class: 'figures' },
-                h('thead', {}, h('tr', {}, th('Setting'), th('Value', true), th('Default', true), th('From'))),
+                h('thead', {}, h('tr', {}, th('Setting'), th('Value', true), hasDefault && th('Default', true), hasSource && th('From'))),
                 h(
                   'tbody',
                   {},
-                  ...list.map((s) => h('tr', {}, h('th', { scope: 'row' }, h('code', {}, s.name)), h('td', { class: 'n strong value-cell' }, s.value), h('td', { class: 'n quiet' }, s.default ?? DASH), h('td', {}, s.named_by_verdict === true ? [s.from, 'named by the verdict'].filter((w) => w !== null && w !== '').join('; ') : (s.from ?? DASH)))),
+                  ...list.map((s) => h('tr', {}, h('th', { scope: 'row' }, h('code', {}, s.name)), h('td', { class: 'n strong value-cell' }, s.value), hasDefault && h('td', { class: 'n quiet' }, s.default ?? ''), hasSource && h('td', {}, source(s)))),
                 ),
               ),
             ),

@@ -238,6 +238,8 @@ export function worstSection(model: Model, bus: Bus): Section | null {
   const maxima = model.max(model.primary);
   const has = (test: (of: (typeof worst)[number]) => boolean): boolean => worst.some(test);
   const [queued, service, tries, slowest] = [has((of) => of.queued_us !== null), has((of) => of.service_us !== null) || !response, has((of) => of.tries !== null), has((of) => of.slowest !== undefined && of.slowest !== null)];
+  const namesOf = (of: (typeof worst)[number]): string[] => (of.events ?? []).map((index) => model.eventAt(index)?.name ?? '').filter((name) => name !== '' && !of.around.includes(name));
+  const around = has((of) => of.around !== '' || namesOf(of).length > 0);
   const apart = worst.every((a, i) => worst.every((b, k) => k <= i || Math.abs(a.at_us - b.at_us) >= 5e6 - 1));
   const rows = worst.map((of) => {
     const at = of.at_us / 1e6;
@@ -251,7 +253,8 @@ export function worstSection(model: Model, bus: Bus): Section | null {
     });
     const { from, to } = model.rowsIn(zoom);
     const spans = model.events.filter((event) => event.kind === 'checkpoint' && event.to_s >= zoom.from && event.from_s <= zoom.to).map((event): [number, number] => [event.from_s - (model.seconds.start_s[from] ?? 0), event.to_s - (model.seconds.start_s[from] ?? 0)]);
-    const names = (of.events ?? []).map((index) => model.eventAt(index)?.name ?? '').filter((name) => name !== '' && !of.around.includes(name));
+    const names = namesOf(of);
+    const named = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
     return h(
       'tr',
       {},
@@ -261,7 +264,7 @@ export function worstSection(model: Model, bus: Bus): Section | null {
       service && h('td', { class: response ? 'n' : 'n strong' }, timeText(of.service_us)),
       tries && h('td', { class: 'n' }, of.tries === null ? DASH : count(of.tries)),
       slowest && h('td', {}, of.slowest === undefined || of.slowest === null ? DASH : h('span', { class: 'slowest' }, h('code', {}, of.slowest.text.replace(/\s+/g, ' ').slice(0, 60)), ' ', h('span', { class: 'sub' }, timeText(of.slowest.us)))),
-      h('td', { class: 'around' }, names.length > 0 ? `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}: ${of.around}` : of.around),
+      around && h('td', { class: 'around' }, [named, of.around].filter((words) => words !== '').join(': ')),
       h('td', {}, sparkline(maxima.slice(from, to).map((v) => v ?? null), Math.max(0, model.rowAt(at) - from), spans)),
     );
   });
@@ -271,14 +274,14 @@ export function worstSection(model: Model, bus: Bus): Section | null {
     element: section(
       'worst',
       'Worst moments',
-      `The ${many(worst.length, model.primary === 'response' ? 'slowest response' : 'slowest transaction').replace(/^1\u00a0/, '').replace(/^\d+\u00a0/, (n) => `${['', 'one', 'two', 'three', 'four', 'five'][Number(n.trim())] ?? n.trim()} `)}${apart ? ', at most one in five seconds' : ''}, with what was seen around each.`,
+      `The ${many(worst.length, model.primary === 'response' ? 'slowest response' : 'slowest transaction').replace(/^1\u00a0/, '').replace(/^\d+\u00a0/, (n) => `${['', 'one', 'two', 'three', 'four', 'five'][Number(n.trim())] ?? n.trim()} `)}${apart ? ', at most one in five seconds' : ''}${around ? ', with what was seen around each' : '. Nothing was seen to happen around them'}.`,
       null,
       scroll(
         'Worst moments: rows',
         h(
           'table',
           { class: 'figures worst' },
-          h('thead', {}, h('tr', {}, th('When'), response && th('Response', true), response && queued && th('Queued', true), service && th('Service', true), tries && th('Tries', true), slowest && th('Slowest statement'), th('What happened around it'), th(`Worst per second, ±${AROUND_S} s`))),
+          h('thead', {}, h('tr', {}, th('When'), response && th('Response', true), response && queued && th('Queued', true), service && th('Service', true), tries && th('Tries', true), slowest && th('Slowest statement'), around && th('What happened around it'), th(`Worst per second, ±${AROUND_S} s`))),
           h('tbody', {}, ...rows),
         ),
       ),

@@ -294,6 +294,7 @@ impl<'a> Reader<'a> {
         bench.names = self.scripts.names;
         bench.uses_builtin = self.scripts.uses_builtin;
         bench.threads = self.jobs.min(bench.clients);
+        bench.store = bench.store.or(self.around.keeps_runs.then_some(None));
         if bench.transactions == 0 && bench.duration_s == 0 {
             bench.transactions = 10;
         }

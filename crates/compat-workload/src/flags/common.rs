@@ -40,7 +40,7 @@ pub(super) static FLAGS: &[Flag] = &[
         "data-loader",
         Kind::String,
         "COPY",
-        "How rows are loaded: COPY or INSERT",
+        "How rows are loaded: COPY or INSERT; AUTO and IMPORT are COPY",
     ),
     flag(
         On::All,

@@ -168,6 +168,13 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
         }
         if rows.is_some_and(|rows| rows > 0) || splits > 0 {
             let (lowest, highest) = keys.range(cycle_length);
+            let loaded = if keys == Keys::Zipfian {
+                "spread"
+            } else {
+                keys.name()
+            };
+            set("loaded_keys", loaded.to_owned());
+            set("loaded_key_seed", int("seed", 1).to_string());
             set("key_min", lowest.to_string());
             set("key_max", highest.to_string());
             set("loaded_bytes_min", min.to_string());
@@ -278,7 +285,7 @@ mod tests {
         .unwrap();
         has(
             &init.params,
-            "keys=sequential insert_count=9 secondary_index=true key_min=0 key_max=500 loaded_bytes_min=1 loaded_bytes_max=8",
+            "keys=sequential insert_count=9 secondary_index=true loaded_keys=sequential loaded_key_seed=1 key_min=0 key_max=500 loaded_bytes_min=1 loaded_bytes_max=8",
         );
         assert_eq!(init.of_products[0], ("splits=3".to_owned(), "splits"));
         // No rows: nothing of a table that is there can be wrong.

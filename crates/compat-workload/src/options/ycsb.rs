@@ -161,6 +161,10 @@ fn numbers(verb: Verb, flags: &Flags) -> Result<Vec<(&'static str, u64)>, String
             "insertStart + insertCount ({end}) must be <= recordCount ({record})"
         ));
     }
+    // A client with a range of its own: what is loaded is what it finds, and it inserts where the others do not.
+    if verb == Verb::Run && start > 0 {
+        return Ok(vec![("insertstart", record)]);
+    }
     let mut numbers = vec![("recordstart", start), ("recordcount", count)];
     // Without it runs insert right behind what is loaded.
     if record > end {
@@ -230,6 +234,18 @@ mod tests {
         assert_eq!(
             params(Verb::Run, "--insert-count=6 --record-count=9"),
             ["recordstart=0", "recordcount=6", "insertstart=9"]
+        );
+        // Several clients, each with a range.
+        assert_eq!(
+            params(Verb::Run, "--insert-start=10 --insert-count=5"),
+            ["insertstart=15"]
+        );
+        assert_eq!(
+            params(
+                Verb::Run,
+                "--insert-start=10 --insert-count=5 --record-count=20"
+            ),
+            ["insertstart=20"]
         );
     }
 

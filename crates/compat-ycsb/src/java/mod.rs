@@ -9,13 +9,15 @@ mod raw;
 mod series;
 mod status;
 
+use std::collections::BTreeMap;
+
 use pgdyno_drive::record::Latencies;
 use pgdyno_model::Outcome;
 use pgdyno_output::remark;
 
 use super::Refusal;
 use super::command::{Command, Phase, without_password};
-use super::operations::{self, Kind};
+use super::operations::{self, Kind, Status as Ended};
 use super::plan::Plan;
 use export::{Exporter, Line, Value};
 use figures::{CLEANUP, Errors, Figures, order};
@@ -42,6 +44,7 @@ pub struct Output {
     errors: Errors,
     raw: raw::Place,
     since: Since,
+    has_integrity: bool,
 }
 
 /// What comes after a run.
@@ -125,6 +128,7 @@ impl Output {
             raw: raw::Place::of(properties)?,
             forms,
             since,
+            has_integrity: plan.has_integrity,
         })
     }
 
@@ -154,6 +158,9 @@ impl Output {
             Line::new("TOTAL_GC_TIME_%", "Time(%)", Value::Real(0.0)),
         ];
         let mut named = self.errors.figures(&operations::of(recording));
+        let verified = self
+            .has_integrity
+            .then(|| verified(&named, &recording.drawn));
         let closings = Figures::of_closings(&recording.connections.closings);
         named.insert(CLEANUP.to_owned(), closings);
         let (mut announced, mut raw) = (String::new(), String::new());
@@ -175,11 +182,44 @@ impl Output {
                 raw += &status.points.text(&format!("{before}{name}"), points);
             }
         }
+        lines.extend(verified.into_iter().flatten());
         Ok(Tail {
             aside: announced + &self.raw.write(raw)?,
             results: self.exporter.text(&lines),
         })
     }
+}
+
+/// What came of the checks of rows that were read, of which `drawn` counts those that were not as they were
+/// written. How long a check took is not measured: YCSB's VERIFY has no more lines here.
+fn verified(named: &figures::Named, drawn: &BTreeMap<String, u64>) -> Vec<Line> {
+    let read = named.get(name(Kind::Read));
+    let count = |status: Ended| {
+        let returns = read.into_iter().flat_map(|read| &read.returns);
+        let of = returns.filter(|(name, _)| name == status.name());
+        of.map(|(_, count)| count).sum::<u64>()
+    };
+    let unexpected = drawn.get("unexpected").copied().unwrap_or(0);
+    let (found, missing) = (count(Ended::Ok), count(Ended::NotFound));
+    let returns = [
+        (Ended::Ok, found.saturating_sub(unexpected)),
+        (Ended::Error, missing),
+        (Ended::UnexpectedState, unexpected),
+    ];
+    let mut lines = vec![Line::new(
+        "VERIFY",
+        "Operations",
+        Value::Whole(found + missing),
+    )];
+    let returns = returns.into_iter().filter(|(_, count)| *count > 0);
+    lines.extend(returns.map(|(status, count)| {
+        Line::new(
+            "VERIFY",
+            format!("Return={}", status.name()),
+            Value::Whole(count),
+        )
+    }));
+    lines
 }
 
 /// The latency at a percentile. The lines have no way to leave one out, however few operations stand

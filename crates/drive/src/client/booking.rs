@@ -137,6 +137,11 @@ impl Client {
         cx.rotate(ended.at);
         if cx.recorder.is_measuring() {
             self.ended_transactions += 1;
+            let is_done = matches!(
+                ended.outcome,
+                Outcome::Committed | Outcome::Failed(Failure::RowMissing)
+            );
+            self.uncounted += u64::from(cx.drive.counts_committed && !is_done);
         }
         ended.number = self.ended_transactions;
         self.book_receipt(cx, ended.outcome, ended.at);

@@ -83,7 +83,7 @@ impl Client {
         let Some(error) = &self.error else {
             return self.state = State::EndCommand;
         };
-        self.failed_at = Some(cx.now);
+        self.failed_at = Some((cx.now, self.place));
         if !survives(cx, error.cause) {
             let (failure, is_told) = (error.failure, error.is_told);
             let text = self.aborted_text(cx, error);
@@ -363,7 +363,7 @@ impl Client {
             self.book_broken_off(cx, Failure::ConnectionLost);
             return false;
         }
-        self.failed_at.get_or_insert(cx.now);
+        self.failed_at.get_or_insert((cx.now, self.place));
         let is_known = { self.error.as_ref() }.is_some_and(|error| error.is_retryable(cx));
         if !is_known {
             let told = self
@@ -532,9 +532,10 @@ impl Client {
 
     /// Counts the present error by what follows it.
     pub(super) fn count_error<I: Io>(&mut self, cx: &mut Context<'_, I>, then: Then) {
-        let failed_at = self.failed_at.take().unwrap_or(cx.now);
+        // A lost connection's try is counted on the next one, which may be to another endpoint.
+        let (failed_at, place) = self.failed_at.take().unwrap_or((cx.now, self.place));
         let failure = self.present_failure();
-        cx.recorder.has_failed(failed_at, self.place, failure);
+        cx.recorder.has_failed(failed_at, place, failure);
         let latency = failed_at.saturating_sub(self.command_begun);
         cx.recorder.error(self.script, self.command, latency, then);
         if then == Then::Retry {

@@ -38,13 +38,14 @@ impl Client {
         }
     }
 
-    /// Has nothing more to do. The connection stays until all clients of the thread have ended: that a
-    /// server ends many sessions would slow down those that still work.
+    /// Has nothing more to do, and gives its session back at once, as pgbench's clients do: another may wait for
+    /// it in a pooler, or at a limit of connections.
     pub(super) fn leave<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if matches!(self.state, State::Parting(_)) {
             self.parting = cx.now.saturating_sub(self.parting);
         }
         cx.deadlines.clear(self.key);
         self.state = State::Finished;
+        self.disconnect_all(cx);
     }
 }

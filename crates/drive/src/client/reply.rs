@@ -637,6 +637,17 @@ impl Client {
         if is_idle && self.error.as_ref().is_none_or(|error| error.is_told) {
             self.observed_ready(cx);
         }
+        // What could not be prepared was executed all the same: behind a pooler that shares sessions another
+        // client has prepared it. pgbench goes on.
+        if cx.drive.speaks_as_pgbench
+            && matches!(self.state, State::WaitResult)
+            && self
+                .error
+                .as_ref()
+                .is_some_and(|error| error.is_of_preparing)
+        {
+            self.error = None;
+        }
         if self.error.is_none()
             && self.reply.is_looked_into
             && let Some(gset) = self.gset(program)

@@ -7,7 +7,6 @@
 
 mod check;
 mod plan;
-#[cfg(feature = "planted")]
 mod planted;
 mod server;
 mod world;

@@ -45,8 +45,6 @@ fn schedules() -> impl Iterator<Item = Plan> {
 
 #[test]
 fn each_planted_fault_is_found() {
-    // Some faults show as panics, thousands of them while they are shrunk.
-    std::panic::set_hook(Box::new(|_| {}));
     let mut unseen = Vec::new();
     for (number, what) in (1u32..).zip(FAULTS) {
         choose(number);
@@ -60,7 +58,6 @@ fn each_planted_fault_is_found() {
         }
     }
     choose(0);
-    let _ = std::panic::take_hook();
     assert!(unseen.is_empty(), "not found: {unseen:?}");
 }
 
@@ -84,11 +81,10 @@ fn a_found_fault_is_shrunk_to_a_line_that_shows_it() {
 
 #[test]
 fn all_failing_seeds_are_counted_and_the_first_are_listed() {
-    std::panic::set_hook(Box::new(|_| {}));
     choose(6);
-    let failures = Failures::of(1..2000);
+    let failures = Failures::of(1..500);
     let seeds: Vec<u64> = failures.listed.iter().map(|(plan, _)| plan.seed).collect();
-    let again: Vec<u64> = (1..2000)
+    let again: Vec<u64> = (1..500)
         .filter(|seed| Plan::of(*seed).outcome().is_err())
         .collect();
     assert!(again.len() > LISTED_MAX, "{}", again.len());
@@ -97,7 +93,6 @@ fn all_failing_seeds_are_counted_and_the_first_are_listed() {
     let few = Failures::of(1..=again[1]);
     let told = few.told(again[1]).unwrap();
     choose(0);
-    let _ = std::panic::take_hook();
     assert!(told.starts_with("2 of "), "{told}");
     for seed in &again[..2] {
         assert!(told.contains(&format!("PGDYNO_SEED='{seed}")), "{told}");

@@ -125,7 +125,12 @@ fn the_clients_of_a_lost_endpoint_move_to_the_others_and_nothing_is_counted_twic
             connection_per_transaction,
             tries_other_endpoints: true,
             on_connection_loss: OnConnectionLoss::Reconnect,
-            until: Until::Elapsed(millis(2000)),
+            // Those that come back have to see the server again.
+            until: Until::Elapsed(millis(if connection_per_transaction {
+                5000
+            } else {
+                2000
+            })),
             endpoints: over(&servers).endpoints,
             ..drive_in(mode, SCRIPT)
         };

@@ -127,6 +127,7 @@ pub fn wait_until(session: &mut Session, query: &str) {
 pub fn io() -> Choice {
     match env!("CARGO_CRATE_NAME") {
         "engine_epoll" => Choice::Epoll,
+        _ if std::env::var("PGDYNO_IO").is_ok_and(|kind| kind == "epoll") => Choice::Epoll,
         _ if Uring::probe().is_ok() => Choice::Uring,
         _ => Choice::Auto,
     }

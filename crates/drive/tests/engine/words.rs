@@ -330,12 +330,32 @@ const LOST: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_lost_connection_is_told_in_stock_pgbenchs_words() {
+fn a_lost_connection_is_told_in_stock_pgbenchs_words_in_simple_mode() {
+    lost_connections(
+        "a_lost_connection_is_told_in_stock_pgbenchs_words_in_simple_mode",
+        Simple,
+    );
+}
+
+#[test]
+fn a_lost_connection_is_told_in_stock_pgbenchs_words_in_extended_mode() {
+    lost_connections(
+        "a_lost_connection_is_told_in_stock_pgbenchs_words_in_extended_mode",
+        Extended,
+    );
+}
+
+#[test]
+fn a_lost_connection_is_told_in_stock_pgbenchs_words_in_prepared_mode() {
+    lost_connections(
+        "a_lost_connection_is_told_in_stock_pgbenchs_words_in_prepared_mode",
+        Prepared,
+    );
+}
+
+fn lost_connections(test: &str, mode: QueryMode) {
     let Some(pgbench) = stock_pgbench() else {
-        skip!(
-            "a_lost_connection_is_told_in_stock_pgbenchs_words",
-            "no stock pgbench 18"
-        );
+        skip!(test, "no stock pgbench 18");
     };
     // A backend that is killed takes all sessions of its server with it.
     let server = pgdyno_testkit::postgres_with(&[]);
@@ -362,32 +382,30 @@ fn a_lost_connection_is_told_in_stock_pgbenchs_words() {
     let mut wrong = Vec::new();
     for (script, signal) in LOST {
         let is_asleep = script.contains("pg_sleep");
-        for mode in MODES {
-            if mode == Simple && script.contains("pipeline") {
-                continue;
-            }
-            drop(connected(&socket));
-            let theirs = thread::scope(|scope| {
-                scope.spawn(|| kill(signal, "pgbench", is_asleep));
-                stock_says(&pgbench, server.address(), mode, script, &[])
-            });
-            drop(connected(&socket));
-            let candidate = candidate_at(Addr::Unix(socket.clone()), &["application_name=words"]);
-            let drive = Drive {
-                endpoints: vec![vec![candidate]],
-                ..drive_in(mode, script)
-            };
-            let (recording, seen) = thread::scope(|scope| {
-                scope.spawn(|| kill(signal, "words", is_asleep));
-                run(&drive)
-            });
-            assert_eq!(failed(&recording, Failure::ConnectionLost), 1);
-            let ours = lines(&seen);
-            if ours != theirs {
-                wrong.push(format!(
-                    "{mode:?} {signal} {script:?}\n--- ours\n{ours}--- theirs\n{theirs}"
-                ));
-            }
+        if mode == Simple && script.contains("pipeline") {
+            continue;
+        }
+        drop(connected(&socket));
+        let theirs = thread::scope(|scope| {
+            scope.spawn(|| kill(signal, "pgbench", is_asleep));
+            stock_says(&pgbench, server.address(), mode, script, &[])
+        });
+        drop(connected(&socket));
+        let candidate = candidate_at(Addr::Unix(socket.clone()), &["application_name=words"]);
+        let drive = Drive {
+            endpoints: vec![vec![candidate]],
+            ..drive_in(mode, script)
+        };
+        let (recording, seen) = thread::scope(|scope| {
+            scope.spawn(|| kill(signal, "words", is_asleep));
+            run(&drive)
+        });
+        assert_eq!(failed(&recording, Failure::ConnectionLost), 1);
+        let ours = lines(&seen);
+        if ours != theirs {
+            wrong.push(format!(
+                "{mode:?} {signal} {script:?}\n--- ours\n{ours}--- theirs\n{theirs}"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -145,7 +145,7 @@ fn of_bundle(checker: &mut Checker, path: &Path) -> Result<Of, Failure> {
         }
         .detail(failure.message)
     };
-    let store = Store::existing(&unpacked.file).map_err(unreadable)?;
+    let store = Store::unjudged(&unpacked.file).map_err(unreadable)?;
     let mut trials = bundle.manifest.trials.len();
     if rows::check(checker, &store).map_err(unreadable)? {
         shown::check(checker, &bundle, &store).map_err(unreadable)?;
@@ -175,7 +175,7 @@ fn of_notebook(checker: &mut Checker, path: &Path) -> Result<Of, Failure> {
     };
     let bytes = std::fs::read(path)
         .map_err(|e| unreadable(Failure::new(format!("cannot read {}: {e}", path.display()))))?;
-    let store = Store::existing(path).map_err(unreadable)?;
+    let store = Store::unjudged(path).map_err(unreadable)?;
     let trials = match rows::check(checker, &store).map_err(unreadable)? {
         true => trials_of(&store).map_err(unreadable)?.len(),
         false => 0,

@@ -233,7 +233,9 @@ pub struct BudgetPhase {
 pub struct AddedRow {
     /// Such as 99.
     pub percentile: f64,
-    /// Of the transactions that were followed.
+    /// So many transactions were followed from their answers' arrival on: these figures are theirs.
+    pub followed: u64,
+    /// The percentile that they have as they are shown.
     pub shown_us: f64,
     /// The estimate.
     pub adds_us: f64,

@@ -26,6 +26,8 @@ pub struct Ci {
     pub elapsed_s: f64,
     /// Blocks, each with two trials a side.
     pub blocks: usize,
+    /// Whether it was cut short by a signal: intervals are those of these blocks alone, and there is no verdict.
+    pub interrupted: bool,
     /// The side that is there already.
     pub base: CiSide,
     /// The side that is to be judged.

@@ -9,6 +9,9 @@ use super::answer::Answer;
 use super::repeats::Summary;
 use crate::NoteOfTrials;
 
+/// What a change is estimated by.
+pub const ESTIMATOR: &str = "Hodges-Lehmann shift of the logarithms";
+
 /// The figures that are to be decided; the others are exploratory.
 pub const HEADLINE: [&str; 3] = ["goodput", "p50", "p99"];
 
@@ -100,6 +103,8 @@ pub struct Compared {
     /// B to A as a share, by the Hodges-Lehmann shift: 0.106 is +10.6 %; `null` where a figure is not
     /// positive, and where there is no verdict.
     pub change: Option<f64>,
+    /// What the change is: `null` where there is none.
+    pub estimator: Option<&'static str>,
     /// The interval of the change: those of the primary family hold together at 95 %.
     pub change_interval: Option<[f64; 2]>,
     /// From A's median to B's, as a share: what was measured, without an interval.
@@ -127,6 +132,7 @@ impl From<&pgdyno_stats::Comparison> for Compared {
             b: (&comparison.b).into(),
             paired: comparison.paired,
             change: comparison.change(),
+            estimator: comparison.change().map(|_| ESTIMATOR),
             family: comparison.family.into(),
             change_interval: interval.map(|i| [i.low - 1.0, i.high - 1.0]),
             change_of_medians: comparison.change_of_medians(),

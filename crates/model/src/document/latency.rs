@@ -4,9 +4,9 @@ use pgdyno_drive::record::Latencies;
 use serde::Serialize;
 
 use super::Interval;
+use crate::text;
 
-/// Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`; where
-/// there are intervals, with fewer than ten effective ones.
+/// Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Latencies"))]
 pub struct Latency {
@@ -28,7 +28,7 @@ pub struct Latency {
     pub p99_9_us: Option<u64>,
     /// The longest.
     pub max_us: Option<u64>,
-    /// How far the percentiles can be trusted; left out where that is not known.
+    /// The 95 % intervals of the percentiles that are shown; left out where there are no seconds to tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub intervals: Option<Vec<Interval>>,
@@ -46,7 +46,29 @@ impl Latency {
         ]
     }
 
-    /// How far one of them can be trusted, where that is known.
+    /// One of them (50, 90, 95, 99 or 99.9) in milliseconds as tables show it: `33.614`, with the mark of
+    /// doubt `33.614~`, and a dash where fewer than ten values lie beyond it.
+    pub fn percentile_ms(&self, percentile: f64) -> String {
+        self.percentile_as(percentile, text::ms)
+    }
+
+    /// The same in three digits: `33.6~`.
+    pub fn percentile_ms_shortly(&self, percentile: f64) -> String {
+        self.percentile_as(percentile, |us| text::ms_as_shown(us as f64))
+    }
+
+    fn percentile_as(&self, percentile: f64, write: impl Fn(u64) -> String) -> String {
+        let at = text::PERCENTILES.iter().position(|it| *it == percentile);
+        let value_us = at.and_then(|at| self.percentiles_us()[at]);
+        let is_uncertain = self.interval(percentile).is_some_and(|it| it.uncertain);
+        match value_us {
+            Some(us) if is_uncertain => format!("{}{}", write(us), text::UNCERTAIN),
+            Some(us) => write(us),
+            None => text::DASH.to_owned(),
+        }
+    }
+
+    /// The interval of one of them, where there is one.
     pub fn interval(&self, percentile: f64) -> Option<&Interval> {
         let mut intervals = self.intervals.iter().flatten();
         intervals.find(|it| it.percentile == percentile)

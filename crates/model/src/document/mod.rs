@@ -94,7 +94,7 @@ pub use pack_figure::PackFigure;
 pub use rate_step::RateStep;
 pub use run::{
     ClientCpu, ClientThread, Clients, ConnectionEvent, Connections, End, Endpoint, Host, Outages,
-    ScriptStatements, SlowTransaction, Statement, Stored, Target, Workload,
+    ScriptStatements, SlowTransaction, Statement, Stored, Target, Workload, in_pipeline,
 };
 pub use staleness::{
     ClientStaleness, Lags, OwnUnseen, Replay, SessionReads, StaleBucket, StaleEndpoint,

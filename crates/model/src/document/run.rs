@@ -120,7 +120,8 @@ pub struct Statement {
     pub text: String,
     /// Whether it goes to the server.
     pub is_sql: bool,
-    /// From sending to the end of the answer; of executions that went well.
+    /// From sending to the end of the answer; of executions that went well. Within a pipeline only
+    /// their number: the answer comes with its end.
     pub latency: Latency,
     /// Errors here after which the transaction was tried again.
     pub retries: u64,
@@ -141,13 +142,38 @@ impl Statement {
     }
 }
 
+/// By command of a script, whether it is sent within a pipeline: its answer comes with
+/// `\endpipeline`, so that it has no latency of its own.
+pub fn in_pipeline(statements: &[StatementRecord]) -> Vec<bool> {
+    let mut is_within = false;
+    let of = |statement: &StatementRecord| {
+        match statement.text.trim() {
+            "\\startpipeline" => is_within = true,
+            "\\endpipeline" => is_within = false,
+            _ => return is_within && statement.is_sql,
+        }
+        false
+    };
+    statements.iter().map(of).collect()
+}
+
 impl ScriptStatements {
     /// By script.
     pub fn all(recording: &Recording) -> Vec<Self> {
         let by_script = recording.scripts.iter().zip(&recording.statements);
         let by_script = by_script.map(|(record, totals)| {
+            let pipelined = in_pipeline(&record.statements);
             let commands = record.statements.iter().zip(totals).enumerate();
-            let commands = commands.map(|(at, (record, totals))| Statement::of(at, record, totals));
+            let commands = commands.map(|(at, (record, totals))| {
+                let mut statement = Statement::of(at, record, totals);
+                if pipelined[at] {
+                    statement.latency = Latency {
+                        count: statement.latency.count,
+                        ..Latency::default()
+                    };
+                }
+                statement
+            });
             Self {
                 script: record.name.clone(),
                 commands: commands.collect(),

@@ -49,6 +49,21 @@ pub struct SweepPlan {
     pub repeats: u32,
     /// How many a side comparisons take.
     pub repeats_needed: RepeatsNeeded,
+    /// The search for a capacity that these trials begin, where there is one.
+    pub search: Option<PlannedSearch>,
+}
+
+/// A search for a capacity: how long it goes on is not known before.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PlannedSearch {
+    /// The limit of p99, in microseconds.
+    pub slo_us: f64,
+    /// How narrow the interval is to be: its half as a share of the capacity.
+    pub width: f64,
+    /// Steps of a ladder take no longer than this together.
+    pub time_s: f64,
+    /// Points that differ in something else than their rate: each is searched.
+    pub ladders: usize,
 }
 
 /// Repeats a side that a comparison takes; below them it cannot tell.

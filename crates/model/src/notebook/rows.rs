@@ -135,6 +135,16 @@ pub struct ListedTrial {
     pub response_p99_us: Option<u64>,
 }
 
+impl ListedTrial {
+    /// Its p50 and p99 in microseconds: of response times where there is a rate.
+    pub fn p50_and_p99_us(&self) -> (Option<u64>, Option<u64>) {
+        match self.response_p50_us {
+            Some(_) => (self.response_p50_us, self.response_p99_us),
+            None => (self.service_p50_us, self.service_p99_us),
+        }
+    }
+}
+
 /// Where a trial stands in its experiment.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the columns")]

@@ -21,8 +21,13 @@ pub struct Compatible {
     /// So many clients, the first ones, do one transaction more: a total that clients do not divide
     /// (YCSB's `operationcount`).
     pub one_more_transaction: Option<u32>,
+    /// Only committed transactions count for these: one that failed is followed by another (sysbench's
+    /// `--events`).
+    pub counts_committed: bool,
     /// Clients draw the random numbers of sysbench's threads.
     pub sysbench_draws: Option<SysbenchDraws>,
+    /// Parameters that are given count, whatever the tables say of themselves (YCSB looks at no table).
+    pub trusts_params: bool,
     /// Transactions of a client share blocks (JDBC without autocommit).
     pub commits: Option<Commits>,
 }

@@ -37,8 +37,9 @@ const UNDO_LIMIT: Duration = Duration::from_secs(60);
 #[command(next_help_heading = "Disturbance")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisturbSpec {
-    /// Run this shell command (sh -c) while clients work, after --before: kubectl delete pod …,
-    /// systemctl stop …, tc … Its exit code, times and output are kept. PGHOST, PGPORT, PGUSER,
+    /// Run this shell command (sh -c) while clients work, after --before
+    ///
+    /// Such as kubectl delete pod …, systemctl stop …, tc … Its exit code, times and output are kept. PGHOST, PGPORT, PGUSER,
     /// PGDATABASE and PGDYNO_ENDPOINTS tell it where the database is. pgdyno:NAME is a disturbance of
     /// pgdyno's own: pgdyno lab disturb --list
     #[arg(long, value_name = "COMMAND")]
@@ -66,8 +67,9 @@ pub struct DisturbSpec {
     #[cfg_attr(test, ts(optional, as = "Option<f64>"))]
     pub before: Option<Duration>,
 
-    /// How long the disturbance lasts: a command that still runs then is ended. Without it the
-    /// disturbance lasts until its last command has ended
+    /// How long the disturbance lasts [default: until its last command ends]
+    ///
+    /// A command that still runs then is ended.
     #[arg(long = "for", id = "for_s", value_name = "TIME", value_parser = duration::parse_positive)]
     #[serde(
         rename = "for_s",
@@ -120,8 +122,9 @@ pub struct DisturbSpec {
     #[cfg_attr(test, ts(optional, as = "Option<f64>"))]
     pub within: Option<Duration>,
 
-    /// Carry out a disturbance that could harm a server that is not a private one of pgdyno's
-    /// (pgdyno lab disturb --list says which and how)
+    /// Carry out what could harm a server that is not a private one of pgdyno's
+    ///
+    /// pgdyno lab disturb --list says which disturbances, and how.
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]

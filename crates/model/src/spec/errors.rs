@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a client does when a transaction or its connection is lost for good.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Errors and retries")]
 #[serde(default)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ErrorPolicy {

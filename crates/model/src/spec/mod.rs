@@ -75,64 +75,75 @@ pub struct TrialSpec {
     pub tables: Option<String>,
 
     /// Use one of the workload's mixes instead of its scripts' weights
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Workload")]
     pub mix: Option<String>,
 
     /// Let scripts run any program on this host as the current user (\shell, \setshell)
-    #[arg(long)]
+    #[arg(long, help_heading = "Workload")]
     pub allow_shell: bool,
 
-    /// Concurrent clients, each with its own connection. Their number may move: a ramp 8..64/60s, steps
-    /// 8@30s,64@30s, and what else --rate takes; all connect at the beginning, and those above it rest
-    /// [default: 1]
-    #[arg(short, long, value_name = "COUNT|PROFILE", value_parser = Clients::from_str)]
+    /// Concurrent clients, each with its own connection [default: 1]
+    ///
+    /// Their number may move: a ramp 8..64/60s, steps 8@30s,64@30s, and what else --rate takes; all connect at
+    /// the beginning, and those above it rest.
+    #[arg(short, long, value_name = "COUNT", value_parser = Clients::from_str, help_heading = "Load")]
     #[serde(flatten, with = "clients::kept")]
     #[cfg_attr(test, ts(skip))]
     pub clients: Option<Clients>,
 
     /// Threads that drive the clients [default: one per CPU, at most one per client]
-    #[arg(short = 'j', long, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(short = 'j', long, value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Generator")]
     pub threads: Option<u32>,
 
-    /// How long to measure: 60, 60s, 2m [default: 10s; with a rate or clients that move, their length]
-    #[arg(short = 'T', long, id = "duration_s", value_name = "TIME", value_parser = duration::parse_positive, conflicts_with = "transactions_per_client")]
+    /// How long to measure: 60, 60s, 2m [default: 10s]
+    ///
+    /// With a rate or clients that move, the default is their length.
+    #[arg(short = 'T', long, id = "duration_s", value_name = "TIME", value_parser = duration::parse_positive, conflicts_with = "transactions_per_client", help_heading = "Load")]
     #[serde(rename = "duration_s", with = "serialized::s")]
     #[cfg_attr(test, ts(as = "Option<f64>"))]
     pub duration: Option<Duration>,
 
     /// Transactions per client, instead of a duration
-    #[arg(short, long, id = "transactions_per_client", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short, long, id = "transactions_per_client", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     #[serde(rename = "transactions_per_client")]
     #[cfg_attr(test, ts(as = "Option<f64>"))]
     pub transactions: Option<u64>,
 
-    /// Target rate in transactions per second over all clients (open loop): transactions start on a
-    /// Poisson schedule whether or not the server keeps up; latency is also measured from the
-    /// scheduled start. It may move: a ramp 100..2000/60s, steps 500@30s,1000@30s, a sine
-    /// 1000~400/60s (mean~amplitude/period), bursts 200+1500@2s/20s (1500 more for 2 s every 20 s),
-    /// @FILE.csv (seconds,rate); '80% of EXPERIMENT' is a share of the capacity that it found
-    #[arg(short = 'R', long, id = "rate_per_s", value_name = "PER_SECOND|PROFILE", value_parser = Rate::from_str)]
+    /// Transactions per second over all clients; it may move: 100..2000/60s [default: as many as clients can]
+    ///
+    /// An open loop: transactions start on a Poisson schedule, and latency is also measured from the scheduled
+    /// start. It may move: a ramp 100..2000/60s, steps 500@30s,1000@30s, a sine 1000~400/60s
+    /// (mean~amplitude/period), bursts 200+1500@2s/20s (1500 more for 2 s every 20 s), @FILE.csv (seconds,rate);
+    /// '80% of EXPERIMENT' is a share of the capacity that it found.
+    #[arg(short = 'R', long, id = "rate_per_s", value_name = "PER_SECOND", value_parser = Rate::from_str, help_heading = "Load")]
     #[serde(flatten, with = "rate::kept")]
     #[cfg_attr(test, ts(skip))]
     pub rate: Option<Rate>,
 
-    /// Run this long before measuring; reported separately, never part of the figures. auto: until
-    /// throughput is steady, for at most one minute or auto=LIMIT
-    #[arg(long, value_name = "TIME|auto[=LIMIT]", default_value = "0")]
+    /// Run this long before measuring; auto: until throughput is steady
+    ///
+    /// It is reported separately and never part of the figures. auto goes on for at most one minute, or
+    /// auto=LIMIT.
+    #[arg(
+        long,
+        value_name = "TIME|auto",
+        default_value = "0",
+        help_heading = "Load"
+    )]
     #[serde(flatten)]
     #[cfg_attr(test, ts(flatten))]
     pub warmup: Warmup,
 
     /// Count slower transactions as late; with --rate, skip transactions that are already this late
     /// before they start
-    #[arg(short = 'L', long, id = "latency_limit_us", value_name = "TIME", value_parser = duration::parse_positive)]
+    #[arg(short = 'L', long, id = "latency_limit_us", value_name = "TIME", value_parser = duration::parse_positive, help_heading = "Load")]
     #[serde(rename = "latency_limit_us", with = "serialized::us")]
     #[cfg_attr(test, ts(as = "Option<f64>"))]
     pub latency_limit: Option<Duration>,
 
     /// A client that has waited this long for the answer to a statement gives its connection up, as if
     /// it had been lost; the statement is cancelled on the server, if that still answers
-    #[arg(long, id = "statement_timeout_us", value_name = "TIME", value_parser = duration::parse_positive)]
+    #[arg(long, id = "statement_timeout_us", value_name = "TIME", value_parser = duration::parse_positive, help_heading = "Errors and retries")]
     #[serde(rename = "statement_timeout_us", with = "serialized::us")]
     #[cfg_attr(test, ts(as = "Option<f64>"))]
     pub statement_timeout: Option<Duration>,
@@ -148,25 +159,25 @@ pub struct TrialSpec {
     pub errors: ErrorPolicy,
 
     /// Protocol for sending statements [default: simple, unless the workload needs another]
-    #[arg(short = 'M', long, value_enum)]
+    #[arg(short = 'M', long, value_enum, help_heading = "Load")]
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub query_mode: Option<QueryMode>,
 
     /// Isolation level of the transactions, unless a script sets its own; pgdyno reads back which
     /// level the server uses [default: the server's]
-    #[arg(long, value_enum, value_name = "LEVEL")]
+    #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Load")]
     #[cfg_attr(test, ts(as = "Option<String>"))]
     pub isolation: Option<Isolation>,
 
     /// Read from the nearest replica, a few seconds stale, in sessions that are read-only: on
     /// CockroachDB and YugabyteDB
-    #[arg(long)]
+    #[arg(long, help_heading = "Target")]
     pub follower_reads: bool,
 
     /// Connect clients through a proxy that pgdyno starts on loopback before each endpoint: disturbances of the
     /// network (pgdyno:net-delay and others) need it, and latencies include it. pgdyno's own sessions
     /// go directly (pgdyno help disturb)
-    #[arg(long)]
+    #[arg(long, help_heading = "Target")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub via: bool,
@@ -184,7 +195,7 @@ pub struct TrialSpec {
     /// Have each transaction leave a receipt, and ask the database for them afterwards: acknowledged
     /// transactions that it does not have are lost writes (exit code 1). A script that writes pgbench's
     /// history has it in that row; others get an INSERT more (pgdyno help failover)
-    #[arg(long)]
+    #[arg(long, help_heading = "Correctness")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub receipts: bool,
@@ -192,37 +203,48 @@ pub struct TrialSpec {
     /// Record what each transaction observes, read every key at the end, and check which isolation levels
     /// that keeps. The workload must say what it observes: isolation does, and scripts with \observe
     /// (pgdyno help isolation)
-    #[arg(long = "check-isolation", id = "history")]
+    #[arg(long = "check-isolation", id = "history", help_heading = "Correctness")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub history: bool,
 
     /// Open a new connection for each transaction
-    #[arg(short = 'C', long = "connect", id = "connection_per_transaction")]
+    #[arg(
+        short = 'C',
+        long = "connect",
+        id = "connection_per_transaction",
+        help_heading = "Load"
+    )]
     pub connection_per_transaction: bool,
 
     /// How pgdyno waits for sockets. auto: io_uring where a thread has more than 8 clients and the kernel allows it, else epoll.
     /// PGDYNO_IO sets it too
-    #[arg(long, value_name = "auto|uring|epoll", value_parser = io_choice, default_value = "auto")]
+    #[arg(long, value_name = "auto|uring|epoll", value_parser = io_choice, default_value = "auto", help_heading = "Generator")]
     #[serde(with = "serialized::io")]
     #[cfg_attr(test, ts(as = "String"))]
     pub io: io::Choice,
 
     /// Keep each thread on a CPU of its own, of those that pgdyno may use (taskset), one core after the other.
     /// The result says which
-    #[arg(long)]
+    #[arg(long, help_heading = "Generator")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub pin: bool,
 
     /// Seed of the random numbers: the same seed gives the same transactions
     /// [default: from the clock]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        allow_negative_numbers = true,
+        help_heading = "Load"
+    )]
     #[cfg_attr(test, ts(as = "Option<f64>"))]
     pub seed: Option<i64>,
 
-    /// Set a workload parameter (repeatable), such as scale=100; `pgdyno pack list` shows them.
-    /// Others are read from the loaded tables or have their defaults
+    /// Set a workload parameter (repeatable), such as scale=100
+    ///
+    /// `pgdyno pack list NAME` shows them. Others are read from the loaded tables or have their defaults.
     #[arg(
         long = "param",
         id = "params",
@@ -235,7 +257,7 @@ pub struct TrialSpec {
 
     /// Do not ask the checks of the workload's pack (what must hold of the data) before, during and
     /// after the trial
-    #[arg(long, help_heading = "Workload")]
+    #[arg(long, help_heading = "Correctness")]
     pub no_checks: bool,
 
     /// What is observed during the trial.

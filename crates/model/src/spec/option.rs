@@ -110,7 +110,7 @@ impl TrialOption {
         } else {
             Takes::Text
         };
-        let help = arg.get_long_help().or(arg.get_help());
+        let help = arg.get_help();
         let words = match takes {
             Takes::Text => arg.get_possible_values(),
             _ => Vec::new(),

@@ -39,6 +39,7 @@ impl Policy {
 
 /// What follows a serialization failure, a deadlock, and what else the server wants to be tried again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Errors and retries")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RetryPolicy {
     /// What to do after a serialization failure, a deadlock or another error that this server says

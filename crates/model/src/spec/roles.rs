@@ -22,21 +22,21 @@ pub const STANDBY: &str = "standby";
 pub struct RolesSpec {
     /// Keep these hosts of --url, with or without port, for scripts of a role: reads=host2,host3; several
     /// roles: reads=host2;reports=host3:5433. reads=standby: hosts of --url that are standbys
-    #[arg(long, value_name = "ROLE=HOST,…", value_parser = EndpointRoles::from_str)]
+    #[arg(long, value_name = "ROLE=HOST,…", value_parser = EndpointRoles::from_str, help_heading = "Target")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional, as = "Option<String>"))]
     pub endpoint_role: Option<EndpointRoles>,
 
     /// Send scripts to the endpoints of a role: select-only=reads,report=reads. A pack can say it too
     /// (role = "reads" of a script)
-    #[arg(long, value_name = "SCRIPT=ROLE,…", value_parser = ScriptRoles::from_str)]
+    #[arg(long, value_name = "SCRIPT=ROLE,…", value_parser = ScriptRoles::from_str, help_heading = "Target")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional, as = "Option<String>"))]
     pub script_role: Option<ScriptRoles>,
 
     /// Measure how stale reads are at the endpoints that have a role: write a stamp through the primary
     /// this often, and read the stamps there (pgdyno help standbys). 5ms is a good value
-    #[arg(long, id = "staleness_us", value_name = "TIME", value_parser = duration::parse_positive)]
+    #[arg(long, id = "staleness_us", value_name = "TIME", value_parser = duration::parse_positive, help_heading = "Correctness")]
     #[serde(
         rename = "staleness_us",
         with = "serialized::us",
@@ -48,7 +48,7 @@ pub struct RolesSpec {
     /// With --staleness, also judge the clients' own sessions: each transaction that writes leaves its client's
     /// stamp (an UPDATE more, of a row of its own), and each that only reads reads it (a SELECT more). Says how
     /// often a client did not read what it had written, or read less than before (pgdyno help standbys)
-    #[arg(long)]
+    #[arg(long, help_heading = "Correctness")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub client_stamps: bool,

@@ -17,10 +17,11 @@ use super::{duration, serialized};
 #[command(next_help_heading = "Target")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TargetSpec {
-    /// Server to use: a URL (postgresql://user@host:port/db) or key=value pairs; missing parts come
-    /// from the PG* environment variables, as with psql. Without either, pgdyno uses the server of
-    /// `pgdyno server start` or starts one for this run. Repeated, or with a list of hosts: clients
-    /// are spread over all of them, client i to endpoint i modulo their number
+    /// Server, as postgresql://user@host:port/db [default: PG* variables, else a private server]
+    ///
+    /// A URL or key=value pairs; missing parts come from the PG* environment variables, as with psql. Without
+    /// either, pgdyno uses the server of `pgdyno server start` or starts one for this run. Repeated, or with a
+    /// list of hosts: clients are spread over all of them, client i to endpoint i modulo their number.
     #[arg(long = "url", id = "url", value_name = "URL")]
     #[serde(rename = "url")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
@@ -62,7 +63,12 @@ pub struct TargetSpec {
 
     /// Give the private server a streaming standby, of the version that it has. Clients are given both, and
     /// use the one that takes writes
-    #[arg(long, value_enum, value_name = "REPLICATION")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "REPLICATION",
+        help_heading = "Private server"
+    )]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional, as = "Option<String>"))]
     pub pg_standby: Option<Replication>,
@@ -163,6 +169,7 @@ impl FromStr for Discover {
 
 /// Options of a private PostgreSQL server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Private server")]
 #[serde(default)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct OwnSpec {

@@ -10,6 +10,7 @@ use super::generators::{Together, check_new};
 use super::observing::observing;
 use super::pack_args::PackArgs;
 use super::serve::ServeArgs;
+use super::sweep::kept_as;
 use crate::screen::Screen;
 use pgdyno_diagnose::calibration::expect::Expectations;
 use pgdyno_diagnose::calibration::growth::Growth;
@@ -30,7 +31,6 @@ const DURATION: Duration = Duration::from_secs(60);
 /// What to calibrate, and what to expect.
 #[derive(Debug, Args)]
 #[command(
-    about = "Check whether the infrastructure is as fast as expected: four figures with verdicts",
     long_about = "\
 Check whether the infrastructure is as fast as expected. A round trip, a durable commit, and reads and updates
 by primary key at one client (YCSB B) are measured and judged by their means; of a miss the likely
@@ -104,7 +104,7 @@ pub struct CalibrateArgs {
     pub of_self: calibrate_self::SelfArgs,
 
     /// `--json`.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Result")]
     pub json: JsonArg,
 
     /// Where trials are kept.
@@ -199,11 +199,12 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
         }
         let (systems, exit) = compare(args, verbosity, &options)?;
         let document = calibration::systems(&systems);
+        let written = json_to.write(&document);
         if !args.json.replaces_text() {
             let text = calibration::systems_text(&document.systems);
             write_report(format_args!("{text}"))?;
         }
-        json_to.write(&document)?;
+        written?;
         return Ok(exit);
     }
     let Some((calibration, early)) = calibrate(args, verbosity, &options, args.wanted())? else {
@@ -213,20 +214,21 @@ pub fn open(args: &CalibrateArgs, verbosity: Verbosity) -> Result<Exit, Failure>
     let is_met = document.baseline.map(|baseline| baseline == Baseline::Met);
     if let Some(failure) = early {
         // What was measured until then is worth showing.
+        let written = json_to.write(&document);
         if !args.json.replaces_text() {
             write_report(format_args!("{}\n", calibration::text(&document)))?;
         }
-        json_to.write(&document)?;
+        written?;
         return Err(failure);
     }
+    let written = json_to.write(&document);
     if !args.json.replaces_text() {
         let notes = notes::of_experiment(&args.store.open()?, &calibration.experiment.uuid)?;
         write_report(format_args!("{}{notes}", calibration::text(&document)))?;
     }
-    json_to.write(&document)?;
+    written?;
     if !verbosity.quiet {
-        let uuid: String = calibration.experiment.uuid.chars().take(8).collect();
-        pgdyno_output::remark!("pgdyno: kept: pgdyno show --experiment {uuid}");
+        kept_as(&calibration.experiment.name, verbosity);
         if is_met == Some(false) && options.go_on == GoOn::WhenMet {
             pgdyno_output::remark!(
                 "pgdyno: note: more clients are not tried before the baseline is met; --anyway tries"

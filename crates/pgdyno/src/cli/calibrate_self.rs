@@ -95,13 +95,14 @@ pub fn open(
         }
     })?;
     drop(server);
+    let written = json_to.write(&found);
     if !json.replaces_text() {
         write_report(format_args!(
             "{}",
             pgdyno_report::ceiling::table(&found, width())
         ))?;
     }
-    json_to.write(&found)?;
+    written?;
     if !is_complete {
         pgdyno_output::remark!("pgdyno: interrupted: not kept");
         return Ok(Exit::Interrupted(interrupts.exit_code().unwrap_or(130)));

@@ -120,6 +120,7 @@ fn text(path: &Path) -> Result<String, Failure> {
             Exit::Usage,
             format!("cannot read the history {}: {error}", path.display()),
         )
+        .hint("a run writes one: pgdyno run isolation --history FILE; of a kept trial: pgdyno export 12 --history -o FILE")
     };
     let bytes = fs::metadata(path).map_err(|error| cannot(&error))?.len();
     if bytes > FILE_BYTES_MAX {

@@ -16,6 +16,7 @@ use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::spec::{Warmup, duration};
 use pgdyno_model::{Exit, Failure, TrialSpec, text};
 use pgdyno_output::{JsonArg, StoreArgs, Verbosity, remark, write_answer};
+use pgdyno_platform::Output;
 use pgdyno_report::{ci, notes};
 use pgdyno_run::prepare;
 use pgdyno_stats::gate::{Gate, GateError, Outcome};
@@ -119,7 +120,12 @@ pub struct CiArgs {
     pub warmup: Duration,
 
     /// Seed of the random numbers [default: from the clock]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        allow_negative_numbers = true,
+        help_heading = "Workload"
+    )]
     pub seed: Option<i64>,
 
     /// Private servers that are no programs of their own: the directory of theirs
@@ -136,23 +142,23 @@ pub struct CiArgs {
     pub pg_user: Option<String>,
 
     /// The answer in Markdown, for a pull request
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Result")]
     pub markdown: Option<PathBuf>,
 
     /// The answer as JUnit's XML: a test for each condition
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Result")]
     pub junit: Option<PathBuf>,
 
     /// `--json`.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Result")]
     pub json: JsonArg,
 
     /// What the trials are called in the notebook: an experiment's name, of a duet the beginning of a tag
-    #[arg(long, value_name = "NAME", value_parser = tag, default_value = "ci")]
+    #[arg(long, value_name = "NAME", value_parser = tag, default_value = "ci", help_heading = "Result")]
     pub name: String,
 
     /// Tag of all trials in the notebook (repeatable)
-    #[arg(long, value_name = "TAG", value_parser = tag)]
+    #[arg(long, value_name = "TAG", value_parser = tag, help_heading = "Result")]
     pub tag: Vec<String>,
 
     /// The notebook's options.
@@ -169,6 +175,9 @@ pub enum CannotTell {
     Fail,
 }
 
+/// So many times the blocks that there are, and more time is no advice.
+const BLOCKS_FAR: f64 = 20.0;
+
 /// What a way of measuring came to.
 struct Measured {
     base: Vec<TrialRow>,
@@ -176,6 +185,8 @@ struct Measured {
     looks: Vec<Look>,
     elapsed: Duration,
     kept_as: String,
+    /// The exit code of the signal that cut it short.
+    interrupted: Option<u8>,
 }
 
 /// What all ways of measuring have.
@@ -196,6 +207,11 @@ impl Asked<'_> {
         looks: &mut Vec<Look>,
     ) -> Result<bool, Failure> {
         if !self.ongoing.is_due(share) {
+            if !self.verbosity.quiet {
+                let found = ci::found(self.ongoing.gate(), base, head, None);
+                let blocks = base.len().min(head.len()) / 2;
+                remark!("pgdyno: ci: {}", ci::block(&found, blocks, share));
+            }
             return Ok(false);
         }
         let figures = ci::of_blocks(self.ongoing.gate(), base, head);
@@ -234,9 +250,13 @@ pub fn open(args: &CiArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     side::check(&base, &head, args)?;
     let spec = spec(args)?;
     let json_to = args.json.open()?;
-    for path in args.markdown.iter().chain(&args.junit) {
-        write(path, "")?;
-    }
+    let [markdown, junit] = [&args.markdown, &args.junit].map(|path| {
+        let file = path
+            .as_ref()
+            .map(|path| Output::open(path).map_err(|e| unwritten(path, &e)));
+        file.transpose()
+    });
+    let (markdown, junit) = (markdown?, junit?);
     let store = args.store.open()?;
     store.check_writable()?;
     let interrupts = pgdyno_run::interrupts()?;
@@ -258,20 +278,25 @@ pub fn open(args: &CiArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         false => turns::measure(&mut asked, [&base, &head], interrupts)?,
     };
     let document = document(&asked, (&gate_text, &measured), [&base, &head])?;
+    let interrupted = measured.interrupted;
     let cannot_tell = args.cannot_tell.map(|as_what| match as_what {
         CannotTell::Pass => GateResult::Passed,
         CannotTell::Fail => GateResult::Failed,
     });
-    if let Some(path) = &args.markdown {
-        write(path, &ci::markdown(&document))?;
+    if let Some(file) = markdown {
+        write(file, &ci::markdown(&document))?;
     }
-    if let Some(path) = &args.junit {
-        write(path, &ci::junit(&document, cannot_tell))?;
+    if let Some(file) = junit {
+        write(file, &ci::junit(&document, cannot_tell))?;
     }
+    let written = json_to.write(&document);
     if !args.json.replaces_text() {
         write_answer(format_args!("{}", ci::text(&document)))?;
     }
-    json_to.write(&document)?;
+    written?;
+    if let Some(code) = interrupted {
+        return Ok(Exit::Interrupted(code));
+    }
     let answer = match (document.answer, cannot_tell) {
         (GateResult::CannotTell, Some(as_what)) => as_what,
         (answer, _) => answer,
@@ -325,8 +350,21 @@ fn document(
     sides: [&Ready; 2],
 ) -> Result<Ci, Failure> {
     let args = asked.args;
-    let last = measured.looks.last();
     let parsed = asked.ongoing.gate();
+    let blocks = measured.base.len().min(measured.head.len()) / 2;
+    let interim = match measured.interrupted {
+        Some(_) => {
+            let figures = ci::of_blocks(parsed, &measured.base, &measured.head);
+            let share = share(args, measured.elapsed, blocks as u32);
+            let interim = asked.ongoing.interim(&figures, share);
+            interim.map_err(|error| Failure::new(error.to_string()))?
+        }
+        None => None,
+    };
+    let last = match measured.interrupted {
+        Some(_) => interim.as_ref(),
+        None => measured.looks.last(),
+    };
     let of_side = |ready: &Ready, trials: &[TrialRow]| CiSide {
         given: ready.given.clone(),
         kind: ready.kind,
@@ -344,14 +382,15 @@ fn document(
         trial_s: args.duration.as_secs_f64(),
         budget_s: args.time_budget.as_secs_f64(),
         elapsed_s: measured.elapsed.as_secs_f64(),
-        blocks: measured.base.len().min(measured.head.len()) / 2,
+        blocks,
+        interrupted: measured.interrupted.is_some(),
         base: of_side(sides[0], &measured.base),
         head: of_side(sides[1], &measured.head),
         figures: ci::found(parsed, &measured.base, &measured.head, last),
         conditions: ci::conditions(parsed, last),
         looks: measured.looks.iter().map(ci::of_look).collect(),
         notes: notes::of(asked.store, all)?,
-        advice: (answer == GateResult::CannotTell).then(|| advice(args, last)),
+        advice: (answer == GateResult::CannotTell).then(|| advice(asked, last, measured.elapsed)),
         kept_as: measured.kept_as.clone(),
     })
 }
@@ -363,35 +402,45 @@ fn mode(args: &CiArgs) -> &'static str {
     }
 }
 
-/// What would tell.
-fn advice(args: &CiArgs, last: Option<&Look>) -> String {
-    let budget = text::as_typed(args.time_budget);
-    let noise = last.and_then(|look| {
-        let changes = look.comparisons.iter();
-        let changes = changes.filter_map(|(_, comparison)| comparison.smallest_change());
-        changes.reduce(f64::max)
-    });
-    let seen = noise.map_or_else(
-        || "there are too few blocks".to_owned(),
-        |noise| {
-            format!(
-                "changes from {} on are seen with this noise",
-                text::roughly(noise)
-            )
-        },
-    );
-    let duet = match args.duet {
+/// What would tell: how many blocks more, where an interval says it, and what else helps.
+fn advice(asked: &Asked<'_>, last: Option<&Look>, elapsed: Duration) -> String {
+    let duet = match asked.args.duet {
         true => "",
         false => ", --duet where neighbours make the noise",
     };
-    format!("what would tell: {seen}; more time than {budget}, a quieter machine{duet}")
+    let others = format!("a quieter machine{duet}");
+    let Some((look, needed)) =
+        last.and_then(|look| Some((look, asked.ongoing.blocks_needed(look)?)))
+    else {
+        let budget = text::as_typed(asked.args.time_budget);
+        return format!(
+            "what would tell: more blocks, there are too few for an interval; more time than {budget}, {others}"
+        );
+    };
+    let more = (needed - look.blocks as f64).max(1.0).ceil();
+    let time = elapsed.mul_f64(more / look.blocks as f64);
+    match more > BLOCKS_FAR * look.blocks as f64 {
+        true => format!(
+            "what would tell: {others}; with this noise more than {BLOCKS_FAR} times these blocks, as the change \
+             lies near the threshold"
+        ),
+        false => format!(
+            "what would tell: about {} more, {}, if the change stays as it is; {others}",
+            text::plural(more as u64, "block"),
+            text::about(time)
+        ),
+    }
 }
 
-fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| {
-        let text = format!("could not write {}: {error}", path.display());
-        Failure::with(Exit::Usage, text)
-    })
+fn write(file: Output, text: &str) -> Result<(), Failure> {
+    let path = file.path().to_owned();
+    file.replace(text.as_bytes())
+        .map_err(|error| unwritten(&path, &error))
+}
+
+fn unwritten(path: &std::path::Path, error: &std::io::Error) -> Failure {
+    let text = format!("could not write {}: {error}", path.display());
+    Failure::with(Exit::Usage, text)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use pgdyno_model::notebook::Rendezvous;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::spec::generators::{self, GeneratorsSpec};
 use pgdyno_model::{Exit, Failure, Observer, Outcome, Progress, State, TrialSpec, text};
-use pgdyno_output::{Sink, Verbosity, print_document, remark, rescued};
+use pgdyno_output::{Said, Sink, Verbosity, print_document, remark, rescued};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_report::documents;
 use pgdyno_run::experiment::plan::Plan;
@@ -172,7 +172,12 @@ impl Own<'_> {
         let trial = self.store.trial(&number.to_string())?;
         if own || !matches!(json_to, Sink::None) {
             let outcome = self.store.outcome(number)?;
-            print_document(&documents::whole(&outcome), json_to)?;
+            print_document(
+                &documents::whole(&outcome),
+                json_to,
+                self.verbosity,
+                Said::default(),
+            )?;
         }
         if !self.verbosity.quiet {
             if !own {

@@ -162,6 +162,87 @@ const BELOW: &[(&str, &str, &str)] = &[
     ("lab", "chaos", "pgdyno lab disturb --with random"),
 ];
 
+/// Options with a value as one types it.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("--clients", "-c 8"),
+    ("--threads", "-j 2"),
+    ("--duration", "-T 60s"),
+    ("--transactions", "-t 1000"),
+    ("--rate", "-R 500"),
+    ("--warmup", "--warmup 5s"),
+    ("--latency-limit", "-L 50ms"),
+    ("--mix", "--mix NAME; pgdyno pack list WORKLOAD shows them"),
+    ("--param", "--param scale=10"),
+    ("--url", "--url postgresql://me@db1/bench"),
+    ("--repeat", "--repeat 5"),
+    ("--tag", "--tag baseline"),
+    ("--note", "--note 'new disks'"),
+    ("--reason", "--reason 'a backup was running'"),
+    ("--store", "--store runs.sqlite"),
+    ("--output", "-o first.html"),
+    ("--since", "--since 7d"),
+    ("--retry", "--retry restart"),
+    ("--max-tries", "--max-tries 10"),
+    ("--backoff", "--backoff exponential=1ms,1s,full"),
+    ("--isolation", "--isolation serializable"),
+    ("--observe", "--observe host,pg.waits"),
+    ("--slo", "--slo 20ms"),
+    ("--capacity-time", "--capacity-time 5m"),
+    ("--time-budget", "--time-budget 15m"),
+];
+
+/// Options whose value stands behind an equals sign, or none does.
+const BEHIND_EQUALS: &[&str] = &["--serve", "--json", "--discover"];
+
+/// A value that is missing or wrong, in clap's own words where they say what it must be, with one that is right.
+pub fn value(command: &Command, words: &[OsString], wrong: &clap::Error) -> Option<Failure> {
+    let text = |kind| match wrong.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let option = text(ContextKind::InvalidArg)?;
+    let value = text(ContextKind::InvalidValue)?;
+    let (name, placeholder) = option.split_once(' ').unwrap_or((option, "a value"));
+    let what = match wrong.kind() {
+        ErrorKind::InvalidValue if value.is_empty() => format!("{name} needs {placeholder}"),
+        ErrorKind::ValueValidation => {
+            let says = std::error::Error::source(wrong)?;
+            format!("invalid value '{value}' for '{option}': {says}")
+        }
+        _ => return None,
+    };
+    let example = EXAMPLES.iter().find(|(known, _)| *known == name);
+    let path: Vec<&str> = verbs(command, words)
+        .iter()
+        .map(|verb| verb.get_name())
+        .collect();
+    let path = path.join(" ");
+    Some(usage(what).hint(match example {
+        Some((_, example)) => format!("for example: {example}"),
+        None if name.starts_with('-') => format!("pgdyno {path} --help explains {name}"),
+        None => format!("pgdyno {path} --help"),
+    }))
+}
+
+/// A value in a word of its own where it must stand behind an equals sign: `--serve 8080`.
+pub fn behind_equals(words: &[OsString]) -> Option<Failure> {
+    let texts: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    texts.windows(2).find_map(|pair| {
+        let [option, value] = pair else { return None };
+        let is_one = BEHIND_EQUALS.contains(option)
+            && match *option {
+                "--json" => value.ends_with(".json") || value.ends_with(".jsonl"),
+                _ => value.starts_with(|c: char| c.is_ascii_digit()) || value.contains("://"),
+            };
+        is_one.then(|| {
+            usage(format!(
+                "{option} {value}: its value stands behind an equals sign"
+            ))
+            .hint(format!("{option}={value}"))
+        })
+    })
+}
+
 /// What is to be typed, if it is known.
 pub fn answer(command: &Command, words: &[OsString], wrong: &clap::Error) -> Option<Failure> {
     let text = |kind| match wrong.get(kind) {
@@ -173,7 +254,7 @@ pub fn answer(command: &Command, words: &[OsString], wrong: &clap::Error) -> Opt
         ErrorKind::UnknownArgument => {
             let typed = text(ContextKind::InvalidArg)?;
             let name = typed.split('=').next().unwrap_or(typed);
-            option(&verbs, name)
+            option(&verbs, name, typed).or_else(|| same_letters(&verbs, name))
         }
         ErrorKind::InvalidSubcommand => {
             let typed = text(ContextKind::InvalidSubcommand)?;
@@ -269,7 +350,8 @@ fn verbs<'c>(command: &'c Command, words: &[OsString]) -> Vec<&'c Command> {
     verbs
 }
 
-fn option(verbs: &[&Command], typed: &str) -> Option<Failure> {
+/// An option that is not known, or a word too many; `whole` with the value that it was given.
+fn option(verbs: &[&Command], typed: &str, whole: &str) -> Option<Failure> {
     let name = verbs.last()?.get_name();
     let path: Vec<&str> = verbs.iter().map(|verb| verb.get_name()).collect();
     let path = path.join(" ");
@@ -280,9 +362,25 @@ fn option(verbs: &[&Command], typed: &str) -> Option<Failure> {
                 "values stand in pgdyno.toml, as in url = 'postgresql://…': pgdyno help guide"
             }
             "ls" => "a workload's trials: pgdyno ls --workload NAME; those with a tag: --tag NAME",
-            _ => return None,
+            "show" => {
+                "an experiment is named by --experiment NAME; all of them: pgdyno ls --experiments"
+            }
+            "compare" => "two sets, of which each may be a list: pgdyno compare 1,2 3-5",
+            _ => "",
         };
-        return Some(usage(format!("pgdyno {path} takes no \"{typed}\"")).hint(what));
+        let failure = usage(format!("pgdyno {path} takes no \"{whole}\""));
+        let has_params = verbs
+            .last()?
+            .get_arguments()
+            .any(|arg| arg.get_long() == Some("param"));
+        return Some(match what {
+            "" if has_params && whole.contains('=') => failure.hint(format!("--param {whole}")),
+            "" => match verbs.last().and_then(|verb| example(verb, &path)) {
+                Some(example) => failure.hint(format!("for example: {example}")),
+                None => failure.hint(format!("pgdyno {path} --help")),
+            },
+            what => failure.hint(what),
+        });
     }
     if OF_SYSBENCH.iter().any(|begin| typed.starts_with(begin)) {
         return Some(
@@ -304,6 +402,24 @@ fn option(verbs: &[&Command], typed: &str) -> Option<Failure> {
     }
     let (_, what) = OPTIONS.iter().find(|(known, _)| *known == typed)?;
     Some(unknown().hint(*what))
+}
+
+/// An option with the same letters in another order, which no measure of clap's finds: `--ulr`.
+fn same_letters(verbs: &[&Command], typed: &str) -> Option<Failure> {
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let typed = typed.strip_prefix("--")?;
+    let mut longs = verbs
+        .last()?
+        .get_arguments()
+        .filter_map(|arg| arg.get_long());
+    let meant = longs.find(|long| sorted(long) == sorted(typed))?;
+    let path: Vec<&str> = verbs.iter().map(|verb| verb.get_name()).collect();
+    let failure = usage(format!("pgdyno {} has no option --{typed}", path.join(" ")));
+    Some(failure.hint(format!("did you mean --{meant}?")))
 }
 
 fn run_options() -> Command {

@@ -11,6 +11,7 @@ use pgdyno_model::document::history::{Change, History, HistoryGate};
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::{Exit, Failure, State};
 use pgdyno_output::{JsonArg, StoreArgs, answer, write_answer};
+use pgdyno_platform::Output;
 use pgdyno_report::history::{self, Group};
 use pgdyno_stats::gate::{Condition, Gate, Threshold};
 use pgdyno_stats::{Direction, MIN_SERIES};
@@ -133,11 +134,14 @@ pub fn open(args: &HistoryArgs) -> Result<Exit, Failure> {
         left_out,
         gate,
     };
+    let written = json_to.write(&document);
     if !args.json.replaces_text() {
         write_answer(format_args!("{}", history::text(&document)))?;
     }
     if let Some(path) = &args.html {
-        std::fs::write(path, history::page(&document)).map_err(|error| {
+        let page =
+            Output::open(path).and_then(|it| it.replace(history::page(&document).as_bytes()));
+        page.map_err(|error| {
             let text = format!("could not write {}: {error}", path.display());
             Failure::with(Exit::Usage, text)
         })?;
@@ -145,7 +149,7 @@ pub fn open(args: &HistoryArgs) -> Result<Exit, Failure> {
             answer!("{}", path.display())?;
         }
     }
-    json_to.write(&document)?;
+    written?;
     let Some(gate) = &document.gate else {
         return Ok(Exit::Ok);
     };

@@ -11,6 +11,7 @@ use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
 use super::generators::{Together, check_new};
 use super::made_args::MadeArgs;
+use super::sweep;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_model::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
@@ -206,7 +207,7 @@ fn begin<'s>(
             ),
         }
     }
-    let notebook = Kept::begin(store, &plan.identity)?;
+    let notebook = Kept::new(store, &plan.identity);
     Ok((planned(plan.identity.seed)?, notebook))
 }
 
@@ -240,7 +241,7 @@ fn conducted(
 ) -> Result<Exit, Failure> {
     let journals = settings::directory()?;
     let interrupts = pgdyno_run::interrupts()?;
-    let notebook = Kept::begin(store, &plan.identity)?.tagged(vec![TAG.to_owned()]);
+    let notebook = Kept::new(store, &plan.identity).tagged(vec![TAG.to_owned()]);
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(plan);
         pgdyno_output::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());
@@ -266,12 +267,14 @@ fn conducted(
     )?;
     let nothing_but = results.nothing_but();
     let document = results.document();
+    let written = json_to.write(&document);
     if !args.made.json.replaces_text() && nothing_but.is_empty() {
         let text = retries_lab::text(&document, table_width().min(WIDTH));
-        let notes = notes::of_experiment(store, notebook.uuid())?;
+        let notes = notes::of_experiment(store, notebook.uuid()?)?;
         write_report(format_args!("{text}{notes}"))?;
     }
-    json_to.write(&document)?;
+    written?;
+    sweep::kept_as(&plan.identity.name, verbosity);
     if let Some(failure) = ended.early {
         return Err(failure);
     }

@@ -156,11 +156,23 @@ const VERBS: [(&str, &str); 11] = [
     ("version", "--version"),
 ];
 
+/// Options whose number means nothing without a unit, with their letter.
+const LIMITS: [(&str, Option<&str>); 2] = [("latency-limit", Some("-L")), ("slo", None)];
+
+/// Options that take NAME=VALUE.
+const NAMED: [&str; 3] = ["--param", "--pg-set", "-D"];
+
+/// What may stand behind a number, where a space before it makes another word of it.
+const UNITS: [&str; 10] = ["us", "ms", "s", "m", "h", "kb", "mb", "gb", "tb", "%"];
+
 /// Reads a command line, pgbench's letters included.
 ///
 /// # Errors
 /// What clap says, or what is to be typed for a letter.
 pub fn read(command: &Command, mut words: Vec<OsString>) -> Result<ArgMatches, Wrong> {
+    if let Some(failure) = in_two_words(&words).or_else(|| habits::behind_equals(&words)) {
+        return Err(Wrong::Letter(failure));
+    }
     loop {
         let wrong = match command.clone().try_get_matches_from(&words) {
             Ok(matches) => match limit_without_unit(command, &words) {
@@ -194,7 +206,8 @@ pub fn read(command: &Command, mut words: Vec<OsString>) -> Result<ArgMatches, W
         let known = letter.and_then(|letter| LETTERS.iter().find(|known| known.0 == letter));
         let (Some((letter, takes_value, means)), Some(verb)) = (known, verb) else {
             let known = habits::answer(command, &words, &wrong)
-                .or_else(|| no_number(command, &words, &wrong));
+                .or_else(|| no_number(command, &words, &wrong))
+                .or_else(|| habits::value(command, &words, &wrong));
             return Err(match known {
                 Some(failure) => Wrong::Letter(failure),
                 None => {
@@ -412,25 +425,62 @@ fn near<'c>(command: &'c Command, typed: &str) -> Option<&'c str> {
     same.or_else(|| nearest(typed, names()))
 }
 
-/// `-L 50` is milliseconds in pgbench and would be seconds here.
+/// A limit in a bare number: `-L 50` is milliseconds in pgbench and would be seconds here, `--slo 20` could be either.
 fn limit_without_unit(command: &Command, words: &[OsString]) -> Option<Failure> {
     let verb = verb(command, words)?;
-    verb.get_arguments()
-        .find(|arg| arg.get_short() == Some('L'))?;
     let texts: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
-    let values = texts.iter().zip(texts.iter().skip(1).chain([&""]));
-    let mut limits = values.filter_map(|(word, next)| match *word {
-        "-L" | "--latency-limit" => Some(*next),
-        word => ["-L", "--latency-limit="]
-            .iter()
-            .find_map(|name| word.strip_prefix(name))
-            .map(|value| value.trim_start_matches('=')),
-    });
-    let bare = limits.find(|value| value.parse::<f64>().is_ok())?;
-    let text = format!(
-        "-L {bare} has no unit: it is milliseconds in pgbench, other times here are seconds"
-    );
-    Some(Failure::with(Exit::Usage, text).hint(format!("-L {bare}ms, or -L {bare}s")))
+    let (typed, bare) = LIMITS.iter().find_map(|(name, short)| {
+        verb.get_arguments()
+            .find(|arg| arg.get_long() == Some(name))?;
+        let long = format!("--{name}");
+        let with_value = format!("{long}=");
+        let values = texts.iter().zip(texts.iter().skip(1).chain([&""]));
+        let mut values = values.filter_map(|(word, next)| {
+            if *word == long || Some(*word) == *short {
+                return Some(*next);
+            }
+            let short = short.and_then(|short| word.strip_prefix(short));
+            let value = word.strip_prefix(&with_value).or(short)?;
+            Some(value.trim_start_matches('='))
+        });
+        let bare = values.find(|value| value.parse::<f64>().is_ok())?;
+        Some((short.map_or(long, str::to_owned), bare))
+    })?;
+    let text = match typed.as_str() {
+        "-L" => format!(
+            "-L {bare} has no unit: it is milliseconds in pgbench, other times here are seconds"
+        ),
+        typed => format!("{typed} {bare} has no unit: milliseconds, or seconds?"),
+    };
+    Some(Failure::with(Exit::Usage, text).hint(format!("{typed} {bare}ms, or {typed} {bare}s")))
+}
+
+/// A value in two words: `--param scale 10`, `--warmup 5 s`.
+fn in_two_words(words: &[OsString]) -> Option<Failure> {
+    let texts: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    texts.windows(2).enumerate().find_map(|(at, pair)| {
+        let [option, value] = pair else { return None };
+        let next = texts.get(at + 2).copied().unwrap_or_default();
+        if NAMED.contains(option) && !value.contains('=') && !value.starts_with('-') {
+            let is_value = next.starts_with(|c: char| c.is_ascii_digit());
+            let typed = match is_value {
+                true => format!("{option} {value} {next}"),
+                false => format!("{option} {value}"),
+            };
+            let meant = if is_value { next } else { "VALUE" };
+            let text = format!("{typed}: it must be NAME=VALUE, with = between them");
+            return Some(
+                Failure::with(Exit::Usage, text).hint(format!("{option} {value}={meant}")),
+            );
+        }
+        let is_spaced = option.starts_with('-')
+            && value.parse::<f64>().is_ok()
+            && UNITS.iter().any(|unit| unit.eq_ignore_ascii_case(next));
+        is_spaced.then(|| {
+            let text = format!("{option} {value} {next}: there is a space between number and unit");
+            Failure::with(Exit::Usage, text).hint(format!("{option} {value}{next}"))
+        })
+    })
 }
 
 fn letter(typed: &str) -> Option<char> {
@@ -543,6 +593,13 @@ fn put(
     match means {
         Means::Place(key) if verb.get_arguments().any(|arg| arg.get_long() == Some(key)) => {
             return Err(says(format!("type --{key} {value}")));
+        }
+        Means::Place("port")
+            if verb
+                .get_arguments()
+                .any(|arg| arg.get_long() == Some("listen")) =>
+        {
+            return Err(says(format!("type --listen {value}")));
         }
         Means::Place(_) if !has_url(verb) => {
             return Err(says(format!("pgdyno {name} uses no server")));
@@ -703,6 +760,18 @@ mod tests {
             ("run tpcb --host db1", "--url host=db1"),
             ("run tpcb -L 50", "-L 50ms, or -L 50s"),
             ("run tpcb --latency-limit=50", "-L 50ms, or -L 50s"),
+            (
+                "sweep --preset capacity --slo 20",
+                "--slo 20ms, or --slo 20s",
+            ),
+            ("sweep --slo=20", "milliseconds, or seconds?"),
+            ("run tpcb --param scale 10", "--param scale=10"),
+            ("run --param scale tpcb", "--param scale=VALUE"),
+            ("run a.sql -D x 1", "-D x=1"),
+            ("run tpcb --pg-set work_mem 64MB", "--pg-set work_mem=64MB"),
+            ("run tpcb --warmup 5 s", "--warmup 5s"),
+            ("run tpcb -T 1 m -c 4", "-T 1m"),
+            ("slob sweep --max-size 4 GB", "--max-size 4GB"),
             ("-c 8 -T 60 bench", "a command comes first"),
             ("-i -s 10 bench", "pgdyno pgbench"),
             ("rnu tpcb", "did you mean pgdyno run?"),

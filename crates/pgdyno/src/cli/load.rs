@@ -71,7 +71,7 @@ pub struct LoadArgs {
     pub generators: GeneratorsSpec,
 
     /// Where generators meet; nothing is kept there.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Several generators")]
     pub store: StoreArgs,
 
     /// The server's options.

@@ -237,6 +237,7 @@ fn table(trials: &[ListedTrial]) -> String {
         "marks",
     ]);
     for trial in trials {
+        let (p50_us, p99_us) = trial.p50_and_p99_us();
         let dash = || "–".to_owned();
         let ms = |us: Option<u64>| us.map_or_else(dash, text::ms);
         table.row([
@@ -247,8 +248,8 @@ fn table(trials: &[ListedTrial]) -> String {
             trial.state.name().to_owned(),
             trial.clients.unwrap_or(1).to_string(),
             trial.goodput_per_s.map_or_else(dash, text::rate),
-            ms(trial.service_p50_us),
-            ms(trial.service_p99_us),
+            ms(p50_us),
+            ms(p99_us),
             trial.failed.map_or_else(dash, text::count),
             one_line(&marks(trial).join(" ")),
         ]);
@@ -303,14 +304,15 @@ fn figures(trials: &[ListedTrial], name_max: usize) -> String {
     let dash = || "–".to_owned();
     let ms = |us: Option<u64>| us.map_or_else(dash, text::ms);
     for trial in trials {
+        let (p50_us, p99_us) = trial.p50_and_p99_us();
         table.row([
             cut(&one_line(&trial.workload), name_max),
             trial.number.to_string(),
             minute(&trial.started).chars().skip(5).collect(),
             trial.clients.unwrap_or(1).to_string(),
             trial.goodput_per_s.map_or_else(dash, text::rate),
-            ms(trial.service_p50_us),
-            ms(trial.service_p99_us),
+            ms(p50_us),
+            ms(p99_us),
             trial.failed.map_or_else(dash, text::count),
         ]);
     }

@@ -19,7 +19,7 @@ pub struct MadeArgs {
     pub print: bool,
 
     /// `--json`.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Result")]
     pub json: JsonArg,
 
     /// The notebook's options.

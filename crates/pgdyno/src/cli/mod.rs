@@ -45,6 +45,7 @@ pub mod target;
 mod target_facts;
 pub mod top;
 mod trials_arg;
+mod trust;
 pub mod verify;
 mod version;
 mod welcome;
@@ -151,21 +152,21 @@ fn shows_help(kind: ErrorKind) -> bool {
 pub enum Verb {
     /// Measure a workload: load what is missing, run it, report
     Run(Box<run::RunArgs>),
-    /// Measure a matrix of trials from a file or preset, with repeats, in order
+    /// Measure a matrix of trials, or search for the capacity
     Sweep(Box<sweep::SweepArgs>),
-    /// Check whether the infrastructure is as fast as expected: four figures with verdicts
+    /// Check whether the infrastructure is as fast as expected
     Calibrate(Box<calibrate::CalibrateArgs>),
-    /// Experiments: retries compared, a disturbance and a failover measured
+    /// Experiments made ready: retries, disturb, failover, isolation
     #[command(subcommand)]
     Lab(lab::LabVerb),
-    /// Read random blocks: find the cache sizes and the cost of a logical read
+    /// Read random blocks: cache sizes, the cost of a logical read
     #[command(subcommand)]
     Slob(slob::SlobVerb),
     /// Restore server settings left changed by a crashed sweep
     Restore(restore::RestoreArgs),
     /// Create and fill a workload's tables without running it
     Load(load::LoadArgs),
-    /// Describe a server: product, nodes, isolation levels, differences, what can be observed
+    /// Describe a server: product, nodes, what can be observed
     Target(target::TargetVerbArgs),
     /// List the workloads, show one, start one of your own or check it
     #[command(subcommand)]
@@ -179,7 +180,7 @@ pub enum Verb {
     Show(show::ShowArgs),
     /// Watch the trials that are running, whoever runs them
     Top(top::TopArgs),
-    /// Run a trial from the notebook, or of a bundle, again with the same options
+    /// Run a trial of the notebook or of a bundle again
     Rerun(Box<rerun::RerunArgs>),
     /// Add a note to a trial
     Note(marks::NoteArgs),
@@ -195,12 +196,12 @@ pub enum Verb {
     Verify(verify::VerifyArgs),
     /// Add the trials of another notebook file
     Import(exchange::ImportArgs),
-    /// A team's notebook on a server: make, check, send what waits, move; thin old trials
+    /// A team's notebook on a server: make, check, send, move, thin
     #[command(subcommand)]
     Store(store::StoreVerb),
     /// Query the notebook in SQL
     Sql(sql::SqlArgs),
-    /// Write a trial, an experiment or a set of trials as one HTML page
+    /// Write a trial, an experiment or a set as one HTML page
     Report(report::ReportArgs),
     /// Compare two sets of trials, with intervals and a verdict
     Compare(compare::CompareArgs),
@@ -208,9 +209,9 @@ pub enum Verb {
     Serve(serve::ServeVerbArgs),
     /// Show how a figure changed over the notebook's trials, and when
     History(history::HistoryArgs),
-    /// Judge a change: two sides by turns or at once, until a gate passes or fails
+    /// Judge a change: two sides measured until a gate can tell
     Ci(Box<ci::CiArgs>),
-    /// Check which isolation levels a recorded history of transactions keeps
+    /// Check which isolation levels a recorded history keeps
     CheckHistory(check_history::CheckHistoryArgs),
     /// Print what starts several generators on Kubernetes or Slurm
     #[command(subcommand)]
@@ -366,7 +367,7 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Pack(verb) => pack::open(&verb, cli.verbosity),
         Verb::Server(verb) => server::open(&verb, cli.verbosity),
         Verb::Ls(args) => ls::open(&args, cli.verbosity),
-        Verb::Show(args) => show::open(&args),
+        Verb::Show(args) => show::open(&args, cli.verbosity),
         Verb::Top(args) => top::open(&args),
         Verb::Rerun(args) => rerun::open(&args, cli.verbosity),
         Verb::Note(args) => marks::note(&args),

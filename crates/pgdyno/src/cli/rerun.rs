@@ -9,6 +9,7 @@ use pgdyno_run::command_line::quoted;
 
 use super::rerun_bundle;
 use super::run::{self, ResultArgs};
+use super::trust;
 use pgdyno_output::{Verbosity, answer};
 
 /// Which trial, and where.
@@ -47,7 +48,8 @@ pub struct RerunArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Of a bundle: accept scripts, disturbances and restarts that run programs on this host
+    /// Accept scripts, disturbances, restarts and settings that run programs on this host, and let scripts
+    /// have all rights on a private server; what they are is shown before
     #[arg(long)]
     pub allow_shell: bool,
 
@@ -88,6 +90,9 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     if args.dry_run {
         return print(&spec, args.repeat);
     }
+    // The trial may come from another user: a notebook that was sent, or pgdyno import.
+    trust::trial(&format!("trial {}", trial.number), &spec, args.allow_shell)?;
+    spec.allow_shell |= args.allow_shell;
     match args.repeat {
         None => run::run(spec, &args.result, verbosity),
         Some(repeats) => run::repeated(&args.result, spec, repeats, verbosity),

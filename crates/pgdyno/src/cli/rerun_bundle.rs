@@ -20,6 +20,7 @@ use serde_json::Value;
 use super::rerun::{RerunArgs, print, with_params};
 use super::run::{self, ResultArgs};
 use super::sweep::{self, SweepArgs};
+use super::trust;
 
 /// Whether this names a file, not a trial.
 pub fn is_named(called: &str) -> bool {
@@ -44,7 +45,7 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let bundle = Bundle::read(path)?;
     warn(path)?;
     let unpacked = bundle.notebook()?;
-    let there = Store::existing(&unpacked.file)?;
+    let there = Store::unjudged(&unpacked.file)?;
     if !there.foreign_tables()?.is_empty() {
         let text = format!(
             "{}: the tables of its notebook are not pgdyno's",
@@ -201,15 +202,17 @@ fn of_trial(
     spec.target = here(&spec.target, &args.target);
     spec.observe = without_addresses(&spec.observe);
     spec.disturb.check(None)?;
-    let runs = match () {
-        () if spec.allow_shell => Some("scripts that run programs on this host"),
-        () if !spec.disturb.is_empty() => Some("commands that disturb it, on this host"),
-        () => None,
-    };
-    if let Some(runs) = runs.filter(|_| !args.allow_shell && !args.dry_run) {
-        let text = format!("trial {} of the bundle has {runs}", trial.number);
-        return Err(Failure::new(text)
-            .hint("look at them with --dry-run; if you trust them: --allow-shell"));
+    let of = format!("trial {} of the bundle", trial.number);
+    if !args.dry_run {
+        // What was typed here is the user's own.
+        let mut theirs = spec.clone();
+        let typed = &args.target.own.pg_set;
+        theirs.target.own.pg_set.retain(|set| !typed.contains(set));
+        trust::trial(&of, &theirs, args.allow_shell)?;
+        if args.allow_shell {
+            pgdyno_output::remark!("{}", sql(bundle, &[trial.number]).trim_end());
+        }
+        spec.allow_shell |= args.allow_shell;
     }
     if args.dry_run {
         origin(bundle, &format!("trial {}", trial.number))?;
@@ -217,7 +220,9 @@ fn of_trial(
         for name in &mut spec.workload {
             *name = name.replacen(&root.display().to_string(), &kept, 1);
         }
-        return print(&spec, args.repeat);
+        print(&spec, args.repeat)?;
+        let sql = sql(bundle, &[trial.number]);
+        return write_answer(format_args!("{sql}")).map(|()| Exit::Ok);
     }
     let tag = tag_of(&trial.uuid);
     let result = result(args, &tag);
@@ -308,7 +313,9 @@ fn of_experiment(
         let toml = experiment
             .to_toml()
             .replace(&root.display().to_string(), &kept);
-        return write_answer(format_args!("{toml}")).map(|()| Exit::Ok);
+        let numbers: Vec<i64> = trials.iter().map(|trial| trial.number).collect();
+        let sql = sql(bundle, &numbers);
+        return write_answer(format_args!("{toml}{sql}")).map(|()| Exit::Ok);
     }
     if !args.params.is_empty() {
         return Err(
@@ -317,6 +324,10 @@ fn of_experiment(
         );
     }
     let before = newest(&args.result.keep.store)?;
+    if args.allow_shell {
+        let numbers: Vec<i64> = trials.iter().map(|trial| trial.number).collect();
+        pgdyno_output::remark!("{}", sql(bundle, &numbers).trim_end());
+    }
     let sweep = SweepArgs {
         tag: result(args, &tag).tag,
         allow_shell: args.allow_shell,
@@ -338,6 +349,25 @@ fn of_experiment(
     });
     beside(args, (there, a), (&tag, before))?;
     Ok(exit)
+}
+
+/// The files of the packs and scripts that these trials ran: what would be sent, and what decides on it. As
+/// comments of an experiment's file, which may come before them.
+fn sql(bundle: &Bundle, trials: &[i64]) -> String {
+    let mut text = String::new();
+    let workloads = bundle.manifest.workloads.iter();
+    for one in workloads.filter(|one| one.trials.iter().any(|of| trials.contains(of))) {
+        for (path, part) in &bundle.parts {
+            let is_of = |root: &str| {
+                path.strip_prefix(root)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            if is_of(&one.path) || one.uses.as_deref().is_some_and(is_of) {
+                text += &trust::shown(path, &String::from_utf8_lossy(part));
+            }
+        }
+    }
+    text
 }
 
 /// What would be run comes from there.

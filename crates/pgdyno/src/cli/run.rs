@@ -10,7 +10,7 @@ use pgdyno_workload::script_files::split_weight;
 
 use super::history_file::HistoryFile;
 use super::observing::observing;
-use super::serve::ServeArgs;
+use super::serve::{ServeArgs, announce_trial};
 use super::sweep::{self, SweepArgs};
 use super::{generators, of_capacity};
 use crate::screen::Screen;
@@ -26,7 +26,8 @@ use pgdyno_run::trial::Trial;
 Examples:
   pgdyno run tpcb                                one client for ten seconds
   pgdyno run tpcb -c 8 -T 1m --param scale=10    8 clients for a minute, scale 10
-  pgdyno run tpcb --mix cte -c 8                 one of its mixes: see pgdyno pack list
+  pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
+  pgdyno run tpcb --repeat 5 --tag baseline      repeats with a tag, to compare
   pgdyno run ycsb --mix a -c 16                  YCSB's mixes a to f, custom
   pgdyno run select-only -c 64 -j 2 --query-mode prepared
   pgdyno run tpcb -c 16 --rate 500 --warmup 5s   open loop: 500 transactions a second
@@ -34,17 +35,15 @@ Examples:
   pgdyno run tpcb -c 16 --retry restart --backoff exponential=1ms,100ms,full
   pgdyno run tpcb -c 8 -T 5m --warmup auto       measure when throughput is steady
   pgdyno run slob -c 2 --loop client             random blocks; see pgdyno pack show slob
-  pgdyno run mine.sql@9 other.sql@1 -t 1000      script files in pgbench's language
+  pgdyno run tpcb --mix cte -c 8                 one of its mixes: see pgdyno pack list
   pgdyno run tpcb -c 12 --url postgresql://me@db1,db2,db3/bench --reconnect
   pgdyno run tpcb -c 4000 --generators 16 --store postgresql://notes/pgdyno --url …
                                                  16 pgdynos, one trial: pgdyno help scale-out
   pgdyno run isolation -c 8 --isolation serializable --history h.edn
                                                  for pgdyno check-history h.edn: was it kept?
   pgdyno run tpcb --json=result.json             everything measured, for programs
-  pgdyno run tpcb --repeat 5                     five times: how much they differ, and an interval
-  pgdyno run tpcb --tag baseline                 easy to find in the notebook: pgdyno ls
 
-Percentiles are shown only where at least ten transactions lie beyond them.")]
+Percentiles are shown where at least ten transactions lie beyond them.")]
 pub struct RunArgs {
     /// The trial.
     #[command(flatten)]
@@ -60,10 +59,11 @@ pub struct RunArgs {
     )]
     pub loop_in: Option<LoopIn>,
 
-    /// Measure the same trial so many times, as an experiment of one point that is reset between them: with
-    /// the range and the interval over the repeats, and ready for pgdyno compare
+    /// Measure it so many times, for an interval over the repeats and for pgdyno compare
+    ///
+    /// They are an experiment of one point, which is reset between them.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..),
-          conflicts_with_all = ["no_store", "note", "history_file", "generators", "during", "at"])]
+          conflicts_with_all = ["no_store", "note", "history_file", "generators", "during", "at"], help_heading = "Load")]
     pub repeat: Option<u32>,
 
     /// Several pgdynos for one trial.
@@ -77,6 +77,7 @@ pub struct RunArgs {
 
 /// Where a trial's result goes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Result")]
 pub struct ResultArgs {
     /// `--json`.
     #[command(flatten)]
@@ -168,9 +169,9 @@ pub fn run(mut spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Resu
         spec: spec.resolved(),
     };
     let keep = args.keep.open()?;
-    let _served = args
+    let served = args
         .serve
-        .start_unless(args.keep.no_store, &args.keep.store)?;
+        .start_for_trial(args.keep.no_store, &args.keep.store)?;
     let interrupts = pgdyno_run::interrupts()?;
     let interrupted_before = interrupts.count();
     let mut prepared = prepare(&trial.spec, &mut verbosity.progress(), interrupts)?;
@@ -180,6 +181,7 @@ pub fn run(mut spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Resu
     }
     trial.spec.workload = whole_paths(trial.spec.workload);
     let keep = keep.begin(&mut prepared, |prepared| args.header(&trial.spec, prepared))?;
+    announce_trial(served.as_ref(), keep.number());
     let since = (interrupts, interrupted_before);
     let mut screen = Screen::new(verbosity);
     let ran = Ran::run(trial, &prepared, keep, &mut screen, since)?;
@@ -188,11 +190,15 @@ pub fn run(mut spec: TrialSpec, args: &ResultArgs, verbosity: Verbosity) -> Resu
     {
         pgdyno_output::remark!("pgdyno: the server's last words:\n{words}");
     }
-    ran.print(json_to, verbosity.quiet)?;
+    ran.print(json_to, verbosity)?;
     if let (Some(file), Some(recorded)) = (history_to, &ran.outcome.recording.history) {
         file.write(recorded, verbosity)?;
     }
-    ran.exit(interrupts)
+    let has_only_failed = ran.has_only_failed();
+    Ok(match ran.exit(interrupts)? {
+        Exit::Ok if has_only_failed => Exit::Failed,
+        exit => exit,
+    })
 }
 
 /// Runs the same trial several times, as an experiment of its own.
@@ -241,7 +247,7 @@ pub fn whole_paths(workload: Vec<String>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use pgdyno_report::summary::SIZES;
+    use pgdyno_report::first_screen::SIZES;
     use pgdyno_workload::shipped;
 
     #[test]

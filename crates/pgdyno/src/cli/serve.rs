@@ -72,19 +72,29 @@ pub struct ServeVerbArgs {
 /// `--serve` of a verb that runs trials.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ServeArgs {
-    /// Show the notebook in the browser while this command runs, as pgdyno serve does: prints a link at
-    /// the start. An address, a port, or both [default: 127.0.0.1:7070, or another port if that is taken]
+    /// Watch in the browser while this command runs: prints a link at the start
+    ///
+    /// It shows the notebook as pgdyno serve does, at an address, a port, or both [default: 127.0.0.1:7070, or
+    /// another port if that is taken].
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
           value_parser = address)]
     pub serve: Option<Option<SocketAddr>>,
 }
 
 impl ServeArgs {
-    /// Begins to serve the notebook, if that is asked for.
+    /// Begins to serve the notebook, if that is asked for, and says where.
     ///
     /// # Errors
     /// The address cannot be listened at.
     pub fn start(&self, store: &StoreArgs) -> Result<Option<Server>, Failure> {
+        let server = self.begin(store)?;
+        if let Some(server) = &server {
+            announce(server, server.link());
+        }
+        Ok(server)
+    }
+
+    fn begin(&self, store: &StoreArgs) -> Result<Option<Server>, Failure> {
         let Some(at) = self.serve else {
             return Ok(None);
         };
@@ -97,16 +107,15 @@ impl ServeArgs {
             })?,
             None => begin((HERE, PORT).into()).or_else(|_| begin((HERE, 0).into()))?,
         };
-        pgdyno_output::remark!("pgdyno: to watch: {}", server.link());
-        warn(&server);
         Ok(Some(server))
     }
 
-    /// The same of a verb whose trial is perhaps not kept.
+    /// The same for one trial, which is perhaps not kept: [`announce_trial`] says where, once it has a
+    /// number.
     ///
     /// # Errors
     /// As [`ServeArgs::start`]; there is no notebook to be served.
-    pub fn start_unless(
+    pub fn start_for_trial(
         &self,
         no_store: bool,
         store: &StoreArgs,
@@ -116,8 +125,20 @@ impl ServeArgs {
             return Err(Failure::with(Exit::Usage, text)
                 .hint("to keep the trial apart from others: --store /tmp/some.sqlite"));
         }
-        self.start(store)
+        self.begin(store)
     }
+}
+
+/// Says where the trial that is about to run is watched.
+pub fn announce_trial(server: Option<&Server>, number: Option<i64>) {
+    if let (Some(server), Some(number)) = (server, number) {
+        announce(server, &server.link_of_trial(number));
+    }
+}
+
+fn announce(server: &Server, link: &str) {
+    pgdyno_output::remark!("pgdyno: to watch: {link}");
+    warn(server);
 }
 
 /// What a run serves.

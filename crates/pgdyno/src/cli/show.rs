@@ -7,7 +7,8 @@ use clap::Args;
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_observe::catalog;
-use pgdyno_output::{JsonArg, StoreArgs, table_width, width, write_report};
+use pgdyno_output::{JsonArg, StoreArgs, Verbosity, table_width, width, write_report};
+use pgdyno_report::summary::Detail;
 use pgdyno_report::table::one_line;
 use pgdyno_report::{calibration, capacity, documents, notes, observed, points, summary};
 use pgdyno_run::command_line::quoted;
@@ -19,8 +20,10 @@ use super::sweep;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pgdyno show                  the newest trial: the summary of `pgdyno run`, and instruments
+  pgdyno show                  the newest trial: all that `pgdyno run -v` prints, and more
+  pgdyno show -v               with what instruments saw, and the server's settings
   pgdyno show 12               this one
+  pgdyno show 12 -q            only what pgdyno run printed
   pgdyno show tag:baseline     the newest one with this tag
   pgdyno show 12 --series 'pg.io*'             these series, with all their parts
   pgdyno show 3f2a --json      everything that `pgdyno run --json` gives, and `stored`
@@ -49,7 +52,7 @@ pub struct ShowArgs {
 }
 
 /// Runs the command.
-pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
+pub fn open(args: &ShowArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     if let Some(called) = &args.experiment {
         return experiment(args, &store, called);
@@ -65,18 +68,24 @@ pub fn open(args: &ShowArgs) -> Result<Exit, Failure> {
     let outcome = store.outcome(trial.number)?;
     let json_to = args.json.open()?;
     let mut document = documents::whole(&outcome);
-    if !args.json.replaces_text() {
-        let (heading, summary) = (heading(&trial), summary::text(&document.trial, width()));
-        let choice = observed::Choice {
-            names: args.series.clone(),
-            rows: catalog::row,
-        };
-        let observed = observed::text(&document.trial, &choice, width());
-        let observed = match observed.is_empty() {
-            true => observed,
-            false => format!("\n{observed}"),
-        };
-        write_report(format_args!("{heading}\n{summary}{observed}"))?;
+    if verbosity.quiet && !args.json.replaces_text() {
+        let summary = summary::text(&document.trial, width(), Detail::First, None);
+        write_report(format_args!("{summary}"))?;
+    } else if !args.json.replaces_text() {
+        let summary = summary::text(&document.trial, width(), Detail::All, None);
+        let mut parts = vec![heading(&trial), summary];
+        if verbosity.verbose > 0 || !args.series.is_empty() {
+            let choice = observed::Choice {
+                names: args.series.clone(),
+                rows: catalog::row,
+            };
+            parts.push(observed::text(&document.trial, &choice, width()));
+        }
+        if verbosity.verbose > 0 {
+            parts.push(summary::settings(&document.trial));
+        }
+        parts.retain(|part| !part.is_empty());
+        write_report(format_args!("{}", parts.join("\n")))?;
     }
     let run = &mut document.trial.run;
     run.stored = Some(documents::stored(&trial));

@@ -8,6 +8,7 @@ use pgdyno_platform::file_system;
 use pgdyno_platform::host::Host;
 
 use super::made_args::MadeArgs;
+use super::sweep::kept_as;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_database::dialect::Product;
@@ -162,7 +163,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let interrupts = pgdyno_run::interrupts()?;
     let store = args.made.store.open()?;
     let _served = args.made.serve.start(&args.made.store)?;
-    let notebook = Kept::begin(&store, &plan.identity)?;
+    let notebook = Kept::new(&store, &plan.identity);
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
         pgdyno_output::remark!(
@@ -191,12 +192,14 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         },
     )?;
     let document = results.document();
+    let written = json_to.write(&document);
     if !args.made.json.replaces_text() && ended.complete > 0 {
         let text = slob_sweep::text(&document, table_width().min(WIDTH));
-        let notes = notes::of_experiment(&store, notebook.uuid())?;
+        let notes = notes::of_experiment(&store, notebook.uuid()?)?;
         write_report(format_args!("{text}{notes}"))?;
     }
-    json_to.write(&document)?;
+    written?;
+    kept_as(&plan.identity.name, verbosity);
     if !verbosity.quiet && target.kind != TargetKind::Own {
         pgdyno_output::remark!(
             "pgdyno: note: the table stays for the next sweep; DROP TABLE {PREFIX}1 removes it"

@@ -3,6 +3,7 @@
 use pgdyno_model::document::points::Points;
 use pgdyno_store::Store;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,10 +18,11 @@ use super::observing::observing;
 use super::of_capacity;
 use super::run::tag;
 use super::serve::ServeArgs;
+use super::trust;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_model::document::sweep::{
-    PlannedTrial, RepeatsNeeded, SweepCapacity, SweepPlan, SweepTrial,
+    PlannedSearch, PlannedTrial, RepeatsNeeded, SweepCapacity, SweepPlan, SweepTrial,
 };
 use pgdyno_model::event::Finished;
 use pgdyno_model::experiment::{Capacity, Commented};
@@ -38,13 +40,13 @@ use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::{Plan, check_target};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::experiment::toml_text::Source;
-use pgdyno_run::experiment::{parameter, pgbench_tools, presets, reader};
+use pgdyno_run::experiment::{parameter, pgbench_tools, presets, reader, tables_there};
 use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
 
 /// What to sweep, and how.
 #[derive(Debug, Default, Args)]
-#[command(after_help = after_help())]
+#[command(after_help = after_help(false), after_long_help = after_help(true))]
 pub struct SweepArgs {
     /// The experiment, in TOML
     #[arg(value_name = "FILE")]
@@ -59,11 +61,16 @@ pub struct SweepArgs {
     pub from_pgbench_tools: Option<PathBuf>,
 
     /// Its name in the notebook [default: the file's: name = "…", else the name of the file]
-    #[arg(long, value_name = "NAME", conflicts_with = "print")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "print",
+        help_heading = "Result"
+    )]
     pub name: Option<String>,
 
     /// Tag of all of its trials in the notebook (repeatable)
-    #[arg(long, value_name = "TAG", value_parser = tag, conflicts_with = "print")]
+    #[arg(long, value_name = "TAG", value_parser = tag, conflicts_with = "print", help_heading = "Result")]
     pub tag: Vec<String>,
 
     /// Print the experiment as TOML and exit
@@ -103,7 +110,8 @@ pub struct SweepArgs {
     #[arg(long)]
     pub replace: bool,
 
-    /// Accept an experiment with allow_shell or restart: it runs programs on this host
+    /// Accept an experiment with allow_shell, restart, or settings that can run programs on a server's host;
+    /// what they are is shown before
     #[arg(long)]
     pub allow_shell: bool,
 
@@ -112,7 +120,7 @@ pub struct SweepArgs {
     pub generators: GeneratorsSpec,
 
     /// The results, one line of JSON per trial when it is over, or with --dry-run the plan.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Result")]
     pub json: JsonArg,
 
     /// Where trials are kept.
@@ -139,7 +147,8 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "a share of the capacity between 0 and 1, such as 0.05".to_owned())
 }
 
-fn after_help() -> String {
+/// An experiment and examples; of `--help` also what can vary, an option a line.
+fn after_help(is_whole: bool) -> String {
     let mut text = "\
 An experiment:
   workload = \"tpcb\"
@@ -157,16 +166,22 @@ An experiment:
   [settings]                      # of the server; restored afterwards
   work_mem = [\"4MB\", \"64MB\"]
 
-Options of a trial; each can be a list:
 "
     .to_owned();
-    for (name, help) in parameter::all() {
-        text += &format!("  {name:<18} {help}\n");
-    }
-    text += "  params.NAME        one of the workload's parameters
+    if is_whole {
+        text += "Options of a trial; each can be a list:\n";
+        for (name, help) in parameter::all() {
+            text += &format!("  {name:<18} {help}\n");
+        }
+        text += "  params.NAME        one of the workload's parameters
   settings.NAME      one of the server's settings
   disturb.NAME       what disturbs trials: during, at, before, for, after, undo … (pgdyno run --help)
 
+";
+    } else {
+        text += "All that can be a list: pgdyno sweep --help\n\n";
+    }
+    text += "\
 Examples:
   pgdyno sweep --preset quick --print > mine.toml    an experiment to start from
   pgdyno sweep --preset capacity --slo 20ms          how much load keeps p99 within 20 ms
@@ -212,6 +227,12 @@ pub fn open(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     if let Some(asked) = &mut experiment.capacity {
         asked.width = args.capacity_width.unwrap_or(asked.width);
         asked.time = args.capacity_time.unwrap_or(asked.time);
+    }
+    if args.preset.is_some() && !args.dry_run {
+        let taken = tables_there::taken(&mut experiment, &args.target)?;
+        if let Some(remark) = taken {
+            pgdyno_output::remark!("pgdyno: note: {remark}");
+        }
     }
     if args.dry_run {
         let seed = experiment.seed.unwrap_or_else(seed_from_clock);
@@ -348,12 +369,16 @@ fn folder(path: &Path) -> PathBuf {
 fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
     let json_to = args.json.open()?;
     let (time, words) = conduct::whole_time(plan);
+    let search = search(plan);
     if !args.json.replaces_text() {
         for (number, slot) in plan.slots.iter().enumerate() {
             answer!("{:>5}  {}", number + 1, plan.label(slot))?;
         }
         write_report(format_args!("{} trials, {words}\n", plan.slots.len()))?;
-        write_report(format_args!("{}\n", enough(plan)))?;
+        match &search {
+            Some(search) => write_report(format_args!("{}\n", search_words(search)))?,
+            None => write_report(format_args!("{}\n", enough(plan)))?,
+        }
     }
     let slots = plan.slots.iter();
     let slots = slots.map(|slot| PlannedTrial {
@@ -367,8 +392,44 @@ fn dry_run(args: &SweepArgs, plan: &Plan) -> Result<Exit, Failure> {
         estimate_s: time.as_secs_f64(),
         repeats: plan.experiment.repeats,
         repeats_needed: RepeatsNeeded::of(plan.points.len()),
+        search,
     })?;
     Ok(Exit::Ok)
+}
+
+/// The search for a capacity that the plan's trials are the first steps of.
+fn search(plan: &Plan) -> Option<PlannedSearch> {
+    let asked = plan.experiment.capacity?;
+    let points = plan.points.iter().map(|planned| &planned.point);
+    Some(PlannedSearch {
+        slo_us: asked.slo_us(),
+        width: asked.width,
+        time_s: asked.time.as_secs_f64(),
+        ladders: capacity::document(points, &plan.varied, asked, &[])
+            .ladders
+            .len(),
+    })
+}
+
+/// That it is a search, and what it may take.
+fn search_words(search: &PlannedSearch) -> String {
+    let of_seconds = Duration::from_secs_f64;
+    let (time, each) = match search.ladders {
+        1 => (search.time_s, String::new()),
+        several => (
+            search.time_s * several as f64,
+            format!(" for each of {several}"),
+        ),
+    };
+    format!(
+        "They are the first steps of a search for the highest rate with p99 within {}: steps are added and lengthened \
+         until its interval is as narrow as ± {}, or {} are over{each}.\nIt may take {} in all, which --capacity-time \
+         changes, besides loading and pauses between trials.",
+        pgdyno_model::text::asked(of_seconds(search.slo_us / 1e6)),
+        pgdyno_model::text::roughly(search.width),
+        pgdyno_model::text::about(of_seconds(search.time_s)),
+        pgdyno_model::text::about(of_seconds(time)),
+    )
 }
 
 /// Whether the repeats are enough for comparisons.
@@ -415,6 +476,12 @@ pub(super) fn sweep(
     // Everything that can be wrong without a server, before anything is written.
     let seed = experiment.seed;
     let plan = planned(args, experiment, seed.unwrap_or_else(seed_from_clock))?;
+    let settings = { plan.points.iter() }.flat_map(|planned| planned.point.settings());
+    let settings: BTreeSet<(String, String)> = settings.collect();
+    trust::settings(&plan.identity.name, &settings, args.allow_shell)?;
+    if args.file.is_some() && plan.experiment.gives("allow_shell") {
+        trust::show_scripts(&plan)?;
+    }
     let interrupts = pgdyno_run::interrupts()?;
     let json_to = args.json.open()?;
     let observe = observing(&args.observe, verbosity)?;
@@ -459,13 +526,17 @@ fn conducted(
     };
     let notebook = match notebook {
         Some(notebook) => notebook,
-        None => Kept::begin(store, &plan.identity)?,
+        None => Kept::new(store, &plan.identity),
     };
     let notebook = notebook.tagged(args.tag.clone());
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
         let trials = plan.slots.len();
-        pgdyno_output::remark!("pgdyno: {}: {trials} trials, {words}", plan.identity.name);
+        let name = &plan.identity.name;
+        pgdyno_output::remark!("pgdyno: {name}: {trials} trials, {words}");
+        if let Some(search) = search(&plan) {
+            pgdyno_output::remark!("pgdyno: {name}: {}", search_words(&search));
+        }
     }
     let mut documents = Documents {
         to: json_to.lines(),
@@ -511,6 +582,7 @@ fn conducted(
         }
         documents.to.write(|| SweepCapacity { capacity })?;
     }
+    kept_as(&plan.identity.name, verbosity);
     if ended.complete == trials {
         return Ok(Exit::Ok);
     }
@@ -584,6 +656,17 @@ fn line(experiment: &str, finished: &Finished<'_, Outcome>) -> SweepTrial {
     }
 }
 
+/// Says by which name an experiment is kept.
+pub(super) fn kept_as(name: &str, verbosity: Verbosity) {
+    if verbosity.quiet {
+        return;
+    }
+    let called = quoted(name);
+    pgdyno_output::remark!(
+        "pgdyno: kept as experiment {name} (pgdyno show --experiment {called}, pgdyno report {called})"
+    );
+}
+
 /// What to type again.
 fn again(args: &SweepArgs) -> String {
     let mut words = Vec::new();
@@ -633,5 +716,5 @@ fn again(args: &SweepArgs) -> String {
 
 /// What an experiment came to, point by point.
 fn of_notebook(store: &Store, kept: &Kept<'_>) -> Result<Points, Failure> {
-    points::of_experiment(store, &store.experiment(kept.uuid())?)
+    points::of_experiment(store, &store.experiment(kept.uuid()?)?)
 }

@@ -124,10 +124,11 @@ pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
         let text = format!("interrupted while looking at {}", target.title);
         return Err(Failure::with(Exit::Interrupted(code), text));
     }
+    let written = json_to.write(&document(&found));
     if !args.json.replaces_text() {
         write_report(format_args!("{}", text(&found)))?;
     }
-    json_to.write(&document(&found))?;
+    written?;
     let is_missing = found.endpoints.iter().flat_map(|met| &met.nodes);
     Ok(match { is_missing }.any(|node| node.is_err()) {
         true => Exit::Connection,

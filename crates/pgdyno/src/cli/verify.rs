@@ -36,10 +36,11 @@ pub struct VerifyArgs {
 pub fn open(args: &VerifyArgs) -> Result<Exit, Failure> {
     let found = verify::verify(&args.file)?;
     let json_to = args.json.open()?;
+    let written = json_to.write(&found);
     if !args.json.replaces_text() {
         write_answer(format_args!("{}", verify::text(&found)))?;
     }
-    json_to.write(&found)?;
+    written?;
     Ok(match found.agrees {
         true => Exit::Ok,
         false => Exit::Failed,

@@ -2,6 +2,7 @@
 //! line a second elsewhere. It goes to standard error; the result does not.
 
 pub mod experiment;
+mod recent;
 mod said;
 pub mod top;
 mod view;
@@ -18,6 +19,7 @@ use pgdyno_model::{Observer, text as figures};
 use pgdyno_output::Verbosity;
 use pgdyno_platform::terminal;
 
+use self::recent::Recent;
 use self::said::Said;
 use self::view::View;
 
@@ -72,6 +74,7 @@ pub struct Screen {
     length: Length,
     bar: Option<ProgressBar>,
     view: View,
+    recent: Recent,
     is_measuring: bool,
     transactions: u64,
     /// Errors of clients.
@@ -103,6 +106,7 @@ impl Screen {
             length: Length::Transactions(0),
             bar: None,
             view: View::default(),
+            recent: Recent::default(),
             is_measuring: false,
             transactions: 0,
             errors: Said::default(),
@@ -191,11 +195,12 @@ impl<O> Observer<O> for Screen {
             let rate = |number: u64| figures::rate(number as f64 / interval.length_s());
             text += &format!("{} units/s  {} rows/s  ", rate(units), rate(rows));
         }
+        self.recent
+            .second(all.response.as_ref().unwrap_or(&all.service));
         text += &format!(
-            "{} tx/s  p50 {}  p99 {} ms",
+            "{} tx/s{}",
             figures::rate(counts.committed as f64 / interval.length_s()),
-            figures::percentile_ms(&all.service, 50.0),
-            figures::percentile_ms(&all.service, 99.0),
+            self.recent.text()
         );
         let others = [
             (counts.failed_total(), "failed"),

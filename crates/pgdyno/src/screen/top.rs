@@ -178,10 +178,10 @@ fn generator(of: &GeneratorNow) -> String {
         (true, now_us) => format!("has died at {}", clock(now_us.unwrap_or_default())),
         (false, None) => "starting".to_owned(),
         (false, Some(now_us)) => format!(
-            "{}  {} tx/s  p99 {} ms  {} failed",
+            "{}  {} tx/s{}  {} failed",
             clock(now_us),
             of.goodput_per_s.map_or("–".to_owned(), figures::rate),
-            ms(of.p99_us),
+            known_ms(&[("p99", of.p99_us)]),
             figures::count(of.failed)
         ),
     };
@@ -212,13 +212,12 @@ fn rate(one: &Glance) -> String {
 /// A row for what is no terminal.
 pub fn row(one: &Glance) -> String {
     let mut text = format!(
-        "trial {}  {}  {}  {} tx/s  p50 {}  p99 {} ms",
+        "trial {}  {}  {}  {} tx/s{}",
         one.number,
         what(one, usize::MAX),
         progress(one.now_us, one.planned_us),
         rate(one),
-        ms(one.p50_us),
-        ms(one.p99_us),
+        known_ms(&[("p50", one.p50_us), ("p99", one.p99_us)]),
     );
     if one.failed > 0 {
         text += &format!("  {} failed", figures::count(one.failed));
@@ -268,6 +267,18 @@ fn clock(us: u64) -> String {
 
 fn ms(us: Option<u64>) -> String {
     us.map_or("–".to_owned(), figures::ms)
+}
+
+/// `  p50 1.02  p99 4.30 ms` of those that are known; nothing of none.
+fn known_ms(all: &[(&str, Option<u64>)]) -> String {
+    let known = all.iter();
+    let known: Vec<String> = known
+        .filter_map(|(name, us)| Some(format!("{name} {}", figures::ms((*us)?))))
+        .collect();
+    match known.is_empty() {
+        true => String::new(),
+        false => format!("  {} ms", known.join("  ")),
+    }
 }
 
 fn waits(waits: &[(String, f64)]) -> Option<String> {
@@ -565,7 +576,7 @@ mod tests {
         assert!(texts[3].contains(died), "{}", texts[3]);
         assert_eq!(
             texts[4].trim(),
-            "generator 0 (trial 7), 16 clients: 00:20  1,234.0 tx/s  p99 – ms  0 failed"
+            "generator 0 (trial 7), 16 clients: 00:20  1,234.0 tx/s  0 failed"
         );
         assert_eq!(
             texts[5].trim(),
@@ -663,7 +674,7 @@ mod tests {
                 warmup: true,
                 ..glance(1)
             }),
-            "trial 1  tpcb, 32 clients  00:37/01:00  39.0 tx/s  p50 7.910  p99 – ms  3 failed  IO:WALSync 14.1  (warm-up)"
+            "trial 1  tpcb, 32 clients  00:37/01:00  39.0 tx/s  p50 7.910 ms  3 failed  IO:WALSync 14.1  (warm-up)"
         );
     }
 }

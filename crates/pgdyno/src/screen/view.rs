@@ -181,15 +181,17 @@ fn latency(what: &str, of: &ScriptInterval) -> String {
 
 /// The percentiles that there are, and the largest value, in ms.
 pub(super) fn percentiles(latencies: &Latencies) -> String {
-    let percentiles = PERCENTILES.map(|percent| {
-        let name = figures::percentile_name(percent);
-        format!("{name} {}", figures::percentile_ms(latencies, percent))
+    let percentiles = PERCENTILES.iter().filter_map(|percent| {
+        let name = figures::percentile_name(*percent);
+        let us = latencies.percentile_us(*percent)?;
+        Some(format!("{name} {}", figures::ms(us)))
     });
     let max = match latencies.count() {
         0 => "–".to_owned(),
         _ => figures::ms(latencies.max_us()),
     };
-    format!("{}  max {max}", percentiles.join("  "))
+    let all: Vec<String> = percentiles.chain([format!("max {max}")]).collect();
+    all.join("  ")
 }
 
 fn keep<T>(of: &mut VecDeque<T>, most: usize, one: T) {
@@ -241,7 +243,7 @@ mod tests {
         let lines = view.lines(100);
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(
-            lines[2].starts_with("measured     p50 1.500  p90 1.500  p95 –  p99 –"),
+            lines[2].starts_with("measured     p50 1.500  p90 1.500  max 1.500 ms"),
             "{lines:?}"
         );
         assert!(

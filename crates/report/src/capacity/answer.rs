@@ -10,6 +10,8 @@ use pgdyno_model::document::capacity::{
 };
 use pgdyno_model::text as figures;
 
+use super::text::by_p99_alone;
+
 /// Where the page shows it.
 const SECTION: &str = "capacity";
 const LINK: &str = "Curve";
@@ -97,7 +99,10 @@ fn sentence(found: &Capacity, ladder: &Ladder) -> String {
     let limit = limit(found);
     let within = format!("with a p99 of at most {limit}");
     let Some(capacity) = &ladder.capacity else {
-        return format!("The capacity is not known: no step is surely within {limit}");
+        return format!(
+            "The capacity is not known: no step is surely within {limit} or over it; by p99 alone {}",
+            by_p99_alone(found, ladder)
+        );
     };
     let rate = figures::some(capacity.per_s);
     match capacity.is {
@@ -279,13 +284,9 @@ fn lengths(steps: &[SearchStep]) -> String {
 fn remedies(found: &Capacity, ladder: &Ladder) -> Vec<String> {
     let allowed = figures::seconds(found.time_s);
     let more = format!("allow more than {allowed} (`--capacity-time`)");
-    let has_over = over(&ladder.steps).is_some();
     let rates = ladder.steps.iter().map(|step| step.rate_per_s);
     let lowest = per_s(rates.fold(f64::INFINITY, f64::min));
     let remedy = match &ladder.capacity {
-        None if has_over => {
-            format!("begin below {lowest}, the lowest rate that was tried, or {more}")
-        }
         None => format!("{more}: steps have to be longer"),
         Some(capacity) => match capacity.is {
             EstimateIs::Below | EstimateIs::AtOrBelow => {

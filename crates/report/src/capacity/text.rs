@@ -77,20 +77,31 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
 
 /// No answer, and what would give one.
 fn not_known(found: &Capacity, ladder: &Ladder) -> String {
-    let is_any_over = has_over(ladder);
-    let lowest = ladder.steps.iter().map(|step| step.rate_per_s);
     format!(
-        "capacity  not known: no step is surely within {} ms{}; the lowest rate that was tried is {}/s\n{}",
+        "capacity  not known: no step is surely within {} ms or over it; by p99 alone {}\n{}",
         ms(found.slo_us),
-        if is_any_over { "" } else { " or over it" },
-        figures::rate(lowest.fold(f64::INFINITY, f64::min)),
+        by_p99_alone(found, ladder),
         search_words(found, ladder)
     )
 }
 
-fn has_over(ladder: &Ladder) -> bool {
-    let mut steps = ladder.steps.iter();
-    steps.any(|step| step.side == LimitSide::Over)
+/// Where the limit lies by the steps' p99 as they were measured, without their intervals.
+pub(super) fn by_p99_alone(found: &Capacity, ladder: &Ladder) -> String {
+    let rates = |is_over: bool| {
+        let steps = ladder.steps.iter().filter(move |step| {
+            let p99 = step.response_p99_us.map(|us| us > found.slo_us);
+            p99.unwrap_or(step.falls_behind) == is_over && (p99.is_some() || step.falls_behind)
+        });
+        steps.map(|step| step.rate_per_s)
+    };
+    let low = rates(false).max_by(f64::total_cmp).map(figures::rate);
+    let high = rates(true).min_by(f64::total_cmp).map(figures::rate);
+    match (low, high) {
+        (Some(low), Some(high)) => format!("the limit is kept at {low}/s and broken at {high}/s"),
+        (Some(low), None) => format!("it is kept up to {low}/s"),
+        (None, Some(high)) => format!("it is broken from {high}/s on"),
+        (None, None) => "it is not known either: too few transactions".to_owned(),
+    }
 }
 
 /// How sure it is, and why no surer.
@@ -113,9 +124,6 @@ fn search_words(found: &Capacity, ladder: &Ladder) -> String {
                 "; the interval is wider than the ± {} asked for: {allow}",
                 figures::roughly(found.width),
             );
-        }
-        None if has_over(ladder) => {
-            text += &format!("; begin at a lower rate, or {allow}");
         }
         None => text += &format!("; steps have to be longer: {allow}"),
         Some(_) => {}
@@ -320,7 +328,7 @@ mod tests {
         let text = text(&found, WIDTH_MAX);
         for part in [
             " cannot tell  ",
-            "capacity  not known: no step is surely within 20.000 ms or over it; the lowest rate that was tried is 100.0/s\n",
+            "capacity  not known: no step is surely within 20.000 ms or over it; by p99 alone it is kept up to 100.0/s\n",
             "1 step in 11s: 1 cannot tell; steps have to be longer: allow more than 20s",
         ] {
             assert!(text.contains(part), "{part}: {text}");

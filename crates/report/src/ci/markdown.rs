@@ -16,7 +16,10 @@ pub fn markdown(document: &Ci) -> String {
         GateResult::Failed => "❌",
         GateResult::CannotTell => "❔",
     };
-    let answer = word(document.answer);
+    let answer = match document.interrupted {
+        true => format!("interrupted, {} so far", word(document.answer)),
+        false => word(document.answer).to_owned(),
+    };
     let mut text = format!("### {mark} pgdyno: {answer}\n\n`{}`\n\n", document.gate);
     for condition in &document.conditions {
         text += &format!(

@@ -38,6 +38,7 @@ fn document(gate: &str, factor: f64) -> Ci {
         budget_s: 900.0,
         elapsed_s: 180.0,
         blocks: 12,
+        interrupted: false,
         base: of_side("/opt/base|bin", 1..25),
         head: of_side("/opt/head/bin", 25..49),
         figures: found(&parsed, &[], &[], Some(&look)),
@@ -104,6 +105,34 @@ fn what_passes_and_what_cannot_be_told_are_cases_of_their_own() {
         assert!(junit.contains(want), "{junit}");
         assert!(junit.contains("tests=\"2\""), "{junit}");
     }
+}
+
+#[test]
+fn cut_short_it_is_no_verdict_in_any_form() {
+    let interim = Ci {
+        answer: GateResult::CannotTell,
+        interrupted: true,
+        ..document("goodput > -5%", 0.9)
+    };
+    let text = text(&interim);
+    assert!(
+        text.starts_with("interrupted, cannot tell so far: --fail-unless"),
+        "{text}"
+    );
+    assert!(
+        text.contains("intervals of these blocks alone, and no verdict"),
+        "{text}"
+    );
+    let markdown = markdown(&interim);
+    assert!(
+        markdown.starts_with("### ❔ pgdyno: interrupted, cannot tell so far"),
+        "{markdown}"
+    );
+    let line = block(&interim.figures, 1, 0.04);
+    assert!(
+        line.starts_with("4 % of the time, 1 block: goodput A –, B – tx/s"),
+        "{line}"
+    );
 }
 
 #[test]

@@ -22,9 +22,32 @@ pub fn look(look: &Look) -> String {
     )
 }
 
+/// A line for a block that is not looked at: the medians so far.
+pub fn block(found: &[CiFigure], blocks: usize, share: f64) -> String {
+    let of_figure = |figure: &CiFigure| {
+        let [base, head] = [figure.base, figure.head].map(|value| shown(&figure.figure, value));
+        let unit = unit(&figure.figure);
+        format!("{} A {base}, B {head} {unit}", figure.figure)
+    };
+    let so_far: Vec<String> = found.iter().map(of_figure).collect();
+    format!(
+        "{} of the time, {}: {}",
+        figures::roughly(share),
+        figures::plural(blocks as u64, "block"),
+        so_far.join("; ")
+    )
+}
+
 /// All of it.
 pub fn text(document: &Ci) -> String {
-    let mut text = format!("{}: {}\n", word(document.answer), document.gate);
+    let mut text = match document.interrupted {
+        true => format!(
+            "interrupted, {} so far: {}\n",
+            word(document.answer),
+            document.gate
+        ),
+        false => format!("{}: {}\n", word(document.answer), document.gate),
+    };
     for condition in &document.conditions {
         text += &format!(
             "  {}: {}: {}\n",
@@ -49,12 +72,16 @@ pub fn text(document: &Ci) -> String {
     }
     text += &format!("\n{}", table.text(100));
     text += &format!(
-        "{}, {} of {}, {} in {}; all looks together hold at 95 %\n",
+        "{}, {} of {}, {} in {}; {}\n",
         document.mode,
         figures::as_typed(std::time::Duration::from_secs_f64(document.trial_s)),
         document.workload,
         figures::plural(document.blocks as u64, "block"),
         figures::seconds(document.elapsed_s),
+        match document.interrupted {
+            true => "intervals of these blocks alone, and no verdict",
+            false => "all looks together hold at 95 %",
+        },
     );
     for note in &document.notes {
         text += &format!("{}\n", notes::line(note));

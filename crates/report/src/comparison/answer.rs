@@ -14,6 +14,7 @@ use pgdyno_stats::{Comparison, Family, Verdict};
 use super::differing::FOLLOWS_WORDS;
 use super::verdict::{self, signed};
 use super::{Around, Compared, Metric, Pair, again};
+use crate::answer::withdraw;
 
 /// What comes of all points together; of one point what comes of that.
 pub fn of_all(points: &[(&Pair<'_>, &[Compared])], around: &Around) -> (Says, Answer) {
@@ -145,7 +146,12 @@ pub fn of(pair: &Pair<'_>, figures: &[Compared], around: &Around) -> (Says, Answ
         sure: sure(pair, figures, around),
         remedies,
     };
-    (says, unbroken(answer))
+    let mut answer = unbroken(answer);
+    let noted = noted([pair], around);
+    match withdraw(&mut answer, noted, pair.a.len() + pair.b.len()) {
+        true => (Says::CannotTell, answer),
+        false => (says, answer),
+    }
 }
 
 /// Figures stay beside their %.
@@ -194,11 +200,14 @@ fn proof(metric: &Metric, found: &Comparison) -> Proof {
         .map_or_else(|| "–".to_owned(), signed);
     match (found.verdict, bounds, found.ratio) {
         (Verdict::Different { .. }, Some([low, high]), Some(ratio)) => {
-            let sentence = format!("{medians}; interval {low} to {high}");
+            let sentence = format!("{medians}; interval {low} to {high}{}", opposite(found));
             Proof::new(signed(ratio.estimate - 1.0), sentence).at("differences", "Differences")
         }
         (Verdict::NoSignificantDifference, Some([low, high]), Some(ratio)) => {
-            let sentence = format!("{medians}: may be chance; {low} to {high} are possible");
+            let sentence = format!(
+                "{medians}: may be chance; {low} to {high} are possible{}",
+                opposite(found)
+            );
             Proof::new(signed(ratio.estimate - 1.0), sentence).at("differences", "Differences")
         }
         (Verdict::NotEnoughRepeats { .. }, ..) => {
@@ -212,6 +221,15 @@ fn proof(metric: &Metric, found: &Comparison) -> Proof {
             let sentence = format!("{medians}; medians as measured, no interval given");
             Proof::new(change, sentence).at("repeats", "Repeats")
         }
+    }
+}
+
+/// Where the medians go one way and the estimate, which is of all pairs of repeats, the other.
+fn opposite(found: &Comparison) -> &'static str {
+    let medians = found.change_of_medians().unwrap_or(0.0);
+    match medians * found.change().unwrap_or(0.0) < 0.0 {
+        true => "; the medians alone go the other way: the estimate is of all pairs of repeats",
+        false => "",
     }
 }
 
@@ -331,15 +349,11 @@ fn sure_of_all(points: &[(&Pair<'_>, &[Compared])], around: &Around) -> Vec<Sure
 const TRIALS: &str = "Trials";
 
 fn trials<'p>(points: impl IntoIterator<Item = &'p Pair<'p>>, around: &Around) -> Sure {
-    let own: Vec<i64> = { points.into_iter() }
-        .flat_map(|pair| pair.a.iter().chain(&pair.b))
-        .map(|trial| trial.number)
-        .collect();
-    let serious = around.notes.iter();
-    let serious = serious.filter(|of| of.note.severity == Severity::Serious);
-    let noted: BTreeSet<i64> = serious.flat_map(|of| of.trials.iter().copied()).collect();
-    let all = own.len();
-    match own.iter().filter(|number| noted.contains(number)).count() {
+    let points: Vec<&Pair<'_>> = points.into_iter().collect();
+    let all: usize = { points.iter() }
+        .map(|pair| pair.a.len() + pair.b.len())
+        .sum();
+    match noted(points, around) {
         0 => Sure::held(TRIALS, format!("None of {all} has a serious note")),
         1 => Sure::failed(
             TRIALS,
@@ -350,6 +364,15 @@ fn trials<'p>(points: impl IntoIterator<Item = &'p Pair<'p>>, around: &Around) -
             format!("{some} of {all} have a serious note, which weakens their figures"),
         ),
     }
+}
+
+/// How many of the trials have a serious note.
+fn noted<'p>(points: impl IntoIterator<Item = &'p Pair<'p>>, around: &Around) -> usize {
+    let serious = around.notes.iter();
+    let serious = serious.filter(|of| of.note.severity == Severity::Serious);
+    let noted: BTreeSet<i64> = serious.flat_map(|of| of.trials.iter().copied()).collect();
+    let own = { points.into_iter() }.flat_map(|pair| pair.a.iter().chain(&pair.b));
+    own.filter(|trial| noted.contains(&trial.number)).count()
 }
 
 /// The checks of an answer.

@@ -27,11 +27,14 @@ const FORMAT: u32 = 1;
 /// What its reports show.
 pub fn trial(outcome: &Outcome) -> Trial {
     let (budget, verdict) = diagnose(outcome).unzip();
+    let counts = outcome.recording.measured.all().counts;
+    // Of what only failed there is nothing that a limit could be of.
+    let is_of_something = counts.committed > 0 || counts.failed_total() == 0;
     Trial {
         run: run(outcome),
         observed: observed::document(&outcome.observed),
         budget,
-        verdict,
+        verdict: verdict.filter(|_| is_of_something),
     }
 }
 
@@ -49,13 +52,6 @@ pub fn run(outcome: &Outcome) -> Run {
     let started = OffsetDateTime::from(recording.started).format(&Rfc3339);
     let mut measured = Phase::of(recording, &recording.measured);
     measured.judge(recording);
-    let mut stalls = Stalls::from(recording);
-    // Computed from the service times.
-    if let (Some(arrival), Some(intervals)) =
-        (&mut stalls.random_arrival, &measured.all.service.intervals)
-    {
-        arrival.withhold(intervals);
-    }
     let cluster = cluster::of(outcome);
     let mut endpoints: Vec<Endpoint> = recording.endpoints.iter().map(Endpoint::from).collect();
     cluster::place(&mut endpoints, cluster.as_ref());
@@ -109,7 +105,7 @@ pub fn run(outcome: &Outcome) -> Run {
         endpoints,
         cluster,
         events: recording.events.iter().map(ConnectionEvent::from).collect(),
-        stalls,
+        stalls: Stalls::from(recording),
         worst: SlowTransaction::all(recording),
         clients: Clients::from(&recording.clients),
         client_cpu: ClientCpu::from(recording),

@@ -3,7 +3,7 @@
 use super::{common, escaped, ms, table};
 use pgdyno_model::document::Phase;
 use pgdyno_model::document::page::{StatementRow, TrialPage};
-use pgdyno_model::text as figures;
+use pgdyno_model::text::{self as figures, PERCENTILES};
 
 /// It, ready to be pasted.
 pub fn trial(page: &TrialPage) -> String {
@@ -27,12 +27,12 @@ fn measured(measured: &Phase, cpu_us: Option<f64>) -> String {
         ("service", Some(&all.service)),
     ] {
         let Some(latency) = latency else { continue };
-        for (percentile, us) in [
-            ("p50", latency.p50_us),
-            ("p99", latency.p99_us),
-            ("p99.9", latency.p99_9_us),
-        ] {
-            rows.push((format!("{name} {percentile}, ms"), ms(us)));
+        for percentile in PERCENTILES {
+            let percentile_name = figures::percentile_name(percentile);
+            rows.push((
+                format!("{name} {percentile_name}, ms"),
+                latency.percentile_ms(percentile),
+            ));
         }
     }
     let counts = &all.counts;

@@ -242,36 +242,21 @@ fn cost(run: &Run, observed: &Observed) -> String {
 
 /// For the summary of a run: how many series there are, and which instruments have gaps, with the
 /// reason of the first gap of each.
-pub fn line(observed: &Observed, has_room: bool, has_reasons: bool) -> String {
+pub fn line(observed: &Observed) -> String {
     let series = observed.series.iter();
     let series = series.filter(|series| series.kind != Kind::BeforeAfter);
     let instruments = figures::plural(observed.instruments.len() as u64, "instrument");
     let courses = figures::count(series.count() as u64);
     let mut text = format!("observed     {courses} series by {instruments}\n");
-    if has_room {
-        text += &explained(observed);
-    }
+    text += &explained(observed);
     let mut last = None;
-    let mut missing = Vec::new();
     for span in &observed.gaps {
         let name = one_line(&span.instrument);
         if last.replace(name.clone()) == Some(name.clone()) {
             continue;
         }
-        match has_reasons {
-            true => {
-                let reason = format!("{name}: {}", one_line(&span.reason));
-                text += &wrapped("not observed ", &reason, 13);
-            }
-            false => missing.push(name),
-        }
-    }
-    if !missing.is_empty() {
-        text += &wrapped(
-            "not observed ",
-            &(missing.join(", ") + " (why: pgdyno show)"),
-            13,
-        );
+        let reason = format!("{name}: {}", one_line(&span.reason));
+        text += &wrapped("not observed ", &reason, 13);
     }
     text
 }

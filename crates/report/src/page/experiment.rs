@@ -12,6 +12,7 @@ use super::{begin, environment, trial, words};
 use crate::answer::Special;
 use crate::answer::sweep::{self, Planned, Sweep};
 use crate::points::Targets;
+use crate::table::one_line;
 use crate::{calibration, documents, points};
 use pgdyno_diagnose::{self, diagnose};
 use pgdyno_model::document::Trial;
@@ -175,7 +176,7 @@ fn read(
     let best = best(&points);
     common.eyebrow = Some(match row.uuid.as_str() {
         "" => "a set of trials".to_owned(),
-        uuid => format!("experiment {}", uuid.chars().take(8).collect::<String>()),
+        _ => format!("experiment {}", one_line(&row.name)),
     });
     common.notes = crate::notes::of(store, &counted(&all))?
         .into_iter()

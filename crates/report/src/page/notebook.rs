@@ -117,10 +117,7 @@ fn of_glance(glance: Glance, cannot_stop: Option<String>) -> RunningTrial {
 }
 
 fn listed(trial: ListedTrial) -> TrialItem {
-    let (p50_us, p99_us) = match trial.response_p50_us {
-        Some(_) => (trial.response_p50_us, trial.response_p99_us),
-        None => (trial.service_p50_us, trial.service_p99_us),
-    };
+    let (p50_us, p99_us) = trial.p50_and_p99_us();
     TrialItem {
         number: trial.number,
         uuid: trial.uuid,

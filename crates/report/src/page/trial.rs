@@ -141,7 +141,7 @@ fn worst(run: &Run, observed: &Observed, events: &[Event]) -> Vec<Worst> {
 }
 
 /// The outages that it fell into, what most sessions waited for at that time, and which events were under
-/// way.
+/// way; empty where nothing was seen.
 fn around(
     observed: &Observed,
     (from_us, to_us): (i64, i64),
@@ -166,10 +166,7 @@ fn around(
     if let Some((event, sessions)) = most {
         told.push(format!("{sessions:.1} sessions in {event}"));
     }
-    match told.is_empty() {
-        true => "nothing was seen to happen around it".to_owned(),
-        false => told.join("; "),
-    }
+    told.join("; ")
 }
 
 /// All repeats of its point, in their order.

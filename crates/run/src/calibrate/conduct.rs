@@ -118,7 +118,7 @@ pub fn conduct(options: &CalibrateOptions, means: Means<'_>) -> Result<Conducted
     let host = host::speed(&facts, server.probes, is_tcp);
     plan.identity.definition["calibration"] = options.to_json(&server, &facts);
     plan.identity.definition["calibration"]["host"] = json!(host);
-    let notebook = Kept::begin(means.notebook, &plan.identity)?;
+    let notebook = Kept::new(means.notebook, &plan.identity);
     let mut calibration = Calibration {
         options,
         notebook: means.notebook,
@@ -149,9 +149,15 @@ pub fn conduct(options: &CalibrateOptions, means: Means<'_>) -> Result<Conducted
         },
     );
     let early = ended.map_or_else(Some, |ended| ended.early);
+    let early = early.map(|failure| target.explain(failure));
+    if !notebook.has_begun()
+        && let Some(failure) = early
+    {
+        return Err(failure);
+    }
     Ok(Conducted {
-        uuid: notebook.uuid().to_owned(),
-        early: early.map(|failure| target.explain(failure)),
+        uuid: notebook.uuid()?.to_owned(),
+        early,
     })
 }
 
@@ -285,7 +291,7 @@ impl Study for Calibration<'_> {
 
     /// Twice as many clients each time, until that is no use any more.
     fn more(&mut self, kept: &Kept<'_>) -> Result<Vec<Slot>, Failure> {
-        let experiment = self.notebook.experiment(kept.uuid())?;
+        let experiment = self.notebook.experiment(kept.uuid()?)?;
         let Some(calibration) = read::of_experiment(self.notebook, &experiment)? else {
             return Ok(Vec::new());
         };

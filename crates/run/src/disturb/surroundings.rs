@@ -8,8 +8,9 @@ use pgdyno_wire::{Addr, Candidate};
 /// Names and values (docs/disturb.md): `PGHOST`, `PGPORT`, `PGUSER`, `PGDATABASE` and, where one is
 /// known, `PGPASSWORD` of the first endpoint; `PGDYNO_ENDPOINTS`, all of them as `HOST:PORT` with
 /// spaces between; `PGDYNO_URL`, the first without its password; `PGDYNO_DATA`, the data directory of
-/// a server that says so.
+/// a server that says so. On a private server they lead in as its administrator: who has the command run may.
 pub fn surroundings(target: &Target, facts: &Facts) -> Vec<(String, String)> {
+    let target = target.administration();
     let mut all = Vec::new();
     let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
     let candidates = target.endpoints.iter();

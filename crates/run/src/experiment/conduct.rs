@@ -111,6 +111,7 @@ pub fn conduct<'a>(plan: &'a Plan, means: Means<'a>) -> Result<Ended, Failure> {
     };
     let ended = sweep
         .look_ahead()
+        .and_then(|()| sweep.means.notebook.begin().map(|_| ()))
         .and_then(|()| sweep.put_back_where_all_is_done())
         .and_then(|()| sweep.all());
     // Whatever happened, the server is left as it was found.
@@ -389,12 +390,15 @@ impl Sweep<'_> {
         let Some(place) = self.places.get_mut(&name) else {
             return Err(Failure::new("the target is not open"));
         };
-        let mut session = place.target.connect()?;
-
         let (of_session, of_system) = place.split(slot.point.settings());
+        let mut session = place.target.administer()?;
         place
             .changes
             .switch(&mut session, &of_system, self.means.journals)?;
+        let mut administration = None;
+        if place.target.is_administered_apart() {
+            administration = Some(std::mem::replace(&mut session, place.target.connect()?));
+        }
         let settings = of_session.iter().chain(&of_system);
         before.settings.extend(settings.map(|(name, value)| {
             let way = place.ways.get(name).copied().unwrap_or(Way::Session);
@@ -419,9 +423,11 @@ impl Sweep<'_> {
         let wanted = &self.plan.experiment.reset;
         let limits = (interrupts, self.interrupts_seen);
         let observer = &mut *self.means.observer;
-        let record = place.tidy(&mut session, pack, wanted, limits, observer)?;
+        let sessions = (&mut session, administration.as_mut());
+        let record = place.tidy(sessions, pack, wanted, limits, observer)?;
         before.reset = Some(record);
         session.close();
+        administration.into_iter().for_each(Session::close);
 
         let target = place.target.with_settings(place.dialect, &of_session);
         // What it would load is loaded already.
@@ -460,14 +466,19 @@ impl Sweep<'_> {
                 self.means.progress.step(&step.to_string());
             })?,
         };
+        let target = match self.plan.experiment.gives("allow_shell") {
+            true => target.with_all_rights(),
+            false => target,
+        };
         for warning in &target.warnings {
             self.means
                 .observer
                 .notice(&Notice::Warning(warning.clone()));
         }
-        let mut session = target.connect()?;
+        let mut session = target.administer()?;
         self.put_back(&target, &mut session)?;
-        let (dialect, ways) = look(&mut session, self.plan, name, target.kind)?;
+        session.close();
+        let (dialect, ways) = look(&mut target.connect()?, self.plan, name, target.kind)?;
         let of_system = ways.iter().find(|(_, way)| **way != Way::Session);
         if let (Some((setting, _)), 2..) = (of_system, target.endpoints.len()) {
             return Err(Failure::new(format!(
@@ -516,10 +527,12 @@ impl Sweep<'_> {
                 // Where none is found now, `pgdyno restore` is the way.
                 _ => open::existing(&planned.spec.target).ok().flatten(),
             };
-            let Some(target) = target.filter(|target| left.contains(&target.address)) else {
+            let Some(target) =
+                target.filter(|target| left.contains(target.administration_address()))
+            else {
                 continue;
             };
-            let connected = target.connect();
+            let connected = target.administer();
             let done = connected.and_then(|mut session| self.put_back(&target, &mut session));
             done.map_err(|failure| {
                 failure.hint("settings that an earlier session changed there: pgdyno restore")
@@ -608,14 +621,14 @@ impl Place {
     /// What happens between trials; what could not be done is told.
     fn tidy(
         &mut self,
-        session: &mut Session,
+        sessions: (&mut Session, Option<&mut Session>),
         pack: Option<&Pack>,
         wanted: &Reset,
         limits: (&'static Interrupts, u32),
         observer: &mut dyn Observer<Outcome>,
     ) -> Result<reset::Record, Failure> {
         let written = &mut self.written;
-        let record = reset::tidy(session, self.dialect, pack, wanted, written, limits)?;
+        let record = reset::tidy(sessions, self.dialect, pack, wanted, written, limits)?;
         for gap in record.gaps() {
             observer.notice(&Notice::Warning(gap));
         }

@@ -18,6 +18,7 @@ pub mod presets;
 pub mod reader;
 pub mod schedule;
 pub mod study;
+pub mod tables_there;
 #[cfg(test)]
 pub mod testing;
 #[cfg(test)]

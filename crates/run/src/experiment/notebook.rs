@@ -1,8 +1,10 @@
 //! An experiment in the store: which of its trials are complete, and a place for those to come.
 
+use std::cell::OnceCell;
+
 use crate::{header, reset};
 use pgdyno_model::notebook::{
-    ExperimentHeader, Filter, KeptTrial, Notebook, TrialHeader, TrialRow,
+    ExperimentHeader, ExperimentRow, Filter, KeptTrial, Notebook, TrialHeader, TrialRow,
 };
 
 use serde_json::{Value, json};
@@ -82,9 +84,10 @@ pub struct Done {
 /// An experiment in the notebook.
 pub struct Kept<'a> {
     notebook: &'a dyn Notebook,
-    /// Its number there.
-    experiment: i64,
-    uuid: String,
+    /// What is written when it begins.
+    header: ExperimentHeader,
+    /// Its row there, once it has begun.
+    row: OnceCell<ExperimentRow>,
     done: Vec<Done>,
     /// Mark all of its trials.
     tags: Vec<String>,
@@ -99,19 +102,33 @@ pub struct Begun<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// Begins the experiment.
+    /// A new experiment. Nothing is written until [`Kept::begin`]: one that is refused before its first trial
+    /// leaves nothing behind.
+    pub fn new(notebook: &'a dyn Notebook, identity: &Identity) -> Self {
+        Self {
+            notebook,
+            header: identity.header(),
+            row: OnceCell::new(),
+            done: Vec::new(),
+            tags: Vec::new(),
+        }
+    }
+
+    /// Begins the experiment, unless it has begun.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn begin(notebook: &'a dyn Notebook, identity: &Identity) -> Result<Self, Failure> {
-        let begun = notebook.begin_experiment(&identity.header())?;
-        Ok(Self {
-            notebook,
-            experiment: begun.number,
-            uuid: begun.uuid,
-            done: Vec::new(),
-            tags: Vec::new(),
-        })
+    pub fn begin(&self) -> Result<&ExperimentRow, Failure> {
+        if let Some(row) = self.row.get() {
+            return Ok(row);
+        }
+        let begun = self.notebook.begin_experiment(&self.header)?;
+        Ok(self.row.get_or_init(|| begun))
+    }
+
+    /// Whether it is in the store.
+    pub fn has_begun(&self) -> bool {
+        self.row.get().is_some()
     }
 
     /// With these marks on all trials to come.
@@ -174,8 +191,8 @@ impl<'a> Kept<'a> {
             });
         let notebook = Self {
             notebook,
-            experiment: row.number,
-            uuid: row.uuid.clone(),
+            header: identity.header(),
+            row: OnceCell::from(row.clone()),
             done: done.collect(),
             tags: Vec::new(),
         };
@@ -187,9 +204,12 @@ impl<'a> Kept<'a> {
         self.notebook
     }
 
-    /// Its UUID in the store.
-    pub fn uuid(&self) -> &str {
-        &self.uuid
+    /// Its UUID in the store, where it begins if it has not yet.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn uuid(&self) -> Result<&str, Failure> {
+        Ok(&self.begin()?.uuid)
     }
 
     /// The experiment's trials that are complete, and count; the newest first.
@@ -198,7 +218,7 @@ impl<'a> Kept<'a> {
     /// The store cannot be read.
     pub fn results(&self) -> Result<Vec<TrialRow>, Failure> {
         let mut trials = self.notebook.trials(&Filter {
-            experiment: Some(self.uuid.clone()),
+            experiment: Some(self.uuid()?.to_owned()),
             ..Filter::default()
         })?;
         trials.retain(counts);
@@ -221,7 +241,7 @@ impl<'a> Kept<'a> {
         prepared: &mut Prepared,
     ) -> Result<Box<dyn KeptTrial>, Failure> {
         prepared.is_kept_in(self.notebook);
-        let header = self.placed((slot, position), header::header(spec, prepared));
+        let header = self.placed((slot, position), header::header(spec, prepared))?;
         self.notebook.begin(&header)
     }
 
@@ -237,25 +257,29 @@ impl<'a> Kept<'a> {
         before: &Circumstances,
         why: &Failure,
     ) -> Result<(), Failure> {
-        let header = self.placed((slot, position), header::not_begun(spec, target));
+        let header = self.placed((slot, position), header::not_begun(spec, target))?;
         let mut writer = self.notebook.begin(&header)?;
         writer.keep_event("before", 0, &before.to_json().to_string());
         writer.end_with(why)
     }
 
-    fn placed(&self, (slot, position): (&Slot, u32), header: TrialHeader) -> TrialHeader {
+    fn placed(
+        &self,
+        (slot, position): (&Slot, u32),
+        header: TrialHeader,
+    ) -> Result<TrialHeader, Failure> {
         let is_maximum = slot.role == Role::Maximum;
         let of_maximum = is_maximum.then(|| TAG_OF_MAXIMUM.to_owned());
         let mut tags = header.tags;
         tags.extend(of_maximum.into_iter().chain(self.tags.iter().cloned()));
-        TrialHeader {
-            experiment: Some(self.experiment),
+        Ok(TrialHeader {
+            experiment: Some(self.begin()?.number),
             point: Some(slot.point.to_json()),
             repeat: (!is_maximum).then_some(slot.repeat),
             position: Some(position),
             tags,
             ..header
-        }
+        })
     }
 }
 

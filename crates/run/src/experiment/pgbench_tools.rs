@@ -56,11 +56,6 @@ pub fn convert(name: &str, config: &str, folder: &Path) -> Result<Converted, Fai
     if config.text("PREPARED").is_some_and(|on| on != "0") {
         experiment = experiment.fix("query_mode", "prepared");
     }
-    if let Some(workers) = config.text("MAX_WORKERS")
-        && let Ok(workers) = workers.parse::<u32>()
-    {
-        experiment = experiment.fix("threads", workers);
-    }
     if let Some(target) = config.target() {
         experiment = experiment.fix("target", target);
     }
@@ -70,8 +65,9 @@ pub fn convert(name: &str, config: &str, folder: &Path) -> Result<Converted, Fai
     {
         experiment = experiment.fix("params.fillfactor", fillfactor);
     }
-    // A variable of the script; pgdyno's packs have no such parameter.
-    if let Some(pages) = config.whole("MULTI")?.filter(|pages| *pages > 0)
+    // A variable of the script, also when it is 0, blank or not there; pgdyno's packs have no such
+    // parameter.
+    if let Some(pages) = config.multiplier()?
         && matches!(script, Script::File { .. })
     {
         experiment = experiment.fix("params.multiplier", pages);
@@ -174,25 +170,29 @@ impl Config {
             values: BTreeMap::new(),
             remarks: Vec::new(),
         };
-        for (number, line) in text.lines().enumerate() {
-            let number = number + 1;
-            let line = line.trim();
-            let line = line.strip_prefix("export ").map_or(line, str::trim_start);
-            if line.is_empty() || line.starts_with('#') {
+        let mut rest = text.trim_start();
+        while !rest.is_empty() {
+            if rest.starts_with('#') {
+                rest = rest
+                    .split_once('\n')
+                    .map_or("", |(_, below)| below.trim_start());
                 continue;
             }
+            let number = 1 + text[..text.len() - rest.len()].matches('\n').count();
+            let line = rest.lines().next().unwrap_or_default().trim_end();
             let wrong = |what: &str| Failure::new(format!("{name}:{number}: {what}: {line}"));
-            let Some((key, value)) = line.split_once('=') else {
+            rest = rest.strip_prefix("export ").map_or(rest, str::trim_start);
+            let assignment = rest.split_once('=').filter(|(key, _)| {
+                let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                !key.is_empty() && key.chars().all(is_of_a_name)
+            });
+            let Some((key, value)) = assignment else {
                 return Err(wrong("this is no assignment")
                     .hint("only NAME=VALUE is read; nothing is executed"));
             };
-            let is_name =
-                !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            if !is_name {
-                return Err(wrong("this is no assignment")
-                    .hint("only NAME=VALUE is read; nothing is executed"));
-            }
-            match config.value(value) {
+            let end = word_end(value).ok_or_else(|| wrong("a quote is not closed"))?;
+            let (word, behind) = value.split_at(end);
+            match config.value(word) {
                 Ok(Some(value)) => {
                     config.values.insert(key.to_owned(), (number, value));
                 }
@@ -207,6 +207,7 @@ impl Config {
                 }
                 Err(what) => return Err(wrong(what)),
             }
+            rest = behind.trim_start();
         }
         Ok(config)
     }
@@ -221,8 +222,10 @@ impl Config {
             match (c, quote) {
                 ('\'', Some('\'')) | ('"', Some('"')) => quote = None,
                 (_, Some('\'')) => value.push(c),
-                ('\'' | '"', None) => quote = Some(c),
+                ('"', None) | ('\'', None) => quote = Some(c),
                 ('`', _) => return Ok(None),
+                // The line goes on in the next one.
+                ('\\', _) if chars.next_if_eq(&'\n').is_some() => {}
                 ('\\', _) => value.extend(chars.next()),
                 ('$', _) => {
                     let braces = chars.next_if_eq(&'{').is_some();
@@ -244,12 +247,8 @@ impl Config {
                 (';' | '|' | '&' | '<' | '>' | '(', None) => {
                     return Err("only plain assignments are understood");
                 }
-                (c, None) if c.is_whitespace() => break,
                 (c, _) => value.push(c),
             }
-        }
-        if quote.is_some() {
-            return Err("a quote is not closed");
         }
         Ok(Some(value))
     }
@@ -289,6 +288,25 @@ impl Config {
         }
     }
 
+    /// The variable `multiplier`, in pages. pgbench-tools gives none below 0.
+    fn multiplier(&self) -> Result<Option<u64>, Failure> {
+        match self.text("MULTI") {
+            Some(text) if text.trim().starts_with('-') => Ok(None),
+            _ => Ok(Some(self.whole("MULTI")?.unwrap_or(0))),
+        }
+    }
+
+    /// Threads for so many clients: the greatest number up to MAX_WORKERS that divides them, and one
+    /// without it.
+    fn workers(&self, clients: u64) -> Result<u64, Failure> {
+        let most = match self.text("MAX_WORKERS").as_deref().map(str::trim) {
+            Some("auto") => pgdyno_platform::host::cpus() as u64,
+            _ => self.whole("MAX_WORKERS")?.unwrap_or(1),
+        };
+        let divides = |threads: &u64| clients.is_multiple_of(*threads);
+        Ok((1..=most.min(clients)).rev().find(divides).unwrap_or(1))
+    }
+
     fn repeats(&self) -> Result<u32, Failure> {
         let times = self.whole("SETTIMES")?.unwrap_or(3);
         // Beyond that it is too many in any case.
@@ -301,35 +319,41 @@ impl Config {
         let clients = self.list("SETCLIENTS")?;
         let clients = if clients.is_empty() { vec![1] } else { clients };
         let (rates, each) = (self.list("SETRATES")?, self.list("CLIENTRATES")?);
-        let all_rates = rates.iter().map(|rate| *rate as f64);
-        if each.is_empty() && total.is_none() {
-            let experiment = experiment.axis("clients", clients);
-            return Ok(match rates.is_empty() {
-                true => experiment,
-                false => experiment.axis("rate", all_rates),
-            });
+        let mut experiment = experiment;
+        let threads: Vec<u64> = clients
+            .iter()
+            .map(|clients| self.workers(*clients))
+            .collect::<Result<_, _>>()?;
+        let is_one = threads.iter().all(|count| *count == threads[0]);
+        if is_one {
+            experiment = experiment.fix("threads", threads[0]);
         }
-        let experiment = match rates.is_empty() || !each.is_empty() {
-            true => experiment,
-            false => experiment.axis("rate", all_rates),
-        };
-        // Rates by client go up with the clients, counts for all clients down.
+        let has_rates = !rates.is_empty() && each.is_empty();
+        // Rates by client go up with the clients, counts for all clients down, threads divide them.
         let of_each: Vec<Option<u64>> = match each.is_empty() {
             true => vec![None],
             false => each.into_iter().map(Some).collect(),
         };
         let mut steps = Vec::new();
-        for clients in clients {
+        for (clients, threads) in clients.into_iter().zip(threads) {
             for rate in &of_each {
                 let rate = rate.map(|rate| ("rate", Value::from((clients * rate) as f64)));
                 let count = total.map(|all| ("transactions", Value::from((all / clients).max(1))));
-                let step = [Some(("clients", Value::from(clients))), rate, count];
+                let threads = (!is_one).then(|| ("threads", Value::from(threads)));
+                let step = [
+                    Some(("clients", Value::from(clients))),
+                    threads,
+                    rate,
+                    count,
+                ];
                 let step = step.into_iter().flatten();
                 steps.push(step.map(|(name, value)| (name.to_owned(), value)).collect());
             }
         }
-        let mut experiment = experiment;
         experiment.axes.push(Axis(steps));
+        if has_rates {
+            experiment = experiment.axis("rate", rates.iter().map(|rate| *rate as f64));
+        }
         Ok(experiment)
     }
 
@@ -352,6 +376,30 @@ impl Config {
         let parts: Vec<String> = parts.collect();
         (!parts.is_empty()).then(|| parts.join(" "))
     }
+}
+
+/// Where a word of a shell ends, in bytes: at a blank or an end of a line that is in no quotes and in no
+/// command. `None` when quotes or a command stay open.
+fn word_end(text: &str) -> Option<usize> {
+    // What would close the quotes and commands that are open, the innermost last.
+    let mut open: Vec<char> = Vec::new();
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        match (c, open.last()) {
+            (c, Some(close)) if c == *close => {
+                open.pop();
+            }
+            (_, Some('\'')) => {}
+            ('\\', _) => {
+                chars.next()?;
+            }
+            ('$', _) if chars.next_if(|(_, c)| *c == '(').is_some() => open.push(')'),
+            ('"' | '`', _) | ('\'', None | Some(')')) => open.push(c),
+            (c, None) if c.is_whitespace() => return Some(at),
+            _ => {}
+        }
+    }
+    open.is_empty().then_some(text.len())
 }
 
 #[cfg(test)]
@@ -450,6 +498,84 @@ DISKLIST=\"sda\"
             "{toml}"
         );
         assert_eq!((plan.points.len(), remarks.len()), (2, 1));
+    }
+
+    #[test]
+    fn a_word_ends_where_a_shell_ends_it() {
+        for (config, want) in [
+            ("SCALES=\"1\n2\"", "scale = [1, 2]"),
+            ("SCALES='1\n  2\n'", "scale = [1, 2]"),
+            ("SCALES=\"1 \\\n2\"", "scale = [1, 2]"),
+            ("SCALES=1\\\n0", "scale = [10]"),
+            ("SCALES=\"1 2\" # what's ours", "scale = [1, 2]"),
+            ("export SCALES=\"3\n4\" SETTIMES=2", "scale = [3, 4]"),
+            ("# a \"comment\nSCALES='1 2'", "scale = [1, 2]"),
+            (
+                "DISKLIST=\"$(ls /dev |\n  grep \"sd\")\"\nSCALES=7",
+                "scale = [7]",
+            ),
+            ("SIZES=\"1\n2\"\nSCALES=\"$SIZES 3\"", "scale = [1, 2, 3]"),
+            ("SCALES=\"1 2\"\r\nSETTIMES=1\r\n", "scale = [1, 2]"),
+        ] {
+            let (toml, ..) = plan(&format!("SCRIPT=tpc-b\n{config}\n"), Path::new("/nowhere"))
+                .unwrap_or_else(|e| panic!("{config}: {e}"));
+            assert!(toml.contains(want), "{config}: {toml}");
+        }
+        let e = plan("SCRIPT=tpc-b\nSCALES='1\n2\nx'\nY=(", Path::new("/nowhere"))
+            .err()
+            .unwrap();
+        assert!(e.contains("config:5: only plain assignments"), "{e}");
+    }
+
+    #[test]
+    fn threads_divide_the_clients_as_benchwarmer_has_it() {
+        let cpus = pgdyno_platform::host::cpus();
+        for (workers, clients, want) in [
+            ("", "4", "threads = 1"),
+            ("MAX_WORKERS=\"\"", "4", "threads = 1"),
+            ("MAX_WORKERS=2", "3", "threads = 1"),
+            ("MAX_WORKERS=4", "6", "threads = 3"),
+            ("MAX_WORKERS=8", "2", "threads = 2"),
+            ("MAX_WORKERS=0", "2", "threads = 1"),
+            ("MAX_WORKERS=4", "1 2 8 9", "threads = [1, 2, 4, 3]"),
+            ("MAX_WORKERS=1", "1 2 8 9", "threads = 1"),
+        ] {
+            let config = format!("SCRIPT=tpc-b\n{workers}\nSETCLIENTS=\"{clients}\"\nRUNTIME=1");
+            let (toml, ..) = plan(&config, Path::new("/nowhere")).unwrap();
+            assert!(toml.contains(want), "{config}: {toml}");
+        }
+        let config = format!("SCRIPT=tpc-b\nMAX_WORKERS=auto\nSETCLIENTS={cpus}\nRUNTIME=1");
+        let (toml, ..) = plan(&config, Path::new("/nowhere")).unwrap();
+        assert!(toml.contains(&format!("threads = {cpus}")), "{toml}");
+        let e = plan("SCRIPT=tpc-b\nMAX_WORKERS=many", Path::new("/nowhere"))
+            .err()
+            .unwrap();
+        assert!(
+            e.contains("MAX_WORKERS: \"many\" is not a whole number"),
+            "{e}"
+        );
+    }
+
+    #[test]
+    fn the_variable_multiplier_is_there_as_pgbench_tools_gives_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("tests")).unwrap();
+        let script = "SELECT :multiplier + 1;\n";
+        std::fs::write(dir.path().join("tests/pages.sql"), script).unwrap();
+        for (multi, want) in [
+            ("MULTI=0", Some("multiplier = 0")),
+            ("MULTI=\"\"", Some("multiplier = 0")),
+            ("", Some("multiplier = 0")),
+            ("MULTI=5", Some("multiplier = 5")),
+            ("MULTI=-1", None),
+        ] {
+            let config = format!("SCRIPT=pages\nSKIPINIT=1\nRUNTIME=1\n{multi}\n");
+            let (toml, ..) = plan(&config, dir.path()).unwrap();
+            match want {
+                Some(want) => assert!(toml.contains(want), "{multi}: {toml}"),
+                None => assert!(!toml.contains("multiplier"), "{multi}: {toml}"),
+            }
+        }
     }
 
     #[test]

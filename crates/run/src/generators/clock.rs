@@ -111,7 +111,7 @@ impl Clock {
     }
 
     /// What a fault makes of it.
-    #[cfg(feature = "planted")]
+    #[cfg(test)]
     fn when_by_wall(&self, at_us: u64) -> Instant {
         let wall = self.time.wall().duration_since(UNIX_EPOCH);
         let wall_us = wall.unwrap_or_default().as_micros() as i64 + self.reading.offset_us;

@@ -65,12 +65,13 @@ impl Record {
 
 /// Tidies up before a trial. `pack` makes the trial's tables; `written` are the tables that trials
 /// have written to since they were last vacuumed, and is brought up to date. It ends early when
-/// there have been more interrupts than `seen`.
+/// there have been more interrupts than `seen`. `checkpointer` is who may make a checkpoint, where the
+/// session may not.
 ///
 /// # Errors
 /// The connection is lost, or an interrupt came. What the server refuses is recorded instead.
 pub fn tidy(
-    session: &mut Session,
+    (session, checkpointer): (&mut Session, Option<&mut Session>),
     dialect: &'static Dialect,
     pack: Option<&Pack>,
     wanted: &Reset,
@@ -81,6 +82,7 @@ pub fn tidy(
     let stop = Stop::new(Some(interrupts));
     let mut tidying = Tidying {
         session,
+        checkpointer,
         dialect,
         stop,
         record: Record::default(),
@@ -115,6 +117,7 @@ pub fn interrupted(interrupts: &Interrupts) -> Failure {
 
 struct Tidying<'s> {
     session: &'s mut Session,
+    checkpointer: Option<&'s mut Session>,
     dialect: &'static Dialect,
     stop: Stop,
     record: Record,
@@ -239,6 +242,10 @@ impl Tidying<'_> {
             // Nothing that could be made up for: `pgdyno target` says so.
             return Ok(());
         };
+        // It is what is done last.
+        if let Some(checkpointer) = self.checkpointer.take() {
+            self.session = checkpointer;
+        }
         let limit = |ms: u128| format!("SET statement_timeout = {ms}");
         let limiting = |e| trouble::server(&e, "could not limit the time of a checkpoint");
         // No less than a millisecond: nothing would mean no limit.

@@ -49,7 +49,7 @@ fn tidied(session: &mut Session, pack: Option<&Pack>, wanted: &Reset) -> Record 
     let mut written = BTreeSet::new();
     let interrupts = Interrupts::install().unwrap();
     tidy(
-        session,
+        (session, None),
         &POSTGRESQL,
         pack,
         wanted,
@@ -91,7 +91,7 @@ fn what_the_workload_grew_is_emptied_and_what_changed_is_vacuumed() {
     };
     let interrupts = Interrupts::install().unwrap();
     let record = tidy(
-        &mut session,
+        (&mut session, None),
         &POSTGRESQL,
         Some(&pack),
         &wanted,

@@ -42,7 +42,8 @@ impl Way {
     }
 }
 
-/// How each of these settings can be set on this server; `restarts`: it can be restarted.
+/// How each of these settings can be set on this server; `restarts`: it can be restarted. `session` is one of
+/// those whose settings they would be.
 ///
 /// # Errors
 /// A setting that the server does not have, or that takes a restart which is not possible.
@@ -60,12 +61,24 @@ pub fn ways<'a>(
             Some((row.next()?, row.next()?))
         })
         .collect();
+    // Documented: since 15 a role may be granted settings of superusers. Asked where there is such a setting.
+    const MAY_SET: &str = "SELECT rolsuper OR current_setting('server_version_num')::int >= 150000 \
+                           FROM pg_roles WHERE rolname = current_user";
+    let mut is_refused = None;
     let mut ways = BTreeMap::new();
     for name in names {
         let context = known
             .iter()
             .find(|(known, _)| known.eq_ignore_ascii_case(name));
-        let way = match context.map(|(_, context)| context.as_str()) {
+        let context = context.map(|(_, context)| context.as_str());
+        let is_superusers = matches!(context, Some("superuser" | "superuser-backend"));
+        let is_refused = is_superusers
+            && *is_refused.get_or_insert_with(|| {
+                let may_set = admin::value(session, MAY_SET).ok().flatten();
+                may_set.as_deref() == Some("f")
+            });
+        let way = match context {
+            Some("superuser" | "superuser-backend") if is_refused => Way::System,
             Some("user" | "superuser" | "backend" | "superuser-backend") => Way::Session,
             Some("sighup") => Way::System,
             // An extension's, or anybody's: the server takes any name with a dot.
@@ -195,7 +208,7 @@ impl Changes {
         }
         if self.journal.is_none() {
             let header = Header {
-                target: self.target.address.clone(),
+                target: self.target.administration_address().to_owned(),
                 title: self.target.title.clone(),
                 system_identifier: system_identifier(session),
             };
@@ -229,7 +242,7 @@ impl Changes {
             return Ok(());
         }
         let hint = "what was not put back: pgdyno restore";
-        let mut session = match self.target.connect() {
+        let mut session = match self.target.administer() {
             Ok(session) => session,
             // A private server that has ended has taken its settings with it.
             Err(_) if self.target.kind == TargetKind::Own => return Ok(()),

@@ -31,7 +31,7 @@ pub fn restart(session: &mut Session, target: &Target, how: &Restart) -> Result<
     match how {
         Restart::Own => {
             target.restart_own()?;
-            target.connect()
+            target.administer()
         }
         Restart::Command(command) => by_command(session, target, command),
     }
@@ -59,7 +59,7 @@ fn by_command(session: &mut Session, target: &Target, command: &str) -> Result<S
     }
     let began = Instant::now();
     loop {
-        match target.connect() {
+        match target.administer() {
             Ok(mut session) => match started(&mut session) {
                 Ok(now) if now == before => {
                     return Err(Failure::new(format!(

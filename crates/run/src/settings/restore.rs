@@ -68,7 +68,7 @@ pub fn restore_all(directory: &Path, url: Option<&str>) -> Result<(Vec<Restored>
         let wanted = TargetSpec::at(url.unwrap_or(&leftover.header.target));
         let target = open::existing(&wanted).map_err(explain)?;
         let target = target.ok_or_else(|| explain(Failure::new("there is no server")))?;
-        let mut session = target.connect().map_err(explain)?;
+        let mut session = target.administer().map_err(explain)?;
         if !same_server(&leftover, &target, &mut session) {
             return Err(explain(Failure::with(
                 Exit::Failed,
@@ -213,7 +213,7 @@ fn same_server(leftover: &Leftover, target: &Target, session: &mut Session) -> b
         system_identifier(session),
     ) {
         (Some(noted), Some(is)) => *noted == is,
-        _ => leftover.header.target == target.address,
+        _ => leftover.header.target == target.administration_address(),
     }
 }
 
@@ -288,5 +288,26 @@ mod tests {
         });
         let left = "SELECT setting FROM pg_file_settings WHERE sourcefile LIKE '%auto.conf'";
         assert_eq!(value(left), None);
+    }
+
+    #[test]
+    fn a_copy_of_the_same_cluster_is_another_server() {
+        let [changed, other] = [(), ()].map(|()| pgdyno_testkit::postgres_with(&[]));
+        let target = open::existing(&TargetSpec::at(changed.address().url()));
+        let target = target.unwrap().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = target.connect().unwrap();
+        let mut changes = Changes::none(&target, None);
+        let setting = [("bgwriter_delay".to_owned(), "111ms".to_owned())].into();
+        changes
+            .switch(&mut session, &setting, folder.path())
+            .unwrap();
+        // Its sweep is gone.
+        drop(changes);
+        let other = other.address().url();
+        let error = restore_all(folder.path(), Some(&other)).unwrap_err();
+        assert!(error.to_string().contains("is another server"), "{error}");
+        let (restored, _) = restore_all(folder.path(), None).unwrap();
+        assert_eq!(restored.len(), 1);
     }
 }

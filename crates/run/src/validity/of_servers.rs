@@ -47,8 +47,11 @@ fn settings_that_mislead_become_notes() {
         "default_transaction_read_only=on",
     ]);
     let facts = collect(&mut session(&server.address().url()));
+    // Servers of tests keep their data in memory where there is room.
+    let mut codes = codes(&facts);
+    codes.retain(|code| *code != "data-in-memory");
     assert_eq!(
-        codes(&facts),
+        codes,
         [
             "fsync-off",
             "full-page-writes-off",

@@ -6,3 +6,4 @@ mod find;
 mod kept;
 mod server;
 mod standby;
+mod template;

@@ -21,7 +21,7 @@ fn session(server: &Server) -> Session {
     Session::connect(&candidates.list, Some(Duration::from_secs(10))).expect("it takes connections")
 }
 
-fn told(server: &Server, sql: &str) -> String {
+pub(crate) fn told(server: &Server, sql: &str) -> String {
     let value = session(server).query_one_value(sql);
     value.expect("valid").expect("not NULL")
 }

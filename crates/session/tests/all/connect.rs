@@ -338,7 +338,7 @@ fn verification_accepts_the_right_certificate_and_no_other() {
 
     // Another authority vouches for nothing here, in any mode once its certificate is given.
     let elsewhere = tempfile::tempdir().unwrap();
-    let other = crate::common::certs::Certs::make(elsewhere.path());
+    let other = pgdyno_testkit::Certs::make(elsewhere.path());
     let root = other.ca_cert.display();
     for mode in ["verify-ca", "verify-full", "require"] {
         let text = error(with(&format!(
@@ -860,7 +860,7 @@ fn a_full_server_says_so() {
 
 /// A peer that speaks TLS at once, offers `alpn`, lets everybody in, and hangs up.
 fn direct_tls_peer(
-    certs: &crate::common::certs::Certs,
+    certs: &pgdyno_testkit::Certs,
     alpn: &[&[u8]],
 ) -> (u16, std::thread::JoinHandle<()>) {
     use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
@@ -894,7 +894,7 @@ fn direct_tls_peer(
 #[test]
 fn tls_without_asking_first_needs_the_peers_word_that_it_speaks_postgresql() {
     let dir = tempfile::tempdir().unwrap();
-    let certs = crate::common::certs::Certs::make(dir.path());
+    let certs = pgdyno_testkit::Certs::make(dir.path());
     for (alpn, works) in [
         (&[&b"postgresql"[..]][..], true),
         (&[], false),

@@ -1,5 +1,5 @@
 //! How long a session waits: limits, what is told meanwhile, and that the server is left with nothing
-//! to do. Signals are tested where there is a process to send them to (`pgdyno/tests/cli/waiting.rs`).
+//! to do. Signals are tested where there is a process to send them to (`pgdyno/tests/all/cli/waiting.rs`).
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};

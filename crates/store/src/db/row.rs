@@ -130,12 +130,7 @@ impl Row<'_> {
     /// The names of its columns.
     pub fn names(&self) -> Vec<String> {
         match self {
-            Self::File(row) => row
-                .as_ref()
-                .column_names()
-                .into_iter()
-                .map(Into::into)
-                .collect(),
+            Self::File(row) => row.as_ref().column_names().map(Into::into).collect(),
             Self::Server(columns, _) => columns.iter().map(|c| c.name.clone()).collect(),
         }
     }

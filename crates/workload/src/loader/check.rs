@@ -33,13 +33,16 @@ impl Seen {
         found: &[Found],
     ) -> Result<Seen, Failure> {
         let mark = found.iter().find_map(|f| f.mark.as_ref());
-        let values = match mark {
+        let mut all = params.or_defaults(pack);
+        let mut values = match mark {
             Some(mark) => mark.params.clone(),
             None if found.is_empty() => BTreeMap::new(),
-            None => scale::recognised(session, dialect, pack)
+            None => scale::recognised(session, dialect, pack, &all)
                 .map_err(|e| trouble::server(&e, "could not read how the tables were created"))?,
         };
-        let mut all = params.or_defaults(pack);
+        if params.are_trusted() {
+            values.retain(|name, _| params.given(name).is_none());
+        }
         all.extend(values.clone());
         let tables = pack.made_tables(&all).map_err(Failure::new)?;
         Ok(Seen { values, tables })

@@ -13,7 +13,7 @@ impl Lines {
     pub(super) fn of(text: &str) -> Lines {
         let mut lines = Lines::default();
         let (table, _) = DeTable::parse_recoverable(text);
-        lines.table(text, "", table.get_ref());
+        lines.table(&Newlines::of(text), "", table.get_ref());
         lines
     }
 
@@ -29,26 +29,27 @@ impl Lines {
         }
     }
 
-    fn table(&mut self, text: &str, path: &str, table: &DeTable<'_>) {
+    fn table(&mut self, newlines: &Newlines, path: &str, table: &DeTable<'_>) {
         for (key, value) in table {
             let path = match path {
                 "" => key.get_ref().to_string(),
                 path => format!("{path}.{}", key.get_ref()),
             };
-            self.0.insert(path.clone(), line_at(text, key.span().start));
-            self.value(text, &path, value.get_ref());
+            self.0
+                .insert(path.clone(), newlines.line_at(key.span().start));
+            self.value(newlines, &path, value.get_ref());
         }
     }
 
-    fn value(&mut self, text: &str, path: &str, value: &DeValue<'_>) {
+    fn value(&mut self, newlines: &Newlines, path: &str, value: &DeValue<'_>) {
         match value {
-            DeValue::Table(table) => self.table(text, path, table),
+            DeValue::Table(table) => self.table(newlines, path, table),
             DeValue::Array(items) => {
                 for (i, item) in items.iter().enumerate() {
                     let path = format!("{path}.{i}");
-                    let line = line_at(text, item.span().start);
+                    let line = newlines.line_at(item.span().start);
                     self.0.insert(path.clone(), line);
-                    self.value(text, &path, item.get_ref());
+                    self.value(newlines, &path, item.get_ref());
                 }
             }
             _ => {}
@@ -56,10 +57,18 @@ impl Lines {
     }
 }
 
-/// The line, from 1, of a byte in a text.
-pub(super) fn line_at(text: &str, at: usize) -> usize {
-    let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
-    1 + before.iter().filter(|byte| **byte == b'\n').count()
+/// Where the lines of a text end: a manifest has thousands of places to find.
+pub(super) struct Newlines(Vec<usize>);
+
+impl Newlines {
+    pub(super) fn of(text: &str) -> Newlines {
+        Newlines(text.match_indices('\n').map(|(at, _)| at).collect())
+    }
+
+    /// The line, from 1, of the byte at this place.
+    pub(super) fn line_at(&self, at: usize) -> usize {
+        1 + self.0.partition_point(|newline| *newline < at)
+    }
 }
 
 #[cfg(test)]

@@ -36,22 +36,21 @@ pub fn measure(
     let began = Instant::now();
     let mut looks = Vec::new();
     let mut trials = [Vec::new(), Vec::new()];
+    let mut interrupted = None;
     for pair in 0.. {
         let places = [pair % 2, (pair + 1) % 2];
-        at_once(
+        let ran = at_once(
             asked,
             sides,
             &name,
             places.map(|half| halves[half].as_slice()),
             &cpus,
-        )?;
+        );
         if interrupts.count() > before {
-            let code = interrupts.exit_code().unwrap_or(130);
-            return Err(Failure::with(
-                Exit::Interrupted(code),
-                "the duet was interrupted",
-            ));
+            interrupted = Some(interrupts.exit_code().unwrap_or(130));
+            break;
         }
+        ran?;
         if pair % 2 == 0 {
             continue;
         }
@@ -69,6 +68,7 @@ pub fn measure(
         looks,
         elapsed: began.elapsed(),
         kept_as: format!("trials tagged {name} in {}", asked.store.place()),
+        interrupted,
     })
 }
 

@@ -47,14 +47,13 @@ pub fn measure(
     let seed = args.seed.unwrap_or_else(seed_from_clock);
     let plan = Plan::new(experiment, &asked.spec.target, seed)?;
     let store = asked.store;
-    let notebook = Kept::begin(store, &plan.identity)?.tagged(args.tag.clone());
+    let notebook = Kept::new(store, &plan.identity).tagged(args.tag.clone());
     let journals = settings::directory()?;
     let verbosity = asked.verbosity;
     let mut failures = Failures::default();
     let mut turns = Turns {
         points: [0, 1].map(|index| plan.points[index].point.clone()),
         began: None,
-        elapsed: Duration::ZERO,
         looks: Vec::new(),
         asked,
     };
@@ -74,16 +73,18 @@ pub fn measure(
             interrupts,
         },
     )?;
-    if let Some(failure) = ended.early {
-        return Err(failures
-            .first
-            .filter(|_| !is_interrupt(&failure))
-            .unwrap_or(failure));
-    }
-    if ended.complete < ended.trials {
+    let interrupted = match ended.early {
+        Some(Failure {
+            exit: Exit::Interrupted(code),
+            ..
+        }) => Some(code),
+        Some(failure) => return Err(failures.first.unwrap_or(failure)),
+        None => None,
+    };
+    if interrupted.is_none() && ended.complete < ended.trials {
         return Err(failures.first.unwrap_or_else(|| ended.of_failed()));
     }
-    let (elapsed, looks) = (turns.elapsed, turns.looks);
+    let (elapsed, looks) = (turns.elapsed(), turns.looks);
     let [base, head] = by_side(notebook.results()?);
     Ok(Measured {
         base,
@@ -91,11 +92,8 @@ pub fn measure(
         looks,
         elapsed,
         kept_as: format!("experiment {} in {}", args.name, store.place()),
+        interrupted,
     })
-}
-
-fn is_interrupt(failure: &Failure) -> bool {
-    matches!(failure.exit, Exit::Interrupted(_))
 }
 
 /// Trials by side, in the order of their repeats.
@@ -121,11 +119,15 @@ struct Turns<'a, 'b> {
     asked: &'a mut Asked<'b>,
     points: [Point; 2],
     began: Option<Instant>,
-    elapsed: Duration,
     looks: Vec<Look>,
 }
 
 impl Turns<'_, '_> {
+    /// Since the first trial.
+    fn elapsed(&self) -> Duration {
+        self.began.map_or(Duration::ZERO, |began| began.elapsed())
+    }
+
     /// A trial of each, the other way round in every second pair.
     fn pair(&self, repeat: u32) -> Vec<Slot> {
         let slot = |index: usize| Slot {
@@ -153,8 +155,7 @@ impl Study for Turns<'_, '_> {
         if pairs % 2 == 1 {
             return Ok(self.pair(pairs + 1));
         }
-        self.elapsed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
-        let share = super::share(self.asked.args, self.elapsed, pairs / 2);
+        let share = super::share(self.asked.args, self.elapsed(), pairs / 2);
         let is_over = self.asked.is_over((&base, &head), share, &mut self.looks)?;
         Ok(match is_over {
             true => Vec::new(),

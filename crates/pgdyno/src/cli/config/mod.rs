@@ -27,7 +27,8 @@ left out:
 The command line goes before the environment (PGHOST…, PGDYNO_STORE), the environment before the
 project's file, that before the user's. A private server's options (--pg-set …) ask for a private
 server all the same. The compatible commands (pgdyno pgbench, ycsb, workload, sysbench …) take their
-options as the tools do, and nothing from here. PGDYNO_CONFIG names another file; empty: none.")]
+options as the tools do, and nothing from here, but that pgdyno pgbench keeps its runs in the store that is
+named here or by PGDYNO_STORE. PGDYNO_CONFIG names another file; empty: none.")]
 pub struct ConfigArgs {
     /// Also, or instead, as JSON.
     #[command(flatten)]
@@ -49,6 +50,19 @@ struct Setting {
 /// A file is wrong.
 pub fn take() -> Result<(), Failure> {
     defaults::set(file::read(&file::places()?)?);
+    Ok(())
+}
+
+/// The same for commands that take no options from there: the store alone.
+///
+/// # Errors
+/// As [`take`].
+pub fn take_store() -> Result<(), Failure> {
+    let Defaults { store, .. } = file::read(&file::places()?)?;
+    defaults::set(Defaults {
+        store,
+        ..Defaults::default()
+    });
     Ok(())
 }
 

@@ -3,13 +3,20 @@
 
 use clap::Command;
 
+use super::{brief, overview};
+
 /// As wide as help is: the commands' `max_term_width`.
-const WIDTH: usize = 80;
+pub const WIDTH: usize = 80;
 /// Where what an example does stands when it has no room beside it.
 const INDENT: usize = 6;
 
+/// The command line as its help is shown: an overview of its commands, a short `-h`, and texts that fit.
+pub fn laid_out(commands: Command) -> Command {
+    brief::shortened(overview::grouped(fitting(commands)))
+}
+
 /// The command, and all below it, with such texts.
-pub fn laid_out(command: Command) -> Command {
+fn fitting(command: Command) -> Command {
     let short = command.get_after_help().map(|text| of(&text.to_string()));
     let long = command
         .get_after_long_help()
@@ -22,7 +29,7 @@ pub fn laid_out(command: Command) -> Command {
         Some(text) => command.after_long_help(text),
         None => command,
     };
-    command.mut_subcommands(laid_out)
+    command.mut_subcommands(fitting)
 }
 
 /// Paragraphs and examples, each as wide as there is room.
@@ -122,7 +129,7 @@ fn parts(line: &str) -> (&str, &str) {
 }
 
 /// The words, in lines that fit behind the indentation.
-fn wrap(out: &mut Vec<String>, text: &str, indent: &str) {
+pub fn wrap(out: &mut Vec<String>, text: &str, indent: &str) {
     let mut line = indent.to_owned();
     for word in text.split_whitespace() {
         let is_first = line.len() == indent.len();

@@ -1,8 +1,10 @@
 //! `pgdyno help`: the documents that are built in, and the help of each command.
 
+mod brief;
 pub mod layout;
 mod manual;
 mod markdown;
+mod overview;
 
 use std::fmt::Write as _;
 
@@ -17,6 +19,9 @@ use super::Cli;
 
 /// Lines of prose are hard to read when they are longer.
 const WIDTH_MAX: usize = 100;
+
+/// What users of tools without a command of its own type instead; its headings have their words.
+const OTHER_TOOLS: &str = "other-tools";
 
 /// What is to be explained.
 #[derive(Debug, Args)]
@@ -57,6 +62,12 @@ fn text(words: &[&str], width: usize, commands: &Command) -> Result<String, Fail
     if let Some(text) = of_command(words, commands) {
         return Ok(text);
     }
+    // The words of a tool that has no command of its own.
+    if let Some(document) = manual::document(OTHER_TOOLS)
+        && let Some(text) = of_document(document, words, width)
+    {
+        return Ok(text);
+    }
     Err(match manual::document(first) {
         Some(document) => no_section(document, rest),
         // As in a line that was copied, or a path in the checkout.
@@ -67,20 +78,85 @@ fn text(words: &[&str], width: usize, commands: &Command) -> Result<String, Fail
     })
 }
 
-/// The documents by name.
+/// The documents by what one wants to do, the first one to read first.
+const TASKS: [(&str, &[&str]); 8] = [
+    ("Start here", &["start", "guide"]),
+    (
+        "Measure",
+        &[
+            "experiments",
+            "scripts",
+            "packs",
+            "tpcc",
+            "ycsb",
+            "slob",
+            "scale-out",
+            "targets",
+        ],
+    ),
+    (
+        "Read the result",
+        &[
+            "results",
+            "verdict",
+            "statistics",
+            "report",
+            "serve",
+            "instruments",
+        ],
+    ),
+    ("Judge a machine, judge a change", &["calibrate", "ci"]),
+    (
+        "Disturb, and check what is promised",
+        &[
+            "disturb",
+            "disturbances",
+            "failover",
+            "standbys",
+            "isolation",
+            "retries",
+        ],
+    ),
+    (
+        "Keep, share, compute on",
+        &["store", "bundle", "json", "parquet", "dashboards"],
+    ),
+    (
+        "Coming from another tool",
+        &[
+            "pgbench",
+            "ysql_bench",
+            "pgbench-tools",
+            "sysbench",
+            "workload",
+            "pgio",
+            "ybio",
+            "other-tools",
+        ],
+    ),
+    ("How pgdyno works", &["engine", "reliability"]),
+];
+
+/// The documents by task.
 fn contents(width: usize) -> String {
-    let indent = manual::documents()
-        .map(|d| d.name().len())
-        .max()
-        .unwrap_or(0)
-        + 2;
-    let mut text = String::from("What there is to read: pgdyno help TOPIC [WORD OF A HEADING]\n\n");
-    for document in manual::documents() {
-        let _ = writeln!(text, "  {:indent$}{}", document.name(), document.title());
+    let names = TASKS.iter().flat_map(|(_, names)| names.iter());
+    let indent = names.map(|name| name.len()).max().unwrap_or(0) + 2;
+    let mut text = String::from("What there is to read: pgdyno help TOPIC [WORD OF A HEADING]\n");
+    for (task, names) in TASKS {
+        let _ = writeln!(text, "\n{task}:");
+        for document in names.iter().filter_map(|name| manual::document(name)) {
+            let _ = writeln!(text, "  {:indent$}{}", document.name(), document.title());
+        }
     }
     text += "\n";
     text += &markdown::paragraph(
         "Each command has its own: pgdyno COMMAND --help; all of them: pgdyno --help.",
+        width,
+    );
+    text += "\n";
+    text += &markdown::paragraph(
+        "Words of HammerDB (NOPM, virtual users), BenchmarkSQL and go-tpc (tpmC, terminals) or benchbase \
+         (goodput, scalefactor) say what to type: such as pgdyno help NOPM.",
         width,
     );
     text
@@ -162,6 +238,18 @@ mod tests {
     #[test]
     fn each_document_is_listed_and_can_be_read() {
         let contents = of(&[]);
+        let first = contents.lines().skip(2).take(2);
+        let first: Vec<&str> = first.map(str::trim).collect();
+        assert!(
+            first[0] == "Start here:" && first[1].starts_with("start "),
+            "{first:?}"
+        );
+        let mut listed: Vec<&str> = TASKS.iter().flat_map(|(_, names)| names.to_vec()).collect();
+        listed.sort_unstable();
+        let all: Vec<&str> = manual::documents()
+            .map(|document| document.name())
+            .collect();
+        assert_eq!(listed, all, "each once");
         for document in manual::documents() {
             assert!(contents.contains(document.title()), "{contents}");
             let text = of(&[document.name()]);
@@ -213,6 +301,29 @@ mod tests {
     fn commands_that_are_no_documents_show_their_help() {
         assert!(of(&["ls"]).contains("Usage: pgdyno ls"));
         assert!(of(&["lab", "retries"]).contains("Usage: pgdyno lab retries"));
+    }
+
+    #[test]
+    fn words_of_tools_without_a_command_say_what_to_type() {
+        for (words, typed) in [
+            (&["NOPM"][..], "pgdyno run tpcc"),
+            (&["tpmC"], "pgdyno load tpcc"),
+            (&["terminals"], "pgdyno run tpcc"),
+            (&["HammerDB"], "--param form=procedure"),
+            (&["hammerdb", "nopm"], "new orders a minute"),
+            (&["virtual", "users"], "-c 16"),
+            (&["BenchmarkSQL"], "--rate 10"),
+            (&["go-tpc"], "think_times=true"),
+            (&["benchbase"], "smallbank"),
+            (&["oltpbench"], "--isolation serializable"),
+            (&["runMins"], "-T 10m"),
+        ] {
+            assert!(of(words).contains(typed), "{words:?}: {}", of(words));
+        }
+        let contents = of(&[]);
+        for word in ["NOPM", "tpmC", "terminals"] {
+            assert!(contents.contains(word), "{word}: {contents}");
+        }
     }
 
     #[test]

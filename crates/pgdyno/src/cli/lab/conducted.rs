@@ -25,10 +25,12 @@ pub const RESUME: &str = "continue with incomplete trials: the same command with
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Disturbance")]
 pub struct WithArgs {
-    /// Disturb by what pgdyno can do itself (repeatable, at the same moment): short for --during 'pgdyno:NAME
-    /// KEY=VALUE …', with a --for that fits. All of them: pgdyno lab disturb --list. random, of lab disturb: a
-    /// sequence with pauses, drawn by --seed from what the target allows, one by one for --for [default: 1m]
-    #[arg(long, value_name = "NAME[:KEY=VALUE,…]")]
+    /// Disturb by what pgdyno can do itself, such as sigstop:for=3s (repeatable)
+    ///
+    /// Short for --during 'pgdyno:NAME KEY=VALUE …', with a --for that fits; all of them begin at the same moment.
+    /// Which there are: pgdyno lab disturb --list. random, of lab disturb: a sequence with pauses, drawn by --seed
+    /// from what the target allows, one by one for --for [default: 1m].
+    #[arg(long, value_name = "NAME")]
     pub with: Vec<String>,
 }
 

@@ -22,6 +22,7 @@ use super::super::generators::{Together, completed, own_points};
 use super::super::observing::observing;
 use super::super::of_capacity;
 use super::super::serve::ServeArgs;
+use super::super::sweep::kept_as;
 use super::conducted::{Conducted, RESUME, WithArgs};
 use super::{WIDTH, begin};
 
@@ -48,20 +49,20 @@ get at most, which a first trial of 15 s measures; -R 30% is another share of th
 one of the capacity that the experiment peak found, -R 2000 a number.
 
 Examples:
+  pgdyno lab disturb tpcb -c 8 -R 200 --with sigstop:for=3s       one of pgdyno's own, on a private server
+  pgdyno lab disturb --list                       disturbances that pgdyno can carry out itself
+  pgdyno lab disturb tpcb -c 8 --during 'psql -c CHECKPOINT'       at half of the maximum
+  pgdyno report lab-disturb                       its page
   pgdyno lab disturb tpcb -c 32 -R 2000 --during 'kubectl delete pod crdb-2 --grace-period=0' \\
       --before 60s --after 120s --repeat 6
-  pgdyno lab disturb tpcb -c 8 --during 'psql -c CHECKPOINT'       at half of the maximum
   pgdyno lab disturb tpcb -c 8 -R 200 --during 'systemctl stop postgresql' --at '20s systemctl start
       postgresql' --undo 'systemctl start postgresql'
   pgdyno lab disturb tpcb -c 8 -R 200 --during 'stress-ng --cpu 4' --for 10s     ended after 10 s
   pgdyno lab disturb tpcb -c 32 -R 500 --url postgresql://me@db1,db2/bench \\
       --against postgresql://me@other1,other2/bench --during './kill-one'        two databases
-  pgdyno lab disturb --list                       disturbances that pgdyno can carry out itself
-  pgdyno lab disturb tpcb -c 8 -R 200 --with sigstop:for=3s       one of them, on a private server
   pgdyno lab disturb tpcb -c 8 -R 200 --url … --with checkpoint --with idle-lock --yes
   pgdyno lab disturb tpcb -c 8 -R 200 --with random --seed 7 --for 10m             chaos that repeats
   pgdyno lab disturb … --print > mine.toml        the experiment, to change and sweep
-  pgdyno report lab-disturb                       its page
 
 What each figure means: pgdyno help disturb")]
 pub struct DisturbArgs {
@@ -78,41 +79,47 @@ pub struct DisturbArgs {
     pub with: WithArgs,
 
     /// Of --with random: only these
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        help_heading = "Disturbance"
+    )]
     pub only: Vec<String>,
 
     /// Of --with random: none of these
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub except: Vec<String>,
 
-    /// Print what pgdyno can do itself, with what it needs and risks and how it is undone, and exit; works
-    /// with --json
-    #[arg(long)]
+    /// Print what pgdyno can do itself, and exit
+    ///
+    /// With what it needs and risks and how it is undone; works with --json.
+    #[arg(long, help_heading = "Laboratory")]
     pub list: bool,
 
     /// Do not have each transaction leave a receipt: lost writes are not looked for
-    #[arg(long)]
+    #[arg(long, help_heading = "Laboratory")]
     pub no_receipts: bool,
 
     /// Disturbed trials, on each target
-    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Laboratory")]
     pub repeat: u32,
 
     /// Run no controls: nothing says then what would have happened without the disturbance
-    #[arg(long)]
+    #[arg(long, help_heading = "Laboratory")]
     pub no_controls: bool,
 
     /// Disturb this database in the same way, by turns with that of --url (repeatable); commands tell
     /// them apart by PGDYNO_URL
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "Laboratory")]
     pub against: Vec<String>,
 
     /// Continue an interrupted laboratory: skip trials that are complete in the notebook
-    #[arg(long)]
+    #[arg(long, help_heading = "Laboratory")]
     pub resume: bool,
 
     /// Print the experiment as TOML for `pgdyno sweep` and exit
-    #[arg(long, conflicts_with_all = ["json", "resume"])]
+    #[arg(long, conflicts_with_all = ["json", "resume"], help_heading = "Laboratory")]
     pub print: bool,
 
     /// Several pgdynos for each trial.
@@ -120,7 +127,7 @@ pub struct DisturbArgs {
     pub generators: GeneratorsSpec,
 
     /// `--json`.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Result")]
     pub json: JsonArg,
 
     /// The notebook's options.
@@ -340,16 +347,18 @@ fn conducted(
     }
     .run(verbosity)?;
     let trials = store.trials(&Filter {
-        experiment: Some(notebook.uuid().to_owned()),
+        experiment: Some(notebook.uuid()?.to_owned()),
         ..Filter::default()
     })?;
     let document = disturb::lab(store, &trials)?;
+    let written = json_to.write(&document);
     if !args.json.replaces_text() && !document.targets.is_empty() {
         let text = disturb::text(&document, table_width().min(WIDTH));
-        let notes = notes::of_experiment(store, notebook.uuid())?;
+        let notes = notes::of_experiment(store, notebook.uuid()?)?;
         write_report(format_args!("{text}{notes}"))?;
     }
-    json_to.write(&document)?;
+    written?;
+    kept_as(&plan.identity.name, verbosity);
     match ended.early {
         Some(failure) => Err(failure.hint(RESUME)),
         None if ended.failed > 0 => Err(ended.of_failed().hint(RESUME)),

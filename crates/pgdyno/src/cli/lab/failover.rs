@@ -97,7 +97,7 @@ pub struct FailoverArgs {
     pub own: OwnSpec,
 
     /// `--json`.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Result")]
     pub json: JsonArg,
 
     /// The notebook's options.

@@ -1,6 +1,6 @@
 //! `pgdyno lab isolation`: histories at each isolation level, checked, and a verdict by level.
 
-use std::fs;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -18,12 +18,14 @@ use pgdyno_model::spec::{
 use pgdyno_model::{Exit, Failure, Isolation, TrialSpec};
 use pgdyno_observe::ObserveOptions;
 use pgdyno_output::{Verbosity, remark, write_answer, write_report};
+use pgdyno_platform::Output;
 use pgdyno_report::{isolation, notes};
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::prepare;
 
 use super::super::made_args::MadeArgs;
 use super::super::of_capacity;
+use super::super::sweep::kept_as;
 use super::begin;
 use super::conducted::{Conducted, RESUME, WithArgs};
 
@@ -219,17 +221,19 @@ pub fn open(args: &IsolationArgs, verbosity: Verbosity) -> Result<Exit, Failure>
     }
     .run(verbosity)?;
     let trials = store.trials(&Filter {
-        experiment: Some(notebook.uuid().to_owned()),
+        experiment: Some(notebook.uuid()?.to_owned()),
         ..Filter::default()
     })?;
     let document = isolation::lab(&store, &trials)?;
+    let written = json_to.write(&document);
     if !args.made.json.replaces_text() && !document.levels.is_empty() {
         let text = isolation::text(&document);
-        let notes = notes::of_experiment(&store, notebook.uuid())?;
+        let notes = notes::of_experiment(&store, notebook.uuid()?)?;
         write_report(format_args!("{text}{notes}"))?;
     }
     write_replays(&document, verbosity)?;
-    json_to.write(&document)?;
+    written?;
+    kept_as(&plan.identity.name, verbosity);
     match ended.early {
         Some(failure) => Err(failure.hint(RESUME)),
         None if ended.failed > 0 => Err(ended.of_failed().hint(RESUME)),
@@ -248,7 +252,8 @@ fn write_replays(document: &Document, verbosity: Verbosity) -> Result<(), Failur
         let Some(replay) = &seen.example.replay else {
             continue;
         };
-        fs::write(&seen.file, replay)
+        let file = Output::open(Path::new(&seen.file));
+        file.and_then(|file| file.replace(replay.as_bytes()))
             .map_err(|e| Failure::new(format!("{} could not be written: {e}", seen.file)))?;
         if !verbosity.quiet {
             remark!(
@@ -298,7 +303,7 @@ mod tests {
         write_replays(&document(&path, false), quiet).unwrap();
         assert!(!file.exists());
         write_replays(&document(&path, true), quiet).unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), "a history");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "a history");
         let nowhere = file.join("cycle.json").display().to_string();
         let why = write_replays(&document(&nowhere, true), quiet).unwrap_err();
         assert!(why.message.contains("could not be written"), "{why}");

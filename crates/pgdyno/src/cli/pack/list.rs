@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn all_fit_a_screen_and_a_word_finds_some() {
         let all = text(None, false).unwrap();
-        assert!(all.lines().count() <= 23, "{all}");
+        assert!(all.lines().count() <= 24, "{all}");
         assert!(
             all.lines().all(|line| line.chars().count() <= COLUMNS),
             "{all}"

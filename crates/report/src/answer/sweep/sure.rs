@@ -1,7 +1,7 @@
 //! A sweep's answer checks itself: repeats, order and drift, points without figures, notes that make
 //! figures worthless.
 
-use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
+use pgdyno_model::document::answer::{Answer, Sure};
 use pgdyno_model::document::points::PointResult;
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Severity, State, text};
@@ -181,14 +181,8 @@ fn notes(sweep: &Sweep<'_>, answer: &mut Answer) {
         );
         answer.sure.push(Sure::failed("A serious note", figures));
     }
-    let is_most = codes.iter().any(|(_, count, _)| count * 2 > counted);
-    if is_most && answer.state == AnswerState::Known {
-        answer.state = AnswerState::CannotTell;
-        answer.sentence = format!(
-            "Not to be relied on, for a serious note: {}",
-            answer.sentence
-        );
-    }
+    let most = codes.iter().map(|(_, count, _)| *count).max();
+    crate::answer::withdraw(answer, most.unwrap_or(0), counted);
 }
 
 /// The command that measures what is missing, with so many repeats if they are to be more; `None` where

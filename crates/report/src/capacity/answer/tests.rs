@@ -146,10 +146,10 @@ fn what_is_not_known_is_said_with_what_would_tell() {
             "steps have to be longer",
         ),
         (
-            None,
+            Some(Estimate::beside(EstimateIs::Below, 400.0)),
             vec![step(1, 300.0, UNSURE), step(2, 400.0, OVER)],
-            AnswerState::NotKnown,
-            "The capacity is not known",
+            AnswerState::Known,
+            "It serves fewer than 400 transactions a second",
             "○ One side was seen",
             "begin below 300/s",
         ),

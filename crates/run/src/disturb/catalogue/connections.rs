@@ -136,7 +136,7 @@ impl Backup {
                 candidate.login = Arc::new(login);
             }
         }
-        sql::connect(&target)
+        sql::connect(&target.administration())
     }
 
     fn command(&self) -> String {

@@ -120,8 +120,8 @@ impl Need {
 
     /// Unless the server answers with true.
     fn unless_asked(self, scene: &Scene<'_>, sql: &str) -> Option<String> {
-        let answer =
-            sql::connect(scene.target).and_then(|mut session| sql::value(&mut session, sql));
+        let answer = sql::connect(&scene.target.administration())
+            .and_then(|mut session| sql::value(&mut session, sql));
         match answer {
             Ok(answer) if answer.as_deref() == Some("t") => None,
             Ok(_) => Some(format!("it needs {}", self.words())),

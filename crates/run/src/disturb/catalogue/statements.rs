@@ -27,7 +27,7 @@ pub(super) static ENTRIES: [Entry; 7] = [
         undone: "nothing is changed",
         lasts: None,
         make: |scene, _| {
-            of(scene, "", true, |_, _| {
+            of_administration(scene, |_| {
                 Ok(Plan::plain("CHECKPOINT", "made a checkpoint"))
             })
         },
@@ -130,9 +130,7 @@ pub(super) static ENTRIES: [Entry; 7] = [
         lasts: None,
         make: |scene, _| {
             let tables = existing(scene)?;
-            of(scene, "", true, move |session, _| {
-                Ok(no_statistics(session, &tables))
-            })
+            of_administration(scene, move |session| no_statistics(session, &tables))
         },
     },
 ];
@@ -159,6 +157,8 @@ impl Plan {
 
 struct Statement {
     target: Target,
+    /// Where it is run: in the same role, or the administrator's.
+    runs_on: Target,
     plan: Plan,
     /// Whether something may be changed.
     has_begun: bool,
@@ -173,7 +173,6 @@ fn of(
     plan: impl FnOnce(&mut Session, &str) -> Result<Plan, String>,
 ) -> Result<Box<dyn Act>, String> {
     let mut session = sql::connect(scene.target)?;
-    // A checkpoint is about none.
     let table = match sql::table(&mut session, scene, table, is_largest) {
         Err(why) if !table.is_empty() => return Err(why),
         found => found.unwrap_or_default(),
@@ -181,6 +180,23 @@ fn of(
     let plan = plan(&mut session, &table)?;
     Ok(Box::new(Statement {
         target: scene.target.clone(),
+        runs_on: scene.target.clone(),
+        plan,
+        has_begun: false,
+        journal: None,
+    }))
+}
+
+/// What is about no table by name: the statement is one of the server's administration. It is planned, and
+/// undone, in the workload's role.
+fn of_administration(
+    scene: &Scene<'_>,
+    plan: impl FnOnce(&mut Session) -> Result<Plan, String>,
+) -> Result<Box<dyn Act>, String> {
+    let plan = plan(&mut sql::connect(scene.target)?)?;
+    Ok(Box::new(Statement {
+        target: scene.target.clone(),
+        runs_on: scene.target.administration(),
         plan,
         has_begun: false,
         journal: None,
@@ -298,16 +314,17 @@ fn rewrite(session: &mut Session, table: &str, column: &str) -> Result<Plan, Str
     })
 }
 
-fn no_statistics(session: &Session, tables: &[String]) -> Plan {
+fn no_statistics(session: &mut Session, tables: &[String]) -> Result<Plan, String> {
     let version = session.parameter("server_version").unwrap_or_default();
     let major = version.split(['.', ' ', 'b', 'r', 'd']).next();
     let major: u32 = major
         .and_then(|major| major.parse().ok())
         .unwrap_or_default();
-    let of: Vec<String> = tables
-        .iter()
-        .map(|table| format!("{}::regclass", quote_literal(table)))
-        .collect();
+    let mut of = Vec::new();
+    for table in tables {
+        let sql = format!("SELECT {}::regclass::oid", quote_literal(table));
+        of.extend(sql::value(session, &sql)?);
+    }
     let of = of.join(", ");
     // Documented: pg_clear_attribute_stats and pg_clear_relation_stats since 18; before, a superuser deletes.
     let statement = match major {
@@ -322,12 +339,12 @@ fn no_statistics(session: &Session, tables: &[String]) -> Plan {
         _ => format!("DELETE FROM pg_statistic WHERE starelid IN ({of})"),
     };
     let names = tables.join(", ");
-    Plan {
+    Ok(Plan {
         statement,
         said: format!("removed the statistics of {names}"),
         undo: Some(format!("ANALYZE {names}")),
         undone: format!("analyzed {names}"),
-    }
+    })
 }
 
 impl Statement {
@@ -344,7 +361,7 @@ impl Statement {
         let own = sql::value(session, own)?;
         let identifier = "SELECT system_identifier FROM pg_control_system()";
         let header = Header {
-            target: self.target.address.clone(),
+            target: self.target.administration_address().to_owned(),
             title: self.target.title.clone(),
             system_identifier: sql::value(session, identifier).ok().flatten(),
         };
@@ -361,7 +378,7 @@ impl Statement {
 
 impl Act for Statement {
     fn run(&mut self, told: &Told) -> Result<(), String> {
-        let mut session = sql::connect(&self.target)?;
+        let mut session = sql::connect(&self.runs_on)?;
         self.write_down(&mut session)?;
         self.has_begun = true;
         let begun = Instant::now();

@@ -120,7 +120,7 @@ impl Act for WalFull {
         let point = &self.mounted;
         let directory = settings::directory().map_err(|e| e.message)?;
         let header = Header {
-            target: self.target.address.clone(),
+            target: self.target.administration_address().to_owned(),
             title: self.target.title.clone(),
             system_identifier: None,
         };

@@ -75,7 +75,7 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
     let wanted = TargetSpec::at(pgdyno_testkit::postgres().address().url());
     let plan = Plan::new(experiment, &wanted, 1).unwrap();
     let store = Store::open(&folder.path().join("store")).unwrap();
-    let notebook = Kept::begin(&store, &plan.identity).unwrap();
+    let notebook = Kept::new(&store, &plan.identity);
     conduct(
         &plan,
         Means {

@@ -8,7 +8,6 @@ mod generator;
 mod model;
 mod notebook;
 mod plan;
-#[cfg(feature = "planted")]
 mod planted;
 mod world;
 

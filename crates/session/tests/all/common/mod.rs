@@ -15,9 +15,8 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use pgdyno_session::{Env, Given, Session, resolve};
+use pgdyno_testkit::Certs;
 use tempfile::TempDir;
-
-pub mod certs;
 
 /// Settings and rules of one server.
 #[derive(Clone, Copy, Default)]
@@ -32,7 +31,7 @@ pub struct Server {
     pub port: u16,
     /// Directory of its Unix socket.
     pub sockets: PathBuf,
-    pub certs: Option<certs::Certs>,
+    pub certs: Option<Certs>,
     stop: Option<Sender<()>>,
     runner: Option<std::thread::JoinHandle<()>>,
     _dir: TempDir,
@@ -144,7 +143,7 @@ impl Server {
              unix_socket_directories='{}, @pgdyno-test-{port}'\nlog_min_messages=error\n",
             dir.path().display()
         );
-        let certs = setup.tls.then(|| certs::Certs::make(dir.path()));
+        let certs = setup.tls.then(|| Certs::make(dir.path()));
         if let Some(certs) = &certs {
             give_to_server(&certs.server_key, 0o600);
             for file in [&certs.server_cert, &certs.ca_cert] {

@@ -1,0 +1,207 @@
+//! Times without service, made on purpose on a real server.
+
+use std::fs;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use pgdyno_testkit::postgres;
+use serde_json::Value;
+
+use crate::child::Running;
+use crate::support::{Database, connect, pgdyno, ran};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A run of `SELECT` statements in its own notebook, and what it wrote.
+struct Run {
+    folder: tempfile::TempDir,
+    database: Database,
+    running: Option<Running>,
+}
+
+impl Run {
+    fn start(name: &str, args: &str) -> Run {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let database = Database::on(postgres(), name);
+        database.sql("CREATE TABLE t AS SELECT 1 AS n");
+        fs::write(folder.path().join("read.sql"), "SELECT n FROM t;\n").expect("written");
+        let mut command = pgdyno(&["run", "-q", "read.sql", "--json=run.json"]);
+        command
+            .args(["--url", &database.url])
+            .args(args.split(' '))
+            .current_dir(folder.path())
+            .env(
+                "PGDYNO_STORE",
+                crate::support::notebook::at(&folder.path().join("notebook")),
+            );
+        let running = Some(Running::start(&mut command));
+        database.wait_for(&format!(
+            "SELECT 1 FROM pg_stat_activity WHERE datname = '{name}' AND query = 'SELECT n FROM t;'"
+        ));
+        Run {
+            folder,
+            database,
+            running,
+        }
+    }
+
+    /// Its text and its document, which is the same from the notebook.
+    fn ended(&mut self, told: &[&str]) -> (String, Value) {
+        let running = self.running.take().expect("it runs");
+        let text = running.ended().expect(0, told).stdout;
+        let written = fs::read_to_string(self.folder.path().join("run.json")).expect("written");
+        let written: Value = serde_json::from_str(&written).expect("JSON");
+        let mut show = pgdyno(&["show", "1", "--json"]);
+        let shown = ran(show.env(
+            "PGDYNO_STORE",
+            crate::support::notebook::at(&self.folder.path().join("notebook")),
+        ));
+        let shown: Value = serde_json::from_str(&shown.expect(0, &[]).stdout).expect("JSON");
+        for part in ["measured", "stalls", "steadiness", "notes"] {
+            assert_eq!(shown[part], written[part], "{part}");
+        }
+        (text, written)
+    }
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+}
+
+fn codes(json: &Value) -> Vec<&str> {
+    let notes = json["notes"].as_array().expect("a list").iter();
+    notes.filter_map(|note| note["code"].as_str()).collect()
+}
+
+#[test]
+fn a_lock_for_one_second_of_five_is_shown_as_a_stall_with_its_share() {
+    let mut run = Run::start("stalls_lock", "-c 4 -j 2 -T 5");
+    sleep(SECOND);
+    let mut holder = connect(&run.database.url);
+    let lock = "BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE";
+    holder.simple_query(lock).expect("locked");
+    sleep(SECOND);
+    holder.simple_query("COMMIT").expect("unlocked");
+    let (_, json) = run.ended(&["one stall of ", " of the time"]);
+    assert!(codes(&json).contains(&"stalls"), "{json}");
+
+    let stalls = &json["stalls"];
+    let longest_us = number(&stalls["longest_us"]);
+    assert!((900_000.0..2_500_000.0).contains(&longest_us), "{stalls}");
+    let total_us = number(&stalls["total_us"]);
+    assert!((number(&stalls["share"]) - total_us / 5e6).abs() < 1e-9);
+    let each = stalls["each"].as_array().expect("a list").iter();
+    let lengths = each.clone().map(|stall| number(&stall["length_us"]));
+    assert_eq!(lengths.sum::<f64>(), total_us);
+    // A closed loop hardly notices; who comes at a random time does.
+    let service = &json["measured"]["service"];
+    let arrival = &stalls["random_arrival"];
+    assert!(number(&service["p90_us"]) < 100_000.0, "{service}");
+    assert!(number(&arrival["p90_us"]) > 200_000.0, "{arrival}");
+    let squares = each.map(|stall| number(&stall["length_us"]).powi(2));
+    let waited_us = squares.sum::<f64>() / (2.0 * 5e6);
+    let extra_us = number(&arrival["mean_us"]) - waited_us;
+    assert!(
+        extra_us > 0.0 && extra_us <= number(&service["mean_us"]),
+        "{arrival}"
+    );
+}
+
+#[test]
+fn backends_frozen_at_the_end_are_a_stall_and_what_they_finish_is_no_goodput() {
+    let mut run = Run::start("stalls_frozen", "-c 3 -T 3");
+    let pids = run.database.rows(
+        "SELECT pid FROM pg_stat_activity WHERE datname = 'stalls_frozen' AND query = 'SELECT n FROM t;'",
+    );
+    let signal = |name: &str| {
+        let status = Command::new("kill").arg(name).args(&pids).status();
+        assert!(status.expect("kill is there").success());
+    };
+    sleep(2 * SECOND);
+    signal("-STOP");
+    sleep(2 * SECOND);
+    signal("-CONT");
+    let (_, json) = run.ended(&["stall of "]);
+    assert!(codes(&json).contains(&"stalls"), "{json}");
+    let (measured, stalls) = (&json["measured"], &json["stalls"]);
+    // It began within the asked time and lasted longer.
+    let each = stalls["each"].as_array().expect("a list");
+    let last = each.last().expect("a stall");
+    let end_us = number(&last["start_us"]) + number(&last["length_us"]);
+    assert!((end_us - 3e6).abs() < 1_000.0, "{stalls}");
+    assert!(number(&measured["drain_us"]) > 500_000.0, "{measured}");
+    assert_eq!(measured["drain_committed"], 3, "those under way");
+    let committed = number(&measured["committed"]) - 3.0;
+    assert!((number(&measured["goodput_per_s"]) * 3.0 - committed).abs() < 0.01);
+    let seconds = json["seconds"].as_array().expect("a list").iter();
+    let asked = seconds.filter(|second| second["drain"] == false);
+    let asked_us: f64 = asked.map(|second| number(&second["length_us"])).sum();
+    assert_eq!(asked_us, 3e6);
+}
+
+#[test]
+fn a_trial_without_stalls_says_nothing_of_them() {
+    let mut run = Run::start("stalls_none", "-c 2 -T 2 --rate 20");
+    let (text, json) = run.ended(&[]);
+    // The host may stall by itself; of few transactions only long gaps are stalls.
+    if json["stalls"]["count"] == 0 {
+        assert!(
+            !text.contains("\nstalls ") && !text.contains("[stalls]"),
+            "{text}"
+        );
+    }
+    assert!(json["stalls"]["random_arrival"].is_null());
+}
+
+#[test]
+fn a_client_that_fails_for_a_second_is_told_with_its_failures_though_others_commit() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let database = Database::on(postgres(), "stalls_client");
+    database.sql(
+        "CREATE TABLE fails AS SELECT true AS yes; CREATE TABLE failed (at int); \
+         CREATE FUNCTION work(client int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN \
+         IF client = 1 AND (SELECT yes FROM fails) THEN RAISE SQLSTATE '40001'; END IF; \
+         RETURN 1; END $$",
+    );
+    let text = "\\sleep 10 ms\nSELECT work(:client_id);\n";
+    fs::write(folder.path().join("work.sql"), text).expect("written");
+    let store = crate::support::notebook::at(&folder.path().join("notebook"));
+    let mut command = pgdyno(&[
+        "run",
+        "-q",
+        "work.sql",
+        "-c",
+        "3",
+        "-T",
+        "4",
+        "--max-tries",
+        "1",
+    ]);
+    command
+        .args(["--url", &database.url])
+        .current_dir(folder.path());
+    let running = Running::start(command.env("PGDYNO_STORE", &store));
+    database.wait_for(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = 'stalls_client' AND query LIKE '%work(%'",
+    );
+    sleep(2 * SECOND);
+    database.sql("UPDATE fails SET yes = false");
+    let told = [
+        "\nno commit    ",
+        " s of client 1: from 0 s to ",
+        " 40001\n",
+    ];
+    running.ended().expect(0, &told);
+    let mut show = pgdyno(&["show", "1", "--json"]);
+    let shown = ran(show.env("PGDYNO_STORE", &store)).expect(0, &[]).stdout;
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let stalls = &shown["stalls"];
+    let longest = &stalls["clients"][0];
+    assert_eq!(
+        (&longest["client"], &longest["is_over"]),
+        (&1.into(), &true.into())
+    );
+    assert_eq!(longest["failed"]["40001"], shown["measured"]["failed"]);
+    assert!(number(&longest["length_us"]) > 1_000_000.0, "{stalls}");
+}

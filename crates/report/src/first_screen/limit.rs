@@ -1,0 +1,42 @@
+//! What limited a trial, in two or three lines.
+
+use pgdyno_model::document::{RuleRow, RuleState, Verdict};
+
+use super::labelled;
+use crate::verdict::lower;
+
+/// What limited it with the figure that shows it, and what would be next.
+pub fn text(verdict: &Verdict) -> String {
+    let rule = |state: RuleState| verdict.rules.iter().find(|rule| rule.state == state);
+    let Some(limit) = rule(RuleState::Limit) else {
+        let unknown = "What limited it is not known";
+        let why = match verdict.sentence.strip_prefix(unknown) {
+            Some(why) => format!("not known{why}"),
+            None => verdict.sentence.clone(),
+        };
+        return labelled("limited by", &why);
+    };
+    let proof = verdict.evidence.first();
+    let shown = proof.map_or_else(String::new, |proof| {
+        format!(": {} {}", proof.figure, first_clause(&proof.sentence))
+    });
+    let mut text = format!("{}{shown}", lower(&limit.name));
+    if let Some(second) = rule(RuleState::Second) {
+        text += &format!(" (next: {}, {})", lower(&second.name), share(second));
+    }
+    labelled("limited by", &text)
+}
+
+/// The figure that decides, without the words of the first one.
+fn share(rule: &RuleRow) -> &str {
+    let of_time = " of the clients’ time";
+    rule.figure.strip_suffix(of_time).unwrap_or(&rule.figure)
+}
+
+/// Up to what explains it.
+fn first_clause(sentence: &str) -> &str {
+    let ends = [": ", "; "]
+        .into_iter()
+        .filter_map(|end| sentence.find(end));
+    &sentence[..ends.min().unwrap_or(sentence.len())]
+}
