@@ -27,10 +27,10 @@ export function exactly(text, number, what) {
   assert.equal(value, number, `${what}: “${text}”`);
 }
 
-/** A time with its unit. */
+/** A time with its unit, and with the mark of one that is of its run only. */
 export function time(text, us, what) {
   const { value, half, rest } = read(text);
-  const unit = UNITS_US[/^(µs|ms|s)/.exec(rest)?.[0]];
+  const unit = UNITS_US[/^~?(µs|ms|s)/.exec(rest)?.[1]];
   assert.ok(unit, `${what}: no unit of time in “${text}”`);
   assert.ok(Math.abs(value * unit - us) <= half * unit, `${what}: “${text}” is not ${us} µs`);
 }

@@ -1,11 +1,9 @@
 //! A load or a run: a trial of the pack, printed as the tool prints it.
 
-use std::fs::File;
-use std::io::Write;
-
 use pgdyno_model::spec::Commits;
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
 use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
+use pgdyno_platform::Output;
 use pgdyno_run::header;
 use pgdyno_run::prepare::{Prepared, check, prepare};
 use pgdyno_run::trial::Trial;
@@ -26,7 +24,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
         remark!("pgdyno: warning: {warning}");
     }
     let export = match &plan.export {
-        Some(path) => Some(File::create(path).map_err(|e| {
+        Some(path) => Some(Output::open(path).map_err(|e| {
             Refusal::impossible(format!(
                 "exportfile: could not create {}: {e}",
                 path.display()
@@ -68,7 +66,7 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     let (aside, text) = printer.tail(&ran.outcome)?;
     write_answer(format_args!("{aside}"))?;
     match export {
-        Some(mut file) => file.write_all(text.as_bytes()).map_err(|e| {
+        Some(file) => file.replace(text.as_bytes()).map_err(|e| {
             Refusal::impossible(format!("Could not export measurements, error: {e}"))
         })?,
         None => write_answer(format_args!("{text}"))?,

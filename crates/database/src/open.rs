@@ -22,8 +22,13 @@ pub fn open(wanted: &TargetSpec, on_step: &mut dyn FnMut(Step)) -> Result<Target
         return Ok(target);
     }
     let own = own::options(&wanted.own, Listen::SocketOnly)?;
+    let server = Server::start(&own, on_step).map_err(trouble::own_server)?;
     if let Some(replication) = wanted.pg_standby {
-        let pair = Pair::start(&own, replication, on_step).map_err(trouble::own_server)?;
+        // Before it is copied: a standby that applies WAL late has the role from its start.
+        let urls = [server.address().url()];
+        let (primary, _) = by_urls(&urls, &own_env(), TargetKind::Own, String::new())?;
+        scripts_role::make(&primary)?;
+        let pair = Pair::of(server, replication, on_step).map_err(trouble::own_server)?;
         let title = format!(
             "PostgreSQL {} and its {} standby, started for this run",
             pair.version(),
@@ -34,7 +39,6 @@ pub fn open(wanted: &TargetSpec, on_step: &mut dyn FnMut(Step)) -> Result<Target
         target.pair = Some(Arc::new(pair));
         return scripts_role::given(discovered(target, &info, wanted)?);
     }
-    let server = Server::start(&own, on_step).map_err(trouble::own_server)?;
     let title = format!("PostgreSQL {}, started for this run", server.version().text);
     let (mut target, info) = by_urls(
         &[server.address().url()],

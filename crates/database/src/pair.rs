@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pgdyno_model::spec::Replication;
-use pgdyno_server::{Error, Options, Result, Server, Setting, Standby, Step};
+use pgdyno_server::{Error, Result, Server, Setting, Standby, Step};
 
 /// What the two are called by the other (`application_name`).
 const NAMES: [&str; 2] = ["pgdyno_a", "pgdyno_b"];
@@ -41,16 +41,15 @@ pub struct FailedOver {
 }
 
 impl Pair {
-    /// Starts both.
+    /// This server and a standby of it, which is started.
     ///
     /// # Errors
-    /// As [`Server::start`] and [`Server::standby`].
-    pub fn start(
-        options: &Options,
+    /// As [`Server::standby`].
+    pub fn of(
+        primary: Server,
         replication: Replication,
         on_step: &mut dyn FnMut(Step),
     ) -> Result<Self> {
-        let primary = Server::start(options, on_step)?;
         let standby = primary.standby(&Standby::named(NAMES[1]), on_step)?;
         let pair = Self {
             servers: [primary, standby],
@@ -194,7 +193,7 @@ impl Pair {
 mod tests {
     use super::*;
     use crate::own;
-    use pgdyno_server::Listen;
+    use pgdyno_server::{Listen, Options};
 
     #[test]
     fn roles_change_with_each_failover_and_nothing_is_lost_when_commits_wait() {
@@ -205,7 +204,8 @@ mod tests {
             settings: vec!["fsync=off".parse().unwrap()],
             ..own
         };
-        let pair = Pair::start(&options, Replication::Sync, &mut |_| {}).unwrap();
+        let primary = Server::start(&options, &mut |_| {}).unwrap();
+        let pair = Pair::of(primary, Replication::Sync, &mut |_| {}).unwrap();
         let mut given = pgdyno_session::Given::target(pair.conninfo());
         given.fallback_application_name = Some("test".to_owned());
         let execute = |sql: &str| {

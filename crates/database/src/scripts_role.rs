@@ -31,6 +31,20 @@ pub(super) fn given(mut target: Target) -> Result<Target, Failure> {
         user: SUPERUSER.to_owned(),
         address: target.address.clone(),
     });
+    make(&target)?;
+    target.log_in_as(SCRIPTS_ROLE, None);
+    target.address = target.address.replace(
+        &format!("user='{SUPERUSER}'"),
+        &format!("user='{SCRIPTS_ROLE}'"),
+    );
+    Ok(target)
+}
+
+/// Makes the role, if it is not there.
+///
+/// # Errors
+/// As [`given`].
+pub(super) fn make(target: &Target) -> Result<(), Failure> {
     let mut session = target.administer()?;
     let sql = made_by(&mut session);
     let made = sql.and_then(|sql| admin::run(&mut session, &sql));
@@ -41,12 +55,7 @@ pub(super) fn given(mut target: Target) -> Result<Target, Failure> {
         )
     })?;
     session.close();
-    target.log_in_as(SCRIPTS_ROLE, None);
-    target.address = target.address.replace(
-        &format!("user='{SUPERUSER}'"),
-        &format!("user='{SCRIPTS_ROLE}'"),
-    );
-    Ok(target)
+    Ok(())
 }
 
 /// The statements that make the role and give it what is there, as one transaction.

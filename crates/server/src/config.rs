@@ -10,9 +10,11 @@ use crate::address::Address;
 use crate::setting::{Setting, line};
 
 /// Where pgdyno's server differs from PostgreSQL's own defaults, each with its reason.
-const DEFAULTS: [(&str, &str); 2] = [
+const DEFAULTS: [(&str, &str); 3] = [
     // 100 would refuse the client counts that people measure with. Costs a little shared memory.
     ("max_connections", "1000"),
+    // Workloads run as a role that is no superuser (crate `database`): as many clients as connections.
+    ("superuser_reserved_connections", "0"),
     // So that a list of processes tells whose server it is.
     ("cluster_name", "pgdyno"),
 ];

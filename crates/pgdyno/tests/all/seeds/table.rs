@@ -523,7 +523,7 @@ const PGIO: &[Line] = &[
         typed: "( cd pgio ; sh ./runit.sh )",
         instead: &[],
         beside: Beside::Recorded,
-        differs: &[summary("slob, active ")],
+        differs: &[summary("slob  active ")],
     },
     Line {
         name: "pgio-session",
@@ -602,7 +602,7 @@ const YBIO: &[Line] = &[
             ),
         ],
         beside: Beside::Recorded,
-        differs: &[summary("ybio, active ")],
+        differs: &[summary("ybio  active ")],
     },
 ];
 
