@@ -79,6 +79,10 @@ impl Client {
         self.reply = Reply::default();
         self.link = None;
         self.disconnect(cx);
+        // With its last transaction behind it the client needs no connection any more.
+        if self.has_ended_all(cx) && !matches!(resume, Resume::Retry) {
+            return self.finish(cx);
+        }
         cx.recorder.outage_begun();
         self.outage = Some(Outage {
             begun: cx.now,
@@ -86,11 +90,7 @@ impl Client {
             pause: PAUSE_MIN_NS,
             resume,
         });
-        if self.has_ended_all(cx) {
-            self.finish(cx);
-        } else {
-            self.state = State::Reconnecting(cx.now);
-        }
+        self.state = State::Reconnecting(cx.now);
     }
 
     /// An attempt to connect that began at `begun` has failed: an outage begins, or lasts.

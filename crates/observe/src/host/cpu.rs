@@ -178,8 +178,8 @@ fn busy(first: State, last: State) -> Vec<Note> {
             code: "host-shared".into(),
             severity: Severity::Warning,
             sentence: format!(
-                "others than pgdyno and the server used {others:.1} of this host's {cpus} CPUs on \
-                 average: the figures are of a shared host"
+                "other processes used {others:.1} of this host's {cpus} CPUs on average: the figures are \
+                 of a shared host"
             ),
             remedy: "run it again on an idle or dedicated host".to_owned(),
         });

@@ -208,9 +208,10 @@ fn a_missed_baseline_ends_it_unless_it_is_to_go_on_anyway() {
 }
 
 #[test]
-fn behind_a_long_way_the_network_is_named_and_all_else_is_within_expectation() {
+fn behind_a_long_way_the_network_is_named() {
     let database = Database::new("calibrate_far");
-    let one_way = Duration::from_millis(3);
+    // Longer than what a busy machine adds to a transaction.
+    let one_way = Duration::from_millis(15);
     let proxy = DelayingProxy::start(&postgres().address().socket_path(), one_way);
     let url = format!(
         "postgresql://postgres@{}/calibrate_far?sslmode=disable",
@@ -237,35 +238,22 @@ fn behind_a_long_way_the_network_is_named_and_all_else_is_within_expectation() {
         "--param",
         shares[1],
     ];
-    let is_within = |document: &Value| {
-        let lines = ["commit", "read", "update"].map(|name| line(document, name));
-        lines
-            .iter()
-            .all(|line| line["without_round_trip_within"] == true)
-    };
-    // A neighbour may have the CPUs for a while: then it is the server, too, that is slow.
-    let undisturbed = (0..3).find_map(|_| {
-        let far = store.run(&args).expect(
-            1,
-            &[
-                "1000 rows, readproportion=0.5, updateproportion=0.5, prepared",
-                "baseline MISSED: read (",
-                "an empty query takes ",
-            ],
-        );
-        let document: Value = serde_json::from_slice(&std::fs::read(&json_file).unwrap()).unwrap();
-        is_within(&document).then_some((far, document))
-    });
-    let (far, document) = undisturbed.expect("three times something else was slow, too");
-    far.expect(
+    let far = store.run(&args).expect(
         1,
         &[
+            "1000 rows, readproportion=0.5, updateproportion=0.5, prepared",
             "baseline MISSED: read (network), update (network)",
+            "an empty query takes ",
             "(median) are the way there and back; without it ",
-            " ms, within expectation",
         ],
     );
-    assert!(us(&line(&document, "round-trip")["min_us"]) >= 6000.0);
+    let document: Value = serde_json::from_slice(&std::fs::read(&json_file).unwrap()).unwrap();
+    // Whether the rest is within expectation a busy neighbour decides, too; that is said as it is.
+    let is_within = |name: &str| line(&document, name)["without_round_trip_within"] == true;
+    if ["read", "update"].into_iter().all(is_within) {
+        far.expect(1, &[" ms, within expectation"]);
+    }
+    assert!(us(&line(&document, "round-trip")["min_us"]) >= 30_000.0);
     for name in ["round-trip", "commit", "read", "update"] {
         let line = line(&document, name);
         assert_eq!(line["verdict"], "missed", "{line}");

@@ -4,6 +4,7 @@
 use std::process::Stdio;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -192,18 +193,19 @@ fn the_server_tries_again_by_itself_and_counts_it() {
     let load = "load slob --param scale=1024";
     database.pgdyno(&words(load)).expect(0, &[]);
     let is_over = AtomicBool::new(false);
+    let mut other = connect(&database.url);
+    other.simple_query("BEGIN").unwrap();
+    other.simple_query("UPDATE slob1 SET filler = 'x'").unwrap();
     std::thread::scope(|scope| {
         let _over = AtEnd(&is_over);
-        // Changes one row after the other under the snapshots of the run's transactions.
+        // Ends when a transaction of the run waits for it, whose snapshot is older then.
         scope.spawn(|| {
-            let mut session = connect(&database.url);
-            for row in (1..=1024).cycle() {
-                let touch = format!("UPDATE slob1 SET filler = 'x' WHERE mykey = {row}");
-                session.simple_query(&touch).unwrap();
-                if is_over.load(Ordering::Relaxed) {
-                    break;
-                }
+            let waits = "SELECT count(*) > 0 FROM pg_stat_activity \
+                         WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            while database.value(waits) != "t" && !is_over.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(20));
             }
+            other.simple_query("COMMIT").unwrap();
         });
         let before = sum(&database, "slob1");
         let document = run(

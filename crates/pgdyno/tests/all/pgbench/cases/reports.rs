@@ -3,7 +3,7 @@
 use super::needs_stock;
 use crate::pgbench::compare::{Setting, case};
 
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("one.sql", "SELECT 1;\n"),
     (
         "two.sql",
@@ -14,6 +14,7 @@ const FILES: [(&str, &str); 5] = [
         "\\sleep 2 ms\nSELECT 'a statement whose text is longer than what a column may take', 1, 2, 3;\n",
     ),
     ("nap.sql", "\\sleep 20 ms\n"),
+    ("long_nap.sql", "\\sleep 1200 ms\n"),
     (
         "words.sql",
         "SELECT 1\\; SELECT 2;\n\\if 1\nBEGIN;\n\\else\nSELECT 3;\n\\endif\nEND;\n  SELECT   4  ;  \n",
@@ -115,7 +116,7 @@ fn reports_of_timed_transactions() {
         case("-n -T 1 -f nap.sql -R 200 -L 5 -r -f one.sql@0 --failures-detailed").counts(),
         case("-n -T 1 -C -f nap.sql -c 2").counts(),
         // Each is late before it can begin, but the first.
-        case("-n -t 100 -f nap.sql -R 100000 -L 1").counts(),
+        case("-n -t 100 -f long_nap.sql -R 100000 -L 1000").counts(),
     ];
     let setting = Setting::new(pgdyno_testkit::postgres(), "bench_timed", &FILES);
     setting.prepared("-i -q").compare(&cases);
