@@ -14,10 +14,10 @@ const WIDTHS = [390, 1280, 2560];
 const PAGES = Object.keys(made.pages);
 
 /** Whose axe findings everyone.test.mjs asks for by all rules. */
-const BY_ALL_RULES = process.env.GALLERY === undefined ? ['trial', 'experiment', 'capacity', 'compare', 'failover', 'beside'] : [];
+const BY_ALL_RULES = process.env.GALLERY === undefined ? ['trial', 'experiment', 'kinds', 'capacity', 'retries', 'compare', 'failover', 'beside'] : [];
 
 /** Pages with what another page of their kind has: their keyboard is tried in the long test. */
-const LIKE_OTHERS = process.env.GALLERY === undefined ? ['aborted', 'hostile', 'kinds', 'compare-one-each', 'compare-in-order'] : [];
+const LIKE_OTHERS = process.env.GALLERY === undefined ? ['aborted', 'hostile', 'compare-one-each', 'compare-in-order'] : [];
 
 /** Everything open that can be opened: its place must hold, too. */
 const openAll = (page) => page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)));

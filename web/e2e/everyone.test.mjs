@@ -65,39 +65,12 @@ test('the page has the colours that the system has, and those that are chosen', 
   );
 });
 
-/** What has the focus: tag, words, and whether it can be seen that it has. */
+/** What has the focus. That everything can have it is for boxes.test.mjs. */
 const focus = (page) =>
   page.evaluate(() => {
     const at = document.activeElement;
-    const style = getComputedStyle(at);
-    return {
-      tag: at.tagName,
-      id: at.id,
-      words: (at.getAttribute('aria-label') ?? at.textContent ?? '').trim(),
-      ring: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1.5,
-      small: at.getClientRects().length > 0 && at.getBoundingClientRect().height < 12,
-    };
+    return { id: at.id, words: (at.getAttribute('aria-label') ?? at.textContent ?? '').trim() };
   });
-
-test('everything can be reached with Tab, has a name and shows that it has the focus', async () => {
-  for (const name of PAGES) {
-    await opened(name, async (page) => {
-      const wanted = await page.evaluate(
-        () => [...document.querySelectorAll('a[href], button:not(:disabled), [tabindex="0"], summary')].filter((element) => element.checkVisibility({ visibilityProperty: true })).length,
-      );
-      let reached = 0;
-      for (let press = 0; press < wanted + 5; press += 1) {
-        await page.keyboard.press('Tab');
-        const at = await focus(page);
-        if (at.tag === 'BODY') break;
-        reached += 1;
-        assert.ok(at.words !== '', `${name}: ${at.tag} ${at.id} has no name`);
-        assert.ok(at.ring, `${name}: ${at.tag} “${at.words.slice(0, 60)}” does not show the focus`);
-      }
-      assert.ok(reached >= wanted, `${name}: ${reached} of ${wanted} reached`);
-    });
-  }
-});
 
 test('the keyboard alone goes to the content, to a section, zooms, moves the cursor and opens a statement', async () => {
   await opened('trial', async (page) => {
