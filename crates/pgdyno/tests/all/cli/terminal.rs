@@ -217,6 +217,9 @@ fn the_first_screen_has_25_lines_of_80_columns_and_v_says_more() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("good.sql"), "SELECT 1;\n").unwrap();
     fs::write(dir.path().join("other.sql"), "SELECT 2;\nSELECT 3;\n").unwrap();
+    // Long enough for percentiles without a mark, and no load for this machine.
+    let slow = "SELECT pg_sleep(0.02);\nSELECT pg_sleep(0.01);\n";
+    fs::write(dir.path().join("slow.sql"), slow).unwrap();
     let on_screen = |line: &str| {
         let words: Vec<&str> = line.split(' ').chain(["--url", &db.url]).collect();
         let mut run = pgdyno(&words);
@@ -225,12 +228,12 @@ fn the_first_screen_has_25_lines_of_80_columns_and_v_says_more() {
         ran(&mut run).expect(0, &[]).stdout
     };
     for line in [
-        "run tpcb -q -c 4 -T 11",
-        "run tpcb -q -c 4 -T 2",
+        "run slow.sql -q -c 4 -T 11",
+        "run tpcb -q -c 4 -t 200",
         "run tpcb -q -c 4 -T 2 --rate 50",
-        "run good.sql@3 other.sql@1 -q -c 16 -T 2",
-        "run select-only -q -T 2 --query-mode prepared",
-        "run ycsb --mix a -q -c 4 -T 2 --param recordcount=1000",
+        "run good.sql@3 other.sql@1 -q -c 16 -t 200",
+        "run select-only -q -t 1000 --query-mode prepared",
+        "run ycsb --mix a -q -c 4 -t 300 --param recordcount=1000",
     ] {
         let text = on_screen(line);
         let lines: Vec<&str> = text.lines().collect();
