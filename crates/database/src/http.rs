@@ -169,7 +169,9 @@ fn trusting<'a>(roots: impl Iterator<Item = &'a [u8]>) -> Agent {
     let roots = roots.map(|der| Certificate::from_der(der).to_owned());
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::Specific(Arc::new(roots.collect())))
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
+        .unversioned_rustls_crypto_provider(
+            Arc::new(rustls::crypto::aws_lc_rs::default_provider()),
+        );
     agent(tls.build())
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn agent(limit: Duration) -> Result<Agent, String> {
         .map(|der| Certificate::from_der(der).to_owned());
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::Specific(Arc::new(roots.collect())))
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
         .build();
     let config = Agent::config_builder()
         .tls_config(tls)

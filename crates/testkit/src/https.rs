@@ -24,7 +24,7 @@ impl HttpsServer {
         let made = made.expect("made");
         let certificate = made.cert.der().clone();
         let key = made.signing_key.serialize_der();
-        let ring = Arc::new(rustls::crypto::ring::default_provider());
+        let ring = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = ServerConfig::builder_with_provider(ring)
             .with_safe_default_protocol_versions()
             .expect("usual versions")

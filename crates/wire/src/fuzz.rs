@@ -9,9 +9,10 @@ pub fn certificate(der: &[u8]) {
         return assert!(hash.is_none());
     };
     let inside = der.as_ptr_range();
-    let names = certificate.dns_names.iter().chain(&certificate.addresses);
+    let names = certificate.extensions.names.iter().map(|name| &name.1);
     let parts = [
         certificate.tbs,
+        certificate.serial,
         certificate.signature,
         certificate.issuer,
         certificate.subject,

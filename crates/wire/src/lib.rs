@@ -13,13 +13,17 @@ pub mod answer;
 pub mod backend;
 pub mod batch;
 mod candidate;
+mod chain;
 mod channel;
 mod connecting;
+mod constraints;
 pub mod cursor;
+mod der;
 mod error;
 pub mod frontend;
 #[doc(hidden)]
 pub mod fuzz;
+mod identity;
 pub mod limits;
 mod login;
 pub mod redact;
@@ -27,7 +31,9 @@ mod require_auth;
 mod revocation;
 mod sasl;
 mod server_error;
+mod signature;
 pub mod tls;
+mod verifier;
 mod x509;
 
 pub use candidate::{Addr, Candidate, PASS, next_candidate, shuffle};

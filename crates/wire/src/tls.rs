@@ -7,22 +7,17 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor};
-use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{
-    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, OtherError,
-    RootCertStore, SignatureScheme,
-};
-use webpki::{EndEntityCert, KeyUsage};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection};
 
 use crate::channel::{Channel, describe};
 use crate::error::{ConnectError, ConnectErrorKind, Retry};
+pub use crate::identity::Identity;
 use crate::revocation::RevocationLists;
-use crate::x509::Certificate;
+use crate::verifier::Verifier;
 
 /// What is checked of the server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,18 +80,6 @@ impl TlsOptions {
     }
 }
 
-/// A client's certificate chain and private key.
-pub struct Identity {
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-}
-
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Identity(…)")
-    }
-}
-
 /// A key, certificate or option that TLS cannot use. Never contains key material.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TlsConfigError {
@@ -135,38 +118,6 @@ pub fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsConfi
     }
 }
 
-impl Identity {
-    /// A certificate chain and a key in PKCS#8, PKCS#1 or SEC1 form, from their PEM texts.
-    pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Identity, TlsConfigError> {
-        let chain = certificates(chain)?;
-        let contains = |needle: &[u8]| key.windows(needle.len()).any(|w| w == needle);
-        if contains(b"ENCRYPTED PRIVATE KEY") || contains(b"Proc-Type: 4,ENCRYPTED") {
-            return Err(TlsConfigError::EncryptedKey);
-        }
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsConfigError::NoKey)?;
-        let identity = Identity { chain, key };
-        // Made once and thrown away, so that a wrong pair is known before anybody connects.
-        builder(TlsVersion::V1_2, TlsVersion::V1_3)?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Verifier::new(&TlsOptions::new(""))))
-            .with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())
-            .map_err(|e| TlsConfigError::Mismatch(describe(&e)))?;
-        Ok(identity)
-    }
-
-    /// What a server of pgdyno's own shows to its clients; it asks them for no certificate.
-    pub fn server_config(&self) -> Result<Arc<rustls::ServerConfig>, TlsConfigError> {
-        let builder = rustls::ServerConfig::builder_with_provider(Arc::new(provider()));
-        let config = builder
-            .with_safe_default_protocol_versions()
-            .map_err(|_| TlsConfigError::VersionRange)?
-            .with_no_client_auth()
-            .with_single_cert(self.chain.clone(), self.key.clone_key())
-            .map_err(|e| TlsConfigError::Mismatch(describe(&e)))?;
-        Ok(Arc::new(config))
-    }
-}
-
 type Builder = rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>;
 
 fn builder(min: TlsVersion, max: TlsVersion) -> Result<Builder, TlsConfigError> {
@@ -181,8 +132,13 @@ fn builder(min: TlsVersion, max: TlsVersion) -> Result<Builder, TlsConfigError> 
         .map_err(|_| TlsConfigError::VersionRange)
 }
 
-fn provider() -> CryptoProvider {
-    ring::default_provider()
+/// Key exchanges are those that any OpenSSL since 1.1.1 has, so that no handshake takes a second round.
+pub(crate) fn provider() -> CryptoProvider {
+    use aws_lc_rs::kx_group::{SECP256R1, SECP384R1, X25519};
+    CryptoProvider {
+        kx_groups: vec![X25519, SECP256R1, SECP384R1],
+        ..aws_lc_rs::default_provider()
+    }
 }
 
 /// TLS, set up once and shared by all connections to one host.
@@ -210,9 +166,7 @@ impl TlsConfig {
             .with_custom_certificate_verifier(Arc::new(verifier));
         let mut config = match &options.identity {
             None => config.with_no_client_auth(),
-            Some(identity) => config
-                .with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())
-                .map_err(|e| TlsConfigError::Mismatch(describe(&e)))?,
+            Some(identity) => config.with_client_cert_resolver(identity.for_client()),
         };
         // Each session pays for its own handshake, as with libpq: a figure for connections must
         // not depend on which of them came first.
@@ -241,264 +195,4 @@ impl TlsConfig {
             .map(Channel::tls)
             .map_err(|e| ConnectError::new(ConnectErrorKind::Tls(describe(&e)), Retry::Stop))
     }
-}
-
-/// Why a certificate does not stand the check, in libpq's words.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Rejected(String);
-
-fn rejected(text: String) -> rustls::Error {
-    rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(Rejected(
-        text,
-    )))))
-}
-
-/// Checks a server's certificate as `sslmode` says.
-#[derive(Debug)]
-struct Verifier {
-    verify: Verify,
-    store: RootCertStore,
-    roots: Vec<CertificateDer<'static>>,
-    revocations: Option<Arc<RevocationLists>>,
-    host: String,
-    algorithms: WebPkiSupportedAlgorithms,
-}
-
-impl Verifier {
-    fn new(options: &TlsOptions) -> Verifier {
-        let mut store = RootCertStore::empty();
-        // A root that webpki cannot read can vouch for nobody; the others still can.
-        store.add_parsable_certificates(options.roots.iter().cloned());
-        Verifier {
-            verify: options.verify,
-            store,
-            roots: options.roots.clone(),
-            revocations: options.revocations.clone(),
-            host: options.host.clone(),
-            algorithms: provider().signature_verification_algorithms,
-        }
-    }
-
-    fn check_chain(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<(), rustls::Error> {
-        if let Some(lists) = &self.revocations {
-            return self.check_revocable(end_entity, intermediates, lists, now);
-        }
-        let by_webpki = ParsedCertificate::try_from(end_entity).and_then(|parsed| {
-            verify_server_cert_signed_by_trust_anchor(
-                &parsed,
-                &self.store,
-                intermediates,
-                now,
-                self.algorithms.all,
-            )
-        });
-        match by_webpki {
-            Err(_) if self.trusts_directly(end_entity, now) => Ok(()),
-            other => other,
-        }
-    }
-
-    /// A chain in which each authority has a list and none of them revokes anything of it. Who is
-    /// trusted without a chain ([`Verifier::trusts_directly`]) has nobody who could revoke it, and is not.
-    fn check_revocable(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        lists: &RevocationLists,
-        now: UnixTime,
-    ) -> Result<(), rustls::Error> {
-        lists
-            .with_options(|options| {
-                EndEntityCert::try_from(end_entity)?
-                    .verify_for_usage(
-                        self.algorithms.all,
-                        &self.store.roots,
-                        intermediates,
-                        now,
-                        KeyUsage::server_auth(),
-                        Some(options),
-                        None,
-                    )
-                    .map(|_| ())
-            })
-            .map_err(rejected)
-    }
-
-    /// Two habits of PostgreSQL's users that webpki does not know: a self-signed certificate that
-    /// is trusted itself, and one of X.509 version 1 (what `openssl x509 -req` makes) signed by a
-    /// trusted root without anything between.
-    fn trusts_directly(&self, end_entity: &CertificateDer<'_>, now: UnixTime) -> bool {
-        let Some(certificate) = Certificate::parse(end_entity) else {
-            return false;
-        };
-        let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-        let valid = |c: &Certificate<'_>| c.validity.0 <= now && now <= c.validity.1;
-        if !valid(&certificate) {
-            return false;
-        }
-        self.roots.iter().any(|root| {
-            if root == end_entity {
-                return certificate.issuer == certificate.subject;
-            }
-            certificate.version_1
-                && Certificate::parse(root).is_some_and(|root| {
-                    root.subject == certificate.issuer
-                        && valid(&root)
-                        && self.algorithms.all.iter().any(|algorithm| {
-                            algorithm.signature_alg_id().as_ref() == certificate.signature_algorithm
-                                && algorithm.public_key_alg_id().as_ref() == root.key_algorithm
-                                && algorithm
-                                    .verify_signature(
-                                        root.key,
-                                        certificate.tbs,
-                                        certificate.signature,
-                                    )
-                                    .is_ok()
-                        })
-                })
-        })
-    }
-
-    /// Checks the signature of the handshake, with certificates of any version.
-    fn check_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let bad = |e: CertificateError| rustls::Error::InvalidCertificate(e);
-        let certificate =
-            Certificate::parse(certificate).ok_or(bad(CertificateError::BadEncoding))?;
-        self.algorithms
-            .mapping
-            .iter()
-            .filter(|(scheme, _)| *scheme == signed.scheme)
-            .flat_map(|(_, algorithms)| algorithms.iter())
-            .filter(|algorithm| algorithm.public_key_alg_id().as_ref() == certificate.key_algorithm)
-            .any(|algorithm| {
-                algorithm
-                    .verify_signature(certificate.key, message, signed.signature())
-                    .is_ok()
-            })
-            .then(HandshakeSignatureValid::assertion)
-            .ok_or(bad(CertificateError::BadSignature))
-    }
-}
-
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        if self.verify >= Verify::Chain {
-            self.check_chain(end_entity, intermediates, now)?;
-        }
-        if self.verify >= Verify::ChainAndHost {
-            check_host(end_entity, &self.host).map_err(rejected)?;
-        }
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.check_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.check_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
-    }
-}
-
-/// Compares the host with the certificate's names by libpq's rules: alternative names first, and
-/// the common name only when no alternative name is of the host's kind.
-fn check_host(der: &[u8], host: &str) -> Result<(), String> {
-    if host.is_empty() {
-        return Err("host name must be specified for a verified SSL connection".to_owned());
-    }
-    let certificate = Certificate::parse(der)
-        .ok_or_else(|| "could not get server's host name from server certificate".to_owned())?;
-    let address = host.parse::<IpAddr>().ok();
-    let mut seen: Vec<String> = Vec::new();
-    for name in &certificate.dns_names {
-        if name_matches(name, host)? {
-            return Ok(());
-        }
-        seen.push(String::from_utf8_lossy(name).into_owned());
-    }
-    for bytes in &certificate.addresses {
-        let name = match (<[u8; 4]>::try_from(*bytes), <[u8; 16]>::try_from(*bytes)) {
-            (Ok(v4), _) => IpAddr::from(v4),
-            (_, Ok(v6)) => IpAddr::from(v6),
-            _ => return Err("certificate contains IP address with invalid length".to_owned()),
-        };
-        if Some(name) == address {
-            return Ok(());
-        }
-        seen.push(name.to_string());
-    }
-    let has_names_of_the_hosts_kind = match address {
-        Some(_) => !certificate.addresses.is_empty(),
-        None => !certificate.dns_names.is_empty(),
-    };
-    if !has_names_of_the_hosts_kind && let Some(name) = certificate.common_name {
-        if name_matches(name, host)? {
-            return Ok(());
-        }
-        seen.push(String::from_utf8_lossy(name).into_owned());
-    }
-    Err(match seen.split_first() {
-        None => "could not get server's host name from server certificate".to_owned(),
-        Some((first, [])) => {
-            format!("server certificate for \"{first}\" does not match host name \"{host}\"")
-        }
-        Some((first, rest)) => format!(
-            "server certificate for \"{first}\" (and {} other name{}) does not match host name \"{host}\"",
-            rest.len(),
-            if rest.len() == 1 { "" } else { "s" },
-        ),
-    })
-}
-
-/// Whether a name of a certificate stands for `host`: equal, or `*.` for one label.
-fn name_matches(name: &[u8], host: &str) -> Result<bool, String> {
-    if name.contains(&0) {
-        return Err("SSL certificate's name contains embedded null".to_owned());
-    }
-    let host = host.as_bytes();
-    if name.eq_ignore_ascii_case(host) {
-        return Ok(true);
-    }
-    let Some(suffix) = name
-        .strip_prefix(b"*")
-        .filter(|s| s.len() > 1 && s[0] == b'.')
-    else {
-        return Ok(false);
-    };
-    Ok(host
-        .iter()
-        .position(|&b| b == b'.')
-        .is_some_and(|dot| dot > 0 && host[dot..].eq_ignore_ascii_case(suffix)))
 }

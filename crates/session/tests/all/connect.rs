@@ -382,11 +382,12 @@ fn certificates_as_the_manual_makes_them_are_verified() {
         );
     };
     run("req -new -x509 -days 2 -nodes -text -out self.crt -keyout self.key -subj /CN=localhost");
+    run("req -new -x509 -days 2 -nodes -text -out root.crt -keyout root.key -subj /CN=authority");
     run("req -new -nodes -text -out v1.csr -keyout v1.key -subj /CN=localhost");
     run(
-        "x509 -req -in v1.csr -text -days 2 -CA self.crt -CAkey self.key -CAcreateserial -out v1.crt",
+        "x509 -req -in v1.csr -text -days 2 -CA root.crt -CAkey root.key -CAcreateserial -out v1.crt",
     );
-    for name in ["self", "v1"] {
+    for (name, root) in [("self", "self.crt"), ("v1", "root.crt")] {
         let server = Server::start(Setup {
             tls: true,
             ..Setup::default()
@@ -396,7 +397,7 @@ fn certificates_as_the_manual_makes_them_are_verified() {
         let key = fs::read(dir.path().join(format!("{name}.key"))).unwrap();
         fs::write(&certs.server_key, key).unwrap();
         server.admin().query("SELECT pg_reload_conf()").unwrap();
-        let root = dir.path().join("self.crt");
+        let root = dir.path().join(root);
         let options = format!(
             "user=postgres sslmode=verify-full sslrootcert={}",
             root.display()
@@ -867,7 +868,7 @@ fn direct_tls_peer(
     use std::io::{Read, Write};
     let chain = vec![CertificateDer::from_pem_file(&certs.server_cert).unwrap()];
     let key = PrivateKeyDer::from_pem_file(&certs.server_key).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()

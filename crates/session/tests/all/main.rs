@@ -2,6 +2,7 @@
 //! One program: each linked program costs seconds to build.
 #![allow(clippy::unwrap_used)]
 
+mod certificates;
 mod common;
 mod connect;
 mod conninfo;

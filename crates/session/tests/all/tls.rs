@@ -6,14 +6,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType, IsCa, Issuer,
     KeyIdMethod, KeyPair, RevokedCertParams, SanType, SerialNumber,
 };
 
-use crate::common::{Server, Setup, connect, give_to_server};
+use crate::common::{Server, Setup, connect, give_to_server, reload};
 use pgdyno_session::{Env, Given, resolve};
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -88,23 +88,7 @@ impl Stage {
         fs::write(&certs.server_cert, &pem).unwrap();
         fs::write(&certs.server_key, key.serialize_pem()).unwrap();
         give_to_server(&certs.server_key, 0o600);
-        let loaded = || {
-            let time = self
-                .server
-                .admin()
-                .query_one_value("SELECT pg_conf_load_time()");
-            time.unwrap().unwrap()
-        };
-        let before = loaded();
-        self.server
-            .admin()
-            .query("SELECT pg_reload_conf()")
-            .unwrap();
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while loaded() == before {
-            assert!(Instant::now() < deadline, "the server never reloaded");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        reload(&self.server);
         pem
     }
 
@@ -231,14 +215,14 @@ fn certificates_are_believed_as_libpq_believes_them() {
     old.not_before = (SystemTime::now() - 20 * DAY).into();
     old.not_after = (SystemTime::now() - DAY).into();
     stage.show(&old, false);
-    check("db.test", full, Some("certificate expired"));
+    check("db.test", full, Some("certificate has expired"));
     check("db.test", chain, failed);
     check("db.test", "sslmode=require", None);
 
     let mut early = named.clone();
     early.not_before = (SystemTime::now() + DAY).into();
     stage.show(&early, false);
-    check("db.test", full, Some("certificate not valid yet"));
+    check("db.test", full, Some("certificate is not yet valid"));
 
     let own = stage.show(&certificate("db.test", &["db.test"], 4), true);
     check("db.test", full, failed);

@@ -157,7 +157,7 @@ fn with_a_certificate_everything_is_encrypted() {
     roots
         .add(CertificateDer::from(made.cert.der().to_vec()))
         .unwrap();
-    let ring = Arc::new(rustls::crypto::ring::default_provider());
+    let ring = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(ring)
         .with_safe_default_protocol_versions()
         .unwrap()

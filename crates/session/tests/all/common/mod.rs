@@ -25,6 +25,8 @@ pub struct Setup<'a> {
     pub hba: &'a str,
     pub standby: bool,
     pub tls: bool,
+    /// The server's own OpenSSL takes weak keys and hashes.
+    pub weak_tls: bool,
 }
 
 pub struct Server {
@@ -105,6 +107,21 @@ pub fn give_to_server(path: &Path, mode: u32) {
     }
 }
 
+/// Has the server read its settings and certificates again, and waits until it did.
+pub fn reload(server: &Server) {
+    let loaded = || {
+        let time = server.admin().query_one_value("SELECT pg_conf_load_time()");
+        time.unwrap().unwrap()
+    };
+    let before = loaded();
+    server.admin().query("SELECT pg_reload_conf()").unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while loaded() == before {
+        assert!(Instant::now() < deadline, "the server never reloaded");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 impl Server {
     pub fn start(setup: Setup<'_>) -> Server {
         let bin = bindir();
@@ -170,6 +187,13 @@ impl Server {
         }
         let log = dir.path().join("log");
         let mut command = server_command(&bin.join("postgres"));
+        if setup.weak_tls {
+            let file = dir.path().join("openssl.cnf");
+            let text = "openssl_conf=a\n[a]\nssl_conf=b\n[b]\nsystem_default=c\n[c]\nCipherString=DEFAULT@SECLEVEL=0\n";
+            fs::write(&file, text).unwrap();
+            give_to_server(&file, 0o644);
+            command.env("OPENSSL_CONF", file);
+        }
         command
             .arg("-D")
             .arg(&data)
