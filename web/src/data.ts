@@ -2299,7 +2299,7 @@ export type Placed = {
 export type ConnectionEvent = {
   /** When, in microseconds since clients began to work; 0: before. */
   at_us: number;
-  /** `outage`, `reconnected`, `moved`, `returned`, `endpoint-down`, `endpoint-up`. */
+  /** `outage`, `reconnected`, `moved`, `returned`, `endpoint-down`, `endpoint-up`, `without-tls`. */
   kind: string;
   /** For people. */
   text: string;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use pgdyno_database::{admin, trouble};
-use pgdyno_drive::record::Recording;
+use pgdyno_drive::record::{Event, Recording};
 use pgdyno_drive::{DriveError, Level, Message};
 use pgdyno_model::{Exit, Failure, Observer, Outcome, TrialSpec};
 use pgdyno_output::{Loading, Ran, Verbosity, answer, remark};
@@ -178,7 +178,7 @@ fn end(recording: &Recording, since: Duration) -> End {
     }
 }
 
-/// What psql would show: the notices of the server.
+/// What psql would show: the notices of the server, and what happened to connections.
 struct Screen {
     is_quiet: bool,
     /// When the clients had ended.
@@ -186,6 +186,10 @@ struct Screen {
 }
 
 impl Observer<Outcome> for Screen {
+    fn event(&mut self, event: &Event) {
+        remark!("pgdyno: {}", event.text);
+    }
+
     fn message(&mut self, message: &Message) {
         match message.level {
             Level::Notice if !self.is_quiet => remark!("{}", message.text.trim_end()),

@@ -289,6 +289,11 @@ impl<'run, I: Io> Context<'run, I> {
         }
     }
 
+    /// Whether no client of the run has said yet that sessions are without TLS.
+    pub(crate) fn is_first_without_tls(&self) -> bool {
+        self.control.is_first_without_tls()
+    }
+
     /// Tells what has happened to a connection.
     pub(crate) fn happened(&self, kind: EventKind, text: String) {
         self.happened_at(self.now, kind, text);

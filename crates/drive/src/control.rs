@@ -1,7 +1,7 @@
 //! Steering a run from outside: stopping it (Ctrl-C, a time limit of the caller, a lost interest),
 //! ending its warm-up.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pgdyno_platform::io::Waker;
@@ -33,6 +33,8 @@ struct Inner {
     silences: Mutex<Vec<Silence>>,
     /// How many of them there are.
     silences_count: AtomicUsize,
+    /// Whether some client has said that it goes without TLS.
+    said_without_tls: AtomicBool,
 }
 
 /// A server that does not even answer a new connection.
@@ -61,6 +63,11 @@ impl Control {
     pub fn end_warmup(&self) {
         // One number tells threads and caller the same: no thread can pass the end unseen.
         self.0.warmup.fetch_or(1, Ordering::Relaxed);
+    }
+
+    /// Whether nobody has said yet that sessions go without TLS: true once.
+    pub(crate) fn is_first_without_tls(&self) -> bool {
+        !self.0.said_without_tls.swap(true, Ordering::Relaxed)
     }
 
     /// A thread has come to the end of this second of its warm-up (the first is 1): whether the

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgdyno_drive::record::{Recording, ScriptRecord};
+use pgdyno_drive::record::{EventKind, Recording, ScriptRecord};
 use pgdyno_drive::{ErrorRule, PGBENCH_RULES, QueryMode, Script};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
@@ -583,6 +583,11 @@ impl Prepared {
             lost_server: recording.filter(|r| r.has_lost_server()).map(|r| {
                 let without = r.outages.unended + r.clients.disconnected as u64;
                 (without, r.outage_share().unwrap_or_default())
+            }),
+            without_tls: recording.and_then(|r| {
+                let mut events = r.events.iter();
+                let said = events.find(|event| event.kind == EventKind::WithoutTls);
+                said.map(|event| event.text.as_str())
             }),
             schedule: recording.and_then(validity::Kept::of),
             stalls: recording.map(Stalls::from).unwrap_or_default(),

@@ -101,6 +101,8 @@ pub struct Situation<'a> {
     /// Clients without a connection when the run ended, with the share of all clients' time that was
     /// without one.
     pub lost_server: Option<(u64, f64)>,
+    /// What clients say that went without TLS though it was preferred.
+    pub without_tls: Option<&'a str>,
     /// The schedule, and what of it was kept; `None` without a rate.
     pub schedule: Option<Kept>,
     /// Times without service.
@@ -119,6 +121,7 @@ pub struct Situation<'a> {
 pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
     notes.extend(s.lost_server.map(|lost| lost_server(lost, s.clients)));
+    notes.extend(s.without_tls.map(without_tls));
     notes.extend(s.few_rows.iter().map(|t| few_rows(t, s.clients)));
     notes.extend(s.mismatches.iter().map(mismatch));
     match limiting(s.threads) {
@@ -175,6 +178,15 @@ fn clients_off(course: &ClientCourse) -> Option<Note> {
         )
     };
     (!course.is_kept()).then(note)
+}
+
+fn without_tls(said: &str) -> Note {
+    Note::new(
+        "without-tls",
+        Severity::Serious,
+        format!("{said}: the figures are those of plain text, and nothing was encrypted"),
+        "set sslmode=require to see what is wrong with TLS, or sslmode=disable to measure plain text knowingly",
+    )
 }
 
 fn lost_server((without, share): (u64, f64), clients: usize) -> Note {

@@ -24,8 +24,8 @@ impl HttpsServer {
         let made = made.expect("made");
         let certificate = made.cert.der().clone();
         let key = made.signing_key.serialize_der();
-        let ring = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ServerConfig::builder_with_provider(ring)
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("usual versions")
             .with_no_client_auth()

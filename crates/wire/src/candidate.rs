@@ -12,7 +12,7 @@ use std::time::Duration;
 use pgdyno_platform::io::TcpOptions;
 
 use crate::error::{ConnectError, Retry};
-use crate::login::Login;
+use crate::login::{Encryption, Login};
 
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,6 +151,16 @@ pub fn next_candidate(
             .map(|(i, _)| i)
             .next(),
     }
+}
+
+/// Why the session with `next` will be without TLS, in one line, if that is because TLS with `failed` was
+/// preferred and ended with `error`. A server that refuses in its own words has been asked with TLS and without,
+/// and wants it so.
+pub fn without_tls(failed: &Candidate, error: &ConnectError, next: &Candidate) -> Option<String> {
+    let is_preferred = matches!(failed.login.encryption, Encryption::TlsIfOffered(_));
+    let is_plain = matches!(next.login.encryption, Encryption::Plain);
+    let is_tls = error.retry() == Retry::OtherEncryption && error.server().is_none();
+    (is_preferred && is_plain && is_tls).then(|| error.to_string().replace(['\n', '\t'], " "))
 }
 
 /// The candidates with hosts, and addresses within each host, in an order drawn from `seed`

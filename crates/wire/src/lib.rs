@@ -36,7 +36,7 @@ pub mod tls;
 mod verifier;
 mod x509;
 
-pub use candidate::{Addr, Candidate, PASS, next_candidate, shuffle};
+pub use candidate::{Addr, Candidate, PASS, next_candidate, shuffle, without_tls};
 pub use channel::{Channel, ChannelError};
 pub use connecting::{Connecting, Established};
 pub use error::{ConnectError, ConnectErrorKind, Retry};

@@ -19,6 +19,8 @@ pub struct Login {
     pub parameters: Vec<(String, String)>,
     /// Plain or TLS.
     pub encryption: Encryption,
+    /// Why TLS, which is preferred, was not even tried.
+    pub without_tls: Option<String>,
     /// Whether SCRAM must be bound to the TLS channel.
     pub channel_binding: ChannelBinding,
     /// Authentication methods that the server may ask for.
@@ -40,6 +42,7 @@ impl Login {
             password_file: None,
             parameters: vec![("database".to_owned(), database.into())],
             encryption: Encryption::Plain,
+            without_tls: None,
             channel_binding: ChannelBinding::Prefer,
             require_auth: RequireAuth::default(),
             session_attrs: SessionAttrs::Any,

@@ -4,7 +4,9 @@ use std::io;
 
 use pgdyno_platform::io::{Address, Io};
 use pgdyno_wire::backend::TransactionStatus;
-use pgdyno_wire::{Addr, Candidate, ConnectError, ConnectErrorKind, Connecting, next_candidate};
+use pgdyno_wire::{
+    Addr, Candidate, ConnectError, ConnectErrorKind, Connecting, next_candidate, without_tls,
+};
 
 use super::link::Link;
 use super::{Client, State, Wait};
@@ -45,6 +47,8 @@ pub(super) struct Attempt {
     failures: String,
     /// The places that were tried, and what each said.
     refused: Vec<(usize, Failure)>,
+    /// Why the candidate that is tried is without TLS, where that is a second try.
+    without_tls: Option<String>,
     before: Before,
 }
 
@@ -173,6 +177,7 @@ impl Client {
             is_open: false,
             failures: String::new(),
             refused: Vec::new(),
+            without_tls: None,
             before,
         };
         self.begin_candidate(cx, Box::new(attempt));
@@ -283,9 +288,11 @@ impl Client {
                 cx.now = cx.clock_now();
                 let (endpoint, before) = (attempt.endpoint, attempt.before);
                 let failures = std::mem::take(&mut attempt.failures);
+                let without_tls = attempt.without_tls.take();
                 self.candidate = attempt.candidate;
                 self.place = cx.places.number(endpoint, attempt.candidate);
                 let latency = cx.now.saturating_sub(attempt.begun);
+                self.say_without_tls(cx, endpoint, without_tls);
                 cx.recorder.connected(self.place, latency);
                 let moved = self.arrive(cx, endpoint).then_some(failures);
                 for notice in &established.notices {
@@ -309,6 +316,17 @@ impl Client {
                     }
                 }
             }
+        }
+    }
+
+    /// Says once in a run that sessions are without TLS though it is preferred, and why.
+    fn say_without_tls<I: Io>(&self, cx: &Context<'_, I>, endpoint: usize, failed: Option<String>) {
+        let candidate = &cx.drive.all_endpoints().candidates(endpoint)[self.candidate];
+        let why = failed.or_else(|| candidate.login.without_tls.clone());
+        if let Some(why) = why.filter(|_| cx.is_first_without_tls()) {
+            let name = cx.places.name(self.place);
+            let text = format!("sessions with {name} are without TLS (sslmode=prefer): {why}");
+            cx.happened(EventKind::WithoutTls, text);
         }
     }
 
@@ -398,6 +416,7 @@ impl Client {
             let place = cx.places.number(attempt.endpoint, attempt.candidate);
             attempt.refused.push((place, failure_of(&error)));
         }
+        attempt.without_tls = next.and_then(|next| without_tls(failed, &error, &candidates[next]));
         if let Some(next) = next {
             text.push('\n');
             attempt.failures = text;

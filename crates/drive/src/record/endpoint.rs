@@ -102,17 +102,20 @@ pub enum EventKind {
     EndpointDown,
     /// That endpoint accepts connections again, and its clients return.
     EndpointUp,
+    /// Sessions go without TLS, as TLS failed and `sslmode` allows it.
+    WithoutTls,
 }
 
 impl EventKind {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Outage,
         Self::Reconnected,
         Self::Moved,
         Self::Returned,
         Self::EndpointDown,
         Self::EndpointUp,
+        Self::WithoutTls,
     ];
 
     /// Its word in records.
@@ -124,6 +127,7 @@ impl EventKind {
             Self::Returned => "returned",
             Self::EndpointDown => "endpoint-down",
             Self::EndpointUp => "endpoint-up",
+            Self::WithoutTls => "without-tls",
         }
     }
 }

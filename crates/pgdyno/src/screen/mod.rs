@@ -233,7 +233,10 @@ impl<O> Observer<O> for Screen {
             match event.kind {
                 EventKind::Outage => *lost += 1,
                 EventKind::Reconnected | EventKind::Moved => *again += 1,
-                EventKind::Returned | EventKind::EndpointDown | EventKind::EndpointUp => {}
+                EventKind::Returned
+                | EventKind::EndpointDown
+                | EventKind::EndpointUp
+                | EventKind::WithoutTls => {}
             }
         } else if self.form != Form::Quiet {
             self.print(&format!("pgdyno: {}", event.text));

@@ -423,12 +423,16 @@ impl ConnInfo {
             };
             for (address_index, addr) in addrs.into_iter().enumerate() {
                 let unix = matches!(addr, pgdyno_wire::Addr::Unix(_));
-                for encryption in
-                    self.encryptions(unix, host, &mut tls_files, &mut found.warnings)?
-                {
+                let (encryptions, without_tls) =
+                    self.encryptions(unix, host, &mut tls_files, &mut found.warnings)?;
+                for encryption in encryptions {
+                    let mut login = self.login(host, encryption);
+                    if self.ssl_mode == SslMode::Prefer {
+                        login.without_tls.clone_from(&without_tls);
+                    }
                     found.list.push(Candidate {
                         addr: addr.clone(),
-                        login: Arc::new(self.login(host, encryption)),
+                        login: Arc::new(login),
                         host: host.display_name().to_owned(),
                         host_index,
                         address_index,
@@ -463,15 +467,16 @@ impl ConnInfo {
         self.load_balance
     }
 
+    /// The ways to encrypt, in order, and why TLS is not among them where it should be.
     fn encryptions(
         &self,
         unix: bool,
         host: &Host,
         files: &mut Option<TlsFiles>,
         warnings: &mut Vec<String>,
-    ) -> Result<Vec<Encryption>, ConnInfoError> {
+    ) -> Result<(Vec<Encryption>, Option<String>), ConnInfoError> {
         if unix || self.ssl_mode == SslMode::Disable {
-            return Ok(vec![Encryption::Plain]); // libpq does not encrypt Unix sockets
+            return Ok((vec![Encryption::Plain], None)); // libpq does not encrypt Unix sockets
         }
         let mut read = || -> Result<_, ConnInfoError> {
             let files = match files {
@@ -493,18 +498,19 @@ impl ConnInfo {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
                 }
-                return Ok(vec![Encryption::Plain]);
+                return Ok((vec![Encryption::Plain], Some(error.to_string())));
             }
             Err(error) => return Err(error),
         };
-        Ok(match self.ssl_mode {
+        let all = match self.ssl_mode {
             SslMode::Disable => vec![Encryption::Plain],
             SslMode::Allow => vec![Encryption::Plain, Encryption::Tls(tls)],
             SslMode::Prefer => vec![Encryption::TlsIfOffered(tls), Encryption::Plain],
             SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => {
                 vec![Encryption::Tls(tls)]
             }
-        })
+        };
+        Ok((all, None))
     }
 
     fn login(&self, host: &Host, encryption: Encryption) -> Login {
@@ -528,6 +534,7 @@ impl ConnInfo {
             password_file,
             parameters: self.parameters(),
             encryption,
+            without_tls: None,
             channel_binding: self.channel_binding,
             require_auth: self.require_auth.clone(),
             session_attrs: match self.wanted {

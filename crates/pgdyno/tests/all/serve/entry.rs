@@ -157,8 +157,8 @@ fn with_a_certificate_everything_is_encrypted() {
     roots
         .add(CertificateDer::from(made.cert.der().to_vec()))
         .unwrap();
-    let ring = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ClientConfig::builder_with_provider(ring)
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots)
