@@ -84,12 +84,17 @@ impl Stage {
             false => params.signed_by(&key, &self.issuer),
         };
         let pem = pem.unwrap().pem();
+        self.show_pem(&pem, &key);
+        pem
+    }
+
+    /// The server shows these certificates from now on.
+    fn show_pem(&self, pem: &str, key: &KeyPair) {
         let certs = self.server.certs.as_ref().unwrap();
-        fs::write(&certs.server_cert, &pem).unwrap();
+        fs::write(&certs.server_cert, pem).unwrap();
         fs::write(&certs.server_key, key.serialize_pem()).unwrap();
         give_to_server(&certs.server_key, 0o600);
         reload(&self.server);
-        pem
     }
 
     /// Connects to 127.0.0.1 by these options, here and with psql: both get in, or neither.
@@ -126,6 +131,17 @@ impl Stage {
 
     /// A revocation list of the authority in NAME: of these serial numbers, valid until then.
     fn revoke(&self, name: &str, serials: &[u64], until: SystemTime) {
+        self.revoke_by(&self.issuer, name, serials, until);
+    }
+
+    /// The same of another authority.
+    fn revoke_by(
+        &self,
+        issuer: &Issuer<'static, KeyPair>,
+        name: &str,
+        serials: &[u64],
+        until: SystemTime,
+    ) {
         let revoked = |serial: &u64| RevokedCertParams {
             serial_number: SerialNumber::from(*serial),
             revocation_time: (until - 20 * DAY).into(),
@@ -140,7 +156,7 @@ impl Stage {
             revoked_certs: serials.iter().map(revoked).collect(),
             key_identifier_method: KeyIdMethod::Sha256,
         };
-        let list = list.signed_by(&self.issuer).unwrap().pem().unwrap();
+        let list = list.signed_by(issuer).unwrap().pem().unwrap();
         fs::write(self.path(name), list).unwrap();
     }
 }
@@ -334,6 +350,56 @@ fn revoked_certificates_are_refused_as_by_libpq() {
         text.starts_with("could not read revocation list \"") && text.contains("(sslcrldir)"),
         "{text}"
     );
+}
+
+#[test]
+fn each_authority_of_a_chain_needs_a_list_that_it_signed() {
+    let stage = Stage::new();
+    let middle_key = KeyPair::generate().unwrap();
+    let mut middle = certificate("middle authority", &[], 50);
+    middle.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let middle_pem = middle.signed_by(&middle_key, &stage.issuer).unwrap().pem();
+    let middle = Issuer::new(middle, middle_key);
+    let stranger = Issuer::new(
+        certificate("right authority", &[], 1),
+        KeyPair::generate().unwrap(),
+    );
+    let key = KeyPair::generate().unwrap();
+    let leaf = certificate("db.test", &["db.test"], 51);
+    let leaf = leaf.signed_by(&key, &middle).unwrap().pem() + &middle_pem;
+    stage.show_pem(&leaf, &key);
+
+    let soon = SystemTime::now() + 10 * DAY;
+    stage.revoke_by(&stage.issuer, "root.crl", &[1], soon);
+    stage.revoke_by(&middle, "middle.crl", &[1], soon);
+    stage.revoke_by(&stage.issuer, "root-of-middle.crl", &[50], soon);
+    stage.revoke_by(&middle, "middle-of-leaf.crl", &[51], soon);
+    stage.revoke_by(&stranger, "forged.crl", &[1], soon);
+    stage.revoke_by(&middle, "early.crl", &[1], SystemTime::now() + 30 * DAY);
+    let outcome = |lists: &[&str]| {
+        let all = lists
+            .iter()
+            .map(|name| fs::read_to_string(stage.path(name)).unwrap());
+        fs::write(stage.path("all.crl"), all.collect::<String>()).unwrap();
+        stage.try_both(
+            "host=db.test sslmode=verify-full sslrootcert=DIR/right.crt sslcrl=DIR/all.crl",
+        )
+    };
+    assert_eq!(outcome(&["root.crl", "middle.crl"]), Ok(()));
+    for (lists, why) in [
+        (["root.crl", "root.crl"], "unable to get certificate CRL"),
+        (
+            ["middle.crl", "middle.crl"],
+            "unable to get certificate CRL",
+        ),
+        (["root-of-middle.crl", "middle.crl"], "certificate revoked"),
+        (["root.crl", "middle-of-leaf.crl"], "certificate revoked"),
+        (["forged.crl", "middle.crl"], "CRL signature failure"),
+        (["root.crl", "early.crl"], "CRL is not yet valid"),
+    ] {
+        let text = outcome(&lists).unwrap_err();
+        assert!(text.contains(why), "{lists:?}: {text}");
+    }
 }
 
 /// The user that a server started by these tests runs as.
