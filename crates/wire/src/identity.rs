@@ -48,6 +48,10 @@ impl Identity {
         };
         let unreadable = || TlsConfigError::BadCertificate("it is malformed".to_owned());
         let certificate = Certificate::parse(first).ok_or_else(unreadable)?;
+        for certificate in &chain {
+            let certificate = Certificate::parse(certificate).ok_or_else(unreadable)?;
+            check_strength(&certificate)?;
+        }
         let key: Arc<dyn SigningKey> = match PssKey::from_der(&key)? {
             Some(key) => Arc::new(key),
             None => any_supported_type(&key).map_err(|e| TlsConfigError::Mismatch(describe(&e)))?,
@@ -55,10 +59,6 @@ impl Identity {
         let public_key = key.public_key();
         if public_key.is_some_and(|key| !is_key_of(&key, &certificate)) {
             return Err(TlsConfigError::Mismatch("key values mismatch".to_owned()));
-        }
-        for certificate in &chain {
-            let certificate = Certificate::parse(certificate).ok_or_else(unreadable)?;
-            check_strength(&certificate)?;
         }
         Ok(Identity {
             certified: Arc::new(CertifiedKey::new(chain, key)),

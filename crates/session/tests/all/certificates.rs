@@ -194,3 +194,28 @@ fn each_certificate_has_the_verdict_that_psql_gave_it_in_each_mode() {
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
+
+#[test]
+fn what_is_wrong_with_a_clients_certificate_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let private = |name: &str| {
+        let copy = dir.path().join(name);
+        fs::copy(folder().join(name).with_extension("pem"), &copy).unwrap();
+        fs::set_permissions(&copy, fs::Permissions::from_mode(0o600)).unwrap();
+        copy.display().to_string()
+    };
+    for (certificate, key, why) in [
+        ("client-rsa1024", "client-rsa1024", "key is too small"),
+        ("client-sha1", "client-sha1", "signature is too weak"),
+        ("client-pss", "client-pss-sha384", "key values mismatch"),
+        ("client-p256", "client-p521", "key values mismatch"),
+    ] {
+        let target = format!(
+            "host=127.0.0.1 port=1 user=u sslmode=require sslcert={} sslkey={}",
+            private(certificate),
+            private(key)
+        );
+        let text = connect(&target, &Env::empty()).map(|_| ()).unwrap_err();
+        assert!(text.contains(why), "{certificate}: {text}");
+    }
+}

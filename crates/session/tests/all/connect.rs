@@ -467,7 +467,7 @@ fn client_certificates_work_in_every_key_form() {
     };
     assert_eq!(whoami(&mut log_in(&cert, &pkcs8).unwrap()), "certified");
     assert_eq!(whoami(&mut log_in(&cert, &sec1).unwrap()), "certified");
-    // RSA in PKCS#1, which ring cannot generate: openssl makes the key, the authority's key signs.
+    // RSA in PKCS#1: openssl makes the key, the authority's key signs.
     let rsa = dir.path().join("rsa.key");
     let output = Command::new("openssl")
         .args(["genrsa", "-traditional", "-out"])
