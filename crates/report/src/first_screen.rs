@@ -22,6 +22,8 @@ pub use trust::{capital, serious};
 const INDENT: usize = 13;
 /// No line is longer.
 const WIDTH: usize = 80;
+/// An ordinary trial takes no more: 25 with what to type next, and the line before it.
+const LINES: usize = 23;
 
 /// What was run, where.
 pub fn heading(trial: &Trial) -> String {
@@ -41,14 +43,29 @@ pub fn limit(trial: &Trial) -> String {
     trial.verdict.as_ref().map_or_else(String::new, limit::text)
 }
 
-/// Notes that are not serious, a line each.
-pub fn trust(trial: &Trial) -> String {
-    trust::text(&trial.run.notes)
+/// Notes that are not serious, a line each, about so many.
+pub fn trust(trial: &Trial, lines: usize) -> String {
+    trust::text(&trial.run.notes, lines)
 }
 
-/// The statements that took most of the time.
-pub fn slowest(trial: &Trial) -> String {
-    slowest::text(&trial.run.statements)
+/// So many statements, those that took most of the time.
+pub fn slowest(trial: &Trial, lines: usize) -> String {
+    slowest::text(&trial.run.statements, lines)
+}
+
+/// The longest of an ordinary trial that does not take more than the lines there are: with fewer statements, then with
+/// fewer notes. `of` gives it with so many lines of notes and statements; what spoils the figures does not count.
+pub fn fitted(of: impl Fn(usize, usize) -> String) -> String {
+    let sizes = [(3, 3), (3, 2), (3, 1), (3, 0), (2, 0)];
+    let fits = |text: &String| {
+        let spoils = text.split("\n\n").filter(|part| part.starts_with("!!"));
+        let spoils: usize = spoils.map(|part| part.lines().count() + 1).sum();
+        text.lines().count() - spoils <= LINES
+    };
+    let mut texts = sizes
+        .into_iter()
+        .map(|(notes, statements)| of(notes, statements));
+    texts.find(fits).unwrap_or_else(|| of(2, 0))
 }
 
 /// What to type for more of a trial that is kept by this number; `before` is an earlier one of the

@@ -82,7 +82,7 @@ fn answered(
         calibration: calibration.as_ref(),
         slob: slob.as_ref(),
     };
-    let answer = match special.answer() {
+    let answer = match special.answer(&found.points) {
         answer @ Some(_) => answer,
         None => {
             let (planned, targets) = (Planned::of(experiment), Targets::of(&trials));

@@ -39,6 +39,21 @@ pub enum Detail {
 
 /// The trial, ready to be printed. `error` is what the first client that failed said, where that is known.
 pub fn text(trial: &Trial, width: usize, detail: Detail, error: Option<&str>) -> String {
+    let of = |notes, statements| parts(trial, width, detail, error, (notes, statements));
+    match detail {
+        Detail::First => first_screen::fitted(of),
+        Detail::More | Detail::All => of(0, 0),
+    }
+}
+
+/// The same; `most` are lines of notes and statements on the first screen.
+fn parts(
+    trial: &Trial,
+    width: usize,
+    detail: Detail,
+    error: Option<&str>,
+    most: (usize, usize),
+) -> String {
     let run = &trial.run;
     let has_more = detail >= Detail::More;
     let or_nothing = |is_told: bool, text: String| if is_told { text } else { String::new() };
@@ -51,11 +66,11 @@ pub fn text(trial: &Trial, width: usize, detail: Detail, error: Option<&str>) ->
     };
     let trust = match has_more {
         true => notes(&run.notes),
-        false => first_screen::trust(trial),
+        false => first_screen::trust(trial, most.0),
     };
     let slowest = match has_more {
         true => statements(&run.statements, width),
-        false => first_screen::slowest(trial),
+        false => first_screen::slowest(trial, most.1),
     };
     let parts = [
         first_screen::heading(trial) + &or_nothing(detail == Detail::All, how(run)),

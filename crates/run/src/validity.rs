@@ -433,7 +433,7 @@ fn client_bound(thread: &ThreadUse) -> Note {
             text::roughly(thread.waited_share())
         ),
         match thread.waited_share() > thread.busy_share() {
-            true => "stop other processes on this host, or use another one",
+            true => "run pgdyno on a host of its own, and stop other processes there",
             false => "use more threads (-j) or another host",
         },
     )
@@ -456,7 +456,7 @@ fn adds(of: &Added) -> Option<Note> {
                 text::roughly(most.share),
                 text::time(most.at_most_us),
             ),
-            "stop other processes on this host, use another one, or fewer clients on each thread (-j)",
+            "run pgdyno on a host of its own, stop other processes there, or use fewer clients on each thread (-j)",
         )
     })
 }

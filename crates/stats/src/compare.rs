@@ -500,6 +500,14 @@ impl Comparison {
     }
 }
 
+/// A level with as many digits as it takes not to be 100 %.
+fn level(share: f64) -> String {
+    let with = |digits: usize| format!("{:.digits$}", 100.0 * share);
+    let is_less = |text: &String| text.parse::<f64>().is_ok_and(|percent| percent < 100.0);
+    let shown = (0..6).map(with).find(is_less);
+    format!("{} %", shown.unwrap_or_else(|| with(6)))
+}
+
 /// In words: "B is 9.8 % lower than A (95 % interval -13 % to -6.1 %)".
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -541,7 +549,7 @@ impl fmt::Display for Comparison {
         }
         if let Some(Effect { interval, .. }) = self.ratio {
             let [low, high] = [interval.low, interval.high].map(|r| signed_percent(r - 1.0));
-            write!(f, " ({} interval {low} to {high})", percent(interval.level))?;
+            write!(f, " ({} interval {low} to {high})", level(interval.level))?;
         } else if let Some(Effect { interval, .. }) = self.difference {
             let Interval { low, high, level } = interval;
             write!(f, " ({} interval {low:+} to {high:+})", percent(level))?;
@@ -553,6 +561,12 @@ impl fmt::Display for Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_level_is_rounded_up_to_certainty() {
+        let shown = [0.95, 0.9967, 0.99999].map(level);
+        assert_eq!(shown, ["95 %", "99.7 %", "99.999 %"]);
+    }
 
     const A: [f64; 6] = [100.0, 102.0, 98.0, 101.0, 99.0, 100.5];
 

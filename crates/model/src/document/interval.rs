@@ -1,7 +1,7 @@
 //! How sure the percentiles of one trial are.
 
-use pgdyno_drive::record::{Latencies, Packed, Recording, ScriptSecond};
-use pgdyno_stats::{Block, Certainty};
+use pgdyno_drive::record::{Latencies, Packed, Recording, ScriptSecond, Second};
+use pgdyno_stats::{Block, Certainty, WIDE};
 use serde::Serialize;
 
 use super::{Figures, Latency, Phase};
@@ -67,19 +67,19 @@ fn judge(figures: &mut Figures, recording: &Recording, script: Option<usize>) {
     ];
     for (latency, of) in kinds {
         if let Some(latency) = latency {
-            latency.judge(|| seconds(recording, script, of));
+            latency.judge(|| whole(&recording.seconds, script, of));
         }
     }
 }
 
 /// The whole seconds of the measured time, of one script or of all. Unpacked one by one: a trial
 /// may have thousands.
-fn seconds(
-    recording: &Recording,
+fn whole(
+    seconds: &[Second],
     script: Option<usize>,
     of: fn(&ScriptSecond) -> Option<&Packed>,
 ) -> impl Iterator<Item = Latencies> {
-    let seconds = recording.seconds.iter();
+    let seconds = seconds.iter();
     let seconds = seconds.filter(|it| !it.warmup && !it.drain && it.length_us >= BLOCK_US_MIN);
     seconds.map(move |second| {
         let mut all = Latencies::default();
@@ -95,31 +95,81 @@ fn seconds(
 }
 
 impl Latency {
-    /// By the seconds that it comes from, which are gone through twice.
+    /// By the seconds that it comes from.
     fn judge<I: Iterator<Item = Latencies>>(&mut self, seconds: impl Fn() -> I) {
-        let mut all = Latencies::default();
-        seconds().for_each(|second| all.merge(&second));
-        let values_us = self.percentiles_us();
-        let mut blocks = PERCENTILES.map(|_| Vec::new());
-        for second in seconds() {
-            let mut beyond = PERCENTILES.map(|_| 0);
-            for bucket in second.histogram().buckets() {
-                for (beyond, value_us) in beyond.iter_mut().zip(values_us) {
-                    if value_us.is_some_and(|value_us| bucket.lowest_us > value_us) {
-                        *beyond += bucket.count;
-                    }
+        let values_us = PERCENTILES.into_iter().zip(self.percentiles_us());
+        let shown: Vec<(f64, u64)> = values_us
+            .filter_map(|(percentile, value_us)| Some((percentile, value_us?)))
+            .collect();
+        self.intervals = Some(intervals(&shown, seconds));
+    }
+}
+
+impl Interval {
+    /// The intervals of these percentiles of all scripts' service times, or response times, with their values in
+    /// microseconds, from a trial's seconds.
+    pub fn of_seconds(values_us: &[(f64, u64)], seconds: &[Second], response: bool) -> Vec<Self> {
+        intervals(values_us, || {
+            whole(
+                seconds,
+                None,
+                match response {
+                    true => |second| second.response.as_ref(),
+                    false => |second| Some(&second.service),
+                },
+            )
+        })
+    }
+}
+
+/// By seconds that are gone through twice.
+fn intervals<I: Iterator<Item = Latencies>>(
+    values_us: &[(f64, u64)],
+    seconds: impl Fn() -> I,
+) -> Vec<Interval> {
+    let mut all = Latencies::default();
+    seconds().for_each(|second| all.merge(&second));
+    let mut blocks = vec![Vec::new(); values_us.len()];
+    for second in seconds() {
+        let mut beyond = vec![0; values_us.len()];
+        for bucket in second.histogram().buckets() {
+            for (beyond, (_, value_us)) in beyond.iter_mut().zip(values_us) {
+                if bucket.lowest_us > *value_us {
+                    *beyond += bucket.count;
                 }
             }
-            let count = second.count();
-            for (blocks, beyond) in blocks.iter_mut().zip(beyond) {
-                blocks.push(Block { count, beyond });
-            }
         }
-        let shown = PERCENTILES.into_iter().zip(values_us).zip(&blocks);
-        let intervals = shown.filter_map(|((percentile, value_us), blocks)| {
-            Some(Interval::of(percentile, value_us?, &all, blocks))
-        });
-        self.intervals = Some(intervals.collect());
+        let count = second.count();
+        for (blocks, beyond) in blocks.iter_mut().zip(beyond) {
+            blocks.push(Block { count, beyond });
+        }
+    }
+    let mut found: Vec<Interval> = values_us
+        .iter()
+        .zip(&blocks)
+        .map(|((percentile, value_us), blocks)| Interval::of(*percentile, *value_us, &all, blocks))
+        .collect();
+    in_order(&mut found, values_us);
+    found
+}
+
+/// A higher percentile has no lower value: each end is at least that of the percentile before it, no lower end is below
+/// the median of the trial, and where one is open, the next ones are.
+fn in_order(intervals: &mut [Interval], values_us: &[(f64, u64)]) {
+    let (mut low_us, mut high_us) = (None, Some(0));
+    for (it, (percentile, value_us)) in intervals.iter_mut().zip(values_us) {
+        it.low_us = it.low_us.map(|low| low.max(low_us.unwrap_or(0)));
+        it.high_us = it
+            .high_us
+            .zip(high_us)
+            .map(|(high, before)| high.max(before));
+        let wide = *value_us as f64 * (1.0 + WIDE);
+        it.uncertain |= it.high_us.is_none_or(|high| high as f64 > wide);
+        low_us = match *percentile {
+            50.0 => Some(*value_us),
+            _ => it.low_us,
+        };
+        high_us = it.high_us;
     }
 }
 
@@ -203,5 +253,26 @@ mod tests {
         let latency = judged(&[second(1)]);
         assert_eq!(latency.p99_9_us, None);
         assert_eq!(latency.interval(99.9), None);
+    }
+
+    #[test]
+    fn a_higher_percentile_has_no_lower_interval() {
+        // p90 is of one burst, and may lie anywhere; p99 would be narrow by itself.
+        let bursts = |i: u64| if i == 3 { 900 } else { 20 };
+        let latency = judged(&(0..12).map(|i| second(bursts(i))).collect::<Vec<_>>());
+        let all = latency.intervals.as_ref().unwrap();
+        assert!(all.len() >= 4, "{all:?}");
+        let high = |it: &Interval| it.high_us.unwrap_or(u64::MAX);
+        for pair in all.windows(2) {
+            assert!(pair[0].low_us <= pair[1].low_us, "{pair:?}");
+            assert!(high(&pair[0]) <= high(&pair[1]), "{pair:?}");
+        }
+        let p50_us = latency.p50_us.unwrap();
+        assert!(
+            all[1..].iter().all(|it| it.low_us >= Some(p50_us)),
+            "{all:?}"
+        );
+        let narrow = |it: &Interval| high(it) as f64 <= 1.25 * latency.p99_us.unwrap() as f64;
+        assert!(all.iter().all(|it| it.uncertain || narrow(it)), "{all:?}");
     }
 }

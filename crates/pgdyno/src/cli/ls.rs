@@ -8,9 +8,11 @@ use serde_json::Value;
 
 use super::rows_args::RowsArgs;
 
+use pgdyno_model::document::Interval;
 use pgdyno_model::notebook::{Filter, ListedTrial, TrialRow};
 use pgdyno_model::spec::duration;
 use pgdyno_model::stamp::stamp;
+use pgdyno_model::text::DASH;
 use pgdyno_model::{Exit, Failure, State, text};
 use pgdyno_output::{StoreArgs, Verbosity, write_answer};
 use pgdyno_report::table::{Table, cut, one_line};
@@ -21,6 +23,9 @@ use pgdyno_store::Store;
 const LIMIT_DEFAULT: u64 = 50;
 /// Trials that are not shown are counted up to here: a list takes as long whatever the notebook has.
 const COUNT_MAX: u64 = 10_000;
+
+/// Percentiles of no more trials get their marks of doubt, which are made from all seconds of each.
+const MARKED_MAX: usize = 200;
 
 /// So much of a workload's name is seen on the narrowest terminal.
 const NAME_MIN: usize = 8;
@@ -119,7 +124,12 @@ pub fn open(args: &LsArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let trials = store.listed(&filter)?;
-    write_answer(format_args!("{}", table(&trials)))?;
+    let rows: Vec<Row<'_>> = trials
+        .iter()
+        .enumerate()
+        .map(|(at, trial)| Row::of(&store, trial, at < MARKED_MAX))
+        .collect::<Result<_, _>>()?;
+    write_answer(format_args!("{}", table(&rows)))?;
     let shown = trials.len() as u64;
     if limit.is_some_and(|limit| shown >= limit) && !verbosity.quiet {
         let most = COUNT_MAX.max(shown);
@@ -221,7 +231,44 @@ fn fields(trial: &TrialRow) -> Vec<(String, Value)> {
     fields.into_iter().flat_map(flat).collect()
 }
 
-fn table(trials: &[ListedTrial]) -> String {
+/// A trial with its percentiles as they are shown, in milliseconds.
+struct Row<'a> {
+    trial: &'a ListedTrial,
+    p50_ms: String,
+    p99_ms: String,
+}
+
+impl<'a> Row<'a> {
+    fn of(store: &Store, trial: &'a ListedTrial, has_marks: bool) -> Result<Self, Failure> {
+        let (p50_us, p99_us) = trial.p50_and_p99_us();
+        let values_us = [(50.0, p50_us), (99.0, p99_us)];
+        let shown: Vec<(f64, u64)> = values_us
+            .into_iter()
+            .filter_map(|(percentile, us)| Some((percentile, us?)))
+            .collect();
+        let intervals = match has_marks && !shown.is_empty() {
+            true => {
+                let seconds = store.seconds(trial.number)?;
+                Interval::of_seconds(&shown, &seconds, trial.response_p50_us.is_some())
+            }
+            false => Vec::new(),
+        };
+        let ms = |(percentile, us): (f64, Option<u64>)| {
+            let mut intervals = intervals.iter().filter(|it| it.percentile == percentile);
+            let is_uncertain = intervals.next().is_some_and(|it| it.uncertain);
+            let mark = is_uncertain.then_some(text::UNCERTAIN);
+            let shown = us.map(|us| text::ms(us).chars().chain(mark).collect());
+            shown.unwrap_or_else(|| DASH.to_owned())
+        };
+        Ok(Self {
+            trial,
+            p50_ms: ms(values_us[0]),
+            p99_ms: ms(values_us[1]),
+        })
+    }
+}
+
+fn table(rows: &[Row<'_>]) -> String {
     let mut table = Table::default();
     table.row([
         "workload",
@@ -236,10 +283,9 @@ fn table(trials: &[ListedTrial]) -> String {
         "failed",
         "marks",
     ]);
-    for trial in trials {
-        let (p50_us, p99_us) = trial.p50_and_p99_us();
-        let dash = || "–".to_owned();
-        let ms = |us: Option<u64>| us.map_or_else(dash, text::ms);
+    for row in rows {
+        let trial = row.trial;
+        let dash = || DASH.to_owned();
         table.row([
             one_line(&trial.workload),
             trial.number.to_string(),
@@ -248,8 +294,8 @@ fn table(trials: &[ListedTrial]) -> String {
             trial.state.name().to_owned(),
             trial.clients.unwrap_or(1).to_string(),
             trial.goodput_per_s.map_or_else(dash, text::rate),
-            ms(p50_us),
-            ms(p99_us),
+            row.p50_ms.clone(),
+            row.p99_ms.clone(),
             trial.failed.map_or_else(dash, text::count),
             one_line(&marks(trial).join(" ")),
         ]);
@@ -257,25 +303,26 @@ fn table(trials: &[ListedTrial]) -> String {
     let whole = table.text(usize::MAX);
     let widest = whole.lines().map(|line| line.chars().count()).max();
     match widest > Some(width()) {
-        true => narrow(trials, width()),
+        true => narrow(rows, width()),
         false => whole,
     }
 }
 
 /// The same for a terminal of so many characters, which is too narrow: without UUID and year, and a second line
 /// for what a trial is marked with. Names and tags that are longer are cut.
-fn narrow(trials: &[ListedTrial], width: usize) -> String {
-    let names = trials.iter().map(|trial| trial.workload.chars().count());
+fn narrow(rows: &[Row<'_>], width: usize) -> String {
+    let names = rows.iter().map(|row| row.trial.workload.chars().count());
     let longest = names.max().unwrap_or_default();
-    let whole = figures(trials, longest);
+    let whole = figures(rows, longest);
     let widest = whole.lines().map(|line| line.chars().count()).max();
     let beside = widest.unwrap_or_default().saturating_sub(longest);
-    let text = figures(trials, width.saturating_sub(beside).max(NAME_MIN));
+    let text = figures(rows, width.saturating_sub(beside).max(NAME_MIN));
     let mut lines = text.lines().map(|line| cut(line, width));
     let mut listed = lines
         .next()
         .map_or_else(String::new, |line| format!("{line}\n"));
-    for (line, trial) in lines.zip(trials) {
+    for (line, row) in lines.zip(rows) {
+        let trial = row.trial;
         listed += &format!("{line}\n");
         let state = (trial.state != State::Complete).then(|| trial.state.name().to_owned());
         let marks: Vec<String> = state.into_iter().chain(marks(trial)).collect();
@@ -289,7 +336,7 @@ fn narrow(trials: &[ListedTrial], width: usize) -> String {
 }
 
 /// What there is room for on a narrow terminal, with names of so many characters.
-fn figures(trials: &[ListedTrial], name_max: usize) -> String {
+fn figures(rows: &[Row<'_>], name_max: usize) -> String {
     let mut table = Table::default();
     table.row([
         "workload",
@@ -301,18 +348,17 @@ fn figures(trials: &[ListedTrial], name_max: usize) -> String {
         "p99 ms",
         "failed",
     ]);
-    let dash = || "–".to_owned();
-    let ms = |us: Option<u64>| us.map_or_else(dash, text::ms);
-    for trial in trials {
-        let (p50_us, p99_us) = trial.p50_and_p99_us();
+    let dash = || DASH.to_owned();
+    for row in rows {
+        let trial = row.trial;
         table.row([
             cut(&one_line(&trial.workload), name_max),
             trial.number.to_string(),
             minute(&trial.started).chars().skip(5).collect(),
             trial.clients.unwrap_or(1).to_string(),
             trial.goodput_per_s.map_or_else(dash, text::rate),
-            ms(p50_us),
-            ms(p99_us),
+            row.p50_ms.clone(),
+            row.p99_ms.clone(),
             trial.failed.map_or_else(dash, text::count),
         ]);
     }
@@ -359,8 +405,13 @@ mod tests {
             trial("tpcb", &[&tag, "short"]),
             trial(&"a-long-name-of-a-script".repeat(4), &[]),
         ];
+        let rows = trials.each_ref().map(|trial| Row {
+            trial,
+            p50_ms: "1234.567~".to_owned(),
+            p99_ms: "12345.678~".to_owned(),
+        });
         for width in [60, 80, 100] {
-            let listed = narrow(&trials, width);
+            let listed = narrow(&rows, width);
             for line in listed.lines() {
                 assert!(line.chars().count() <= width, "{width}: {line:?}");
             }

@@ -9,7 +9,9 @@ mod text;
 pub use special::Special;
 pub use text::{markdown, text};
 
-use pgdyno_model::document::answer::{Answer, AnswerState};
+use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
+use pgdyno_model::document::points::PointResult;
+use pgdyno_model::{Severity, text as words};
 
 /// Withdraws what is known where more than half of the trials that it rests on have a serious note: of an
 /// experiment and of a comparison alike. Gives whether it did.
@@ -23,4 +25,27 @@ pub fn withdraw(answer: &mut Answer, noted: usize, trials: usize) -> bool {
         );
     }
     is_withdrawn
+}
+
+/// What makes figures worthless makes what follows from them no better.
+pub fn serious(points: &[PointResult], answer: &mut Answer) {
+    let serious = points.iter().flat_map(|point| &point.notes);
+    let serious = serious.filter(|of| of.note.severity == Severity::Serious);
+    let mut codes: Vec<(&str, usize, &str)> = Vec::new();
+    for of in serious {
+        match codes.iter_mut().find(|(code, ..)| *code == of.note.code) {
+            Some((_, count, _)) => *count += of.trials.len(),
+            None => codes.push((&of.note.code, of.trials.len(), &of.note.sentence)),
+        }
+    }
+    let counted: usize = points.iter().map(|point| point.repeats).sum();
+    for (code, count, sentence) in &codes {
+        let figures = format!(
+            "{code} in {count} of {}: {sentence}",
+            words::plural(counted as u64, "trial")
+        );
+        answer.sure.push(Sure::failed("A serious note", figures));
+    }
+    let most = codes.iter().map(|(_, count, _)| *count).max();
+    withdraw(answer, most.unwrap_or(0), counted);
 }

@@ -10,6 +10,7 @@ use pgdyno_model::document::calibration::Calibration;
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::disturb_lab::DisturbLab;
 use pgdyno_model::document::isolation_lab::IsolationLab;
+use pgdyno_model::document::points::PointResult;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
 use pgdyno_model::text as figures;
@@ -93,16 +94,18 @@ impl Special<'_> {
         capacity.map(|found| format!("{workload}: capacity with p99 ≤ {}", limit(found.slo_us)))
     }
 
-    /// What it says; `None`: it has no answer of its own.
-    pub fn answer(&self) -> Option<Answer> {
+    /// What it says, of these points; `None`: it has no answer of its own.
+    pub fn answer(&self, points: &[PointResult]) -> Option<Answer> {
         let isolated = self.isolation_lab.map(isolation::answer);
         let disturbed = || self.disturb_lab.and_then(disturb::answer);
         let forms = || self.retries_lab.and_then(retries_lab::answer);
         let calibrated = || self.calibration.map(calibration::answer);
         let fits = || self.slob.and_then(slob_sweep::answer);
         let serves = || {
-            self.capacity
-                .and_then(|found| capacity::answer(found, self.judged))
+            let found = self.capacity?;
+            let mut answer = capacity::answer(found, self.judged)?;
+            super::serious(points, &mut answer);
+            Some(answer)
         };
         isolated
             .or_else(disturbed)

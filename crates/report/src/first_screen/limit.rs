@@ -21,7 +21,13 @@ pub fn text(verdict: &Verdict) -> String {
         format!(": {} {}", proof.figure, first_clause(&proof.sentence))
     });
     let mut text = format!("{}{shown}", lower(&limit.name));
-    if let Some(second) = rule(RuleState::Second) {
+    // Where the two overlap, such as the client's own time and what others took of its CPUs, their shares are no
+    // parts of one whole.
+    let first = proof.map_or("", |proof| &proof.figure);
+    let fits = |second: &RuleRow| percent(first) + percent(&second.figure) <= 100.0;
+    // Where a rate was met, most of the time was waiting for it.
+    let is_part = |second: &&RuleRow| fits(second) && !limit.name.starts_with("Nothing");
+    if let Some(second) = rule(RuleState::Second).filter(is_part) {
         text += &format!(" (next: {}, {})", lower(&second.name), share(second));
     }
     labelled("limited by", &text)
@@ -31,6 +37,13 @@ pub fn text(verdict: &Verdict) -> String {
 fn share(rule: &RuleRow) -> &str {
     let of_time = " of the clients’ time";
     rule.figure.strip_suffix(of_time).unwrap_or(&rule.figure)
+}
+
+/// Of `58 %` and `58 % of the clients’ time`; 0 of what is no share.
+fn percent(figure: &str) -> f64 {
+    let number = figure.split(['%', ' ', '\u{a0}']).next();
+    let number = number.filter(|_| figure.contains('%'));
+    number.and_then(|it| it.parse().ok()).unwrap_or(0.0)
 }
 
 /// Up to what explains it.

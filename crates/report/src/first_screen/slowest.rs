@@ -6,11 +6,8 @@ use pgdyno_model::text::{self as words, DASH};
 use super::{INDENT, WIDTH};
 use crate::table::{cut, one_line};
 
-/// So many are shown.
-const SHOWN: usize = 3;
-
-/// A line each; nothing where there is only one statement, which is the transaction.
-pub fn text(scripts: &[ScriptStatements]) -> String {
+/// A line each, so many at most; nothing where there is only one statement, which is the transaction.
+pub fn text(scripts: &[ScriptStatements], most: usize) -> String {
     let all = scripts.iter().flat_map(|script| &script.commands);
     let mut all: Vec<(&Statement, f64)> = all
         .filter(|statement| statement.is_sql)
@@ -23,7 +20,7 @@ pub fn text(scripts: &[ScriptStatements]) -> String {
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     let rows: Vec<[String; 4]> = all
         .iter()
-        .take(SHOWN)
+        .take(most)
         .map(|(statement, sum)| {
             let latency = &statement.latency;
             let mean = latency.mean_us.map(words::ms_as_shown);

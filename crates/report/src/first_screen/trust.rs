@@ -6,8 +6,7 @@ use pgdyno_model::{Note, Severity};
 use super::{INDENT, WIDTH};
 use crate::wrap::wrapped;
 
-/// More are only counted, in the last of these lines; but warnings are all there, up to the second number.
-const LINES: usize = 3;
+/// So many warnings are there, whatever the number of lines.
 const WARNINGS_MAX: usize = 3;
 
 /// Settings that make commits less than durable are one line together: their codes and names.
@@ -28,8 +27,9 @@ pub fn serious(notes: &[Note]) -> String {
     lines.collect()
 }
 
-/// The others, warnings first. What the line on steadiness says is not said again.
-pub fn text(notes: &[Note]) -> String {
+/// The others in so many lines, warnings first; more are only counted, in the last line. What the line on steadiness
+/// says is not said again.
+pub fn text(notes: &[Note], most: usize) -> String {
     let others = notes.iter().filter(|note| {
         note.severity < Severity::Serious && !note.is_of_steadiness() && note.code != STALLED
     });
@@ -58,7 +58,7 @@ pub fn text(notes: &[Note]) -> String {
         lines.insert(0, asked);
     }
     let warnings = lines.iter().filter(|line| line.starts_with('!')).count();
-    let shown = LINES.max(warnings.min(WARNINGS_MAX) + usize::from(warnings < lines.len()));
+    let shown = most.max(warnings.min(WARNINGS_MAX) + usize::from(warnings < lines.len()));
     if lines.len() > shown {
         let more = lines.len() - (shown - 1);
         lines.truncate(shown - 1);
@@ -139,7 +139,7 @@ mod tests {
 trust        ! not durable: fsync, full_page_writes are off
              i client and server share a host
 ";
-        assert_eq!(text(&notes), expected);
+        assert_eq!(text(&notes, 3), expected);
         assert_eq!(
             serious(&notes),
             "!! the server was built with assertions. Do something.\n"
@@ -149,8 +149,8 @@ trust        ! not durable: fsync, full_page_writes are off
     #[test]
     fn many_notes_are_counted_and_long_ones_cut() {
         let long = note("a", Severity::Notice, &"word ".repeat(40));
-        let text = text(&vec![long; 9]);
-        assert_eq!(text.lines().count(), LINES, "{text}");
+        let text = text(&vec![long; 9], 3);
+        assert_eq!(text.lines().count(), 3, "{text}");
         assert!(text.ends_with("and 7 more: -v\n"), "{text}");
         assert!(text.contains("word…\n"), "{text}");
         assert!(

@@ -205,7 +205,8 @@ fn read(
         calibration: calibration.as_ref(),
         slob: slob.as_ref(),
     };
-    let answer = special.answer();
+    let results: Vec<PointResult> = points.iter().map(|point| point.result.clone()).collect();
+    let answer = special.answer(&results);
     if let Some(title) = special.title(&workloads(&points)) {
         common.title = title;
         // Its name is the command's own where nobody gave it another.
@@ -213,7 +214,6 @@ fn read(
             *eyebrow += &format!(", {}", row.name);
         }
     }
-    let results: Vec<PointResult> = points.iter().map(|point| point.result.clone()).collect();
     let targets = Targets::of(&all);
     let answer = match answer {
         None => {

@@ -322,7 +322,16 @@ fn several_pgdynos_keep_their_trials_in_one_store_at_once() {
     let notebook = Notebook::new();
     let db = Database::new("store_both");
     db.pgdyno(&["load", "tpcb"]).expect(0, &[]);
-    let args = ["run", "select-only", "-T", "3", "-R", "100", "--tag", "both"];
+    let args = [
+        "run",
+        "select-only",
+        "-T",
+        "3",
+        "-R",
+        "100",
+        "--tag",
+        "both",
+    ];
     let children: Vec<Child> = (0..3)
         .map(|_| in_background(&notebook, &db, &args))
         .collect();
@@ -349,7 +358,11 @@ fn a_trial_that_somebody_stops_is_aborted_and_one_that_goes_wrong_has_failed() {
     let notebook = Notebook::new();
     let db = Database::new("store_states");
     db.pgdyno(&["load", "tpcb"]).expect(0, &[]);
-    let child = in_background(&notebook, &db, &["run", "select-only", "-T", "60", "-R", "100"]);
+    let child = in_background(
+        &notebook,
+        &db,
+        &["run", "select-only", "-T", "60", "-R", "100"],
+    );
     wait_for(&notebook.path(), SECONDS, |n| n >= 1);
     send_signal(child.id(), Signal::Interrupt).unwrap();
     ended(child.wait_with_output().unwrap()).expect(130, &["INTERRUPTED", "kept as trial 1"]);

@@ -160,7 +160,7 @@ fn all_views_agree(name: &str, options: &[&str], label: &str, kind: &str) {
         let cell = row.chars().take(end).collect::<String>();
         let shown = Shown::of(cell.split_whitespace().last().unwrap());
         assert!(
-            shown.is_like(known[at]),
+            shown.is_like(known[at]) && shown.has_mark == known[at].has_mark,
             "ls: {column} {shown:?}, {:?}",
             known[at]
         );

@@ -4,7 +4,7 @@
 use pgdyno_model::document::answer::{Answer, Sure};
 use pgdyno_model::document::points::PointResult;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{Severity, State, text};
+use pgdyno_model::{State, text};
 use pgdyno_stats::MIN_REPEATS_TO_COMPARE;
 
 use super::Sweep;
@@ -22,7 +22,7 @@ pub fn common(sweep: &Sweep<'_>, answer: &mut Answer) {
     repeats(sweep, answer);
     steady(sweep, answer);
     missing(sweep, answer);
-    notes(sweep, answer);
+    crate::answer::serious(sweep.points, answer);
 }
 
 fn repeats(sweep: &Sweep<'_>, answer: &mut Answer) {
@@ -160,29 +160,6 @@ fn shortened(names: &[String]) -> String {
             format!("{} and {more} more", names[..NAMES_MAX].join(", "))
         }
     }
-}
-
-/// What makes figures worthless makes what follows from them no better.
-fn notes(sweep: &Sweep<'_>, answer: &mut Answer) {
-    let serious = sweep.points.iter().flat_map(|point| &point.notes);
-    let serious = serious.filter(|of| of.note.severity == Severity::Serious);
-    let mut codes: Vec<(&str, usize, &str)> = Vec::new();
-    for of in serious {
-        match codes.iter_mut().find(|(code, ..)| *code == of.note.code) {
-            Some((_, count, _)) => *count += of.trials.len(),
-            None => codes.push((&of.note.code, of.trials.len(), &of.note.sentence)),
-        }
-    }
-    let counted: usize = sweep.points.iter().map(|point| point.repeats).sum();
-    for (code, count, sentence) in &codes {
-        let figures = format!(
-            "{code} in {count} of {}: {sentence}",
-            text::plural(counted as u64, "trial")
-        );
-        answer.sure.push(Sure::failed("A serious note", figures));
-    }
-    let most = codes.iter().map(|(_, count, _)| *count).max();
-    crate::answer::withdraw(answer, most.unwrap_or(0), counted);
 }
 
 /// The command that measures what is missing, with so many repeats if they are to be more; `None` where
