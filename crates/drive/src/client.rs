@@ -146,6 +146,8 @@ pub(crate) struct Client {
     uncommitted: u64,
     /// When it began to take its leave with a statement, and then how long that took.
     parting: Nanos,
+    /// For how long it waits until the server has ended its session.
+    leaving_max: Nanos,
     /// How it closed its last connection.
     closing: Option<Closing>,
     /// Transactions that count for `-t`.
@@ -227,6 +229,7 @@ impl Client {
             written: 0,
             uncommitted: 0,
             parting: 0,
+            leaving_max: parting::LEAVING_MAX_NS,
             closing: None,
             ended_transactions: 0,
             uncounted: 0,
@@ -265,7 +268,9 @@ impl Client {
             State::Throttled(_) => Some(Activity::Schedule),
             State::Resting(_) => Some(Activity::Rest),
             State::Sleeping | State::Thinking => Some(Activity::Think),
-            State::Connecting(_) | State::Reconnecting(_) => Some(Activity::Connect),
+            State::Connecting(_) | State::Reconnecting(_) | State::Leaving(_) => {
+                Some(Activity::Connect)
+            }
             State::BackingOff { .. } => Some(Activity::Backoff),
             _ => Some(Activity::Statement),
         }
@@ -446,6 +451,24 @@ impl Client {
             }
             State::Retry => self.retry(cx),
             State::Failed => self.fail_transaction(cx),
+            State::Leaving(until) => {
+                // Not a wait for a moment that is never over.
+                planted!(
+                    4,
+                    if cx.now >= cx.end {
+                        self.finish(cx);
+                        return None;
+                    }
+                );
+                if cx.is_time_up() {
+                    self.finish(cx);
+                } else if cx.now < until {
+                    self.has_waited = true;
+                    return Some(Wait::Until(until.min(cx.end)));
+                } else {
+                    self.gives_up_leaving(cx);
+                }
+            }
             State::Parting(until) => {
                 if cx.now < until {
                     return Some(Wait::Until(until));
@@ -728,11 +751,10 @@ impl Client {
 
     /// After a transaction has been booked.
     fn next_transaction<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        if cx.drive.connection_per_transaction {
-            self.disconnect(cx);
-        }
         if self.has_ended_all(cx) || cx.is_time_up() {
             self.finish(cx);
+        } else if cx.drive.connection_per_transaction {
+            self.end_session(cx);
         } else {
             self.choose_next(cx);
         }
@@ -839,20 +861,25 @@ impl Client {
     pub(crate) fn disconnect<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         let begun = self.link.is_some().then(|| cx.clock.now());
         if let Some(mut link) = self.link.take() {
-            link.say_goodbye(&mut cx.io, self.socket, &mut cx.sealed);
+            let _ = link.say_goodbye(&mut cx.io, self.socket, &mut cx.sealed);
         }
         cx.io.close(self.socket);
         if let Some(begun) = begun {
-            let closed = cx.clock.now();
-            let latency = closed.saturating_sub(begun) + std::mem::take(&mut self.parting);
-            self.closing = Some(Closing {
-                at_us: cx.recorder.at_us(closed),
-                latency_us: micros(latency),
-            });
+            self.note_closing(cx, begun);
         }
         self.block_undone(cx);
         cx.deadlines.clear(self.key);
         self.in_pipeline = false;
+    }
+
+    /// It has closed a connection, and began to then.
+    fn note_closing<I: Io>(&mut self, cx: &Context<'_, I>, begun: Nanos) {
+        let closed = cx.clock.now();
+        let latency = closed.saturating_sub(begun) + std::mem::take(&mut self.parting);
+        self.closing = Some(Closing {
+            at_us: cx.recorder.at_us(closed),
+            latency_us: micros(latency),
+        });
     }
 
     /// Has the statement cancelled whose answer has not come. That the connection ends is no reason
@@ -926,7 +953,7 @@ impl Client {
         match self.state {
             State::Finished | State::Aborted => return,
             State::Idle | State::Choose | State::Schedule | State::Begin => {}
-            State::Throttled(_) | State::Resting(_) | State::Thinking => {}
+            State::Throttled(_) | State::Resting(_) | State::Thinking | State::Leaving(_) => {}
             State::Connecting(ref attempt) if attempt.is_before_run() || attempt.is_between() => {}
             State::Connecting(_) | State::Reconnecting(_) if self.outage.is_some() => {}
             State::Parting(_) => return self.leave(cx),

@@ -19,6 +19,7 @@ impl Client {
                     | State::Resting(_)
                     | State::Begin
                     | State::Thinking
+                    | State::Leaving(_)
                     | State::Parting(_)
                     | State::Finished
                     | State::Aborted
@@ -51,6 +52,7 @@ impl Client {
                 _ => None,
             },
             State::Reconnecting(at)
+            | State::Leaving(at)
             | State::Parting(at)
             | State::Throttled(at)
             | State::Resting(at) => Some(*at),

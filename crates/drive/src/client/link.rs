@@ -335,17 +335,22 @@ impl Link {
         Ok(plain)
     }
 
-    /// Tells the server that this was all, as libpq does. Whether it still hears it does not
-    /// matter.
-    pub(super) fn say_goodbye<I: Io>(&mut self, sockets: &mut I, key: Key, sealed: &mut Vec<u8>) {
+    /// Tells the server that this was all, as libpq does; whether there is a connection to say it on.
+    pub(super) fn say_goodbye<I: Io>(
+        &mut self,
+        sockets: &mut I,
+        key: Key,
+        sealed: &mut Vec<u8>,
+    ) -> bool {
         self.batch.clear();
         self.may_commit = false;
         self.batch.append(frontend::terminate);
-        let _ = self.transmit(sockets, key, sealed);
+        let is_said = self.transmit(sockets, key, sealed).is_ok();
         sealed.clear();
         self.channel.close(sealed);
         if !sealed.is_empty() {
             let _ = sockets.send(key, sealed);
         }
+        is_said
     }
 }

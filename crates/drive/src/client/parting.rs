@@ -1,5 +1,6 @@
-//! How a client that has done all it was told to takes its leave: with the last statement, if there
-//! is one, whose answer shows that the server has executed it.
+//! How a client ends a session: after all that it was told to do with the last statement, if there is one,
+//! whose answer shows that the server has executed it; after each transaction, where each has a connection of
+//! its own, so that the server has ended the session before the client asks for the next.
 
 use pgdyno_platform::io::Io;
 use pgdyno_wire::backend::TransactionStatus;
@@ -8,7 +9,48 @@ use super::{Client, State};
 use crate::clock::{Nanos, nanos};
 use crate::context::Context;
 
+/// So long a client waits until the server has ended a session before it asks for the next.
+pub(super) const LEAVING_MAX_NS: Nanos = 1_000_000_000;
+/// Each time in a row that a server has not, the client waits for so many times less: some peers leave it to
+/// the client to close the connection.
+const LEAVING_LESS: Nanos = 8;
+
 impl Client {
+    /// The transaction that had this connection is over. A session counts at the server's limits until its
+    /// process has ended, and that closes the connection: another one before that can be one too many.
+    pub(super) fn end_session<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        let begun = cx.clock_now();
+        let is_said = match &mut self.link {
+            Some(link) => link.say_goodbye(&mut cx.io, self.socket, &mut cx.sealed),
+            None => false,
+        };
+        planted!(21, {
+            self.disconnect(cx);
+            return self.choose_next(cx);
+        });
+        if !is_said {
+            self.disconnect(cx);
+            return self.choose_next(cx);
+        }
+        self.link = None;
+        self.note_closing(cx, begun);
+        self.state = State::Leaving(begun.saturating_add(self.leaving_max));
+    }
+
+    /// The server has ended the session.
+    pub(super) fn has_left<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.leaving_max = LEAVING_MAX_NS;
+        self.disconnect(cx);
+        self.choose_next(cx);
+    }
+
+    /// The server has not closed the connection: the client does.
+    pub(super) fn gives_up_leaving<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        self.leaving_max /= LEAVING_LESS;
+        self.disconnect(cx);
+        self.choose_next(cx);
+    }
+
     /// Nothing more is to be run on this connection.
     pub(super) fn part<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         let link = self.link.as_mut().filter(|link| link.awaited() == 0);

@@ -63,8 +63,8 @@ impl Client {
             self.connecting_received(cx, bytes);
             return self.advance(cx);
         }
-        if matches!(self.state, State::Finished) {
-            return Wait::Ended;
+        if matches!(self.state, State::Finished | State::Leaving(_)) {
+            return self.wait_on();
         }
         self.trace_arrival(cx);
         cx.recorder.came(bytes.len());
@@ -105,6 +105,7 @@ impl Client {
         match self.state {
             State::Connecting(_) => self.connecting_closed(cx, error),
             State::Finished | State::Aborted => self.disconnect(cx),
+            State::Leaving(_) => self.has_left(cx),
             State::Parting(_) => {
                 self.disconnect(cx);
                 self.leave(cx);
@@ -178,7 +179,9 @@ impl Client {
         match self.state {
             State::Throttled(until) | State::Resting(until) => Wait::Until(until),
             State::Sleeping | State::Thinking => Wait::Until(self.sleep_until),
-            State::BackingOff { until, .. } | State::Parting(until) => Wait::Until(until),
+            State::BackingOff { until, .. } | State::Parting(until) | State::Leaving(until) => {
+                Wait::Until(until)
+            }
             State::Finished | State::Aborted => Wait::Ended,
             _ => Wait::Input,
         }

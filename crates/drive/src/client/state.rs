@@ -92,6 +92,9 @@ pub(super) enum State {
     /// transaction waited for nothing; then `Choose`, or `Finished`, or `Aborted` when the script
     /// has left a transaction block open; first `Committing`, when the block that it shares is to end.
     EndTransaction,
+    /// With a connection for each transaction: has said goodbye, and waits until the server has ended the session,
+    /// no longer than until then. Then `Choose`, or `Finished` when time is up.
+    Leaving(Nanos),
     /// Has done all it was told to do, and waits for the answer to its last statement, no longer than
     /// until then. Then `Finished`, also when the connection breaks.
     Parting(Nanos),

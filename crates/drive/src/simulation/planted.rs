@@ -5,7 +5,7 @@ use super::{FOUND, Failures, LISTED_MAX};
 use crate::planted::choose;
 
 /// What is planted, by number from 1.
-const FAULTS: [&str; 20] = [
+const FAULTS: [&str; 21] = [
     "bytes that came are dropped (a lost wakeup)",
     "a retry counts twice",
     "a deadline is due one nanosecond late",
@@ -26,6 +26,7 @@ const FAULTS: [&str; 20] = [
     "what may be committed is tried again on another connection",
     "a transaction that waits for a connection is forgotten at the end",
     "a client does not return to its endpoint",
+    "a client connects anew before its session has ended",
 ];
 
 /// How many schedules a fault may pass unseen.

@@ -47,6 +47,7 @@ struct Connection {
     sent: Decoder,
     /// Whether a block was begun, and its end not sent.
     has_open_block: bool,
+    has_said_goodbye: bool,
     /// When BEGIN was sent last, and a row.
     begun: u64,
     inserted: u64,
@@ -263,6 +264,7 @@ impl World {
     /// A client that goes on leaves no connection within a transaction.
     fn observe_parting(&mut self, id: usize, asked: Asked) {
         let connection = &mut self.connections[id];
+        connection.has_said_goodbye |= asked == Asked::Terminate;
         match asked {
             Asked::Query(Sql::Begin) | Asked::Execute(Sql::Begin) => {
                 connection.has_open_block = true;
@@ -276,6 +278,22 @@ impl World {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A client with a connection for each transaction asks for the next when the last session has ended.
+    fn observe_connecting(&mut self, key: Key) {
+        let of_key = |connection: &&Connection| connection.key == key;
+        let Some(last) = self.connections.iter().rfind(of_key) else {
+            return;
+        };
+        let has_ended = last.session.is_over || last.is_broken;
+        let is_each = self.plan.connect_each == 1;
+        let may_end = !last.is_silent && !self.is_silent && !self.has_stepped;
+        if is_each && may_end && last.has_said_goodbye && !has_ended {
+            self.violated(format!(
+                "client {key} connects before its session has ended"
+            ));
         }
     }
 
@@ -330,8 +348,13 @@ impl World {
             if !goes_on {
                 return;
             }
+            if out.is_empty() && is_over && !self.connections[id].is_silent {
+                // Nothing is answered to Terminate.
+                let at = (self.now.get() + MS).max(self.connections[id].to_client_at);
+                return self.push(at, id, Arrival::Ends(None));
+            }
             if out.is_empty() {
-                // Nothing is answered before Sync, and nothing to Terminate.
+                // Nothing is answered before Sync.
                 continue;
             }
             if executed.is_some() && self.fault(Fault::Notice) {
@@ -440,6 +463,7 @@ impl Io for World {
     }
 
     fn connect(&mut self, key: Key, address: Address<'_>) -> io::Result<bool> {
+        self.observe_connecting(key);
         self.close(key);
         let id = self.connections.len();
         let Address::Tcp(address, _) = address else {

@@ -245,6 +245,25 @@ fn too_many_connections_are_refused_in_the_servers_words() {
 }
 
 #[test]
+fn no_client_connects_anew_before_the_server_has_ended_its_last_session() {
+    sql("create role as_many_as_clients login connection limit 4");
+    let mut candidate = candidate_at(Addr::Unix(socket()), &[]);
+    let mut login = (*candidate.login).clone();
+    "as_many_as_clients".clone_into(&mut login.user);
+    candidate.login = login.into();
+    let recording = run_well(&Drive {
+        endpoints: vec![vec![candidate]],
+        clients: 4,
+        threads: 2,
+        connection_per_transaction: true,
+        until: transactions(50),
+        ..drive("select 1;")
+    });
+    assert_eq!(counts(&recording).committed, 200);
+    assert_eq!(recording.connections.latencies.count(), 200);
+}
+
+#[test]
 fn a_full_server_is_an_error_in_its_own_words() {
     let server = pgdyno_testkit::postgres_with(&["max_connections=6"]);
     let endpoint = candidate_at(Addr::Unix(server.address().socket_path()), &[]);
