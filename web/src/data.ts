@@ -2325,6 +2325,8 @@ export type Stalls = {
    * first: failures, connections lost and waits for locks, from 100 ms on.
    */
   clients: Array<ClientStall>;
+  /** Times in which pgdyno itself did not run: stopped, frozen or suspended. They are none of the above. */
+  generator: Array<GeneratorStop>;
   /**
    * What a request at a random moment would have taken; `null` without stalls, and with a rate,
    * where response times say it.
@@ -2349,6 +2351,14 @@ export type ClientStall = {
   failed: { [key in string]: number };
   /** Those of which nobody knows whether they were committed. */
   unknown: number;
+};
+
+/** A time in which pgdyno itself did not run. */
+export type GeneratorStop = {
+  /** When it began, in microseconds since clients began to work. */
+  start_us: number;
+  /** Its length. */
+  length_us: number;
 };
 
 /** One of the committed transactions that took longest. */
@@ -2591,7 +2601,7 @@ export type BudgetPart = {
 };
 
 /** What a client's time can go into, in the order of a request's way. */
-export type TimePart = "rest" | "schedule" | "think" | "between" | "generator-cpu" | "generator-wait" | "wire" | "queued" | "server-cpu" | "server-wait" | "sql" | "passed-on" | "admission" | "key-value" | "row-locks" | "lightweight-locks" | "wal" | "replication" | "data-reads" | "data-writes" | "temporary-files" | "slru" | "extension" | "client-io" | "ipc" | "others" | "not-attributed";
+export type TimePart = "rest" | "schedule" | "think" | "between" | "generator-cpu" | "generator-wait" | "generator-stopped" | "wire" | "queued" | "server-cpu" | "server-wait" | "sql" | "passed-on" | "admission" | "key-value" | "row-locks" | "lightweight-locks" | "wal" | "replication" | "data-reads" | "data-writes" | "temporary-files" | "slru" | "extension" | "client-io" | "ipc" | "others" | "not-attributed";
 
 /** The parts' shares in a phase of the trial. */
 export type BudgetPhase = {
@@ -2607,7 +2617,7 @@ export type BudgetPhase = {
 
 /** What the generator itself adds to a percentile. */
 export type AddedRow = {
-  /** Such as 99. */
+  /** Such as 99; 100 is the longest of all, told where pgdyno itself did not run. */
   percentile: number;
   /** So many transactions were followed from their answers' arrival on: these figures are theirs. */
   followed: number;

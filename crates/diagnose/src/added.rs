@@ -1,6 +1,6 @@
 //! What the generator itself adds to percentiles.
 
-use pgdyno_drive::record::{Added, Latencies};
+use pgdyno_drive::record::{Added, Latencies, Recording};
 use pgdyno_model::document::AddedRow;
 
 /// From this share of a shown percentile on, a result is the client's too.
@@ -40,6 +40,33 @@ pub fn added(added: &Added) -> Vec<AddedRow> {
         })
     });
     rows.collect()
+}
+
+/// What the longest time in which pgdyno itself did not run is of the longest latency; none without such a time.
+/// What was under way then has waited for all of it.
+pub fn added_by_stops(recording: &Recording) -> Option<AddedRow> {
+    let measured = &recording.measured;
+    let origin_us = { recording.seconds.iter() }
+        .find(|second| !second.warmup)
+        .map_or(0, |second| second.start_us);
+    let until_us = origin_us + measured.elapsed_us;
+    let stops = recording.generator_stops.iter();
+    let longest_us = stops
+        .map(|stop| stop.within_us(origin_us, until_us))
+        .max()
+        .filter(|length_us| *length_us > 0)?;
+    let all = measured.all();
+    let shown = all.response.as_ref().unwrap_or(&all.service);
+    let shown_us = shown.max_us() as f64;
+    let adds_us = (longest_us as f64).min(shown_us);
+    (shown_us > 0.0).then(|| AddedRow {
+        percentile: 100.0,
+        followed: shown.count(),
+        shown_us,
+        adds_us,
+        at_most_us: adds_us,
+        share: adds_us / shown_us,
+    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::ClientTime;
+use pgdyno_drive::record::{Activity, ClientTime, GeneratorStop, Second};
 use pgdyno_model::Outcome;
 use pgdyno_model::document::Part;
 use pgdyno_model::observed::{Gap, Observed};
@@ -78,6 +78,7 @@ impl Budget {
             let of_block = &seconds[range];
             let mut time = ClientTime::default();
             of_block.iter().for_each(|second| time.merge(&second.time));
+            let stopped_s = stopped_s(of_block, &outcome.recording.generator_stops);
             let from_us = of_block[0].start_us as i64;
             let end = &of_block[of_block.len() - 1];
             let to_us = (end.start_us + end.length_us) as i64;
@@ -86,7 +87,8 @@ impl Budget {
             } else {
                 to_us + READ_AFTER_US
             };
-            let seen = reader.seen(time, (from_us, to_us), (from_us + READ_AFTER_US, until_us));
+            let mut seen = reader.seen(time, (from_us, to_us), (from_us + READ_AFTER_US, until_us));
+            seen.generator_stopped_s = stopped_s;
             Block {
                 from_us,
                 to_us,
@@ -200,6 +202,7 @@ impl Reader<'_> {
             is_pooled: self.is_pooled,
             time,
             threads: self.outcome.recording.threads.len(),
+            generator_stopped_s: (0.0, 0.0),
             held_back: self.mean("host.throttled", read_us).unwrap_or(0.0),
         }
     }
@@ -302,6 +305,24 @@ impl Reader<'_> {
         let means = courses.filter_map(|course| course.mean(from_us, to_us, 0));
         means.reduce(|a, b| a + b)
     }
+}
+
+/// Client-seconds in statements, and those of late starts, in which the generator did not run. Where clients were
+/// is known by second.
+fn stopped_s(seconds: &[Second], stops: &[GeneratorStop]) -> (f64, f64) {
+    let (mut in_statements, mut late) = (0.0, 0.0);
+    for second in seconds {
+        let until_us = second.start_us + second.length_us;
+        let stopped = stops.iter();
+        let stopped = stopped.map(|stop| stop.within_us(second.start_us, until_us));
+        let stopped_us: u64 = stopped.sum();
+        if stopped_us > 0 {
+            let share = ratio(stopped_us as f64, second.length_us as f64).min(1.0);
+            in_statements += share * second.time.at(Activity::Statement) as f64 / 1e9;
+            late += second.time.late_ns as f64 / 1e9;
+        }
+    }
+    (in_statements, late)
 }
 
 /// Why what sessions wait for was not seen.

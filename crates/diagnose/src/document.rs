@@ -2,7 +2,7 @@
 
 use pgdyno_model::document::{BudgetPart, BudgetPhase, Part, TimeBudget};
 
-use super::added::added;
+use super::added::{added, added_by_stops};
 use super::blocks::{self, Block};
 use super::evidence::Evidence;
 use super::ratio::ratio;
@@ -49,7 +49,12 @@ pub fn of(evidence: &Evidence<'_>) -> TimeBudget {
         phases: phases(evidence, &parts),
         parts: parts.iter().map(of_part).collect(),
         unseen: budget.unseen.as_ref().map(|gap| gap.reason.clone()),
-        added: added(&evidence.outcome.recording.added),
+        added: {
+            let recording = &evidence.outcome.recording;
+            let mut rows = added(&recording.added);
+            rows.extend(added_by_stops(recording));
+            rows
+        },
     }
 }
 
@@ -67,6 +72,7 @@ fn source(evidence: &Evidence<'_>, part: Part) -> String {
         }
         Part::GeneratorCpu => "schedstat of pgdyno’s threads".to_owned(),
         Part::GeneratorWait => "run-queue wait of pgdyno’s threads".to_owned(),
+        Part::GeneratorStopped => "a thread of pgdyno’s that looks at the clock".to_owned(),
         Part::Wire => "an empty statement’s round trip, answers’ bytes".to_owned(),
         Part::Queued if budget.is_pooled => "fewer sessions than clients".to_owned(),
         Part::Queued => "an empty statement’s wait, stopped processes".to_owned(),

@@ -40,6 +40,8 @@ pub struct Seen {
     pub time: ClientTime,
     /// Threads of the generator.
     pub threads: usize,
+    /// Client-seconds in statements and late starts in which the generator did not run.
+    pub generator_stopped_s: (f64, f64),
     /// CPUs that the generator's own quota held back: a thread on no run queue waits for those.
     pub held_back: f64,
     /// Sessions in statements on average, by what they were at: `ServerCpu` stands for running; `None`
@@ -74,9 +76,12 @@ impl Seen {
         parts[Part::Think as usize] = at(Activity::Think);
         parts[Part::Between as usize] = at(Activity::Connect) + at(Activity::Backoff);
         let mut rest = Rest(at(Activity::Statement));
+        let (in_statements_s, late_s) = self.generator_stopped_s;
+        let late_s = late_s.min(s(time.late_ns));
+        parts[Part::GeneratorStopped as usize] = rest.take(in_statements_s) + late_s;
         parts[Part::GeneratorCpu as usize] = rest.take(s(time.ran_ns));
         parts[Part::GeneratorWait as usize] =
-            s(time.late_ns) + rest.take(self.added_s(time.added_ns));
+            s(time.late_ns) - late_s + rest.take(self.added_s(time.added_ns));
         // A stopped process does nothing, whatever it was at.
         parts[Part::Queued as usize] = rest.take(rest.0 * self.stopped);
         let (running, working) = match &self.nodes {
@@ -251,6 +256,22 @@ mod tests {
         assert_eq!(of(&parts, Part::Schedule), 3.0);
         assert_eq!(of(&parts, Part::Between), 2.0);
         assert_eq!(of(&parts, Part::GeneratorWait), 0.5);
+    }
+
+    #[test]
+    fn what_the_generator_slept_through_is_none_of_the_servers() {
+        let mut seen = seen();
+        seen.sessions = Some([(Part::ServerCpu, 8.0)].into());
+        seen.time.late_ns = 3_000_000_000;
+        seen.generator_stopped_s = (32.0, 2.0);
+        let parts = assert_adds_up(&seen);
+        assert_eq!(of(&parts, Part::GeneratorStopped), 34.0);
+        assert_eq!(of(&parts, Part::GeneratorWait), 1.0);
+        assert_eq!(of(&parts, Part::ServerCpu), 48.0);
+        // No more than there was.
+        seen.generator_stopped_s = (99.0, 99.0);
+        let parts = assert_adds_up(&seen);
+        assert_eq!(of(&parts, Part::GeneratorStopped), 83.0);
     }
 
     #[test]

@@ -62,6 +62,9 @@ impl Drive {
         for stall in &mut recording.stalls {
             stall.start_us += shift_us;
         }
+        for stop in &mut recording.generator_stops {
+            stop.start_us += shift_us;
+        }
         for closing in &mut recording.connections.closings {
             closing.at_us += shift_us;
         }

@@ -45,6 +45,9 @@ use state::State;
 pub(crate) use state::Wait;
 use units::Units;
 
+/// A start that is less late than this is none of those that were held up.
+const CAUGHT_UP_NS: Nanos = 1_000_000;
+
 /// One client.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -603,6 +606,21 @@ impl Client {
         }
         let is_followed = cx.recorder.probe.follows(cx.now);
         self.delay = is_followed.then(Delay::default);
+        if let Some(stop) = cx.stopped {
+            self.starts_behind_stop(cx, stop);
+        }
+    }
+
+    /// A transaction begins after pgdyno itself did not run: with a rate that may be why it is late.
+    #[cold]
+    #[inline(never)]
+    fn starts_behind_stop<I: Io>(&mut self, cx: &mut Context<'_, I>, stop: (Nanos, Nanos)) {
+        if self.scheduled >= stop.1 && cx.now.saturating_sub(self.scheduled) < CAUGHT_UP_NS {
+            // The schedule is kept again.
+            cx.stopped = None;
+        } else if let Some(delay) = &mut self.delay {
+            delay.starts_late((self.scheduled, cx.now), stop);
+        }
     }
 
     fn execute<I: Io>(&mut self, cx: &mut Context<'_, I>) {

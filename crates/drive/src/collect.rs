@@ -19,11 +19,12 @@ use crate::live::Live;
 use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::record::{
-    ClientsEnd, End, EndpointRecord, Event, Execution, GapsOfThread, Interval, LoggedTransaction,
-    Phase, RecordedHistory, Recording, Report, ScriptInterval, ScriptRecord, Second, Seconds,
-    Stall, StampEvent, ThreadEnd, client_stalls_max, executions, order_client_stalls, order_worst,
-    reasons,
+    ClientsEnd, End, EndpointRecord, Event, Execution, GapsOfThread, GeneratorStop, Interval,
+    LoggedTransaction, Phase, RecordedHistory, Recording, Report, ScriptInterval, ScriptRecord,
+    Second, Seconds, Stall, StampEvent, ThreadEnd, client_stalls_max, executions,
+    order_client_stalls, order_worst, reasons,
 };
+use crate::watchdog::Watchdog;
 
 /// How long it may take to have statements cancelled that were given up.
 const CANCEL_MAX: Duration = Duration::from_secs(1);
@@ -59,6 +60,7 @@ pub(crate) struct Collector<'run> {
     pub(crate) drive: &'run Drive,
     pub(crate) places: &'run Places,
     pub(crate) clock: Clock,
+    pub(crate) watchdog: Option<&'run Watchdog>,
     /// From when on transactions are not kept in the history.
     pub(crate) history_cut_ns: Arc<AtomicU64>,
     pub(crate) links: Vec<Link>,
@@ -83,6 +85,7 @@ impl Collector<'_> {
             // A thread that is gone says so by its `Finished`.
             let _ = link.start.send(begin);
         }
+        let watchdog = self.watchdog;
         let mut collected = Collected {
             recording,
             executed: executions::Totals::new(self.drive.commands()),
@@ -104,6 +107,8 @@ impl Collector<'_> {
             collected.take(report, live);
             collected.close_seconds(live);
         }
+        { &mut collected.recording }.generator_stops =
+            watchdog.map_or_else(Vec::new, |watchdog| watchdog.stops(begin));
         Ok(collected.finish(self.drive, self.places, live))
     }
 
@@ -272,9 +277,12 @@ impl Collected {
         let phase = &recording.measured;
         let when = (self.begin, begin_us);
         recording.stalls = Stall::find(&self.gaps, phase, when, &loads);
+        let stops = &recording.generator_stops;
+        GeneratorStop::take_own(stops, &mut recording.stalls);
         for (endpoint, gaps) in recording.endpoints.iter_mut().zip(&self.endpoint_gaps) {
             let committed = endpoint.counts.committed;
             endpoint.stalls = Stall::find_at(gaps, phase, when, committed, &loads);
+            GeneratorStop::take_own(stops, &mut endpoint.stalls);
         }
         for place in places.joined() {
             recording.endpoints[place].has_joined(places.name(place));

@@ -22,6 +22,7 @@ use crate::record::{
     Activity, Event, EventKind, OwnHistory, OwnStamps, Recorder, Report, StampEvent,
 };
 use crate::schedule::Schedule;
+use crate::watchdog::{STOP_MIN_NS, Watchdog};
 
 /// Bytes of notices that a thread passes on; beyond them notices are counted. A server may send them
 /// for ever.
@@ -33,6 +34,7 @@ pub(crate) struct Setup<'run> {
     pub(crate) places: &'run Places,
     pub(crate) homes: Option<&'run Homes>,
     pub(crate) clock: Clock,
+    pub(crate) watchdog: Option<&'run Watchdog>,
     pub(crate) control: Control,
     pub(crate) choose: Prng,
     pub(crate) schedule: Option<Schedule>,
@@ -52,6 +54,11 @@ pub(crate) struct Context<'run, I> {
     pub(crate) clock: Clock,
     /// The time, as of the last event; read once for all that follows from it.
     pub(crate) now: Nanos,
+    watchdog: Option<&'run Watchdog>,
+    /// When the thread looked last whether anything had happened.
+    turned: Nanos,
+    /// The last time in which pgdyno did not run, while transactions that were due then still start.
+    pub(crate) stopped: Option<(Nanos, Nanos)>,
     /// No transaction starts after this. A warm-up that ends before its time brings it nearer.
     pub(crate) end: Nanos,
     /// It has come nearer, and clients that wait may have to end.
@@ -106,6 +113,9 @@ impl<'run, I: Io> Context<'run, I> {
             homes: setup.homes,
             clock: setup.clock,
             now: setup.clock.since(io.now_ns()),
+            watchdog: setup.watchdog,
+            turned: Nanos::MAX,
+            stopped: None,
             io,
             end: Nanos::MAX,
             end_has_moved: false,
@@ -145,6 +155,26 @@ impl<'run, I: Io> Context<'run, I> {
     #[inline]
     pub(crate) fn clock_now(&self) -> Nanos {
         self.clock.since(self.io.now_ns())
+    }
+
+    /// The thread looks whether anything has happened, and has last done so some time ago.
+    #[inline]
+    pub(crate) fn turns(&mut self, now: Nanos) {
+        let before = std::mem::replace(&mut self.turned, now);
+        if now.saturating_sub(before) >= STOP_MIN_NS {
+            self.looks_for_stop(before, now);
+        }
+    }
+
+    /// Nothing has happened for so long: the server was slow, or pgdyno did not run.
+    #[cold]
+    #[inline(never)]
+    fn looks_for_stop(&mut self, before: Nanos, now: Nanos) {
+        let found = self.watchdog.and_then(|dog| dog.stop_within(before, now));
+        if let Some((from, until)) = found {
+            self.stopped = found;
+            self.recorder.probe.stopped(until - from);
+        }
     }
 
     pub(crate) fn program(&self, script: usize) -> &'run Program {

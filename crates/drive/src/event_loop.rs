@@ -258,6 +258,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             if is_first {
                 since = self.cx.now;
                 self.cx.recorder.probe.turn(since);
+                self.cx.turns(since);
             }
             planted!(
                 1,
@@ -298,6 +299,9 @@ impl<'run, I: Io> EventLoop<'run, I> {
         if events != 1 {
             self.cx.now = self.cx.clock_now();
         }
+        if events == 0 {
+            self.cx.turns(self.cx.now);
+        }
         while let Some((index, at)) = self.cx.deadlines.due(self.cx.now) {
             let client = &mut clients[index as usize];
             let lag = self.cx.now - at;
@@ -306,6 +310,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             client.was_delayed(Some(Delay {
                 estimate_ns: lag,
                 max_ns: lag,
+                ..Delay::default()
             }));
             let wait = client.due(&mut self.cx);
             self.note(index, wait);

@@ -10,6 +10,7 @@
 //! - `profile`: a number that moves with the time; `schedule`: when transactions are due; `crew`: which
 //!   clients work; `deal`: who has which of their starts.
 //! - `record`: what happened, in histograms and counts, handed over once a second.
+//! - `watchdog`: whether pgdyno itself ran.
 //! - `run`: starts the threads; `collect`: adds up what they record until they have ended.
 //!
 //! Not here: what a workload is, how a target was named, how results look.
@@ -50,6 +51,7 @@ mod schedule;
 #[cfg(test)]
 mod simulation;
 pub mod stamps;
+mod watchdog;
 
 pub use control::Control;
 pub use drive::{

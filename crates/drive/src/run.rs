@@ -29,6 +29,7 @@ use crate::record::{
 };
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
+use crate::watchdog::Watchdog;
 
 /// Between the seeds of two generators' threads: 2^64 divided by the golden ratio, as splitmix64 steps.
 const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -128,7 +129,13 @@ impl Drive {
             scout.map_err(DriveError::NoThread)?;
         }
         let homes = homes.as_deref();
+        let watchdog = Watchdog::new(clock);
+        let watchdog = &watchdog;
         thread::scope(|scope| {
+            let (_runs, over) = channel();
+            let thread = thread::Builder::new().name("watchdog".to_owned());
+            let watching = thread.spawn_scoped(scope, move || watchdog.watch(&over));
+            watching.map_err(DriveError::NoThread)?;
             let mut clients = (share.clients_before..).zip(&seeds.clients);
             let mut links = Vec::with_capacity(threads);
             for (index, seeds_of_thread) in seeds.threads.iter().enumerate() {
@@ -178,6 +185,7 @@ impl Drive {
                     places: &places,
                     homes,
                     clock,
+                    watchdog: Some(watchdog),
                     control: control.clone(),
                     choose: seeds_of_thread.choose.clone(),
                     schedule,
@@ -218,6 +226,7 @@ impl Drive {
                 drive: self,
                 places: &places,
                 clock,
+                watchdog: Some(watchdog),
                 history_cut_ns,
                 links,
                 inbox,

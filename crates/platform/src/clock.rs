@@ -5,13 +5,23 @@
 /// processes share.
 #[inline]
 pub fn monotonic_ns() -> u64 {
+    read_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// The same of a clock that also runs while the machine is suspended (CLOCK_BOOTTIME).
+pub fn boottime_ns() -> u64 {
+    read_ns(libc::CLOCK_BOOTTIME)
+}
+
+#[inline]
+fn read_ns(clock: libc::clockid_t) -> u64 {
     let mut now = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `now` is a valid place for one timespec. The call cannot fail for this clock.
+    // SAFETY: `now` is a valid place for one timespec. The call cannot fail for these clocks.
     unsafe {
-        libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now);
+        libc::clock_gettime(clock, &raw mut now);
     }
     // Neither part is ever negative; 584 years fit.
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

@@ -35,7 +35,7 @@ pub fn header(spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
         target_kind: prepared.target.kind,
         facts: prepared.facts.clone(),
         host: kept::host(&spec),
-        notes: prepared.notes(None, None, None),
+        notes: prepared.notes(None, None, None, None),
         command: command_line::of_process(),
         spec,
         scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),

@@ -23,6 +23,7 @@ pub mod io;
 pub mod isolation;
 pub mod key_skew;
 mod new_nodes;
+mod own_quota;
 mod pinning;
 pub mod prepare;
 mod reads;

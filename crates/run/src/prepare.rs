@@ -15,7 +15,7 @@ use super::disturb::catalogue;
 use super::settings::{self, Way};
 use super::shared::{self, Shared};
 use super::{follower_reads, new_nodes, pinning, retries, roles, shell};
-use crate::validity::{self, Mismatch, Situation};
+use crate::validity::{self, HeldBack, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::scripts_role::SCRIPTS_ROLE;
@@ -563,6 +563,7 @@ impl Prepared {
         recording: Option<&Recording>,
         warmup: Option<WarmupEnd>,
         observed: Option<&Observed>,
+        held_back: Option<HeldBack>,
     ) -> Vec<Note> {
         let warmup_us = recording.and_then(|r| r.warmup.as_ref().map(|phase| phase.elapsed_us));
         let cut_short = warmup.filter(|ended| ended.by == EndedBy::Limit);
@@ -590,6 +591,10 @@ impl Prepared {
                 said.map(|event| event.text.as_str())
             }),
             schedule: recording.and_then(validity::Kept::of),
+            stopped: recording
+                .map(|recording| validity::Stopped::of(recording, warmup_us.unwrap_or(0)))
+                .unwrap_or_default(),
+            held_back,
             stalls: recording.map(Stalls::from).unwrap_or_default(),
             courses: &recording.map(Steadiness::all).unwrap_or_default(),
             warmup_cut_short: cut_short.zip(warmup_us),

@@ -16,6 +16,7 @@ use pgdyno_wire::{Candidate, shuffle};
 use super::disturb::own::Doing;
 use super::disturb::{Disturbance, catalogue, surroundings};
 use super::emitter::Emitter;
+use super::own_quota::OwnQuota;
 use super::prepare::Prepared;
 use super::staleness::Probe;
 use super::truth::Receipts;
@@ -206,6 +207,7 @@ impl Trial {
             &mut lags,
         ]);
         let emitter = Emitter::start(&self.title(prepared), instruments, control, observers);
+        let (quota, began) = (OwnQuota::begin(), Instant::now());
         let (mut recording, observed) = emitter.run(&drive, control)?;
         let disturbed = disturbance.end();
         let via = via.map(|via| via.note());
@@ -213,7 +215,8 @@ impl Trial {
         let warmup_ended = watch.ended(&recording.measured);
         let dialect = prepared.product.dialect;
         let cluster_after = cluster::after(&prepared.target, dialect, &prepared.facts);
-        let mut notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed));
+        let held_back = quota.held_back(began.elapsed());
+        let mut notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed), held_back);
         notes.extend(staleness.iter().flat_map(validity::staleness));
         validity::of_course(&mut notes, &self.spec, &recording);
         notes.splice(..0, disturbed.iter().flat_map(validity::disturbed));

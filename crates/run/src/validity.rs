@@ -31,6 +31,11 @@ use pgdyno_model::observed::Observed;
 
 /// The schedule of a rate was not kept.
 pub const SCHEDULE_MISSED: &str = "schedule-missed";
+/// pgdyno itself did not run for a while.
+pub const GENERATOR_STOPPED: &str = "generator-stopped";
+/// From this share of the time on, being held back by a quota is told.
+const HELD_BACK_SHARE: f64 = 0.01;
+const RAISE_QUOTA: &str = "raise the CPU limit of pgdyno's container, or run pgdyno outside of it";
 /// The notebook is on the server under test.
 const NOTEBOOK_HERE: &str = "notebook-here";
 
@@ -105,6 +110,10 @@ pub struct Situation<'a> {
     pub without_tls: Option<&'a str>,
     /// The schedule, and what of it was kept; `None` without a rate.
     pub schedule: Option<Kept>,
+    /// How long pgdyno itself did not run while it was measured.
+    pub stopped: Stopped,
+    /// The CPU quota that held pgdyno back, in CPUs, and for how long.
+    pub held_back: Option<HeldBack>,
     /// Times without service.
     pub stalls: Stalls,
     /// What the measured seconds tell.
@@ -117,20 +126,144 @@ pub struct Situation<'a> {
     pub measured_from_us: i64,
 }
 
+/// Times of the measured phase in which pgdyno itself did not run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stopped {
+    /// How many.
+    count: usize,
+    /// Together.
+    total_us: u64,
+    /// When the longest began, after the start of what is measured.
+    longest_at_us: u64,
+    /// Its length.
+    longest_us: u64,
+    /// For so long the host was suspended, which no figure shows.
+    suspended_us: u64,
+}
+
+impl Stopped {
+    /// Of a recording whose measured phase began at this time.
+    pub fn of(recording: &Recording, from_us: u64) -> Self {
+        let until_us = from_us + recording.measured.elapsed_us;
+        let mut all = Self::default();
+        for stop in &recording.generator_stops {
+            let length_us = stop.within_us(from_us, until_us);
+            let is_measured = (from_us..until_us).contains(&stop.start_us);
+            if length_us == 0 && !(is_measured && stop.suspended_us > 0) {
+                continue;
+            }
+            all.count += 1;
+            all.total_us += length_us;
+            all.suspended_us += stop.suspended_us;
+            if length_us >= all.longest_us {
+                all.longest_us = length_us;
+                all.longest_at_us = stop.start_us.saturating_sub(from_us);
+            }
+        }
+        all
+    }
+
+    fn note(self) -> Option<Note> {
+        if self.count == 0 {
+            return None;
+        }
+        let at = text::seconds(self.longest_at_us as f64 / 1e6);
+        let length = |us: u64| text::seconds(us as f64 / 1e6);
+        let mut sentence = match (self.total_us, self.count) {
+            (0, _) => format!(
+                "this host was suspended for {}, at {at}: that time is in no figure, though the server may have \
+                 gone on",
+                length(self.suspended_us)
+            ),
+            (total_us, 1) => format!(
+                "pgdyno itself did not run for {} at {at}: it was stopped, frozen or paused",
+                length(total_us)
+            ),
+            (total_us, count) => format!(
+                "pgdyno itself did not run {count} times, for {} in all, the longest {} at {at}: it was stopped, \
+                 frozen or paused",
+                length(total_us),
+                length(self.longest_us)
+            ),
+        };
+        if self.total_us > 0 {
+            sentence += "; transactions that are slow or late then are not the server's";
+        }
+        Some(Note::new(
+            GENERATOR_STOPPED,
+            Severity::Serious,
+            sentence,
+            "measure again on a host that does not stop pgdyno",
+        ))
+    }
+}
+
+/// A CPU quota that held pgdyno back.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HeldBack {
+    /// CPUs that pgdyno's control group may use together.
+    pub cpus: f64,
+    /// For how long it was held back, all its CPUs together.
+    pub held_us: u64,
+    /// Of so much time.
+    pub of_us: u64,
+}
+
+impl HeldBack {
+    /// It matters.
+    fn is_much(self) -> bool {
+        self.held_us as f64 >= HELD_BACK_SHARE * self.of_us as f64
+    }
+
+    fn note(self) -> Note {
+        Note::new(
+            "own-quota",
+            Severity::Warning,
+            format!(
+                "the CPU quota of pgdyno's control group ({} CPUs) was used up and held it back for {}, all its CPUs \
+                 together, of {}: that is the generator's limit",
+                text::some(self.cpus),
+                text::seconds(self.held_us as f64 / 1e6),
+                text::seconds(self.of_us as f64 / 1e6),
+            ),
+            RAISE_QUOTA,
+        )
+    }
+}
+
 /// All notes on a run, the gravest first.
 pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
+    let held_back = s.held_back.filter(|held| held.is_much());
+    notes.extend(s.stopped.note());
     notes.extend(s.lost_server.map(|lost| lost_server(lost, s.clients)));
     notes.extend(s.without_tls.map(without_tls));
     notes.extend(s.few_rows.iter().map(|t| few_rows(t, s.clients)));
     notes.extend(s.mismatches.iter().map(mismatch));
-    match limiting(s.threads) {
-        Some(thread) => notes.push(client_bound(thread)),
-        None => notes.extend(s.added.and_then(adds)),
-    }
+    let own = match limiting(s.threads) {
+        Some(thread) => Some(client_bound(thread)),
+        None => s.added.and_then(adds),
+    };
+    notes.extend(own.map(|note| match held_back {
+        // No other process had the CPUs.
+        Some(_) => Note {
+            remedy: RAISE_QUOTA.to_owned(),
+            ..note
+        },
+        None => note,
+    }));
+    notes.extend(held_back.map(HeldBack::note));
     notes.extend(s.shared.map(notebook_here));
     notes.extend(s.warmup_cut_short.map(warmup_cut_short));
-    notes.extend(s.schedule.and_then(schedule_missed));
+    let missed = s.schedule.and_then(schedule_missed);
+    notes.extend(missed.map(|note| match s.stopped.total_us {
+        0 => note,
+        _ => Note {
+            sentence: note.sentence + "; pgdyno itself did not run for a while",
+            remedy: "measure again where nothing stops pgdyno".to_owned(),
+            ..note
+        },
+    }));
     notes.extend(stalled(&s.stalls));
     notes.extend(s.courses.iter().filter_map(not_steady));
     if let Some(facts) = s.facts {
@@ -1134,6 +1267,80 @@ mod tests {
         );
         assert!(told(Some(-0.2)).ends_with("still fell by 20 %"));
         assert!(told(None).ends_with("enough data to judge whether throughput was steady"));
+    }
+
+    #[test]
+    fn that_pgdyno_did_not_run_is_told_first_and_a_quota_is_not_other_processes() {
+        use pgdyno_drive::record::GeneratorStop;
+        let stop = |start_us, length_us, suspended_us| GeneratorStop {
+            start_us,
+            length_us,
+            suspended_us,
+        };
+        let mut recording = Recording {
+            generator_stops: vec![stop(500_000, 400_000, 0), stop(4_000_000, 3_000_000, 0)],
+            ..Recording::default()
+        };
+        recording.measured.elapsed_us = 9_000_000;
+        let stopped = Stopped::of(&recording, 1_000_000);
+        assert_eq!((stopped.count, stopped.total_us), (1, 3_000_000));
+        let held_back = |held_us| HeldBack {
+            cpus: 0.5,
+            held_us,
+            of_us: 10_000_000,
+        };
+        let kept = Kept {
+            due: 100,
+            late: 50,
+            ..Kept::default()
+        };
+        let got = notes(&Situation {
+            stopped,
+            held_back: Some(held_back(2_000_000)),
+            lost_server: Some((1, 0.5)),
+            threads: &[ThreadUse {
+                wall_us: 100,
+                user_us: 20,
+                waited_us: 70,
+                ..ThreadUse::default()
+            }],
+            schedule: Some(kept),
+            ..Situation::default()
+        });
+        let of = |code: &str| got.iter().find(|note| note.code == code).unwrap();
+        assert_eq!(got[0].code, GENERATOR_STOPPED);
+        let first =
+            "pgdyno itself did not run for 3.00 s at 3.00 s: it was stopped, frozen or paused; ";
+        assert!(got[0].sentence.starts_with(first), "{got:?}");
+        assert_eq!(of("client-bound").remedy, RAISE_QUOTA);
+        let quota = &of("own-quota").sentence;
+        assert!(
+            quota.contains("(0.50 CPUs)") && quota.contains("for 2.00 s"),
+            "{quota}"
+        );
+        assert!(
+            of(SCHEDULE_MISSED)
+                .sentence
+                .ends_with("did not run for a while")
+        );
+        // A quota that is hardly reached is nothing.
+        let got = notes(&Situation {
+            held_back: Some(held_back(90_000)),
+            ..Situation::default()
+        });
+        assert_eq!(got, []);
+        recording.generator_stops =
+            vec![stop(2_000_000, 0, 60_000_000), stop(9_500_000, 900_000, 0)];
+        let sentence = Stopped::of(&recording, 1_000_000).note().unwrap().sentence;
+        assert!(sentence.contains("did not run 2 times"), "{sentence}");
+        recording.generator_stops.truncate(1);
+        let sentence = Stopped::of(&recording, 1_000_000).note().unwrap().sentence;
+        assert!(
+            sentence.starts_with("this host was suspended for 1 min 00 s, at 1.00 s"),
+            "{sentence}"
+        );
+        recording.generator_stops.clear();
+        assert_eq!(Stopped::of(&recording, 0).note(), None);
     }
 
     #[test]

@@ -125,6 +125,7 @@ impl Store {
         let reasons = self.reasons(number)?;
         let stalls = stalls::read(&self.db, number)?;
         let client_stalls = stalls::read_of_clients(&self.db, number)?;
+        let generator_stops = stalls::read_of_generator(&self.db, number)?;
         let worst = worst::read(&self.db, number)?;
         let slots = slots::read(&self.db, number)?;
         let sql = "SELECT state, started, coalesce(warmup_s, 0) > 0, coalesce(clients, 1), clients_aborted, \
@@ -165,6 +166,7 @@ impl Store {
                 threads,
                 added,
                 stalls,
+                generator_stops,
                 client_stalls,
                 worst,
                 slots,

@@ -6,11 +6,13 @@ use serde_json::json;
 
 use super::packed::whole;
 use crate::db::{self, Db, Error, Row, Value};
-use pgdyno_drive::record::{ClientStall, Failure, Recording, Stall};
+use pgdyno_drive::record::{ClientStall, Failure, GeneratorStop, Recording, Stall};
 
 const ALL: &str = "all";
 const ENDPOINT: &str = "endpoint";
 const CLIENT: &str = "client";
+/// pgdyno itself did not run.
+const GENERATOR: &str = "generator";
 
 /// Writes a row each.
 ///
@@ -21,7 +23,15 @@ pub fn write(connection: &Db, number: i64, recording: &Recording) -> db::Result<
     let endpoints = (0..).zip(&recording.endpoints);
     let of_endpoints = endpoints
         .flat_map(|(index, one)| one.stalls.iter().map(move |stall| (ENDPOINT, index, stall)));
-    for (whose, index, stall) in of_all.chain(of_endpoints) {
+    let of_generator: Vec<Stall> = { recording.generator_stops.iter() }
+        .map(|stop| Stall {
+            start_us: stop.start_us,
+            length_us: stop.length_us,
+            is_over: true,
+        })
+        .collect();
+    let of_generator = of_generator.iter().map(|stop| (GENERATOR, 0, stop));
+    for (whose, index, stall) in of_all.chain(of_endpoints).chain(of_generator) {
         let of_client = ClientStall {
             client: index,
             start_us: stall.start_us,
@@ -61,6 +71,20 @@ fn write_one(connection: &Db, (trial, whose): (i64, &str), stall: &ClientStall) 
 pub fn read(connection: &Db, number: i64) -> db::Result<Vec<Stall>> {
     let rows = rows(connection, (number, ALL))?;
     Ok(rows.iter().map(stall).collect())
+}
+
+/// Reads back when pgdyno itself did not run.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn read_of_generator(connection: &Db, number: i64) -> db::Result<Vec<GeneratorStop>> {
+    let rows = rows(connection, (number, GENERATOR))?;
+    let stops = rows.iter().map(|row| GeneratorStop {
+        start_us: row.start_us,
+        length_us: row.length_us,
+        suspended_us: 0,
+    });
+    Ok(stops.collect())
 }
 
 /// Gives each endpoint its own.

@@ -30,6 +30,7 @@ const TIME_PARTS: Record<string, [color: string, opacity: number]> = {
   between: ['ipc', 0.6],
   'generator-cpu': ['client', 1],
   'generator-wait': ['client', 0.6],
+  'generator-stopped': ['client', 0.3],
   wire: ['client', 0.4],
   queued: ['ipc', 0.4],
   'server-cpu': ['cpu', 1],

@@ -145,7 +145,7 @@ function added(budget: TimeBudget): HTMLElement {
         'table',
         { class: 'figures' },
         h('thead', {}, h('tr', {}, ...['Percentile', 'Of those followed', 'Adds', 'At most', 'Share'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'n' : undefined }, text)))),
-        h('tbody', {}, ...budget.added.map((row) => h('tr', {}, h('th', { scope: 'row' }, percentileName(row.percentile / 100)), ...[row.shown_us, row.adds_us, row.at_most_us].map((us) => h('td', { class: 'n' }, join(time(us)))), h('td', { class: 'n' }, percent(row.share))))),
+        h('tbody', {}, ...budget.added.map((row) => h('tr', {}, h('th', { scope: 'row' }, row.percentile < 100 ? percentileName(row.percentile / 100) : 'max'), ...[row.shown_us, row.adds_us, row.at_most_us].map((us) => h('td', { class: 'n' }, join(time(us)))), h('td', { class: 'n' }, percent(row.share))))),
       ),
     ),
     h('p', { class: 'sub' }, 'From the run-queue wait of pgdyno’s threads and the place of each answer in its turn, of the transactions that were followed.'),

@@ -33,13 +33,17 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         budget.share(Part::GeneratorCpu),
         budget.share(Part::GeneratorWait),
     );
+    let stopped_share = budget.share(Part::GeneratorStopped);
+    let is_stopped = stopped_share >= worked.max(waited) && stopped_share >= STARVED_SHARE;
     let is_starved = waited > worked && waited >= STARVED_SHARE;
     let on_cpu = evidence.shares(&[Part::GeneratorCpu]);
     let waiting = evidence.shares(&[Part::GeneratorWait]);
+    let stopped = evidence.shares(&[Part::GeneratorStopped]);
     // What the others take from both is theirs.
     let kept = 1.0 - super::cpus::generator_share_behind_others(evidence);
     let shares = on_cpu.iter().zip(&waiting);
-    let shares = shares.map(|(on_cpu, waiting)| on_cpu + kept * waiting);
+    let shares = shares.zip(&stopped);
+    let shares = shares.map(|((on_cpu, waiting), stopped)| on_cpu + kept * waiting + stopped);
     let threads = &evidence.outcome.recording.threads;
     let lag_us = threads.iter().filter_map(|thread| thread.lag_p99_us).max();
     let mut proofs = vec![
@@ -71,7 +75,20 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .at("instruments", "Load generator"),
         );
     }
+    if stopped_share > 0.0 {
+        proofs.push(
+            Proof::new(
+                text::roughly(stopped_share),
+                "of the clients’ time pgdyno itself did not run: it was stopped, frozen or suspended",
+            )
+            .at("time-budget", "Time budget"),
+        );
+    }
     let (sentence, remedy) = match is_starved {
+        _ if is_stopped => (
+            "The client limited it: pgdyno itself did not run for part of the time",
+            "measure again on a host that does not stop pgdyno",
+        ),
         true if is_held_back => (
             "The client limited it: the CPU quota of pgdyno’s control group was used up",
             "raise the CPU limit of pgdyno’s container, or run pgdyno outside of it",
@@ -92,7 +109,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         remedies: vec![remedy.to_owned()],
         checks: vec![check(
             "A thread had work most of the time",
-            is_starved || busiest >= BUSY_SHARE,
+            is_stopped || is_starved || busiest >= BUSY_SHARE,
             format!("the busiest {}", text::roughly(busiest)),
         )],
         ..Found::default()

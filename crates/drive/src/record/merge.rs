@@ -275,6 +275,7 @@ fn merge(all: &mut Recording, part: Recording) {
     all.events.extend(part.events);
     all.threads.extend(part.threads);
     all.added.merge(&part.added);
+    all.generator_stops.extend(part.generator_stops);
     all.worst.extend(part.worst);
     if let Some(slots) = &part.slots {
         all.slots.get_or_insert_default().merge(slots);

@@ -49,12 +49,29 @@ impl Added {
 pub(crate) struct Delay {
     pub(crate) estimate_ns: u64,
     pub(crate) max_ns: u64,
+    /// Beside it, while pgdyno did not run.
+    pub(crate) stopped_ns: u64,
+    /// The same with what was held up behind that.
+    pub(crate) stopped_max_ns: u64,
 }
 
 impl Delay {
     pub(crate) fn add(&mut self, other: Delay) {
         self.estimate_ns += other.estimate_ns;
         self.max_ns += other.max_ns;
+        self.stopped_ns += other.stopped_ns;
+        self.stopped_max_ns += other.stopped_max_ns;
+    }
+
+    /// A transaction that was due at this time starts now, while or after pgdyno did not run. Also what it waits
+    /// for those before it may be due to that.
+    pub(crate) fn starts_late(
+        &mut self,
+        (due, now): (Nanos, Nanos),
+        (from, until): (Nanos, Nanos),
+    ) {
+        self.stopped_ns += until.min(now).saturating_sub(from.max(due));
+        self.stopped_max_ns += now.saturating_sub(due);
     }
 }
 
@@ -71,6 +88,8 @@ pub(crate) struct Probe {
     window: (Nanos, Nanos),
     /// How long this turn's answers may have waited; `None` when it is not followed.
     turn_ns: Option<u64>,
+    /// For how long pgdyno did not run before this turn.
+    stopped_ns: u64,
 }
 
 impl Probe {
@@ -119,6 +138,7 @@ impl Probe {
     #[inline]
     pub(crate) fn turn(&mut self, now: Nanos) {
         self.turns += 1;
+        self.stopped_ns = 0;
         let is_read = self.open > 0 || (self.window.0..self.window.1).contains(&now);
         if !is_read {
             (self.read, self.turn_ns) = (None, None);
@@ -131,6 +151,11 @@ impl Probe {
         self.read = read;
     }
 
+    /// pgdyno did not run for so long before this turn.
+    pub(crate) fn stopped(&mut self, length: Nanos) {
+        self.stopped_ns = length;
+    }
+
     /// What an answer has waited that is attended to `behind` the first one of its turn.
     #[inline]
     pub(crate) fn delay(&self, behind: Nanos, is_first: bool) -> Option<Delay> {
@@ -139,6 +164,8 @@ impl Probe {
         Some(Delay {
             estimate_ns: seen_ns + behind,
             max_ns: turn_ns + behind,
+            stopped_ns: self.stopped_ns,
+            stopped_max_ns: self.stopped_ns,
         })
     }
 }
@@ -170,12 +197,36 @@ mod tests {
         let first = Delay {
             estimate_ns: 100,
             max_ns: 100,
+            ..Delay::default()
         };
         assert_eq!(probe.delay(0, true), Some(first));
         let later = Delay {
             estimate_ns: 57,
             max_ns: 107,
+            ..Delay::default()
         };
         assert_eq!(probe.delay(7, false), Some(later));
+        probe.stopped(5000);
+        let stopped = Delay {
+            stopped_ns: 5000,
+            stopped_max_ns: 5000,
+            ..later
+        };
+        assert_eq!(probe.delay(7, false), Some(stopped));
+        probe.turn(1);
+        assert_eq!(probe.stopped_ns, 0);
+    }
+
+    #[test]
+    fn a_start_is_late_for_the_time_in_which_the_generator_did_not_run() {
+        let late = |due, now| {
+            let mut delay = Delay::default();
+            delay.starts_late((due, now), (1000, 3000));
+            (delay.stopped_ns, delay.stopped_max_ns)
+        };
+        assert_eq!(late(500, 3100), (2000, 2600));
+        assert_eq!(late(2000, 3500), (1000, 1500));
+        // Behind those that were due meanwhile.
+        assert_eq!(late(3200, 3500), (0, 300));
     }
 }

@@ -376,8 +376,16 @@ impl Recorder {
         }
         let without = |added: Nanos| latency_us.saturating_sub(micros(added));
         self.added.shown.record(latency_us);
-        self.added.without.record(without(delay.estimate_ns));
-        self.added.without_max.record(without(delay.max_ns));
+        let Delay {
+            stopped_ns,
+            stopped_max_ns,
+            ..
+        } = delay;
+        self.added
+            .without
+            .record(without(delay.estimate_ns + stopped_ns));
+        let max_ns = delay.max_ns + stopped_max_ns;
+        self.added.without_max.record(without(max_ns));
     }
 
     /// Whether clients work.
@@ -817,6 +825,7 @@ mod tests {
                 let delay = (i % 3 == 0).then_some(Delay {
                     estimate_ns: i * 100,
                     max_ns: i * 200,
+                    ..Delay::default()
                 });
                 long.transaction(
                     0,

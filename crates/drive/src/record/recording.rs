@@ -7,8 +7,8 @@ use pgdyno_platform::io::Used;
 
 use super::{
     Activity, Added, ClientReceipts, ClientStall, ClientTime, ClientUnits, EndpointRecord, Event,
-    Interval, Latencies, Reason, RecordedHistory, ScriptInterval, Second, Slots, SlowTransaction,
-    Stall,
+    GeneratorStop, Interval, Latencies, Reason, RecordedHistory, ScriptInterval, Second, Slots,
+    SlowTransaction, Stall,
 };
 use crate::drive::Script;
 
@@ -46,7 +46,10 @@ pub struct Recording {
     pub threads: Vec<ThreadUse>,
     /// What the generator itself added to the latencies of the measured phase.
     pub added: Added,
-    /// Times without service within the asked duration, in their order: see [`Stall`].
+    /// Times in which pgdyno itself did not run, in their order.
+    pub generator_stops: Vec<GeneratorStop>,
+    /// Times without service within the asked duration, in their order: see [`Stall`]. Those in which pgdyno
+    /// itself did not run are none.
     pub stalls: Vec<Stall>,
     /// The longest times in which one client got no commit, the longest first; begun in the measured
     /// phase.
@@ -101,6 +104,7 @@ impl Default for Recording {
             events: Vec::new(),
             threads: Vec::new(),
             added: Added::default(),
+            generator_stops: Vec::new(),
             stalls: Vec::new(),
             client_stalls: Vec::new(),
             worst: Vec::new(),

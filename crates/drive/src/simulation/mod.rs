@@ -178,6 +178,7 @@ impl Plan {
             places: &places,
             homes: homes.as_deref(),
             clock,
+            watchdog: None,
             control: control.clone(),
             choose: seeds.threads[0].choose.clone(),
             schedule: drive.schedule(drive.place(0, 1), throttle),
@@ -246,6 +247,7 @@ impl Plan {
             drive: &drive,
             places: &places,
             clock: Clock::with_origin(ORIGIN_NS),
+            watchdog: None,
             history_cut_ns: Arc::default(),
             links: vec![Link {
                 start,

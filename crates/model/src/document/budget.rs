@@ -19,6 +19,8 @@ pub enum Part {
     GeneratorCpu,
     /// pgdyno could, and has no CPU, or is at other clients.
     GeneratorWait,
+    /// No thread of pgdyno ran: it was stopped, frozen or suspended.
+    GeneratorStopped,
     /// On the way there and back, answers that come bit by bit included.
     Wire,
     /// Sent, and no session of the server works on it.
@@ -65,13 +67,14 @@ pub enum Part {
 
 impl Part {
     /// All of them, in their order.
-    pub const ALL: [Part; 27] = [
+    pub const ALL: [Part; 28] = [
         Part::Rest,
         Part::Schedule,
         Part::Think,
         Part::Between,
         Part::GeneratorCpu,
         Part::GeneratorWait,
+        Part::GeneratorStopped,
         Part::Wire,
         Part::Queued,
         Part::ServerCpu,
@@ -104,6 +107,7 @@ impl Part {
             Part::Between => "between",
             Part::GeneratorCpu => "generator-cpu",
             Part::GeneratorWait => "generator-wait",
+            Part::GeneratorStopped => "generator-stopped",
             Part::Wire => "wire",
             Part::Queued => "queued",
             Part::ServerCpu => "server-cpu",
@@ -137,6 +141,7 @@ impl Part {
             Part::Between => "Between transactions",
             Part::GeneratorCpu => "Generator on a CPU",
             Part::GeneratorWait => "Generator waiting for a CPU",
+            Part::GeneratorStopped => "Generator did not run",
             Part::Wire => "On the wire",
             Part::Queued => "Queued before the server",
             Part::ServerCpu => "Server on a CPU",
@@ -231,7 +236,7 @@ pub struct BudgetPhase {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddedRow {
-    /// Such as 99.
+    /// Such as 99; 100 is the longest of all, told where pgdyno itself did not run.
     pub percentile: f64,
     /// So many transactions were followed from their answers' arrival on: these figures are theirs.
     pub followed: u64,

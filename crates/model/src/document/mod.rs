@@ -100,7 +100,7 @@ pub use staleness::{
     ClientStaleness, Lags, OwnUnseen, Replay, SessionReads, StaleBucket, StaleEndpoint,
     StaleSecond, Staleness, WentBack,
 };
-pub use stalls::{ClientStall, Stall, Stalls};
+pub use stalls::{ClientStall, GeneratorStop, Stall, Stalls};
 pub use steadiness::{Steadiness, SteadinessVerdict};
 pub use trial::{Run, Trial, WholeTrial};
 pub use truth::{InDoubt, LostWrite, Sums, Truth};

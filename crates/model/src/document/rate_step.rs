@@ -90,6 +90,19 @@ impl RateStep {
                 ..blank
             };
         }
+        let until_us = origin_us + step.until_us;
+        let stopped = recording.generator_stops.iter();
+        let stopped_us: u64 = stopped.map(|stop| stop.within_us(at_us, until_us)).sum();
+        if stopped_us > 0 {
+            let why = format!(
+                "pgdyno itself did not run for {} of it",
+                crate::text::seconds(stopped_us as f64 / 1e6)
+            );
+            return Self {
+                not_known: Some(why),
+                ..blank
+            };
+        }
         let answers: Vec<Latencies> = after.iter().map(|second| response(second)).collect();
         let course = PERCENTILES.into_iter().find_map(|percent| {
             let course = answers.iter().map(|one| match one.count() {

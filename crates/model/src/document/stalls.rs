@@ -34,6 +34,8 @@ pub struct Stalls {
     /// The longest times in which one client wanted to commit and did not, ten at most, the longest
     /// first: failures, connections lost and waits for locks, from 100 ms on.
     pub clients: Vec<ClientStall>,
+    /// Times in which pgdyno itself did not run: stopped, frozen or suspended. They are none of the above.
+    pub generator: Vec<GeneratorStop>,
     /// What a request at a random moment would have taken; `null` without stalls, and with a rate,
     /// where response times say it.
     pub random_arrival: Option<Latency>,
@@ -56,6 +58,16 @@ pub struct Stall {
     /// From its end to the end of the first second that had 90 % of the rate of the ten seconds before
     /// it; `null` where there is no such second, before or after.
     pub recovered_us: Option<u64>,
+}
+
+/// A time in which pgdyno itself did not run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct GeneratorStop {
+    /// When it began, in microseconds since clients began to work.
+    pub start_us: u64,
+    /// Its length.
+    pub length_us: u64,
 }
 
 /// A time in which a client wanted to commit something and did not.
@@ -100,6 +112,14 @@ impl From<&Recording> for Stalls {
                 .take(record::CLIENT_STALLS_MAX)
                 .map(ClientStall::from)
                 .collect(),
+            generator: {
+                let stops = recording.generator_stops.iter().take(LISTED_MAX);
+                let stops = stops.map(|stop| GeneratorStop {
+                    start_us: stop.start_us,
+                    length_us: stop.length_us,
+                });
+                stops.collect()
+            },
             random_arrival: random_arrival(recording),
         }
     }

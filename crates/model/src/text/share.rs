@@ -71,12 +71,21 @@ pub fn change(share: f64) -> String {
 
 /// Of a percentile in percent: `p50`, `p99.9`.
 pub fn percentile_name(percent: f64) -> String {
-    format!("p{percent}")
+    match percent < 100.0 {
+        true => format!("p{percent}"),
+        false => "max".to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hundredth_percentile_is_the_maximum() {
+        assert_eq!(percentile_name(99.9), "p99.9");
+        assert_eq!(percentile_name(100.0), "max");
+    }
 
     #[test]
     fn parts_of_nothing_are_nothing() {

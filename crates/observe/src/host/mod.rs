@@ -19,6 +19,7 @@ mod server;
 mod tests;
 
 pub use clients::ThreadLags;
+pub use quota::Quota;
 pub use scout::Scout;
 
 use super::{Instrument, Scene};

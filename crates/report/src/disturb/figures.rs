@@ -38,6 +38,8 @@ struct Trial<'a> {
     began_us: u64,
     over_us: u64,
     end_us: u64,
+    /// How long pgdyno itself did not run in all of it.
+    generator_stopped_us: u64,
     /// Where it was over by what is known.
     is_over: bool,
 }
@@ -47,13 +49,16 @@ impl<'a> Trial<'a> {
         let warmup = recording.warmup.as_ref();
         let measured_us = warmup.map_or(0, |phase| phase.elapsed_us);
         let began_us = disturbed.began_us.unwrap_or(disturbed.due_us);
+        let end_us = measured_us + recording.measured.asked_us();
+        let stops = recording.generator_stops.iter();
         Self {
             recording,
             slots,
             measured_us,
             began_us,
             over_us: disturbed.ended_us.unwrap_or(began_us).max(began_us),
-            end_us: measured_us + recording.measured.asked_us(),
+            end_us,
+            generator_stopped_us: stops.map(|stop| stop.within_us(measured_us, end_us)).sum(),
             is_over: disturbed.control || disturbed.ended_us.is_some(),
         }
     }
@@ -158,6 +163,10 @@ impl<'a> Trial<'a> {
         let before_s = before.len() as f64 * course.slot_s;
         let offered: f64 = due[before.clone()].iter().sum();
         let recovery = match &limit {
+            _ if self.generator_stopped_us > 0 => Err(format!(
+                "pgdyno itself did not run for {} meanwhile",
+                text::time(self.generator_stopped_us as f64)
+            )),
             Fact::Known(_) => course
                 .recovery(before, (self.began_us / SLOT_US) as usize)
                 .map_err(|why| why.to_string()),

@@ -43,7 +43,7 @@ pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Resul
     outcome.key_skew = key_skew::by(prepared, &outcome.recording, seed);
     outcome.figures = prepared.figures(&outcome.recording);
     let recording = Some(&outcome.recording);
-    let mut notes = prepared.notes(recording, None, Some(&outcome.observed));
+    let mut notes = prepared.notes(recording, None, Some(&outcome.observed), None);
     validity::of_course(&mut notes, whole, &outcome.recording);
     notes.extend(checks::notes(&outcome.checks));
     notes.append(&mut outcome.notes);

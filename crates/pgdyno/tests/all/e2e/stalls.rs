@@ -5,6 +5,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
+use pgdyno_platform::child::Signal;
 use pgdyno_testkit::postgres;
 use serde_json::Value;
 
@@ -204,4 +205,43 @@ fn a_client_that_fails_for_a_second_is_told_with_its_failures_though_others_comm
     );
     assert_eq!(longest["failed"]["40001"], shown["measured"]["failed"]);
     assert!(number(&longest["length_us"]) > 1_000_000.0, "{stalls}");
+}
+
+#[test]
+fn what_the_generator_sleeps_through_is_not_the_servers() {
+    let mut run = Run::start("generator_stopped", "-c 2 -T 5s");
+    let pgdyno = run.running.as_ref().expect("it runs");
+    pgdyno.signal(Signal::Stop);
+    sleep(SECOND * 3 / 2);
+    pgdyno.signal(Signal::Continue);
+    let (text, document) = run.ended(&["pgdyno itself did not run for"]);
+    let stops = document["stalls"]["generator"].as_array().expect("a list");
+    assert_eq!(stops.len(), 1, "{stops:?}");
+    let stopped_us = stops[0]["length_us"].as_u64().expect("a length");
+    assert!(stopped_us >= 1_300_000, "{stopped_us}");
+    let start_us = stops[0]["start_us"].as_u64().expect("a start");
+    let is_own = |stall: &Value| {
+        let from_us = stall["start_us"].as_u64().expect("a start");
+        let until_us = from_us + stall["length_us"].as_u64().expect("a length");
+        from_us < start_us + stopped_us && until_us > start_us
+    };
+    let stalls = document["stalls"]["each"].as_array().expect("a list");
+    assert!(!stalls.iter().any(is_own), "{stalls:?}");
+    let budget = &document["budget"];
+    let parts = budget["parts"].as_array().expect("a list");
+    let part = parts
+        .iter()
+        .find(|part| part["part"] == "generator-stopped");
+    let client_s = part.and_then(|part| part["client_s"].as_f64());
+    // Both clients were in a statement, or about to send one.
+    assert!(client_s >= Some(2.0 * 1.2), "{parts:?}");
+    let added = budget["added"].as_array().expect("a list");
+    let longest = added.last().expect("a row");
+    assert_eq!(longest["percentile"], 100.0);
+    assert!(
+        longest["adds_us"].as_f64() >= Some(1_300_000.0),
+        "{longest}"
+    );
+    let first = &document["notes"][0];
+    assert_eq!(first["code"], "generator-stopped", "{text}");
 }
