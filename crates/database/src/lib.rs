@@ -16,6 +16,7 @@ pub mod placement;
 pub mod reach;
 pub mod replication;
 mod roles;
+pub mod room;
 pub mod safe_settings;
 pub mod scripts_role;
 mod target;

@@ -24,6 +24,7 @@ pub mod isolation;
 pub mod key_skew;
 mod new_nodes;
 mod own_quota;
+mod own_sessions;
 mod pinning;
 pub mod prepare;
 mod reads;

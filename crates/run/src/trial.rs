@@ -17,6 +17,7 @@ use super::disturb::own::Doing;
 use super::disturb::{Disturbance, catalogue, surroundings};
 use super::emitter::Emitter;
 use super::own_quota::OwnQuota;
+use super::own_sessions;
 use super::prepare::Prepared;
 use super::staleness::Probe;
 use super::truth::Receipts;
@@ -191,6 +192,8 @@ impl Trial {
             control,
             joining: joining.as_ref(),
         });
+        let crowded =
+            own_sessions::give_way(&mut instruments, prepared, self.clients_total() as u64);
         instruments.extend(disturbance.instrument());
         instruments.extend(instrument);
         let mut watch = warmup::Watch::new(&self.spec, control);
@@ -218,6 +221,7 @@ impl Trial {
         let held_back = quota.held_back(began.elapsed());
         let mut notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed), held_back);
         notes.extend(staleness.iter().flat_map(validity::staleness));
+        notes.extend(crowded);
         validity::of_course(&mut notes, &self.spec, &recording);
         notes.splice(..0, disturbed.iter().flat_map(validity::disturbed));
         notes.extend(via);

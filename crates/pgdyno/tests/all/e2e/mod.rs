@@ -15,6 +15,7 @@ mod hung;
 mod isolation_lab;
 mod isolation_mixes;
 mod language;
+mod own_sessions;
 mod plaintext;
 mod retries;
 mod stalls;

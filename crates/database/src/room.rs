@@ -1,0 +1,126 @@
+//! How many sessions a server, or a pooler before it, has room for: clients come first, pgdyno's own sessions
+//! take what is left.
+//!
+//! Not for: what is said when a client is refused (`trouble.rs`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pgdyno_session::Session;
+use pgdyno_wire::{Candidate, SessionAttrs};
+
+use super::admin;
+use super::open::Endpoint;
+
+/// Asking takes no longer.
+const ASK_MAX: Duration = Duration::from_secs(2);
+/// The database in which PgBouncer is administered.
+const PGBOUNCER: &str = "pgbouncer";
+
+/// Limits of the session's server, role and database, each with how many more sessions it admits; the session
+/// itself is among those that are there. A superuser is held to the first alone.
+const LIMITS: &str = "\
+WITH me AS (SELECT oid, rolsuper, rolconnlimit FROM pg_catalog.pg_roles WHERE rolname = session_user), \
+there AS (SELECT usesysid, datid FROM pg_catalog.pg_stat_activity \
+WHERE usesysid IS NOT NULL AND datid IS NOT NULL) \
+SELECT 'max_connections', pg_catalog.current_setting('max_connections')::int \
+- CASE WHEN rolsuper THEN 0 ELSE pg_catalog.current_setting('superuser_reserved_connections')::int \
++ coalesce(pg_catalog.current_setting('reserved_connections', true)::int, 0) END \
+- (SELECT count(*) FROM there) FROM me \
+UNION ALL SELECT 'CONNECTION LIMIT of the role', rolconnlimit \
+- (SELECT count(*) FROM there WHERE usesysid = me.oid) FROM me WHERE rolconnlimit >= 0 AND NOT rolsuper \
+UNION ALL SELECT 'CONNECTION LIMIT of the database', datconnlimit \
+- (SELECT count(*) FROM there WHERE datid = d.oid) FROM pg_catalog.pg_database d, me \
+WHERE datname = pg_catalog.current_database() AND datconnlimit >= 0 AND NOT rolsuper";
+
+/// Sessions that can still be had, and what limits them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Room {
+    /// How many.
+    pub sessions: u64,
+    /// Such as `max_connections`.
+    pub limit: String,
+}
+
+/// The room at an endpoint; `None` where it does not say.
+pub fn at(endpoint: &Endpoint) -> Option<Room> {
+    let mut session = endpoint.within(ASK_MAX).connect().ok()?;
+    let of_server = admin::rows(&mut session, LIMITS).ok();
+    let of_server = of_server.into_iter().flatten().filter_map(|row| {
+        let mut row = row.into_iter().flatten();
+        let (limit, left) = (row.next()?, row.next()?.parse::<i64>().ok()?);
+        // The session that asks ends.
+        let sessions = u64::try_from(left + 1).unwrap_or(0);
+        Some(Room { sessions, limit })
+    });
+    let of_server: Vec<Room> = of_server.collect();
+    let of_pooler = match is_pooled(&mut session) {
+        true => of_pgbouncer(session.candidate()),
+        false => None,
+    };
+    session.close();
+    let all = of_server.into_iter().chain(of_pooler);
+    all.min_by_key(|room| room.sessions)
+}
+
+/// A pooler gives each client a key of its own.
+fn is_pooled(session: &mut Session) -> bool {
+    let told = admin::value(session, "SELECT pg_catalog.pg_backend_pid()");
+    let told = told.ok().flatten().and_then(|pid| pid.parse().ok());
+    told.is_some_and(|pid: i32| pid != session.backend_pid())
+}
+
+/// The room in PgBouncer's pool of a login, where each client keeps its session and the login may look.
+fn of_pgbouncer(candidate: &Candidate) -> Option<Room> {
+    let (database, mut login) = (
+        candidate.login.database().to_owned(),
+        (*candidate.login).clone(),
+    );
+    login.parameters.retain(|(name, _)| name != "database");
+    login
+        .parameters
+        .push(("database".to_owned(), PGBOUNCER.to_owned()));
+    login.session_attrs = SessionAttrs::Any;
+    let console = Candidate {
+        login: Arc::new(login),
+        ..candidate.clone()
+    };
+    let mut session = Session::connect(&[console], Some(ASK_MAX)).ok()?;
+    session.set_answer_timeout(Some(ASK_MAX));
+    let databases = table(&mut session, "SHOW DATABASES")?;
+    let pools = table(&mut session, "SHOW POOLS")?;
+    session.close();
+    let of = databases
+        .iter()
+        .find(|row| row.get("name") == Some(&database))?;
+    let size: u64 = of.get("pool_size")?.parse().ok()?;
+    let user = of.get("force_user").unwrap_or(&candidate.login.user);
+    let is_its =
+        |row: &&Row| row.get("database") == Some(&database) && row.get("user") == Some(user);
+    let pool = pools.iter().find(is_its)?;
+    if pool.get("pool_mode").is_none_or(|mode| mode != "session") {
+        return None;
+    }
+    let used: u64 = pool.get("sv_active")?.parse().ok()?;
+    Some(Room {
+        // The session that asks is one of them, and ends.
+        sessions: (size + 1).saturating_sub(used),
+        limit: format!("pool_size {size} of PgBouncer"),
+    })
+}
+
+/// A row by the names of its columns, without those that are NULL.
+type Row = std::collections::BTreeMap<String, String>;
+
+fn table(session: &mut Session, show: &str) -> Option<Vec<Row>> {
+    let outcomes = session.simple_query(show).ok()?;
+    let outcome = outcomes.into_iter().next()?;
+    let columns = outcome.columns;
+    let rows = outcome.rows.into_iter().map(|row| {
+        let named = columns.iter().zip(row);
+        named
+            .filter_map(|(column, value)| Some((column.name.clone(), value?)))
+            .collect()
+    });
+    Some(rows.collect())
+}

@@ -1,0 +1,101 @@
+//! pgdyno's own sessions never take the place of a client's.
+
+use std::fs;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use pgdyno_testkit::{postgres, postgres_with};
+use serde_json::Value;
+
+use crate::child::{Running, wait_until};
+use crate::support::{Database, pgdyno, ran};
+
+/// A run of four clients, and its document.
+fn of_four(url: &str) -> Value {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    fs::write(folder.path().join("one.sql"), "SELECT 1;\n").expect("written");
+    let mut command = pgdyno(&[
+        "run",
+        "-q",
+        "one.sql",
+        "-c",
+        "4",
+        "-t",
+        "50",
+        "--no-store",
+        "--json",
+    ]);
+    let ran = ran(command.args(["--url", url]).current_dir(folder.path())).expect(0, &[]);
+    serde_json::from_str(&ran.stdout).expect("JSON")
+}
+
+fn note<'a>(document: &'a Value, code: &str) -> Option<&'a str> {
+    let mut notes = document["notes"].as_array().expect("a list").iter();
+    let note = notes.find(|note| note["code"] == code)?;
+    note["sentence"].as_str()
+}
+
+#[test]
+fn a_limit_as_high_as_the_clients_is_left_to_them() {
+    let database = Database::on(postgres(), "own_sessions");
+    database.sql(
+        "CREATE ROLE just_clients LOGIN CONNECTION LIMIT 4; CREATE ROLE with_room LOGIN CONNECTION LIMIT 40",
+    );
+    let url = |role: &str| database.url.replacen("postgres@", &format!("{role}@"), 1);
+    let crowded = of_four(&url("just_clients"));
+    assert_eq!(crowded["measured"]["committed"], 200, "{crowded}");
+    let said = note(&crowded, "own-sessions").expect("a note");
+    assert!(
+        said.contains("CONNECTION LIMIT of the role left room for 4 sessions"),
+        "{said}"
+    );
+    assert_eq!(note(&crowded, "clients-outnumber-sessions"), None);
+    let roomy = of_four(&url("with_room"));
+    assert_eq!(note(&roomy, "own-sessions"), None);
+    // That of the database counts for all roles.
+    database.sql("ALTER DATABASE own_sessions CONNECTION LIMIT 5");
+    let crowded = of_four(&url("with_room"));
+    let said = note(&crowded, "own-sessions").expect("a note");
+    assert!(said.contains("CONNECTION LIMIT of the database"), "{said}");
+}
+
+#[test]
+fn a_pool_as_large_as_the_clients_is_left_to_them() {
+    let name = "a_pool_as_large_as_the_clients_is_left_to_them";
+    if let Err(why) = pgdyno_testkit::debian(&["pgbouncer"], &["pgbouncer"]) {
+        pgdyno_testkit::skip!(name, why);
+    }
+    let server = postgres_with(&[]);
+    let [port] = pgdyno_testkit::free_ports();
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let ini = format!(
+        "[databases]\n* = host=127.0.0.1 port={} user=postgres\n[pgbouncer]\nlisten_addr=127.0.0.1\n\
+         listen_port={port}\nunix_socket_dir=\nauth_type=any\npool_mode=session\ndefault_pool_size=4\n",
+        server.address().port
+    );
+    let file = folder.path().join("pgbouncer.ini");
+    fs::write(&file, ini).expect("written");
+    // It refuses to run as root.
+    let permissions = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder.path(), permissions).expect("they are set");
+    let mut command = Command::new("pgbouncer");
+    command.arg("-q").arg(file);
+    if pgdyno_platform::user::is_root() {
+        command.args(["-u", "nobody"]);
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
+    let _pooler = Running::start(&mut command);
+    wait_until("PgBouncer listens", || {
+        TcpStream::connect(("127.0.0.1", port)).is_ok()
+    });
+    let url = format!("postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=disable");
+    let crowded = of_four(&url);
+    assert_eq!(crowded["measured"]["committed"], 200, "{crowded}");
+    let said = note(&crowded, "own-sessions").expect("a note");
+    assert!(
+        said.contains("pool_size 4 of PgBouncer left room for 4 sessions"),
+        "{said}"
+    );
+}
