@@ -70,7 +70,8 @@ fn a_restart_of_the_server_in_the_middle_loses_no_count() {
             (0, End::Complete)
         );
         let outages = &recording.outages;
-        assert!(outages.count >= 8, "{outages:?}");
+        // All but those that had no connection at that moment.
+        assert!(outages.count >= 4, "{mode:?}: {outages:?}");
         assert_eq!(
             (outages.lengths.count(), outages.unended),
             (outages.count, 0)

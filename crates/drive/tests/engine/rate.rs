@@ -46,13 +46,9 @@ fn what_is_too_late_to_be_in_time_is_skipped_and_what_takes_too_long_is_late() {
         counts.late > 0 && counts.late <= counts.committed,
         "{counts:?}"
     );
-    let response = recording.measured.all().response.expect("response times");
     // At worst it starts when its limit is over.
-    assert!(
-        response.max_us() < 30_000 + 200_000,
-        "{}",
-        response.max_us()
-    );
+    let lag = recording.measured.all().lag.expect("lags");
+    assert!(lag.max_us() <= 30_000, "{}", lag.max_us());
 }
 
 #[test]
