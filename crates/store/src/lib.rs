@@ -466,6 +466,17 @@ fn trouble_at(place: &str, what: &str, error: &Error) -> Failure {
     }
 }
 
+/// Whether SQLite calls a lack of memory an error of the disk.
+fn has_no_memory(error: &Error) -> bool {
+    use rusqlite::ffi::{SQLITE_IOERR_MMAP, SQLITE_IOERR_NOMEM, SQLITE_IOERR_SHMMAP};
+    let known = [SQLITE_IOERR_MMAP, SQLITE_IOERR_NOMEM, SQLITE_IOERR_SHMMAP];
+    let code = match error {
+        Error::File(error) => error.sqlite_error().map(|error| error.extended_code),
+        _ => None,
+    };
+    code.is_some_and(|code| known.contains(&code))
+}
+
 /// A failure of SQLite as the user sees it.
 fn trouble(path: &Path, what: &str, error: &Error) -> Failure {
     let place = path.display();
@@ -485,6 +496,9 @@ fn trouble(path: &Path, what: &str, error: &Error) -> Failure {
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => failure
             .detail("its folder must be writable too: SQLite keeps its journal beside the file")
             .hint("name another file with --store or PGDYNO_STORE"),
+        Some(ErrorCode::SystemIoFailure) if has_no_memory(error) => failure
+            .detail("no memory for the index of its journal")
+            .hint("raise the limit on memory (ulimit -v, a container's)"),
         Some(ErrorCode::DiskFull) => {
             failure.hint("make room, or name a file on another disk with --store or PGDYNO_STORE")
         }

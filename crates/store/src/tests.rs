@@ -524,3 +524,14 @@ fn sqlite_is_built_without_what_notebooks_do_not_use() {
         assert!(found.is_empty(), "{found:?}");
     }
 }
+
+#[test]
+fn a_journal_that_cannot_be_mapped_is_a_lack_of_memory() {
+    use rusqlite::ffi::{Error as Code, SQLITE_IOERR_READ, SQLITE_IOERR_SHMMAP};
+    let said = |code| {
+        let error = rusqlite::Error::SqliteFailure(Code::new(code), None);
+        super::trouble("n.sqlite".as_ref(), "cannot read", &error.into()).to_string()
+    };
+    assert!(said(SQLITE_IOERR_SHMMAP).contains("hint: raise the limit on memory"));
+    assert!(!said(SQLITE_IOERR_READ).contains("memory"));
+}
