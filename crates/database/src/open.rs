@@ -69,7 +69,12 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
                 format!(
                     "--pg-bindir, --pg-set and --pg-user configure the private server, but {named} selects another"
                 ),
-            ));
+            )
+            .hint(if wanted.urls.is_empty() {
+                "leave them out, or unset PGHOST, PGPORT and PGSERVICE"
+            } else {
+                "leave out --url, or leave out these and set it on that server (ALTER SYSTEM SET …)"
+            }));
         }
         let urls = wanted.urls.iter().map(|url| url.secret().to_owned());
         let mut urls: Vec<String> = urls.collect();

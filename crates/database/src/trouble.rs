@@ -2,8 +2,15 @@
 
 use pgdyno_session::{ConnInfoError, Error};
 
+use crate::safe_settings::NAMES;
 use pgdyno_model::document::TargetKind;
+use pgdyno_model::suggest::nearest;
 use pgdyno_model::{Exit, Failure};
+
+/// A connection asked for a setting with a value that it does not take, or that there is not.
+const INVALID_VALUE: &str = "22023";
+const UNKNOWN_SETTING: &str = "42704";
+const NAMES_OF_SETTINGS: &str = "their names: SELECT name FROM pg_settings";
 
 /// What the server's SQLSTATE suggests, where the server itself gives no hint.
 const REMEDIES: &[(&str, &str)] = &[
@@ -32,6 +39,11 @@ const REMEDIES: &[(&str, &str)] = &[
         "3D000",
         "create the database (CREATE DATABASE …), or name another",
     ),
+    (
+        INVALID_VALUE,
+        "correct the setting: SELECT name, vartype, unit, min_val, max_val, enumvals FROM pg_settings says what it takes",
+    ),
+    (UNKNOWN_SETTING, NAMES_OF_SETTINGS),
     (
         "28P01",
         "check the password: PGPASSWORD, the password file ~/.pgpass, or the URL; -W asks for it",
@@ -96,10 +108,19 @@ pub fn connect(error: &Error, kind: TargetKind) -> Failure {
     let hint = way_there(&message);
     // An attempt without TLS after one with it often fails for the same reason.
     let others: Vec<&str> = attempts.filter(|more| *more != message).collect();
-    let failure = Failure::with(Exit::Connection, message);
+    let sqlstate = error.sqlstate().unwrap_or_default();
+    // The server is there: what it was asked for is wrong.
+    let is_setting = [INVALID_VALUE, UNKNOWN_SETTING].contains(&sqlstate);
+    let exit = if is_setting {
+        Exit::Usage
+    } else {
+        Exit::Connection
+    };
+    let failure = Failure::with(exit, message);
     let mut failure = others.into_iter().fold(failure, Failure::detail);
-    failure = with_remedy(failure, error.sqlstate().unwrap_or_default());
+    failure = with_remedy(failure, sqlstate);
     match kind {
+        _ if is_setting => failure,
         TargetKind::Named if failure.hints.is_empty() => failure.hint(hint),
         TargetKind::Kept => failure.hint("see how the kept server is: pgdyno server status"),
         _ => failure,
@@ -143,17 +164,63 @@ pub fn candidates(error: &ConnInfoError) -> Failure {
     } else {
         Exit::Connection
     };
-    from_lines(exit, &error.to_string())
+    let failure = from_lines(exit, &error.to_string());
+    let host = error
+        .text()
+        .strip_prefix("could not translate host name \"");
+    match host.and_then(|rest| rest.split('"').next()) {
+        Some(host) if host.contains('=') => failure.hint(
+            "pairs stand apart by blanks: --url 'host=127.0.0.1 port=5432 dbname=bench'; commas are for several hosts",
+        ),
+        Some(_) => failure.hint("check the host's name: --url, PGHOST"),
+        None => failure,
+    }
 }
 
 /// A server of pgdyno's own could not be had.
 pub fn own_server(error: pgdyno_server::Error) -> Failure {
+    if let pgdyno_server::Error::Start { said, .. } = &error
+        && let Some(failure) = refused_setting(said)
+    {
+        return failure;
+    }
     let exit = match error {
         pgdyno_server::Error::Interrupted => Exit::Interrupted(130),
         _ => Exit::Failed,
     };
     // The way out stands on lines of its own there.
     from_lines(exit, &error.to_string())
+}
+
+/// What the log of a private server that did not start says of a setting.
+fn refused_setting(said: &str) -> Option<Failure> {
+    let usage = |text: &str| {
+        Failure::new(format!(
+            "a setting of the private server (--pg-set) is refused: {text}"
+        ))
+    };
+    let line = said.lines().find(|line| line.contains("parameter \""))?;
+    // Without the time and the level.
+    let says = line
+        .split_once("LOG:")
+        .or(line.split_once("FATAL:"))?
+        .1
+        .trim();
+    if let Some(rest) = says.strip_prefix("unrecognized configuration parameter \"") {
+        let name = rest.split('"').next().unwrap_or_default();
+        // Without the file, which is a temporary one.
+        let text = says.split(" in file ").next().unwrap_or(says);
+        let failure = match nearest(name, NAMES) {
+            Some(meant) => usage(text).hint(format!("did you mean {meant}?")),
+            None => usage(text),
+        };
+        return Some(failure.hint(NAMES_OF_SETTINGS));
+    }
+    let failure = usage(says);
+    Some(match said.split_once("HINT:") {
+        Some((_, hint)) => failure.hint(hint.lines().next().unwrap_or_default().trim()),
+        None => with_remedy(failure, INVALID_VALUE),
+    })
 }
 
 fn from_lines(exit: Exit, text: &str) -> Failure {
@@ -172,4 +239,40 @@ fn with_remedy(failure: Failure, sqlstate: &str) -> Failure {
 /// Messages of libpq's kind go over several lines.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_a_private_server_refuses_is_named_with_the_way_out() {
+        // As PostgreSQL 17 writes them.
+        let unknown = "  2026-01-01 12:00:00.000 UTC [1] LOG:  unrecognized configuration parameter \"shared_bufers\" \
+                       in file \"/tmp/x/postgresql.conf\" line 12\n  FATAL:  configuration file \"/tmp/x\" contains errors";
+        let failure = refused_setting(unknown).unwrap();
+        let text = "a setting of the private server (--pg-set) is refused: unrecognized configuration parameter \"shared_bufers\"";
+        assert_eq!((failure.exit, &*failure.message), (Exit::Failed, text));
+        let hints = ["did you mean shared_buffers?", NAMES_OF_SETTINGS];
+        assert_eq!(failure.hints, hints);
+        let wrong = "  LOG:  invalid value for parameter \"shared_buffers\": \"1XB\"\n  HINT:  Valid units are \"B\".\n  FATAL:";
+        let failure = refused_setting(wrong).unwrap();
+        assert_eq!(
+            failure.message,
+            "a setting of the private server (--pg-set) is refused: invalid value for parameter \"shared_buffers\": \"1XB\""
+        );
+        assert_eq!(failure.hints, ["Valid units are \"B\"."]);
+        let range =
+            "  LOG:  5 is outside the valid range for parameter \"max_connections\" (10 .. 262143)";
+        let failure = refused_setting(range).unwrap();
+        assert!(
+            failure.message.contains("outside the valid range"),
+            "{failure}"
+        );
+        assert_eq!(failure.hints.len(), 1);
+        assert_eq!(
+            refused_setting("  FATAL:  could not create shared memory segment"),
+            None
+        );
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Why pgdyno ended; the numbers are documented in `--help` and do not change.
@@ -84,6 +85,20 @@ impl Failure {
     pub fn no_thread(purpose: &str, error: &io::Error) -> Failure {
         Failure::new(format!("cannot start a thread {purpose}: {error}"))
             .hint("raise the limits on threads (ulimit -u, a container's) and memory (ulimit -v), or use fewer")
+    }
+
+    /// Adds how the folder of a file is made, if it is its folder that is missing.
+    pub fn with_missing_folder(self, file: &Path) -> Failure {
+        match file
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
+            Some(folder) if !folder.exists() => {
+                let folder = folder.display();
+                self.hint(format!("there is no folder {folder}: mkdir -p {folder}"))
+            }
+            _ => self,
+        }
     }
 
     /// Adds what is known.

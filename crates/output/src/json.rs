@@ -65,7 +65,7 @@ impl Sink {
     pub fn create(path: &Path) -> Result<Self, Failure> {
         let file = Output::open(path).map_err(|error| {
             let text = format!("--json: could not create {}: {error}", path.display());
-            Failure::with(Exit::Usage, text)
+            Failure::with(Exit::Usage, text).with_missing_folder(path)
         })?;
         Ok(Self::File(file))
     }

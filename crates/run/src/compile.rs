@@ -3,7 +3,7 @@
 use pgdyno_database::dialect::RESTART_SAVEPOINT;
 use pgdyno_drive::{Drive, QueryMode, Retry, Script};
 use pgdyno_model::Failure;
-use pgdyno_script::{Language, Names, Slot};
+use pgdyno_script::{Language, Names, ScriptErrorKind, Slot};
 use pgdyno_workload::mix::WeightedScript;
 
 use super::{shell, staleness, truth};
@@ -26,7 +26,15 @@ pub fn compile(
         let in_history = truth::in_history(&script.text).filter(|_| leaves_receipts);
         let text = in_history.as_ref().unwrap_or(&script.text);
         let text = Language::Pgdyno.parse(&script.file, text, &mut names);
-        let mut text = text.map_err(|error| Failure::new(error.to_string()))?;
+        let mut text = text.map_err(|error| {
+            let failure = Failure::new(error.to_string());
+            match error.kind {
+                ScriptErrorKind::Empty => failure.hint(
+                    "a script has statements, each ended by ; and \\set, \\if and others: pgdyno help scripts",
+                ),
+                _ => failure,
+            }
+        })?;
         if leaves_receipts && script.weight > 0 {
             text = truth::leave(text, &mut names)?;
         }

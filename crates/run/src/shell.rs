@@ -44,13 +44,15 @@ pub fn refuse_settings<'a>(
         return Ok(());
     };
     let failure = Failure::new(format!(
-        "{of} has a setting that is not among those that can run nothing on the server's host: {name} = {value}"
+        "{of}: there is no such setting among those that a file may set: {name} = {value}"
     ));
     let failure = match nearest(name, NAMES) {
         Some(word) => failure.hint(format!("did you mean \"{word}\"?")),
         None => failure,
     };
-    Err(failure.hint("if you trust it: --allow-shell"))
+    Err(failure.hint(
+        "a file may set what can run nothing on the server's host; if you trust it: --allow-shell",
+    ))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::expr::token::{self, continuation, is_blank};
 use crate::expr::{UNKNOWN_FUNCTION, functions};
 use crate::octets;
 use crate::statements::{Scanner, Stop};
-use crate::suggest::nearest;
+use crate::suggest::{abbreviated, nearest};
 use crate::{
     Command, Expr, For, Gset, GsetKind, Language, Names, Observation, Observe, Op, Operand, Script,
     ScriptError, ScriptErrorKind, ShellArgs, Sleep, Sql, Units, is_valid_name,
@@ -481,8 +481,12 @@ impl<'a> Parser<'a, '_> {
         if !self.language.is_pgdyno() {
             return None;
         }
-        let meant = nearest(&name.to_ascii_lowercase(), functions())?;
-        Some(format!("{name}: did you mean {meant}?"))
+        let typed = name.to_ascii_lowercase();
+        let meant = nearest(&typed, functions()).or_else(|| abbreviated(&typed, functions()));
+        Some(match meant {
+            Some(meant) => format!("{name}: did you mean {meant}?"),
+            None => format!("{name}: pgdyno help scripts lists them"),
+        })
     }
 
     /// Attaches a `\gset` or `\aset` to the statement before it.

@@ -14,6 +14,23 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     (distance <= length.div_ceil(3) && distance < length).then_some(word)
 }
 
+/// The word of `known` that `typed` leaves letters out of, fewest before its last one: `rnd` for `random`.
+pub fn abbreviated<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let left_out = |word: &str| {
+        let mut letters = word.chars();
+        let has_all = typed.chars().all(|c| letters.any(|letter| letter == c));
+        let begins_so = typed.len() > 1 && typed.get(..1) == word.get(..1);
+        let rest = letters.count();
+        (has_all && begins_so).then(|| (word.len() - rest, word.len()))
+    };
+    let found = known
+        .into_iter()
+        .filter_map(|word| Some((left_out(word)?, word)));
+    found
+        .min_by_key(|(left_out, _)| *left_out)
+        .map(|(_, word)| word)
+}
+
 fn same(a: &str, b: &str) -> bool {
     let [mut a, mut b]: [Vec<char>; 2] = [a, b].map(|word| word.chars().collect());
     a.sort_unstable();
@@ -54,5 +71,9 @@ mod tests {
         assert_eq!(nearest("x", []), None);
         assert_eq!(nearest("tbcp", ["tatp", "tpcb"]), Some("tpcb"));
         assert_eq!(nearest("tpbc", ["tpcc", "tpcb"]), Some("tpcb"));
+        let known = ["random_zipfian", "random", "round"];
+        assert_eq!(abbreviated("rnd", known), Some("random"));
+        assert_eq!(abbreviated("rndz", known), Some("random_zipfian"));
+        assert_eq!(abbreviated("dom", known), None);
     }
 }

@@ -260,6 +260,7 @@ impl Store {
             return failure
                 .hint("the newest is meant where none is named: pgdyno show, pgdyno report");
         }
+        let failure = with_meant_range(failure, called);
         failure.hint(
             "trials are named by number or by the first characters of their UUID, four or \
                    more: pgdyno ls",
@@ -273,7 +274,8 @@ impl Store {
     pub fn experiment(&self, called: &str) -> Result<ExperimentRow, Failure> {
         let found = self.experiment_number(called)?.ok_or_else(|| {
             let text = format!("there is no experiment {called} in {}", self.place());
-            Failure::with(Exit::Usage, text).hint("pgdyno ls --experiments lists experiments")
+            with_meant_range(Failure::with(Exit::Usage, text), called)
+                .hint("pgdyno ls --experiments lists experiments")
         })?;
         let sql = format!(
             "SELECT {} FROM experiment WHERE number = ?",
@@ -412,6 +414,19 @@ impl Store {
 
 fn limit(limit: Option<u64>) -> String {
     limit.map_or(String::new(), |limit| format!(" LIMIT {limit}"))
+}
+
+/// Numbers that other programs would take as a range.
+fn with_meant_range(failure: Failure, called: &str) -> Failure {
+    let separators = ["..=", "..", "…", "–", "—", ":"].into_iter();
+    let mut pairs = separators.filter_map(|separator| called.split_once(separator));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match pairs.find(|(first, last)| is_number(first) && is_number(last)) {
+        Some((first, last)) => failure.hint(format!(
+            "several trials are {first}-{last}, for compare and report"
+        )),
+        None => failure,
+    }
 }
 
 fn ambiguous(what: &str, called: &str, count: usize) -> Failure {

@@ -88,6 +88,9 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, Failure>
     for arg in args {
         let name = script_files::split_weight(arg).map_or(arg.as_str(), |(file, _)| file);
         if shipped::exists(name) || folder::exists(name) {
+            if let Some(failure) = other_word(args) {
+                return Err(failure);
+            }
             return Err(usage(if args.len() == 1 {
                 format!("{arg}: a pack has no weight; weights are for script files")
             } else {
@@ -125,8 +128,36 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, Failure>
     })
 }
 
+/// Words beside a pack that are a value of its parameters, or a unit that a blank parts from its number.
+fn other_word(args: &[String]) -> Option<Failure> {
+    let mut words = args.iter().filter(|word| !Path::new(word).exists());
+    words.find_map(|word| {
+        let failure = Failure::with(Exit::Usage, format!("\"{word}\" is no script"));
+        let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if let Some((name, _)) = word.split_once('=') {
+            let is_one = !name.is_empty() && is_name(name);
+            return is_one.then(|| failure.hint(format!("a parameter is --param {word}")));
+        }
+        let is_unit = UNITS.contains(&word.as_str());
+        is_unit.then(|| {
+            failure.hint(
+                "a unit stands behind its number without a blank: -T 60s, -L 20ms, --warmup 2m",
+            )
+        })
+    })
+}
+
+/// What is no script's name.
+const UNITS: [&str; 14] = [
+    "us", "ms", "s", "sec", "secs", "second", "seconds", "m", "min", "mins", "minutes", "h",
+    "hour", "hours",
+];
+
 /// Of files that are not there: one of nearly the same name beside them, and what a workload is named by.
 fn with_way_out(args: &[String], failure: Failure) -> Failure {
+    if let Some(other) = other_word(args) {
+        return other;
+    }
     let names = args.iter();
     let names =
         names.map(|arg| script_files::split_weight(arg).map_or(arg.as_str(), |(file, _)| file));

@@ -141,6 +141,7 @@ pub fn write(path: &Path, manifest: Manifest, parts: &Parts) -> Result<(u64, Str
     let archive = archive::bytes(&manifest.text(), parts);
     let failed = |e: std::io::Error| {
         Failure::new(format!("cannot write {}: {e}", path.display()))
+            .with_missing_folder(path)
             .hint("make room, or name a file elsewhere: --bundle FILE")
     };
     let folder = path

@@ -107,7 +107,7 @@ impl FromStr for Clients {
         if let Ok(clients) = text.parse::<i64>() {
             return match u32::try_from(clients) {
                 Ok(clients @ 1..=CLIENTS_MAX) => Ok(clients.into()),
-                _ => Err(format!("{clients} is not in 1..={CLIENTS_MAX}")),
+                _ => Err(format!("it must be a whole number from 1 to {CLIENTS_MAX}")),
             };
         }
         let read = GRAMMAR.read(text)?;
@@ -238,10 +238,10 @@ mod tests {
     #[test]
     fn what_is_no_number_of_clients_is_refused_with_the_way_out() {
         for (text, why) in [
-            ("0", "0 is not in 1..=100000"),
-            ("-1", "-1 is not in 1..=100000"),
-            ("100001", "100001 is not in 1..=100000"),
-            ("x", "a number of clients is a positive number of clients"),
+            ("0", "it must be a whole number from 1 to 100000"),
+            ("-1", "it must be a whole number from 1 to 100000"),
+            ("100001", "it must be a whole number from 1 to 100000"),
+            ("x", "a number of clients is a positive whole number"),
             ("1.5", "a number of clients is a whole number"),
             ("8..64", "how long it takes"),
             ("8.5@3s", "whole number, at column 1"),

@@ -576,7 +576,11 @@ mod tests {
     #[test]
     fn a_value_that_is_refused_is_refused_with_what_is_taken() {
         for (name, value, want) in [
-            ("clients", json!(0), "0 is not in 1..=100000"),
+            (
+                "clients",
+                json!(0),
+                "it must be a whole number from 1 to 100000",
+            ),
             ("clients", json!("8x"), "behind a number stands @"),
             (
                 "clients",

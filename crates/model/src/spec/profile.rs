@@ -149,6 +149,13 @@ impl Grammar {
         }
     }
 
+    fn allowed(&self) -> String {
+        match self.is_whole {
+            true => format!("{} is a positive whole number", self.of),
+            false => format!("{} is a positive number of {}", self.of, self.unit),
+        }
+    }
+
     fn noun(&self) -> &'static str {
         self.of.split_once(' ').map_or(self.of, |(_, noun)| noun)
     }
@@ -248,8 +255,7 @@ impl<'a> Reader<'a> {
             }
             end += 1;
         }
-        let Grammar { of, unit, .. } = self.grammar;
-        let allowed = format!("{of} is a positive number of {unit}");
+        let allowed = self.grammar.allowed();
         let Ok(value) = rest[..end].parse::<f64>() else {
             return self.here(allowed);
         };
@@ -298,9 +304,9 @@ impl<'a> Reader<'a> {
         let profile = self.any()?;
         let has_shares = self.has_shares.unwrap_or(false);
         if profile.max() <= 0.0 {
-            let Grammar { of, unit, .. } = self.grammar;
+            let of = self.grammar.of;
             return Err(match profile.constant() {
-                Some(_) => format!("{of} is a positive number of {unit}"),
+                Some(_) => self.grammar.allowed(),
                 None => format!("{of} is 0 all the time: some number must be greater"),
             });
         }

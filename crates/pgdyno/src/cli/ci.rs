@@ -440,7 +440,7 @@ fn write(file: Output, text: &str) -> Result<(), Failure> {
 
 fn unwritten(path: &std::path::Path, error: &std::io::Error) -> Failure {
     let text = format!("could not write {}: {error}", path.display());
-    Failure::with(Exit::Usage, text)
+    Failure::with(Exit::Usage, text).with_missing_folder(path)
 }
 
 #[cfg(test)]

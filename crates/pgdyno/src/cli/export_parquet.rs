@@ -85,7 +85,10 @@ mod built_in {
         match fs::create_dir(directory) {
             Ok(()) => return Ok(true),
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(Failure::new(format!("cannot create {shown}: {e}"))),
+            Err(e) => {
+                let failure = Failure::new(format!("cannot create {shown}: {e}"));
+                return Err(failure.with_missing_folder(directory));
+            }
         }
         let entries = fs::read_dir(directory);
         let mut entries =

@@ -286,6 +286,22 @@ pub fn answer(command: &Command, words: &[OsString], wrong: &clap::Error) -> Opt
                 None => failure.hint(format!("pgdyno {path} --help")),
             })
         }
+        ErrorKind::ArgumentConflict => {
+            let name = |option: &str| option.split(' ').next().unwrap_or(option).to_owned();
+            let option = name(text(ContextKind::InvalidArg)?);
+            let others = match wrong.get(ContextKind::PriorArg)? {
+                ContextValue::String(other) => vec![name(other)],
+                ContextValue::Strings(others) => others.iter().map(|other| name(other)).collect(),
+                _ => return None,
+            };
+            Some(if others == [option.clone()] {
+                usage(format!("{option} is given twice")).hint("leave one of them out")
+            } else {
+                let others = others.join(" or ");
+                usage(format!("{option} cannot be used with {others}"))
+                    .hint(format!("leave one of them out: {option}, or {others}"))
+            })
+        }
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
             let option = text(ContextKind::InvalidArg)?;
             let value = text(ContextKind::InvalidValue)?;
@@ -315,8 +331,11 @@ pub fn without_far_fetched(command: &Command, words: &[OsString], wrong: &mut cl
     }
     wrong.remove(ContextKind::SuggestedArg);
     wrong.remove(ContextKind::Usage);
-    if let Some(verb) = verbs(command, words).last() {
-        let usage = (*verb).clone().render_usage();
+    let verbs = verbs(command, words);
+    let path: Vec<&str> = verbs.iter().map(|verb| verb.get_name()).collect();
+    if let Some(verb) = verbs.last() {
+        let called = format!("pgdyno {}", path.join(" "));
+        let usage = (*verb).clone().bin_name(called).render_usage();
         wrong.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
     }
 }

@@ -143,7 +143,7 @@ pub fn open(args: &HistoryArgs) -> Result<Exit, Failure> {
             Output::open(path).and_then(|it| it.replace(history::page(&document).as_bytes()));
         page.map_err(|error| {
             let text = format!("could not write {}: {error}", path.display());
-            Failure::with(Exit::Usage, text)
+            Failure::with(Exit::Usage, text).with_missing_folder(path)
         })?;
         if !args.json.replaces_text() {
             answer!("{}", path.display())?;

@@ -98,7 +98,9 @@ impl HistoryFile {
                 io::ErrorKind::AlreadyExists => format!("{} exists already", path.display()),
                 _ => format!("cannot write the history {}: {error}", path.display()),
             };
-            Failure::with(Exit::Usage, text).hint("name another file")
+            Failure::with(Exit::Usage, text)
+                .with_missing_folder(path)
+                .hint("name another file")
         })?;
         Ok(Self {
             path: path.to_owned(),

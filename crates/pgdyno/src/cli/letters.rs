@@ -165,6 +165,23 @@ const NAMED: [&str; 3] = ["--param", "--pg-set", "-D"];
 /// What may stand behind a number, where a space before it makes another word of it.
 const UNITS: [&str; 10] = ["us", "ms", "s", "m", "h", "kb", "mb", "gb", "tb", "%"];
 
+/// Units that are spelled out, and how they stand behind a number.
+const UNIT_WORDS: [(&str, &str); 13] = [
+    ("msec", "ms"),
+    ("millis", "ms"),
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("min", "m"),
+    ("mins", "m"),
+    ("minute", "m"),
+    ("minutes", "m"),
+    ("hour", "h"),
+    ("hours", "h"),
+    ("percent", "%"),
+];
+
 /// Reads a command line, pgbench's letters included.
 ///
 /// # Errors
@@ -473,12 +490,14 @@ fn in_two_words(words: &[OsString]) -> Option<Failure> {
                 Failure::with(Exit::Usage, text).hint(format!("{option} {value}={meant}")),
             );
         }
-        let is_spaced = option.starts_with('-')
-            && value.parse::<f64>().is_ok()
-            && UNITS.iter().any(|unit| unit.eq_ignore_ascii_case(next));
-        is_spaced.then(|| {
+        let spelled = UNIT_WORDS
+            .iter()
+            .find(|(word, _)| word.eq_ignore_ascii_case(next));
+        let known = UNITS.iter().any(|unit| unit.eq_ignore_ascii_case(next));
+        let unit = spelled.map(|(_, unit)| *unit).or(known.then_some(next))?;
+        (option.starts_with('-') && value.parse::<f64>().is_ok()).then(|| {
             let text = format!("{option} {value} {next}: there is a space between number and unit");
-            Failure::with(Exit::Usage, text).hint(format!("{option} {value}{next}"))
+            Failure::with(Exit::Usage, text).hint(format!("{option} {value}{unit}"))
         })
     })
 }
@@ -591,6 +610,11 @@ fn put(
         false => Err(says(format!("{name} is a workload's name here"))),
     };
     match means {
+        Means::Place("port") if value.contains('=') => {
+            let text = format!("-p {value}: -p is the server's port here, not YCSB's -p");
+            let failure = Failure::with(Exit::Usage, text);
+            return Err(failure.hint(format!("a workload's parameter is --param {value}")));
+        }
         Means::Place(key) if verb.get_arguments().any(|arg| arg.get_long() == Some(key)) => {
             return Err(says(format!("type --{key} {value}")));
         }
@@ -771,6 +795,14 @@ mod tests {
             ("run tpcb --pg-set work_mem 64MB", "--pg-set work_mem=64MB"),
             ("run tpcb --warmup 5 s", "--warmup 5s"),
             ("run tpcb -T 1 m -c 4", "-T 1m"),
+            ("run tpcb -T 5 min", "-T 5m"),
+            ("run tpcb -T 60 Seconds", "-T 60s"),
+            ("run ycsb -p recordcount=1000", "--param recordcount=1000"),
+            (
+                "run tpcb -t 5 -T 5",
+                "leave one of them out: --transactions, or --duration",
+            ),
+            ("run tpcb -T 5 -T 6", "--duration is given twice"),
             ("slob sweep --max-size 4 GB", "--max-size 4GB"),
             ("-c 8 -T 60 bench", "a command comes first"),
             ("-i -s 10 bench", "pgdyno pgbench"),

@@ -104,9 +104,10 @@ impl Cli {
             Ok(matches) => matches,
             Err(letters::Wrong::Clap(e)) => {
                 let text = e.render().to_string();
-                // Colours only where nothing needs to be wrapped.
-                if e.use_stderr() && pgdyno_output::fitting(&text) != text.trim_end() {
-                    pgdyno_output::remark!("{}", text.trim_end());
+                // As all errors begin.
+                if let Some(says) = text.strip_prefix("error: ") {
+                    let says = says.replace("\n  tip: ", "\npgdyno: hint: ");
+                    pgdyno_output::remark!("pgdyno: error: {}", says.trim_end());
                     std::process::exit(e.exit_code());
                 }
                 e.exit()

@@ -40,7 +40,7 @@ use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::{Plan, check_target};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::experiment::toml_text::Source;
-use pgdyno_run::experiment::{parameter, pgbench_tools, presets, reader, tables_there};
+use pgdyno_run::experiment::{mentioned, parameter, pgbench_tools, presets, reader, tables_there};
 use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
 
@@ -197,6 +197,19 @@ More: pgdyno help experiments";
 
 /// Runs the command.
 pub fn open(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
+    opened(args, verbosity).map_err(|failure| match &args.file {
+        Some(path) => match text_of(path) {
+            Ok(text) => {
+                let name = &path.display().to_string();
+                mentioned::placed(Source { name, text: &text }, failure)
+            }
+            Err(_) => failure,
+        },
+        None => failure,
+    })
+}
+
+fn opened(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let given = Given::of(args)?;
     for remark in &given.remarks {
         pgdyno_output::remark!("pgdyno: note: {remark}");

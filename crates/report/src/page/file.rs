@@ -44,7 +44,9 @@ pub fn write(place: &Place, document: &impl Serialize) -> Result<(), Failure> {
     if !place.force {
         check(path)?;
     }
-    let failed = |e: io::Error| Failure::new(format!("cannot write {}: {e}", path.display()));
+    let failed = |e: io::Error| {
+        Failure::new(format!("cannot write {}: {e}", path.display())).with_missing_folder(path)
+    };
     if path.file_name().is_none() || path.is_dir() {
         return Err(Failure::with(
             Exit::Usage,

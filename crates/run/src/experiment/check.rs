@@ -68,7 +68,10 @@ mod tests {
         let e = || Experiment::named("e").fix("workload", ["tpcb"]);
         let secret = "postgresql://me:secret@db/x";
         for (wrong, want) in [
-            (e().fix("clients", 0), "clients: 0 is not in 1..=100000"),
+            (
+                e().fix("clients", 0),
+                "clients: it must be a whole number from 1 to 100000",
+            ),
             (e().axis("duration", [1, 0]), "longer than nothing"),
             (e().fix("target", secret), "a password does not belong here"),
             (

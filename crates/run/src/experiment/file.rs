@@ -241,9 +241,52 @@ pub fn unknown(source: Source<'_>, at: Range<usize>, key: &str, known: &[&str]) 
     )
 }
 
+/// Where the list begins that is open at the end of the text, or at a line that begins another key or table.
+fn open_list(text: &str, at: usize, is_unclosed: bool) -> Option<usize> {
+    let line_start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text[line_start..].lines().next().unwrap_or_default().trim();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.\"' ".contains(c);
+    let key = line.split_once('=').map_or("", |(key, _)| key);
+    let header = line.trim_matches(['[', ']']);
+    let begins_another = !key.is_empty() && key.chars().all(is_name)
+        || line.starts_with('[')
+            && line.ends_with(']')
+            && header.starts_with(|c: char| c.is_alphabetic());
+    let before = match (is_unclosed, begins_another) {
+        (true, _) => text,
+        (false, true) => &text[..line_start],
+        (false, false) => return None,
+    };
+    let mut open = Vec::new();
+    let mut begin = 0;
+    for line in before.split_inclusive('\n') {
+        // Outside of a list, what a line begins with [ is a table.
+        let is_header = open.is_empty() && line.trim_start().starts_with('[');
+        let mut quote = None;
+        for (at, c) in line.char_indices().filter(|_| !is_header) {
+            match (quote, c) {
+                (Some(mark), c) if mark == c => quote = None,
+                (Some(_), _) => {}
+                (None, '"' | '\'') => quote = Some(c),
+                (None, '#') => break,
+                (None, '[') => open.push(begin + at),
+                (None, ']') => drop(open.pop()),
+                _ => {}
+            }
+        }
+        begin += line.len();
+    }
+    open.first().copied()
+}
+
 /// An error of serde with the words of a file.
 fn refusal(source: Source<'_>, error: &toml::de::Error) -> Failure {
     let at = error.span().unwrap_or(0..0);
+    let is_unclosed = error.message().starts_with("unclosed array");
+    if let Some(open) = open_list(source.text, at.start, is_unclosed) {
+        let failure = source.wrong(open..open + 1, "the list that begins here is not closed");
+        return failure.hint("a list ends with ]: clients = [1, 2, 4]");
+    }
     // Only here does toml tell the key: "message\nin `reset.settle`".
     let shown = error.to_string();
     let key = shown.trim_end().rsplit_once("\nin `");

@@ -10,6 +10,7 @@ pub mod conduct;
 pub mod estimate;
 mod file;
 pub mod matrix;
+pub mod mentioned;
 pub mod notebook;
 pub mod parameter;
 pub mod pgbench_tools;

@@ -240,7 +240,7 @@ mod tests {
         for (name, given, want) in [
             ("workload", "''", "a pack's name"),
             ("workload", "[1]", "a list of script files"),
-            ("clients", "0", "0 is not in 1..=100000"),
+            ("clients", "0", "it must be a whole number from 1 to 100000"),
             ("clients", "'8..9'", "how long it takes"),
             ("threads", "'8'", "not \"8\""),
             ("clients", "1.5", "not 1.5"),

@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::file::{self, Entry, Parameters};
-use super::parameter;
+use super::parameter::{self, Parameter};
 use super::toml_text::Source;
 use pgdyno_model::experiment::{Axis, Capacity, Exclude, POINT_NAME};
 use pgdyno_model::{Experiment, Failure};
@@ -235,9 +235,15 @@ impl Reader<'_> {
             let what = format!("{name}: expected a string, a number, true, false or a list");
             return Err(self.source.wrong(at, &what));
         }
-        let accepted = parameter
-            .accept(value)
-            .map_err(|why| self.source.wrong(at, &format!("{name}: {why}")))?;
+        let accepted = parameter.accept(value).map_err(|why| {
+            let Some(list) = list_in_text(parameter, value) else {
+                return self.source.wrong(at, &format!("{name}: {why}"));
+            };
+            let what = format!("{name}: several values are a list, not a text");
+            self.source
+                .wrong(at, &what)
+                .hint(format!("{name} = {list}"))
+        })?;
         Ok(match accepted {
             Value::Array(names) if parameter.is_workload() => {
                 let names = names.iter().filter_map(Value::as_str);
@@ -263,6 +269,20 @@ impl Reader<'_> {
             text.to_owned()
         }
     }
+}
+
+/// The list that a text of values with commas is meant to be, `[1, 2, 4]` for `"1,2,4"`.
+fn list_in_text(parameter: Parameter, value: &Value) -> Option<Value> {
+    let text = value.as_str().filter(|text| text.contains(','))?;
+    let text = text.trim().trim_matches(['[', ']']);
+    let parts = text.split(',').map(|part| {
+        let part = part.trim();
+        part.parse::<serde_json::Number>()
+            .map_or_else(|_| part.into(), Value::Number)
+    });
+    let parts: Vec<Value> = parts.collect();
+    let is_each_one = parts.iter().all(|part| parameter.accept(part).is_ok());
+    is_each_one.then_some(Value::Array(parts))
 }
 
 #[cfg(test)]
@@ -335,7 +355,7 @@ mod tests {
             ("clients = []", &["e.toml:1:11: clients: the list is empty"]),
             (
                 "clients = [1, 'x']",
-                &["e.toml:1:15: clients: a number of clients is a positive number"],
+                &["e.toml:1:15: clients: a number of clients is a positive whole number"],
             ),
             (
                 "clients = 1\n[matrix]\nclients = [1]",
@@ -376,6 +396,31 @@ mod tests {
                 ],
             ),
             ("seed = 'x'", &["seed: ", "a whole number"]),
+            (
+                "clients = '1,2,4'",
+                &[
+                    "e.toml:1:11: clients: several values are a list",
+                    "clients = [1,2,4]",
+                ],
+            ),
+            (
+                "isolation = 'read committed, serializable'",
+                &["[\"read committed\",\"serializable\"]"],
+            ),
+            ("clients = '1,x'", &["at column 2"]),
+            (
+                "workload = 'tpcb'\nclients = [1,2\n[settings]\nwork_mem = '4MB'",
+                &["e.toml:2:11: the list that begins here is not closed\nclients = [1,2\n"],
+            ),
+            (
+                "clients = [1, 2, # [\nduration = '5s'",
+                &["e.toml:1:11: the list"],
+            ),
+            (
+                "[settings]\nwork_mem = ['4MB',\n",
+                &["e.toml:2:12: the list"],
+            ),
+            ("clients = [1 2]", &["e.toml:1:12: "]),
             (
                 "name = 1",
                 &["e.toml:1:8: name: invalid type: integer `1`, expected a string"],

@@ -73,6 +73,31 @@ impl Document {
         found.map(|(_, section)| section).collect()
     }
 
+    /// Paragraphs that begin with this word as code, and rows of tables whose first cell is or has it, below the
+    /// head of their table.
+    pub fn explained(self, word: &str) -> Vec<String> {
+        let code = format!("`{word}`");
+        let paragraphs = self.text.split("\n\n");
+        paragraphs
+            .filter_map(|paragraph| {
+                let lines: Vec<&str> = paragraph.lines().collect();
+                let is_row = |line: &&&str| {
+                    let cell = line.strip_prefix('|').and_then(|row| row.split('|').next());
+                    cell.is_some_and(|cell| cell.split(',').any(|part| part.trim() == code))
+                };
+                let rows: Vec<&str> = lines.iter().filter(is_row).copied().collect();
+                match rows.is_empty() {
+                    true => paragraph.starts_with(&code).then(|| paragraph.to_owned()),
+                    false => {
+                        let table = lines.iter().position(|line| line.starts_with('|'))?;
+                        let head = lines.get(table..table + 2)?;
+                        Some([head, &rows].concat().join("\n"))
+                    }
+                }
+            })
+            .collect()
+    }
+
     /// Each heading below the title, with what stands below it up to the next of its level.
     fn sections_by_heading(self) -> Vec<(&'static str, &'static str)> {
         let mut open: Vec<(usize, &'static str, usize)> = Vec::new();

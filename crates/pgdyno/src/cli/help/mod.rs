@@ -68,6 +68,11 @@ fn text(words: &[&str], width: usize, commands: &Command) -> Result<String, Fail
     {
         return Ok(text);
     }
+    if let ([word], None) = (words, manual::document(first))
+        && let Some(text) = of_sign(word, width)
+    {
+        return Ok(text);
+    }
     Err(match manual::document(first) {
         Some(document) => no_section(document, rest),
         // As in a line that was copied, or a path in the checkout.
@@ -171,6 +176,18 @@ fn of_document(document: Document, words: &[&str], width: usize) -> Option<Strin
             (!sections.is_empty()).then(|| markdown::shown(&sections.join("\n"), width))
         }
     }
+}
+
+/// What explains a note's code or a sign of the results, and which document has it.
+fn of_sign(word: &str, width: usize) -> Option<String> {
+    let first = manual::document("results").into_iter();
+    first.chain(manual::documents()).find_map(|document| {
+        let found = document.explained(word);
+        (!found.is_empty()).then(|| {
+            let text = markdown::shown(&found.join("\n\n"), width);
+            format!("{text}\nMore: pgdyno help {}\n", document.name())
+        })
+    })
 }
 
 /// Where the options of a command are that has the name of a document.
@@ -323,6 +340,32 @@ mod tests {
         let contents = of(&[]);
         for word in ["NOPM", "tpmC", "terminals"] {
             assert!(contents.contains(word), "{word}: {contents}");
+        }
+    }
+
+    #[test]
+    fn signs_and_codes_of_notes_are_explained() {
+        for (word, says) in [
+            ("~", "marks a figure that is of this run only"),
+            ("–", "there is no figure"),
+            ("client-bound", "the client may be the limit"),
+            ("no-rights", "SQLSTATE 42501"),
+        ] {
+            let text = of(&[word]);
+            assert!(text.contains(says), "{word}: {text}");
+            assert!(text.ends_with("More: pgdyno help results\n"), "{text}");
+            assert!(text.lines().count() < 25, "{word}: {text}");
+        }
+        // Each code of the table.
+        let results = manual::document("results").unwrap().text();
+        let codes = results.split("## Validity notes").nth(1).unwrap();
+        let codes = codes
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        let codes: Vec<&str> = codes.collect();
+        assert!(codes.len() > 20, "{codes:?}");
+        for code in codes {
+            assert!(of(&[code]).contains(code), "{code}");
         }
     }
 

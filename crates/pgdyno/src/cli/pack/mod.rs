@@ -137,7 +137,7 @@ fn copy(pack: &Pack, dir: &Path) -> Result<String, Failure> {
 /// Writes files into a new folder.
 fn write<'a>(dir: &Path, files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), Failure> {
     let fail = |path: &Path, e: io::Error| {
-        Failure::new(format!("could not write {}: {e}", path.display()))
+        Failure::new(format!("could not write {}: {e}", path.display())).with_missing_folder(path)
     };
     // A new folder only: what is in an old one may be somebody's work.
     fs::create_dir(dir).map_err(|e| match e.kind() {

@@ -60,7 +60,7 @@ const OPTIONS: &[Row] = &[
     (
         "run tpcb -c four",
         2,
-        &["'four' for '--clients", "positive number"],
+        &["'four' for '--clients", "positive whole number"],
     ),
     ("run tpcb -j 0", 2, &["--threads", "from 1 to 4096"]),
     (
@@ -646,6 +646,207 @@ const KEPT: &[Row] = &[
     ("rerun 999", 2, &["no trial 999", "pgdyno ls"]),
 ];
 
+/// A word of another thing: its place, and what to type.
+const MEANT: &[Row] = &[
+    (
+        "run tpcb -T 5 min",
+        2,
+        &["a space between number and unit", "-T 5m"],
+    ),
+    (
+        "run tpcb -T 10 seconds",
+        2,
+        &["a space between number and unit", "-T 10s"],
+    ),
+    (
+        "run tpcb --duration=5 min",
+        2,
+        &["\"min\" is no script", "without a blank: -T 60s"],
+    ),
+    (
+        "run tpcb scale=10 --url URL",
+        2,
+        &["\"scale=10\" is no script", "--param scale=10"],
+    ),
+    (
+        "run good.sql scale=10 --url URL",
+        2,
+        &["\"scale=10\" is no script", "--param scale=10"],
+    ),
+    (
+        "run ycsb -p recordcount=1000",
+        2,
+        &["-p is the server's port", "--param recordcount=1000"],
+    ),
+    ("run tpcb -p 1=2 --url URL", 2, &["-p is the server's port"]),
+    (
+        "run tpcb --url host=127.0.0.1,port=6361",
+        3,
+        &["\"port=6361\"", "--url 'host=127.0.0.1 port=5432"],
+    ),
+    (
+        "run tpcb --url postgresql://no-such-host.invalid/b",
+        3,
+        &[
+            "\"no-such-host.invalid\"",
+            "check the host's name: --url, PGHOST",
+        ],
+    ),
+    (
+        "compare 3..8 9..14",
+        2,
+        &["3..8", "3-8, for compare and report"],
+    ),
+    (
+        "report 3:8",
+        2,
+        &["no trial 3:8", "3-8, for compare and report"],
+    ),
+    (
+        "run tpcb -t 10 -T 10",
+        2,
+        &["pgdyno: error: ", "leave one of them out"],
+    ),
+    (
+        "run tpcb -T 10 -T 20",
+        2,
+        &["--duration is given twice", "leave one of them out"],
+    ),
+    (
+        "run tpcb -c x",
+        2,
+        &["a number of clients is a positive whole number\n"],
+    ),
+    (
+        "run tpcb --isolation x",
+        2,
+        &[
+            "pgdyno: error: invalid value 'x'",
+            "[possible values: read-",
+        ],
+    ),
+    (
+        "run tpcb --cliens 4",
+        2,
+        &[
+            "pgdyno: error: unexpected argument '--cliens'",
+            "pgdyno: hint: a similar argument",
+        ],
+    ),
+    (
+        "run tpcb --url URL --pg-set work_mem=1GB",
+        2,
+        &["--url selects another", "leave out --url, or"],
+    ),
+    (
+        "report 1 -o none/x.html",
+        1,
+        &[
+            "cannot write none/x.html",
+            "there is no folder none: mkdir -p none",
+        ],
+    ),
+    (
+        "run good.sql -t 1 --json=none/x --url URL",
+        2,
+        &["none/x", "mkdir -p none"],
+    ),
+    (
+        "pack show tpcb --to none/x",
+        1,
+        &["none/x", "mkdir -p none"],
+    ),
+    (
+        "pack new none/a/mine",
+        1,
+        &["none/a/mine", "mkdir -p none/a"],
+    ),
+    (
+        "run empty.sql --url URL",
+        1,
+        &[
+            "empty command list for script \"empty.sql\"",
+            "pgdyno help scripts",
+        ],
+    ),
+    (
+        "run short.sql --url URL",
+        1,
+        &["short.sql:1:", "(rnd: did you mean random?)"],
+    ),
+    (
+        "run strange.sql --url URL",
+        1,
+        &["strange.sql:1:", "frobnicate: pgdyno help scripts"],
+    ),
+    ("help xyzzy", 2, &["neither a document nor a command"]),
+];
+
+/// In an experiment's file: line, column, way out.
+const FILES: &[Row] = &[
+    (
+        "sweep pack.toml --url URL",
+        1,
+        &[
+            "pack.toml:1:12: tcpb: unknown pack",
+            "\nworkload = 'tcpb'\n",
+        ],
+    ),
+    (
+        "sweep param.toml --url URL",
+        1,
+        &["param.toml:3:9: --param sclae=1", "did you mean scale?"],
+    ),
+    (
+        "sweep name.toml --url URL",
+        1,
+        &[
+            "name.toml:3:12: ",
+            "no such setting among those that a file may set: work_men = 4MB",
+            "did you mean \"work_mem\"?",
+        ],
+    ),
+    (
+        "sweep name.toml --allow-shell --url URL",
+        1,
+        &[
+            "name.toml:3:1: ",
+            "no setting \"work_men\"",
+            "did you mean \"work_mem\"?",
+        ],
+    ),
+    (
+        "sweep value.toml --url URL",
+        1,
+        &[
+            "value.toml:4:21: ",
+            "invalid value for parameter \"work_mem\"",
+            "\"kB\"",
+            "pg_settings",
+        ],
+    ),
+    (
+        "sweep text.toml --url URL",
+        1,
+        &["text.toml:2:11: ", "hint: clients = [1,2,4]"],
+    ),
+    (
+        "sweep open.toml --url URL",
+        1,
+        &["open.toml:2:11: the list that begins here is not closed"],
+    ),
+    (
+        "sweep end.toml --url URL",
+        1,
+        &["end.toml:2:11: the list that begins here is not closed"],
+    ),
+    (
+        "sweep none.toml --url URL",
+        1,
+        &["none.toml:2:11: clients: it must be a whole number from 1"],
+    ),
+];
+
 #[test]
 fn each_typical_mistake_is_answered_with_what_to_type() {
     let db = Database::new("mistakes");
@@ -676,6 +877,25 @@ fn each_typical_mistake_is_answered_with_what_to_type() {
         ("range.sql", "\\set a random(5, 1)\nSELECT 1;\n"),
         ("copy.sql", "\\copy t from stdin\n"),
         ("open.sql", "BEGIN;\nSELECT 1;\n"),
+        ("empty.sql", "-- nothing\n"),
+        ("short.sql", "\\set a rnd(1, 10)\n"),
+        ("strange.sql", "\\set a frobnicate(1, 10)\n"),
+        ("param.toml", "workload = 'tpcb'\n[params]\nsclae = 1\n"),
+        (
+            "name.toml",
+            "workload = 'tpcb'\n[settings]\nwork_men = '4MB'\n",
+        ),
+        (
+            "value.toml",
+            "workload = 'tpcb'\nduration = '1s'\n[settings]\nwork_mem = [ '4MB', '64 megabytes']\n",
+        ),
+        ("text.toml", "workload = 'tpcb'\nclients = '1,2,4'\n"),
+        (
+            "open.toml",
+            "workload = 'tpcb'\nclients = [1,2\n[settings]\nwork_mem = '4MB'\n",
+        ),
+        ("end.toml", "workload = 'tpcb'\nclients = [1, 2,\n\n"),
+        ("none.toml", "workload = 'tpcb'\nclients = 0\n"),
         ("experiment.toml", "workload = 'tpcb'\n"),
         ("key.toml", "workload = 'tpcb'\ncliets = [1, 2]\n"),
         ("pack.toml", "workload = 'tcpb'\n"),
@@ -701,9 +921,11 @@ fn each_typical_mistake_is_answered_with_what_to_type() {
         SCRIPTS,
         SERVERS,
         KEPT,
+        MEANT,
+        FILES,
     ];
     let rows = tables.concat();
-    assert!(rows.len() >= 140, "{}", rows.len());
+    assert!(rows.len() >= 180, "{}", rows.len());
     let mut wrong = Vec::new();
     for (line, code, texts) in rows {
         let words: Vec<&str> = line.split(' ').map(|word| filled(word, &places)).collect();

@@ -72,8 +72,8 @@ fn what_the_last_trial_would_fail_with_is_said_before_the_first_load() {
         (
             &database,
             "settings.work_mem = ['4MB', '7 apples']\n".to_owned(),
-            3,
-            &["7 apples"],
+            1,
+            &["e.toml:4:29: ", "7 apples", "pg_settings"],
         ),
         (
             &database,
