@@ -10,28 +10,13 @@ use pgdyno_session::Session;
 use pgdyno_wire::{Candidate, SessionAttrs};
 
 use super::admin;
+use super::dialect::Dialect;
 use super::open::Endpoint;
 
 /// Asking takes no longer.
 const ASK_MAX: Duration = Duration::from_secs(2);
 /// The database in which PgBouncer is administered.
 const PGBOUNCER: &str = "pgbouncer";
-
-/// Limits of the session's server, role and database, each with how many more sessions it admits; the session
-/// itself is among those that are there. A superuser is held to the first alone.
-const LIMITS: &str = "\
-WITH me AS (SELECT oid, rolsuper, rolconnlimit FROM pg_catalog.pg_roles WHERE rolname = session_user), \
-there AS (SELECT usesysid, datid FROM pg_catalog.pg_stat_activity \
-WHERE usesysid IS NOT NULL AND datid IS NOT NULL) \
-SELECT 'max_connections', pg_catalog.current_setting('max_connections')::int \
-- CASE WHEN rolsuper THEN 0 ELSE pg_catalog.current_setting('superuser_reserved_connections')::int \
-+ coalesce(pg_catalog.current_setting('reserved_connections', true)::int, 0) END \
-- (SELECT count(*) FROM there) FROM me \
-UNION ALL SELECT 'CONNECTION LIMIT of the role', rolconnlimit \
-- (SELECT count(*) FROM there WHERE usesysid = me.oid) FROM me WHERE rolconnlimit >= 0 AND NOT rolsuper \
-UNION ALL SELECT 'CONNECTION LIMIT of the database', datconnlimit \
-- (SELECT count(*) FROM there WHERE datid = d.oid) FROM pg_catalog.pg_database d, me \
-WHERE datname = pg_catalog.current_database() AND datconnlimit >= 0 AND NOT rolsuper";
 
 /// Sessions that can still be had, and what limits them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,10 +27,11 @@ pub struct Room {
     pub limit: String,
 }
 
-/// The room at an endpoint; `None` where it does not say.
-pub fn at(endpoint: &Endpoint) -> Option<Room> {
+/// The room at an endpoint of this product; `None` where it does not say.
+pub fn at(endpoint: &Endpoint, dialect: &Dialect) -> Option<Room> {
+    let limits = dialect.session_limits?;
     let mut session = endpoint.within(ASK_MAX).connect().ok()?;
-    let of_server = admin::rows(&mut session, LIMITS).ok();
+    let of_server = admin::rows(&mut session, limits).ok();
     let of_server = of_server.into_iter().flatten().filter_map(|row| {
         let mut row = row.into_iter().flatten();
         let (limit, left) = (row.next()?, row.next()?.parse::<i64>().ok()?);

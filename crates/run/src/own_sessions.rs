@@ -22,7 +22,9 @@ pub fn give_way(instruments: &mut Instruments, prepared: &Prepared, clients: u64
         return Vec::new();
     };
     let here = clients.div_ceil(target.endpoints.len() as u64);
-    let Some(room) = room::at(first).filter(|room| room.sessions < here + own) else {
+    let Some(room) =
+        room::at(first, prepared.product.dialect).filter(|room| room.sessions < here + own)
+    else {
         return Vec::new();
     };
     instruments.retain(|one| !has_session(one.name()));

@@ -126,8 +126,11 @@ fn masked(text: &str) -> String {
     let is_time = |word: &str| word.contains('.') && word.parse::<f64>().is_ok();
     // With -q there is one each five seconds, wherever a slow machine has come to by then.
     let is_between = |line: &&str| {
-        let count = line.split_once(" of ").map(|(count, _)| count.parse::<u64>());
-        line.contains(" tuples (") && !line.contains("(100%)")
+        let count = line
+            .split_once(" of ")
+            .map(|(count, _)| count.parse::<u64>());
+        line.contains(" tuples (")
+            && !line.contains("(100%)")
             && count.is_some_and(|count| count.is_ok_and(|count| count % 100_000 != 0))
     };
     let kept = text.split_inclusive('\n').filter(|line| !is_between(line));

@@ -115,6 +115,10 @@ pub struct Dialect {
     /// Query for what the session of process `{pid}` waits for, such as `a lock on t held by pid 1`;
     /// NULL or no row when it waits for no lock. `None` if the product has no such view.
     pub waits_for: Option<&'static str>,
+    /// Query for limits of the session's server, role and database: their names, and how many more sessions each
+    /// admits, those that there are deducted, the session itself too. A superuser is held to the first alone. `None`
+    /// where it is not known how the product limits them.
+    pub session_limits: Option<&'static str>,
     /// What workloads may need and it does not have.
     pub lacks: &'static [Lack],
     /// What it tells about its cluster.

@@ -5,6 +5,20 @@ use super::{
     metrics, probes, processes, promises, retries, server_views, storage,
 };
 
+const SESSION_LIMITS: &str = "\
+WITH me AS (SELECT oid, rolsuper, rolconnlimit FROM pg_catalog.pg_roles WHERE rolname = session_user), \
+there AS (SELECT usesysid, datid FROM pg_catalog.pg_stat_activity \
+WHERE usesysid IS NOT NULL AND datid IS NOT NULL) \
+SELECT 'max_connections', pg_catalog.current_setting('max_connections')::int \
+- CASE WHEN rolsuper THEN 0 ELSE pg_catalog.current_setting('superuser_reserved_connections')::int \
++ coalesce(pg_catalog.current_setting('reserved_connections', true)::int, 0) END \
+- (SELECT count(*) FROM there) FROM me \
+UNION ALL SELECT 'CONNECTION LIMIT of the role', rolconnlimit \
+- (SELECT count(*) FROM there WHERE usesysid = me.oid) FROM me WHERE rolconnlimit >= 0 AND NOT rolsuper \
+UNION ALL SELECT 'CONNECTION LIMIT of the database', datconnlimit \
+- (SELECT count(*) FROM there WHERE datid = d.oid) FROM pg_catalog.pg_database d, me \
+WHERE datname = pg_catalog.current_database() AND datconnlimit >= 0 AND NOT rolsuper";
+
 /// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Dialect = Dialect {
     name: "postgresql",
@@ -96,6 +110,7 @@ pub const POSTGRESQL: Dialect = Dialect {
             || ' held by pid ' || array_to_string(holders, ', ') \
          FROM pg_blocking_pids({pid}) AS holders WHERE cardinality(holders) > 0",
     ),
+    session_limits: Some(SESSION_LIMITS),
     lacks: &[
         // Documented: release notes of 11, CREATE PROCEDURE and transaction control in it.
         Lack {

@@ -84,7 +84,8 @@ fn a_lock_for_one_second_of_five_is_shown_as_a_stall_with_its_share() {
     holder.simple_query(lock).expect("locked");
     sleep(SECOND);
     holder.simple_query("COMMIT").expect("unlocked");
-    let (_, json) = run.ended(&["one stall of ", " of the time"]);
+    // On a busy machine there may be others, shorter ones.
+    let (_, json) = run.ended(&[" stall", " of the time"]);
     assert!(codes(&json).contains(&"stalls"), "{json}");
 
     let stalls = &json["stalls"];
