@@ -13,7 +13,7 @@ use crate::support::{Database, notebook, pgdyno, ran};
 
 /// What is typed after `pgdyno`, the exit code, and what must be said. `URL` is the server with pgbench's
 /// tables of scale 1; `READER` the same as a role that may do nothing; `REFUSES` one that wants another password;
-/// `NOBODY` an address where nothing listens; `DATABASE` and `ROLE` name what the server does not have.
+/// `FULL` one that takes 12 connections; `NOBODY` an address where nothing listens; `DATABASE` and `ROLE` name what the server does not have.
 type Row = (&'static str, i32, &'static [&'static str]);
 
 const COMMANDS: &[Row] = &[
@@ -606,7 +606,7 @@ const SERVERS: &[Row] = &[
         &["with scale = 1, not 10", "--replace"],
     ),
     (
-        "run tpcb --url URL -c 2000",
+        "run good.sql --url FULL -c 20",
         3,
         &["too many clients", "max_connections is"],
     ),
@@ -857,6 +857,9 @@ fn each_typical_mistake_is_answered_with_what_to_type() {
     let database = db.url.replace("/mistakes?", "/bnech?");
     let nobody = format!("postgresql://me@{}/b", closed_address());
     let refuses = refusing_server();
+    // Not the shared server: others need its connections.
+    let small = pgdyno_testkit::postgres_with(&["max_connections=12"]);
+    let full = Database::on(&small, "has_no_room").url;
     let places = [
         ("URL", &db.url),
         ("READER", &reader),
@@ -864,6 +867,7 @@ fn each_typical_mistake_is_answered_with_what_to_type() {
         ("DATABASE", &database),
         ("NOBODY", &nobody),
         ("REFUSES", &refuses),
+        ("FULL", &full),
     ];
     let dir = tempfile::tempdir().unwrap();
     for (name, text) in [
