@@ -123,6 +123,7 @@ pub const COCKROACHDB: Dialect = Dialect {
     gives_up_lost_clients: &[],
     // Sessions have no processes.
     waits_for: None,
+    // Assumed: its views do not say how many sessions it takes; clients are what limits them.
     session_limits: None,
     lacks: &[
         // Captured: "unimplemented at or near "update"" in 19.1. Documented (SELECT FOR UPDATE,

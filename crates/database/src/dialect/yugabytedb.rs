@@ -103,6 +103,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
     // Its locks are the tablet servers'.
     waits_for: None,
     // PostgreSQL's own language layer, from 11.2 on; an article shows a procedure that retries on 2.1.
+    // Assumed: its limits and its pooler's are not asked for.
     session_limits: None,
     lacks: &[],
     cluster: cluster::YUGABYTEDB,
