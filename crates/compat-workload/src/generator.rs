@@ -11,19 +11,106 @@ pub enum Generator {
     Bank,
     /// Orders and payments of warehouses, derived from TPC-C.
     Tpcc,
+    /// Few rows that all workers change.
+    Conflict,
+    /// A connection for each query.
+    Connectionlatency,
+    /// Writes beside many indexes.
+    Indexes,
+    /// Slow queries and waits for locks.
+    Insights,
+    /// Double-entry bookkeeping.
+    Ledger,
+    /// Users who rent vehicles.
+    Movr,
+    /// Rows added in order, and deleted behind it.
+    Queue,
 }
 
 impl Generator {
     /// All of them, by name.
-    pub const ALL: [Self; 4] = [Self::Bank, Self::Kv, Self::Tpcc, Self::Ycsb];
+    pub const ALL: [Self; 11] = [
+        Self::Bank,
+        Self::Conflict,
+        Self::Connectionlatency,
+        Self::Indexes,
+        Self::Insights,
+        Self::Kv,
+        Self::Ledger,
+        Self::Movr,
+        Self::Queue,
+        Self::Tpcc,
+        Self::Ycsb,
+    ];
 
-    /// Its name, which its pack and its database have too.
-    pub fn name(self) -> &'static str {
+    /// Its name, its first table (the others of several have no name here) and what it does, in one line.
+    fn facts(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Ycsb => "ycsb",
-            Self::Kv => "kv",
-            Self::Bank => "bank",
-            Self::Tpcc => "tpcc",
+            Self::Bank => (
+                "bank",
+                "bank",
+                "transfers between accounts whose balances always add up to 0",
+            ),
+            Self::Conflict => (
+                "conflict",
+                "conflict",
+                "upserts and deletes of few rows that all workers share",
+            ),
+            Self::Connectionlatency => (
+                "connectionlatency",
+                "",
+                "a connection for each SELECT 1, and what it costs",
+            ),
+            Self::Indexes => (
+                "indexes",
+                "indexes",
+                "upserts of a table with any number of secondary indexes",
+            ),
+            Self::Insights => (
+                "insights",
+                "insights_workload_table_0",
+                "queries that are slow on purpose, and waits for locks",
+            ),
+            Self::Kv => (
+                "kv",
+                "kv",
+                "reads and writes of one narrow table by keys spread at random",
+            ),
+            Self::Ledger => (
+                "ledger",
+                "customer",
+                "balances, deposits and withdrawals in double-entry bookkeeping",
+            ),
+            Self::Movr => ("movr", "users", "users who rent vehicles in nine cities"),
+            Self::Queue => (
+                "queue",
+                "queue",
+                "rows added in the order of a sequence, and deleted behind it",
+            ),
+            Self::Tpcc => (
+                "tpcc",
+                "warehouse",
+                "derived from TPC-C (not a TPC result): orders and payments of warehouses",
+            ),
+            Self::Ycsb => (
+                "ycsb",
+                "usertable",
+                "YCSB, the Yahoo! Cloud Serving Benchmark, on SQL",
+            ),
+        }
+    }
+
+    /// Its name, which its database has too.
+    pub fn name(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// The name of its pack.
+    pub fn pack(self) -> &'static str {
+        match self {
+            // The pack queue is another one.
+            Self::Queue => "fifo",
+            other => other.name(),
         }
     }
 
@@ -36,39 +123,26 @@ impl Generator {
 
     /// What it does, in one line.
     pub fn summary(self) -> &'static str {
-        match self {
-            Self::Ycsb => "YCSB, the Yahoo! Cloud Serving Benchmark, on SQL",
-            Self::Kv => "reads and writes of one narrow table by keys spread at random",
-            Self::Bank => "transfers between accounts whose balances always add up to 0",
-            Self::Tpcc => {
-                "derived from TPC-C (not a TPC result): orders and payments of warehouses"
-            }
-        }
+        self.facts().2
     }
 
-    /// Its tables, for people: the first of them where there are several.
-    pub fn tables(self) -> &'static str {
-        match self {
-            Self::Ycsb => "usertable",
-            Self::Tpcc => "warehouse",
-            name => name.name(),
-        }
+    /// The first of its tables, or none.
+    pub fn table(self) -> Option<&'static str> {
+        Some(self.facts().1).filter(|name| !name.is_empty())
+    }
+
+    /// Whether `check` knows what its tables ought to hold.
+    pub fn has_check(self) -> bool {
+        matches!(self, Self::Bank | Self::Tpcc | Self::Ycsb)
     }
 }
 
 /// cockroach's other workloads, and what pgdyno has for the same question.
 const OTHERS: &[(&str, &str)] = &[
     ("bulkingest", "load rows by COPY: pgdyno load PACK --jobs N"),
-    ("conflict", "contended transactions: pgdyno lab retries"),
-    ("connectionlatency", "round trips: pgdyno run probe"),
     ("debug", "it has no load"),
     ("examples", "it has no load"),
     ("geospatial", "a script of your own: pgdyno run mine.sql"),
-    (
-        "indexes",
-        "a pack of your own: pgdyno pack show kv --to mine",
-    ),
-    ("insights", "a script of your own: pgdyno run mine.sql"),
     (
         "interleavebench",
         "a pack of your own: pgdyno pack show tpcb --to mine",
@@ -84,17 +158,8 @@ const OTHERS: &[(&str, &str)] = &[
         "a pack of your own: pgdyno pack show kv --to mine",
     ),
     ("kvtoolong", "workload run kv"),
-    (
-        "ledger",
-        "money that moves: workload run bank, or pgdyno run tpcb",
-    ),
-    (
-        "movr",
-        "a pack of your own: pgdyno pack show tpcb --to mine",
-    ),
     ("querybench", "queries of a file: pgdyno run queries.sql"),
     ("querylog", "queries of a file: pgdyno run queries.sql"),
-    ("queue", "a script of your own: pgdyno run mine.sql"),
     ("rand", "a pack of your own: pgdyno pack show kv --to mine"),
     (
         "roachmart",
@@ -111,7 +176,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("tpch", "queries of a file: pgdyno run queries.sql"),
     (
         "ttlbench",
-        "a pack of your own: pgdyno pack show kv --to mine",
+        "row-level TTL is CockroachDB's alone: delete expired rows by a script of your own, pgdyno run mine.sql",
     ),
     (
         "ttllogger",

@@ -44,7 +44,7 @@ Use \"{program} [command] --help\" for more information about a command.
         let (program, name) = (self.0, verb.name());
         let workloads = Generator::ALL.into_iter();
         let workloads: String = workloads
-            .map(|its| format!("  {:<12}{}\n", its.name(), its.summary()))
+            .map(|its| format!("  {:<19}{}\n", its.name(), its.summary()))
             .collect();
         format!(
             "\
@@ -68,9 +68,10 @@ Use \"{program} {name} [command] --help\" for more information about a command.
     pub fn workload_help(self, verb: Verb, generator: Generator) -> String {
         let tables = match generator {
             Generator::Tpcc => "warehouse and the eight others of TPC-C",
-            other => other.tables(),
+            other => other.table().unwrap_or_default(),
         };
         let notes = match verb {
+            Verb::Init if tables.is_empty() => "Makes the database: there are no tables.".to_owned(),
             Verb::Init => format!(
                 "Makes and fills the table {tables}. URLs are those of the server's nodes, over which\nrows are loaded; without one it is postgres://root@localhost:26257?sslmode=disable."
             ),
@@ -79,7 +80,10 @@ Use \"{program} {name} [command] --help\" for more information about a command.
                 Generator::Ycsb => "Looks whether usertable holds the rows that init has loaded: how many, by which keys,\nwith values in all columns.".to_owned(),
                 Generator::Bank => "Looks whether all accounts are there and their balances add up to 0.".to_owned(),
                 Generator::Tpcc => "Looks whether TPC-C's conditions 3.3.2.1 to 3.3.2.12 hold: 6, 10 and 12 only with\n--expensive-checks, 11 for districts without a delivery.".to_owned(),
-                Generator::Kv => "There is nothing to check: rows of kv may have any value.".to_owned(),
+                other => format!(
+                    "There is nothing to check: rows of {} may have any value.",
+                    other.name()
+                ),
             },
         };
         let summary = generator.summary();

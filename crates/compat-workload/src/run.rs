@@ -55,6 +55,7 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         histograms,
         run.display_every_s,
         &names.collect::<Vec<_>>(),
+        &pgdyno_drive::operations(&prepared.scripts),
         run.tolerates_errors,
     );
     if let Some(port) = run.prometheus_port {
@@ -65,6 +66,9 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
     })?;
     let since = (interrupts, interrupted_before);
     let ran = Ran::run(trial, &prepared, keep, &mut watch, since)?;
+    if options.workload.connects {
+        watch.add("connect", &ran.outcome.recording.connections.latencies);
+    }
     let sequence = match options.generator {
         Generator::Kv => options::sequence(&options.parsed, &ran.outcome.recording.drawn),
         _ => String::new(),
@@ -117,7 +121,7 @@ fn trial(options: &WorkloadOptions, params: Vec<String>, run: &Run) -> Trial {
     };
     let urls = options.place.urls().into_iter();
     let spec = TrialSpec {
-        workload: vec![options.generator.name().to_owned()],
+        workload: vec![options.generator.pack().to_owned()],
         mix: options.workload.mix.clone(),
         params,
         target: TargetSpec {

@@ -31,7 +31,7 @@ const DATABASE_IS_THERE: &str = "42P04";
 
 /// The workload's pack.
 pub fn pack(generator: Generator) -> Result<Pack, Failure> {
-    resolve::pack(generator.name()).map_err(|e| Failure::new(e.to_string()))
+    resolve::pack(generator.pack()).map_err(|e| Failure::new(e.to_string()))
 }
 
 /// The servers that the URLs name.
@@ -212,6 +212,9 @@ pub fn must_be_there(
     product: &Product,
 ) -> Result<(), Failure> {
     let generator = options.generator;
+    let Some(table) = generator.table() else {
+        return Ok(());
+    };
     let pack = pack(generator)?;
     let params = params(options, product, &pack);
     let params =
@@ -222,7 +225,6 @@ pub fn must_be_there(
         "make and fill it: workload init {} [flags] [URL...]",
         generator.name()
     );
-    let table = generator.tables();
     if found.is_empty() {
         let text = format!("relation \"{table}\" does not exist");
         return Err(Failure::new(text).hint(hint));

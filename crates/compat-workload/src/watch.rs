@@ -12,7 +12,7 @@ use super::metrics::Metrics;
 use super::snapshot::HistogramFile;
 use super::tpmc;
 
-/// One operation: one script, or several that are the same to cockroach.
+/// One operation: one script, several that are the same to cockroach, or a work unit of scripts.
 #[derive(Debug)]
 struct Operation {
     name: String,
@@ -34,6 +34,8 @@ pub struct Watch {
     operations: Vec<Operation>,
     /// The operation of each script.
     of_script: Vec<usize>,
+    /// The operation of each work unit: scripts that have some are no operation themselves.
+    of_unit: Vec<usize>,
     /// When clients began to work.
     started: SystemTime,
     is_ramp: bool,
@@ -49,16 +51,21 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Scripts by name, in their order.
+    /// Scripts and work units by name, in their order.
     pub fn new(
         printer: Printer,
         histograms: Option<HistogramFile>,
         every_s: u64,
         scripts: &[String],
+        units: &[String],
         tolerates_errors: bool,
     ) -> Self {
         let names: Vec<&str> = scripts.iter().map(|name| operation(name)).collect();
-        let mut sorted = names.clone();
+        let mut sorted: Vec<&str> = names
+            .iter()
+            .copied()
+            .chain(units.iter().map(String::as_str))
+            .collect();
         sorted.sort_unstable();
         sorted.dedup();
         let place = |name: &&str| sorted.iter().position(|known| known == name);
@@ -68,6 +75,10 @@ impl Watch {
             metrics: None,
             every_s,
             of_script: names.iter().filter_map(place).collect(),
+            of_unit: units
+                .iter()
+                .filter_map(|name| place(&name.as_str()))
+                .collect(),
             operations: sorted
                 .into_iter()
                 .map(|name| Operation {
@@ -115,6 +126,16 @@ impl Watch {
             .collect();
         let elapsed_s = self.end_s - self.part_began_s;
         text + said + &self.printer.totals(elapsed_s, &totals)
+    }
+
+    /// An operation that is known at the end alone.
+    pub fn add(&mut self, name: &str, latencies: &Latencies) {
+        self.operations.push(Operation {
+            name: name.to_owned(),
+            tick: Latencies::default(),
+            all: latencies.clone(),
+            is_known: true,
+        });
     }
 
     /// What an operation did since the ramp, and the time until now in seconds.
@@ -209,13 +230,19 @@ impl<O> Observer<O> for Watch {
         }
         self.is_ramp = interval.warmup;
         for (script, place) in interval.scripts.iter().zip(&self.of_script) {
-            let operation = &mut self.operations[*place];
-            operation.tick.merge(&script.service);
-            operation.all.merge(&script.service);
-            if let Some(metrics) = &self.metrics {
-                metrics.add(&operation.name, &script.service);
+            let units = script.units.iter().zip(&self.of_unit);
+            let units = units.map(|(unit, place)| (&unit.latencies, *place));
+            let whole = (&script.service, *place);
+            let whole = script.units.is_empty().then_some(whole);
+            for (latencies, place) in whole.into_iter().chain(units) {
+                let operation = &mut self.operations[place];
+                operation.tick.merge(latencies);
+                operation.all.merge(latencies);
+                if let Some(metrics) = &self.metrics {
+                    metrics.add(&operation.name, latencies);
+                }
+                operation.is_known |= latencies.count() > 0;
             }
-            operation.is_known |= script.service.count() > 0;
             self.printer.errors += script.counts.failed_total() + script.counts.unknown;
         }
         self.tick_s += interval.length_s();

@@ -15,9 +15,12 @@ use pgdyno_model::Failure;
 /// What is missing, or stands in the way.
 pub fn open(wanted: &WorkloadOptions) -> Result<u8, Failure> {
     let generator = wanted.generator;
-    if generator == Generator::Kv {
-        return Err(Failure::new("no consistency checks defined for kv")
-            .hint("its rows may have any value; bank, tpcc and ycsb have checks"));
+    if !generator.has_check() {
+        let name = generator.name();
+        return Err(
+            Failure::new(format!("no consistency checks defined for {name}"))
+                .hint("its rows may have any value; bank, tpcc and ycsb have checks"),
+        );
     }
     let interrupts = pgdyno_run::interrupts()?;
     let target = tables::target(wanted.place.urls())?;

@@ -7,11 +7,13 @@ mod flag;
 pub mod go_values;
 mod kv;
 pub mod node;
+mod others;
 mod parser;
 mod table;
 mod tpcc;
 mod ycsb;
 
-pub use flag::{Flag, Verb, default_concurrency};
+pub use flag::{Flag, Kind, Verb, default_concurrency};
+pub use others::own;
 pub use parser::{End, Parsed, parse};
 pub use table::all;

@@ -1,8 +1,8 @@
 //! Which flags a workload's verb takes. The flags themselves are in lists of their own: those of every
-//! workload (`common.rs`), and each workload's (`ycsb.rs`, `kv.rs`, `bank.rs`).
+//! workload (`common.rs`), and each workload's (`ycsb.rs`, `kv.rs`, `bank.rs`, `others.rs`).
 
 use super::flag::{Flag, On, Verb};
-use super::{bank, common, kv, tpcc, ycsb};
+use super::{bank, common, kv, others, tpcc, ycsb};
 use crate::generator::Generator;
 
 /// Those that a workload's verb takes, by name. Where a workload has a flag of its own by a name
@@ -13,6 +13,7 @@ pub fn all(generator: Generator, verb: Verb) -> Vec<&'static Flag> {
         Generator::Kv => kv::FLAGS,
         Generator::Bank => bank::FLAGS,
         Generator::Tpcc => tpcc::FLAGS,
+        other => others::own(other),
     };
     let mut flags: Vec<&Flag> = common::FLAGS
         .iter()
@@ -33,15 +34,15 @@ mod tests {
     use super::super::flag::Kind;
     use super::*;
 
+    fn lists() -> impl Iterator<Item = &'static [Flag]> {
+        let own = [ycsb::FLAGS, kv::FLAGS, bank::FLAGS, tpcc::FLAGS];
+        let others = Generator::ALL.into_iter().map(others::own);
+        own.into_iter().chain([common::FLAGS]).chain(others)
+    }
+
     #[test]
     fn flags_stand_in_order_and_each_but_once() {
-        for list in [
-            common::FLAGS,
-            ycsb::FLAGS,
-            kv::FLAGS,
-            bank::FLAGS,
-            tpcc::FLAGS,
-        ] {
+        for list in lists() {
             assert!(list.windows(2).all(|pair| pair[0].name < pair[1].name));
         }
     }
@@ -49,14 +50,7 @@ mod tests {
     #[test]
     fn defaults_are_values_of_their_kinds() {
         use super::super::go_values as go;
-        let lists = [
-            common::FLAGS,
-            ycsb::FLAGS,
-            kv::FLAGS,
-            bank::FLAGS,
-            tpcc::FLAGS,
-        ];
-        let flags = lists.into_iter().flatten();
+        let flags = lists().flatten();
         for flag in flags.filter(|flag| !flag.default.is_empty()) {
             let is_value = match flag.kind {
                 Kind::Int => go::int(flag.default).is_ok(),
@@ -104,6 +98,26 @@ mod tests {
                  client-partitions partition-strategy regions survival-goal families \
                  deprecated-fk-indexes replicate-static-columns local-warehouses",
             ),
+            (
+                Generator::Movr,
+                "num-users num-vehicles num-rides num-histories num-promo-codes num-ranges \
+                 multi-region infer-crdb-region-column survive",
+            ),
+            (
+                Generator::Ledger,
+                "customers inline-args splits fks historical-balance mix interleaved parallel-stmts",
+            ),
+            (Generator::Queue, "batch"),
+            (
+                Generator::Indexes,
+                "secondary-indexes unique-indexes payload cycle-length",
+            ),
+            (Generator::Conflict, "conflicts table"),
+            (
+                Generator::Insights,
+                "rows batch-size payload-bytes ranges table-count scaleStats",
+            ),
+            (Generator::Connectionlatency, "locality"),
         ] {
             let flags = all(generator, Verb::Run);
             let has = |name: &str| flags.iter().any(|flag| flag.name == name);

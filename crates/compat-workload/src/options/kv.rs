@@ -76,21 +76,7 @@ const MISSING: [(&str, &str, &str); 7] = [
 /// # Errors
 /// What is wrong, in cockroach's words where it has some.
 pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String> {
-    for (name, nothing, why) in MISSING {
-        let number = |text: &str| text.parse::<f64>().ok();
-        let given = flags.text(name).filter(|given| {
-            *given != nothing && (number(given).is_none() || number(given) != number(nothing))
-        });
-        // The same nothing is spelled in many ways.
-        let is_off = match name {
-            "enum" => flags.bool(name) == Some(false),
-            "timeout" => flags.duration(name).is_some_and(|limit| limit.is_zero()),
-            _ => false,
-        };
-        if given.is_some() && !is_off {
-            return Err(format!("--{name} cannot be had: {why}"));
-        }
-    }
+    flags.refuse(&MISSING)?;
     let keys = keys(flags)?;
     let int = |name: &str, default: i64| flags.int(name).unwrap_or(default);
     let (min, max) = (int("min-block-bytes", 1), int("max-block-bytes", 1));

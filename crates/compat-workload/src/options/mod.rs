@@ -3,6 +3,7 @@
 
 mod bank;
 mod kv;
+mod others;
 mod tpcc;
 mod ycsb;
 
@@ -41,6 +42,8 @@ pub struct Workload {
     pub clients: Option<usize>,
     /// Whether transactions that conflict are tried again without limit.
     pub retries: bool,
+    /// Whether each transaction has a connection of its own.
+    pub connects: bool,
 }
 
 /// A run, in pgdyno's words.
@@ -108,6 +111,25 @@ impl Flags<'_> {
         verb == Verb::Init || self.is_set("init") || self.is_set("drop")
     }
 
+    /// Refuses flags that cannot be had: flag, the value that asks for nothing, and why.
+    fn refuse(&self, missing: &[(&str, &str, &str)]) -> Result<(), String> {
+        for (name, nothing, why) in missing {
+            let Some(given) = self.text(name) else {
+                continue;
+            };
+            // The same nothing is spelled in many ways.
+            let number = |text: &str| text.parse::<f64>().ok();
+            let asks_for_nothing = given == *nothing
+                || number(given).is_some_and(|given| Some(given) == number(nothing))
+                || go::bool(given).is_ok_and(|given| Ok(given) == go::bool(nothing))
+                || self.duration(name).is_some_and(|limit| limit.is_zero());
+            if !asks_for_nothing {
+                return Err(format!("--{name} cannot be had: {why}"));
+            }
+        }
+        Ok(())
+    }
+
     /// A number that is not negative.
     fn count(&self, name: &str) -> Result<Option<u64>, String> {
         match self.int(name) {
@@ -137,6 +159,7 @@ pub fn workload(generator: Generator, verb: Verb, parsed: &Parsed) -> Result<Wor
         Generator::Kv => kv::workload(verb, &flags),
         Generator::Bank => bank::workload(verb, &flags),
         Generator::Tpcc => tpcc::workload(verb, &flags),
+        other => others::workload(other, verb, &flags),
     };
     workload.map_err(|why| match why.starts_with("--") {
         true => why,
@@ -197,6 +220,7 @@ pub fn run(parsed: &Parsed, workload: &Workload) -> Result<Run, String> {
             false => isolation(flags.text("isolation-level").unwrap_or_default())?,
         },
         seed: Some(flags.int("seed").unwrap_or(1)),
+        connection_per_transaction: workload.connects,
         compatible: Compatible {
             transactions_per_client_max: each,
             ..Compatible::default()

@@ -96,7 +96,7 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
         params.push(format!("think_times={waits}"));
         // As cockroach: one statement for all lines of an order.
         params.push("form=batch".to_owned());
-        params.extend(weights(flags.text("mix").unwrap_or_default())?);
+        params.extend(weights(&WEIGHTS, flags.text("mix").unwrap_or_default())?);
         if is_local(flags.0) {
             params.push("remote_line_percent=0".to_owned());
             params.push("remote_payment_percent=0".to_owned());
@@ -140,9 +140,9 @@ fn waits(flags: &Flags<'_>) -> Result<bool, String> {
     }
 }
 
-/// `--mix`: the pack's parameters; a transaction that is not named is not run.
-fn weights(mix: &str) -> Result<Vec<String>, String> {
-    let mut found = [0; WEIGHTS.len()];
+/// `--mix` of these transactions and parameters with their weights: the pack's parameters; a transaction that is not named is not run.
+pub(super) fn weights(known: &[(&str, &str)], mix: &str) -> Result<Vec<String>, String> {
+    let mut found = vec![0; known.len()];
     let mix = match mix.trim() {
         // The pack's own mix.
         "" => return Ok(Vec::new()),
@@ -152,8 +152,9 @@ fn weights(mix: &str) -> Result<Vec<String>, String> {
         let Some((name, weight)) = item.split_once('=') else {
             return Err(format!("Invalid mix {mix}: {item:?} is no name=weight"));
         };
-        let Some(place) = WEIGHTS.iter().position(|(known, _)| *known == name.trim()) else {
-            let known = WEIGHTS.map(|(known, _)| known).join(", ");
+        let Some(place) = known.iter().position(|(its, _)| *its == name.trim()) else {
+            let known: Vec<&str> = known.iter().map(|(its, _)| *its).collect();
+            let known = known.join(", ");
             return Err(format!(
                 "Invalid mix {mix}, no such transaction {name} (there are {known})"
             ));
@@ -170,7 +171,7 @@ fn weights(mix: &str) -> Result<Vec<String>, String> {
     if found.iter().all(|weight| *weight == 0) {
         return Err(format!("Invalid mix {mix}: all weights are 0"));
     }
-    let params = WEIGHTS.iter().zip(found);
+    let params = known.iter().zip(found);
     Ok(params
         .map(|((_, param), weight)| format!("{param}={weight}"))
         .collect())

@@ -8,26 +8,26 @@ use super::output::{Output, read};
 use crate::support::{Database, Ran, pgdyno, ran};
 
 /// A workload on a database of its own.
-struct Place {
-    db: Database,
+pub(super) struct Place {
+    pub(super) db: Database,
     name: &'static str,
     workload: &'static str,
 }
 
 impl Place {
-    fn new(name: &'static str, workload: &'static str) -> Self {
+    pub(super) fn new(name: &'static str, workload: &'static str) -> Self {
         let db = Database::new(name);
         Self { db, name, workload }
     }
 
-    fn workload(&self, verb: &str, args: &[&str]) -> Ran {
+    pub(super) fn workload(&self, verb: &str, args: &[&str]) -> Ran {
         let mut command = pgdyno(&["workload", verb, self.workload, "--db", self.name]);
         ran(command.args(args).arg(&self.db.url))
     }
 }
 
 /// The tables of an output without the lines of kv's end.
-fn tables(ran: &Ran) -> Output {
+pub(super) fn tables(ran: &Ran) -> Output {
     let lines = ran.stdout.lines();
     let lines = lines.filter(|line| !line.starts_with("Highest") && !line.starts_with("Number"));
     read(&lines.collect::<Vec<_>>().join("\n"))

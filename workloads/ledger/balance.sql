@@ -1,0 +1,2 @@
+\set customer {{any_customer}}
+{{include customer.sql}};

@@ -1,0 +1,5 @@
+-- The same; ids are CockroachDB's own.
+CREATE TABLE customer (id bigint NOT NULL PRIMARY KEY, identifier varchar(255) NOT NULL, name varchar(255), currency_code varchar(3) NOT NULL, is_system_customer bool NOT NULL, is_active bool NOT NULL, created timestamp NOT NULL DEFAULT clock_timestamp(), balance decimal(20,3) NOT NULL DEFAULT 0, credit_limit decimal(20,3), sequence_number bigint DEFAULT -1);
+CREATE TABLE transaction (external_id varchar(255) NOT NULL PRIMARY KEY, tcomment varchar(255), context varchar(255), transaction_type_reference bigint NOT NULL, username varchar(255), created_ts timestamp NOT NULL, systimestamp timestamp NOT NULL DEFAULT clock_timestamp(), reversed_by varchar(255), response bytea);
+CREATE TABLE entry (id bigint NOT NULL PRIMARY KEY DEFAULT unique_rowid(), amount decimal(20,3), customer_id bigint, transaction_id varchar(255) NOT NULL, system_amount decimal(24,7), created_ts timestamp NOT NULL, money_type varchar(1) NOT NULL);
+CREATE TABLE session (session_id text NOT NULL PRIMARY KEY, expiry_timestamp timestamptz NOT NULL, data text NOT NULL, last_update timestamp NOT NULL);

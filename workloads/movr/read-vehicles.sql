@@ -1,0 +1,2 @@
+{{any_city}}
+SELECT city, id FROM vehicles WHERE city = :city;
