@@ -23,13 +23,15 @@ pub enum Generator {
     Ledger,
     /// Users who rent vehicles.
     Movr,
+    /// Queries of a file.
+    Querybench,
     /// Rows added in order, and deleted behind it.
     Queue,
 }
 
 impl Generator {
     /// All of them, by name.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Bank,
         Self::Conflict,
         Self::Connectionlatency,
@@ -38,6 +40,7 @@ impl Generator {
         Self::Kv,
         Self::Ledger,
         Self::Movr,
+        Self::Querybench,
         Self::Queue,
         Self::Tpcc,
         Self::Ycsb,
@@ -82,6 +85,11 @@ impl Generator {
                 "balances, deposits and withdrawals in double-entry bookkeeping",
             ),
             Self::Movr => ("movr", "users", "users who rent vehicles in nine cities"),
+            Self::Querybench => (
+                "querybench",
+                "",
+                "the queries of a file, one after the other in each worker",
+            ),
             Self::Queue => (
                 "queue",
                 "queue",
@@ -105,7 +113,7 @@ impl Generator {
         self.facts().0
     }
 
-    /// The name of its pack.
+    /// The name of its pack; querybench has none.
     pub fn pack(self) -> &'static str {
         match self {
             // The pack queue is another one.
@@ -158,7 +166,6 @@ const OTHERS: &[(&str, &str)] = &[
         "a pack of your own: pgdyno pack show kv --to mine",
     ),
     ("kvtoolong", "workload run kv"),
-    ("querybench", "queries of a file: pgdyno run queries.sql"),
     ("querylog", "queries of a file: pgdyno run queries.sql"),
     ("rand", "a pack of your own: pgdyno pack show kv --to mine"),
     (

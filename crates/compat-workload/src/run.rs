@@ -1,9 +1,13 @@
 //! `run`: a Trial of the pack, its output as cockroach prints it.
 
+use std::io::Write;
+
+use tempfile::{Builder, NamedTempFile};
+
 use super::format::{Format, Printer};
 use super::generator::Generator;
 use super::metrics::Metrics;
-use super::options::{self, Run};
+use super::options::{self, Queries, Run};
 use super::snapshot::HistogramFile;
 use super::watch::Watch;
 use super::{WorkloadOptions, tables, tpmc};
@@ -42,20 +46,34 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         };
         tables::must_be_there(options, &mut session, &product)?;
         session.close();
-        tables::params(options, &product, &tables::pack(options.generator)?)
+        match options.generator.table() {
+            Some(_) => tables::params(options, &product, &tables::pack(options.generator)?),
+            None => Vec::new(),
+        }
     };
-    let trial = trial(options, params, &run);
+    // As a file, as scripts are.
+    let file = options.workload.queries.as_ref().map(script_file);
+    let file = file.transpose()?;
+    let workload = match &file {
+        Some(file) => file.path().to_string_lossy().into_owned(),
+        None => options.generator.pack().to_owned(),
+    };
+    let trial = trial(options, workload, params, &run);
     let mut prepared = prepare(&trial.spec, &mut Loading::quiet(), interrupts)?;
     let names = prepared
         .scripts
         .iter()
         .map(|script| script.program.script().name.clone());
+    let units = match &options.workload.queries {
+        Some(queries) => queries.names.clone(),
+        None => pgdyno_drive::operations(&prepared.scripts),
+    };
     let mut watch = Watch::new(
         Printer::new(run.format),
         histograms,
         run.display_every_s,
         &names.collect::<Vec<_>>(),
-        &pgdyno_drive::operations(&prepared.scripts),
+        &units,
         run.tolerates_errors,
     );
     if let Some(port) = run.prometheus_port {
@@ -98,6 +116,18 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
     }
 }
 
+fn script_file(queries: &Queries) -> Result<NamedTempFile, Failure> {
+    let named = Builder::new()
+        .prefix("querybench-")
+        .suffix(".sql")
+        .tempfile();
+    let written = named.and_then(|mut file| {
+        file.write_all(queries.script.as_bytes())?;
+        Ok(file)
+    });
+    written.map_err(|e| Failure::new(format!("could not write a file for the queries: {e}")))
+}
+
 /// Why a run that has its totals has failed all the same.
 fn what_went_wrong(outcome: &Outcome, first_error: Option<String>) -> Option<String> {
     let recording = &outcome.recording;
@@ -114,14 +144,14 @@ fn what_went_wrong(outcome: &Outcome, first_error: Option<String>) -> Option<Str
         .or((clients.aborted > 0).then(aborted))
 }
 
-fn trial(options: &WorkloadOptions, params: Vec<String>, run: &Run) -> Trial {
+fn trial(options: &WorkloadOptions, workload: String, params: Vec<String>, run: &Run) -> Trial {
     let observe = match run.store {
         Some(_) => pgdyno_observe::ObserveOptions::auto(),
         None => pgdyno_observe::ObserveOptions::default(),
     };
     let urls = options.place.urls().into_iter();
     let spec = TrialSpec {
-        workload: vec![options.generator.pack().to_owned()],
+        workload: vec![workload],
         mix: options.workload.mix.clone(),
         params,
         target: TargetSpec {

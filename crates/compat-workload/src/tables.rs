@@ -148,6 +148,9 @@ pub fn load(
     interrupts: &'static Interrupts,
 ) -> Result<(), Failure> {
     let (method, jobs) = options::loading(&options.parsed).map_err(Failure::new)?;
+    if options.generator.table().is_none() {
+        return Ok(());
+    }
     let pack = pack(options.generator)?;
     let params = params(options, product, &pack);
     let params =

@@ -1,6 +1,6 @@
 //! Flags of the smaller workloads, in alphabetical order each. A flag is a parameter of the pack by the same
 //! name, with `_` for `-`, unless `options/others.rs` says otherwise.
-//! (Facts: pkg/workload/{movr,ledger,queue,indexes,conflict,insights,connectionlatency}.)
+//! (Facts: pkg/workload/{movr,ledger,queue,indexes,conflict,insights,connectionlatency,querybench}.)
 
 use super::flag::{Flag, Kind, On, flag, idle};
 use crate::generator::Generator;
@@ -110,6 +110,43 @@ static MOVR: &[Flag] = &[
     ),
 ];
 
+static QUERYBENCH: &[Flag] = &[
+    int(
+        "num-runs",
+        "",
+        "How often each worker runs each query at most; 0: without end",
+    ),
+    idle(
+        On::All,
+        "optimizer",
+        Kind::String,
+        "CockroachDB's optimizer",
+        "only CockroachDB has had one that can be switched",
+    ),
+    string(
+        "query-file",
+        "",
+        "File of queries, one a line, or several with semicolons",
+    ),
+    idle(
+        On::All,
+        "use-opt",
+        Kind::Bool,
+        "CockroachDB's cost-based optimizer",
+        "only CockroachDB has had one that can be switched",
+    ),
+    string(
+        "vectorize",
+        "",
+        "CockroachDB's setting of this name (refused)",
+    ),
+    bool(
+        "verbose",
+        "true",
+        "Whether each query has rows of its own in the output",
+    ),
+];
+
 static QUEUE: &[Flag] = &[int("batch", "1", "Rows of an INSERT")];
 
 /// The flags of such a workload; none of those that have a list of their own.
@@ -121,6 +158,7 @@ pub fn own(generator: Generator) -> &'static [Flag] {
         Generator::Insights => INSIGHTS,
         Generator::Ledger => LEDGER,
         Generator::Movr => MOVR,
+        Generator::Querybench => QUERYBENCH,
         Generator::Queue => QUEUE,
         Generator::Bank | Generator::Kv | Generator::Tpcc | Generator::Ycsb => &[],
     }

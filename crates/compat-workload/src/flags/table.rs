@@ -118,6 +118,10 @@ mod tests {
                 "rows batch-size payload-bytes ranges table-count scaleStats",
             ),
             (Generator::Connectionlatency, "locality"),
+            (
+                Generator::Querybench,
+                "query-file num-runs use-opt optimizer vectorize verbose",
+            ),
         ] {
             let flags = all(generator, Verb::Run);
             let has = |name: &str| flags.iter().any(|flag| flag.name == name);

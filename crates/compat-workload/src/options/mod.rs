@@ -4,10 +4,12 @@
 mod bank;
 mod kv;
 mod others;
+mod querybench;
 mod tpcc;
 mod ycsb;
 
 pub use kv::sequence;
+pub use querybench::Queries;
 pub use tpcc::{active_warehouses, checks_all, is_local};
 pub use ycsb::{LOCKING, NOT_LOCKING};
 
@@ -44,6 +46,8 @@ pub struct Workload {
     pub retries: bool,
     /// Whether each transaction has a connection of its own.
     pub connects: bool,
+    /// What is run in the place of a pack.
+    pub queries: Option<Queries>,
 }
 
 /// A run, in pgdyno's words.
@@ -159,6 +163,7 @@ pub fn workload(generator: Generator, verb: Verb, parsed: &Parsed) -> Result<Wor
         Generator::Kv => kv::workload(verb, &flags),
         Generator::Bank => bank::workload(verb, &flags),
         Generator::Tpcc => tpcc::workload(verb, &flags),
+        Generator::Querybench => querybench::workload(&flags),
         other => others::workload(other, verb, &flags),
     };
     workload.map_err(|why| match why.starts_with("--") {
@@ -195,6 +200,10 @@ pub fn run(parsed: &Parsed, workload: &Workload) -> Result<Run, String> {
     let max_ops = flags.text("max-ops").and_then(|value| go::uint(value).ok());
     let each = max_ops.unwrap_or(0).div_ceil(clients as u64);
     let each = (each > 0).then_some(each);
+    let each = match &workload.queries {
+        Some(queries) => queries.passes(each),
+        None => each,
+    };
     let rate = flags.float("max-rate");
     let tolerates_errors = flags.is_set("tolerate-errors");
     let spec = TrialSpec {

@@ -360,7 +360,7 @@ fn a_wrong_command_line_fails_as_cockroachs_does() {
         (
             &["run", "nosuch"][..],
             "Error: unknown command \"nosuch\" for \"pgdyno workload run\"\nHINT: the workloads \
-             that pgdyno has here are bank, conflict, connectionlatency, indexes, insights, kv, ledger, movr, queue, tpcc, ycsb\nFailed running \"workload run\"\n",
+             that pgdyno has here are bank, conflict, connectionlatency, indexes, insights, kv, ledger, movr, querybench, queue, tpcc, ycsb\nFailed running \"workload run\"\n",
         ),
         (
             &["walk"],

@@ -286,6 +286,47 @@ fn connectionlatency_connects_for_each_query() {
 }
 
 #[test]
+fn querybench_runs_the_queries_of_a_file_in_their_order() {
+    let place = Place::new("workload_querybench", "querybench");
+    place.db.sql("CREATE TABLE seen (id serial, query int)");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("queries");
+    let queries = "# comment\nINSERT INTO seen (query) VALUES (1)\n-- comment\nINSERT INTO seen (query) VALUES (2); SELECT ':x', 'a'::text;\n";
+    std::fs::write(&file, queries).unwrap();
+    let file = format!("--query-file={}", file.display());
+    let run = |args: &[&str]| {
+        let mut all = vec![file.as_str(), "--concurrency=1"];
+        all.extend(args);
+        place.workload("run", &all)
+    };
+    let names = [
+        " 1: INSERT INTO seen (query) VALUES (1)",
+        " 2: INSERT INTO seen (query) VALUES (2)",
+        " 2: SELECT ':x', 'a'::text",
+    ];
+    let ran = run(&["--num-runs=4"]).expect(0, &[]);
+    for name in names {
+        assert!(ran.stdout.contains(name), "{ran:#?}");
+    }
+    let order = "SELECT string_agg(query::text, '' ORDER BY id) FROM seen";
+    assert_eq!(place.db.value(order), "12121212");
+    let ran = run(&["--max-ops=5", "--verbose=false"]).expect(0, &[]);
+    assert_eq!(counts(&ran), [(String::new(), 6)]);
+    run(&["--vectorize=on"]).expect(1, &["--vectorize cannot be had: only CockroachDB"]);
+    run(&["--num-runs=-1"]).expect(1, &["negative --num-runs specified"]);
+    place
+        .workload("run", &[])
+        .expect(1, &["Missing required argument '--query-file'"]);
+    place
+        .workload("run", &["--query-file=/no/such"])
+        .expect(1, &["open /no/such: "]);
+    std::fs::write(folder.path().join("queries"), "# none\n").unwrap();
+    run(&[]).expect(1, &["no queries found in file"]);
+    std::fs::write(folder.path().join("queries"), "SELECT nosuch\n").unwrap();
+    run(&["--num-runs=1"]).expect(1, &["column \"nosuch\" does not exist"]);
+}
+
+#[test]
 fn ttlbench_is_cockroachdbs_alone() {
     let mut command = pgdyno(&["workload", "run", "ttlbench"]);
     ran(&mut command).expect(
