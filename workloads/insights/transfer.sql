@@ -7,7 +7,7 @@ BEGIN;
 {{for i 0 (:table_count - 1)}}
 {{if :i = 0}}\if{{else}}\elif{{end}} :table = {{i}}
 UPDATE {{table}} SET balance = balance - :amount WHERE id = :from;
-SELECT pg_sleep(.01);
+SELECT pg_sleep(0.01);
 UPDATE {{table}} SET balance = balance + :amount WHERE id = :to;
 {{end}}
 \endif

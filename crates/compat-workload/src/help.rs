@@ -68,6 +68,9 @@ Use \"{program} {name} [command] --help\" for more information about a command.
     pub fn workload_help(self, verb: Verb, generator: Generator) -> String {
         let tables = match generator {
             Generator::Tpcc => "warehouse and the eight others of TPC-C",
+            Generator::Movr => "users and the five others of MovR",
+            Generator::Ledger => "customer and the three others",
+            Generator::Insights => "insights_workload_table_0 and the others of --table-count",
             other => other.table().unwrap_or_default(),
         };
         let notes = match verb {

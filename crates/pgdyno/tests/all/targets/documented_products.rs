@@ -446,8 +446,6 @@ fn the_packs_of_plain_files_load_run_and_are_checked_on_each_product() {
         takes_pack(product, "queue", &["jobs=50"], &[]);
         takes_pack(product, "upsert", &["counters=20"], &[]);
         takes_pack(product, "timeseries", &["readings=200"], &["read"]);
-        takes_pack(product, "movr", &[], &[]);
-        takes_pack(product, "ledger", &["customers=20"], &[]);
         takes_pack(product, "indexes", &["secondary_indexes=11"], &[]);
         let brief = ["rows=20", "hold_ms_min=0", "hold_ms_max=0"];
         takes_pack(product, "insights", &brief, &[]);
