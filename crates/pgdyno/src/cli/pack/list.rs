@@ -10,6 +10,8 @@ use super::find;
 
 /// A line of a usual terminal.
 const COLUMNS: usize = 80;
+/// The tag of packs that are one line of the whole list together.
+const FAMILY: &str = "cockroach";
 
 /// The packs with this word in name, summary or tags; with a name the one of it.
 fn found(word: Option<&str>) -> Result<Vec<Pack>, Failure> {
@@ -42,9 +44,13 @@ fn found(word: Option<&str>) -> Result<Vec<Pack>, Failure> {
 
 /// For people.
 pub(super) fn text(word: Option<&str>, verbose: bool) -> Result<String, Failure> {
-    let packs = found(word)?;
+    let mut packs = found(word)?;
     if let [pack] = packs.as_slice() {
         return Ok(in_full(pack));
+    }
+    let all = packs.len();
+    if word.is_none() && !verbose {
+        packs.retain(|pack| !pack.manifest.tags.iter().any(|tag| tag == FAMILY));
     }
     let width = packs
         .iter()
@@ -58,6 +64,14 @@ pub(super) fn text(word: Option<&str>, verbose: bool) -> Result<String, Failure>
         if verbose {
             let lines = pack.manifest.description.lines();
             lines.for_each(|line| text += &format!("{:width$}    {line}\n", ""));
+        }
+    }
+    match all - packs.len() {
+        0 => {}
+        left => {
+            text += &format!(
+                "and {left} of cockroach workload (kv, bank, movr …): pgdyno pack list {FAMILY}\n"
+            )
         }
     }
     text += "\nParameters and mixes: pgdyno pack list NAME; its files: pgdyno pack show NAME\n";
@@ -136,6 +150,9 @@ mod tests {
         // What is cut still says what it is.
         let cut = all.lines().filter(|line| line.ends_with('…'));
         assert!(cut.count() <= 6, "summaries are too long: {all}");
+        assert!(all.contains("and 9 of cockroach workload") && !all.contains("connectionlatency"));
+        let family = text(Some(FAMILY), false).unwrap();
+        assert!(family.contains("connectionlatency") && family.contains("\nkv "));
         let hot = text(Some("HOT"), false).unwrap();
         assert!(
             hot.contains("smallbank") && hot.contains("upsert") && !hot.contains("probe"),
