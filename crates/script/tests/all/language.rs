@@ -348,7 +348,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("\\for i 1 2 3\n",
      "s.sql:1: syntax error in command \"for\"\n\\for i 1 2 3\n           ^ error found here"),
     ("\\for i 1 foo(2)\n",
-     "s.sql:1: unexpected function name (foo) in command \"for\"\n\\for i 1 foo(2)\n           ^ error found here"),
+     "s.sql:1: unexpected function name (foo: pgdyno help scripts lists them) in command \"for\"\n\\for i 1 foo(2)\n           ^ error found here"),
     ("\\endfor 1\n",
      "s.sql:1: unexpected argument in command \"endfor\"\n\\endfor 1"),
     ("SELECT 1;\n\\for i 1 2\n\\if 1\n\\endif\n",
