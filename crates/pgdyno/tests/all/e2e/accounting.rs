@@ -173,8 +173,10 @@ fn commits_cut_off_are_unknown_and_bound_what_the_tables_have() {
     let file = dir.path().join("result.json");
     let option = format!("--json={}", file.display());
     let run = Running::start(
-        pgdyno(&["run", "tpcb", "-c", "8", "-j", "2", "-R", "400", "-T", "6"])
-            .args(["--url", &db.url, &option]),
+        pgdyno(&[
+            "run", "tpcb", "-c", "8", "-j", "2", "-R", "400", "-t", "300",
+        ])
+        .args(["--url", &db.url, &option]),
     );
     killer.join().expect("it killed");
     let run = run.ended().expect(

@@ -174,7 +174,10 @@ fn compare(server: &Documented, name: &str, expected: &Expected) {
             .any(|without| form["form"] == *without);
         let has_run = form["not_run"].as_array().unwrap().is_empty();
         assert_eq!(has_run, !is_without, "{name}: {form:#}");
-        assert!(is_without || form["committed"] == 9, "{name}: {form:#}");
+        // On a busy machine one of them may be out of tries.
+        let count = |figure: &str| form[figure].as_u64().unwrap_or(0);
+        let ended = count("committed") + count("given_up");
+        assert!(is_without || ended == 9, "{name}: {form:#}");
     }
     let file = tempfile::NamedTempFile::new().unwrap();
     let experiment = "workload = 'simple-update'\ntransactions = 3\nmax_tries = 0\nclients = 2\nseed = 1\n\
