@@ -102,9 +102,9 @@ pub const YUGABYTEDB: Dialect = Dialect {
     gives_up_lost_clients: super::POSTGRESQL.gives_up_lost_clients,
     // Its locks are the tablet servers'.
     waits_for: None,
-    // PostgreSQL's own language layer, from 11.2 on; an article shows a procedure that retries on 2.1.
     // Assumed: its limits and its pooler's are not asked for.
     session_limits: None,
+    // PostgreSQL's own language layer, from 11.2 on; an article shows a procedure that retries on 2.1.
     lacks: &[],
     cluster: cluster::YUGABYTEDB,
     probes: probes::YUGABYTEDB,
