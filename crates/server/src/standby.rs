@@ -203,7 +203,10 @@ impl Server {
             "SELECT current_setting('synchronous_standby_names') = {names} \
              AND ({names} = '') = (({sync}) = 0)"
         );
-        self.until(&sql, "have commits wait for standbys", None)
+        self.until(&sql, "have commits wait for standbys", None)?;
+        // It is the checkpointer that tells backends whether commits wait at all (src/backend/postmaster/
+        // checkpointer.c), and it reads its settings before it makes a checkpoint.
+        ask(&mut self.session()?, "CHECKPOINT").map(drop)
     }
 
     /// Makes this standby a primary. Returns when it takes writes.

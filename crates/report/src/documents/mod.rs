@@ -11,6 +11,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::cluster;
 use crate::disturb;
 use pgdyno_diagnose::diagnose;
+use pgdyno_drive::record::Event;
 use pgdyno_model::Outcome;
 use pgdyno_model::document::course;
 use pgdyno_model::document::phases::{self, PhaseFigures};
@@ -104,7 +105,7 @@ pub fn run(outcome: &Outcome) -> Run {
         outages: Outages::from(recording),
         endpoints,
         cluster,
-        events: recording.events.iter().map(ConnectionEvent::from).collect(),
+        events: in_time(&recording.events),
         stalls: Stalls::from(recording),
         worst: SlowTransaction::all(recording),
         clients: Clients::from(&recording.clients),
@@ -150,4 +151,11 @@ pub fn stored(trial: &TrialRow) -> Stored {
         command: trial.command.clone(),
         pgdyno: trial.pgdyno.clone(),
     }
+}
+
+/// Events in the order in which they happened: threads tell theirs one after the other.
+fn in_time(events: &[Event]) -> Vec<ConnectionEvent> {
+    let mut events: Vec<&Event> = events.iter().collect();
+    events.sort_by_key(|event| event.at_us);
+    events.into_iter().map(ConnectionEvent::from).collect()
 }
