@@ -3,6 +3,9 @@
 use super::wrap::wrapped;
 use pgdyno_model::document::{Check, Verdict};
 
+/// The code of the limit of a trial that nothing limited, because its rate was met.
+pub const RATE_MET: &str = "rate-met";
+
 /// Where the text of a line begins.
 const INDENT: usize = 12;
 

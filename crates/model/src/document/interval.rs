@@ -105,23 +105,6 @@ impl Latency {
     }
 }
 
-impl Interval {
-    /// The intervals of these percentiles of all scripts' service times, or response times, with their values in
-    /// microseconds, from a trial's seconds.
-    pub fn of_seconds(values_us: &[(f64, u64)], seconds: &[Second], response: bool) -> Vec<Self> {
-        intervals(values_us, || {
-            whole(
-                seconds,
-                None,
-                match response {
-                    true => |second| second.response.as_ref(),
-                    false => |second| Some(&second.service),
-                },
-            )
-        })
-    }
-}
-
 /// By seconds that are gone through twice.
 fn intervals<I: Iterator<Item = Latencies>>(
     values_us: &[(f64, u64)],
@@ -174,6 +157,21 @@ fn in_order(intervals: &mut [Interval], values_us: &[(f64, u64)]) {
 }
 
 impl Interval {
+    /// The intervals of these percentiles of all scripts' service times, or response times, with their values in
+    /// microseconds, from a trial's seconds.
+    pub fn of_seconds(values_us: &[(f64, u64)], seconds: &[Second], response: bool) -> Vec<Self> {
+        intervals(values_us, || {
+            whole(
+                seconds,
+                None,
+                match response {
+                    true => |second| second.response.as_ref(),
+                    false => |second| Some(&second.service),
+                },
+            )
+        })
+    }
+
     fn of(percentile: f64, value_us: u64, all: &Latencies, blocks: &[Block]) -> Self {
         let value = value_us as f64;
         let at = |share: f64| {

@@ -11,14 +11,13 @@ use pgdyno_model::document::capacity::{
 use pgdyno_model::text as figures;
 
 use super::text::by_p99_alone;
+use crate::verdict::RATE_MET;
 
 /// Where the page shows it.
 const SECTION: &str = "capacity";
 const LINK: &str = "Curve";
 /// The code of the limit that is pgdyno itself.
 const CLIENT: &str = "client";
-/// The code of a trial that nothing limited: of one over the limit that says nothing.
-const RATE_MET: &str = "rate-met";
 /// So many ladders have a line of evidence each.
 const LADDERS_MAX: usize = 4;
 

@@ -3,7 +3,7 @@
 use pgdyno_model::document::{RuleRow, RuleState, Verdict};
 
 use super::labelled;
-use crate::verdict::lower;
+use crate::verdict::{RATE_MET, lower};
 
 /// What limited it with the figure that shows it, and what would be next.
 pub fn text(verdict: &Verdict) -> String {
@@ -26,7 +26,7 @@ pub fn text(verdict: &Verdict) -> String {
     let first = proof.map_or("", |proof| &proof.figure);
     let fits = |second: &RuleRow| percent(first) + percent(&second.figure) <= 100.0;
     // Where a rate was met, most of the time was waiting for it.
-    let is_part = |second: &&RuleRow| fits(second) && !limit.name.starts_with("Nothing");
+    let is_part = |second: &&RuleRow| fits(second) && limit.code != RATE_MET;
     if let Some(second) = rule(RuleState::Second).filter(is_part) {
         text += &format!(" (next: {}, {})", lower(&second.name), share(second));
     }

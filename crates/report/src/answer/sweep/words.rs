@@ -1,5 +1,6 @@
 //! The sentences of a sweep's answer, with the figures that they rest on.
 
+use crate::verdict::RATE_MET;
 use pgdyno_model::document::Proof;
 use pgdyno_model::document::answer::{Answer, AnswerState, Ranking, RankingCell, RankingRow, Sure};
 use pgdyno_model::document::page::PointLimit;
@@ -586,7 +587,7 @@ fn is_known(limit: &PointLimit) -> bool {
 fn limited(limit: Option<&PointLimit>) -> String {
     let surely = limit.filter(|limit| limit.agree * 2 > limit.of);
     match surely.filter(|limit| is_known(limit)) {
-        Some(limit) if limit.code == "rate-met" => String::new(),
+        Some(limit) if limit.code == RATE_MET => String::new(),
         Some(limit) => format!(", limited by {}", lower(&limit.name)),
         None => String::new(),
     }
