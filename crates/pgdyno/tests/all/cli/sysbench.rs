@@ -6,6 +6,8 @@ mod tpcc;
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crate::support::{Database, Ran, ended, pgdyno, ran};
 
@@ -513,10 +515,23 @@ fn logging() -> pgdyno_server::Server {
     ])
 }
 
+/// The server's log up to now: its collector writes later than statements end, so a mark is waited for.
 fn log_of(place: &Place) -> String {
+    static MARKS: AtomicUsize = AtomicUsize::new(0);
+    let mark = format!("read up to {};", MARKS.fetch_add(1, Ordering::Relaxed));
     place
         .database
-        .value("SELECT pg_read_file(pg_current_logfile())")
+        .sql(&format!("DO $$ BEGIN RAISE LOG '{mark}'; END $$"));
+    loop {
+        let log = place
+            .database
+            .value("SELECT pg_read_file(pg_current_logfile())");
+        // Where statements are logged the one with the mark is, too: its own entry begins with it.
+        if log.contains(&format!("LOG:  {mark}")) {
+            return log;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Statements of sysbench 1.0.20, as the server logged them of one event of `oltp_read_write` on one

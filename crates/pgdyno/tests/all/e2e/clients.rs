@@ -157,13 +157,14 @@ fn with_a_rate_clients_that_rest_leave_their_starts_to_others() {
     let lag = |phase: usize, which: &str| phases[phase]["schedule_lag"][which].as_f64();
     assert!(lag(0, "p95_us") < lag(2, "max_us"), "{phases:#?}");
     assert!(lag(2, "max_us") > Some(700_000.0), "{phases:#?}");
-    // Nothing was asked for in the second without clients: it is no stall.
-    let longest = json["stalls"]["longest_us"].as_f64();
-    assert!(
-        longest.is_none_or(|us| us < 900_000.0),
-        "{:#}",
-        json["stalls"]
-    );
+    // Nothing was asked for in the second without clients: it alone is no stall, but with what a busy machine
+    // left unserved before or after it.
+    let each = json["stalls"]["each"].as_array().expect("stalls");
+    for stall in each {
+        let (from, length) = (at(stall, "start_us"), at(stall, "length_us"));
+        let holds_it = from < 2_000_000.0 && from + length > 3_000_000.0;
+        assert!(!holds_it || length > 1_050_000.0, "{stall:#}");
+    }
 }
 
 #[test]
