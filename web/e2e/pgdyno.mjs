@@ -2,16 +2,17 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** pgdyno with this notebook. As root the server's user must be able to reach its directory. */
 export class Pgdyno {
   constructor(program, store) {
     this.program = program;
-    this.home = mkdtempSync('/var/tmp/pgdyno-page-');
+    this.home = mkdtempSync(join(tmpdir(), 'pgdyno-page-'));
     chmodSync(this.home, 0o755);
     const other = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'));
-    this.env = { ...Object.fromEntries(other), PGDYNO_STORE: store, PGDYNO_CACHE: join(this.home, 'cache') };
+    this.env = { ...Object.fromEntries(other), PGDYNO_STORE: store, PGDYNO_CACHE: join(this.home, 'cache'), PGDYNO_SERVERS: join(this.home, 'servers') };
   }
 
   /** Its standard output; throws when it fails, with all it said. */

@@ -82,7 +82,7 @@ impl Table {
             }
             let mut line = String::new();
             if let (Some(cell), Some(width)) = (row.first(), widths.first()) {
-                line += &format!("{:<width$}", cut(cell, *width));
+                line += &format!("{:<width$}", cut_name(cell, *width));
             }
             for (cell, width) in cells.iter().zip(&widths[columns.start.min(widths.len())..]) {
                 line += &format!("  {cell:>width$}");
@@ -102,6 +102,24 @@ pub fn cut(text: &str, width: usize) -> String {
     let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
     cut.push('…');
     cut
+}
+
+/// What is told of a name has so many characters at most, and the name keeps so many.
+const TOLD_MAX: usize = 20;
+const NAME_MIN: usize = 8;
+
+/// The same of a name and what is told of it, which stays whole: `…/transfer.sql: schedule lag`.
+fn cut_name(text: &str, width: usize) -> String {
+    let told = text
+        .rsplit_once(": ")
+        .map_or(0, |(name, _)| text.chars().count() - name.chars().count());
+    // What does not leave room for a name is a part of it.
+    if text.chars().count() <= width || told == 0 || told > TOLD_MAX || told + NAME_MIN > width {
+        return cut(text, width);
+    }
+    let kept: Vec<char> = text.chars().collect();
+    let kept = &kept[kept.len() - (width - 1)..];
+    std::iter::once('…').chain(kept.iter().copied()).collect()
 }
 
 /// Text from a store, which anybody may have written, must not move the cursor.
@@ -131,6 +149,17 @@ mod tests {
         assert!(
             lines[1].contains('…') && lines[1].ends_with("1,000    –"),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn what_is_told_of_a_long_name_stays_whole() {
+        let name = "/home/somebody/scripts/transfer.sql: schedule lag";
+        assert_eq!(cut_name(name, 30), "…ts/transfer.sql: schedule lag");
+        assert_eq!(cut_name(name, 80), name);
+        assert_eq!(
+            cut_name("SELECT a: b, c: d FROM some where AND so on", 12),
+            "SELECT a: b…"
         );
     }
 

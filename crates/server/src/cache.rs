@@ -12,10 +12,12 @@ use pgdyno_platform::user::{self, User};
 use crate::error::{Error, Result};
 
 /// The cache directory: `PGDYNO_CACHE`, else as root `/var/cache/pgdyno` (which the server's
-/// user can reach), else `pgdyno` in `XDG_CACHE_HOME` or `~/.cache`.
+/// user can reach), else `pgdyno` in `XDG_CACHE_HOME` or `~/.cache`. Servers have their data in it, or where
+/// `PGDYNO_SERVERS` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
     root: PathBuf,
+    servers: Option<PathBuf>,
 }
 
 impl Cache {
@@ -31,8 +33,11 @@ impl Cache {
             env::var_os("XDG_CACHE_HOME"),
             home,
         );
-        root.map(|root| Cache { root })
-            .ok_or(Error::NoCacheDirectory)
+        let servers = env::var_os("PGDYNO_SERVERS").filter(|value| !value.is_empty());
+        Ok(Cache {
+            root: root.ok_or(Error::NoCacheDirectory)?,
+            servers: servers.and_then(|path| std::path::absolute(path).ok()),
+        })
     }
 
     /// At a place of the caller's choice, which is created when needed. It is made absolute.
@@ -41,12 +46,31 @@ impl Cache {
     /// When the path is relative and the working directory is gone.
     pub fn at(path: &Path) -> Result<Cache> {
         let root = std::path::absolute(path).map_err(Error::file("find", path))?;
-        Ok(Cache { root })
+        Ok(Cache {
+            root,
+            servers: None,
+        })
+    }
+
+    /// The same, with the data of servers in another directory, wherever that lies.
+    pub fn with_servers(self, servers: PathBuf) -> Cache {
+        Cache {
+            servers: Some(servers),
+            ..self
+        }
     }
 
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.root
+    }
+
+    /// The file that tells of the kept server.
+    pub(crate) fn kept_state(&self) -> PathBuf {
+        self.servers
+            .as_ref()
+            .unwrap_or(&self.root)
+            .join("kept.json")
     }
 
     /// Creates `name` in the cache, open to all for reading when we are root (the server's user
@@ -57,11 +81,15 @@ impl Cache {
         Ok(path)
     }
 
-    /// The directory for the data of servers: in the cache, because that is on a disk in most
+    /// The directory for the data of servers: `PGDYNO_SERVERS`, wherever that lies; else in the cache, because that is on a disk in most
     /// set-ups while /tmp often is not. When the cache lies in memory, /var/tmp is taken, which
     /// is meant to survive reboots; when that lies in memory too, the cache after all (the
     /// server then says so, see [`crate::Server::data_in_memory`]).
     pub(crate) fn servers(&self) -> Result<PathBuf> {
+        if let Some(path) = &self.servers {
+            create_shared(path)?;
+            return Ok(path.clone());
+        }
         let servers = self.directory("servers")?;
         let in_memory = |path: &Path| matches!(file_system::kind(path), Ok(Kind::Memory));
         let var_tmp = Path::new("/var/tmp");
@@ -172,6 +200,17 @@ mod tests {
         } else {
             assert!(servers.starts_with(var_tmp), "{servers:?}");
         }
+    }
+
+    #[test]
+    fn servers_are_where_one_wants_them_in_memory_too() {
+        let dir = tempfile::tempdir_in("/dev/shm").expect("shared memory is writable");
+        let cache = Cache::at(&dir.path().join("cache")).expect("absolute");
+        let cache = cache.with_servers(dir.path().join("fast"));
+        assert_eq!(cache.servers().expect("created"), dir.path().join("fast"));
+        assert_eq!(cache.kept_state(), dir.path().join("fast/kept.json"));
+        let usual = Cache::at(dir.path()).expect("absolute");
+        assert_eq!(usual.kept_state(), dir.path().join("kept.json"));
     }
 
     #[test]

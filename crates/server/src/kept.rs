@@ -74,18 +74,14 @@ struct State {
 }
 
 impl State {
-    fn path(cache: &Cache) -> PathBuf {
-        cache.path().join("kept.json")
-    }
-
     /// `None` when there is none, or it is not to be understood, which is the same to us: it is
     /// written in one step, so only somebody else can have spoilt it.
     fn read(cache: &Cache) -> Option<State> {
-        serde_json::from_slice(&fs::read(State::path(cache)).ok()?).ok()
+        serde_json::from_slice(&fs::read(cache.kept_state()).ok()?).ok()
     }
 
     fn write(&self, cache: &Cache) -> Result<()> {
-        let path = State::path(cache);
+        let path = cache.kept_state();
         let new = path.with_extension("new");
         let text = serde_json::to_vec_pretty(self)
             .map_err(|e| Error::file("write", &path)(io::Error::other(e)))?;
@@ -208,7 +204,7 @@ pub fn stop(cache: &Cache, discard: bool) -> Result<Kept> {
         end(&state.dir, status.pid)?;
     }
     if discard {
-        let path = State::path(cache);
+        let path = cache.kept_state();
         if state.dir.exists() {
             let Some(instance) = Instance::reopen(&state.dir)? else {
                 return Err(Error::KeptBusy { path: state.dir });

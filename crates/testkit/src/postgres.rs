@@ -30,7 +30,9 @@ pub fn postgres_with(settings: &[&str]) -> Server {
 /// A server of these programs, as [`postgres_with`] starts it.
 pub(crate) fn start(bindir: &Path, settings: &[&str]) -> Server {
     let is_synced = settings.contains(&"fsync=on");
-    let settings = ["fsync=off"].iter().chain(settings).map(|text| {
+    // Hundreds of databases are made on a shared server: autovacuum would go from one to the next all the time.
+    let usual = ["fsync=off", "autovacuum_naptime=1h"];
+    let settings = usual.iter().chain(settings).map(|text| {
         text.parse()
             .unwrap_or_else(|e| panic!("test's own setting: {e}"))
     });

@@ -1,7 +1,6 @@
 //! The server that stays across runs.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
@@ -19,10 +18,10 @@ struct Place {
 
 impl Place {
     fn new() -> Place {
-        let dir = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
-        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+        let dir = pgdyno_testkit::home();
+        let [(_, cache), (_, servers)] = pgdyno_testkit::own_cache(dir.path());
         Place {
-            cache: Cache::at(dir.path()).expect("absolute"),
+            cache: Cache::at(&cache).expect("absolute").with_servers(servers),
             _dir: dir,
         }
     }
@@ -102,7 +101,7 @@ fn a_server_that_was_killed_is_recognised_and_started_again() {
 #[test]
 fn a_state_that_makes_no_sense_is_no_state() {
     let place = Place::new();
-    fs::write(place.cache.path().join("kept.json"), "{ half").expect("ours");
+    fs::write(place.cache.path().join("servers/kept.json"), "{ half").expect("ours");
     assert_eq!(kept::status(&place.cache), Kept::Stopped { data_dir: None });
     place.start();
 }

@@ -265,10 +265,7 @@ fn behind_a_long_way_the_network_is_named() {
 #[test]
 fn a_server_of_pgdynos_own_tells_how_long_its_syncs_take() {
     let store = Store::new();
-    // As root the server's user must be able to reach it.
-    let home = tempfile::tempdir_in("/var/tmp").unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(home.path(), mode).unwrap();
+    let home = pgdyno_testkit::home();
     let bindir = pgdyno_testkit::installation().bindir.to_str().unwrap();
     let args = [
         "calibrate",
@@ -291,7 +288,7 @@ fn a_server_of_pgdynos_own_tells_how_long_its_syncs_take() {
     ]
     .concat();
     let mut command = store.command(&args);
-    command.env("PGDYNO_CACHE", home.path().join("cache"));
+    command.envs(pgdyno_testkit::own_cache(&home.path().join("cache")));
     ran(&mut command).expect(
         0,
         &[

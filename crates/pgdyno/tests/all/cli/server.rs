@@ -9,19 +9,12 @@ struct Home(tempfile::TempDir);
 
 impl Home {
     fn new() -> Home {
-        // As root the server's user must be able to reach it.
-        let dir = tempfile::Builder::new()
-            .prefix("pgdyno-server-")
-            .tempdir_in("/var/tmp")
-            .unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(dir.path(), mode).unwrap();
-        Home(dir)
+        Home(pgdyno_testkit::home())
     }
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = pgdyno(args);
-        command.env("PGDYNO_CACHE", self.0.path().join("cache"));
+        command.envs(pgdyno_testkit::own_cache(&self.0.path().join("cache")));
         command
     }
 

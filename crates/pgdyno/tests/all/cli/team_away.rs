@@ -179,7 +179,7 @@ fn away_before_a_trial(name: &str, wait: &str) -> (Team, Running) {
     let target = pgdyno_testkit::postgres().address().url();
     let file = home.join("two.toml").display().to_string();
     let mut sweep = team.command(&["sweep", &file, "--url", &target]);
-    sweep.env("PGDYNO_CACHE", home.join("cache"));
+    sweep.envs(pgdyno_testkit::own_cache(&home.join("cache")));
     let running = Running::start(sweep.env("PGDYNO_STORE_WAIT", wait));
     team.notes
         .wait_for("SELECT 1 FROM trial WHERE state = 'complete'");

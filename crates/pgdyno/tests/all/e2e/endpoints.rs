@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
@@ -37,11 +36,11 @@ pub struct Killable {
 
 impl Killable {
     pub fn start() -> Killable {
-        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
-        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let dir = pgdyno_testkit::home();
+        let [(_, cache), (_, servers)] = pgdyno_testkit::own_cache(dir.path());
         let [port] = pgdyno_testkit::free_ports();
         let options = Options {
-            cache: Some(Cache::at(dir.path()).unwrap()),
+            cache: Some(Cache::at(&cache).unwrap().with_servers(servers)),
             bindir: Some(pgdyno_testkit::installation().bindir.clone()),
             listen: Listen::Loopback(port),
             settings: vec!["fsync=off".parse().unwrap()],

@@ -223,7 +223,7 @@ fn with_a_rate_response_is_measured_from_the_schedule() {
         assert_eq!(count, number(&measured["committed"]), "{what}");
         check_percentiles(&measured[what], what);
     }
-    db.pgdyno(&["run", path, "-v", "-T", "1", "--rate", "20"])
+    db.pgdyno(&["run", path, "-v", "-t", "20", "--rate", "20"])
         .expect(
             0,
             &[

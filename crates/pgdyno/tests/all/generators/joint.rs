@@ -147,11 +147,13 @@ fn clients_that_move_are_followed_by_all_generators_together() {
     assert_eq!(whole["trial"]["clients_profile"], "2@2s,8@2s,0@1s");
     assert_eq!(number(&whole["trial"]["clients"]), 8);
     let phases = whole["phases"].as_array().unwrap();
-    let working = phases
-        .iter()
-        .map(|one| one["clients_working"].as_f64().unwrap());
-    for (working, asked) in working.zip([2.0, 8.0, 0.0]) {
-        assert!((working - asked).abs() < 0.4, "{phases:#?}");
+    for (phase, asked) in phases.iter().zip([2.0, 8.0, 0.0]) {
+        let figure = |of: &Value| of.as_f64().unwrap();
+        // Whoever is to rest ends its transaction first.
+        let longest_us = figure(&phase["service"]["max_us"]);
+        let ending = 8.0 * longest_us / figure(&phase["measured_us"]);
+        let working = figure(&phase["clients_working"]);
+        assert!((working - asked).abs() < 0.1 + ending, "{phases:#?}");
     }
     // Two of three generators have one of the two clients that work first.
     let of_parts: Vec<Vec<u64>> = rows(&whole)

@@ -1,8 +1,5 @@
 //! What is no trial of several generators, and who may not join one.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
-
 use pgdyno_platform::child::Signal;
 
 use crate::child::{Running, wait_until};
@@ -110,14 +107,9 @@ fn a_private_server_of_one_of_them_is_refused() {
     let crew = Crew::in_file("refused_private");
     let bindir = pgdyno_testkit::installation().bindir.display().to_string();
     let line = format!("run tpcb -c 2 -T 1 --generators 2 --pg-bindir {bindir}");
-    // As root the server's user must get there.
-    let cache = tempfile::Builder::new()
-        .prefix("pgdyno-generators-")
-        .tempdir_in("/var/tmp")
-        .unwrap();
-    std::fs::set_permissions(cache.path(), Permissions::from_mode(0o755)).unwrap();
+    let cache = pgdyno_testkit::home();
     let mut command = crew.command(&line);
-    let ran = crate::support::ran(command.env("PGDYNO_CACHE", cache.path()));
+    let ran = crate::support::ran(command.envs(pgdyno_testkit::own_cache(cache.path())));
     ran.expect(
         2,
         &[

@@ -1,7 +1,6 @@
 //! A place of pgdyno's own on the disk, in which all that it leaves is seen.
 
-use std::fs::{self, File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -32,12 +31,7 @@ pub struct Cut {
 
 impl Home {
     pub fn new() -> Home {
-        // As root the server's user must get there. Not in /tmp, which may lie in memory.
-        let dir = tempfile::Builder::new()
-            .prefix("pgdyno-kill-")
-            .tempdir_in("/var/tmp")
-            .unwrap();
-        fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
+        let dir = pgdyno_testkit::home();
         for name in ["world", "world/tmp", "said"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
@@ -65,7 +59,7 @@ impl Home {
         let mut command = pgdyno(&args);
         command
             .current_dir(self.path())
-            .env("PGDYNO_CACHE", self.path().join("cache"))
+            .envs(pgdyno_testkit::own_cache(&self.path().join("cache")))
             .env(
                 "PGDYNO_STORE",
                 self.store.clone().map_or(self.notebook(), PathBuf::from),
@@ -302,7 +296,7 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         // Also when the test has failed: no kept server is left behind.
-        if self.path().join("cache/kept.json").exists() {
+        if self.path().join("cache/servers/kept.json").exists() {
             let _ = self.command("server stop --discard").output();
         }
     }

@@ -68,6 +68,7 @@ impl Scene {
             .env("XDG_DATA_HOME", self.path("data"))
             .env("PGDYNO_STORE", self.path("notebook.sqlite"))
             .env("PGDYNO_CACHE", self.path("cache"))
+            .env("PGDYNO_SERVERS", self.path("cache/servers"))
             .env("TMPDIR", self.beside("tmp"));
         command
     }

@@ -24,7 +24,13 @@ fn seed_4_a_node_is_started_loaded_and_measured() {
     let mut shell = Shell::ours(pgdyno_testkit::postgres(), "postgres");
     let cache = shell.path("cache").display().to_string();
     let url = format!("postgresql://root@localhost:{port}?sslmode=disable");
-    for (name, value) in [("LISTEN", &port), ("NODE", &url), ("PGDYNO_CACHE", &cache)] {
+    let servers = format!("{cache}/servers");
+    for (name, value) in [
+        ("LISTEN", &port),
+        ("NODE", &url),
+        ("PGDYNO_CACHE", &cache),
+        ("PGDYNO_SERVERS", &servers),
+    ] {
         shell.set(name, value);
     }
     for line in table::of(Tool::Cockroach) {
@@ -72,5 +78,8 @@ fn seed_4_a_node_is_started_loaded_and_measured() {
     let old = shell.must(&old);
     same(line, &old.stdout, CAPTURED, Columns::Fixed, "the recording");
     let mut stop = pgdyno(&["server", "stop", "--discard"]);
-    ran(stop.env("PGDYNO_CACHE", &cache)).expect(0, &["is stopped"]);
+    ran(stop
+        .env("PGDYNO_CACHE", &cache)
+        .env("PGDYNO_SERVERS", &servers))
+    .expect(0, &["is stopped"]);
 }

@@ -1,8 +1,6 @@
 //! Settings of the whole server: put back after a sweep, after SIGKILL, by `pgdyno restore` and by
 //! the next sweep.
 
-use std::os::unix::fs::PermissionsExt;
-
 use pgdyno_platform::child::Signal;
 
 use crate::child::{Running, wait_until};
@@ -154,13 +152,10 @@ fn on_a_private_server(values: &str, name: &str) -> (Experiment, support::Ran) {
          [settings]\nshared_buffers = {values}\n"
     );
     let experiment = Experiment::new(&toml, &Database::new(name));
-    // The server's user has to get there.
-    let cache = tempfile::Builder::new().tempdir_in("/var/tmp").unwrap();
-    let everybody = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(cache.path(), everybody).unwrap();
+    let cache = pgdyno_testkit::home();
     let mut sweep = experiment.command(&["sweep", "e.toml", "--pg-bindir"]);
     sweep.arg(&pgdyno_testkit::installation().bindir);
-    let ran = support::ran(sweep.env("PGDYNO_CACHE", cache.path()));
+    let ran = support::ran(sweep.envs(pgdyno_testkit::own_cache(cache.path())));
     let left = std::fs::read_dir(cache.path().join("servers")).unwrap();
     let left = left.flatten().map(|entry| entry.file_name());
     assert_eq!(left.collect::<Vec<_>>(), [".pgdyno-lock"]);

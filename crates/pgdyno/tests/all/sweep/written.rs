@@ -37,6 +37,7 @@ impl Experiment {
         let mut command = support::pgdyno(args);
         command.current_dir(self.dir.path());
         command.env("PGDYNO_CACHE", self.dir.path().join("cache"));
+        command.env("PGDYNO_SERVERS", self.dir.path().join("cache/servers"));
         command.env("PGDYNO_STORE", self.store());
         command
     }

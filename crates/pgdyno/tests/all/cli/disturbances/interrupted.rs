@@ -110,7 +110,7 @@ fn what_a_killed_pgdyno_left_is_undone_by_restore() {
     running.signal(Signal::Kill);
     running.ended();
     drop(session);
-    ran(pgdyno(&["restore"]).env("PGDYNO_CACHE", place.cache()))
+    ran(pgdyno(&["restore"]).envs(pgdyno_testkit::own_cache(&place.cache())))
         .expect(0, &["undone by DROP INDEX"]);
     assert_eq!(place.snapshot(), before);
 }

@@ -92,7 +92,7 @@ impl Place {
         let mut command = trial(&self.notebook, disturbance, after);
         command
             .args(["--yes", "--url", &self.url])
-            .env("PGDYNO_CACHE", self.cache());
+            .envs(pgdyno_testkit::own_cache(&self.cache()));
         command
     }
 
