@@ -20,6 +20,7 @@ impl Place {
     fn new() -> Place {
         let dir = pgdyno_testkit::home();
         let [(_, cache), (_, servers)] = pgdyno_testkit::own_cache(dir.path());
+        fs::create_dir(&servers).expect("ours");
         Place {
             cache: Cache::at(&cache).expect("absolute").with_servers(servers),
             _dir: dir,
@@ -122,7 +123,11 @@ const STARTERS_CACHE: &str = "PGDYNO_TEST_STARTERS_CACHE";
 
 fn start_and_end(cache: &Path) {
     let options = Options {
-        cache: Some(Cache::at(cache).expect("absolute")),
+        cache: Some(
+            Cache::at(cache)
+                .expect("absolute")
+                .with_servers(cache.join("servers")),
+        ),
         bindir: Some(pgdyno_testkit::installation().bindir.clone()),
         ..Options::default()
     };

@@ -936,7 +936,7 @@ fn each_typical_mistake_is_answered_with_what_to_type() {
         let answer = ran(pgdyno(&words)
             .env("PGDYNO_STORE", &store)
             // Where no server is kept.
-            .env("PGDYNO_CACHE", dir.path().join("cache"))
+            .envs(pgdyno_testkit::own_cache(&dir.path().join("cache")))
             .current_dir(dir.path()));
         let lacks = answer.lacks(code, texts);
         wrong.extend(lacks.map(|lacks| format!("pgdyno {line}: {lacks}\n{answer:#?}")));

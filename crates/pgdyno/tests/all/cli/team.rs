@@ -237,7 +237,7 @@ fn every_command_takes_a_notebook_on_a_server() {
     std::fs::write(&sweep, text).unwrap();
     let sweep = sweep.display().to_string();
     let mut sweeping = team.command(&["sweep", &sweep, "--url", &work.url]);
-    ran(sweeping.env("PGDYNO_CACHE", home.join("cache"))).expect(0, &[]);
+    ran(sweeping.envs(pgdyno_testkit::own_cache(&home.join("cache")))).expect(0, &[]);
     team.pgdyno(&["ls", "--experiments"]).expect(0, &["two"]);
     team.pgdyno(&["show", "--experiment", "two"])
         .expect(0, &["clients"]);
@@ -312,7 +312,7 @@ fn a_notebook_on_the_server_under_test_is_noted() {
     std::fs::write(&sweep, text).unwrap();
     let sweep = sweep.display().to_string();
     let mut sweeping = team.command(&["sweep", &sweep, "--url", &team.url]);
-    ran(sweeping.env("PGDYNO_CACHE", team.home.path().join("cache"))).expect(0, &[]);
+    ran(sweeping.envs(pgdyno_testkit::own_cache(&team.home.path().join("cache")))).expect(0, &[]);
     let noted = "SELECT count(*) FROM trial WHERE number = 5 AND notes LIKE '%notebook-here%'";
     assert_eq!(team.notes.value(noted), "1");
     // pgbench is told nothing, but what is kept has it.
@@ -345,7 +345,9 @@ fn ten_pgdynos_at_once_lose_nothing_and_write_nothing_twice() {
             0 => team.command(&sweeping),
             _ => team.command(&running),
         };
-        Running::start(command.env("PGDYNO_CACHE", home.join(format!("cache{number}"))))
+        Running::start(command.envs(pgdyno_testkit::own_cache(
+            &home.join(format!("cache{number}")),
+        )))
     };
     let all: Vec<Running> = (0..10).map(start).collect();
     for running in all {

@@ -97,7 +97,7 @@ fn nothing_is_wider_than_a_terminal_of_80_columns() {
         let mut command = pgdyno(&words);
         command
             .env("PGDYNO_STORE", &store)
-            .env("PGDYNO_CACHE", dir.path().join("cache"))
+            .envs(pgdyno_testkit::own_cache(&dir.path().join("cache")))
             .env("XDG_STATE_HOME", dir.path().join("state"))
             .current_dir(dir.path());
         command

@@ -569,7 +569,7 @@ fn target_says_what_it_cannot_reach_and_when_nothing_is_named() {
     ran(&mut pgdyno(&["target", &dead])).expect(3, &["Connection refused"]);
     let dir = tempfile::tempdir().unwrap();
     let mut nothing = pgdyno(&["target"]);
-    ran(nothing.env("PGDYNO_CACHE", dir.path())).expect(2, &["nothing names a server"]);
+    ran(nothing.envs(pgdyno_testkit::own_cache(dir.path()))).expect(2, &["nothing names a server"]);
     ran(&mut pgdyno(&["run", "tpcb", "--url", &url, "--new-nodes"])).expect(
         2,
         &[

@@ -13,7 +13,9 @@ fn cockroach(folder: &Path, args: &[&str]) -> Ran {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pgdyno"), &program).unwrap();
     }
     let mut command = Command::new(program);
-    ran(command.args(args).env("PGDYNO_CACHE", folder.join("cache")))
+    ran(command
+        .args(args)
+        .envs(pgdyno_testkit::own_cache(&folder.join("cache"))))
 }
 
 #[test]
@@ -41,7 +43,8 @@ fn a_workload_finds_the_server_that_start_single_node_has_started() {
     let run = ["workload", "run", "bank", "--max-ops=20", &url];
     cockroach(folder.path(), &run).expect(0, &[" transfer\n", "__result\n"]);
     let mut stop = pgdyno(&["server", "stop", "--discard"]);
-    ran(stop.env("PGDYNO_CACHE", folder.path().join("cache"))).expect(0, &["is stopped"]);
+    ran(stop.envs(pgdyno_testkit::own_cache(&folder.path().join("cache"))))
+        .expect(0, &["is stopped"]);
 }
 
 #[test]
