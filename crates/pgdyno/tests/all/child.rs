@@ -89,9 +89,15 @@ impl Drop for Running {
 #[track_caller]
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
-    while !is_so() {
+    loop {
+        let asked = Instant::now();
+        if is_so() {
+            return;
+        }
         assert!(began.elapsed() < HANGS, "never came: {what}");
-        std::thread::sleep(Duration::from_millis(20));
+        // Some start a program to know it: what is waited for needs the CPU more.
+        let pause = (3 * asked.elapsed()).max(Duration::from_millis(20));
+        std::thread::sleep(pause.min(Duration::from_millis(500)));
     }
 }
 
