@@ -8,8 +8,7 @@ pub fn wrapped(word: &str, text: &str, indent: usize) -> String {
     let mut lines = String::new();
     let mut line = format!("{word:<indent$}");
     let mut is_empty = true;
-    // A space that does not break keeps a figure and its unit together.
-    for next in text.split(' ') {
+    for next in words(text) {
         let length = line.chars().count() + next.chars().count() + usize::from(!is_empty);
         if length > WIDTH && !is_empty {
             lines += line.trim_end();
@@ -24,6 +23,34 @@ pub fn wrapped(word: &str, text: &str, indent: usize) -> String {
         is_empty = false;
     }
     lines + line.trim_end() + "\n"
+}
+
+/// What stands between spaces, a figure with its unit as one word: `(85.5 %)`.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut from = 0;
+    for (at, _) in text.match_indices(' ') {
+        if !is_of_one(&text[from..at], &text[at + 1..]) {
+            words.push(&text[from..at]);
+            from = at + 1;
+        }
+    }
+    words.push(&text[from..]);
+    words
+}
+
+/// Units of which the figure before them is not parted.
+const UNITS: [&str; 18] = [
+    "%", "µs", "us", "ms", "s", "min", "h", "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB",
+    "TiB", "tx/s", "tps",
+];
+
+/// Whether a figure ends before a space and its unit begins behind it.
+fn is_of_one(before: &str, behind: &str) -> bool {
+    let next = behind.split(' ').next().unwrap_or_default();
+    let unit = next.trim_end_matches([',', '.', ';', ':', ')', ']']);
+    let figure = before.trim_end_matches('~');
+    figure.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit)
 }
 
 /// The same text in lines of at most `width` characters: what is longer goes on below where its text began,
@@ -71,16 +98,17 @@ fn text_begins(line: &str) -> usize {
 fn break_at(line: &str, width: usize, indent: usize) -> Option<usize> {
     let (end, _) = line.char_indices().nth(width)?;
     let from = line.char_indices().nth(indent).map_or(end, |(at, _)| at);
-    let before = line[..=end_of_char(line, end)]
-        .rfind(' ')
-        .filter(|at| *at > from);
+    let within = end_of_char(line, end);
+    let mut spaces = line
+        .match_indices(' ')
+        .map(|(at, _)| at)
+        .filter(|at| *at > from && !is_of_one(&line[..*at], &line[at + 1..]))
+        .peekable();
     // A word that is too long by itself stays whole.
-    let at = before.or_else(|| {
-        line[from..]
-            .find(' ')
-            .map(|at| from + at)
-            .filter(|at| *at > from)
-    })?;
+    let mut at = *spaces.peek()?;
+    for space in spaces.take_while(|space| *space <= within) {
+        at = space;
+    }
     (!line[at..].trim().is_empty()).then_some(at)
 }
 
@@ -108,6 +136,21 @@ mod tests {
             format!("{}\n  {}", "x".repeat(30), "y".repeat(30))
         );
         assert_eq!(fitted("fits\n", 4), "fits\n");
+    }
+
+    #[test]
+    fn a_figure_keeps_its_unit() {
+        let text = "one two three four five (85.5 %), six 65.6 ms of it";
+        assert_eq!(
+            wrapped("", &text.repeat(2), 0),
+            "one two three four five (85.5 %), six 65.6 ms of itone two three four five\n(85.5 %), six 65.6 ms of it\n"
+        );
+        assert_eq!(
+            fitted(text, 30),
+            "one two three four five\n  (85.5 %), six 65.6 ms of it"
+        );
+        // A figure without a unit may end a line.
+        assert_eq!(fitted("aa 12 bb", 5), "aa 12\n  bb");
     }
 
     #[test]
