@@ -8,7 +8,7 @@ use super::table::Table;
 use super::wrap::wrapped;
 
 /// Where there is little room, so many are shown, the first ones.
-const SHOWN: usize = 12;
+const SHOWN: usize = 4;
 
 /// Texts begin in this column.
 const INDENT: usize = 13;
@@ -24,59 +24,90 @@ pub fn text(run: &Run, width: usize, is_brief: bool) -> String {
     if phases.is_empty() {
         return String::new();
     }
-    let has_rate = phases.iter().any(|one| one.due.is_some());
-    let mut table = Table::default();
-    let latency = if has_rate { "resp" } else { "service" };
-    let moves = run.client_course.is_some();
-    let mut heading = vec!["by phase", "from s", "to s", "goodput/s"];
-    if has_rate {
-        heading.push("due/s");
-    }
-    if moves {
-        heading.extend(["clients", "working"]);
-    }
-    let ms = format!("{latency} p50 ms");
-    heading.extend([ms.as_str(), "p95", "p99", "failed", "skipped", "late"]);
-    table.row(heading);
     let shown = if is_brief { SHOWN } else { usize::MAX };
-    for phase in phases.iter().take(shown) {
-        table.row(row(phase, has_rate, moves));
-    }
-    let mut text = table.text(width);
-    let more = phases.len().saturating_sub(shown);
-    if more > 0 {
-        text += &format!("{more} more phases: pgdyno show\n");
-    }
+    let mut text = table(phases, run.client_course.is_some(), width, shown);
     for step in run.rate_steps.iter().take(shown) {
         text += &wrapped("step", &sentence(step), INDENT);
     }
     text
 }
 
-fn row(phase: &PhaseFigures, has_rate: bool, moves: bool) -> Vec<String> {
-    let dash = || "–".to_owned();
-    let at = |us: u64| format!("{:.1}", us as f64 / 1e6);
-    let rate = |per_s: Option<f64>| per_s.map_or_else(dash, figures::rate);
-    let measured_s = phase.measured_us as f64 / 1e6;
-    let mut cells = vec![
-        phase.phase.name.clone(),
-        at(phase.phase.from_us),
-        at(phase.phase.to_us),
-        rate(phase.goodput_per_s),
-    ];
-    if has_rate {
-        cells.push(rate(phase.due.map(|due| due / measured_s)));
+/// The first ones, and how many more there are.
+fn table(phases: &[PhaseFigures], moves: bool, width: usize, shown: usize) -> String {
+    let has_rate = phases.iter().any(|one| one.due.is_some());
+    let mut table = Table::default();
+    let columns = Columns {
+        has_rate,
+        moves,
+        skipped: phases.iter().any(|one| one.counts.skipped > 0),
+        late: phases.iter().any(|one| one.counts.late > 0),
+    };
+    table.row(columns.heading());
+    for phase in phases.iter().take(shown) {
+        table.row(columns.row(phase));
     }
-    if moves {
-        let clients = [phase.clients_asked, phase.clients_working];
-        cells.extend(clients.map(|clients| clients.map_or_else(dash, figures::rate)));
+    let mut text = table.text(width);
+    let more = phases.len().saturating_sub(shown);
+    if more > 0 {
+        text += &format!("{more} more phases: pgdyno show\n");
     }
-    let latency = phase.response.as_ref().unwrap_or(&phase.service);
-    let percentiles = [latency.p50_us, latency.p95_us, latency.p99_us];
-    cells.extend(percentiles.map(|us| us.map_or_else(dash, figures::ms)));
-    let counts = &phase.counts;
-    cells.extend([counts.failed, counts.skipped, counts.late].map(figures::count));
-    cells
+    text
+}
+
+/// Which columns there are: what is nowhere takes no room.
+struct Columns {
+    has_rate: bool,
+    /// The number of clients does.
+    moves: bool,
+    skipped: bool,
+    late: bool,
+}
+
+impl Columns {
+    fn heading(&self) -> Vec<&'static str> {
+        let mut heading = vec!["by phase", "s", "tps"];
+        heading.extend(self.has_rate.then_some("due"));
+        if self.moves {
+            heading.extend(["clients", "working"]);
+        }
+        heading.push(match self.has_rate {
+            true => "resp p50",
+            false => "p50",
+        });
+        heading.extend(["p95", "p99 ms", "failed"]);
+        heading.extend(self.skipped.then_some("skipped"));
+        heading.extend(self.late.then_some("late"));
+        heading
+    }
+
+    fn row(&self, phase: &PhaseFigures) -> Vec<String> {
+        let dash = || figures::DASH.to_owned();
+        let at = |us: u64| {
+            let tenths = format!("{:.1}", us as f64 / 1e6);
+            tenths.trim_end_matches(".0").to_owned()
+        };
+        let rate = |per_s: Option<f64>| per_s.map_or_else(dash, figures::rate);
+        let measured_s = phase.measured_us as f64 / 1e6;
+        let mut cells = vec![
+            phase.phase.name.clone(),
+            format!("{}–{}", at(phase.phase.from_us), at(phase.phase.to_us)),
+            rate(phase.goodput_per_s),
+        ];
+        if self.has_rate {
+            cells.push(rate(phase.due.map(|due| due / measured_s)));
+        }
+        if self.moves {
+            let clients = [phase.clients_asked, phase.clients_working];
+            cells.extend(clients.map(|clients| clients.map_or_else(dash, figures::rate)));
+        }
+        let latency = phase.response.as_ref().unwrap_or(&phase.service);
+        cells.extend([50.0, 95.0, 99.0].map(|percent| latency.percentile_ms_shortly(percent)));
+        let counts = &phase.counts;
+        cells.push(figures::count(counts.failed));
+        cells.extend(self.skipped.then(|| figures::count(counts.skipped)));
+        cells.extend(self.late.then(|| figures::count(counts.late)));
+        cells
+    }
 }
 
 /// `at 30.0 s from 500/s to 1,000/s: p95 response steady again after 7.0 s (…)`.
@@ -119,7 +150,52 @@ fn sentence(step: &RateStep) -> String {
 
 #[cfg(test)]
 mod tests {
+    use pgdyno_model::document::phases::Phase;
+    use pgdyno_model::document::{Interval, Latency};
+
     use super::*;
+
+    #[test]
+    fn a_ramp_fits_a_terminal_and_marks_what_is_of_its_phase_only() {
+        let interval = |uncertain| Interval {
+            percentile: 99.0,
+            low_us: Some(8_260),
+            high_us: Some(42_900),
+            uncertain,
+        };
+        let phase = |at: u64| PhaseFigures {
+            phase: Phase::new("1,000 to 2,000/s", at * 12_500_000, (at + 1) * 12_500_000),
+            measured_us: 12_500_000,
+            goodput_per_s: Some(1_446.7),
+            due: Some(18_750.0),
+            response: Some(Latency {
+                p50_us: Some(1_265),
+                p95_us: Some(7_675),
+                p99_us: Some(21_711),
+                intervals: Some(vec![interval(at == 1)]),
+                ..Latency::default()
+            }),
+            ..PhaseFigures::default()
+        };
+        let mut phases: Vec<PhaseFigures> = (0..6).map(phase).collect();
+        let whole = table(&phases, false, 80, usize::MAX);
+        assert!(
+            whole.lines().all(|line| line.chars().count() <= 80),
+            "{whole}"
+        );
+        assert_eq!(whole.lines().count(), 7, "{whole}");
+        assert!(whole.contains("12.5–25"), "{whole}");
+        assert_eq!(whole.matches("21.7~").count(), 1, "{whole}");
+        assert!(
+            !whole.contains("skipped") && !whole.contains("late"),
+            "{whole}"
+        );
+        let brief = table(&phases, false, 80, 4);
+        assert_eq!(brief.lines().count(), 6, "{brief}");
+        assert!(brief.ends_with("2 more phases: pgdyno show\n"), "{brief}");
+        phases[5].counts.late = 3;
+        assert!(table(&phases, false, 80, 4).contains("late"));
+    }
 
     #[test]
     fn a_step_says_how_long_response_took_and_what_was_missed() {
