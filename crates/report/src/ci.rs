@@ -10,8 +10,9 @@ pub use markdown::markdown;
 pub use text::{block, look, text};
 
 use pgdyno_model::document::GateResult;
-use pgdyno_model::document::ci::{CiCondition, CiFigure, CiLook};
+use pgdyno_model::document::ci::{Ci, CiCondition, CiFigure, CiLook};
 use pgdyno_model::notebook::TrialRow;
+use pgdyno_model::text::change;
 use pgdyno_stats::gate::{Figure, Gate, Outcome};
 use pgdyno_stats::{Look, OfBlocks};
 
@@ -133,6 +134,21 @@ fn word(result: GateResult) -> &'static str {
         GateResult::Failed => "fail",
         GateResult::CannotTell => "cannot tell",
     }
+}
+
+/// Which side commits more, or that it cannot be told; `None` where goodput was not measured.
+fn faster(document: &Ci) -> Option<String> {
+    let mut figures = document.figures.iter();
+    let goodput = figures.find(|figure| figure.figure == "goodput")?;
+    let Some([low, high]) = goodput.interval else {
+        return Some("cannot tell which is faster: too few blocks for an interval".to_owned());
+    };
+    let interval = format!("{} to {}", change(low), change(high));
+    Some(match (low > 0.0, high < 0.0) {
+        (true, _) => format!("B is faster: goodput {interval} of A's"),
+        (_, true) => format!("B is slower: goodput {interval} of A's"),
+        _ => format!("cannot tell which is faster: B's goodput differs by {interval} from A's"),
+    })
 }
 
 /// A figure's value with its unit: times in milliseconds.

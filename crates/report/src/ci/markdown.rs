@@ -5,7 +5,7 @@ use pgdyno_model::document::ci::Ci;
 use pgdyno_model::text as figures;
 
 use super::text::row;
-use super::word;
+use super::{faster, word};
 use crate::markdown::{escaped, table};
 use crate::notes;
 
@@ -28,6 +28,9 @@ pub fn markdown(document: &Ci) -> String {
             word(condition.result),
             escaped(&condition.evidence)
         );
+    }
+    if let Some(faster) = faster(document) {
+        text += &format!("\n{}\n", escaped(&faster));
     }
     let rows: Vec<Vec<String>> = document
         .figures

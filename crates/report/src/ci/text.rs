@@ -4,7 +4,7 @@ use pgdyno_model::document::ci::{Ci, CiFigure};
 use pgdyno_model::text as figures;
 use pgdyno_stats::Look;
 
-use super::{result, shown, unit, word};
+use super::{faster, result, shown, unit, word};
 use crate::notes;
 use crate::table::Table;
 
@@ -55,6 +55,9 @@ pub fn text(document: &Ci) -> String {
             word(condition.result),
             condition.evidence
         );
+    }
+    if let Some(faster) = faster(document) {
+        text += &format!("{faster}\n");
     }
     text += "\n";
     for (side, of) in [("A  base", &document.base), ("B  head", &document.head)] {
