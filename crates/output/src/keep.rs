@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pgdyno_model::notebook::{Filter, TrialHeader};
+use pgdyno_model::notebook::{Filter, TrialHeader, TrialRow};
 use pgdyno_model::{Failure, Outcome, State};
 use pgdyno_run::prepare::Prepared;
 use pgdyno_store::{Store, TrialWriter, place};
@@ -13,7 +13,8 @@ use pgdyno_store::{Store, TrialWriter, place};
 pub struct Kept {
     /// By this number.
     pub number: i64,
-    /// The newest complete trial of the same workload before it.
+    /// The newest complete trial before it that is like it: of the same workload, tables and server, and in the
+    /// same experiment or in none.
     pub before: Option<i64>,
 }
 
@@ -120,17 +121,34 @@ impl Keep {
     }
 }
 
-/// The newest complete trial of this workload before that with this number. Not worth a failure.
+/// So many trials are looked through for one that is like another.
+const LOOKED_THROUGH: u64 = 20;
+
+/// The newest complete trial of this workload before that with this number that is like it. Not worth a failure.
 fn before(store: &Store, number: i64, workload: &str) -> Option<i64> {
+    let own = store.trial(&number.to_string()).ok()?;
     let filter = Filter {
         workload: Some(workload.to_owned()),
         state: Some(State::Complete),
-        limit: Some(2),
+        limit: Some(LOOKED_THROUGH),
         ..Filter::default()
     };
-    let listed = store.listed(&filter).ok()?;
-    let mut numbers = listed.iter().map(|trial| trial.number);
-    numbers.find(|other| *other < number)
+    let rows = store.trials(&filter).ok()?;
+    let mut earlier = rows.iter().filter(|other| other.number < number);
+    earlier
+        .find(|other| is_like(&own, other))
+        .map(|it| it.number)
+}
+
+/// Whether two trials of one workload can be held against each other: what differs is how the server or the load was
+/// set, not which server, tables or experiment.
+fn is_like(a: &TrialRow, b: &TrialRow) -> bool {
+    a.target == b.target
+        && a.experiment == b.experiment
+        && a.pack_sha256 == b.pack_sha256
+        && a.spec.params == b.spec.params
+        && a.spec.rate.is_some() == b.spec.rate.is_some()
+        && b.excluded.is_none()
 }
 
 /// A warning is enough: there is no result to lose, and the failure itself is printed anyway.
