@@ -49,8 +49,8 @@ impl Role {
 pub struct PlannedTrial {
     /// Its place in the order, from 1.
     pub position: usize,
-    /// How many trials the experiment has.
-    pub trials: usize,
+    /// How many trials the experiment has; `None`: more may follow from those that are over.
+    pub trials: Option<usize>,
     /// For people: what differs from the other trials, and which repeat it is.
     pub label: String,
     /// What it is for.

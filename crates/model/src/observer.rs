@@ -232,7 +232,7 @@ mod tests {
         let mut all = Observers::new([&mut full, &mut fuller, &mut screen]);
         let trial = PlannedTrial {
             position: 1,
-            trials: 1,
+            trials: Some(1),
             label: "clients = 1".to_owned(),
             role: Role::Point,
             point: serde_json::Value::Null,

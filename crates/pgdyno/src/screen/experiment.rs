@@ -50,13 +50,15 @@ impl Lines {
 impl Observer<Outcome> for Lines {
     fn trial_announced(&mut self, trial: &PlannedTrial, left: Duration) {
         if self.form != Form::Quiet {
-            remark!(
-                "pgdyno: trial {} of {}: {}; {} left",
-                trial.position,
-                trial.trials,
-                trial.label,
-                text::about(left)
-            );
+            let (position, label) = (trial.position, &trial.label);
+            match trial.trials {
+                Some(trials) => {
+                    let left = text::about(left);
+                    remark!("pgdyno: trial {position} of {trials}: {label}; {left} left");
+                }
+                // How many follow is not known, nor how long they take.
+                None => remark!("pgdyno: trial {position}: {label}"),
+            }
         }
     }
 
@@ -66,7 +68,10 @@ impl Observer<Outcome> for Lines {
 
     fn trial_finished(&mut self, finished: &Finished<'_, Outcome>) -> Result<(), Failure> {
         let trial = finished.trial;
-        let head = format!("[{}/{}] {}", trial.position, trial.trials, trial.label);
+        let of = trial
+            .trials
+            .map_or_else(String::new, |trials| format!("/{trials}"));
+        let head = format!("[{}{of}] {}", trial.position, trial.label);
         let outcome = match finished.outcome {
             Ok(outcome) => outcome,
             Err(failure) => {
@@ -94,12 +99,16 @@ fn words(outcome: &Outcome) -> String {
     let measured = &outcome.recording.measured;
     let all = measured.all();
     let latencies = all.response.as_ref().unwrap_or(&all.service);
-    let mut line = format!(
-        "{} tx/s  p50 {}  p99 {} ms",
-        text::rate(measured.goodput_per_s()),
-        text::percentile_ms(latencies, 50.0),
-        text::percentile_ms(latencies, 99.0),
-    );
+    let mut line = format!("{} tx/s", text::rate(measured.goodput_per_s()));
+    // Those that there are.
+    let percentiles = [50.0, 99.0].into_iter().filter_map(|percent| {
+        let us = latencies.percentile_us(percent)?;
+        Some(format!("  p{percent} {}", text::ms(us)))
+    });
+    let percentiles: String = percentiles.collect();
+    if !percentiles.is_empty() {
+        line += &format!("{percentiles} ms");
+    }
     // A transaction of it is a CALL of any length.
     if let Some(it) = &outcome.accounting
         && let (Some(liops), Some(ratio)) = (it.liops(), it.hit_ratio())

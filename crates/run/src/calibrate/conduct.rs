@@ -289,6 +289,10 @@ impl Study for Calibration<'_> {
         Some((SERVER_SIDE, json!(counters.grown())))
     }
 
+    fn goes_on(&self) -> bool {
+        true
+    }
+
     /// Twice as many clients each time, until that is no use any more.
     fn more(&mut self, kept: &Kept<'_>) -> Result<Vec<Slot>, Failure> {
         let experiment = self.notebook.experiment(kept.uuid()?)?;

@@ -263,10 +263,15 @@ impl Sweep<'_> {
         Ok(ended)
     }
 
+    /// Whether trials may follow from those that are over.
+    fn goes_on(&self) -> bool {
+        self.plan.experiment.capacity.is_some() || self.means.study.goes_on()
+    }
+
     fn planned(&self, number: usize, slot: &Slot) -> PlannedTrial {
         PlannedTrial {
             position: number + 1,
-            trials: self.slots.len(),
+            trials: (!self.goes_on()).then_some(self.slots.len()),
             label: self.plan.label(slot),
             role: slot.role,
             point: slot.point.to_json(),

@@ -27,6 +27,11 @@ pub trait Study {
         Ok(Vec::new())
     }
 
+    /// Whether [`Study::more`] may give any.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
     /// Whether a trial's tables are refused rather than loaded again when pgdyno has loaded them with
     /// other parameters.
     fn keeps_tables(&self) -> bool {

@@ -148,6 +148,10 @@ impl Study for Turns<'_, '_> {
         self.began.get_or_insert_with(Instant::now);
     }
 
+    fn goes_on(&self) -> bool {
+        true
+    }
+
     fn more(&mut self, kept: &Kept<'_>) -> Result<Vec<Slot>, Failure> {
         let [base, head] = by_side(kept.results()?);
         let pairs = base.len().min(head.len()) as u32;

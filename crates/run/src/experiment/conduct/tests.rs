@@ -31,7 +31,8 @@ impl Observer<Outcome> for Written {
             label,
             ..
         } = trial;
-        self.lines.push(format!("{position} of {trials}: {label}"));
+        let trials = trials.map_or_else(String::new, |trials| format!(" of {trials}"));
+        self.lines.push(format!("{position}{trials}: {label}"));
     }
 
     fn trial_skipped(&mut self, trial: &PlannedTrial, _why: &str) {
