@@ -35,16 +35,17 @@ fn quick(host: &Host) -> Commented {
     let most = clients.iter().max().copied().unwrap_or(1);
     Commented {
         experiment: Experiment::named("quick")
-            .fix("duration", seconds(Duration::from_secs(5)))
+            .fix("duration", seconds(Duration::from_secs(3)))
             .fix("warmup", seconds(Duration::from_secs(1)))
             .fix("params.scale", most)
-            .repeats(3)
+            .repeats(5)
             .axis("workload", [["select-only"], ["tpcb"]])
             .axis("clients", clients),
         comments: Comments::heading(format!(
             "\
-A first look in about two minutes: how throughput and latency follow the clients, for reads and
-for writes. This host has {cpus} CPUs, so: one client, as many as CPUs, and four times as many."
+A first look in about three minutes: how throughput and latency follow the clients, for reads and
+for writes. This host has {cpus} CPUs, so: one client, as many as CPUs, and four times as many. Five
+repeats tell two points apart; three seconds say nothing of checkpoints and of slow drifts."
         ))
         .on("params.scale", BRANCHES),
     }
@@ -145,7 +146,7 @@ mod tests {
             host(Some(8 << 30), 4),
             host(Some(1 << 40), 128),
         ] {
-            for (name, trials) in NAMES.into_iter().zip([18, 5, 72]) {
+            for (name, trials) in NAMES.into_iter().zip([30, 5, 72]) {
                 let plan = planned(&preset(name, &host).unwrap());
                 assert_eq!(plan.slots.len(), trials, "{name}");
             }

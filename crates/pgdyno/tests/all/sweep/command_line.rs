@@ -12,7 +12,8 @@ fn a_dry_run_shows_the_trials_and_their_time_and_touches_nothing() {
     let texts = [
         "    1  1 client\n    2  2 clients\n",
         "2 trials, about 2 min with 1 load, 100,011 rows",
-        "1 repeat of each point; to compare two points takes 5 a side, all 2 points",
+        "1 repeat of each point cannot tell which of two points is faster: that takes 5 a side (--repeat 5)",
+        "to compare all 2 points with those of another sweep takes",
     ];
     experiment.run(&["--dry-run"]).expect(0, &texts);
     let ran = experiment.run(&["--dry-run", "--json"]).expect(0, &[]);
@@ -31,7 +32,7 @@ fn what_a_preset_prints_is_an_experiment() {
     let database = Database::new("sweep_preset");
     let experiment = Experiment::new("", &database);
     for (args, trials) in [
-        (["--preset", "quick"], "18 trials"),
+        (["--preset", "quick"], "30 trials"),
         (["--preset", "pgbench-tools"], "72 trials"),
         (["--from-pgbench-tools", "config"], "4 trials"),
     ] {
