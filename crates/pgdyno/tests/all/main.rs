@@ -5,6 +5,7 @@ mod child;
 mod support;
 
 mod cli;
+mod coverage;
 mod e2e;
 mod faults;
 mod generators;
