@@ -566,7 +566,9 @@ fn client_bound(thread: &ThreadUse) -> Note {
             text::roughly(thread.waited_share())
         ),
         match thread.waited_share() > thread.busy_share() {
-            true => "run pgdyno on a host of its own, and stop other processes there",
+            true => {
+                "run pgdyno on a host of its own, stop other processes there, or ask for a rate that leaves CPUs idle (-R)"
+            }
             false => "use more threads (-j) or another host",
         },
     )
@@ -589,7 +591,8 @@ fn adds(of: &Added) -> Option<Note> {
                 text::roughly(most.share),
                 text::time(most.at_most_us),
             ),
-            "run pgdyno on a host of its own, stop other processes there, or use fewer clients on each thread (-j)",
+            "run pgdyno on a host of its own, stop other processes there, ask for a rate that leaves CPUs idle (-R), or use \
+             fewer clients on each thread (-j)",
         )
     })
 }

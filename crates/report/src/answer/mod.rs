@@ -11,11 +11,12 @@ pub use text::{markdown, text};
 
 use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
 use pgdyno_model::document::points::PointResult;
-use pgdyno_model::{Severity, text as words};
+use pgdyno_model::{Note, Severity, text as words};
 
 /// Withdraws what is known where more than half of the trials that it rests on have a serious note: of an
-/// experiment and of a comparison alike. Gives whether it did.
-pub fn withdraw(answer: &mut Answer, noted: usize, trials: usize) -> bool {
+/// experiment and of a comparison alike. Gives whether it did. More repeats would not help then: what to do is that note's
+/// `remedy`.
+pub fn withdraw(answer: &mut Answer, noted: usize, trials: usize, remedy: Option<&str>) -> bool {
     let is_withdrawn = noted * 2 > trials && answer.state == AnswerState::Known;
     if is_withdrawn {
         answer.state = AnswerState::CannotTell;
@@ -23,6 +24,9 @@ pub fn withdraw(answer: &mut Answer, noted: usize, trials: usize) -> bool {
             "Not to be relied on, for a serious note: {}",
             answer.sentence
         );
+        if let Some(remedy) = remedy {
+            answer.remedies = vec![remedy.to_owned()];
+        }
     }
     is_withdrawn
 }
@@ -31,21 +35,24 @@ pub fn withdraw(answer: &mut Answer, noted: usize, trials: usize) -> bool {
 pub fn serious(points: &[PointResult], answer: &mut Answer) {
     let serious = points.iter().flat_map(|point| &point.notes);
     let serious = serious.filter(|of| of.note.severity == Severity::Serious);
-    let mut codes: Vec<(&str, usize, &str)> = Vec::new();
+    let mut codes: Vec<(&Note, usize)> = Vec::new();
     for of in serious {
-        match codes.iter_mut().find(|(code, ..)| *code == of.note.code) {
-            Some((_, count, _)) => *count += of.trials.len(),
-            None => codes.push((&of.note.code, of.trials.len(), &of.note.sentence)),
+        match codes.iter_mut().find(|(note, _)| note.code == of.note.code) {
+            Some((_, count)) => *count += of.trials.len(),
+            None => codes.push((&of.note, of.trials.len())),
         }
     }
     let counted: usize = points.iter().map(|point| point.repeats).sum();
-    for (code, count, sentence) in &codes {
+    for (note, count) in &codes {
         let figures = format!(
-            "{code} in {count} of {}: {sentence}",
-            words::plural(counted as u64, "trial")
+            "{} in {count} of {}: {}",
+            note.code,
+            words::plural(counted as u64, "trial"),
+            note.sentence
         );
         answer.sure.push(Sure::failed("A serious note", figures));
     }
-    let most = codes.iter().map(|(_, count, _)| *count).max();
-    withdraw(answer, most.unwrap_or(0), counted);
+    let most = codes.iter().max_by_key(|(_, count)| *count);
+    let (remedy, count) = most.map_or((None, 0), |(note, count)| (Some(&*note.remedy), *count));
+    withdraw(answer, count, counted, remedy);
 }

@@ -148,7 +148,11 @@ pub fn of(pair: &Pair<'_>, figures: &[Compared], around: &Around) -> (Says, Answ
     };
     let mut answer = unbroken(answer);
     let noted = noted([pair], around);
-    match withdraw(&mut answer, noted, pair.a.len() + pair.b.len()) {
+    let gravest = around.notes.iter();
+    let gravest = gravest.filter(|of| of.note.severity == Severity::Serious);
+    let remedy = gravest.max_by_key(|of| of.trials.len());
+    let remedy = remedy.map(|of| &*of.note.remedy);
+    match withdraw(&mut answer, noted, pair.a.len() + pair.b.len(), remedy) {
         true => (Says::CannotTell, answer),
         false => (says, answer),
     }

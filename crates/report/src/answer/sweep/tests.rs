@@ -199,6 +199,7 @@ impl Made {
                 PointFigure {
                     over_repeats: spread(goodput),
                     together_us: None,
+                    interval: None,
                 },
             ),
             (
@@ -206,6 +207,7 @@ impl Made {
                 PointFigure {
                     over_repeats: spread(p99),
                     together_us: Some(latencies.percentile_us(99.0)),
+                    interval: None,
                 },
             ),
         ];
@@ -214,7 +216,7 @@ impl Made {
                 code: Cow::Borrowed("client-bound"),
                 severity: Severity::Serious,
                 sentence: sentence.to_owned(),
-                remedy: String::new(),
+                remedy: "use another host".to_owned(),
             },
             trials: counted.iter().map(|trial| trial.number).collect(),
         });
@@ -479,6 +481,8 @@ fn a_serious_note_on_most_trials_withdraws_the_answer() {
         answer.sentence
     );
     assert!(states(&answer).contains(&(SureState::Failed, "A serious note")));
+    // More repeats would not help.
+    assert_eq!(answer.remedies, ["use another host"], "{answer:?}");
 }
 
 #[test]
