@@ -3226,6 +3226,8 @@ export type PointFigure = {
   over_repeats: Spread | null;
   /** Of a percentile: that of all repeats' transactions together, `null` with too few of them. */
   together_us?: number | null;
+  /** The 95 % interval of [`Self::together_us`], from the whole seconds of all repeats. */
+  interval?: PercentileInterval;
 };
 
 /** A figure over repeats, with that of each. */
@@ -3379,6 +3381,15 @@ export type Load = {
   response_p50_us: Array<number | null>;
   /** Of response times; `null` with too few transactions. */
   response_p99_us: Array<number | null>;
+  /**
+   * Of the response times of all of them together, as among the points of the experiment; `null` with too few
+   * transactions.
+   */
+  p50_together_us: number | null;
+  /** The same. */
+  p99_together_us: number | null;
+  /** The 95 % interval of that p99. */
+  p99_interval?: PercentileInterval;
   /** Transactions that failed. */
   failed: Array<number | null>;
 };
@@ -4332,6 +4343,13 @@ export type Difference = {
   a?: Spread;
   /** B over its repeats. */
   b?: Spread;
+  /**
+   * The 95 % interval of the percentile of all of A's transactions together, from the whole seconds of its trials;
+   * left out of other figures.
+   */
+  a_within?: PercentileInterval;
+  /** The same of B. */
+  b_within?: PercentileInterval;
   /** What it was judged with. */
   family: Family;
   /**

@@ -46,7 +46,7 @@ describe('a search for a capacity', () => {
 });
 
 describe('the curve of a capacity', () => {
-  const load = (rate_per_s: number, p99: number | null) => ({ rate_per_s, trials: [rate_per_s], goodput_per_s: [rate_per_s * 0.9], response_p50_us: [null], response_p99_us: [p99], failed: [0] });
+  const load = (rate_per_s: number, p99: number | null) => ({ rate_per_s, trials: [rate_per_s], goodput_per_s: [rate_per_s * 0.9], response_p50_us: [null], response_p99_us: [p99], p50_together_us: null, p99_together_us: p99, failed: [0] });
   const found = ladder({ loads: [load(110, 90_000), load(90, 4_000), load(200, 900_000)], steps: [step(90, 'within', 3_000, 5_000), step(110, 'cannot-tell'), { ...step(200, 'over', null, null), falls_behind: true }] });
   it('has a mark a rate, the lowest first, and no percentile where the server fell behind', () => {
     expect(marks(found).map((of) => [of.rate, of.p99, of.side])).toEqual([[90, 4_000, 'within'], [110, 90_000, 'cannot-tell'], [200, null, 'over']]);

@@ -72,6 +72,7 @@ pub fn compared(
         notes,
         differences,
         left_out,
+        within: comparison::Within::of(&pairs, [store_a, store_b])?,
     };
     Ok(comparison::document(&compared, &around))
 }

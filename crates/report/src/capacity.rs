@@ -7,11 +7,14 @@ mod text;
 pub use answer::answer;
 pub use text::text;
 
+use std::collections::BTreeSet;
+
 use pgdyno_stats::Bootstrap;
 use pgdyno_stats::search;
 
 use pgdyno_diagnose::capacity::{Ladder, ladders};
 use pgdyno_model::document::capacity::{self, Capacity, Estimate, EstimateIs};
+use pgdyno_model::document::points::PointResult;
 use pgdyno_model::experiment;
 use pgdyno_model::experiment::point::Point;
 use pgdyno_model::notebook::TrialRow;
@@ -37,6 +40,25 @@ pub fn document<'a>(
     }
 }
 
+/// Gives each load the percentiles that its point has: one rate has one p99 wherever it is shown.
+pub fn take_percentiles(found: &mut Capacity, points: &[PointResult]) {
+    let loads = found.ladders.iter_mut().flat_map(|it| &mut it.loads);
+    for load in loads {
+        let numbers = |point: &PointResult| -> BTreeSet<i64> {
+            point.trials.iter().map(|of| of.trial).collect()
+        };
+        let own: BTreeSet<i64> = load.trials.iter().copied().collect();
+        let Some(point) = points.iter().find(|point| numbers(point) == own) else {
+            continue;
+        };
+        let of = |name: &str| point.figures.get(name);
+        let together = |name: &str| of(name)?.together_us.flatten();
+        load.p50_together_us = together("p50");
+        load.p99_together_us = together("p99");
+        load.p99_interval = of("p99").and_then(|figure| figure.interval);
+    }
+}
+
 fn ladder(ladder: &Ladder<'_>, varied: &[&str], asked: experiment::Capacity) -> capacity::Ladder {
     let bootstrap = Bootstrap::default();
     let (curve, gaps) = ladder.curve();
@@ -48,6 +70,9 @@ fn ladder(ladder: &Ladder<'_>, varied: &[&str], asked: experiment::Capacity) -> 
             goodput_per_s: trials.clone().map(|t| t.goodput_per_s).collect(),
             response_p50_us: trials.clone().map(|t| t.response.p50_us).collect(),
             response_p99_us: trials.clone().map(|t| t.response.p99_us).collect(),
+            p50_together_us: None,
+            p99_together_us: None,
+            p99_interval: None,
             failed: trials.map(|t| t.failed).collect(),
         }
     });

@@ -18,11 +18,14 @@ pub use sets::{Matched, Set, matched};
 pub use surroundings::surroundings;
 pub use text::text;
 
+use super::points;
 use pgdyno_stats::gate::{Figure, Unit};
 use pgdyno_stats::{CompareOptions, Comparison, Family, Row, Sample, Starts, compare_all};
 
+use pgdyno_drive::record::Latencies;
+use pgdyno_model::document::Interval;
 use pgdyno_model::document::comparison::{ComparedFigure, ComparedPoint, Lacking};
-use pgdyno_model::notebook::TrialRow;
+use pgdyno_model::notebook::{Kind, Notebook, TrialRow};
 use pgdyno_model::{Exit, Failure, NoteOfTrials, document, stamp, text as figures};
 
 /// A figure of a trial that can be compared.
@@ -51,6 +54,11 @@ impl Metric {
     /// That of a trial.
     pub fn of(&self, trial: &TrialRow) -> Option<f64> {
         (self.of)(trial)
+    }
+
+    /// Which percentile it is, such as 99; `None`: it is none.
+    pub fn percent(&self) -> Option<f64> {
+        self.figure.name.strip_prefix('p')?.parse().ok()
     }
 
     /// As people read it, with three digits as on the page: times in milliseconds.
@@ -205,6 +213,57 @@ pub struct Around {
     pub differences: Vec<Differing>,
     /// Values that differ and only name the server.
     pub left_out: usize,
+    /// How sure the percentiles are, by the pair's place.
+    pub within: Vec<Within>,
+}
+
+/// The intervals of the percentiles of both sides of a pair, all transactions of a side together.
+#[derive(Debug, Clone, Default)]
+pub struct Within {
+    a: Vec<Interval>,
+    b: Vec<Interval>,
+}
+
+/// Of more repeats a side nothing is read second by second: it would take minutes, and the median over them has an
+/// interval of its own.
+pub(crate) const REPEATS_READ_MAX: usize = 200;
+
+impl Within {
+    /// Of each pair, with the notebooks of both sides.
+    ///
+    /// # Errors
+    /// A notebook cannot be read.
+    pub fn of(pairs: &[Pair<'_>], notebooks: [&dyn Notebook; 2]) -> Result<Vec<Self>, Failure> {
+        let side = |trials: &[&TrialRow], notebook: &dyn Notebook| {
+            if trials.len() > REPEATS_READ_MAX {
+                return Ok(Vec::new());
+            }
+            let kind = match trials.iter().all(|trial| trial.spec.rate.is_some()) {
+                true => Kind::Response,
+                false => Kind::Service,
+            };
+            let mut all = Latencies::default();
+            for trial in trials {
+                all.merge(&notebook.latencies(trial.number, None, kind)?);
+            }
+            points::intervals(notebook, trials.iter().copied(), &all, kind)
+        };
+        let of = |pair: &Pair<'_>| {
+            Ok(Self {
+                a: side(&pair.a, notebooks[0])?,
+                b: side(&pair.b, notebooks[1])?,
+            })
+        };
+        pairs.iter().map(of).collect()
+    }
+
+    /// A's and B's of a figure, where it is a percentile that they have.
+    pub fn figure(&self, metric: &Metric) -> [Option<Interval>; 2] {
+        [&self.a, &self.b].map(|side| {
+            let percent = metric.percent()?;
+            side.iter().find(|it| it.percentile == percent).copied()
+        })
+    }
 }
 
 /// The document of a comparison: each point with what came of its figures, and what is around them.
@@ -213,16 +272,24 @@ pub fn document(
     around: &Around,
 ) -> document::comparison::Comparison {
     let numbers = |trials: &[&TrialRow]| trials.iter().map(|trial| trial.number).collect();
-    let figure = |(metric, result): &Compared| {
+    let figure = |(metric, result): &Compared, within: &Within| {
         let figure = match result {
-            Ok(comparison) => ComparedFigure::Compared(Box::new(comparison.into())),
+            Ok(comparison) => {
+                let [a_within, b_within] = within.figure(metric);
+                ComparedFigure::Compared(Box::new(document::comparison::Compared {
+                    a_within,
+                    b_within,
+                    ..comparison.into()
+                }))
+            }
             Err(why) => ComparedFigure::Not {
                 not_compared: why.clone(),
             },
         };
         (metric.figure.name.to_owned(), figure)
     };
-    let points = compared.iter().map(|(pair, figures)| {
+    let points = compared.iter().enumerate().map(|(at, (pair, figures))| {
+        let within = around.within.get(at).cloned().unwrap_or_default();
         let (says, answer) = answer::of(pair, figures, around);
         ComparedPoint {
             point: pair.title.clone(),
@@ -230,7 +297,7 @@ pub fn document(
             answer,
             a: numbers(&pair.a),
             b: numbers(&pair.b),
-            figures: figures.iter().map(figure).collect(),
+            figures: figures.iter().map(|of| figure(of, &within)).collect(),
         }
     });
     let all: Vec<(&Pair<'_>, &[Compared])> = compared

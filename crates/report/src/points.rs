@@ -15,6 +15,7 @@ pub(crate) mod varied;
 
 pub use isolation::{in_effect as isolation_in_effect, same as same_isolation};
 pub use targets::{TARGET, Targets, address};
+pub(crate) use varied::Given;
 pub use varied::{nested, values};
 
 use pgdyno_model::notebook::Notebook;
@@ -32,11 +33,11 @@ use crate::answer::Special;
 use crate::answer::sweep::{Planned, Sweep};
 use crate::page::blocks::Defined;
 use crate::page::limit_in;
-use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::points::{
     ExperimentName, LeftOut, Outlier, PointFigure, PointResult, Points, Unsteady,
 };
 use pgdyno_model::document::repeats::{LatencyKind, Repeat, Spread};
+use pgdyno_model::document::{Interval, Intervals};
 use pgdyno_model::notebook::{ExperimentRow, Filter, Kind, TrialRow};
 use pgdyno_model::{Failure, Note, State};
 
@@ -50,10 +51,9 @@ pub fn of_experiment(store: &dyn Notebook, experiment: &ExperimentRow) -> Result
         ..Filter::default()
     })?;
     trials.sort_by_key(|trial| trial.number);
-    let capacity = Defined::of(experiment).capacity(&trials);
     let numbers: Vec<i64> = trials.iter().map(|trial| trial.number).collect();
     store.will_read(&numbers);
-    let points = answered(store, experiment, trials, capacity);
+    let points = answered(store, experiment, trials);
     store.will_read(&[]);
     points
 }
@@ -63,10 +63,10 @@ fn answered(
     store: &dyn Notebook,
     experiment: &ExperimentRow,
     trials: Vec<TrialRow>,
-    capacity: Option<Capacity>,
 ) -> Result<Points, Failure> {
     let found = of_trials(store, experiment, trials.clone())?;
     let defined = Defined::of(experiment);
+    let capacity = defined.capacity(&trials, &found.points);
     let isolation_lab = defined.isolation_lab(store, &trials)?;
     let disturb_lab = defined.disturb_lab(store, &trials)?;
     let retries_lab = defined.retries_lab(store, &trials)?;
@@ -131,7 +131,8 @@ pub fn of_trials(
     let points = points.into_values();
     let points = points.map(|trials| point(store, trials, &varied, &targets));
     let mut points: Vec<PointResult> = points.collect::<Result<_, _>>()?;
-    points.sort_by(varied::order);
+    let given = Given::of(&Planned::of(experiment).values());
+    points.sort_by(|a, b| given.order_of_points(a, b));
     isolation::mark(&mut points);
     Ok(Points {
         experiment: ExperimentName {
@@ -214,6 +215,7 @@ fn point(
         }));
         latencies.merge(&store.latencies(trial.number, None, kind)?);
     }
+    let intervals = intervals(store, &counted, &latencies, kind)?;
     let total = |of: fn(&TrialRow) -> Option<u64>| counted.iter().filter_map(of).sum();
     Ok(PointResult {
         title,
@@ -228,7 +230,7 @@ fn point(
             .iter()
             .map(|metric| {
                 let name = metric.figure.name.to_owned();
-                (name, figure(metric, &counted, &latencies))
+                (name, figure(metric, &counted, &latencies, &intervals))
             })
             .collect(),
         committed: total(|trial| trial.committed),
@@ -258,17 +260,46 @@ fn sample(metric: &Metric, trials: &[TrialRow]) -> Option<Sample> {
 }
 
 /// `latencies` are those of all trials together.
-fn figure(metric: &Metric, trials: &[TrialRow], latencies: &record::Latencies) -> PointFigure {
+fn figure(
+    metric: &Metric,
+    trials: &[TrialRow],
+    latencies: &record::Latencies,
+    intervals: &[Interval],
+) -> PointFigure {
     let over_repeats = sample(metric, trials).map(|sample| Spread {
         over: (&sample.summary(&Bootstrap::default())).into(),
         values: sample.values().iter().copied().map(Some).collect(),
     });
-    let percent = metric.figure.name.strip_prefix('p');
-    let percent = percent.and_then(|percent| percent.parse().ok());
+    let percent = metric.percent();
+    let interval = |percent: f64| intervals.iter().find(|it| it.percentile == percent);
     PointFigure {
         over_repeats,
         together_us: percent.map(|percent| latencies.percentile_us(percent)),
+        interval: percent.and_then(interval).copied(),
     }
+}
+
+/// The intervals of the percentiles of these trials' transactions together: `all` are their latencies of this kind.
+///
+/// # Errors
+/// The store cannot be read.
+pub(crate) fn intervals<'a>(
+    store: &dyn Notebook,
+    trials: impl IntoIterator<Item = &'a TrialRow>,
+    all: &record::Latencies,
+    kind: Kind,
+) -> Result<Vec<Interval>, Failure> {
+    let percents = METRICS.iter().filter_map(Metric::percent);
+    let values_us = percents.filter_map(|percent| Some((percent, all.percentile_us(percent)?)));
+    let mut intervals = Intervals::new(values_us.collect());
+    for trial in trials {
+        for second in store.latencies_by_second(trial.number, kind)? {
+            if second.is_whole {
+                intervals.add(&second.latencies);
+            }
+        }
+    }
+    Ok(intervals.found())
 }
 
 /// The repeats that lie far from the others in a figure.

@@ -4,7 +4,7 @@ use pgdyno_drive::record::{Latencies, Second};
 use pgdyno_model::document::page::PartOf;
 use pgdyno_model::notebook::{
     Ended, ExperimentHeader, ExperimentRow, Filter, KeptTrial, Kind, LastSecond, ListedTrial, News,
-    Notebook, PlacedTrial, TrialHeader, TrialRow,
+    Notebook, PlacedTrial, SecondLatencies, TrialHeader, TrialRow,
 };
 use pgdyno_model::observed::Observed;
 use pgdyno_model::{Failure, Note, Outcome, TrialSpec};
@@ -105,7 +105,7 @@ impl Notebook for Store {
         &self,
         number: i64,
         kind: Kind,
-    ) -> Result<Vec<(u64, Latencies)>, Failure> {
+    ) -> Result<Vec<SecondLatencies>, Failure> {
         self.latencies_by_second(number, kind)
     }
 

@@ -1,6 +1,6 @@
 //! The seconds of a trial, read again, and what they come to.
 
-use pgdyno_model::notebook::{Kind, LastSecond};
+use pgdyno_model::notebook::{Kind, LastSecond, SecondLatencies, is_whole};
 use std::collections::BTreeMap;
 
 use super::{Store, client_time, packed, units};
@@ -46,8 +46,7 @@ impl Store {
         merge().map_err(self.failed("cannot read"))
     }
 
-    /// The same of all scripts, second by second: when it began, in microseconds since clients began to
-    /// work. Of a second nothing else is read.
+    /// The same of all scripts, second by second. Of a second nothing else is read.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -55,20 +54,24 @@ impl Store {
         &self,
         number: i64,
         kind: Kind,
-    ) -> Result<Vec<(u64, Latencies)>, Failure> {
+    ) -> Result<Vec<SecondLatencies>, Failure> {
         let columns = columns(kind);
         let sql = format!(
-            "SELECT start_us, {columns} FROM second WHERE trial = ? AND NOT warmup \
+            "SELECT start_us, length_us, drain, {columns} FROM second WHERE trial = ? AND NOT warmup \
              ORDER BY start_us, script"
         );
         let read = || {
-            let mut seconds: Vec<(u64, Latencies)> = Vec::new();
+            let mut seconds: Vec<SecondLatencies> = Vec::new();
             self.db.each(&sql, [number], |row| {
                 let start_us = row.get(0)?;
-                let latencies = packed::read_latencies(row, 1)?;
-                match seconds.last_mut().filter(|(last, _)| *last == start_us) {
-                    Some((_, all)) => all.merge(&latencies),
-                    None => seconds.push((start_us, latencies)),
+                let latencies = packed::read_latencies(row, 3)?;
+                match seconds.last_mut().filter(|last| last.start_us == start_us) {
+                    Some(last) => last.latencies.merge(&latencies),
+                    None => seconds.push(SecondLatencies {
+                        start_us,
+                        is_whole: is_whole(row.get(1)?, row.get(2)?),
+                        latencies,
+                    }),
                 }
                 Ok(())
             })?;

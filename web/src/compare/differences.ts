@@ -1,7 +1,7 @@
 /** Differences as bars on a log-ratio axis: what crosses "same" is no difference. */
 
 import type { CompareData, Difference, Pair } from '../data';
-import { bytesText, change, columnUnit, count, DASH, inUnit, inUnitOf, join, percent, rate } from '../pure/format';
+import { bytesText, change, columnUnit, count, DASH, inUnit, intervalText, inUnitOf, join, marked, percent, rate } from '../pure/format';
 import { actions } from '../chart/figure';
 import { h, scroll, svg, type Child } from '../page/dom';
 import { section, type Section } from '../page/shell';
@@ -135,7 +135,7 @@ function table(pair: Pair): HTMLElement {
             const sure = style === 'better' || style === 'worse';
             const none = style === 'careful';
             const smallest = d.smallest_change === undefined || none ? DASH : `± ${change(d.smallest_change).replace(/^\+/, '')}`;
-            return h('tr', {}, name, h('td', { class: 'n' }, shown(d, d.a?.median)), h('td', { class: 'n' }, shown(d, d.b?.median)), h('td', {}, bar(d, of, marks)), h('td', { class: `n ${sure ? 'strong' : ''}`, title: none ? 'from median to median' : 'Hodges–Lehmann shift of the logarithms: the median of all repeats of B to all of A' }, d.verdict === 'not-enough-repeats' ? DASH : change(none ? d.change_of_medians : d.change), none && d.verdict !== 'not-enough-repeats' && h('span', { class: 'unit' }, ' medians')), h('td', { class: 'n quiet' }, interval === null ? (none ? 'withheld' : DASH) : `${change(interval[0])} to ${change(interval[1])}`), h('td', { class: 'n quiet' }, smallest), h('td', { class: style }, text));
+            return h('tr', {}, name, h('td', { class: 'n', title: intervalText(d.a_within) }, marked(shown(d, d.a?.median), d.a_within)), h('td', { class: 'n', title: intervalText(d.b_within) }, marked(shown(d, d.b?.median), d.b_within)), h('td', {}, bar(d, of, marks)), h('td', { class: `n ${sure ? 'strong' : ''}`, title: none ? 'from median to median' : 'Hodges–Lehmann shift of the logarithms: the median of all repeats of B to all of A' }, d.verdict === 'not-enough-repeats' ? DASH : change(none ? d.change_of_medians : d.change), none && d.verdict !== 'not-enough-repeats' && h('span', { class: 'unit' }, ' medians')), h('td', { class: 'n quiet' }, interval === null ? (none ? 'withheld' : DASH) : `${change(interval[0])} to ${change(interval[1])}`), h('td', { class: 'n quiet' }, smallest), h('td', { class: style }, text));
           }),
         )),
       ),

@@ -37,7 +37,7 @@ export function marks({ loads, steps }: Ladder): Mark[] {
 }
 
 /** Median over the steps that have one. */
-export const p99Of = (load: Load): number | null => median(known(load.response_p99_us));
+export const p99Of = (load: Load): number | null => load.p99_together_us ?? median(known(load.response_p99_us));
 
 const SIZE = 12;
 const LINE = 15;

@@ -1,7 +1,7 @@
 /** The map: what every point gave, how slow it was, what limited it. Tables with coloured cells. */
 
 import type { ExperimentData, Point } from '../data';
-import { asked, bytesText, columnUnit, inUnit, rate, significant } from '../pure/format';
+import { asked, bytesText, columnUnit, inUnit, marked, rate, significant } from '../pure/format';
 import { inkOn, mix } from '../pure/color';
 import { limitColor } from '../page/classes';
 import { h, scroll, type Child } from '../page/dom';
@@ -16,7 +16,7 @@ interface MapSpec {
   low: string;
   high: string;
   value: (point: Point) => number | null;
-  text: (value: number) => string;
+  text: (value: number, point: Point) => string;
   /** log: where a step is a factor. */
   log: boolean;
   within?: (point: Point) => boolean;
@@ -30,7 +30,7 @@ export function maps(data: ExperimentData, plane: Plane, part: Part, goAll: (poi
   const [p50Unit, p99Unit] = [unitOf('p50'), unitOf('p99')];
   const specs: Record<Figure, MapSpec> = {
     goodput: { title: 'Goodput, tps', low: 'less', high: 'more', value: goodput, text: rate, log: false },
-    p50: { title: `p50 latency, ${p50Unit.unit}`, low: 'faster', high: 'slower', value: (p) => latencyOf(p, 'p50'), text: (us) => inUnit(us, p50Unit), log: true },
+    p50: { title: `p50 latency, ${p50Unit.unit}`, low: 'faster', high: 'slower', value: (p) => latencyOf(p, 'p50'), text: (us, p) => marked(inUnit(us, p50Unit), p.figures.p50?.interval), log: true },
     retries: { title: 'Retries per commit', low: 'fewer', high: 'more', value: (p) => p.retries_per_commit ?? null, text: (v) => (v === 0 ? '0' : significant(v, 2)), log: false },
   };
   const p99: MapSpec = {
@@ -38,7 +38,7 @@ export function maps(data: ExperimentData, plane: Plane, part: Part, goAll: (poi
     low: 'faster',
     high: slo === null ? 'slower' : `slower, underlined: within ${asked(slo)}`,
     value: (p) => latencyOf(p, 'p99'),
-    text: (us) => inUnit(us, p99Unit),
+    text: (us, p) => marked(inUnit(us, p99Unit), p.figures.p99?.interval),
     log: true,
     within: (p) => slo !== null && (latencyOf(p, 'p99') ?? Infinity) <= slo,
   };
@@ -134,8 +134,8 @@ function map(data: ExperimentData, plane: Plane, spec: MapSpec, go: (point: numb
       const best = data.best === found.index;
       return h(
         'a',
-        { class: `cell${spec.within?.(found.point) === true ? ' within' : ''}${best ? ' best' : ''}`, href: `#point-${found.index}`, 'aria-label': `${spec.text(value)}, ${found.point.title}${best ? ', the best point' : ''}${spec.within?.(found.point) === true ? ', within the limit' : ''}`, style: { background, color: inkOn(background) }, on: opens(found.index, go) },
-        spec.text(value),
+        { class: `cell${spec.within?.(found.point) === true ? ' within' : ''}${best ? ' best' : ''}`, href: `#point-${found.index}`, 'aria-label': `${spec.text(value, found.point)}, ${found.point.title}${best ? ', the best point' : ''}${spec.within?.(found.point) === true ? ', within the limit' : ''}`, style: { background, color: inkOn(background) }, on: opens(found.index, go) },
+        spec.text(value, found.point),
       );
     }),
   );

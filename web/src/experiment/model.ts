@@ -1,6 +1,7 @@
 /** An experiment's points on a plane: what runs to the right, what makes lines, and what is chosen. */
 
 import type { Axis, ExperimentData, Point, Spread } from '../data';
+import { inUnit, marked, type TimeUnit } from '../pure/format';
 
 export interface Plane {
   /** To the right: clients where they vary, else a rate or the last number; null: only kinds vary. */
@@ -95,6 +96,9 @@ export function latencyOf(point: Point, figure: string): number | null {
   const of = point.figures[figure];
   return of?.together_us ?? of?.over_repeats?.median ?? null;
 }
+
+/** The same as it is shown: in a unit, with the mark of doubt. */
+export const shownLatency = (point: Point, figure: string, unit: TimeUnit): string => marked(inUnit(latencyOf(point, figure), unit), point.figures[figure]?.interval);
 
 /** Coefficient of variation by the repeats: standard deviation over mean. */
 export function spreadShare(spread: Spread | null | undefined): number | null {

@@ -1,7 +1,7 @@
 /** An experiment: what it says, the map, the curves, every point, whether the machine was steady. */
 
 import type { ExperimentData } from '../data';
-import { change, count, DASH, many, percent, rate, significant, span, time } from '../pure/format';
+import { change, count, DASH, many, marked, percent, rate, significant, span, time } from '../pure/format';
 import { namePage } from '../chart/figure';
 import { h } from '../page/dom';
 import { answerBlock, assemble, commandBlock, definitions, headlines, notesBlock, section, titleBlock, verdictBlock, type Headline, type Section } from '../page/shell';
@@ -56,7 +56,7 @@ function figuresOf(data: ExperimentData): Headline[] {
   else if (peak !== null && single) list.push({ key: 'goodput', label: 'Highest median', value: rate(peak.of.median), unit: 'tps', context: peak.of.interval === null ? `range ${rate(peak.of.min)} to ${rate(peak.of.max)}, ${many(peak.of.n, 'repeat')}` : `95 % interval ${rate(peak.of.interval[0])} to ${rate(peak.of.interval[1])}` });
   if (fastest !== null && single && !once) {
     const { value, unit } = time(fastest.us);
-    list.push({ key: 'p99', label: 'Lowest p99', value, unit, context: fastest.point.title });
+    list.push({ key: 'p99', label: 'Lowest p99', value: marked(value, fastest.point.figures.p99?.interval), unit, context: fastest.point.title });
   }
   const middle = median(noise);
   list.push({ key: 'noise', label: 'Repeat noise', value: middle === null ? DASH : significant(middle * 100, 2), unit: '%', context: middle === null ? 'it takes two repeats of a point' : `median spread (standard deviation over mean) of ${many(noise.length, 'point')}` });

@@ -1,7 +1,7 @@
 /** All points, and whether the machine was steady while they were measured. */
 
 import type { ExperimentData, Point } from '../data';
-import { bytesText, change, columnUnit, count, DASH, inUnit, rate, significant } from '../pure/format';
+import { bytesText, change, columnUnit, count, DASH, intervalText, rate, significant } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { linearAxis, named } from '../chart/axes';
 import { actions, figure } from '../chart/figure';
@@ -11,7 +11,7 @@ import { limitColor, lineOf } from '../page/classes';
 import { h, scroll, svg, type Child } from '../page/dom';
 import { section, trialLink, type Section } from '../page/shell';
 import { token } from '../page/theme';
-import { drift, goodput, latencyOf, lineName, type Plane } from './model';
+import { drift, goodput, latencyOf, lineName, shownLatency, type Plane } from './model';
 
 /** Repeats are drawn up to so far from their median; those beyond stand at the edge. */
 const FAR = 0.15;
@@ -67,10 +67,10 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
     title: 'All points',
     summary: () => '',
     data: () => ({
-      head: [...axes.map((a) => a.title), 'repeats', 'median_tps', 'low', 'high', 'p50_us', 'p99_us', 'retries_per_commit', 'limit', 'trials', 'left_out'],
+      head: [...axes.map((a) => a.title), 'repeats', 'median_tps', 'low', 'high', 'p50_us', 'p99_us', 'p99_low_us', 'p99_high_us', 'p99_uncertain', 'retries_per_commit', 'limit', 'trials', 'left_out'],
       rows: data.points.map((p) => {
         const g = p.figures.goodput?.over_repeats ?? null;
-        return [...axes.map((a, i) => a.values[p.at[i]!] ?? ''), p.repeats, g?.median ?? null, g?.interval?.[0] ?? g?.min ?? null, g?.interval?.[1] ?? g?.max ?? null, latencyOf(p, 'p50'), latencyOf(p, 'p99'), p.retries_per_commit ?? null, p.limit?.name ?? null, p.trials.map((t) => t.trial).join(' '), p.left_out.map((t) => `${t.trial}: ${t.why}`).join('; ')];
+        return [...axes.map((a, i) => a.values[p.at[i]!] ?? ''), p.repeats, g?.median ?? null, g?.interval?.[0] ?? g?.min ?? null, g?.interval?.[1] ?? g?.max ?? null, latencyOf(p, 'p50'), latencyOf(p, 'p99'), p.figures.p99?.interval?.low_us ?? null, p.figures.p99?.interval?.high_us ?? null, p.figures.p99?.interval === undefined ? null : String(p.figures.p99.interval.uncertain), p.retries_per_commit ?? null, p.limit?.name ?? null, p.trials.map((t) => t.trial).join(' '), p.left_out.map((t) => `${t.trial}: ${t.why}`).join('; ')];
       }),
     }),
   };
@@ -110,8 +110,7 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
       h('td', { class: 'n strong' }, rate(goodput(point))),
       h('td', { class: 'n quiet' }, words),
       h('td', {}, strip(point, of.color)),
-      h('td', { class: 'n' }, inUnit(latencyOf(point, 'p50'), unit)),
-      h('td', { class: 'n' }, inUnit(latencyOf(point, 'p99'), unit)),
+      ...['p50', 'p99'].map((figure) => h('td', { class: 'n', title: intervalText(point.figures[figure]?.interval) }, shownLatency(point, figure, unit))),
       retries && h('td', { class: 'n' }, point.retries_per_commit === undefined || point.retries_per_commit === null ? DASH : point.retries_per_commit === 0 ? '0' : significant(point.retries_per_commit, 2)),
       limits && h('td', {}, point.limit === undefined || point.limit === null ? DASH : h('span', { class: 'chip', style: { '--chip': `var(--${limitColor(point.limit.code)})` } }, point.limit.name)),
       h('td', { class: 'trials' }, ...point.trials.flatMap((t, i) => [i > 0 ? ' ' : '', trialLink(t.trial)])),

@@ -6,7 +6,7 @@ import { linear, linearLabel } from '../pure/ticks';
 import { figure } from '../chart/figure';
 import { lineOf } from '../page/classes';
 import { h, svg } from '../page/dom';
-import { latencyOf, type Part, type Plane } from './model';
+import { latencyOf, shownLatency, type Part, type Plane } from './model';
 import { shape } from './points';
 
 const HEIGHT = 24;
@@ -26,7 +26,7 @@ export function ranks(data: ExperimentData, of: Plane | null, part: Part, go: (p
   const response = data.points.some((point) => point.latency === 'response');
   const figures: Figure[] = [
     { id: 'rank-goodput', title: 'Goodput', subtitle: 'tps, from 0', spread: (point) => point.figures.goodput?.over_repeats ?? null, shown: (point) => rate(point.figures.goodput?.over_repeats?.median), tick: (v) => rate(v), scale: 1 },
-    { id: 'rank-p99', title: `p99 ${response ? 'response' : 'service'}`, subtitle: `${unit.unit}, from 0; the figure is of all repeats’ transactions together`, spread: (point) => point.figures.p99?.over_repeats ?? null, shown: (point) => inUnit(latencyOf(point, 'p99'), unit), tick: tickOf(unit), scale: unit.us },
+    { id: 'rank-p99', title: `p99 ${response ? 'response' : 'service'}`, subtitle: `${unit.unit}, from 0; the figure is of all repeats’ transactions together`, spread: (point) => point.figures.p99?.over_repeats ?? null, shown: (point) => shownLatency(point, 'p99', unit), tick: tickOf(unit), scale: unit.us },
   ];
   return figures.map((spec) => rows(data, of, part, spec, go));
 }

@@ -1,13 +1,13 @@
 /** What stands in place of a matrix: capacity, slob's cache fit. */
 
 import type { Capacity, Estimate, SlobSweep, TrialRef } from '../data';
-import { asked, bytesText, columnUnit, count, DASH, inUnit, percent, rate, significant, timeText } from '../pure/format';
+import { asked, bytesText, columnUnit, count, DASH, inUnit, intervalText, marked, percent, rate, significant, timeText } from '../pure/format';
 import { linesChart, type Line } from '../chart/lines';
 import { lineOf } from '../page/classes';
 import { definitions, section, trialLink, type Section } from '../page/shell';
 import { h, scroll, type Child } from '../page/dom';
 import { median } from './model';
-import { capacityCurve } from './capacityCurve';
+import { capacityCurve, p99Of } from './capacityCurve';
 import { intervalOf, lengths, limitOf, searchChart, sideOf, SIDES } from './search';
 
 const known = (values: (number | null)[]): number[] => values.filter((v): v is number => v !== null);
@@ -27,7 +27,7 @@ export function capacitySection(capacity: Capacity, trials: TrialRef[]): Section
     const knee = ladder.knee;
     const title = capacity.ladders.length > 1 ? ladder.title : 'p99 against offered rate';
     const chart = capacityCurve(capacity, ladder, `capacity-${i}`, title);
-    const unit = columnUnit(loads.map((load) => median(known(load.response_p99_us))));
+    const unit = columnUnit(loads.map(p99Of));
     const table = scroll(
       `${title}: rates`,
       h(
@@ -38,12 +38,11 @@ export function capacitySection(capacity: Capacity, trials: TrialRef[]): Section
           'tbody',
           {},
           ...loads.map((load) => {
-            const p99 = known(load.response_p99_us);
             const steps = ladder.steps.filter((step) => load.trials.includes(step.trial));
             const [side, between] = [sideOf(steps), intervalOf(steps)];
             const behind = steps.length > 0 && steps.every((step) => step.falls_behind);
             const seconds = steps.reduce((sum, step) => sum + step.seconds, 0);
-            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, rate(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : rate(v))), h('td', { class: 'n' }, inUnit(median(known(load.response_p50_us)), unit)), h('td', { class: 'n' }, behind ? DASH : inUnit(median(p99), unit)), h('td', { class: 'n quiet' }, behind ? 'grows with its length' : between === null ? DASH : `${inUnit(between[0], unit)} to ${inUnit(between[1], unit)}`), h('td', { style: side === null ? {} : { color: `var(--${SIDES[side].color})` } }, side === null ? DASH : SIDES[side].name), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', { class: 'n' }, count(steps.length)), h('td', { class: 'n' }, count(Math.round(seconds))), h('td', {}, lengths(steps)), h('td', {}, limitOf(load.trials.map((n) => limits.get(n) ?? null))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
+            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, rate(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : rate(v))), h('td', { class: 'n' }, inUnit(load.p50_together_us ?? median(known(load.response_p50_us)), unit)), h('td', { class: 'n', title: intervalText(load.p99_interval) }, marked(inUnit(p99Of(load), unit), load.p99_interval)), h('td', { class: 'n quiet' }, behind ? 'grows with its length' : between === null ? DASH : `${inUnit(between[0], unit)} to ${inUnit(between[1], unit)}`), h('td', { style: side === null ? {} : { color: `var(--${SIDES[side].color})` } }, side === null ? DASH : SIDES[side].name), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', { class: 'n' }, count(steps.length)), h('td', { class: 'n' }, count(Math.round(seconds))), h('td', {}, lengths(steps)), h('td', {}, limitOf(load.trials.map((n) => limits.get(n) ?? null))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
           }),
         ),
       ),

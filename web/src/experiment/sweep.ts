@@ -7,7 +7,7 @@ import { h, scroll, type Child } from '../page/dom';
 import { section, type Section } from '../page/shell';
 import { curves } from './curves';
 import { maps } from './map';
-import { goodput, latencyOf, lines, partsOf, planeOf, type Part } from './model';
+import { goodput, latencyOf, lines, partsOf, planeOf, shownLatency, type Part } from './model';
 import { legend, shape } from './points';
 import { ranks } from './ranks';
 
@@ -117,7 +117,7 @@ function mostOf(data: ExperimentData, title: string, groups: Point[][], names: s
   const rows = groups.flatMap((points, i) => {
     const known = points.filter((point) => goodput(point) !== null && (slo === null || (latencyOf(point, 'p99') ?? Infinity) <= slo));
     const best = known.reduce<Point | null>((a, b) => (a === null || goodput(b)! > goodput(a)! ? b : a), null);
-    return best === null ? [] : [h('tr', {}, h('th', { scope: 'row' }, names[i]!), h('td', { class: 'n' }, xs[best.at[xIndex]!] ?? ''), h('td', { class: 'n' }, rate(goodput(best))), h('td', { class: 'n' }, inUnit(latencyOf(best, 'p99'), unit)))];
+    return best === null ? [] : [h('tr', {}, h('th', { scope: 'row' }, names[i]!), h('td', { class: 'n' }, xs[best.at[xIndex]!] ?? ''), h('td', { class: 'n' }, rate(goodput(best))), h('td', { class: 'n' }, shownLatency(best, 'p99', unit)))];
   });
   return h(
     'div',

@@ -11,6 +11,17 @@ export const DASH = '–';
 /** Behind a percentile that is of its run only. */
 export const UNCERTAIN = '~';
 
+/** A figure as it is shown, with the mark of doubt where its interval has it. */
+export const marked = (shown: string, interval: { uncertain: boolean } | null | undefined): string => (interval?.uncertain === true ? shown + UNCERTAIN : shown);
+
+/** What to say of a percentile's interval where one points at it; undefined: it has none. */
+export function intervalText(interval: { low_us: number | null; high_us: number | null; uncertain: boolean } | null | undefined): string | undefined {
+  if (interval === null || interval === undefined) return undefined;
+  if (interval.low_us === null) return 'of these transactions only: under ten seconds';
+  const words = `95 % interval ${timeText(interval.low_us)} ${interval.high_us === null ? 'or more' : `to ${timeText(interval.high_us)}`}`;
+  return interval.uncertain ? `${words}: of these transactions only` : words;
+}
+
 /** A whole number, all digits. */
 export function count(value: number): string {
   const text = Math.abs(Math.round(value)).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ',');

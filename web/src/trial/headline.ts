@@ -1,7 +1,7 @@
 /** How much: the headline figures of a trial, and the accounting below them. */
 
 import type { PercentileInterval, Sibling, TrialData } from '../data';
-import { count, DASH, many, partOf, percent, rate, shortCount, significant, time, timeText, UNCERTAIN } from '../pure/format';
+import { count, DASH, many, marked, partOf, percent, rate, shortCount, significant, time, timeText } from '../pure/format';
 import { needed } from '../pure/histogram';
 import { h, type Child } from '../page/dom';
 import { dotStrip, headlines, type Headline } from '../page/shell';
@@ -31,7 +31,7 @@ export function trialHeadlines(data: TrialData): HTMLElement {
     const sure = certainty(interval);
     const beside = response === null ? null : `service ${timeText(service)}`;
     const context = sure === null && beside === null ? undefined : h('span', {}, sure, sure !== null && beside !== null && '; ', beside);
-    return { key, label: `${word} ${name}`, value: `${value}${interval?.uncertain === true ? UNCERTAIN : ''}`, unit, context, strip };
+    return { key, label: `${word} ${name}`, value: marked(value, interval), unit, context, strip };
   };
   const started = measured.committed + measured.failed + measured.skipped + measured.unknown;
   const asked = askedRate(run.trial);

@@ -1,7 +1,7 @@
 /** Figures by phase, and what followed where the rate jumped. */
 
 import type { PhaseFigures, RateStep, TrialData } from '../data';
-import { columnUnit, count, DASH, fixed, inUnit, rate, timeText } from '../pure/format';
+import { columnUnit, count, DASH, fixed, intervalText, inUnit, marked, rate, timeText } from '../pure/format';
 import { actions } from '../chart/figure';
 import { h, scroll, type Child } from '../page/dom';
 import { section, type Section } from '../page/shell';
@@ -46,9 +46,10 @@ export function phasesTable(phases: readonly PhaseFigures[], where = ''): HTMLEl
             rated && td(perSecond(dueOf(phase)), true),
             moving && td(perSecond(phase.clients_asked ?? null), true),
             moving && td(perSecond(phase.clients_working ?? null), true),
-            td(inUnit(times(phase).p50_us, unit), true),
-            td(inUnit(times(phase).p95_us, unit), true),
-            td(inUnit(times(phase).p99_us, unit), true),
+            ...([['p50_us', 50], ['p95_us', 95], ['p99_us', 99]] as const).map(([name, percentile]) => {
+              const interval = times(phase).intervals?.find((one) => one.percentile === percentile);
+              return h('td', { class: 'n', title: intervalText(interval) }, marked(inUnit(times(phase)[name], unit), interval));
+            }),
             td(count(phase.failed), true),
             td(count(phase.unknown), true),
             td(count(phase.skipped), true),

@@ -1,5 +1,6 @@
 //! How much load a system takes while p99 keeps a limit.
 
+use super::Interval as PercentileInterval;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -135,6 +136,15 @@ pub struct Load {
     pub response_p50_us: Vec<Option<u64>>,
     /// Of response times; `null` with too few transactions.
     pub response_p99_us: Vec<Option<u64>>,
+    /// Of the response times of all of them together, as among the points of the experiment; `null` with too few
+    /// transactions.
+    pub p50_together_us: Option<u64>,
+    /// The same.
+    pub p99_together_us: Option<u64>,
+    /// The 95 % interval of that p99.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub p99_interval: Option<PercentileInterval>,
     /// Transactions that failed.
     pub failed: Vec<Option<u64>>,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pgdyno_stats::Direction;
 use serde::Serialize;
 
+use super::Interval;
 use super::answer::Answer;
 use super::repeats::Summary;
 use crate::NoteOfTrials;
@@ -96,6 +97,13 @@ pub struct Compared {
     pub a: Summary,
     /// B alone.
     pub b: Summary,
+    /// The 95 % interval of the percentile of all of A's transactions together, from the whole seconds of its trials;
+    /// left out of other figures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub a_within: Option<Interval>,
+    /// The same of B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub b_within: Option<Interval>,
     /// Whether repeats were compared in pairs.
     pub paired: bool,
     /// What it was judged with.
@@ -130,6 +138,8 @@ impl From<&pgdyno_stats::Comparison> for Compared {
         Self {
             a: (&comparison.a).into(),
             b: (&comparison.b).into(),
+            a_within: None,
+            b_within: None,
             paired: comparison.paired,
             change: comparison.change(),
             estimator: comparison.change().map(|_| ESTIMATOR),

@@ -5,10 +5,8 @@ use pgdyno_stats::{Block, Certainty, WIDE};
 use serde::Serialize;
 
 use super::{Figures, Latency, Phase};
-use crate::text::PERCENTILES;
-
-/// A second that is shorter than this, at the end of a phase, is no block.
-const BLOCK_US_MIN: u64 = 900_000;
+use crate::notebook::is_whole;
+use crate::text::{self, PERCENTILES};
 
 /// The 95 % interval of a percentile that is shown, its transactions depending on one another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -67,20 +65,20 @@ fn judge(figures: &mut Figures, recording: &Recording, script: Option<usize>) {
     ];
     for (latency, of) in kinds {
         if let Some(latency) = latency {
-            latency.judge(|| whole(&recording.seconds, script, of));
+            latency.judge(whole(&recording.seconds, script, of));
         }
     }
 }
 
 /// The whole seconds of the measured time, of one script or of all. Unpacked one by one: a trial
 /// may have thousands.
-fn whole(
-    seconds: &[Second],
+pub(super) fn whole<'a>(
+    seconds: impl IntoIterator<Item = &'a Second>,
     script: Option<usize>,
     of: fn(&ScriptSecond) -> Option<&Packed>,
 ) -> impl Iterator<Item = Latencies> {
-    let seconds = seconds.iter();
-    let seconds = seconds.filter(|it| !it.warmup && !it.drain && it.length_us >= BLOCK_US_MIN);
+    let seconds = seconds.into_iter();
+    let seconds = seconds.filter(|it| !it.warmup && is_whole(it.length_us, it.drain));
     seconds.map(move |second| {
         let mut all = Latencies::default();
         for (number, one) in second.scripts.iter().enumerate() {
@@ -96,7 +94,7 @@ fn whole(
 
 impl Latency {
     /// By the seconds that it comes from.
-    fn judge<I: Iterator<Item = Latencies>>(&mut self, seconds: impl Fn() -> I) {
+    pub(super) fn judge(&mut self, seconds: impl Iterator<Item = Latencies>) {
         let values_us = PERCENTILES.into_iter().zip(self.percentiles_us());
         let shown: Vec<(f64, u64)> = values_us
             .filter_map(|(percentile, value_us)| Some((percentile, value_us?)))
@@ -105,35 +103,63 @@ impl Latency {
     }
 }
 
-/// By seconds that are gone through twice.
-fn intervals<I: Iterator<Item = Latencies>>(
-    values_us: &[(f64, u64)],
-    seconds: impl Fn() -> I,
-) -> Vec<Interval> {
-    let mut all = Latencies::default();
-    seconds().for_each(|second| all.merge(&second));
-    let mut blocks = vec![Vec::new(); values_us.len()];
-    for second in seconds() {
-        let mut beyond = vec![0; values_us.len()];
+/// The intervals of percentiles, from the whole seconds of one trial, or of the repeats of one point in the order in
+/// which they ran: repeats that differ are seconds that are like their neighbours.
+#[derive(Debug)]
+pub struct Intervals {
+    /// Percentiles with their values.
+    values_us: Vec<(f64, u64)>,
+    all: Latencies,
+    /// Of each percentile.
+    blocks: Vec<Vec<Block>>,
+}
+
+impl Intervals {
+    /// Of these percentiles (50, 99 …, rising) with their values in microseconds.
+    pub fn new(values_us: Vec<(f64, u64)>) -> Self {
+        Self {
+            all: Latencies::default(),
+            blocks: vec![Vec::new(); values_us.len()],
+            values_us,
+        }
+    }
+
+    /// Takes the next whole second.
+    pub fn add(&mut self, second: &Latencies) {
+        let mut beyond = vec![0; self.values_us.len()];
         for bucket in second.histogram().buckets() {
-            for (beyond, (_, value_us)) in beyond.iter_mut().zip(values_us) {
+            for (beyond, (_, value_us)) in beyond.iter_mut().zip(&self.values_us) {
                 if bucket.lowest_us > *value_us {
                     *beyond += bucket.count;
                 }
             }
         }
         let count = second.count();
-        for (blocks, beyond) in blocks.iter_mut().zip(beyond) {
+        for (blocks, beyond) in self.blocks.iter_mut().zip(beyond) {
             blocks.push(Block { count, beyond });
         }
+        self.all.merge(second);
     }
-    let mut found: Vec<Interval> = values_us
-        .iter()
-        .zip(&blocks)
-        .map(|((percentile, value_us), blocks)| Interval::of(*percentile, *value_us, &all, blocks))
-        .collect();
-    in_order(&mut found, values_us);
-    found
+
+    /// Those of all percentiles, in order.
+    pub fn found(&self) -> Vec<Interval> {
+        let mut found: Vec<Interval> = self
+            .values_us
+            .iter()
+            .zip(&self.blocks)
+            .map(|((percentile, value_us), blocks)| {
+                Interval::of(*percentile, *value_us, &self.all, blocks)
+            })
+            .collect();
+        in_order(&mut found, &self.values_us);
+        found
+    }
+}
+
+fn intervals(values_us: &[(f64, u64)], seconds: impl Iterator<Item = Latencies>) -> Vec<Interval> {
+    let mut intervals = Intervals::new(values_us.to_vec());
+    seconds.for_each(|second| intervals.add(&second));
+    intervals.found()
 }
 
 /// A higher percentile has no lower value: each end is at least that of the percentile before it, no lower end is below
@@ -157,19 +183,22 @@ fn in_order(intervals: &mut [Interval], values_us: &[(f64, u64)]) {
 }
 
 impl Interval {
+    /// A figure as it is shown, with the mark of doubt `~` where its interval has it.
+    pub fn marked(shown: String, interval: Option<&Self>) -> String {
+        match interval {
+            Some(interval) if interval.uncertain => format!("{shown}{}", text::UNCERTAIN),
+            _ => shown,
+        }
+    }
+
     /// The intervals of these percentiles of all scripts' service times, or response times, with their values in
     /// microseconds, from a trial's seconds.
     pub fn of_seconds(values_us: &[(f64, u64)], seconds: &[Second], response: bool) -> Vec<Self> {
-        intervals(values_us, || {
-            whole(
-                seconds,
-                None,
-                match response {
-                    true => |second| second.response.as_ref(),
-                    false => |second| Some(&second.service),
-                },
-            )
-        })
+        let of: fn(&ScriptSecond) -> Option<&Packed> = match response {
+            true => |second| second.response.as_ref(),
+            false => |second| Some(&second.service),
+        };
+        intervals(values_us, whole(seconds, None, of))
     }
 
     fn of(percentile: f64, value_us: u64, all: &Latencies, blocks: &[Block]) -> Self {
@@ -204,7 +233,7 @@ mod tests {
         let mut all = Latencies::default();
         seconds.iter().for_each(|second| all.merge(second));
         let mut latency = Latency::from(&all);
-        latency.judge(|| seconds.iter().cloned());
+        latency.judge(seconds.iter().cloned());
         latency
     }
 

@@ -60,10 +60,8 @@ impl Latency {
     fn percentile_as(&self, percentile: f64, write: impl Fn(u64) -> String) -> String {
         let at = text::PERCENTILES.iter().position(|it| *it == percentile);
         let value_us = at.and_then(|at| self.percentiles_us()[at]);
-        let is_uncertain = self.interval(percentile).is_some_and(|it| it.uncertain);
         match value_us {
-            Some(us) if is_uncertain => format!("{}{}", write(us), text::UNCERTAIN),
-            Some(us) => write(us),
+            Some(us) => Interval::marked(write(us), self.interval(percentile)),
             None => text::DASH.to_owned(),
         }
     }

@@ -84,7 +84,7 @@ pub use figures::{Figures, Phase, ScriptFigures, ScriptSecond, Second, UnitFigur
 pub use found::{EndedBy, Figure, KeySkew, ServerCounters, WarmupEnd};
 pub use generators::{ClockReading, Generator, GeneratorEnd, Generators};
 pub use histogram::{Histogram, Packed};
-pub use interval::Interval;
+pub use interval::{Interval, Intervals};
 pub use isolation::IsolationCheck;
 pub use latency::Latency;
 pub use observed::{

@@ -4,6 +4,7 @@
 use pgdyno_drive::record::{Recording, ScriptInterval, Second};
 use serde::Serialize;
 
+use super::interval::whole;
 use super::{Counts, Latency, client_course};
 use crate::spec::Clients;
 
@@ -118,6 +119,13 @@ fn figures(
             *clients_us.get_or_insert(0.0) += clients * length_us;
         }
     }
+    let seconds = || recording.seconds.iter().filter(|second| phase.has(second));
+    let mut service = Latency::from(&all.service);
+    service.judge(whole(seconds(), None, |script| Some(&script.service)));
+    let mut response = all.response.as_ref().map(Latency::from);
+    if let Some(response) = &mut response {
+        response.judge(whole(seconds(), None, |script| script.response.as_ref()));
+    }
     let mean = |of_us: f64| of_us / measured_us as f64;
     let committed = all.counts.committed as f64;
     PhaseFigures {
@@ -128,8 +136,8 @@ fn figures(
         due: asked,
         clients_asked: clients_us.map(mean),
         clients_working: clients_us.map(|_| mean(worked_us)),
-        service: Latency::from(&all.service),
-        response: all.response.as_ref().map(Latency::from),
+        service,
+        response,
         schedule_lag: all.lag.as_ref().map(Latency::from),
     }
 }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::Interval;
 use super::answer::Answer;
 use super::capacity::Capacity;
 use super::repeats::{LatencyKind, Repeat, Spread};
-use crate::{Note, NoteOfTrials};
+use crate::{Note, NoteOfTrials, text};
 
 /// What an experiment came to, point by point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -93,6 +94,21 @@ pub struct PointFigure {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub together_us: Option<Option<u64>>,
+    /// The 95 % interval of [`Self::together_us`], from the whole seconds of all repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub interval: Option<Interval>,
+}
+
+impl PointFigure {
+    /// A percentile of all repeats' transactions together, as `write` shows microseconds, with the mark of doubt; a dash
+    /// with too few of them.
+    pub fn percentile(&self, write: impl Fn(f64) -> String) -> String {
+        match self.together_us.flatten() {
+            Some(us) => Interval::marked(write(us as f64), self.interval.as_ref()),
+            None => text::DASH.to_owned(),
+        }
+    }
 }
 
 /// A trial that does not count.

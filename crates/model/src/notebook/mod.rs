@@ -94,13 +94,9 @@ pub trait Notebook {
     /// answers.
     fn answer(&self, query: &str) -> Option<String>;
 
-    /// The same second by second, of all scripts: when it began, in microseconds since clients began to
-    /// work, and its latencies.
-    fn latencies_by_second(
-        &self,
-        number: i64,
-        kind: Kind,
-    ) -> Result<Vec<(u64, Latencies)>, Failure>;
+    /// The same second by second, of all scripts.
+    fn latencies_by_second(&self, number: i64, kind: Kind)
+    -> Result<Vec<SecondLatencies>, Failure>;
 
     /// Why a running trial cannot be stopped from here, and how else; `None`: its process is on this host and
     /// of this user.
@@ -120,6 +116,26 @@ pub trait Notebook {
 
     /// Puts a trial into the notebook, and gives what keeps its seconds.
     fn begin(&self, header: &TrialHeader) -> Result<Box<dyn KeptTrial>, Failure>;
+}
+
+/// The latencies of a measured second, and nothing else of it.
+#[derive(Debug)]
+pub struct SecondLatencies {
+    /// When it began, in microseconds since clients began to work.
+    pub start_us: u64,
+    /// Whether it counts for intervals ([`is_whole`]).
+    pub is_whole: bool,
+    /// Of all scripts.
+    pub latencies: Latencies,
+}
+
+/// A second that is shorter than this, at the end of a phase, is not whole.
+const WHOLE_US_MIN: u64 = 900_000;
+
+/// Whether a second of this length counts for intervals: shorter ones, and those after the asked duration
+/// (`drain`), do not.
+pub fn is_whole(length_us: u64, drain: bool) -> bool {
+    !drain && length_us >= WHOLE_US_MIN
 }
 
 /// How a trial came into a notebook.

@@ -217,6 +217,7 @@ impl<'a> Found<'a> {
         let [a_side, b_side] = sides.map(|trials| comparison::surroundings(store, trials));
         let (differences, left_out) = comparison::differences(&a_side?, &b_side?);
         let notes = notes::of(store, a.trials.iter().chain(&b.trials))?;
+        let within = comparison::Within::of(&pairs, [store, store])?;
         Ok(Self {
             pairs,
             figures,
@@ -225,6 +226,7 @@ impl<'a> Found<'a> {
                 notes,
                 differences,
                 left_out,
+                within,
             },
         })
     }

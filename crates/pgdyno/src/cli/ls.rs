@@ -254,10 +254,8 @@ impl<'a> Row<'a> {
             false => Vec::new(),
         };
         let ms = |(percentile, us): (f64, Option<u64>)| {
-            let mut intervals = intervals.iter().filter(|it| it.percentile == percentile);
-            let is_uncertain = intervals.next().is_some_and(|it| it.uncertain);
-            let mark = is_uncertain.then_some(text::UNCERTAIN);
-            let shown = us.map(|us| text::ms(us).chars().chain(mark).collect());
+            let interval = intervals.iter().find(|it| it.percentile == percentile);
+            let shown = us.map(|us| Interval::marked(text::ms(us), interval));
             shown.unwrap_or_else(|| DASH.to_owned())
         };
         Ok(Self {

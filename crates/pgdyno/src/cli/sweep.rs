@@ -449,14 +449,23 @@ fn search_words(search: &PlannedSearch) -> String {
 fn enough(plan: &Plan) -> String {
     let (repeats, points) = (plan.experiment.repeats, plan.points.len());
     let need = RepeatsNeeded::of(points);
+    let are_enough = repeats as usize >= need.two_points;
     let mut text = format!(
-        "{} of each point; to compare two points takes {} a side",
+        "{} of each point {}",
         pgdyno_model::text::plural(repeats.into(), "repeat"),
-        need.two_points
+        match (points, are_enough) {
+            (1, true) => "can be compared with another trial's",
+            (1, false) => "cannot tell it from another trial's",
+            (_, true) => "can tell two points apart",
+            (_, false) => "cannot tell which of two points is faster",
+        }
     );
-    if points > 1 {
+    if !are_enough {
+        text += &format!(": that takes {0} a side (--repeat {0})", need.two_points);
+    }
+    if points > 1 && (repeats as usize) < need.all_points {
         text += &format!(
-            ", all {points} points with those of another sweep {}",
+            ";\nto compare all {points} points with those of another sweep takes {}",
             need.all_points
         );
     }
@@ -574,19 +583,17 @@ fn conducted(
         },
     )?;
     let trials = ended.trials;
+    let found = of_notebook(store, &notebook)?;
     if !args.json.replaces_text() {
-        write_report(format_args!(
-            "\n{}\n",
-            points::text(&of_notebook(store, &notebook)?, table_width())
-        ))?;
+        write_report(format_args!("\n{}\n", points::text(&found, table_width())))?;
+        if plan.experiment.capacity.is_none() && ended.complete > 0 {
+            write_report(format_args!("{}\n", enough(&plan)))?;
+        }
         answer!("{} of {trials} trials complete", ended.complete)?;
     }
-    if let Some(asked) = plan.experiment.capacity
+    if let Some(capacity) = found.capacity
         && ended.complete > 0
     {
-        let points = plan.points.iter().map(|planned| &planned.point);
-        let trials = notebook.results()?;
-        let capacity = capacity::document(points, &plan.varied, asked, &trials);
         if !args.json.replaces_text() {
             write_report(format_args!(
                 "\n{}",

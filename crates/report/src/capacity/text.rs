@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pgdyno_model::document::Interval;
 use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs, Ladder, LimitSide, Load};
 use pgdyno_stats::Sample;
 
@@ -61,12 +62,12 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
                 "capacity  {per_s} transactions/s keep p99 within {limit} ms{}\n",
                 interval(capacity)
             );
-            if let Some((load, p99s)) = kept(ladder, capacity.per_s) {
+            if let Some(load) = kept(ladder, capacity.per_s) {
                 text += &format!(
                     "          measured at {}/s: {} done, p99 {} ms\n",
                     figures::rate(load.rate_per_s),
                     figures::rate(median(known(&load.goodput_per_s)).unwrap_or(0.0)),
-                    median(p99s).map_or_else(String::new, ms),
+                    p99(load),
                 );
             }
             text
@@ -171,11 +172,17 @@ fn side_words(side: LimitSide) -> &'static str {
     }
 }
 
-/// The highest load up to this one that was measured, with the p99 of its repeats.
-fn kept(ladder: &Ladder, up_to: f64) -> Option<(&Load, Vec<f64>)> {
-    let loads = ladder.loads.iter().rev();
-    let mut loads = loads.filter_map(|load| Some((load, p99s(load)?)));
-    loads.find(|(load, _)| load.rate_per_s <= up_to)
+/// The highest load up to this one that has a p99.
+fn kept(ladder: &Ladder, up_to: f64) -> Option<&Load> {
+    let mut loads = ladder.loads.iter().rev();
+    loads.find(|load| load.rate_per_s <= up_to && load.p99_together_us.is_some())
+}
+
+/// That of all steps at a load together, as among the points, with the mark of doubt.
+fn p99(load: &Load) -> String {
+    let shown = load.p99_together_us.map(|us| shortly(us as f64));
+    let marked = shown.map(|shown| Interval::marked(shown, load.p99_interval.as_ref()));
+    marked.unwrap_or_else(|| figures::DASH.to_owned())
 }
 
 /// p99 of each repeat; `None` where one has too few transactions for it.
@@ -189,8 +196,10 @@ fn known(values: &[Option<f64>]) -> Vec<f64> {
 }
 
 fn table(ladder: &Ladder, width: usize) -> String {
-    let medians = ladder.loads.iter().filter_map(p99s).filter_map(median);
-    let (least, most) = medians.fold((f64::MAX, 1.0f64), |(l, m), p| (l.min(p), m.max(p)));
+    let all = ladder.loads.iter().filter_map(|load| load.p99_together_us);
+    let (least, most) = all.fold((f64::MAX, 1.0f64), |(l, m), us| {
+        (l.min(us as f64), m.max(us as f64))
+    });
     let mut table = Table::default();
     table.row([
         "offered/s",
@@ -203,26 +212,24 @@ fn table(ladder: &Ladder, width: usize) -> String {
         "",
     ]);
     for load in &ladder.loads {
-        let p50s = load.response_p50_us.iter().flatten();
-        let p50 = median(p50s.map(|us| *us as f64).collect());
         let failed: u64 = load.failed.iter().flatten().sum();
-        let (mut p99, mut range, mut bar) = ("–".to_owned(), String::new(), String::new());
-        if let Some(p99s) = p99s(load)
-            && let Some(of_all) = median(p99s.clone())
-        {
+        let (mut range, mut bar) = (String::new(), String::new());
+        if let Some(p99s) = p99s(load).filter(|p99s| p99s.len() > 1) {
             let (low, high) = ends(&p99s);
-            p99 = ms(of_all);
-            range = format!("{}–{}", ms(low), ms(high));
+            range = format!("{}–{}", shortly(low), shortly(high));
+        }
+        if let Some(us) = load.p99_together_us {
             // Logarithmic: overload is a hundred times what is normal.
-            let share = (of_all / least).ln() / (most / least).ln().max(1e-9);
+            let share = (us as f64 / least).ln() / (most / least).ln().max(1e-9);
             bar = "█".repeat(1 + (share * (BAR - 1.0)).round() as usize);
         }
         table.row([
             figures::rate(load.rate_per_s),
             median(known(&load.goodput_per_s)).map_or_else(|| "–".to_owned(), figures::rate),
             figures::count(failed),
-            p50.map_or_else(|| "–".to_owned(), ms),
-            p99,
+            load.p50_together_us
+                .map_or_else(|| figures::DASH.to_owned(), |us| shortly(us as f64)),
+            p99(load),
             range,
             side_at(ladder, load).map_or("–", side_words).to_owned(),
             // Figures stand to the right, a bar grows to the right.
@@ -272,6 +279,11 @@ fn ends(values: &[f64]) -> (f64, f64) {
     })
 }
 
+/// In three digits, as among the points.
+fn shortly(us: f64) -> String {
+    figures::ms_as_shown(us)
+}
+
 fn ms(us: f64) -> String {
     figures::ms(us.round() as u64)
 }
@@ -300,6 +312,9 @@ mod tests {
             goodput_per_s: vec![Some(100.0)],
             response_p50_us: vec![Some(2_000)],
             response_p99_us: vec![Some(19_000)],
+            p50_together_us: Some(2_000),
+            p99_together_us: Some(19_000),
+            p99_interval: None,
             failed: vec![Some(0)],
         };
         let ladder = Ladder {

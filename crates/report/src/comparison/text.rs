@@ -1,5 +1,6 @@
 //! Two sets of trials beside each other, for people: what differs first, then what came of it.
 
+use pgdyno_model::document::Interval;
 use pgdyno_model::document::comparison::{
     Compared, ComparedFigure, ComparedPoint, Comparison, Differing, Family, Verdict,
 };
@@ -115,8 +116,8 @@ fn point(point: &ComparedPoint, is_one_of_many: bool, width: usize) -> String {
                 None => {}
                 Some(ComparedFigure::Compared(of)) => table.row([
                     title,
-                    metric.shown(of.a.median),
-                    metric.shown(of.b.median),
+                    Interval::marked(metric.shown(of.a.median), of.a_within.as_ref()),
+                    Interval::marked(metric.shown(of.b.median), of.b_within.as_ref()),
                     // Without a verdict the medians stay as they were measured.
                     match of.change {
                         Some(share) => change(share),
@@ -150,6 +151,16 @@ fn point(point: &ComparedPoint, is_one_of_many: bool, width: usize) -> String {
     }
     let (a, b) = (point.a.len(), point.b.len());
     text += &format!("medians of {a} and {b} trials");
+    let is_marked = |figure: &ComparedFigure| match figure {
+        ComparedFigure::Compared(of) => [of.a_within, of.b_within]
+            .into_iter()
+            .flatten()
+            .any(|within| within.uncertain),
+        ComparedFigure::Not { .. } => false,
+    };
+    if point.figures.values().any(is_marked) {
+        text += "; ~: of these trials only";
+    }
     match is_one_of_many {
         true => format!("{text}\n{}\n", point.answer.sentence),
         false => text + "\n",

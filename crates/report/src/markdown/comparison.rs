@@ -1,5 +1,6 @@
 //! A comparison.
 
+use pgdyno_model::document::Interval;
 use pgdyno_model::document::comparison::{Family, Verdict};
 use pgdyno_model::document::page::{ComparePage, Difference, Pair};
 
@@ -49,9 +50,12 @@ fn pair(pair: &Pair) -> String {
 
 fn row(one: &Difference) -> Vec<String> {
     let is_time = one.unit == "µs";
-    let shown = |value: Option<f64>| match is_time {
-        true => ms_of(value),
-        false => rate(value),
+    let shown = |value: Option<f64>, within: Option<&Interval>| {
+        let shown = match is_time {
+            true => ms_of(value),
+            false => rate(value),
+        };
+        Interval::marked(shown, within)
     };
     let dash = || "–".to_owned();
     let change = pgdyno_model::text::change;
@@ -61,8 +65,14 @@ fn row(one: &Difference) -> Vec<String> {
             Family::Primary => format!("{}, {unit}", escaped(one.figure)),
             Family::Exploratory => format!("{}, {unit} (exploratory)", escaped(one.figure)),
         },
-        shown(one.a.as_ref().map(|spread| spread.over.median)),
-        shown(one.b.as_ref().map(|spread| spread.over.median)),
+        shown(
+            one.a.as_ref().map(|spread| spread.over.median),
+            one.a_within.as_ref(),
+        ),
+        shown(
+            one.b.as_ref().map(|spread| spread.over.median),
+            one.b_within.as_ref(),
+        ),
         match (one.change, one.change_of_medians) {
             (Some(share), _) => change(share),
             (None, Some(share)) if one.verdict != Some(Verdict::NotEnoughRepeats) => {

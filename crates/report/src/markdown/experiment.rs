@@ -4,7 +4,8 @@ use pgdyno_model::document::page::ExperimentPage;
 
 use crate::answer;
 
-use super::{common, escaped, isolation, ms_of, rate, table};
+use super::{common, escaped, isolation, rate, table};
+use pgdyno_model::text as figures;
 
 /// It, ready to be pasted.
 pub fn experiment(document: &ExperimentPage) -> String {
@@ -14,11 +15,8 @@ pub fn experiment(document: &ExperimentPage) -> String {
         let goodput = goodput.map(|spread| &spread.over);
         let (min, max) = (goodput.map(|s| s.min), goodput.map(|s| s.max));
         let together = |name| {
-            ms_of(
-                figure(name)
-                    .and_then(|figure| figure.together_us.flatten())
-                    .map(|us| us as f64),
-            )
+            let shown = figure(name).map(|figure| figure.percentile(figures::ms_as_shown));
+            shown.unwrap_or_else(|| figures::DASH.to_owned())
         };
         let limit = point.limit.as_ref();
         vec![

@@ -10,6 +10,7 @@ use crate::{capacity, disturb, isolation, retries_lab, slob_sweep};
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::disturb_lab::DisturbLab;
 use pgdyno_model::document::isolation_lab::IsolationLab;
+use pgdyno_model::document::points::PointResult;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
 use pgdyno_model::experiment::retries_lab::{FORMS, WORKLOADS};
@@ -125,8 +126,8 @@ impl Defined {
         isolation::lab(store, all).map(Some)
     }
 
-    /// How much load keeps the limit.
-    pub fn capacity(&self, all: &[TrialRow]) -> Option<Capacity> {
+    /// How much load keeps the limit; `measured` are the points of these trials.
+    pub fn capacity(&self, all: &[TrialRow], measured: &[PointResult]) -> Option<Capacity> {
         let asked = self.asked?;
         let points: Option<Vec<Point>> = self.points.iter().map(Point::from_json).collect();
         let points = points?;
@@ -134,7 +135,9 @@ impl Defined {
         // The newest first, as the sweep has them.
         let trials: Vec<TrialRow> = all.iter().rev().filter(counts).cloned().collect();
         let varied = Point::varied(&points);
-        Some(capacity::document(&points, &varied, asked, &trials))
+        let mut found = capacity::document(&points, &varied, asked, &trials);
+        capacity::take_percentiles(&mut found, measured);
+        Some(found)
     }
 }
 

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use super::histogram::{self, Shared};
 use super::{begin, time_per_commit, words};
-use crate::comparison::verdict;
-use crate::comparison::{Around, Compared, FOLLOWS_WORDS, Pair, answer};
+use crate::comparison::{Around, Compared, FOLLOWS_WORDS, Pair, REPEATS_READ_MAX, Within, answer};
 use pgdyno_drive::record::Latencies;
+use pgdyno_model::document::answer::Answer;
 use pgdyno_model::document::comparison::{DifferingKind, Drift};
 use pgdyno_model::document::page::{
     ComparePage, Difference, OrderedTrial, OverTime, Pair as PairDocument, Side, SideFigures,
@@ -19,9 +19,6 @@ use pgdyno_model::{Failure, Note, Severity, text};
 
 /// The length of a step of latencies over time.
 const STEP_US: u64 = 1_000_000;
-/// Of more repeats a side the page has no histogram of each and no time per commit: it would be too
-/// large to open, and reading them would take minutes.
-const REPEATS_SHOWN_MAX: usize = 200;
 
 /// What is compared: names as they were typed, points with what came of them, and what differs
 /// around them.
@@ -60,8 +57,9 @@ pub fn compare(store: &dyn Notebook, sides: &Sides<'_>) -> Result<ComparePage, F
         common.notes.push(left_out().into());
     }
     let mut pairs = Vec::new();
-    for (pair, figures) in sides.compared {
-        pairs.push(of_pair(store, sides, pair, figures)?);
+    for (at, (pair, figures)) in sides.compared.iter().enumerate() {
+        let within = sides.around.within.get(at).cloned().unwrap_or_default();
+        pairs.push(of_pair(store, sides, (pair, &within), figures)?);
     }
     let all: Vec<(&Pair<'_>, &[Compared])> = sides
         .compared
@@ -204,7 +202,7 @@ fn same(sides: &Sides<'_>, first: &Pair<'_>) -> Vec<(&'static str, String)> {
 }
 
 fn are_many(pair: &Pair<'_>) -> bool {
-    pair.a.len().max(pair.b.len()) > REPEATS_SHOWN_MAX
+    pair.a.len().max(pair.b.len()) > REPEATS_READ_MAX
 }
 
 /// What a reader must know of points with many repeats.
@@ -213,7 +211,7 @@ fn left_out() -> Note {
         code: Cow::Borrowed("repeats-left-out"),
         severity: Severity::Notice,
         sentence: format!(
-            "of points with more than {REPEATS_SHOWN_MAX} repeats a side the range of the repeats \
+            "of points with more than {REPEATS_READ_MAX} repeats a side the range of the repeats \
              and the time per commit are left out; figures and verdicts are of all repeats"
         ),
         remedy: "compare fewer trials to see them".to_owned(),
@@ -282,7 +280,7 @@ fn method(is_paired: bool) -> Vec<(&'static str, &'static str)> {
 fn of_pair(
     store: &dyn Notebook,
     sides: &Sides<'_>,
-    pair: &Pair<'_>,
+    (pair, within): (&Pair<'_>, &Within),
     figures: &[Compared],
 ) -> Result<PairDocument, Failure> {
     let mut trials = pair.a.iter().chain(&pair.b);
@@ -291,8 +289,11 @@ fn of_pair(
         false => (Kind::Service, LatencyKind::Service),
     };
     let gate = sides.gate.as_ref().map(|gate| gate.condition.as_str());
-    let (says, sentence) = verdict::of(figures);
-    let differences = figures.iter().map(|one| difference(one, pair, gate));
+    // The answer's own judgement, which serious notes may have withdrawn.
+    let (says, Answer { sentence, .. }) = answer::of(pair, figures, sides.around);
+    let differences = figures
+        .iter()
+        .map(|one| difference(one, (pair, within), gate));
     Ok(PairDocument {
         point: pair.title.clone(),
         paired: sides.paired,
@@ -316,15 +317,16 @@ fn of_side(store: &dyn Notebook, trials: &[&TrialRow], kind: Kind) -> Result<Sid
     let mut over_time: BTreeMap<u64, Latencies> = BTreeMap::new();
     for trial in trials {
         let seconds = store.latencies_by_second(trial.number, kind)?;
-        let begun_us = seconds.first().map_or(0, |(start_us, _)| *start_us);
+        let begun_us = seconds.first().map_or(0, |second| second.start_us);
         let mut of_trial = Latencies::default();
-        for (start_us, latencies) in &seconds {
-            let at = (start_us - begun_us + STEP_US / 2) / STEP_US;
+        for second in &seconds {
+            let latencies = &second.latencies;
+            let at = (second.start_us - begun_us + STEP_US / 2) / STEP_US;
             over_time.entry(at).or_default().merge(latencies);
             of_trial.merge(latencies);
         }
         all.merge(&of_trial);
-        if trials.len() <= REPEATS_SHOWN_MAX {
+        if trials.len() <= REPEATS_READ_MAX {
             repeats.push(histogram::whole(&of_trial));
         }
     }
@@ -353,7 +355,12 @@ fn of_side(store: &dyn Notebook, trials: &[&TrialRow], kind: Kind) -> Result<Sid
     })
 }
 
-fn difference((metric, result): &Compared, pair: &Pair<'_>, gate: Option<&str>) -> Difference {
+fn difference(
+    (metric, result): &Compared,
+    (pair, within): (&Pair<'_>, &Within),
+    gate: Option<&str>,
+) -> Difference {
+    let [a_within, b_within] = within.figure(metric);
     let name = metric.figure.name;
     let is_time = name.starts_with('p');
     let compared = result.as_ref().ok();
@@ -375,6 +382,8 @@ fn difference((metric, result): &Compared, pair: &Pair<'_>, gate: Option<&str>) 
         not_compared: result.as_ref().err().cloned(),
         a: compared.map(|comparison| spread(&comparison.a, &pair.a)),
         b: compared.map(|comparison| spread(&comparison.b, &pair.b)),
+        a_within: a_within.filter(|_| compared.is_some()),
+        b_within: b_within.filter(|_| compared.is_some()),
         change: ratio.map(|ratio| ratio.estimate - 1.0),
         change_interval: interval.map(|i| [i.low - 1.0, i.high - 1.0]),
         family: metric.family.into(),

@@ -11,15 +11,15 @@ use super::blocks::Defined;
 use super::{begin, environment, trial, words};
 use crate::answer::Special;
 use crate::answer::sweep::{self, Planned, Sweep};
-use crate::points::Targets;
+use crate::points::{Given, Targets};
 use crate::table::one_line;
 use crate::{calibration, documents, points};
 use pgdyno_diagnose::{self, diagnose};
 use pgdyno_model::document::Trial;
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::page::{
-    Axis, AxisKind, ExperimentPage, Missing, Point, PointLimit, TargetRow, TrialLimit, TrialPage,
-    TrialRef, Zones,
+    Axis, ExperimentPage, Missing, Point, PointLimit, TargetRow, TrialLimit, TrialPage, TrialRef,
+    Zones,
 };
 use pgdyno_model::document::points::{PointResult, Points};
 use pgdyno_model::document::repeats::Summary;
@@ -163,7 +163,7 @@ fn read(
     let axes = Axes::of(&found.points, &planned.values());
     let calibrated = pgdyno_diagnose::calibration::read::of_experiment(store, row)?;
     let defined = Defined::of(row);
-    let capacity = defined.capacity(&all);
+    let capacity = defined.capacity(&all, &found.points);
     let mut common = begin(
         title(row, &found, &axes, capacity.as_ref()),
         facts(row, first, &all),
@@ -281,16 +281,14 @@ impl Axes {
                 }
             }
         }
+        let given = Given::of(planned);
         for (path, values) in &mut axes {
             for value in planned.iter().filter_map(|point| point.get(path)) {
                 if !values.contains(value) {
                     values.push(value.clone());
                 }
             }
-            if sweep::kind(path, &*values) == AxisKind::Number {
-                let number = |value: &Value| sweep::number(value).unwrap_or(0.0);
-                values.sort_by(|a, b| number(a).total_cmp(&number(b)));
-            }
+            values.sort_by(|a, b| given.order(path, a, b));
         }
         // What fills the database stands first, clients last: rows and columns of the map.
         axes.sort_by_key(|(path, _)| u8::from(path == "clients") + u8::from(path == "rate"));

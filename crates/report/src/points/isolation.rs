@@ -46,8 +46,13 @@ pub fn mark(points: &mut [PointResult]) {
         same.entry((others, is)).or_default().push(at);
     }
     for ((_, level), places) in same {
-        let mut asked: Vec<String> = places.iter().filter_map(|at| asked(&points[*at])).collect();
-        asked.dedup();
+        let mut all: Vec<String> = Vec::new();
+        for level in places.iter().filter_map(|at| asked(&points[*at])) {
+            if !all.contains(&level) {
+                all.push(level);
+            }
+        }
+        let asked = all;
         if asked.len() < 2 {
             continue;
         }

@@ -57,11 +57,17 @@ impl Filled {
             number
         ];
         self.raw.execute(update, row).unwrap();
+        self.second(number, 0, count, &all);
+        number
+    }
+
+    fn second(&self, number: i64, start_s: u64, count: u64, all: &record::Latencies) {
         let pack = all.pack();
-        let insert = "INSERT INTO second VALUES (?, 0, 0, 0, 1000000, ?, 2, 0, 0, 0, 5, 1, \
+        let insert = "INSERT INTO second VALUES (?, ?, 0, 0, 1000000, ?, 2, 0, 0, 0, 5, 1, \
                       ?, ?, ?, ?, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0)";
         let row = params![
             number,
+            start_s * 1_000_000,
             count,
             pack.sum_us(),
             pack.sum_squares_us2().to_string(),
@@ -69,7 +75,6 @@ impl Filled {
             pack.bytes()
         ];
         self.raw.execute(insert, row).unwrap();
-        number
     }
 
     fn mark(&self, column: &str, value: &str, number: i64) {
@@ -143,7 +148,42 @@ fn percentiles_are_those_of_all_repeats_together_and_no_average() {
     assert!(p99.abs_diff(10_000) <= 10, "{p99}");
     assert_eq!(figures["p50"]["over_repeats"]["median"], 5_500.0);
     let text = text(&filled.points(), usize::MAX);
-    assert!(text.contains("1.00  (1.00, 10.0"), "{text}");
+    // Two seconds are too few to know more.
+    assert!(text.contains("1.00~  (1.00, 10.0"), "{text}");
+    assert!(text.contains("~: of these trials only"), "{text}");
+    assert_eq!(figures["p99"]["interval"]["uncertain"], true);
+    assert_eq!(figures["p99"]["interval"]["low_us"], Value::Null);
+    assert_eq!(figures["goodput"].get("interval"), None);
+}
+
+#[test]
+fn the_seconds_of_all_repeats_give_a_percentile_its_interval() {
+    let filled = Filled::new();
+    let second = |slow_us: u64| {
+        let mut all = record::Latencies::default();
+        (0..2_000).for_each(|i| all.record(1_000 + i % 100));
+        (0..40).for_each(|i| all.record(slow_us + 10 * i));
+        all
+    };
+    // Repeats that are alike, and repeats of which one is slow.
+    for (clients, slow_us) in [(1, [20_000, 20_000]), (2, [20_000, 90_000])] {
+        for (repeat, slow_us) in (1..).zip(slow_us) {
+            let number = filled.trial(clients, repeat, 10.0, (2_000, 1_000));
+            (1..20).for_each(|at| filled.second(number, at, 2_040, &second(slow_us)));
+        }
+    }
+    let points = filled.points();
+    let p99 = |point: usize| points.points[point].figures["p99"].clone();
+    let alike = p99(0).interval.unwrap();
+    let value_us = p99(0).together_us.flatten().unwrap();
+    assert!(!alike.uncertain, "{alike:?}");
+    assert!(alike.low_us.unwrap() < value_us && value_us < alike.high_us.unwrap());
+    let unlike = p99(1).interval.unwrap();
+    assert!(unlike.uncertain, "{unlike:?}");
+    let text = text(&points, usize::MAX);
+    let row = |begin: &str| text.lines().find(|line| line.starts_with(begin)).unwrap();
+    assert!(!row("1 client ").contains('~'), "{text}");
+    assert!(row("2 clients ").contains('~'), "{text}");
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn table(points: &[PointResult], width: usize) -> String {
         "retries",
     ]);
     let dash = || "–".to_owned();
-    let (mut intervals, mut ranges, mut dashes) = (false, false, false);
+    let (mut intervals, mut ranges, mut dashes, mut marks) = (false, false, false, false);
     // Cut titles would not tell the points apart: long ones stand above, by number.
     let longest = points.iter().map(|point| point.title.chars().count()).max();
     let are_long = longest > Some(width / 2);
@@ -197,9 +197,9 @@ fn table(points: &[PointResult], width: usize) -> String {
             let Some((metric, figure)) = figure(name) else {
                 continue;
             };
-            let together = figure.together_us.flatten();
-            dashes |= together.is_none();
-            cells.push(together.map_or_else(dash, |us| metric.shown(us as f64)));
+            dashes |= figure.together_us.flatten().is_none();
+            marks |= figure.interval.is_some_and(|interval| interval.uncertain);
+            cells.push(figure.percentile(|us| metric.shown(us)));
             let repeats = over(figure).filter(|_| point.repeats > 1);
             ranges |= repeats.is_some();
             cells.push(repeats.map_or_else(String::new, |repeats| {
@@ -227,6 +227,7 @@ fn table(points: &[PointResult], width: usize) -> String {
     signs.extend(intervals.then_some("[ ] 95 % interval of the median"));
     signs.extend(ranges.then_some("( ) range over the repeats"));
     signs.extend(dashes.then_some("–: too few transactions"));
+    signs.extend(marks.then_some("~: of these trials only"));
     if !signs.is_empty() {
         text += &format!("{}\n", signs.join("; "));
     }

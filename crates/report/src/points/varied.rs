@@ -63,36 +63,89 @@ pub fn paths(trials: &[TrialRow]) -> Vec<String> {
     varied
 }
 
-/// By what varies, numbers and shares by size.
-pub fn order(a: &PointResult, b: &PointResult) -> Ordering {
-    let of_a = a.varied.iter().map(place);
-    let of_b = b.varied.iter().map(place);
-    let mut differ = sorted(of_a).into_iter().zip(sorted(of_b)).map(|(a, b)| {
-        let by_value = a.1.total_cmp(&b.1).then_with(|| a.2.cmp(&b.2));
-        a.0.cmp(&b.0).then(by_value)
-    });
-    let by_values = differ.find(|order| order.is_ne());
-    let by_values = by_values.unwrap_or_else(|| a.varied.len().cmp(&b.varied.len()));
-    let first = |point: &PointResult| point.trials.first().map(|trial| trial.trial);
-    a.workload
-        .cmp(&b.workload)
+/// The values of an experiment in the order in which its file or command line has them, by path.
+#[derive(Debug, Default)]
+pub struct Given(BTreeMap<String, Vec<Value>>);
+
+impl Given {
+    /// Those of the points that were planned, in their order.
+    pub fn of(planned: &[BTreeMap<String, Value>]) -> Self {
+        let mut given: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for (path, value) in planned.iter().flatten() {
+            let values = given.entry(path.clone()).or_default();
+            if !values.contains(value) {
+                values.push(value.clone());
+            }
+        }
+        Self(given)
+    }
+
+    /// Which of two values of a path stands first: quantities by size, behind them others as they were given.
+    pub fn order(&self, path: &str, a: &Value, b: &Value) -> Ordering {
+        let size = |value| quantity(value).unwrap_or(f64::INFINITY);
+        let place = |value| {
+            let mut given = self.0.get(path).into_iter().flatten();
+            given.position(|of| of == value).unwrap_or(usize::MAX)
+        };
+        size(a)
+            .total_cmp(&size(b))
+            .then_with(|| place(a).cmp(&place(b)))
+            .then_with(|| words::value(a).cmp(&words::value(b)))
+    }
+
+    /// Which of two points stands first: by workload, then by what varies.
+    pub fn order_of_points(&self, a: &PointResult, b: &PointResult) -> Ordering {
+        let workload = |point: &PointResult| Value::from(point.workload.clone());
+        let mut differ = sorted(&a.varied).into_iter().zip(sorted(&b.varied));
+        let by_values = differ.find_map(|((path_a, a), (path_b, b))| {
+            let of_path = (group(path_a), path_a).cmp(&(group(path_b), path_b));
+            let order = of_path.then_with(|| self.order(path_a, a, b));
+            order.is_ne().then_some(order)
+        });
+        let by_values = by_values.unwrap_or_else(|| a.varied.len().cmp(&b.varied.len()));
+        let first = |point: &PointResult| point.trials.first().map(|trial| trial.trial);
+        match a.varied.contains_key("workload") && b.varied.contains_key("workload") {
+            true => Ordering::Equal,
+            false => self.order("workload", &workload(a), &workload(b)),
+        }
         .then(by_values)
         .then_with(|| first(a).cmp(&first(b)))
+    }
 }
 
-/// Where a value stands among others: by its path, as a number, as text.
-type Place = ((u8, String), f64, String);
-
-fn place((path, value): (&String, &Value)) -> Place {
-    let share = || value.as_str()?.strip_suffix('%')?.parse().ok();
-    let number = value.as_f64().or_else(share).unwrap_or(f64::INFINITY);
-    ((group(path), path.clone()), number, words::value(value))
+/// What varies, in the order of the columns.
+fn sorted(varied: &BTreeMap<String, Value>) -> Vec<(&String, &Value)> {
+    let mut varied: Vec<(&String, &Value)> = varied.iter().collect();
+    varied.sort_by_key(|(path, _)| (group(path), *path));
+    varied
 }
 
-fn sorted(places: impl Iterator<Item = Place>) -> Vec<Place> {
-    let mut places: Vec<Place> = places.collect();
-    places.sort_by(|a, b| a.0.cmp(&b.0));
-    places
+/// The size of a number, a share (`70%`), or a setting with one of PostgreSQL's units (`64MB`, `200ms`).
+fn quantity(value: &Value) -> Option<f64> {
+    const UNITS: [(&str, f64); 13] = [
+        ("%", 1.0),
+        ("kB", 1024.0),
+        ("MB", 1024.0 * 1024.0),
+        ("GB", 1024.0 * 1024.0 * 1024.0),
+        ("TB", 1024.0 * 1024.0 * 1024.0 * 1024.0),
+        ("B", 1.0),
+        ("us", 1e-6),
+        ("ms", 1e-3),
+        ("min", 60.0),
+        ("s", 1.0),
+        ("h", 3600.0),
+        ("d", 86_400.0),
+        ("", 1.0),
+    ];
+    let text = match value {
+        Value::String(text) => text.trim(),
+        value => return value.as_f64(),
+    };
+    UNITS.iter().find_map(|(unit, size)| {
+        let number = text.strip_suffix(unit)?.trim_end();
+        let number: f64 = number.parse().ok()?;
+        number.is_finite().then_some(number * size)
+    })
 }
 
 /// The workload and its parameters come first.
@@ -115,5 +168,74 @@ pub fn title(workload: &str, varied: &[(&String, &Value)], targets: &Targets) ->
     match shown.is_empty() {
         true => one_line(workload),
         false => shown.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn in_order(given: &[Value], mut values: Vec<Value>) -> Vec<Value> {
+        let planned = given
+            .iter()
+            .map(|value| BTreeMap::from([("settings.x".to_owned(), value.clone())]));
+        let given = Given::of(&planned.collect::<Vec<_>>());
+        values.sort_by(|a, b| given.order("settings.x", a, b));
+        values
+    }
+
+    #[test]
+    fn quantities_stand_by_size_whatever_their_unit() {
+        for sorted in [
+            vec![
+                json!("64kB"),
+                json!("16MB"),
+                json!("64MB"),
+                json!("256MB"),
+                json!("1GB"),
+            ],
+            vec![
+                json!("500us"),
+                json!("2ms"),
+                json!("1.5s"),
+                json!("1min"),
+                json!("1h"),
+            ],
+            vec![json!("25%"), json!("70%"), json!("100%")],
+            vec![json!(2), json!("10"), json!(100)],
+        ] {
+            let reversed: Vec<Value> = sorted.iter().rev().cloned().collect();
+            assert_eq!(in_order(&reversed, reversed.clone()), sorted);
+        }
+    }
+
+    #[test]
+    fn what_is_no_quantity_stands_behind_as_it_was_given() {
+        let given = [
+            json!("remote_write"),
+            json!("on"),
+            json!("8kB"),
+            json!("off"),
+            json!(true),
+            json!(false),
+        ];
+        let mut found = given.to_vec();
+        found.sort_by_key(Value::to_string);
+        let want = [
+            json!("8kB"),
+            json!("remote_write"),
+            json!("on"),
+            json!("off"),
+            json!(true),
+            json!(false),
+        ];
+        assert_eq!(in_order(&given, found), want);
+        // What nobody planned is last, as text.
+        assert_eq!(
+            in_order(&[json!("z")], vec![json!("b"), json!("a"), json!("z")]),
+            [json!("z"), json!("a"), json!("b")]
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::document::Interval;
 use crate::document::answer::Answer;
 use crate::document::comparison::{Differing, Drift, Family, Lacking, Says, Verdict};
 use crate::document::repeats::{LatencyKind, Spread};
@@ -178,6 +179,15 @@ pub struct Difference {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub b: Option<Spread>,
+    /// The 95 % interval of the percentile of all of A's transactions together, from the whole seconds of its trials;
+    /// left out of other figures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub a_within: Option<Interval>,
+    /// The same of B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub b_within: Option<Interval>,
     /// What it was judged with.
     pub family: Family,
     /// B to A as a share, by the Hodges-Lehmann shift: 0.106 is +10.6 %; missing where a figure is not

@@ -132,6 +132,70 @@ fn searches_on_a_server_with_a_queue_are_right() {
     assert!(right >= 17, "{right} of 20");
 }
 
+/// Each rate has one p99: in the trial, the curve, the search, the table of the terminal, the points of the terminal and
+/// the page.
+fn one_p99_a_step(experiment: &Experiment, ladder: &Value, page: &Value) {
+    let terminal = ran(&mut experiment.command(&["show", "--experiment", "e"]))
+        .expect(0, &[])
+        .stdout;
+    let (points, curve) = terminal.split_once("How much load keeps").unwrap();
+    let trials = experiment.query("SELECT number, response_p99_us AS p99 FROM trial");
+    let loads = ladder["loads"].as_array().unwrap();
+    assert_eq!(loads.len(), 3);
+    for load in loads {
+        let p99_us = load["p99_together_us"].as_u64();
+        let of_load = |trial: &Value| load["trials"].as_array().unwrap().contains(trial);
+        // One step at each rate.
+        let trial = trials.iter().find(|row| of_load(&row["number"])).unwrap();
+        assert_eq!(trial["p99"].as_u64(), p99_us, "{load}");
+        assert_eq!(load["response_p99_us"][0].as_u64(), p99_us, "{load}");
+        let step = ladder["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|step| of_load(&step["trial"]))
+            .unwrap();
+        if step["falls_behind"] == false {
+            assert_eq!(
+                step["response_p99_us"].as_f64(),
+                p99_us.map(|us| us as f64),
+                "{step}"
+            );
+        }
+        let point = page["points"].as_array().unwrap().iter();
+        let point = point
+            .clone()
+            .find(|point| of_load(&point["trials"][0]["trial"]))
+            .unwrap();
+        let figure = &point["figures"]["p99"];
+        assert_eq!(figure["together_us"].as_u64(), p99_us, "{point}");
+        assert_eq!(figure["interval"], load["p99_interval"], "{point}");
+        let rate = pgdyno_model::text::rate(load["rate_per_s"].as_f64().unwrap());
+        let mark = if load["p99_interval"]["uncertain"] == true {
+            "~"
+        } else {
+            ""
+        };
+        let shown = p99_us.map_or("–".to_owned(), |us| {
+            format!("{}{mark}", pgdyno_model::text::ms_as_shown(us as f64))
+        });
+        let row = |table: &str, begins: &str| -> Vec<String> {
+            let line = table.lines().find(|line| line.starts_with(begins));
+            let line = line.unwrap_or_else(|| panic!("no {begins} in {terminal}"));
+            line.split_whitespace().map(str::to_owned).collect()
+        };
+        assert!(
+            row(curve, &format!("{rate} ")).contains(&shown),
+            "{shown}: {terminal}"
+        );
+        let title = point["title"].as_str().unwrap();
+        assert!(
+            row(points, &format!("{title} ")).contains(&shown),
+            "{shown}: {terminal}"
+        );
+    }
+}
+
 #[test]
 fn a_search_goes_on_from_the_rates_given_and_keeps_its_answer() {
     let database = Database::new("sweep_capacity");
@@ -210,6 +274,7 @@ fn a_search_goes_on_from_the_rates_given_and_keeps_its_answer() {
     ran(&mut experiment.command(&["report", "e", "-o", "e.html"])).expect(0, &[]);
     let page = document_of(&experiment.dir.path().join("e.html"));
     assert_eq!(page["capacity"], last["capacity"]);
+    one_p99_a_step(&experiment, ladder, &page);
     let headline = page["answer"]["sentence"].as_str().unwrap();
     let begins = match capacity {
         Some(_) => "It serves ",

@@ -125,7 +125,7 @@ fn levels_that_are_one_in_effect_are_marked() {
          isolation = ['read uncommitted', 'read committed', 'serializable']\n",
         &database,
     );
-    let same = "isolation read committed and read uncommitted ran at one and the same level, read \
+    let same = "isolation read uncommitted and read committed ran at one and the same level, read \
                 committed: a difference between these points is not the level's";
     let swept = experiment
         .run(&[])
@@ -158,8 +158,8 @@ fn levels_that_are_one_in_effect_are_marked() {
         })
         .collect();
     let expected = [
-        ("read committed", "read committed", 1),
         ("read uncommitted", "read committed", 1),
+        ("read committed", "read committed", 1),
         ("serializable", "serializable", 0),
     ];
     assert_eq!(levels, expected);
