@@ -67,7 +67,9 @@ function workload(part: Part, go: (point: number) => void): Section {
     curve.replaceChildren(...curves(data, of, part, go));
   };
   draw();
-  const selects = (of?.rest ?? []).map((rest) => {
+  // Rows have all values: there is nothing to choose.
+  const rests = of?.x == null ? [] : of.rest;
+  const selects = rests.map((rest) => {
     const select = h('select', {}, ...rest.axis.values.map((value, i) => h('option', { value: String(i), selected: i === rest.value }, value)));
     select.addEventListener('change', () => {
       rest.value = Number(select.value);

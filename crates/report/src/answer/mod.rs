@@ -17,7 +17,12 @@ use pgdyno_model::{Note, Severity, text as words};
 /// experiment and of a comparison alike. Gives whether it did. More repeats would not help then: what to do is that note's
 /// `remedy`.
 pub fn withdraw(answer: &mut Answer, noted: usize, trials: usize, remedy: Option<&str>) -> bool {
-    let is_withdrawn = noted * 2 > trials && answer.state == AnswerState::Known;
+    let is_noted = noted * 2 > trials;
+    let is_withdrawn = is_noted && answer.state == AnswerState::Known;
+    if is_noted && !is_withdrawn {
+        // What would tell does so only without it.
+        answer.remedies.splice(0..0, remedy.map(str::to_owned));
+    }
     if is_withdrawn {
         answer.state = AnswerState::CannotTell;
         answer.sentence = format!(

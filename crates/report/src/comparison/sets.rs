@@ -76,6 +76,8 @@ pub fn matched<'a>(a: &'a Set, b: &'a Set) -> Result<Matched<'a>, Failure> {
     }
     let chosen: BTreeSet<&String> = a.chosen.intersection(&b.chosen).collect();
     let (of_a, of_b) = (by_point(a, &chosen), by_point(b, &chosen));
+    let titles = Titles::of(of_a.keys().chain(of_b.keys()));
+    let title = |point: &Point| titles.title(point);
     let mut pairs = Vec::new();
     for (point, a) in &of_a {
         if let Some(b) = of_b.get(point) {
@@ -105,8 +107,8 @@ pub fn matched<'a>(a: &'a Set, b: &'a Set) -> Result<Matched<'a>, Failure> {
     }
     if pairs.is_empty() {
         let workloads = |points: &BTreeMap<Point, Vec<&TrialRow>>| {
-            let titles: Vec<String> = points.keys().map(title).collect();
-            titles.join("; ")
+            let all: Vec<String> = points.keys().map(title).collect();
+            all.join("; ")
         };
         return Err(Failure::with(
             Exit::Usage,
@@ -156,11 +158,45 @@ fn short(workload: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn title((workload, swept): &Point) -> String {
+/// What points are called: of several, by what differs among them.
+struct Titles {
+    /// Parameters that all points have with one value.
+    same: BTreeSet<String>,
+}
+
+impl Titles {
+    fn of<'a>(points: impl Iterator<Item = &'a Point>) -> Self {
+        let all: BTreeSet<&Point> = points.collect();
+        let swept: Vec<_> = all
+            .iter()
+            .filter_map(|(_, swept)| parameters(swept))
+            .collect();
+        let mut same = BTreeSet::new();
+        if let ([first, _, ..], true) = (&swept[..], swept.len() == all.len()) {
+            let is_same = |(name, value): &(&String, &Value)| {
+                swept.iter().all(|other| other.get(*name) == Some(*value))
+            };
+            same.extend(first.iter().filter(is_same).map(|(name, _)| name.clone()));
+        }
+        Self { same }
+    }
+
+    fn title(&self, (workload, swept): &Point) -> String {
+        let mut swept = parameters(swept).unwrap_or_default();
+        swept.retain(|name, _| !self.same.contains(name));
+        titled(workload, &swept)
+    }
+}
+
+fn parameters(swept: &str) -> Option<serde_json::Map<String, Value>> {
+    match serde_json::from_str(swept) {
+        Ok(Value::Object(swept)) => Some(swept),
+        _ => None,
+    }
+}
+
+fn titled(workload: &str, swept: &serde_json::Map<String, Value>) -> String {
     let workload = short(workload);
-    let Ok(Value::Object(swept)) = serde_json::from_str(swept) else {
-        return workload;
-    };
     let swept = swept.iter().filter(|(name, _)| *name != "workload");
     let words = swept.map(|(name, value)| format!(", {}", named(name, value)));
     format!("{workload}{}", words.collect::<String>())
