@@ -73,14 +73,8 @@ const JAVA: &[(&str, Fate)] = &[
     ("status.interval", Used),
     ("exporter", Used),
     ("hdrhistogram.percentiles", Used),
-    (
-        "hdrhistogram.fileoutput",
-        Without("pgdyno writes no .hdr files here"),
-    ),
-    (
-        "hdrhistogram.output.path",
-        Without("pgdyno writes no .hdr files here"),
-    ),
+    ("hdrhistogram.fileoutput", Used),
+    ("hdrhistogram.output.path", Used),
     ("measurement.histogram.verbose", Used),
     ("measurement.raw.output_file", Used),
     ("measurement.raw.no_summary", Used),
@@ -116,10 +110,7 @@ const GO: &[(&str, Fate)] = &[
     ("debug.pprof", Used),
     ("command", Used),
     ("measurement.output_file", Used),
-    (
-        "histogram.percentiles.export",
-        Without("use pgdyno run ycsb --json for the histogram"),
-    ),
+    ("histogram.percentiles.export", Used),
     ("histogram.percentiles.export.filepath", Used),
     ("pg.host", Used),
     ("pg.port", Used),

@@ -14,7 +14,7 @@ use pgdyno_script::KeyFormat;
 
 use super::command::{Command, Phase};
 use super::properties::Properties;
-use super::{Refusal, Tool, jdbc, lengths};
+use super::{Refusal, Tool, java, jdbc, lengths};
 
 /// How long a run is that has no end: longer than anybody waits.
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
@@ -189,7 +189,7 @@ impl Plan {
             observe: observe.spec,
             ..until(properties, transactions, threads)?
         };
-        spec.compatible.log_share = is_raw(command).then_some(1.0);
+        spec.compatible.log_share = needs_each(command)?.then_some(1.0);
         Ok(Self {
             table,
             spec,
@@ -338,6 +338,9 @@ fn refuse_batches(command: &Command) -> Result<(), Refusal> {
         (Phase::Load, None) => "without db.batchsize the inserts would never be sent",
         _ if retry_limit(command)? > 0 => "an insert of a batch is not tried again",
         _ if is_raw(command) => "measurementtype=raw does not keep the inserts of a batch",
+        _ if needs_each(command)? => {
+            "a series of parts of seconds does not keep the inserts of a batch"
+        }
         _ if interval != "op" => "inserts of a batch have no schedule of their own",
         _ => return Ok(()),
     };
@@ -357,14 +360,24 @@ fn is_raw(command: &Command) -> bool {
     }
 }
 
+/// Whether figures are made of single operations: these themselves, or averages over parts of seconds.
+fn needs_each(command: &Command) -> Result<bool, Refusal> {
+    let is_fine = match command.tool {
+        Tool::Ycsb => java::has_fine_series(&command.properties)?,
+        Tool::GoYcsb => false,
+    };
+    Ok(is_fine || is_raw(command))
+}
+
 /// What of single operations is not kept.
 fn refuse_raw(command: &Command) -> Result<(), Refusal> {
     let properties = &command.properties;
-    if !is_raw(command) {
+    if !needs_each(command)? {
         return Ok(());
     }
     let share = properties.share("readmodifywriteproportion")?;
-    let has_parts = command.phase == Phase::Run && share.is_some_and(|share| share > 0.0);
+    let has_parts =
+        is_raw(command) && command.phase == Phase::Run && share.is_some_and(|share| share > 0.0);
     let tries = retry_limit(command)?;
     let why = match (has_parts, tries) {
         (true, _) => "a read-modify-write is kept as one, without its read and its update",
@@ -372,6 +385,11 @@ fn refuse_raw(command: &Command) -> Result<(), Refusal> {
         _ => return Ok(()),
     };
     let kind = properties.get("measurementtype").unwrap_or_default();
+    if kind == "timeseries" {
+        let ms = properties.get("timeseries.granularity").unwrap_or_default();
+        let refusal = Refusal::usage(format!("timeseries.granularity={ms} cannot be had: {why}"));
+        return Err(refusal.hint("whole seconds can: timeseries.granularity=1000"));
+    }
     let refusal = Refusal::usage(format!("measurementtype={kind} cannot be had: {why}"));
     Err(refusal.hint(match command.tool {
         Tool::Ycsb => "measurementtype=hdrhistogram counts them",

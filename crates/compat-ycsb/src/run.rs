@@ -63,19 +63,26 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
     let mut observers = Observers::new([printer.observer(kinds.collect()), &mut messages]);
     let since = (interrupts, interrupted_before);
     let ran = Ran::run(trial, &prepared, keep, &mut observers, since)?;
-    let (aside, text) = printer.tail(&ran.outcome)?;
+    let Tail {
+        aside,
+        results,
+        lost,
+    } = printer.tail(&ran.outcome);
     write_answer(format_args!("{aside}"))?;
     match export {
-        Some(file) => file.replace(text.as_bytes()).map_err(|e| {
+        Some(file) => file.replace(results.as_bytes()).map_err(|e| {
             Refusal::impossible(format!("Could not export measurements, error: {e}"))
         })?,
-        None => write_answer(format_args!("{text}"))?,
+        None => write_answer(format_args!("{results}"))?,
     }
     let operations = operations::of(&ran.outcome.recording);
     for line in remarks(command.tool, &ran.outcome, &operations) {
         remark!("pgdyno: {line}");
     }
     ran.say_where();
+    if let Some(lost) = lost {
+        return Err(Refusal::impossible(lost));
+    }
     let is_sound = ran.outcome.recording.broken_invariant.is_none();
     Ok(match ran.exit(interrupts)? {
         // What failed is counted; a thread that ends early takes nothing from the others' figures.
@@ -85,6 +92,17 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
         },
         exit => exit.code(),
     })
+}
+
+/// What comes after a run.
+#[derive(Debug)]
+pub struct Tail {
+    /// On standard output, wherever the results go.
+    pub aside: String,
+    /// The results.
+    pub results: String,
+    /// A file beside them that could not be written.
+    pub lost: Option<String>,
 }
 
 /// What a tool prints before, during and after a run.
@@ -126,15 +144,13 @@ impl Printer {
         }
     }
 
-    /// What goes to standard output, and the results.
-    fn tail(&mut self, outcome: &Outcome) -> Result<(String, String), Refusal> {
+    fn tail(&mut self, outcome: &Outcome) -> Tail {
         match self {
             Self::Java(output, status) => {
                 status.finish(&outcome.recording.connections.closings);
-                let tail = output.tail(outcome, status)?;
-                Ok((tail.aside, tail.results))
+                output.tail(outcome, status)
             }
-            Self::Go(ticks) => Ok((String::new(), ticks.tail(outcome)?)),
+            Self::Go(ticks) => ticks.tail(outcome),
         }
     }
 }

@@ -19,7 +19,7 @@ const PERCENTILES_OF_STATUS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 const BUCKETS: u64 = 1000;
 /// More buckets than anybody reads; each is a line of its own.
 const BUCKETS_MAX: u64 = 1_000_000;
-/// YCSB's; here it is the finest as well.
+/// YCSB's. The engine adds up seconds: a series of whole ones is made of these.
 const GRANULARITY_MS: u64 = 1000;
 
 /// A form that figures are printed in.
@@ -88,13 +88,24 @@ impl Forms {
             forms,
             granularity_ms,
         };
-        if forms.has_series() && (granularity_ms == 0 || granularity_ms % GRANULARITY_MS != 0) {
-            let text = format!(
-                "timeseries.granularity={granularity_ms} cannot be had: intervals are whole seconds"
-            );
-            return Err(Refusal::usage(text).hint("such as timeseries.granularity=1000"));
+        if forms.has_series() && granularity_ms == 0 {
+            let refusal =
+                Refusal::usage("timeseries.granularity=0: it is a number of milliseconds");
+            return Err(refusal.hint("such as timeseries.granularity=1000"));
         }
         Ok(forms)
+    }
+
+    /// Whether a series has parts of seconds, which only single operations tell.
+    pub fn has_fine_series(&self) -> bool {
+        self.has_series() && is_fine(self.granularity_ms)
+    }
+
+    /// What comes before a name in an HdrHistogram, if there is one.
+    pub fn hdr(&self) -> Option<&'static str> {
+        let mut forms = self.forms.iter();
+        let is_hdr = |form: &Form| matches!(form, Form::Hdr(_));
+        forms.find_map(|(before, form)| is_hdr(form).then_some(*before))
     }
 
     /// Whether averages over time are printed.
@@ -132,6 +143,20 @@ impl Forms {
             .collect();
         parts.join("\n") + " "
     }
+}
+
+fn is_fine(granularity_ms: u64) -> bool {
+    !granularity_ms.is_multiple_of(GRANULARITY_MS)
+}
+
+/// Whether averages over parts of seconds are asked for.
+///
+/// # Errors
+/// A granularity that is no number.
+pub fn has_fine_series(properties: &Properties) -> Result<bool, Refusal> {
+    let granularity_ms = properties.count("timeseries.granularity")?;
+    let is_series = properties.get("measurementtype") == Some("timeseries");
+    Ok(is_series && granularity_ms.is_some_and(is_fine))
 }
 
 impl Form {
@@ -402,8 +427,8 @@ mod tests {
         for (text, said) in [
             ("measurementtype=x", "unknown measurementtype=x"),
             (
-                "measurementtype=timeseries\ntimeseries.granularity=500",
-                "intervals are whole seconds",
+                "measurementtype=timeseries\ntimeseries.granularity=0",
+                "it is a number of milliseconds",
             ),
             (
                 "measurementtype=histogram\nhistogram.buckets=1000001",

@@ -4,6 +4,7 @@
 mod export;
 mod figures;
 mod forms;
+mod hdr_files;
 mod numbers;
 mod raw;
 mod series;
@@ -19,8 +20,10 @@ use super::Refusal;
 use super::command::{Command, Phase, without_password};
 use super::operations::{self, Kind, Status as Ended};
 use super::plan::Plan;
+use super::run::Tail;
 use export::{Exporter, Line, Value};
 use figures::{CLEANUP, Errors, Figures, order};
+pub use forms::has_fine_series;
 use forms::{Forms, Printed};
 pub use status::Status;
 
@@ -45,15 +48,6 @@ pub struct Output {
     raw: raw::Place,
     since: Since,
     has_integrity: bool,
-}
-
-/// What comes after a run.
-#[derive(Debug)]
-pub struct Tail {
-    /// On standard output, wherever the results go.
-    pub aside: String,
-    /// The results.
-    pub results: String,
 }
 
 /// YCSB's name of an operation.
@@ -143,10 +137,7 @@ impl Output {
     }
 
     /// The results of a run that was watched.
-    ///
-    /// # Errors
-    /// The file of single operations cannot be written.
-    pub fn tail(&mut self, outcome: &Outcome, status: &Status) -> Result<Tail, Refusal> {
+    pub fn tail(&mut self, outcome: &Outcome, status: &mut Status) -> Tail {
         let recording = &outcome.recording;
         let runtime_ms = recording.measured.elapsed_us / 1000;
         let per_s = operations::per_s(&recording.measured);
@@ -163,6 +154,7 @@ impl Output {
             .then(|| verified(&named, &recording.drawn));
         let closings = Figures::of_closings(&recording.connections.closings);
         named.insert(CLEANUP.to_owned(), closings);
+        let mut lost = status.write_histograms(&named);
         let (mut announced, mut raw) = (String::new(), String::new());
         for (before, name, is_of_schedule) in order(named.keys(), self.since) {
             let figures = &named[name];
@@ -183,10 +175,15 @@ impl Output {
             }
         }
         lines.extend(verified.into_iter().flatten());
-        Ok(Tail {
-            aside: announced + &self.raw.write(raw)?,
+        let raw = self.raw.write(raw).unwrap_or_else(|error| {
+            lost.get_or_insert(error);
+            String::new()
+        });
+        Tail {
+            aside: announced + &raw,
             results: self.exporter.text(&lines),
-        })
+            lost,
+        }
     }
 }
 

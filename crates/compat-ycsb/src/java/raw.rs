@@ -133,16 +133,13 @@ impl Place {
     ///
     /// # Errors
     /// A full disk.
-    pub fn write(&mut self, text: String) -> Result<String, Refusal> {
+    pub fn write(&mut self, text: String) -> Result<String, String> {
         let Some((file, path)) = &mut self.file else {
             return Ok(text);
         };
-        file.write_all(text.as_bytes()).map_err(|e| {
-            Refusal::impossible(format!(
-                "measurement.raw.output_file: could not write {path}: {e}"
-            ))
-        })?;
-        Ok(String::new())
+        let written = file.write_all(text.as_bytes());
+        let written = written.map(|()| String::new());
+        written.map_err(|e| format!("measurement.raw.output_file: could not write {path}: {e}"))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Averages over time, for `measurementtype=timeseries`. The engine's intervals are seconds, so this is
-//! the finest granularity.
+//! Averages over time, for `measurementtype=timeseries`: of whole seconds from the engine's, of parts of them from
+//! single operations.
 
 use std::collections::BTreeMap;
 
@@ -39,6 +39,24 @@ impl Series {
         }
     }
 
+    /// Adds an operation that ended then.
+    pub fn record(
+        &mut self,
+        name: String,
+        at_ms: u64,
+        granularity_ms: u64,
+        [service_us, response_us]: [u64; 2],
+    ) {
+        let slots = self.sums.entry(name).or_default();
+        let both = slots
+            .entry(at_ms / granularity_ms * granularity_ms)
+            .or_default();
+        for (sum, latency_us) in both.iter_mut().zip([service_us, response_us]) {
+            sum.count += 1;
+            sum.sum_us += latency_us;
+        }
+    }
+
     /// Start in milliseconds and average in microseconds, where there was an operation.
     pub fn averages(&self, name: &str, is_of_schedule: bool) -> Vec<(u64, f64)> {
         let slots = self.sums.get(name).into_iter().flatten();
@@ -66,5 +84,19 @@ mod tests {
         assert_eq!(series.averages("READ", false), [(0, 200.0), (2000, 50.0)]);
         assert_eq!(series.averages("READ", true), [(0, 400.0), (2000, 100.0)]);
         assert!(series.averages("SCAN", false).is_empty());
+    }
+
+    #[test]
+    fn parts_of_a_second_are_averaged_from_single_operations() {
+        let mut series = Series::default();
+        for (at_ms, latency_us) in [(0, 100), (249, 300), (250, 50), (1_999, 7)] {
+            let both = [latency_us, latency_us * 2];
+            series.record("READ".to_owned(), at_ms, 250, both);
+        }
+        assert_eq!(
+            series.averages("READ", false),
+            [(0, 200.0), (250, 50.0), (1750, 7.0)]
+        );
+        assert_eq!(series.averages("READ", true)[0], (0, 400.0));
     }
 }

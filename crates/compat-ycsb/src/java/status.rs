@@ -10,6 +10,7 @@ use time::OffsetDateTime;
 
 use super::figures::{CLEANUP, Errors, Figures, Named, order};
 use super::forms::Forms;
+use super::hdr_files::HdrFiles;
 use super::numbers::two_digits;
 use super::raw::Points;
 use super::series::Series;
@@ -31,6 +32,7 @@ pub struct Status {
     pub series: Series,
     /// Each operation, for the results.
     pub points: Points,
+    hdr_files: Option<HdrFiles>,
     /// The kinds of the run's scripts.
     pub kinds: Vec<Option<Kind>>,
     todo: Option<u64>,
@@ -53,6 +55,7 @@ impl Status {
     pub fn new(command: &Command, plan: &Plan, forms: Forms) -> Result<Self, Refusal> {
         let properties = &command.properties;
         let seconds = properties.count("maxexecutiontime")?;
+        let hdr_files = HdrFiles::of(properties, &forms, since(command)?)?;
         Ok(Self {
             is_on: properties.bool("status") == Some(true),
             label: properties.get("label").unwrap_or_default().to_owned(),
@@ -62,6 +65,7 @@ impl Status {
             errors: Errors::of(properties),
             series: Series::default(),
             points: Points::default(),
+            hdr_files,
             kinds: Vec::new(),
             todo: plan.operations,
             duration_s: seconds.filter(|seconds| *seconds > 0),
@@ -87,14 +91,29 @@ impl Status {
         }
         self.points.finish(closings);
         for closing in closings {
-            let one = Figures::of_closings(&[*closing]);
-            let at_s = closing.at_us as f64 / 1e6;
-            let granularity_ms = self.forms.granularity_ms;
-            let closed = [(CLEANUP.to_owned(), one)].into();
-            self.series.add(at_s, granularity_ms, &closed);
+            let (name, at_ms) = (CLEANUP.to_owned(), closing.at_us / 1000);
+            let both = [closing.latency_us; 2];
+            self.series
+                .record(name, at_ms, self.forms.granularity_ms, both);
         }
         let closed = Figures::of_closings(closings);
         self.print([(CLEANUP.to_owned(), closed)].into());
+    }
+
+    /// Writes histograms of the whole run, `named`, into files, if that is asked for and status lines have not
+    /// done it. Gives what could not be written.
+    pub fn write_histograms(&mut self, named: &Named) -> Option<String> {
+        let has_intervals = self.has_intervals_of_histograms();
+        let files = self.hdr_files.as_mut()?;
+        if !has_intervals {
+            files.add(0.0, self.elapsed_s, named);
+        }
+        files.take_error()
+    }
+
+    /// The parts of a read-modify-write are known at the end only, and so is all that there is of reads and updates.
+    fn has_intervals_of_histograms(&self) -> bool {
+        self.is_on && !self.kinds.contains(&Some(Kind::ReadModifyWrite))
     }
 
     /// Prints a line, with these figures too.
@@ -102,6 +121,10 @@ impl Status {
         if self.is_on {
             let mut named = self.errors.figures(&self.operations);
             named.extend(more);
+            let has_intervals = self.has_intervals_of_histograms();
+            if let Some(files) = self.hdr_files.as_mut().filter(|_| has_intervals) {
+                files.add(self.elapsed_s - self.interval_s, self.interval_s, &named);
+            }
             self.seen.extend(named.keys().cloned());
             remark!("{}", self.line(SystemTime::now(), &named));
         }
@@ -178,6 +201,9 @@ fn time(now: SystemTime) -> String {
 impl<O> Observer<O> for Status {
     fn begun(&mut self, started: SystemTime) {
         self.points.begin(started);
+        if let Some(files) = &mut self.hdr_files {
+            files.begin(started);
+        }
         if let Some(seconds) = self.duration_s {
             remark!("Maximum execution time specified as: {seconds} secs");
         }
@@ -187,7 +213,7 @@ impl<O> Observer<O> for Status {
 
     fn second(&mut self, interval: &Interval) {
         operations::add_interval(&mut self.operations, &self.kinds, interval);
-        if self.forms.has_series() {
+        if self.forms.has_series() && !self.forms.has_fine_series() {
             let mut second = Operations::new();
             operations::add_interval(&mut second, &self.kinds, interval);
             let granularity_ms = self.forms.granularity_ms;
@@ -209,6 +235,22 @@ impl<O> Observer<O> for Status {
         if self.forms.raw().is_some() {
             self.points.add(&self.kinds, &self.errors, transactions);
         }
+        if !self.forms.has_fine_series() {
+            return;
+        }
+        for transaction in transactions {
+            let kind = self.kinds.get(transaction.script).copied().flatten();
+            let status = kind.and_then(|kind| Some((kind, kind.status(transaction.outcome)?)));
+            if let Some((kind, status)) = status {
+                let both = [
+                    transaction.took_us,
+                    transaction.took_us + transaction.waited_us,
+                ];
+                let (name, at_ms) = (self.errors.name(kind, status), transaction.at_us / 1000);
+                let granularity_ms = self.forms.granularity_ms;
+                self.series.record(name, at_ms, granularity_ms, both);
+            }
+        }
     }
 }
 
@@ -228,6 +270,7 @@ mod tests {
             errors: Errors::default(),
             series: Series::default(),
             points: Points::default(),
+            hdr_files: None,
             kinds: vec![Some(Kind::Read)],
             todo: Some(1_000_000),
             duration_s: None,

@@ -614,9 +614,12 @@ fn go_ycsb_writes_each_operation_and_counts_its_warmup() {
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("operation,timestamp_us,latency_us"));
         let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
-        assert_eq!(rows.len(), 1000, "{kind}");
+        // Each once by its name, and once as one of all.
+        assert_eq!(rows.len(), 2000, "{kind}");
+        let total = rows.iter().filter(|row| row[0] == "TOTAL");
+        assert_eq!(total.count(), 1000, "{kind}");
         for row in rows {
-            assert!(["READ", "UPDATE"].contains(&row[0]), "{row:?}");
+            assert!(["READ", "UPDATE", "TOTAL"].contains(&row[0]), "{row:?}");
             assert!(
                 row[1].parse::<u64>().unwrap() > 1_600_000_000_000_000,
                 "{row:?}"

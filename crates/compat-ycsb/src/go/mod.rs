@@ -2,19 +2,27 @@
 //! output. (Facts: go-ycsb's cmd, pkg/measurement and pkg/util; recordings of runs.)
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Write};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::Path;
+use std::time::SystemTime;
 
 use pgdyno_drive::record::{Interval, Latencies, LoggedTransaction};
 use pgdyno_model::{Observer, Outcome};
+use pgdyno_platform::Output;
 
 use super::Refusal;
 use super::command::{Command, Phase};
 use super::operations::{self, Kind, Operations, Status};
 use super::plan::Plan;
-use super::properties::Properties;
+use super::run::Tail;
 
+mod each;
+mod spectrum;
+
+use each::Each;
+
+/// All statements that went well.
+const TOTAL: &str = "TOTAL";
 const STARS: &str = "**********************************************";
 
 const HEADER: [&str; 13] = [
@@ -46,6 +54,10 @@ pub struct Ticks {
     style: Style,
     /// Without it operations are kept as histograms.
     each: Option<Each>,
+    /// `measurement.output_file`: what comes at the end goes here, not to standard output.
+    file: Option<(Output, String)>,
+    /// `histogram.percentiles.export.filepath`, if histograms are exported: how names of files begin.
+    spectra: Option<String>,
     every_s: u64,
     /// The kinds of the run's scripts.
     pub kinds: Vec<Option<Kind>>,
@@ -109,15 +121,34 @@ impl Ticks {
         };
         let each = match properties.get("measurementtype").unwrap_or("histogram") {
             "histogram" => None,
-            kind @ ("csv" | "raw") => Some(Each::new(kind, properties)?),
+            "csv" | "raw" => Some(Each::default()),
             other => {
                 let refusal = Refusal::usage(format!("unsupported measurement type: {other}"));
                 return Err(refusal.hint("it is histogram, csv or raw"));
             }
         };
+        let path = properties.get("measurement.output_file");
+        let file = path.filter(|path| !path.is_empty()).map(|path| {
+            let file = Output::open(Path::new(path)).map_err(|e| {
+                let text = format!("measurement.output_file: could not create {path}: {e}");
+                Refusal::impossible(text)
+            })?;
+            Ok::<_, Refusal>((file, path.to_owned()))
+        });
+        let has_spectra = properties.bool("histogram.percentiles.export") == Some(true);
+        let spectra = properties
+            .get("histogram.percentiles.export.filepath")
+            .unwrap_or("./");
+        let spectra = (has_spectra && each.is_none()).then(|| spectra.to_owned());
+        if let Some(before) = &spectra {
+            // All that a run has; a new file that nothing is written to is removed again.
+            open_spectrum(before, TOTAL).map_err(Refusal::impossible)?;
+        }
         Ok(Self {
             style,
             each,
+            file: file.transpose()?,
+            spectra,
             every_s: properties
                 .count("measurement.interval")?
                 .unwrap_or(10)
@@ -132,23 +163,45 @@ impl Ticks {
     }
 
     /// What comes after the run.
-    ///
-    /// # Errors
-    /// The file of single operations cannot be written.
-    pub fn tail(&mut self, outcome: &Outcome) -> Result<String, Refusal> {
+    pub fn tail(&mut self, outcome: &Outcome) -> Tail {
         let recording = &outcome.recording;
         let elapsed_us = recording.measured.elapsed_us;
         let operations = operations::of(recording);
         let summary = match &mut self.each {
-            Some(each) => each.text()?,
+            Some(each) => each.text(),
             None => self.summary(&operations, elapsed_us as f64 / 1e6),
         };
         // The warm-up is part of what go-ycsb says here, and of nothing else.
         let warmup_us = (self.begin_s * 1e6) as u64;
-        Ok(format!(
-            "{STARS}\nRun finished, takes {}\n{summary}",
-            go_duration(warmup_us + elapsed_us)
-        ))
+        let took = go_duration(warmup_us + elapsed_us);
+        let mut aside = format!("{STARS}\nRun finished, takes {took}\n");
+        let mut lost = None;
+        if let Some(before) = &self.spectra {
+            for (name, latencies) in named(&operations) {
+                aside += &format!(
+                    "Exporting the full latency spectrum for operation '{name}' in percentile output format \
+                     into file: {before}{name}-percentiles.txt.\n"
+                );
+                if let Err(error) = write_spectrum(before, &name, &latencies) {
+                    lost.get_or_insert(error);
+                }
+            }
+        }
+        let results = match self.file.take() {
+            None => summary,
+            Some((file, path)) => {
+                if let Err(e) = file.replace(summary.as_bytes()) {
+                    let text = format!("measurement.output_file: could not write {path}: {e}");
+                    lost.get_or_insert(text);
+                }
+                String::new()
+            }
+        };
+        Tail {
+            aside,
+            results,
+            lost,
+        }
     }
 
     fn summary(&self, operations: &Operations, elapsed_s: f64) -> String {
@@ -156,82 +209,17 @@ impl Ticks {
             // There is none before the end.
             return String::new();
         }
-        let mut rows = rows(operations, elapsed_s);
-        rows.sort();
+        let named = named(operations);
+        let rows = named
+            .iter()
+            .map(|(name, latencies)| row(name, latencies, elapsed_s));
+        let rows: Vec<Row> = rows.collect();
         match self.style {
             _ if rows.is_empty() => String::new(),
             Style::Plain => plain(&rows),
             Style::Table => table(&rows),
             Style::Json => json(&rows),
         }
-    }
-}
-
-/// `measurementtype=csv` and `raw`: each operation by itself, in a file or on standard output, when the run is
-/// over. (Facts: go-ycsb's pkg/measurement/csv.go.)
-struct Each {
-    file: Option<(File, String)>,
-    began: Option<SystemTime>,
-    /// By name: the end since the begin, and the latency, in microseconds.
-    operations: BTreeMap<&'static str, Vec<(u64, u64)>>,
-}
-
-impl Each {
-    fn new(kind: &str, properties: &Properties) -> Result<Self, Refusal> {
-        let path = properties.get("measurement.output_file");
-        let file = path.filter(|path| !path.is_empty()).map(|path| {
-            let file = File::create(path).map_err(|e| {
-                let text =
-                    format!("measurement.output_file of {kind}: could not create {path}: {e}");
-                Refusal::impossible(text)
-            })?;
-            Ok::<_, Refusal>((file, path.to_owned()))
-        });
-        Ok(Self {
-            file: file.transpose()?,
-            began: None,
-            operations: BTreeMap::new(),
-        })
-    }
-
-    fn add(&mut self, kinds: &[Option<Kind>], transactions: &[LoggedTransaction]) {
-        for transaction in transactions {
-            let kind = kinds.get(transaction.script).copied().flatten();
-            let status = kind.and_then(|kind| Some((kind, kind.status(transaction.outcome)?)));
-            let Some((kind, status)) = status else {
-                continue;
-            };
-            // To go-ycsb a row that is not there is no error.
-            let name = match status {
-                Status::Error => failed(kind),
-                _ => name(kind),
-            };
-            let operation = (transaction.at_us, transaction.took_us);
-            self.operations.entry(name).or_default().push(operation);
-        }
-    }
-
-    /// What belongs on standard output: all of them, or nothing with a file.
-    fn text(&mut self) -> Result<String, Refusal> {
-        let began = self.began.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        let began_us = began.map_or(0, |since| since.as_micros() as u64);
-        let mut text = "operation,timestamp_us,latency_us\n".to_owned();
-        for (name, operations) in &mut self.operations {
-            operations.sort_unstable();
-            for (at_us, latency_us) in operations {
-                let started_us = (began_us + *at_us).saturating_sub(*latency_us);
-                text += &format!("{name},{started_us},{latency_us}\n");
-            }
-        }
-        let Some((file, path)) = &mut self.file else {
-            return Ok(text);
-        };
-        file.write_all(text.as_bytes()).map_err(|e| {
-            Refusal::impossible(format!(
-                "measurement.output_file: could not write {path}: {e}"
-            ))
-        })?;
-        Ok(String::new())
     }
 }
 
@@ -246,28 +234,44 @@ fn failed(kind: Kind) -> &'static str {
     }
 }
 
-type Row = [String; 13];
-
-/// A row for each kind of operation, those that failed, and one for all statements.
-fn rows(operations: &Operations, elapsed_s: f64) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut total = Latencies::default();
-    for (kind, operation) in operations {
-        if *kind != Kind::ReadModifyWrite {
-            total.merge(&operation.latencies);
-        }
-        if operation.latencies.count() > 0 {
-            rows.push(row(name(*kind), &operation.latencies, elapsed_s));
-        }
-    }
+/// A histogram for each kind of operation, for each of them that failed, and for all that went well, by name.
+fn named(operations: &Operations) -> BTreeMap<String, Latencies> {
+    let mut named: BTreeMap<String, Latencies> = BTreeMap::new();
     // Until the end the parts of read-modify-writes are not known, and a total neither.
     let is_whole =
         !operations.contains_key(&Kind::ReadModifyWrite) || operations.contains_key(&Kind::Read);
-    if total.count() > 0 && is_whole {
-        rows.push(row("TOTAL", &total, elapsed_s));
+    for (kind, operation) in operations {
+        let mut add = |name: &str, latencies: &Latencies| {
+            if latencies.count() > 0 {
+                named.entry(name.to_owned()).or_default().merge(latencies);
+            }
+        };
+        add(name(*kind), &operation.latencies);
+        if *kind != Kind::ReadModifyWrite && is_whole {
+            add(TOTAL, &operation.latencies);
+        }
+        // A row that is not there is no error there.
+        if let Some(tries) = operation.failed.get(&Status::Error) {
+            add(failed(*kind), &tries.service);
+        }
     }
-    rows
+    named
 }
+
+fn open_spectrum(before: &str, name: &str) -> Result<Output, String> {
+    let path = format!("{before}{name}-percentiles.txt");
+    Output::open(Path::new(&path))
+        .map_err(|e| format!("histogram.percentiles.export.filepath: could not create {path}: {e}"))
+}
+
+fn write_spectrum(before: &str, name: &str, latencies: &Latencies) -> Result<(), String> {
+    let file = open_spectrum(before, name)?;
+    let place = file.path().display().to_string();
+    let written = file.replace(spectrum::text(latencies.histogram()).as_bytes());
+    written.map_err(|e| format!("histogram.percentiles.export: could not write {place}: {e}"))
+}
+
+type Row = [String; 13];
 
 fn row(name: &str, latencies: &Latencies, elapsed_s: f64) -> Row {
     let max_us = latencies.max_us();
@@ -361,7 +365,7 @@ fn go_duration(us: u64) -> String {
 impl<O> Observer<O> for Ticks {
     fn begun(&mut self, started: SystemTime) {
         if let Some(each) = &mut self.each {
-            each.began = Some(started);
+            each.begin(started);
         }
     }
 
