@@ -27,8 +27,23 @@ pub struct Room {
     pub limit: String,
 }
 
-/// The room at an endpoint of this product; `None` where it does not say.
-pub fn at(endpoint: &Endpoint, dialect: &Dialect) -> Option<Room> {
+/// The limits that sessions meet at an endpoint.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Rooms {
+    /// What tells the server from all others, where it says; several endpoints may lead there.
+    pub server: Option<String>,
+    /// Its own limits, for all endpoints that lead there.
+    pub of_server: Vec<Room>,
+    /// That of a pooler before it, for this endpoint alone.
+    pub of_pooler: Option<Room>,
+}
+
+/// The room at an endpoint of this product; nothing where it does not say.
+pub fn at(endpoint: &Endpoint, dialect: &Dialect) -> Rooms {
+    ask(endpoint, dialect).unwrap_or_default()
+}
+
+fn ask(endpoint: &Endpoint, dialect: &Dialect) -> Option<Rooms> {
     let limits = dialect.session_limits?;
     let mut session = endpoint.within(ASK_MAX).connect().ok()?;
     let of_server = admin::rows(&mut session, limits).ok();
@@ -40,13 +55,17 @@ pub fn at(endpoint: &Endpoint, dialect: &Dialect) -> Option<Room> {
         Some(Room { sessions, limit })
     });
     let of_server: Vec<Room> = of_server.collect();
+    let server = admin::value(&mut session, dialect.cluster.identity);
     let of_pooler = match is_pooled(&mut session) {
         true => of_pgbouncer(session.candidate()),
         false => None,
     };
     session.close();
-    let all = of_server.into_iter().chain(of_pooler);
-    all.min_by_key(|room| room.sessions)
+    Some(Rooms {
+        server: server.ok().flatten(),
+        of_server,
+        of_pooler,
+    })
 }
 
 /// A pooler gives each client a key of its own.

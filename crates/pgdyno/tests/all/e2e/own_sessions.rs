@@ -61,6 +61,23 @@ fn a_limit_as_high_as_the_clients_is_left_to_them() {
 }
 
 #[test]
+fn each_endpoint_is_asked_for_its_room() {
+    let roomy = Database::on(postgres(), "own_sessions_first");
+    let narrow = postgres_with(&["max_connections=7"]);
+    let narrow = Database::on(&narrow, "own_sessions_second");
+    let mut command = pgdyno(&["run", "-q", "-c", "12", "-t", "5", "--no-store", "--json"]);
+    let folder = tempfile::tempdir().expect("temporary directory");
+    fs::write(folder.path().join("one.sql"), "SELECT 1;\n").expect("written");
+    command.args(["one.sql", "--url", &roomy.url, "--url", &narrow.url]);
+    let ran = ran(command.current_dir(folder.path())).expect(0, &[]);
+    let document: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(document["measured"]["committed"], 60, "{document}");
+    let said = note(&document, "own-sessions").expect("a note");
+    assert!(said.contains("max_connections at "), "{said}");
+    assert!(said.contains(" left room for 7 sessions"), "{said}");
+}
+
+#[test]
 fn a_pool_as_large_as_the_clients_is_left_to_them() {
     let name = "a_pool_as_large_as_the_clients_is_left_to_them";
     if let Err(why) = pgdyno_testkit::debian(&["pgbouncer"], &["pgbouncer"]) {
