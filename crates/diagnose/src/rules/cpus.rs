@@ -84,12 +84,14 @@ pub fn share_behind_others(evidence: &Evidence<'_>) -> f64 {
     ratio(others_share(evidence), 1.0 - idle).min(1.0)
 }
 
-/// The same for what clients wait for the generator: what its own quota holds back is not theirs.
+/// The same for what clients wait for the generator: what its own quota holds back is not theirs. A thread that is held
+/// back waits for a CPU, says the scheduler (Linux 6.18), whoever else has them.
 pub fn generator_share_behind_others(evidence: &Evidence<'_>) -> f64 {
-    let waited_s = evidence.budget.time.waited_ns as f64 / 1e9;
-    let held_back_s = evidence.mean("host.throttled").unwrap_or(0.0) * evidence.elapsed_s;
-    match held_back_s > 0.0 {
-        true => share_behind_others(evidence) * ratio(waited_s, waited_s + held_back_s),
+    let held_back = evidence.mean("host.throttled").unwrap_or(0.0).min(1.0);
+    let threads_s = evidence.outcome.recording.threads.len() as f64 * evidence.elapsed_s;
+    let waited = ratio(evidence.budget.time.waited_ns as f64 / 1e9, threads_s);
+    match held_back > 0.0 {
+        true => share_behind_others(evidence) * ratio((waited - held_back).max(0.0), waited),
         false => share_behind_others(evidence),
     }
 }
@@ -262,7 +264,10 @@ fn others(evidence: &Evidence<'_>) -> Examined {
     };
     let shares = of_server.iter().copied();
     let shares = shares.zip(evidence.shares(&[Part::GeneratorWait]));
-    let waited = blocks::mean(&of_server).0 + evidence.budget.share(Part::GeneratorWait);
+    let server_waited = blocks::mean(&of_server).0;
+    let generator_waited = evidence.budget.share(Part::GeneratorWait);
+    let waited = server_waited + generator_waited;
+    let for_others = server_waited * theirs + generator_waited * of_generator;
     let idle = evidence.server_idle_share().unwrap_or(0.0);
     Examined::found(Found {
         shares: shares
@@ -276,7 +281,7 @@ fn others(evidence: &Evidence<'_>) -> Examined {
                 text::roughly(waited),
                 format!(
                     "of the clients’ time pgdyno or the server waited for a CPU: {} of that for others",
-                    text::roughly(theirs)
+                    text::roughly(ratio(for_others, waited))
                 ),
             )
             .at("time-budget", "Time budget"),

@@ -306,6 +306,17 @@ fn a_starved_generator_wants_fewer_neighbours_and_a_busy_one_more_threads() {
         .with("host.cpu.others", "", 1.6)
         .with("host.throttled", "", 0.85);
     held_back.time.ran_ns = 100_000_000;
+    assert_limit(&held_back, Cause::Client);
+    // To the scheduler a thread that is held back waits for a CPU, which others had, and for which the server waits.
+    let mut held_back = Made::of(4, 10)
+        .with("pg.waits", "Running", 0.6)
+        .scheduled(0.05, 0.55)
+        .cpus(2.0, 0.02)
+        .with("host.cpu.others", "", 1.8)
+        .with("host.throttled", "", 0.8);
+    (held_back.time.ran_ns, held_back.time.waited_ns) = (100_000_000, 860_000_000);
+    (held_back.time.followed_ns, held_back.time.added_ns) = (4_000_000_000, 3_250_000_000);
+    held_back.time.added_max_ns = held_back.time.added_ns;
     let verdict = assert_limit(&held_back, Cause::Client);
     assert!(
         verdict.remedies[0].contains("CPU limit"),
