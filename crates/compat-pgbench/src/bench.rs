@@ -28,6 +28,7 @@ use pgdyno_run::header;
 use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::trial::{self, Trial};
+use pgdyno_run::validity;
 
 use pgdyno_output::{Keep, rescued, write_promised};
 use pgdyno_workload::mix::WeightedScript;
@@ -112,6 +113,11 @@ pub fn run(
     json_to.write(&documents::whole(&outcome))?;
     for error in watch.take_errors() {
         say.told(Kind::Error, &error);
+    }
+    // Of pgdyno's notes only the one without which the figures above are another's.
+    let mut notes = outcome.notes.iter();
+    if let Some(note) = notes.find(|note| note.code == validity::GENERATOR_STOPPED) {
+        say.told(Kind::Warning, &note.sentence);
     }
     if recording.clients.aborted > 0 {
         say.told(

@@ -246,3 +246,74 @@ fn what_the_generator_sleeps_through_is_not_the_servers() {
     let first = &document["notes"][0];
     assert_eq!(first["code"], "generator-stopped", "{text}");
 }
+
+#[test]
+fn compatible_commands_warn_once_that_the_generator_did_not_run() {
+    let database = Database::on(postgres(), "generator_stopped_there");
+    let folder = tempfile::tempdir().expect("temporary directory");
+    database.sql("CREATE TABLE t AS SELECT 1 AS n");
+    fs::write(folder.path().join("read.sql"), "SELECT n FROM t;\n").expect("written");
+    let workload = "recordcount=10\noperationcount=1000000000\nworkload=core\nmaxexecutiontime=3\nreadproportion=1\nupdateproportion=0\n\
+                    requestdistribution=uniform\n";
+    fs::write(folder.path().join("reads"), workload).expect("written");
+    let address = postgres().address();
+    let (host, port) = (address.socket_dir.display().to_string(), address.port);
+    let user = database.value("SELECT current_user");
+    let of_sysbench = format!(
+        "oltp_point_select --db-driver=pgsql --pgsql-host={host} --pgsql-port={port} --pgsql-user={user} \
+         --pgsql-db=generator_stopped_there --table-size=10 --time=3"
+    );
+    let of_go = format!(
+        "pg -P reads -p pg.host={host} -p pg.port={port} -p pg.user={user} -p pg.db=generator_stopped_there"
+    );
+    let url = &database.url;
+    let command = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let mut command = pgdyno(&words);
+        command.current_dir(folder.path());
+        command
+    };
+    for load in [
+        format!("sysbench {of_sysbench} prepare"),
+        format!("go-ycsb load {of_go}"),
+        format!("workload init kv --insert-count 10 --db generator_stopped_there {url}"),
+    ] {
+        ran(&mut command(&load)).expect(0, &[]);
+    }
+    let runs = [
+        (
+            format!("pgbench -n -T 3 -f read.sql {url}"),
+            "SELECT n FROM t",
+        ),
+        (
+            format!("sysbench {of_sysbench} run"),
+            "SELECT c FROM sbtest1",
+        ),
+        (format!("go-ycsb run {of_go}"), "SELECT %FROM usertable"),
+        (
+            format!(
+                "workload run kv --read-percent 100 --write-seq R10 --duration 3s --db generator_stopped_there {url}"
+            ),
+            "SELECT k, v FROM kv",
+        ),
+    ];
+    let running = runs.map(|(line, query)| {
+        let running = Running::start(&mut command(&line));
+        database.wait_for(&format!(
+            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE '{query}%'"
+        ));
+        running
+    });
+    sleep(SECOND / 2);
+    running.iter().for_each(|one| one.signal(Signal::Stop));
+    sleep(SECOND / 2);
+    running.iter().for_each(|one| one.signal(Signal::Continue));
+    for one in running {
+        let ended = one.ended().expect(0, &[]);
+        let said = ended
+            .stderr
+            .matches("pgdyno itself did not run for 0.")
+            .count();
+        assert_eq!(said, 1, "{ended:#?}");
+    }
+}
