@@ -5,6 +5,9 @@ use std::ops::Range;
 /// So much of the first column is seen in any case.
 const FIRST_MIN: usize = 24;
 
+/// More of a cell is not seen: a stranger's notebook may have names of any length.
+const CELL_MAX: usize = 1000;
+
 /// Rows of cells, the first one the heading.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -14,7 +17,12 @@ pub struct Table {
 impl Table {
     /// Adds a row.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+        let cells = cells.into_iter().map(Into::into);
+        let cells = cells.map(|cell: String| match cell.len() {
+            ..=CELL_MAX => cell,
+            _ => cut(&cell, CELL_MAX),
+        });
+        self.rows.push(cells.collect());
     }
 
     /// The text, in lines of at most `width` characters where that is possible: the first column is cut, and
@@ -132,6 +140,16 @@ pub fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_of_any_length_are_cut() {
+        let mut table = Table::default();
+        table.row(["", "first", "second"]);
+        let long = "ü".repeat(70_000);
+        table.row([&*long, &*long, "7"]);
+        let text = table.text(80);
+        assert!(text.contains('7') && text.len() < 10_000, "{}", text.len());
+    }
 
     #[test]
     fn figures_stand_under_each_other_and_long_names_are_cut() {

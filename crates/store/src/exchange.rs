@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Store;
+use super::{Store, texts};
 use crate::bulk::Rows;
 use crate::db::{self, Db, Optional, Value, params};
 use crate::schema::ddl::{self, TABLES, Table};
@@ -90,6 +90,7 @@ impl Store {
             } else if state == "running" {
                 copied.running += 1;
             } else {
+                texts::check(&other.db, number).map_err(other.failed("cannot copy from"))?;
                 let done = self.db.transaction(|db| copy_trial(&other.db, db, number));
                 done.map_err(self.failed("cannot copy into"))?;
                 copied.trials += 1;

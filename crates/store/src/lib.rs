@@ -47,6 +47,7 @@ mod stalls;
 mod stopping;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod thin;
 mod totals;
 mod trials;

@@ -15,7 +15,7 @@ use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
 
 use super::{
     Store, as_json, client_time, endpoints, engine, observed, packed, seconds, slots, stalls,
-    units, warmup, worst,
+    texts, units, warmup, worst,
 };
 use pgdyno_model::document::{Generators, TargetKind};
 use pgdyno_model::notebook::BROKEN_INVARIANT;
@@ -49,6 +49,7 @@ impl Store {
     /// The store cannot be read.
     pub fn events(&self, number: i64, kind: &str) -> Result<Vec<String>, Failure> {
         let read = || {
+            texts::check(&self.db, number)?;
             let sql = "SELECT text FROM event WHERE trial = ? AND kind = ? ORDER BY at_us, event";
             let params = crate::db::params![number, kind];
             self.db.prepare(sql).query_map(params, |row| row.get(0))
@@ -58,6 +59,7 @@ impl Store {
     }
 
     fn read_outcome(&self, number: i64) -> db::Result<Outcome> {
+        texts::check(&self.db, number)?;
         let recording = self.recording(number)?;
         let warmup_ended = warmup::read(&self.db, number)?;
         let key_skew = as_json::read(&self.db, number, as_json::KEY_SKEW)?;

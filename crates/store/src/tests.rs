@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use pgdyno_model::{State, TrialSpec};
+use pgdyno_model::{Failure, State, TrialSpec};
 
 use super::begin::example;
 use super::schema::ddl;
@@ -511,6 +511,44 @@ fn texts_have_limits() {
     let (_dir, path) = changed("UPDATE trial_begun SET note = hex(zeroblob(20000000))");
     let error = Store::existing(&path).unwrap().trial("1").unwrap_err();
     assert!(error.to_string().contains("longer than 32 MiB"), "{error}");
+}
+
+#[test]
+fn all_texts_of_a_trial_have_a_limit() {
+    // Each value is short enough by itself.
+    let events = |pieces: u32, bytes: u32| {
+        let sql = format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {pieces}) \
+             INSERT INTO event SELECT 1, 1000 + i, 5, 'note', hex(zeroblob({bytes} / 2)), NULL, NULL FROM n"
+        );
+        changed(&sql)
+    };
+    let (_dir, path) = events(7, 8 << 20);
+    let store = Store::existing(&path).unwrap();
+    assert_eq!(store.events(1, "note").unwrap().len(), 7);
+    assert!(store.outcome(1).is_ok());
+    let (_dir, path) = events(9, 8 << 20);
+    let store = Store::existing(&path).unwrap();
+    let said = "trial 1 has 72 MiB of text, and at most 64 are read";
+    let refused = |error: Failure| assert!(error.to_string().contains(said), "{error}");
+    refused(store.outcome(1).err().unwrap());
+    refused(store.events(1, "note").unwrap_err());
+    let dir = dir();
+    let own = Store::open(&dir.path().join("own")).unwrap();
+    refused(own.import(&path).unwrap_err());
+    assert_eq!(own.count(&Filter::default()).unwrap(), 0);
+    // Lists read none of it, and the beginnings of names.
+    assert_eq!(store.trials(&Filter::default()).unwrap().len(), 1);
+    let (_dir, path) = changed(
+        "UPDATE trial_begun SET workload = hex(zeroblob(100000)), target = workload, note = workload, \
+         excluded = workload",
+    );
+    let listed = Store::existing(&path).unwrap().listed(&Filter::default());
+    let listed = listed.unwrap().remove(0);
+    let note = listed.note.unwrap();
+    let texts = [&listed.workload, &listed.target, &note];
+    assert!(texts.iter().all(|text| text.len() <= 4096));
+    assert_eq!(listed.workload.len(), 4096);
 }
 
 #[test]

@@ -77,18 +77,20 @@ columns! { TrialRow:
     client_system_us,
 }
 
+// A list takes the beginnings of texts, which may be anybody's.
 columns! { ListedTrial:
     number,
     uuid,
     state,
-    reason,
+    reason = "substr(t.reason, 1, 4096)",
     started,
-    target,
-    note = "substr(t.note, 1, 65536)",
-    experiment_name = "(SELECT name FROM experiment e WHERE e.number = t.experiment)",
-    excluded,
-    tags = "(SELECT string_agg(tag, ' ' ORDER BY tag) FROM tag WHERE tag.trial = t.number)",
-    workload,
+    target = "substr(t.target, 1, 4096)",
+    note = "substr(t.note, 1, 4096)",
+    experiment_name = "(SELECT substr(name, 1, 4096) FROM experiment e WHERE e.number = t.experiment)",
+    excluded = "substr(t.excluded, 1, 4096)",
+    tags = "(SELECT substr(string_agg(substr(tag, 1, 4096), ' ' ORDER BY tag), 1, 65536) FROM tag \
+            WHERE tag.trial = t.number)",
+    workload = "substr(t.workload, 1, 4096)",
     clients,
     failed,
     goodput_per_s,
