@@ -293,6 +293,7 @@ fn cockroachdb_20_2_is_spoken_to_as_documented() {
 }
 
 #[test]
+#[ignore = "a version between others: make test-long PART=products"]
 fn cockroachdb_22_2_is_spoken_to_as_documented() {
     let product = Product {
         lacks: &["WITH DETAILS"],
@@ -302,6 +303,7 @@ fn cockroachdb_22_2_is_spoken_to_as_documented() {
 }
 
 #[test]
+#[ignore = "a version between others: make test-long PART=products"]
 fn cockroachdb_23_2_is_spoken_to_as_documented() {
     from_end_to_end(Product::new("cockroachdb 23.2"), &SERIALIZABLE_ONLY);
 }
@@ -336,6 +338,7 @@ fn yugabytedb_2_20_is_spoken_to_as_documented() {
 }
 
 #[test]
+#[ignore = "a version between others: make test-long PART=products"]
 fn yugabytedb_2024_2_is_spoken_to_as_documented() {
     let product = Product {
         lacks: &["yb_tablet_metadata"],
