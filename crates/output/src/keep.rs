@@ -157,3 +157,41 @@ fn warn_of(result: Result<(), Failure>) {
         crate::remark!("pgdyno: warning: this run is not kept: {}", failure.message);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pgdyno_model::spec::Rate;
+    use pgdyno_store::example;
+
+    use super::*;
+
+    fn row() -> TrialRow {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("s")).unwrap();
+        let writer = store.begin(&example()).unwrap();
+        let number = writer.number();
+        writer.fail("not yet").unwrap();
+        store.trial(&number.to_string()).unwrap()
+    }
+
+    #[test]
+    fn trials_are_alike_where_only_settings_or_clients_differ() {
+        let (a, mut b) = (row(), row());
+        b.server_version = Some("18.1".to_owned());
+        b.spec.clients = "8".parse().ok();
+        assert!(is_like(&a, &b));
+        let unlike: [fn(&mut TrialRow); 6] = [
+            |b| b.target = "another server".to_owned(),
+            |b| b.experiment = Some(1),
+            |b| b.pack_sha256 = Some("other scripts".to_owned()),
+            |b| b.spec.params = vec!["scale=10".to_owned()],
+            |b| b.spec.rate = "500".parse::<Rate>().ok(),
+            |b| b.excluded = Some("a backup was running".to_owned()),
+        ];
+        for change in unlike {
+            let mut b = row();
+            change(&mut b);
+            assert!(!is_like(&a, &b), "{b:?}");
+        }
+    }
+}

@@ -201,3 +201,31 @@ fn titled(workload: &str, swept: &serde_json::Map<String, Value>) -> String {
     let words = swept.map(|(name, value)| format!(", {}", named(name, value)));
     format!("{workload}{}", words.collect::<String>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_points_are_called_by_what_differs_among_them() {
+        let point = |swept: &str| ("select-only".to_owned(), swept.to_owned());
+        let (one, two) = (
+            point(r#"{"clients":2,"duration":2,"params.scale":1}"#),
+            point(r#"{"clients":4,"duration":2,"params.scale":1}"#),
+        );
+        let titles = Titles::of([&one, &two, &one].into_iter());
+        assert_eq!(titles.title(&one), "select-only, 2 clients");
+        assert_eq!(titles.title(&two), "select-only, 4 clients");
+        // One alone is called by all that it has.
+        let titles = Titles::of([&one, &one].into_iter());
+        assert_eq!(
+            titles.title(&one),
+            "select-only, 2 clients, duration 2 s, scale 1"
+        );
+        // What only one has differs.
+        let less = point(r#"{"clients":2,"duration":2}"#);
+        let titles = Titles::of([&one, &less].into_iter());
+        assert_eq!(titles.title(&one), "select-only, scale 1");
+        assert_eq!(titles.title(&less), "select-only");
+    }
+}

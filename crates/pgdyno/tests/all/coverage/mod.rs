@@ -131,7 +131,8 @@ fn intervals_of_windows_hold_the_percentiles_of_their_long_trials() {
         seconds.retain(|second| !second.warmup && is_whole(second.length_us, second.drain));
         assert!(seconds.len() as u64 >= length_s - 2, "{} s", seconds.len());
         let rate = rate.map_or("closed".to_owned(), |rate| format!("{rate:.0}/s"));
-        println!("{workload}, {clients} clients, {rate}: {} s", seconds.len());
+        let clients = pgdyno_model::text::plural(clients.into(), "client");
+        println!("{workload}, {clients}, {rate}: {} s", seconds.len());
         for (window_s, of_window) in WINDOWS_S.into_iter().zip(&mut by_window) {
             let mut line = format!("  {window_s:>2} s");
             for (percent, of_percentile) in PERCENTILES.into_iter().zip(&mut by_percentile) {
