@@ -253,14 +253,15 @@ mod tests {
             }
         };
         let seconds = [
-            (0, true, 9),
-            (1_000_000, false, 10),
-            (2_000_000, false, 1000),
+            (0, 1_000_000, true, 9),
+            (1_000_000, 1_000_000, false, 10),
+            // The end of the measured time.
+            (2_000_000, 400_000, false, 1000),
         ];
-        for (start_us, warmup, us) in seconds {
+        for (start_us, length_us, warmup, us) in seconds {
             let second = Second {
                 start_us,
-                length_us: 1_000_000,
+                length_us,
                 warmup,
                 time: ClientTime::default(),
                 drain: false,
@@ -269,15 +270,20 @@ mod tests {
             write_second(&store.db, number, &second).unwrap();
         }
         let found = store.latencies_by_second(number, Kind::Service).unwrap();
-        let starts: Vec<u64> = found.iter().map(|(start_us, _)| *start_us).collect();
-        assert_eq!(starts, [1_000_000, 2_000_000]);
-        assert_eq!(found[0].1.count(), 2);
+        let starts = found
+            .iter()
+            .map(|second| (second.start_us, second.is_whole));
+        assert_eq!(
+            starts.collect::<Vec<_>>(),
+            [(1_000_000, true), (2_000_000, false)]
+        );
+        assert_eq!(found[0].latencies.count(), 2);
         let mut all = Latencies::default();
-        found.iter().for_each(|(_, one)| all.merge(one));
+        found.iter().for_each(|second| all.merge(&second.latencies));
         assert_eq!(all, store.latencies(number, None, Kind::Service).unwrap());
         assert_eq!(all.sum_us(), 10 + 15 + 1000 + 1005);
         let none = store.latencies_by_second(number, Kind::Response).unwrap();
-        assert!(none.iter().all(|(_, latencies)| latencies.count() == 0));
+        assert!(none.iter().all(|second| second.latencies.count() == 0));
     }
 
     #[test]
