@@ -137,7 +137,7 @@ mod tests {
     }
 
     /// What runs, loads, reads or writes on the host, as docs/reliability.md lists it.
-    const REFUSED: [&str; 23] = [
+    const REFUSED: [&str; 29] = [
         "COPY (SELECT 1) TO PROGRAM 'true'",
         "CREATE TABLE p (a text); COPY p FROM PROGRAM 'true'",
         "COPY (SELECT 1) TO '/tmp/pgdyno-written'",
@@ -155,6 +155,12 @@ mod tests {
         "SET dynamic_library_path = '/tmp'",
         "ALTER ROLE CURRENT_USER SET session_preload_libraries = '/tmp/x.so'",
         "ALTER DATABASE postgres SET session_preload_libraries = '/tmp/x.so'",
+        "ALTER ROLE postgres SET work_mem = '8MB'",
+        "ALTER SYSTEM RESET ALL",
+        "SELECT set_config('session_preload_libraries', '/tmp/x.so', false)",
+        "UPDATE pg_proc SET probin = '/tmp/x.so'",
+        "CREATE EVENT TRIGGER e ON ddl_command_end EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+        "SELECT pg_reload_conf()",
         "ALTER ROLE CURRENT_USER SUPERUSER",
         "GRANT pg_execute_server_program TO CURRENT_USER",
         "SET ROLE postgres",

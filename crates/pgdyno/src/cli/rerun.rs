@@ -91,7 +91,11 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         return print(&spec, args.repeat);
     }
     // The trial may come from another user: a notebook that was sent, or pgdyno import.
-    trust::trial(&format!("trial {}", trial.number), &spec, args.allow_shell)?;
+    let of = format!("trial {}", trial.number);
+    trust::trial(&of, &spec, args.allow_shell)?;
+    if args.target.urls.is_empty() {
+        trust::addresses(&of, &spec.target, args.allow_shell)?;
+    }
     spec.allow_shell |= args.allow_shell;
     match args.repeat {
         None => run::run(spec, &args.result, verbosity),

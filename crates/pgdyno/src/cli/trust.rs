@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use pgdyno_database::safe_settings::is_safe;
+use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Failure, TrialSpec};
 use pgdyno_report::table::one_line;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::{prepare, shell};
+use pgdyno_session::Env;
+use pgdyno_session::conninfo::{self, Given};
 
 /// Settings that come from a file, `of` this: those that are not known to be safe are refused, or shown where
 /// they are allowed.
@@ -52,6 +55,53 @@ pub fn trial(of: &str, spec: &TrialSpec, is_allowed: bool) -> Result<(), Failure
     settings(of, &all, is_allowed)
 }
 
+/// What the addresses of a file set for its sessions (`options=-c …`): a superuser's session loads libraries by it.
+/// `of` is where they come from.
+///
+/// # Errors
+/// It is not known to be safe, and `--allow-shell` was not given.
+pub fn addresses(of: &str, target: &TargetSpec, is_allowed: bool) -> Result<(), Failure> {
+    let mut set = BTreeSet::new();
+    // PGOPTIONS are the user's own.
+    let env = Env::of_process().with("PGOPTIONS", "");
+    for url in &target.urls {
+        // One that cannot be read is an error when it is connected to.
+        let read = conninfo::resolve(&Given::target(url.secret()), &env);
+        let options = read
+            .ok()
+            .and_then(|info| info.option("options").map(str::to_owned));
+        set.extend(options.iter().flat_map(|options| switches(options)));
+    }
+    settings(of, &set, is_allowed)
+}
+
+/// The settings among a server's switches; any other switch stands there by itself.
+fn switches(options: &str) -> Vec<(String, String)> {
+    // A blank behind a backslash ends no word.
+    let mut words = vec![String::new()];
+    let mut letters = options.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, words.last_mut()) {
+            ('\\', Some(word)) => word.extend(letters.next()),
+            (letter, _) if letter.is_whitespace() => words.push(String::new()),
+            (letter, Some(word)) => word.push(letter),
+            (_, None) => {}
+        }
+    }
+    let mut words = words.into_iter().filter(|word| !word.is_empty());
+    let mut set = Vec::new();
+    while let Some(word) = words.next() {
+        let pair = match (word.strip_prefix("-c"), word.strip_prefix("--")) {
+            (Some(""), _) => words.next().unwrap_or_default(),
+            (Some(pair), _) | (_, Some(pair)) => pair.to_owned(),
+            _ => word,
+        };
+        let (name, value) = pair.split_once('=').unwrap_or((&pair, ""));
+        set.push((name.replace('-', "_"), value.to_owned()));
+    }
+    set
+}
+
 /// The text of a file line by line, with nothing that a terminal obeys.
 pub fn shown(name: &str, text: &str) -> String {
     let lines = text.lines().map(|line| format!("#   {}\n", one_line(line)));
@@ -73,4 +123,44 @@ pub fn show_scripts(plan: &Plan) -> Result<(), Failure> {
         pgdyno_output::remark!("{}", text.trim_end());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(url: &str) -> Option<String> {
+        let target = TargetSpec::at(url);
+        let refused = addresses("trial 1", &target, false);
+        assert!(addresses("trial 1", &target, true).is_ok());
+        refused.err().map(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn what_an_address_has_a_session_load_is_refused() {
+        for options in [
+            "-c session_preload_libraries=/tmp/x.so",
+            "-csession_preload_libraries=/tmp/x.so",
+            "--session-preload-libraries=/tmp/x.so",
+            "-c work_mem=4MB --dynamic_library_path=/tmp",
+            "-c search_path=a\\\\ b -c local_preload_libraries=x",
+            "-O",
+            "-c",
+        ] {
+            let said = refused(&format!("host=h options='{options}'"));
+            assert!(
+                said.is_some_and(|said| said.contains("--allow-shell")),
+                "{options}"
+            );
+        }
+        let in_url = "postgresql://h/d?options=-c%20session_preload_libraries%3D/tmp/x";
+        assert!(refused(in_url).is_some());
+        for safe in [
+            "host=h",
+            "postgresql://h/d?options=-c%20work_mem%3D4MB%20--jit=off",
+            "host=h options='-c search_path=a\\\\ b'",
+        ] {
+            assert_eq!(refused(safe), None, "{safe}");
+        }
+    }
 }

@@ -188,6 +188,18 @@ fn settings_of_a_file_run_no_program() {
     notebook
         .pgdyno(&bundle)
         .expect(1, &["of the bundle", "--allow-shell"]);
+    // So has an address, by which a superuser's session loads a library.
+    let database = Database::new("trust_options");
+    let url = format!("{}&options=-c%20lc_messages%3DC", database.url);
+    let run = ["run", script.to_str().unwrap(), "-t", "1", "--url", &url];
+    notebook.pgdyno(&run).expect(0, &[]);
+    let last = ["rerun", "3"];
+    notebook
+        .pgdyno(&last)
+        .expect(1, &["trial 3", "lc_messages = C", "--allow-shell"]);
+    notebook
+        .pgdyno(&[&last[..], &["--url", &url]].concat())
+        .expect(0, &[]);
     // A pack has settings, too.
     let pack = notebook.beside("theirs");
     fs::create_dir(&pack).unwrap();
