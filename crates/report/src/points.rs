@@ -289,9 +289,7 @@ pub(crate) fn intervals<'a>(
     all: &record::Latencies,
     kind: Kind,
 ) -> Result<Vec<Interval>, Failure> {
-    let percents = METRICS.iter().filter_map(Metric::percent);
-    let values_us = percents.filter_map(|percent| Some((percent, all.percentile_us(percent)?)));
-    let mut intervals = Intervals::new(values_us.collect());
+    let mut intervals = Intervals::of_all(all);
     for trial in trials {
         for second in store.latencies_by_second(trial.number, kind)? {
             if second.is_whole {

@@ -242,6 +242,19 @@ impl Store {
         rows.pop().ok_or_else(|| self.no_trial(called))
     }
 
+    /// Whether a process of a host with this one's name ran the trial. Not where that is not kept.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn ran_here(&self, number: i64) -> Result<bool, Failure> {
+        let sql = "SELECT host_name FROM trial_begun WHERE number = ?";
+        let ran_at = self
+            .db
+            .query_row(sql, [number], |row| row.get::<Option<String>>(0))
+            .map_err(self.failed("cannot read"))?;
+        Ok(ran_at.is_some() && ran_at == pgdyno_platform::host::name())
+    }
+
     /// The number of the trial with this number, or whose UUID begins so.
     ///
     /// # Errors

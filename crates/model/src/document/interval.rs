@@ -5,7 +5,7 @@ use pgdyno_stats::{Block, Certainty, WIDE};
 use serde::Serialize;
 
 use super::{Figures, Latency, Phase};
-use crate::notebook::is_whole;
+use crate::notebook::{SecondLatencies, is_whole};
 use crate::text::{self, PERCENTILES};
 
 /// The 95 % interval of a percentile that is shown, its transactions depending on one another.
@@ -124,6 +124,26 @@ impl Intervals {
         }
     }
 
+    /// Of all percentiles that these latencies have: one that is not shown bounds those beyond it, too.
+    pub fn of_all(latencies: &Latencies) -> Self {
+        let values_us = PERCENTILES.into_iter();
+        let values_us =
+            values_us.filter_map(|percent| Some((percent, latencies.percentile_us(percent)?)));
+        Self::new(values_us.collect())
+    }
+
+    /// Those of a trial's seconds.
+    pub fn of_seconds(seconds: &[SecondLatencies]) -> Vec<Interval> {
+        let mut all = Latencies::default();
+        seconds
+            .iter()
+            .for_each(|second| all.merge(&second.latencies));
+        let mut intervals = Self::of_all(&all);
+        let whole = seconds.iter().filter(|second| second.is_whole);
+        whole.for_each(|second| intervals.add(&second.latencies));
+        intervals.found()
+    }
+
     /// Takes the next whole second.
     pub fn add(&mut self, second: &Latencies) {
         let mut beyond = vec![0; self.values_us.len()];
@@ -189,16 +209,6 @@ impl Interval {
             Some(interval) if interval.uncertain => format!("{shown}{}", text::UNCERTAIN),
             _ => shown,
         }
-    }
-
-    /// The intervals of these percentiles of all scripts' service times, or response times, with their values in
-    /// microseconds, from a trial's seconds.
-    pub fn of_seconds(values_us: &[(f64, u64)], seconds: &[Second], response: bool) -> Vec<Self> {
-        let of: fn(&ScriptSecond) -> Option<&Packed> = match response {
-            true => |second| second.response.as_ref(),
-            false => |second| Some(&second.service),
-        };
-        intervals(values_us, whole(seconds, None, of))
     }
 
     fn of(percentile: f64, value_us: u64, all: &Latencies, blocks: &[Block]) -> Self {

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::rows_args::RowsArgs;
 
-use pgdyno_model::document::Interval;
-use pgdyno_model::notebook::{Filter, ListedTrial, TrialRow};
+use pgdyno_model::document::{Interval, Intervals};
+use pgdyno_model::notebook::{Filter, Kind, ListedTrial, TrialRow};
 use pgdyno_model::spec::duration;
 use pgdyno_model::stamp::stamp;
 use pgdyno_model::text::DASH;
@@ -242,15 +242,12 @@ impl<'a> Row<'a> {
     fn of(store: &Store, trial: &'a ListedTrial, has_marks: bool) -> Result<Self, Failure> {
         let (p50_us, p99_us) = trial.p50_and_p99_us();
         let values_us = [(50.0, p50_us), (99.0, p99_us)];
-        let shown: Vec<(f64, u64)> = values_us
-            .into_iter()
-            .filter_map(|(percentile, us)| Some((percentile, us?)))
-            .collect();
-        let intervals = match has_marks && !shown.is_empty() {
-            true => {
-                let seconds = store.seconds(trial.number)?;
-                Interval::of_seconds(&shown, &seconds, trial.response_p50_us.is_some())
-            }
+        let kind = match trial.response_p50_us {
+            Some(_) => Kind::Response,
+            None => Kind::Service,
+        };
+        let intervals = match has_marks && p50_us.is_some() {
+            true => Intervals::of_seconds(&store.latencies_by_second(trial.number, kind)?),
             false => Vec::new(),
         };
         let ms = |(percentile, us): (f64, Option<u64>)| {

@@ -75,7 +75,8 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         let text = "--only names a trial or an experiment of a bundle";
         return Err(Failure::with(Exit::Usage, text).hint("pgdyno rerun FILE --only 3"));
     }
-    let trial = args.result.keep.store.existing()?.trial(&args.trial)?;
+    let store = args.result.keep.store.existing()?;
+    let trial = store.trial(&args.trial)?;
     let mut spec = trial.spec;
     if spec.workload.is_empty() {
         let text = format!("trial {} was run by another command", trial.number);
@@ -95,6 +96,19 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     trust::trial(&of, &spec, args.allow_shell)?;
     if args.target.urls.is_empty() {
         trust::addresses(&of, &spec.target, args.allow_shell)?;
+        let names_a_server = !spec.target.urls.is_empty();
+        if names_a_server && !args.allow_shell && !store.ran_here(trial.number)? {
+            let text = format!(
+                "{of} did not run on this host, and names a server: {}",
+                trial.target
+            );
+            return Err(Failure::with(Exit::Usage, text)
+                .detail("its script would run there as whoever you are on that server")
+                .hint(format!(
+                    "look at it: pgdyno rerun {} --dry-run; then name the server: --url URL",
+                    args.trial
+                )));
+        }
     }
     spec.allow_shell |= args.allow_shell;
     match args.repeat {

@@ -119,7 +119,7 @@ fn a_bundle_runs_no_program_by_its_sql_on_a_private_server() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     fs::set_permissions(mine.beside(""), open).unwrap();
     let script = theirs.beside("copy.sql");
-    let sql = format!("COPY (SELECT 1) TO PROGRAM 'touch {}';\n", mark.display());
+    let sql = format!("COPY (SELECT 1) TO PROGRAM 'cat > {}';\n", mark.display());
     fs::write(&script, &sql).unwrap();
     let script = script.to_str().unwrap();
     let run = ["run", script, "-t", "1", "--observe", "none"];
@@ -200,6 +200,22 @@ fn settings_of_a_file_run_no_program() {
     notebook
         .pgdyno(&[&last[..], &["--url", &url]].concat())
         .expect(0, &[]);
+    // A trial of another host's notebook goes to a server when one names it.
+    let theirs = rusqlite::Connection::open(notebook.file()).unwrap();
+    let sql = "UPDATE trial_begun SET host_name = 'elsewhere', spec = replace(spec, '&options=-c%20lc_messages%3DC', '')";
+    theirs.execute(sql, []).unwrap();
+    notebook.pgdyno(&last).expect(
+        2,
+        &[
+            "trial 3 did not run on this host",
+            "trust_options",
+            "--dry-run",
+            "--url URL",
+        ],
+    );
+    for more in [&["--dry-run"][..], &["--url", &url], &["--allow-shell"]] {
+        notebook.pgdyno(&[&last[..], more].concat()).expect(0, &[]);
+    }
     // A pack has settings, too.
     let pack = notebook.beside("theirs");
     fs::create_dir(&pack).unwrap();

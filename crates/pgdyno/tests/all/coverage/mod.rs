@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use pgdyno_drive::record::{Latencies, Second};
-use pgdyno_model::document::Interval;
-use pgdyno_model::notebook::is_whole;
+use pgdyno_drive::record::Latencies;
+use pgdyno_model::document::Intervals;
+use pgdyno_model::notebook::{Kind, SecondLatencies};
 use pgdyno_store::Store;
 
 use crate::support::{pgdyno, ran};
@@ -60,19 +60,18 @@ impl Coverage {
     }
 }
 
-/// Of a trial's whole seconds of measured time, in one kind of latencies.
-fn coverage(seconds: &[Second], is_response: bool, window_s: usize, percent: f64) -> Coverage {
-    let truth_us = value_us(seconds, is_response, percent).expect("a long trial has it");
+/// Of a trial's whole seconds of measured time.
+fn coverage(seconds: &[SecondLatencies], window_s: usize, percent: f64) -> Coverage {
+    let truth_us = value_us(seconds, percent).expect("a long trial has it");
     let mut found = Coverage::default();
     for window in seconds.chunks_exact(window_s) {
-        let Some(us) = value_us(window, is_response, percent) else {
+        if value_us(window, percent).is_none() {
             continue;
-        };
+        }
         found.windows += 1;
-        let intervals = Interval::of_seconds(&[(percent, us)], window, is_response);
-        let [interval] = intervals[..] else {
-            panic!("no interval of {percent} in {window_s} s");
-        };
+        let intervals = Intervals::of_seconds(window);
+        let interval = intervals.iter().find(|one| one.percentile == percent);
+        let interval = interval.expect("what is shown has an interval");
         if interval.uncertain {
             continue;
         }
@@ -83,15 +82,11 @@ fn coverage(seconds: &[Second], is_response: bool, window_s: usize, percent: f64
     found
 }
 
-fn value_us(seconds: &[Second], is_response: bool, percent: f64) -> Option<u64> {
+fn value_us(seconds: &[SecondLatencies], percent: f64) -> Option<u64> {
     let mut all = Latencies::default();
-    for script in seconds.iter().flat_map(|second| &second.scripts) {
-        let packed = match is_response {
-            true => script.response.as_ref()?,
-            false => &script.service,
-        };
-        all.merge(&packed.unpack());
-    }
+    seconds
+        .iter()
+        .for_each(|second| all.merge(&second.latencies));
     all.percentile_us(percent)
 }
 
@@ -127,8 +122,12 @@ fn intervals_of_windows_hold_the_percentiles_of_their_long_trials() {
         run(&store, (workload, clients, rate), length_s);
         let kept = Store::open(&store).unwrap();
         let number = kept.trials(&Default::default()).unwrap()[0].number;
-        let mut seconds = kept.seconds(number).unwrap();
-        seconds.retain(|second| !second.warmup && is_whole(second.length_us, second.drain));
+        let kind = match share {
+            Some(_) => Kind::Response,
+            None => Kind::Service,
+        };
+        let mut seconds = kept.latencies_by_second(number, kind).unwrap();
+        seconds.retain(|second| second.is_whole);
         assert!(seconds.len() as u64 >= length_s - 2, "{} s", seconds.len());
         let rate = rate.map_or("closed".to_owned(), |rate| format!("{rate:.0}/s"));
         let clients = pgdyno_model::text::plural(clients.into(), "client");
@@ -136,7 +135,7 @@ fn intervals_of_windows_hold_the_percentiles_of_their_long_trials() {
         for (window_s, of_window) in WINDOWS_S.into_iter().zip(&mut by_window) {
             let mut line = format!("  {window_s:>2} s");
             for (percent, of_percentile) in PERCENTILES.into_iter().zip(&mut by_percentile) {
-                let found = coverage(&seconds, share.is_some(), window_s, percent);
+                let found = coverage(&seconds, window_s, percent);
                 of_percentile.add(found);
                 of_window.add(found);
                 all.add(found);

@@ -353,7 +353,7 @@ fn a_schedule_that_moves_is_kept_and_shown_in_the_terminal() {
             &[
                 "100..500/2s asked",
                 "by phase",
-                "due/s",
+                "  due  resp p50 ",
                 "100 to 200/s",
                 "400 to 500/s",
             ],

@@ -124,7 +124,7 @@ fn backends_frozen_at_the_end_are_a_stall_and_what_they_finish_is_no_goodput() {
     signal("-STOP");
     sleep(2 * SECOND);
     signal("-CONT");
-    let (_, json) = run.ended(&["stall of "]);
+    let (_, json) = run.ended(&[" stall"]);
     assert!(codes(&json).contains(&"stalls"), "{json}");
     let (measured, stalls) = (&json["measured"], &json["stalls"]);
     // It began within the asked time and lasted longer.

@@ -408,9 +408,8 @@ fn a_preset_runs_on_the_tables_that_are_there() {
         command.arg(&database.url);
         command
     };
-    let begun = || experiment.query("SELECT count(*) AS n FROM trial")[0]["n"].clone();
     let running = Running::start(preset().arg("--capacity-time=1s"));
-    wait_until("the first trial", || begun() == 1);
+    wait_until("the first trial", || experiment.count("") == 1);
     running.signal(Signal::Interrupt);
     let says = "the tables that are there are used, with scale = 3";
     running
@@ -419,7 +418,7 @@ fn a_preset_runs_on_the_tables_that_are_there() {
     assert_eq!(database.value("SELECT count(*) FROM pgbench_branches"), "3");
     // It is the same experiment when it is gone on with.
     let running = Running::start(preset().args(["--resume", "--capacity-time=1s"]));
-    wait_until("the next trial", || begun() == 2);
+    wait_until("the next trial", || experiment.count("") == 2);
     running.signal(Signal::Interrupt);
     running.ended().expect(130, &[says]);
     let kept = experiment.query("SELECT count(*) AS n FROM experiment");

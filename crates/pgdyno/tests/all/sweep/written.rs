@@ -108,8 +108,13 @@ impl Experiment {
 
     /// How many trials are complete, while the sweep goes on too.
     pub fn completed(&self) -> usize {
-        let count = "SELECT count(*) AS n FROM trial WHERE state = 'complete'";
-        let ran = support::ran(&mut self.command(&["sql", "--json", count]));
+        self.count("WHERE state = 'complete'")
+    }
+
+    /// How many trials of the notebook are such; none before there is a notebook.
+    pub fn count(&self, which: &str) -> usize {
+        let count = format!("SELECT count(*) AS n FROM trial {which}");
+        let ran = support::ran(&mut self.command(&["sql", "--json", &count]));
         if ran.stderr.contains("there is no store") {
             return 0;
         }
