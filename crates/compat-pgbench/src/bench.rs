@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pgdyno_drive::record::End;
+use pgdyno_drive::record::{End, Recording};
 use pgdyno_drive::{Control, DriveError};
 use pgdyno_model::spec::{Compatible, ErrorPolicy, RetryPolicy, Warmup};
 use pgdyno_model::{Observers, TrialSpec};
@@ -128,11 +128,7 @@ pub fn run(
     if let Err(failure) = kept {
         return Err(rescued(failure, &documents::whole(&outcome)).into());
     }
-    Ok(exit_code(
-        recording.end,
-        recording.clients.aborted,
-        interrupts,
-    ))
+    Ok(exit_code(recording, interrupts))
 }
 
 /// What the built-in scripts' tables are like; of scripts of the user's own, the scale that was given.
@@ -179,10 +175,11 @@ fn watch<'a>(
     })
 }
 
-fn exit_code(end: End, aborted: usize, interrupts: &Interrupts) -> u8 {
-    if end == End::Interrupted {
+/// A client that `--reconnect` has not brought back by the end has ended before its time, too.
+fn exit_code(recording: &Recording, interrupts: &Interrupts) -> u8 {
+    if recording.end == End::Interrupted {
         interrupts.exit_code().unwrap_or(130)
-    } else if aborted > 0 {
+    } else if recording.clients.aborted > 0 || recording.has_lost_server() {
         ABORTED
     } else {
         0

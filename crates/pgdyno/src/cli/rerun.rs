@@ -1,6 +1,7 @@
 //! `pgdyno rerun`: a trial of the notebook once more, as it was asked for. Of a bundle: `rerun_bundle.rs`.
 
 use clap::Args;
+use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::spec::secret::{MASK, is_secret_name};
 use pgdyno_model::{Exit, Failure, TrialSpec};
@@ -11,6 +12,7 @@ use super::rerun_bundle;
 use super::run::{self, ResultArgs};
 use super::trust;
 use pgdyno_output::{Verbosity, answer};
+use pgdyno_store::Store;
 
 /// Which trial, and where.
 #[derive(Debug, Args)]
@@ -77,7 +79,7 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     }
     let store = args.result.keep.store.existing()?;
     let trial = store.trial(&args.trial)?;
-    let mut spec = trial.spec;
+    let mut spec = trial.spec.clone();
     if spec.workload.is_empty() {
         let text = format!("trial {} was run by another command", trial.number);
         return Err(Failure::with(Exit::Usage, text)
@@ -96,25 +98,36 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     trust::trial(&of, &spec, args.allow_shell)?;
     if args.target.urls.is_empty() {
         trust::addresses(&of, &spec.target, args.allow_shell)?;
-        let names_a_server = !spec.target.urls.is_empty();
-        if names_a_server && !args.allow_shell && !store.ran_here(trial.number)? {
-            let text = format!(
-                "{of} did not run on this host, and names a server: {}",
-                trial.target
-            );
-            return Err(Failure::with(Exit::Usage, text)
-                .detail("its script would run there as whoever you are on that server")
-                .hint(format!(
-                    "look at it: pgdyno rerun {} --dry-run; then name the server: --url URL",
-                    args.trial
-                )));
-        }
+        foreign(&trial, args, &store)?;
     }
     spec.allow_shell |= args.allow_shell;
     match args.repeat {
         None => run::run(spec, &args.result, verbosity),
         Some(repeats) => run::repeated(&args.result, spec, repeats, verbosity),
     }
+}
+
+/// A trial that did not run on this host names a server, or programs of one, that its user has not chosen.
+///
+/// # Errors
+/// It does, and neither `--url` nor `--allow-shell` was given.
+fn foreign(trial: &TrialRow, args: &RerunArgs, store: &Store) -> Result<(), Failure> {
+    let target = &trial.spec.target;
+    let names = match &target.own.pg_bindir {
+        _ if !target.urls.is_empty() => format!("a server: {}", trial.target),
+        Some(bindir) if args.target.own.is_empty() => {
+            format!("PostgreSQL's programs: {}", bindir.display())
+        }
+        _ => return Ok(()),
+    };
+    if args.allow_shell || store.ran_here(trial.number)? {
+        return Ok(());
+    }
+    let number = trial.number;
+    let text = format!("trial {number} did not run on this host, and names {names}");
+    let hint =
+        format!("look at it: pgdyno rerun {number} --dry-run; then name the server: --url URL");
+    Err(Failure::with(Exit::Usage, text).hint(hint))
 }
 
 /// The trial with the parameters that were typed.

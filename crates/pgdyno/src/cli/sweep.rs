@@ -501,6 +501,13 @@ pub(super) fn sweep(
     let settings = { plan.points.iter() }.flat_map(|planned| planned.point.settings());
     let settings: BTreeSet<(String, String)> = settings.collect();
     trust::settings(&plan.identity.name, &settings, args.allow_shell)?;
+    if args.target.urls.is_empty() {
+        for planned in &plan.points {
+            let (name, target) = (&plan.identity.name, &planned.spec.target);
+            trust::addresses(name, target, args.allow_shell)?;
+            trust::own_server(name, target, args.allow_shell)?;
+        }
+    }
     if args.file.is_some() && plan.experiment.gives("allow_shell") {
         trust::show_scripts(&plan)?;
     }

@@ -1,6 +1,7 @@
 //! What a file from elsewhere would do to this host: refused, or shown before it is done.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use pgdyno_database::safe_settings::is_safe;
 use pgdyno_model::spec::TargetSpec;
@@ -8,6 +9,8 @@ use pgdyno_model::{Failure, TrialSpec};
 use pgdyno_report::table::one_line;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::{prepare, shell};
+use pgdyno_server::Cache;
+use pgdyno_server::kept::{self, Kept};
 use pgdyno_session::Env;
 use pgdyno_session::conninfo::{self, Given};
 
@@ -67,12 +70,41 @@ pub fn addresses(of: &str, target: &TargetSpec, is_allowed: bool) -> Result<(), 
     for url in &target.urls {
         // One that cannot be read is an error when it is connected to.
         let read = conninfo::resolve(&Given::target(url.secret()), &env);
-        let options = read
-            .ok()
-            .and_then(|info| info.option("options").map(str::to_owned));
-        set.extend(options.iter().flat_map(|options| switches(options)));
+        let Ok(info) = read else { continue };
+        set.extend(info.option("options").into_iter().flat_map(switches));
     }
     settings(of, &set, is_allowed)
+}
+
+/// Whether a file's addresses are those of the server of `pgdyno server start`, whose superuser needs no
+/// password. `of` is where they come from.
+///
+/// # Errors
+/// One is, and `--allow-shell` was not given.
+pub fn own_server(of: &str, target: &TargetSpec, is_allowed: bool) -> Result<(), Failure> {
+    let kept = Cache::from_env().map(|cache| kept::status(&cache));
+    let Ok(Kept::Running(running)) = kept else {
+        return Ok(());
+    };
+    let address = running.address;
+    let at_port = address.port.to_string();
+    for url in &target.urls {
+        let Ok(info) = conninfo::resolve(&Given::target(url.secret()), &Env::of_process()) else {
+            continue;
+        };
+        let is_it = |host: &str| match Path::new(host).is_absolute() {
+            true => Path::new(host).canonicalize().ok() == address.socket_dir.canonicalize().ok(),
+            false => address.loopback && info.port() == at_port,
+        };
+        if info.hosts().any(is_it) && !is_allowed {
+            let text = format!("{of} names pgdyno's own server, as {}", info.user());
+            return Err(Failure::new(text).hint(
+                "leave the address out: without one that server is used by a role that runs no program; or, if you \
+                 trust the file: --allow-shell",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The settings among a server's switches; any other switch stands there by itself.

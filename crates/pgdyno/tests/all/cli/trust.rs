@@ -227,3 +227,33 @@ fn settings_of_a_file_run_no_program() {
         .expect(1, &["session_preload_libraries = /tmp/x", "--allow-shell"]);
     assert!(!mark.exists());
 }
+
+#[test]
+fn the_target_of_a_file_is_not_pgdynos_own_server_and_loads_no_library() {
+    let home = pgdyno_testkit::home();
+    let bindir = pgdyno_testkit::installation().bindir.display().to_string();
+    let here = |args: &[&str]| {
+        let mut command = pgdyno(args);
+        command
+            .envs(pgdyno_testkit::own_cache(&home.path().join("cache")))
+            .env("PGDYNO_STORE", home.path().join("n.sqlite"))
+            .current_dir(home.path());
+        ran(&mut command)
+    };
+    here(&["server", "start", "--pg-bindir", &bindir]).expect(0, &[]);
+    let url = here(&["server", "url"]).expect(0, &[]).stdout;
+    let mark = home.path().join("mark");
+    let script = format!("COPY (SELECT 1) TO PROGRAM 'cat > {}';\n", mark.display());
+    fs::write(home.path().join("w.sql"), script).unwrap();
+    let sweep = |target: &str, more: &[&str]| {
+        let text = format!("workload = 'w.sql'\ntransactions = 1\ntarget = \"{target}\"\n");
+        fs::write(home.path().join("e.toml"), text).unwrap();
+        here(&[&["sweep", "e.toml"][..], more].concat())
+    };
+    let own = sweep(url.trim(), &[]);
+    own.expect(1, &["names pgdyno's own server, as ", "--allow-shell"]);
+    let loads = "host=127.0.0.1 port=1 user=x options='-c session_preload_libraries=/tmp/x'";
+    sweep(loads, &[]).expect(1, &["session_preload_libraries = /tmp/x", "--allow-shell"]);
+    assert!(!mark.exists());
+    here(&["server", "stop", "--discard"]).expect(0, &[]);
+}

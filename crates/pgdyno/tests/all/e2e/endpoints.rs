@@ -104,6 +104,34 @@ impl Drop for Killable {
 }
 
 #[test]
+fn pgbenchs_clients_that_are_not_back_at_the_end_end_it_with_2() {
+    let server = Killable::start();
+    sql(&server.url, "CREATE TABLE visit (client int)");
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("visit.sql");
+    fs::write(&script, "INSERT INTO visit VALUES (:client_id);\n").unwrap();
+    let script = script.to_str().unwrap();
+    let args = [
+        "pgbench",
+        "-n",
+        "-f",
+        script,
+        "-c",
+        "2",
+        "-T",
+        "2",
+        "--reconnect",
+        &server.url,
+    ];
+    let run = Running::start(&mut pgdyno(&args));
+    wait_until("clients at work", || {
+        number(&server.url, "SELECT count(*) FROM visit") > 0
+    });
+    server.kill();
+    run.ended().expect(2, &["still lost at the end: 2)"]);
+}
+
+#[test]
 fn a_server_that_is_gone_for_two_seconds_is_a_time_without_a_commit() {
     let mut server = Killable::start();
     sql(&server.url, "CREATE TABLE visit (client int)");
