@@ -10,7 +10,7 @@ use pgdyno_model::{Observer, Outcome, State};
 use pgdyno_testkit::{MAJORS, RecordingProxy, postgres, postgres_of, record_skip};
 
 use super::begin::example;
-use super::db::{Db, Value};
+use super::db::{Db, Value, params};
 use super::schema::ddl::{TABLES, Table};
 use super::{Place, Pushed, Store};
 
@@ -138,6 +138,10 @@ fn trials_go_to_every_version_and_back_with_every_table() {
         let listed = there.trials(&filter).unwrap();
         assert_eq!((listed.len(), listed[0].number), (1, 2), "{major}");
         assert_eq!(back.copy_from(&there, Some(&[2])).unwrap().trials, 1);
+        // Nor is a copy told where a trial ran.
+        assert!(file.ran_here(number).unwrap() && !there.ran_here(2).unwrap());
+        let forgotten = "UPDATE trial_begun SET host_name = NULL";
+        file.db.execute(forgotten, params![]).unwrap();
         // Where generators met is of no use elsewhere.
         let stays = |table: &&Table| ["meeting", "generator", "word"].contains(&table.name);
         for table in TABLES.iter().filter(|table| !stays(table)) {
