@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use pgdyno_drive::record::{
-    FailedTries, Failure, Interval, Latencies, Outcome, Phase, Recording, ScriptInterval, Units,
+    FailedTries, Failure, Interval, Latencies, LoggedTransaction, Outcome, Phase, Recording,
+    ScriptInterval, Units,
 };
 
 /// One of YCSB's operations.
@@ -173,6 +174,12 @@ pub fn per_s(measured: &Phase) -> f64 {
         0 => 0.0,
         elapsed_us => well as f64 * 1e6 / elapsed_us as f64,
     }
+}
+
+/// What a transaction of scripts of these kinds was, and how it ended; `None` when it never did.
+pub fn ended(kinds: &[Option<Kind>], transaction: &LoggedTransaction) -> Option<(Kind, Status)> {
+    let kind = kinds.get(transaction.script).copied().flatten()?;
+    Some((kind, kind.status(transaction.outcome)?))
 }
 
 /// Of an interval, by these kinds of its scripts. The parts of a read-modify-write are known at the

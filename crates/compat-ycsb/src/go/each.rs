@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pgdyno_drive::record::LoggedTransaction;
 
 use super::{TOTAL, failed, name};
-use crate::operations::{Kind, Status};
+use crate::operations::{self, Kind, Status};
 
 /// Single operations.
 #[derive(Default)]
@@ -26,9 +26,7 @@ impl Each {
     /// Adds transactions of scripts of these kinds.
     pub fn add(&mut self, kinds: &[Option<Kind>], transactions: &[LoggedTransaction]) {
         for transaction in transactions {
-            let kind = kinds.get(transaction.script).copied().flatten();
-            let status = kind.and_then(|kind| Some((kind, kind.status(transaction.outcome)?)));
-            let Some((kind, status)) = status else {
+            let Some((kind, status)) = operations::ended(kinds, transaction) else {
                 continue;
             };
             // To go-ycsb a row that is not there is no error.

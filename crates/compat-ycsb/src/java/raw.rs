@@ -11,7 +11,7 @@ use pgdyno_drive::record::{Closing, LoggedTransaction};
 use super::export::{Line, Value};
 use super::figures::{CLEANUP, Errors};
 use crate::Refusal;
-use crate::operations::Kind;
+use crate::operations::{self, Kind};
 use crate::properties::Properties;
 
 /// Percentiles of the summary, in per cent.
@@ -48,9 +48,7 @@ impl Points {
     /// Adds transactions of scripts of these kinds.
     pub fn add(&mut self, kinds: &[Option<Kind>], errors: &Errors, ended: &[LoggedTransaction]) {
         for transaction in ended {
-            let kind = kinds.get(transaction.script).copied().flatten();
-            let status = kind.and_then(|kind| Some((kind, kind.status(transaction.outcome)?)));
-            if let Some((kind, status)) = status {
+            if let Some((kind, status)) = operations::ended(kinds, transaction) {
                 let LoggedTransaction {
                     at_us,
                     took_us,

@@ -239,9 +239,7 @@ impl<O> Observer<O> for Status {
             return;
         }
         for transaction in transactions {
-            let kind = self.kinds.get(transaction.script).copied().flatten();
-            let status = kind.and_then(|kind| Some((kind, kind.status(transaction.outcome)?)));
-            if let Some((kind, status)) = status {
+            if let Some((kind, status)) = operations::ended(&self.kinds, transaction) {
                 let both = [
                     transaction.took_us,
                     transaction.took_us + transaction.waited_us,
