@@ -99,7 +99,9 @@ impl Latency {
         let shown: Vec<(f64, u64)> = values_us
             .filter_map(|(percentile, value_us)| Some((percentile, value_us?)))
             .collect();
-        self.intervals = Some(intervals(&shown, seconds));
+        let mut intervals = Intervals::new(shown);
+        seconds.for_each(|second| intervals.add(&second));
+        self.intervals = Some(intervals.found());
     }
 }
 
@@ -116,7 +118,7 @@ pub struct Intervals {
 
 impl Intervals {
     /// Of these percentiles (50, 99 …, rising) with their values in microseconds.
-    pub fn new(values_us: Vec<(f64, u64)>) -> Self {
+    fn new(values_us: Vec<(f64, u64)>) -> Self {
         Self {
             all: Latencies::default(),
             blocks: vec![Vec::new(); values_us.len()],
@@ -174,12 +176,6 @@ impl Intervals {
         in_order(&mut found, &self.values_us);
         found
     }
-}
-
-fn intervals(values_us: &[(f64, u64)], seconds: impl Iterator<Item = Latencies>) -> Vec<Interval> {
-    let mut intervals = Intervals::new(values_us.to_vec());
-    seconds.for_each(|second| intervals.add(&second));
-    intervals.found()
 }
 
 /// A higher percentile has no lower value: each end is at least that of the percentile before it, no lower end is below
