@@ -502,8 +502,10 @@ pub(super) fn sweep(
     let settings: BTreeSet<(String, String)> = settings.collect();
     trust::settings(&plan.identity.name, &settings, args.allow_shell)?;
     if args.target.urls.is_empty() {
-        for planned in &plan.points {
-            let (name, target) = (&plan.identity.name, &planned.spec.target);
+        let mut targets: Vec<_> = plan.points.iter().map(|it| &it.spec.target).collect();
+        targets.dedup();
+        for target in targets {
+            let name = &plan.identity.name;
             trust::addresses(name, target, args.allow_shell)?;
             trust::own_server(name, target, args.allow_shell)?;
         }

@@ -12,7 +12,7 @@ use pgdyno_run::{prepare, shell};
 use pgdyno_server::Cache;
 use pgdyno_server::kept::{self, Kept};
 use pgdyno_session::Env;
-use pgdyno_session::conninfo::{self, Given};
+use pgdyno_session::conninfo::{self, ConnInfo, Given};
 
 /// Settings that come from a file, `of` this: those that are not known to be safe are refused, or shown where
 /// they are allowed.
@@ -65,15 +65,18 @@ pub fn trial(of: &str, spec: &TrialSpec, is_allowed: bool) -> Result<(), Failure
 /// It is not known to be safe, and `--allow-shell` was not given.
 pub fn addresses(of: &str, target: &TargetSpec, is_allowed: bool) -> Result<(), Failure> {
     let mut set = BTreeSet::new();
-    // PGOPTIONS are the user's own.
-    let env = Env::of_process().with("PGOPTIONS", "");
-    for url in &target.urls {
-        // One that cannot be read is an error when it is connected to.
-        let read = conninfo::resolve(&Given::target(url.secret()), &env);
-        let Ok(info) = read else { continue };
+    for info in resolved(target) {
         set.extend(info.option("options").into_iter().flat_map(switches));
     }
     settings(of, &set, is_allowed)
+}
+
+/// What a file's addresses come to; the switches of PGOPTIONS are the user's own, and not among them. One that cannot
+/// be read is an error when it is connected to.
+fn resolved(target: &TargetSpec) -> impl Iterator<Item = ConnInfo> {
+    let env = Env::of_process().with("PGOPTIONS", "");
+    let urls = target.urls.iter();
+    urls.filter_map(move |url| conninfo::resolve(&Given::target(url.secret()), &env).ok())
 }
 
 /// Whether a file's addresses are those of the server of `pgdyno server start`, whose superuser needs no
@@ -82,21 +85,21 @@ pub fn addresses(of: &str, target: &TargetSpec, is_allowed: bool) -> Result<(), 
 /// # Errors
 /// One is, and `--allow-shell` was not given.
 pub fn own_server(of: &str, target: &TargetSpec, is_allowed: bool) -> Result<(), Failure> {
+    if is_allowed {
+        return Ok(());
+    }
     let kept = Cache::from_env().map(|cache| kept::status(&cache));
     let Ok(Kept::Running(running)) = kept else {
         return Ok(());
     };
     let address = running.address;
     let at_port = address.port.to_string();
-    for url in &target.urls {
-        let Ok(info) = conninfo::resolve(&Given::target(url.secret()), &Env::of_process()) else {
-            continue;
-        };
+    for info in resolved(target) {
         let is_it = |host: &str| match Path::new(host).is_absolute() {
             true => Path::new(host).canonicalize().ok() == address.socket_dir.canonicalize().ok(),
             false => address.loopback && info.port() == at_port,
         };
-        if info.hosts().any(is_it) && !is_allowed {
+        if info.hosts().any(is_it) {
             let text = format!("{of} names pgdyno's own server, as {}", info.user());
             return Err(Failure::new(text).hint(
                 "leave the address out: without one that server is used by a role that runs no program; or, if you \
