@@ -7,7 +7,7 @@ mod text;
 pub use answer::answer;
 pub use text::text;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_stats::Bootstrap;
 use pgdyno_stats::search;
@@ -42,13 +42,13 @@ pub fn document<'a>(
 
 /// Gives each load the percentiles that its point has: one rate has one p99 wherever it is shown.
 pub fn take_percentiles(found: &mut Capacity, points: &[PointResult]) {
+    let numbers = |point: &PointResult| point.trials.iter().map(|of| of.trial).collect();
+    let by_trials: BTreeMap<BTreeSet<i64>, &PointResult> =
+        points.iter().map(|point| (numbers(point), point)).collect();
     let loads = found.ladders.iter_mut().flat_map(|it| &mut it.loads);
     for load in loads {
-        let numbers = |point: &PointResult| -> BTreeSet<i64> {
-            point.trials.iter().map(|of| of.trial).collect()
-        };
         let own: BTreeSet<i64> = load.trials.iter().copied().collect();
-        let Some(point) = points.iter().find(|point| numbers(point) == own) else {
+        let Some(point) = by_trials.get(&own) else {
             continue;
         };
         let of = |name: &str| point.figures.get(name);

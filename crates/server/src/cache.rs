@@ -81,8 +81,8 @@ impl Cache {
         Ok(path)
     }
 
-    /// The directory for the data of servers: `PGDYNO_SERVERS`, wherever that lies; else in the cache, because that is on a disk in most
-    /// set-ups while /tmp often is not. When the cache lies in memory, /var/tmp is taken, which
+    /// The directory for the data of servers: `PGDYNO_SERVERS`, wherever that lies; else in the cache, because
+    /// that is on a disk in most set-ups while /tmp often is not. When the cache lies in memory, /var/tmp is taken, which
     /// is meant to survive reboots; when that lies in memory too, the cache after all (the
     /// server then says so, see [`crate::Server::data_in_memory`]).
     pub(crate) fn servers(&self) -> Result<PathBuf> {

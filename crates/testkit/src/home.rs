@@ -1,3 +1,5 @@
+//! Directories of a test's own, for servers that pgdyno starts.
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

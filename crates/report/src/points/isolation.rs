@@ -46,13 +46,13 @@ pub fn mark(points: &mut [PointResult]) {
         same.entry((others, is)).or_default().push(at);
     }
     for ((_, level), places) in same {
-        let mut all: Vec<String> = Vec::new();
-        for level in places.iter().filter_map(|at| asked(&points[*at])) {
-            if !all.contains(&level) {
-                all.push(level);
+        let levels = places.iter().filter_map(|at| asked(&points[*at]));
+        let mut asked: Vec<String> = Vec::new();
+        for level in levels {
+            if !asked.contains(&level) {
+                asked.push(level);
             }
         }
-        let asked = all;
         if asked.len() < 2 {
             continue;
         }

@@ -1,6 +1,5 @@
 //! `cockroach start-single-node`, and the program called as cockroach.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -20,9 +19,7 @@ fn cockroach(folder: &Path, args: &[&str]) -> Ran {
 
 #[test]
 fn a_workload_finds_the_server_that_start_single_node_has_started() {
-    let folder = tempfile::tempdir().unwrap();
-    // The server's user must get in.
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let folder = pgdyno_testkit::home();
     let [port] = pgdyno_testkit::free_ports();
     let address = format!("--listen-addr=localhost:{port}");
     let url = format!("postgresql://root@localhost:{port}?sslmode=disable");
