@@ -16,7 +16,7 @@ const PAGES = Object.keys(made.pages);
 /** Whose axe findings everyone.test.mjs asks for by all rules. */
 const BY_ALL_RULES = process.env.GALLERY === undefined ? ['trial', 'experiment', 'kinds', 'capacity', 'retries', 'compare', 'failover', 'beside'] : [];
 
-/** Pages with what another page of their kind has: their keyboard is tried in the long test. */
+/** Pages with what another page of their kind has: keyboard and axe try them in the long test. */
 const LIKE_OTHERS = process.env.GALLERY === undefined ? ['aborted', 'hostile', 'compare-one-each', 'compare-in-order'] : [];
 
 /** Everything open that can be opened: its place must hold, too. */
@@ -30,7 +30,7 @@ for (const name of PAGES) {
     });
   });
 
-  test(`axe finds nothing serious, light or dark: ${name}`, { skip: BY_ALL_RULES.includes(name) && 'everyone.test.mjs asks' }, async () => {
+  test(`axe finds nothing serious, light or dark: ${name}`, { skip: (BY_ALL_RULES.includes(name) && 'everyone.test.mjs asks') || (LIKE_OTHERS.includes(name) && 'a page of its kind is tried') }, async () => {
     await opened(name, async (page) => {
       await seeAll(page);
       const bad = async (rules) => (await axe(page, rules)).filter((of) => /^(serious|critical)/.test(of));

@@ -31,7 +31,7 @@ const overflow = (page) => page.evaluate(() => document.documentElement.scrollWi
 
 test('a sweep is watched: boxes fill, a trial grows on its whole axis, and its page becomes the report', async () => {
   const file = join(serving.directory, 'sweep.toml');
-  writeFileSync(file, 'name = "watched"\nworkload = "tpcb"\nparams.scale = 1\nduration = "11s"\nwarmup = "1s"\nrepeats = 1\n[matrix]\nclients = [2, 3]\n');
+  writeFileSync(file, 'name = "watched"\nworkload = "tpcb"\nparams.scale = 1\nduration = "11s"\nwarmup = "1s"\nrate = 200\nrepeats = 1\n[matrix]\nclients = [2, 3]\n');
   const sweep = serving.begin('-q', 'sweep', file, '--url', serving.url);
   const list = await serving.page(link, '/');
   await list.locator('#running-list tbody tr').first().waitFor();
@@ -79,7 +79,7 @@ test('a sweep is watched: boxes fill, a trial grows on its whole axis, and its p
 });
 
 test('a trial is stopped from its page after a question, and keeps what it measured', async () => {
-  const run = serving.begin('run', '-q', 'tpcb', '-c', '2', '-T', '300', '--param', 'scale=1', '--url', serving.url);
+  const run = serving.begin('run', '-q', 'tpcb', '-c', '2', '-R', '200', '-T', '300', '--param', 'scale=1', '--url', serving.url);
   const { number } = await begun();
   const page = await serving.page(link, `/trial/${number}`);
   await until(() => seconds(page), (now) => now >= 2);
@@ -103,7 +103,7 @@ test('a trial is stopped from its page after a question, and keeps what it measu
 });
 
 test('several generators are one row and one page; one that was killed is named there, on the others’ pages and on its own', async () => {
-  const args = ['run', '-q', 'tpcb', '-c', '2', '-T', '300', '--param', 'scale=1', '--generators', '2', '--join', 'killed', '--observe', 'none', '--url', serving.url];
+  const args = ['run', '-q', 'tpcb', '-c', '2', '-R', '200', '-T', '300', '--param', 'scale=1', '--generators', '2', '--join', 'killed', '--observe', 'none', '--url', serving.url];
   const both = [serving.begin(...args), serving.begin(...args)];
   const list = await serving.page(link, '/');
   const rows = list.locator('#running-list tbody tr');
@@ -150,7 +150,7 @@ test('several generators are one row and one page; one that was killed is named 
 });
 
 test('a server that is gone is told, and found again by itself; a closed page holds no connection', async () => {
-  const run = serving.begin('run', '-q', 'tpcb', '-c', '2', '-T', '300', '--param', 'scale=1', '--url', serving.url);
+  const run = serving.begin('run', '-q', 'tpcb', '-c', '2', '-R', '200', '-T', '300', '--param', 'scale=1', '--url', serving.url);
   const { number } = await begun();
   const before = serving.sockets();
   const page = await serving.page(link, `/trial/${number}`);
@@ -208,7 +208,7 @@ test('trials are found, tagged, excluded and compared from the list', async () =
 });
 
 test('served pages are without serious findings of axe and fit their windows, in both themes', async () => {
-  const run = serving.begin('run', '-q', 'tpcb', '-c', '2', '-T', '300', '--param', 'scale=1', '--url', serving.url);
+  const run = serving.begin('run', '-q', 'tpcb', '-c', '2', '-R', '200', '-T', '300', '--param', 'scale=1', '--url', serving.url);
   const { number } = await begun();
   for (const [path, colorScheme, width] of [['/', 'light', 390], ['/', 'dark', 1280], [`/trial/${number}`, 'light', 390], [`/trial/${number}`, 'dark', 2560]]) {
     const page = await serving.page(link, path, { colorScheme, width });
@@ -225,7 +225,7 @@ test('read-only, a page shows no action', async () => {
   serving.server.kill('SIGINT');
   await serving.server.over;
   link = await serving.serve('--read-only');
-  const run = serving.begin('run', '-q', 'tpcb', '-c', '1', '-T', '300', '--param', 'scale=1', '--url', serving.url);
+  const run = serving.begin('run', '-q', 'tpcb', '-c', '1', '-R', '200', '-T', '300', '--param', 'scale=1', '--url', serving.url);
   const { number } = await begun();
   for (const path of ['/', `/trial/${number}`, '/trial/1']) {
     const page = await serving.page(link, path);

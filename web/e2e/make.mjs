@@ -53,7 +53,7 @@ function experiment(url) {
   const file = at('experiment.toml');
   writeFileSync(
     file,
-    `name = ${JSON.stringify(`clients ${HOSTILE}`)}\nworkload = "select-only"\nduration = "1s"\nrepeats = 5\n[matrix]\nparams.scale = [1]\nclients = [1, 3]\n`,
+    `name = ${JSON.stringify(`clients ${HOSTILE}`)}\nworkload = "select-only"\nduration = "500ms"\nrepeats = 5\n[matrix]\nparams.scale = [1]\nclients = [1, 3]\n`,
   );
   pgdyno.run('-q', 'sweep', file, '--replace', '--url', url);
   return pgdyno.sql('SELECT max(number) AS number, name FROM experiment')[0];
@@ -62,7 +62,7 @@ function experiment(url) {
 /** Kinds that are no numbers: rows, no curves. */
 function kinds(url) {
   const file = at('kinds.toml');
-  writeFileSync(file, 'name = "kinds"\nworkload = "select-only"\nclients = 2\nduration = "1s"\nrepeats = 5\n[matrix]\nparams.scale = [1]\nquery_mode = ["simple", "prepared"]\n');
+  writeFileSync(file, 'name = "kinds"\nworkload = "select-only"\nclients = 2\nduration = "500ms"\nrepeats = 5\n[matrix]\nparams.scale = [1]\nquery_mode = ["simple", "prepared"]\n');
   pgdyno.run('-q', 'sweep', file, '--replace', '--url', url);
   return JSON.parse(pgdyno.run('show', '--experiment', 'kinds', '--json')).answer;
 }
@@ -112,7 +112,7 @@ function capacity(url) {
 
 /** Two forms of a transaction, often enough to be told apart. */
 function retries(url) {
-  pgdyno.run('-q', 'lab', 'retries', '--forms', 'statements,batch', '-c', '4', '--isolation', 'serializable', '-T', '1s', '--repeat', '5', '--url', url);
+  pgdyno.run('-q', 'lab', 'retries', '--forms', 'statements,batch', '-c', '4', '--isolation', 'serializable', '-T', '500ms', '--repeat', '5', '--url', url);
 }
 
 const made = { program, store, hostile: HOSTILE, pages: {} };
@@ -125,7 +125,7 @@ try {
   const url = pgdyno.startServer('fsync=off', 'log_checkpoints=on', 'cluster_name=<img src=x onerror="hacked=1">');
   const full = await fullTrial(url);
   report('trial', { trial: full }, 'report', String(full), '-o', 'FILE');
-  await pgdyno.interrupted(2500, 'run', 'tpcb', '-c', '2', '-T', '60', '--url', url);
+  await pgdyno.interrupted(2500, 'run', 'tpcb', '-c', '2', '-R', '200', '-T', '60', '--url', url);
   const aborted = newest();
   report('aborted', { trial: aborted }, 'report', String(aborted), '-o', 'FILE');
   const hostile = hostileTrial(url);

@@ -97,8 +97,13 @@ function formsFigure(point: LabPoint, title: string, outliers: Set<number>): HTM
   const others = point.forms.filter((form) => !forms.includes(form));
   const grid = (i: number): HTMLElement[] => between(0, axes[i]!.max, axes[i]!.step).map((v) => h('span', { class: 'track-grid', style: { left: at(v / axes[i]!.max) } }));
   const ticks = (i: number): HTMLElement => {
-    const all = between(0, axes[i]!.max, axes[i]!.step);
-    return h('div', { class: 'track ticks' }, ...all.map((v, k) => h('span', { class: k === 0 ? 'tick first' : k === all.length - 1 ? 'tick last' : 'tick', style: { left: at(v / axes[i]!.max) } }, linearLabel(v, axes[i]!.step))));
+    const { max, step } = axes[i]!;
+    const all = between(0, max, step);
+    const last = all.length - 1;
+    // On a phone long labels have room at the ends and in the middle alone.
+    const isLong = linearLabel(max, step).length > 5;
+    const shown = all.filter((_, k) => !isLong || k === 0 || k === last || 2 * k === last);
+    return h('div', { class: 'track ticks' }, ...shown.map((v) => h('span', { class: v === 0 ? 'tick first' : v === all[last] ? 'tick last' : 'tick', style: { left: at(v / max) } }, linearLabel(v, step))));
   };
   const row = (form: LabForm, nth: number): HTMLElement =>
     h(

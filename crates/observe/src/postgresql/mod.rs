@@ -84,22 +84,23 @@ pub fn instruments(scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
     let views = scene.product.dialect.server_views;
     let places = places(scene);
     let all = places.iter().flat_map(|place| {
-        views
-            .iter()
-            .map(|view| instrument(*view, place.clone(), scene.clients))
+        let aside = place.alone();
+        { views.iter() }
+            .map(move |view| instrument(*view, place.clone(), aside.clone(), scene.clients))
     });
     all.collect()
 }
 
-fn instrument(view: ServerView, place: Place, clients: usize) -> Box<dyn Instrument> {
+/// `aside` has the session of what is asked before and after only, and may take long.
+fn instrument(view: ServerView, place: Place, aside: Place, clients: usize) -> Box<dyn Instrument> {
     match view {
         ServerView::Counters => Box::new(Counters::new(place)),
         ServerView::Waits => Box::new(Waits::new(place, clients)),
         ServerView::Locks => Box::new(Locks::new(place)),
         ServerView::Events => Box::new(Events::new(place)),
-        ServerView::Statements => Box::new(Statements::new(place)),
-        ServerView::Sizes => Box::new(Sizes::new(place)),
-        ServerView::Residency => Box::new(Residency::new(place)),
+        ServerView::Statements => Box::new(Statements::new(aside)),
+        ServerView::Sizes => Box::new(Sizes::new(aside)),
+        ServerView::Residency => Box::new(Residency::new(aside)),
     }
 }
 

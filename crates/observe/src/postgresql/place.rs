@@ -113,11 +113,28 @@ impl Place {
         }
     }
 
-    /// A session of the instrument's own, for what is asked before and after only.
+    /// Asks on the shared session, when others have been answered: for what is asked before and after only. A
+    /// session that was ended meanwhile, idle as it was, is created again.
     ///
     /// # Errors
-    /// It cannot be had.
-    pub fn connect(&self) -> Result<Connection, Gap> {
+    /// There is no session, or what was asked failed.
+    pub fn ask<T>(&self, ask: impl FnOnce(&mut Connection) -> Result<T, Gap>) -> Result<T, Gap> {
+        let waited = Instant::now();
+        let mut shared = self.shared();
+        if let Some(open) = &mut shared.open
+            && open.connection.query("").is_err()
+        {
+            shared.open = None;
+        }
+        let (open, _) = shared.session(self, waited)?;
+        let result = ask(&mut open.connection);
+        if open.connection.is_lost() {
+            shared.open = None;
+        }
+        result
+    }
+
+    fn connect(&self) -> Result<Connection, Gap> {
         Connection::new(&self.endpoint).map_err(|error| gap(&error, ""))
     }
 

@@ -46,12 +46,15 @@ const RESIDENCY: &str = "WITH b AS (SELECT relfilenode, reltablespace, reldataba
 /// The instrument `pg.residency`.
 pub struct Residency {
     place: Place,
+    /// With a session of its own: looking at all buffers may take long.
+    alone: Place,
 }
 
 impl Residency {
     /// Not connected yet.
     pub fn new(place: Place) -> Self {
-        Self { place }
+        let alone = place.alone();
+        Self { place, alone }
     }
 }
 
@@ -74,8 +77,9 @@ impl Instrument for Residency {
     }
 
     fn begin(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        let mut connection = self.place.connect()?;
-        read(&mut connection, &self.place, out)
+        let schema = self.place.ask(schema)?;
+        self.alone
+            .ask(|connection| read(connection, &schema, &self.place, out))
     }
 
     fn read(&mut self, _out: &mut Readings) -> Result<(), Gap> {
@@ -87,7 +91,8 @@ impl Instrument for Residency {
     }
 }
 
-fn read(connection: &mut Connection, place: &Place, out: &mut Readings) -> Result<(), Gap> {
+/// Where the extension is.
+fn schema(connection: &mut Connection) -> Result<String, Gap> {
     let grant = connection.grant_monitor();
     let told = |e| place::gap(&e, &grant);
     let sql = "SELECT quote_ident(n.nspname) FROM pg_extension e \
@@ -107,9 +112,17 @@ fn read(connection: &mut Connection, place: &Place, out: &mut Readings) -> Resul
             ),
         });
     };
-    let rows = connection
-        .rows(&RESIDENCY.replace("{schema}", &schema))
-        .map_err(told)?;
+    Ok(schema)
+}
+
+fn read(
+    connection: &mut Connection,
+    schema: &str,
+    place: &Place,
+    out: &mut Readings,
+) -> Result<(), Gap> {
+    let rows = connection.rows(&RESIDENCY.replace("{schema}", schema));
+    let rows = rows.map_err(|e| place::gap(&e, &connection.grant_monitor()))?;
     for row in rows {
         let [Some(name), Some(buffered), dirty] = row.as_slice() else {
             continue;

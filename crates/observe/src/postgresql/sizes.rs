@@ -85,9 +85,10 @@ impl Sizes {
 
     /// Reads the sizes, and gives the state of the tables.
     fn sizes(&self, out: &mut Readings) -> Result<BTreeMap<String, State>, Gap> {
-        let mut connection = self.place.connect()?;
-        let read = read(&mut connection, &self.place, out);
-        read.map_err(|e| place::gap(&e, &connection.grant_monitor()))
+        self.place.ask(|connection| {
+            let read = read(connection, &self.place, out);
+            read.map_err(|e| place::gap(&e, &connection.grant_monitor()))
+        })
     }
 }
 

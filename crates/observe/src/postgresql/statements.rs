@@ -80,10 +80,13 @@ impl Statements {
         }
     }
 
-    fn conclude(&self, before: &Snapshot, out: &mut Readings) -> Result<(), Gap> {
-        let mut connection = self.place.connect()?;
-        let told = |e: &Error, connection: &Connection| place::gap(e, &connection.grant_monitor());
-        let after = snapshot(&mut connection).map_err(|why| why.gap(&connection))?;
+    fn conclude(
+        &self,
+        before: &Snapshot,
+        connection: &mut Connection,
+        out: &mut Readings,
+    ) -> Result<(), Gap> {
+        let after = snapshot(connection).map_err(|why| why.gap(connection))?;
         if before.of.columns != after.of.columns {
             return Err(Gap::because(
                 "pg_stat_statements was altered during the trial",
@@ -98,8 +101,8 @@ impl Statements {
         // More texts than are told, as ours and those that are gone drop out.
         grown.truncate(TOLD_MAX + 40);
         let numbers: BTreeSet<&str> = grown.iter().map(|(key, _)| key[2].as_str()).collect();
-        let texts = texts(&mut connection, &after.of, &numbers);
-        let texts = texts.map_err(|e| told(&e, &connection))?;
+        let texts = texts(connection, &after.of, &numbers);
+        let texts = texts.map_err(|e| place::gap(&e, &connection.grant_monitor()))?;
         let mut left = TOLD_MAX;
         for (key, figures) in grown {
             let Some(text) = texts.get(key).filter(|text| !text.contains(MARK)) else {
@@ -115,7 +118,7 @@ impl Statements {
         {
             out.fact("statements_evicted", now - before);
         }
-        hidden(&after, &connection, &self.place, out);
+        hidden(&after, connection, &self.place, out);
         Ok(())
     }
 }
@@ -139,10 +142,12 @@ impl Instrument for Statements {
     }
 
     fn begin(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        let mut connection = self.place.connect()?;
-        let before = snapshot(&mut connection).map_err(|why| why.gap(&connection))?;
-        hidden(&before, &connection, &self.place, out);
-        self.before = Some(before);
+        let place = &self.place;
+        self.before = Some(place.ask(|connection| {
+            let before = snapshot(connection).map_err(|why| why.gap(connection))?;
+            hidden(&before, connection, place, out);
+            Ok(before)
+        })?);
         Ok(())
     }
 
@@ -152,7 +157,9 @@ impl Instrument for Statements {
 
     fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
         match self.before.take() {
-            Some(before) => self.conclude(&before, out),
+            Some(before) => self
+                .place
+                .ask(|connection| self.conclude(&before, connection, out)),
             None => Ok(()),
         }
     }

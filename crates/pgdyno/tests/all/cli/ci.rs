@@ -174,57 +174,49 @@ fn both_at_once_on_halves_of_the_cpus() {
 fn cut_short_it_prints_what_it_has_and_what_would_tell() {
     let folder = Folder::new();
     let bindir = pgdyno_testkit::installation().bindir.display().to_string();
-    let mut modes = vec![&[][..]];
-    if affinity::allowed().unwrap().len() >= 2 {
-        modes.push(&["--duet"]);
-    }
-    for mode in modes {
-        let mut command = folder.command(&["ci", "--workload", "call.sql", "-T", "0.1"]);
-        command
-            .args([
-                "--warmup",
-                "0",
-                "--pg-bindir",
-                &bindir,
-                "--pg-set",
-                "fsync=off",
-            ])
-            .args([
-                "--base",
-                "fast.sql",
-                "--head",
-                "slow.sql",
-                "--time-budget",
-                "1h",
-            ])
-            .args(["--json=ci.json", "--store", "cut.sqlite"])
-            .args(mode);
-        let running = Running::start(&mut command);
-        // Four trials a block: eight blocks are enough for an interval.
-        wait_until("eight blocks", || {
-            let count = "SELECT count(*) FROM trial WHERE state = 'complete'";
-            let count = folder.pgdyno(&["sql", "--csv", count, "--store", "cut.sqlite"]);
-            let lines = count.stdout.lines().last();
-            lines.is_some_and(|count| count.parse().is_ok_and(|count: u32| count >= 32))
-        });
-        running.signal(Signal::Terminate);
-        let ran = running.ended().expect(
-            143,
-            &[
-                "1 block: goodput A ",
-                "interrupted, cannot tell so far: --fail-unless 'goodput > -5%'",
-                "goodput > -5%: cannot tell: so far B is",
-                "intervals of these blocks alone, and no verdict",
-                "what would tell: about 1 block more",
-            ],
-        );
-        let document = json(&folder.read("ci.json"));
-        assert_eq!(document["interrupted"], true, "{ran:?}");
-        assert_eq!(document["answer"], "cannot-tell");
-        let change = &document["figures"][0];
-        assert!(change["interval"][1].as_f64().unwrap() < -0.5, "{change}");
-        fs::remove_file(folder.path().join("cut.sqlite")).unwrap();
-    }
+    let mut command = folder.command(&["ci", "--workload", "call.sql", "-T", "0.1"]);
+    command
+        .args([
+            "--warmup",
+            "0",
+            "--pg-bindir",
+            &bindir,
+            "--pg-set",
+            "fsync=off",
+        ])
+        .args([
+            "--base",
+            "fast.sql",
+            "--head",
+            "slow.sql",
+            "--time-budget",
+            "1h",
+        ])
+        .args(["--json=ci.json", "--store", "cut.sqlite"]);
+    let running = Running::start(&mut command);
+    // Four trials a block: eight blocks are enough for an interval.
+    wait_until("eight blocks", || {
+        let count = "SELECT count(*) FROM trial WHERE state = 'complete'";
+        let count = folder.pgdyno(&["sql", "--csv", count, "--store", "cut.sqlite"]);
+        let lines = count.stdout.lines().last();
+        lines.is_some_and(|count| count.parse().is_ok_and(|count: u32| count >= 32))
+    });
+    running.signal(Signal::Terminate);
+    let ran = running.ended().expect(
+        143,
+        &[
+            "1 block: goodput A ",
+            "interrupted, cannot tell so far: --fail-unless 'goodput > -5%'",
+            "goodput > -5%: cannot tell: so far B is",
+            "intervals of these blocks alone, and no verdict",
+            "what would tell: about 1 block more",
+        ],
+    );
+    let document = json(&folder.read("ci.json"));
+    assert_eq!(document["interrupted"], true, "{ran:?}");
+    assert_eq!(document["answer"], "cannot-tell");
+    let change = &document["figures"][0];
+    assert!(change["interval"][1].as_f64().unwrap() < -0.5, "{change}");
 }
 
 #[test]

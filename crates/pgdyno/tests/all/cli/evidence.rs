@@ -47,7 +47,7 @@ pub static STAGE: LazyLock<Stage> = LazyLock::new(|| {
     let (pack, script) = (pack.to_str().unwrap(), script.to_str().unwrap());
     let some = ["-c", "2", "-t", "200", "--observe", "none"];
     // Of this one a part can be cut off.
-    let second = ["-c", "2", "-T", "1", "--observe", "none"];
+    let second = ["-c", "2", "-R", "400", "-T", "1", "--observe", "none"];
     notebook
         .run(&db, &[&["run", pack], &second[..]].concat())
         .expect(0, &[]);

@@ -62,7 +62,11 @@ fn trial_on_a_disk_that_fills_up(db: &Database, dir: &Path, size: &str, to: &str
     fs::create_dir(&disk).unwrap();
     fs::create_dir(&tmp).unwrap();
     let script = dir.join("visit.sql");
-    fs::write(&script, "insert into visit values (:client_id);\n").unwrap();
+    fs::write(
+        &script,
+        "insert into visit values (:client_id);\n\\sleep 5 ms\n",
+    )
+    .unwrap();
     let store = disk.join("notebook.sqlite");
     let mut command = pgdyno(&["run", script.to_str().unwrap(), "-c", "2", "-T", "3"]);
     command.arg("--store").arg(&store).args(["--url", &db.url]);

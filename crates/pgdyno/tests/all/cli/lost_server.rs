@@ -18,7 +18,11 @@ fn a_server_that_does_not_come_back_fails_the_trial_and_shows_what_was_measured_
     db.sql("CREATE TABLE visit (client int)");
     let notebook = Notebook::new();
     let script = notebook.beside("visit.sql");
-    std::fs::write(&script, "insert into visit values (:client_id);\n").unwrap();
+    std::fs::write(
+        &script,
+        "insert into visit values (:client_id);\n\\sleep 5 ms\n",
+    )
+    .unwrap();
     let json = notebook.beside("result.json");
     let json_to = format!("--json={}", json.display());
     let args = [
@@ -83,7 +87,11 @@ fn without_reconnect_a_lost_server_is_named_too() {
     db.sql("CREATE TABLE visit (client int)");
     let notebook = Notebook::new();
     let script = notebook.beside("visit.sql");
-    std::fs::write(&script, "insert into visit values (:client_id);\n").unwrap();
+    std::fs::write(
+        &script,
+        "insert into visit values (:client_id);\n\\sleep 5 ms\n",
+    )
+    .unwrap();
     let script = script.to_str().unwrap();
     let args = ["run", script, "-c", "4", "-T", "30", "-v", "--url", &db.url];
     let running = Running::start(&mut notebook.command(&args));

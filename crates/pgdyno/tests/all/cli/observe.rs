@@ -56,7 +56,8 @@ fn nowhere() -> String {
 
 fn script(notebook: &Notebook) -> String {
     let path = notebook.beside("one.sql");
-    std::fs::write(&path, "SELECT 1;\n").unwrap();
+    // With a pause, so that no processor is kept busy.
+    std::fs::write(&path, "SELECT 1;\n\\sleep 2 ms\n").unwrap();
     path.display().to_string()
 }
 

@@ -327,7 +327,7 @@ fn a_planted_password_is_found_nowhere_after_a_whole_life() {
     stage.pgdyno(&run).expect(0, &["2 transactions"]);
     let port = metrics();
     let scrape = format!("--scrape=its=http://me:{IN_URL}@127.0.0.1:{port}/metrics");
-    let scraped = ["run", &good, "-T", "2", &scrape, "--url", &url];
+    let scraped = ["run", &good, "-R", "50", "-T", "2", &scrape, "--url", &url];
     stage.pgdyno(&scraped).expect(0, &[]);
     let experiment = stage.beside("e.toml");
     let text = "workload = 'good.sql'\ntransactions = 2\nclients = [1, 2]\n";

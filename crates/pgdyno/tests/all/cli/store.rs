@@ -247,7 +247,11 @@ fn every_second_outlives_a_pgdyno_that_is_killed() {
     let notebook = Notebook::in_file();
     let db = Database::new("store_kill");
     db.pgdyno(&["load", "tpcb"]).expect(0, &[]);
-    let mut child = in_background(&notebook, &db, &["run", "tpcb", "-c", "2", "-T", "60"]);
+    let mut child = in_background(
+        &notebook,
+        &db,
+        &["run", "tpcb", "-c", "2", "-R", "100", "-T", "60"],
+    );
     wait_for(&notebook.path(), SECONDS, |n| n >= 3);
     send_signal(child.id(), Signal::Kill).unwrap();
     child.wait().unwrap();
@@ -429,7 +433,17 @@ fn nothing_is_synced_to_disk_while_a_trial_runs() {
         .expect(0, &[]);
     let log = notebook.beside("trace");
     let program = env!("CARGO_BIN_EXE_pgdyno");
-    let args = [program, "run", "select-only", "-T", "3", "--url", &db.url];
+    let args = [
+        program,
+        "run",
+        "select-only",
+        "-R",
+        "300",
+        "-T",
+        "3",
+        "--url",
+        &db.url,
+    ];
     let mut command = traced(&args, &log);
     command.env("PGDYNO_STORE", notebook.path());
     ran(&mut command).expect(0, &["kept as trial 2"]);

@@ -109,7 +109,11 @@ fn pgbenchs_clients_that_are_not_back_at_the_end_end_it_with_2() {
     sql(&server.url, "CREATE TABLE visit (client int)");
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("visit.sql");
-    fs::write(&script, "INSERT INTO visit VALUES (:client_id);\n").unwrap();
+    fs::write(
+        &script,
+        "INSERT INTO visit VALUES (:client_id);\n\\sleep 5 ms\n",
+    )
+    .unwrap();
     let script = script.to_str().unwrap();
     let args = [
         "pgbench",

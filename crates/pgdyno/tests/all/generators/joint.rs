@@ -8,7 +8,7 @@ use crate::generators::crew::{Crew, ends, number, rows};
 fn four_are_one(crew: &Crew) {
     let load = crew.pgdyno(&format!("load tpcb --url {}", crew.target.url));
     load.expect(0, &[]);
-    crew.run_well(4, "run tpcb -c 8 -T 2 --json=told.json");
+    crew.run_well(4, "run tpcb -c 8 -T 2 -R 400 --json=told.json");
     let whole = crew.whole("complete");
     let committed = number(&whole["measured"]["committed"]);
     assert!(committed > 0, "{whole}");

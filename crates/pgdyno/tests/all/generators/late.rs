@@ -7,7 +7,10 @@ use crate::generators::crew::{Crew, ends, note, number, rows};
 fn who_never_arrives_is_not_waited_for_beyond_the_deadline() {
     let crew = Crew::in_file("late_never");
     crew.target.sql("CREATE TABLE done (client int)");
-    let script = crew.write("done.sql", "INSERT INTO done VALUES (:client_id);\n");
+    let script = crew.write(
+        "done.sql",
+        "INSERT INTO done VALUES (:client_id);\n\\sleep 5 ms\n",
+    );
     let line = format!("run {script} -c 6 -T 1 --generators 3 --join-deadline 2s");
     let two: Vec<Running> = (0..2).map(|_| crew.start(&line)).collect();
     let ran: Vec<_> = two.into_iter().map(Running::ended).collect();
@@ -38,7 +41,7 @@ fn a_preparation_that_takes_longer_than_the_deadline_loses_nobody() {
 #[test]
 fn who_comes_when_the_others_have_begun_is_told_so() {
     let crew = Crew::in_file("late_begun");
-    let script = crew.write("one.sql", "SELECT 1;\n");
+    let script = crew.write("one.sql", "SELECT 1;\n\\sleep 5 ms\n");
     let line = format!("run {script} -c 3 -T 3 --generators 3 --join late --join-deadline 4s");
     let two: Vec<Running> = (0..2).map(|_| crew.start(&line)).collect();
     wait_until("the first second", || {

@@ -34,7 +34,7 @@ pub struct Case {
 
 const CASE: Case = Case {
     name: "",
-    short: 2,
+    short: 1,
     prepare: |_| {},
     before: |_| {},
     command: |_| unreachable!(),
@@ -47,7 +47,7 @@ const CASE: Case = Case {
 pub const CASES: &[Case] = &[
     Case {
         name: "run",
-        short: 8,
+        short: 4,
         command: run,
         whole: |scene| {
             kept(scene, &scene.path("notebook.sqlite"))?;
@@ -58,7 +58,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "team",
-        short: 4,
+        short: 2,
         prepare: init_team,
         before: |scene| team(scene).sql("TRUNCATE trial_begun CASCADE"),
         command: |scene| {
@@ -75,7 +75,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "pgbench",
-        short: 4,
+        short: 2,
         prepare: two_trials,
         command: |scene| {
             let prefix = format!("--log-prefix={}", scene.text("log"));
@@ -130,7 +130,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "export",
-        short: 3,
+        short: 1,
         prepare: two_trials,
         command: |scene| scene.pgdyno(&["export", "-q", "-o", &scene.text("all.sqlite")]),
         whole: |scene| trials(scene, "all.sqlite", 2),
@@ -138,7 +138,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "import",
-        short: 2,
+        short: 1,
         prepare: |scene| {
             two_trials(scene);
             fs::rename(scene.path("notebook.sqlite"), scene.path("second.sqlite")).unwrap();
@@ -173,7 +173,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "store push",
-        short: 3,
+        short: 1,
         prepare: waiting_trial,
         before: |scene| {
             let name = &scene.name;
@@ -197,7 +197,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "sweep",
-        short: 4,
+        short: 2,
         resumes: true,
         prepare: |scene| {
             two_trials(scene);

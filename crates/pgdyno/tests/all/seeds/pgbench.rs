@@ -265,12 +265,28 @@ fn count(tables: &Database) -> u64 {
     rows.parse().expect("a count")
 }
 
+/// Lines of the series that have all options of the others, which are in the long test.
 #[test]
 fn seed_0_a_pgbench_series_on_a_serializable_database() {
     needs_stock!("seed_0_a_pgbench_series_on_a_serializable_database");
-    Database::on(server(), "example");
-    let shells = shells("example");
-    for line in table::of(Tool::Pgbench).filter(|line| line.from == From::Seed(0)) {
+    seed_0("example", |line| {
+        ["--version", "--initialize", "--verbose-errors", "prepared"]
+            .iter()
+            .any(|option| line.typed.contains(option))
+    });
+}
+
+#[test]
+#[ignore = "each of its lines for two seconds by both programs: make test-long PART=seeds"]
+fn seed_0_the_whole_series() {
+    needs_stock!("seed_0_the_whole_series");
+    seed_0("whole_series", |_| true);
+}
+
+fn seed_0(database: &str, takes: fn(&Line) -> bool) {
+    Database::on(server(), database);
+    let shells = shells(database);
+    for line in table::of(Tool::Pgbench).filter(|line| line.from == From::Seed(0) && takes(line)) {
         if line.typed.contains("--version") {
             let [theirs, ours] = shells
                 .each_ref()
@@ -279,7 +295,7 @@ fn seed_0_a_pgbench_series_on_a_serializable_database() {
         } else if line.typed.contains("--initialize") {
             compare_loads(line, &shells);
         } else {
-            compare_runs(line, &shells, "example");
+            compare_runs(line, &shells, database);
         }
     }
 }

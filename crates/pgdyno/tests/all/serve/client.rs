@@ -68,7 +68,7 @@ impl Notebook {
     /// A script that waits a little, so that a trial does not measure much.
     pub fn script(&self) -> String {
         let path = self.beside("one.sql");
-        std::fs::write(&path, "SELECT 1;\n\\sleep 1 ms\n").unwrap();
+        std::fs::write(&path, "SELECT 1;\n\\sleep 5 ms\n").unwrap();
         path.display().to_string()
     }
 
