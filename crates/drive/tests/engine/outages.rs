@@ -227,7 +227,7 @@ fn an_outage_ends_with_the_time_of_the_run_and_when_it_is_stopped() {
             ..lasting(
                 &socket,
                 QueryMode::Simple,
-                "begin;\nselect 1;\n\\sleep 1 ms\nend;\n",
+                "begin;\nselect 1;\n\\sleep 5 ms\nend;\n",
             )
         };
         let control = Control::default();

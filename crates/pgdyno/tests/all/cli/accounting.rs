@@ -39,7 +39,7 @@ fn the_buffer_pools_count_is_what_the_units_are_expected_to_read() {
     let database = Database::on(&server, "acc_counts");
     for (unit, in_loop, tolerance) in [
         (255, "server -t 10", 0.03),
-        (255, "client -t 60", 0.03),
+        (255, "client -t 200", 0.03),
         // The upper pages of the index weigh more: both are told, and what they come to is close.
         (1, "server -t 200", 1.5),
     ] {
