@@ -16,6 +16,8 @@ use pgdyno_model::document::{Reached, ServerCounters};
 /// How often it is looked whether counters have settled: PostgreSQL's backends report theirs when
 /// they end, and that is a moment after their client has gone.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// The session of before has ended for the server, or is not waited for any longer.
+const CLOSE_MAX: Duration = Duration::from_millis(500);
 /// How long all of that may take after a trial, connecting included: no result waits longer.
 const AFTER_MAX: Duration = Duration::from_secs(2);
 
@@ -24,8 +26,14 @@ pub struct Before<'a>(Fact<Vec<(&'a Endpoint, Counted)>>);
 
 type Counted = BTreeMap<String, u64>;
 
-/// Reads them before a trial: at each node that clients connect to, once.
-pub fn before<'a>(target: &'a Target, reached: &[Reached], dialect: &Dialect) -> Before<'a> {
+/// Reads them before a trial: at each node that clients connect to, once. `also` asks what else is to be known
+/// before it, on the same session.
+pub fn before<'a>(
+    target: &'a Target,
+    reached: &[Reached],
+    dialect: &Dialect,
+    mut also: impl FnMut(&Endpoint, &mut Session),
+) -> Before<'a> {
     let mut met = BTreeSet::new();
     let node = |endpoint: &Endpoint| {
         let mut of = reached.iter().filter(|r| r.endpoint == endpoint.name);
@@ -39,7 +47,9 @@ pub fn before<'a>(target: &'a Target, reached: &[Reached], dialect: &Dialect) ->
     for endpoint in endpoints {
         let counted = connect(endpoint, dialect).and_then_known(|mut session| {
             let counted = read(&mut session, dialect);
-            session.close();
+            also(endpoint, &mut session);
+            // A client may want its place next.
+            session.close_and_wait(CLOSE_MAX);
             counted
         });
         match counted {

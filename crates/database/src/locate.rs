@@ -50,7 +50,7 @@ pub enum Place {
 }
 
 /// Where the servers of a target are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Located {
     /// By endpoint.
     pub places: Vec<(String, Place)>,
@@ -151,18 +151,26 @@ fn by_session(endpoint: &Endpoint, dialect: &Dialect, query: &str, proc: &Proc) 
         Ok(session) => session,
         Err(e) => return Place::Unclear(one_line(&e.to_string())),
     };
+    let place = serving(&mut session, dialect, query, proc);
+    session.close();
+    place
+}
+
+/// Where the server of a session is; `None` where sessions have no process of their own.
+pub fn of_session(session: &mut Session, dialect: &Dialect) -> Option<Place> {
+    let query = dialect.processes.of_session?;
+    Some(serving(session, dialect, query, &Proc::of_kernel()))
+}
+
+fn serving(session: &mut Session, dialect: &Dialect, query: &str, proc: &Proc) -> Place {
     session.set_answer_timeout(Some(ANSWER_LIMIT));
-    let wanted = match wanted(&mut session, query) {
+    let wanted = match wanted(session, query) {
         Ok(wanted) => wanted,
         Err(why) => return Place::Unclear(why),
     };
-    let found = proc.serving(&wanted, dialect.processes.names);
-    // The session is open until here, and so is its process.
-    let addr = session.candidate().addr.clone();
-    session.close();
-    match found {
+    match proc.serving(&wanted, dialect.processes.names) {
         Ok(process) => Place::Here(process),
-        Err(why) => absent(&addr, &why),
+        Err(why) => absent(&session.candidate().addr, &why),
     }
 }
 

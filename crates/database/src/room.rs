@@ -15,6 +15,8 @@ use super::open::Endpoint;
 
 /// Asking takes no longer.
 const ASK_MAX: Duration = Duration::from_secs(2);
+/// The session that asks has ended for the server, or is not waited for any longer.
+const CLOSE_MAX: Duration = Duration::from_millis(500);
 /// The database in which PgBouncer is administered.
 const PGBOUNCER: &str = "pgbouncer";
 
@@ -28,7 +30,7 @@ pub struct Room {
 }
 
 /// The limits that sessions meet at an endpoint.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rooms {
     /// What tells the server from all others, where it says; several endpoints may lead there.
     pub server: Option<String>,
@@ -40,13 +42,21 @@ pub struct Rooms {
 
 /// The room at an endpoint of this product; nothing where it does not say.
 pub fn at(endpoint: &Endpoint, dialect: &Dialect) -> Rooms {
-    ask(endpoint, dialect).unwrap_or_default()
+    let Ok(mut session) = endpoint.within(ASK_MAX).connect() else {
+        return Rooms::default();
+    };
+    let rooms = of(&mut session, dialect);
+    session.close_and_wait(CLOSE_MAX);
+    rooms
 }
 
-fn ask(endpoint: &Endpoint, dialect: &Dialect) -> Option<Rooms> {
-    let limits = dialect.session_limits?;
-    let mut session = endpoint.within(ASK_MAX).connect().ok()?;
-    let of_server = admin::rows(&mut session, limits).ok();
+/// The room where a session leads that ends before it is needed.
+pub fn of(session: &mut Session, dialect: &Dialect) -> Rooms {
+    let Some(limits) = dialect.session_limits else {
+        return Rooms::default();
+    };
+    session.set_answer_timeout(Some(ASK_MAX));
+    let of_server = admin::rows(session, limits).ok();
     let of_server = of_server.into_iter().flatten().filter_map(|row| {
         let mut row = row.into_iter().flatten();
         let (limit, left) = (row.next()?, row.next()?.parse::<i64>().ok()?);
@@ -55,17 +65,16 @@ fn ask(endpoint: &Endpoint, dialect: &Dialect) -> Option<Rooms> {
         Some(Room { sessions, limit })
     });
     let of_server: Vec<Room> = of_server.collect();
-    let server = admin::value(&mut session, dialect.cluster.identity);
-    let of_pooler = match is_pooled(&mut session) {
+    let server = admin::value(session, dialect.cluster.identity);
+    let of_pooler = match is_pooled(session) {
         true => of_pgbouncer(session.candidate()),
         false => None,
     };
-    session.close();
-    Some(Rooms {
+    Rooms {
         server: server.ok().flatten(),
         of_server,
         of_pooler,
-    })
+    }
 }
 
 /// A pooler gives each client a key of its own.

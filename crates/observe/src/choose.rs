@@ -9,6 +9,7 @@ use super::cluster::{Joining, PlainRead};
 use super::host::{self, ThreadLags};
 use super::{Instrument, Readings, cluster};
 use pgdyno_database::dialect::Product;
+use pgdyno_database::locate::Located;
 use pgdyno_database::open::Target;
 use pgdyno_model::document::Facts;
 use pgdyno_model::observed::Gap;
@@ -21,6 +22,8 @@ pub struct Scene<'a> {
     pub product: &'a Product,
     /// What the server said about itself.
     pub facts: &'a Facts,
+    /// Where it is, if that is known before.
+    pub located: Option<&'a Located>,
     /// Clients that will be at work.
     pub clients: usize,
     /// Disks of this host that were named; none: the one under the server's data.

@@ -6,6 +6,7 @@
 mod planted;
 
 pub mod account;
+mod beforehand;
 pub mod calibrate;
 pub mod ceiling;
 mod checks;

@@ -4,15 +4,21 @@
 use std::collections::BTreeMap;
 
 use pgdyno_database::open::{Endpoint, Target};
-use pgdyno_database::room::{self, Room, Rooms};
+use pgdyno_database::room::{Room, Rooms};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::{Note, Severity, text};
 use pgdyno_observe::Instruments;
 
+use crate::beforehand::Beforehand;
 use crate::prepare::Prepared;
 
 /// Takes the instruments away that have sessions, where clients need their places; says so in a note.
-pub fn give_way(instruments: &mut Instruments, prepared: &Prepared, clients: u64) -> Vec<Note> {
+pub fn give_way(
+    instruments: &mut Instruments,
+    prepared: &Prepared,
+    beforehand: &Beforehand,
+    clients: u64,
+) -> Vec<Note> {
     let own = { instruments.iter() }
         .filter(|one| has_session(one.name()))
         .count() as u64;
@@ -23,7 +29,7 @@ pub fn give_way(instruments: &mut Instruments, prepared: &Prepared, clients: u64
     }
     let doors = doors(target, clients);
     let asked = doors.into_iter().map(|(endpoint, clients)| Asked {
-        rooms: room::at(&endpoint, prepared.product.dialect),
+        rooms: beforehand.rooms(&endpoint, prepared),
         endpoint: endpoint.name,
         clients,
     });

@@ -13,6 +13,7 @@ use pgdyno_platform::limits;
 use pgdyno_script::sysbench;
 use pgdyno_wire::{Candidate, shuffle};
 
+use super::beforehand::Beforehand;
 use super::disturb::own::Doing;
 use super::disturb::{Disturbance, catalogue, surroundings};
 use super::emitter::Emitter;
@@ -104,17 +105,23 @@ impl Trial {
         let asks = !self.spec.no_checks && self.share.is_none_or(|share| share.generator == 0);
         let checks = asks.then(|| Checks::begin(prepared)).transpose()?;
         let sampler = checks.as_ref().and_then(|checks| checks.sampler(prepared));
-        let counters = counters::before(&prepared.target, &prepared.facts.reached, dialect);
+        let mut beforehand = Beforehand::default();
+        let counters = counters::before(
+            &prepared.target,
+            &prepared.facts.reached,
+            dialect,
+            |endpoint, session| beforehand.ask(endpoint, session, prepared),
+        );
         let marked = receipts.as_ref();
         let probe = Probe::start((&self.spec, self.share), prepared, control)?;
         let measured = match account::is_due(prepared) && !control.is_stopping() {
             true => account::of(prepared, control, observer, |observer| {
                 let beside = (via, marked, sampler, acts, probe);
-                self.measure_with(beside, prepared, control, observer)
+                self.measure_with(beside, &beforehand, prepared, control, observer)
             }),
             false => {
                 let beside = (via, marked, sampler, acts, probe);
-                self.measure_with(beside, prepared, control, observer)
+                self.measure_with(beside, &beforehand, prepared, control, observer)
             }
         };
         let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
@@ -154,7 +161,7 @@ impl Trial {
     ) -> Result<Outcome, DriveError> {
         let via = self.via(prepared)?;
         let beside = (via, None, None, Vec::new(), Probe::none());
-        self.measure_with(beside, prepared, control, observer)
+        self.measure_with(beside, &Beforehand::default(), prepared, control, observer)
     }
 
     /// The same, through proxies, with receipts, with one more instrument beside it, with disturbances of
@@ -162,6 +169,7 @@ impl Trial {
     fn measure_with(
         mut self,
         (via, receipts, instrument, acts, mut probe): Beside<'_>,
+        beforehand: &Beforehand,
         prepared: &Prepared,
         control: &Control,
         observer: &mut dyn Observer<Outcome>,
@@ -185,6 +193,7 @@ impl Trial {
             target: &prepared.target,
             product: &prepared.product,
             facts: &prepared.facts,
+            located: beforehand.located(&prepared.target),
             clients: self.clients_total(),
             disks: &self.observe.spec.disk,
             lags: &lags,
@@ -192,8 +201,8 @@ impl Trial {
             control,
             joining: joining.as_ref(),
         });
-        let crowded =
-            own_sessions::give_way(&mut instruments, prepared, self.clients_total() as u64);
+        let clients = self.clients_total() as u64;
+        let crowded = own_sessions::give_way(&mut instruments, prepared, beforehand, clients);
         instruments.extend(disturbance.instrument());
         instruments.extend(instrument);
         let mut watch = warmup::Watch::new(&self.spec, control);

@@ -372,6 +372,20 @@ impl Session {
         // Dropping does it.
     }
 
+    /// The same, and waits until the server has ended it too, at most so long: until then it counts at the
+    /// server's limits of sessions.
+    pub fn close_and_wait(mut self, limit: Duration) {
+        self.say_farewell();
+        // What the server said before does not matter any more.
+        self.broken = true;
+        let until = Instant::now() + limit;
+        let mut ignored = [0; 1024];
+        while let Ok(ready) = self.socket.poll_until(false, Some(until), None)
+            && ready.readable
+            && self.socket.read(&mut ignored).is_ok_and(|bytes| bytes > 0)
+        {}
+    }
+
     /// A setting that the server reports, such as `server_version`, in its latest value.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters
@@ -904,8 +918,8 @@ pub(crate) fn usage(text: &str) -> Error {
     Error::Usage(text.to_owned())
 }
 
-impl Drop for Session {
-    fn drop(&mut self) {
+impl Session {
+    fn say_farewell(&mut self) {
         if self.broken {
             return;
         }
@@ -917,6 +931,12 @@ impl Drop for Session {
             // A full socket is closed without Terminate, to avoid waiting.
             let _ = self.socket.write(&out);
         }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.say_farewell();
     }
 }
 

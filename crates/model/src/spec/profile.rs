@@ -61,6 +61,11 @@ impl Grammar {
                 has_shares: false,
             });
         }
+        // As some tools let one type thousands.
+        let thousands = text.strip_suffix(['k', 'K']);
+        if let Some(thousands) = thousands.and_then(|number| number.parse::<f64>().ok()) {
+            return Err(format!("a number is written out: {}", thousands * 1000.0));
+        }
         Reader::of(self, text).profile()
     }
 

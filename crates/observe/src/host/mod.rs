@@ -55,7 +55,7 @@ const fn chapter(title: &'static str, rows: &'static [Row]) -> Chapter {
 
 /// The instruments of this host.
 pub fn instruments(scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
-    let scout = Scout::new(scene.target, scene.product.dialect);
+    let scout = Scout::new(scene.target, scene.product.dialect, scene.located);
     let data = scene.facts.data_directory.clone();
     vec![
         Box::new(cpu::Cpu::new(scout.clone())),

@@ -17,12 +17,12 @@ struct Inner {
 }
 
 impl Scout {
-    /// Of this target.
-    pub fn new(target: &Target, dialect: &'static Dialect) -> Self {
+    /// Of this target; `known` where it was found out before.
+    pub fn new(target: &Target, dialect: &'static Dialect, known: Option<&Located>) -> Self {
         Self(Arc::new(Inner {
             target: target.clone(),
             dialect,
-            located: OnceLock::new(),
+            located: known.cloned().map(OnceLock::from).unwrap_or_default(),
         }))
     }
 

@@ -21,7 +21,7 @@ fn target(url: &str) -> Target {
 
 fn scout() -> Scout {
     let url = pgdyno_testkit::postgres().address().url();
-    Scout::new(&target(&url), &POSTGRESQL)
+    Scout::new(&target(&url), &POSTGRESQL, None)
 }
 
 /// Of a server that nobody can reach.
@@ -29,6 +29,7 @@ fn lost_scout() -> Scout {
     Scout::new(
         &target("postgresql://me@127.0.0.1:1/d?sslmode=disable"),
         &POSTGRESQL,
+        None,
     )
 }
 

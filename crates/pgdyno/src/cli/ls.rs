@@ -131,6 +131,9 @@ pub fn open(args: &LsArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         .collect::<Result<_, _>>()?;
     write_answer(format_args!("{}", table(&rows)))?;
     let shown = trials.len() as u64;
+    if shown == 0 && !verbosity.quiet {
+        pgdyno_output::remark!("pgdyno: no trial is like that; pgdyno ls shows the newest");
+    }
     if limit.is_some_and(|limit| shown >= limit) && !verbosity.quiet {
         let most = COUNT_MAX.max(shown);
         let all = store.count_up_to(&filter, most + 1)?;

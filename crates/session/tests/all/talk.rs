@@ -534,3 +534,16 @@ fn startup_settings_reach_the_server() {
         "keepalives_idle=5 keepalives_interval=1 keepalives_count=3 tcp_user_timeout=10000";
     server.tcp(&format!("user=postgres {keepalive}")).unwrap();
 }
+
+#[test]
+fn a_session_that_was_waited_for_counts_at_no_limit_any_more() {
+    let server = server();
+    let mut admin = server.admin();
+    admin
+        .simple_query("CREATE ROLE one_at_a_time LOGIN CONNECTION LIMIT 1")
+        .unwrap();
+    for _ in 0..20 {
+        let session = server.try_connect("user=one_at_a_time");
+        session.unwrap().close_and_wait(Duration::from_secs(10));
+    }
+}

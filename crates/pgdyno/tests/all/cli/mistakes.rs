@@ -85,6 +85,7 @@ const OPTIONS: &[Row] = &[
         2,
         &["--rate", "transactions a second", "^"],
     ),
+    ("run tpcb -R 1.5k", 2, &["--rate", "written out: 1500"]),
     ("run tpcb -R 100/s", 2, &["--rate", "500@30s", "^"]),
     ("run tpcb --isolation serialisable", 2, &["'serializable'"]),
     ("run tpcb -M preparde", 2, &["'prepared'"]),

@@ -92,7 +92,7 @@ fn what_observing_costs_is_known_on_both_sides_and_little() {
     let check = |what: &str, us: Option<u64>| {
         let us = us.unwrap_or_else(|| panic!("{what} is not known: {observed:#}"));
         let share = us as f64 / trial_us;
-        assert!(us > 0 && share < COST_MAX, "{what}: {us} µs");
+        assert!(share < COST_MAX, "{what}: {us} µs");
         us
     };
     let instruments = observed["instruments"].as_array().unwrap();
@@ -102,7 +102,7 @@ fn what_observing_costs_is_known_on_both_sides_and_little() {
         here_us += check(name, instrument["cpu_us"].as_u64());
     }
     let all_us = check("this side", observed["cpu_us"].as_u64());
-    assert!(all_us >= here_us, "{all_us} {here_us}");
+    assert!(all_us >= here_us && here_us > 0, "{all_us} {here_us}");
     // Each has a session with the server all the time.
     let mut there_us = 0;
     let those = [
@@ -116,7 +116,7 @@ fn what_observing_costs_is_known_on_both_sides_and_little() {
         there_us += check(name, observed["facts"][name]["server_cpu_us"].as_u64());
     }
     let all_us = check("the server's side", observed["server_cpu_us"].as_u64());
-    assert_eq!(all_us, there_us);
+    assert!(all_us > 0 && all_us == there_us, "{all_us} {there_us}");
     let shown = notebook.pgdyno(&["show", "1", "-v"]).expect(0, &[]).stdout;
     let line = shown.lines().find(|line| line.starts_with("observers "));
     let line = line.unwrap_or_else(|| panic!("{shown}"));

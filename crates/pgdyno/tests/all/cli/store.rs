@@ -273,6 +273,8 @@ fn every_second_outlives_a_pgdyno_that_is_killed() {
     assert!(sum > 0 && sum <= committed, "{sum} of {committed}");
 
     notebook.pgdyno(&["ls"]).expect(0, &["aborted"]);
+    let none = notebook.pgdyno(&["ls", "--tag", "such"]);
+    none.expect(0, &["no trial is like that; pgdyno ls shows the newest"]);
     let columns = "SELECT state, reason, committed, elapsed_us = \
                    (SELECT sum(length_us) FROM second), ended > started FROM trial";
     let expected = format!("aborted|its pgdyno ended before the trial did|{sum}|1|1");

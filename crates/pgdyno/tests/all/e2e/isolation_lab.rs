@@ -247,7 +247,7 @@ fn a_write_lost_by_promoting_a_standby_that_received_nothing_is_found_in_the_his
         "6s",
         // As many as are needed.
         "-R",
-        "400",
+        "200",
     ];
     let lossy = on_a_pair(
         dir.path(),

@@ -63,7 +63,7 @@ fn ten_thousand_statements_on_32_threads_take_no_more_than_256_mib() {
     let (file, store) = (file.to_str().unwrap(), dir.path().join("store"));
     let store = store.to_str().unwrap();
     let words = [
-        "run", file, "-c32", "-j32", "-t300", "--url", &db.url, "--store", store,
+        "run", file, "-c32", "-j32", "-t100", "--url", &db.url, "--store", store,
     ];
     let peak_mib = peak_mib(&mut pgdyno(&words));
     assert!(peak_mib <= 256, "{peak_mib} MiB");

@@ -17,7 +17,7 @@ use crate::pgbench::generator::Dice;
 
 /// Where `make test` begins, and how many cases it takes.
 const FIRST_SEED: u64 = 1;
-const CASES: u64 = 300;
+const CASES: u64 = 200;
 
 /// Cases wait for their programs and servers most of the time.
 const WORKERS: usize = 4;
