@@ -114,9 +114,9 @@ fn a_lock_for_one_second_of_five_is_shown_as_a_stall_with_its_share() {
 fn backends_frozen_at_the_end_are_a_stall_and_what_they_finish_is_no_goodput() {
     let mut run = Run::start("stalls_frozen", "-c 3 -T 5");
     let begun = Instant::now();
-    let pids = run.database.rows(
-        "SELECT pid FROM pg_stat_activity WHERE datname = 'stalls_frozen' AND query = 'SELECT n FROM t;'",
-    );
+    let theirs = "SELECT pid FROM pg_stat_activity WHERE datname = 'stalls_frozen' AND query = 'SELECT n FROM t;'";
+    run.database.wait_for(&format!("{theirs} OFFSET 2"));
+    let pids = run.database.rows(theirs);
     let signal = |name: &str| {
         let status = Command::new("kill").arg(name).args(&pids).status();
         assert!(status.expect("kill is there").success());

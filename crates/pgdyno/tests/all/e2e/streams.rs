@@ -9,7 +9,7 @@ use pgdyno_testkit::{Connection, Kind, RecordingProxy, postgres, stock_pgbench};
 use crate::support::{Database, pgdyno, ran};
 
 const CLIENTS: usize = 3;
-const TRANSACTIONS: usize = 25;
+const TRANSACTIONS: usize = 50;
 const MODES: [&str; 3] = ["simple", "extended", "prepared"];
 
 /// pgdyno's workload, pgbench's name of it, and how many statements a transaction has.
