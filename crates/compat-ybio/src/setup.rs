@@ -98,6 +98,12 @@ fn take_turn(session: &mut Session, interrupts: &Interrupts) -> Result<(), Failu
     let Some(query) = dialect.try_lock else {
         return Ok(());
     };
+    if !session.is_own() {
+        remark!(
+            "pgdyno: note: setups do not wait for each other here: a pooler in between shares sessions"
+        );
+        return Ok(());
+    }
     let query = query.replace("{key}", &KEY.to_string());
     let interrupted_before = interrupts.count();
     while admin::value(session, &query).map_err(ask)?.as_deref() != Some("t") {

@@ -66,22 +66,15 @@ pub fn of(session: &mut Session, dialect: &Dialect) -> Rooms {
     });
     let of_server: Vec<Room> = of_server.collect();
     let server = admin::value(session, dialect.cluster.identity);
-    let of_pooler = match is_pooled(session) {
-        true => of_pgbouncer(session.candidate()),
-        false => None,
+    let of_pooler = match session.is_own() {
+        true => None,
+        false => of_pgbouncer(session.candidate()),
     };
     Rooms {
         server: server.ok().flatten(),
         of_server,
         of_pooler,
     }
-}
-
-/// A pooler gives each client a key of its own.
-fn is_pooled(session: &mut Session) -> bool {
-    let told = admin::value(session, "SELECT pg_catalog.pg_backend_pid()");
-    let told = told.ok().flatten().and_then(|pid| pid.parse().ok());
-    told.is_some_and(|pid: i32| pid != session.backend_pid())
 }
 
 /// The room in PgBouncer's pool of a login, where each client keeps its session and the login may look.

@@ -81,13 +81,16 @@ impl Limits {
         let Some(limit) = self.lock else {
             return Ok(());
         };
-        match Product::ask(session)?.dialect.lock_timeout {
-            Some(sql) => admin::run(
-                session,
-                &sql.replace("{ms}", &limit.as_millis().to_string()),
-            ),
-            None => Ok(()),
+        let Some(name) = Product::ask(session)?.dialect.lock_timeout else {
+            return Ok(());
+        };
+        session.apply_settings(&[(name, &limit.as_millis().to_string())])?;
+        if !session.is_own()
+            && let Some(say) = SAY.get()
+        {
+            say("--lock-timeout does not hold for VACUUM: a pooler in between shares sessions");
         }
+        Ok(())
     }
 }
 

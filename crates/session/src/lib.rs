@@ -13,6 +13,7 @@ mod kept;
 mod patience;
 mod quote;
 mod session;
+mod settings;
 mod socket;
 
 pub use conninfo::{Candidates, ConnInfo, ConnInfoError, Given, names_a_target, resolve};

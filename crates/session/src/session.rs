@@ -17,6 +17,7 @@ use pgdyno_wire::{
 use crate::error::Error;
 use crate::kept::{Kept, Named};
 use crate::patience::{Brake, Ending, GRACE, Patience, SIGN_OF_LIFE_MAX, SLOW, Slow, Statement};
+use crate::settings::Brought;
 use crate::socket::{Ready, Socket};
 
 /// Bytes asked of the socket at once.
@@ -88,6 +89,10 @@ pub struct Session {
     statement: Option<Statement>,
     /// What is prepared.
     kept: Kept,
+    /// Settings that go along with each request.
+    pub(crate) brought: Brought,
+    /// How many answers that are still to come are only those to settings.
+    skips: usize,
     broken: bool,
 }
 
@@ -171,6 +176,8 @@ impl Session {
             is_unhurried: false,
             statement: None,
             kept: Kept::default(),
+            brought: Brought::default(),
+            skips: 0,
             broken: false,
         }
     }
@@ -187,6 +194,24 @@ impl Session {
     pub fn query_with(&mut self, sql: &str, params: &[&str]) -> Result<Outcome, Error> {
         let params: Vec<Option<&str>> = params.iter().copied().map(Some).collect();
         self.start_extended(sql, &[&params], &Named::default())?;
+        self.outcomes()
+            .map(|mut outcomes| outcomes.pop().unwrap_or_default())
+    }
+
+    /// Runs one statement, prepared under a name that is given up in the same request.
+    pub fn query_named(&mut self, name: &str, sql: &str) -> Result<Outcome, Error> {
+        let mut messages = Vec::new();
+        let too_many = |_| usage("a statement has at most 65535 parameters");
+        frontend::parse(&mut messages, name, sql.as_bytes(), &[]).map_err(too_many)?;
+        frontend::bind(&mut messages, "", name, |_| {}).map_err(too_many)?;
+        frontend::describe(&mut messages, frontend::Target::Portal, "");
+        frontend::execute(&mut messages, "", 0);
+        frontend::close(&mut messages, frontend::Target::Statement, name);
+        frontend::sync(&mut messages);
+        self.begin(sql)?;
+        self.expect_silence()?;
+        self.skips = 0;
+        self.send(|out| out.append(&mut messages))?;
         self.outcomes()
             .map(|mut outcomes| outcomes.pop().unwrap_or_default())
     }
@@ -266,6 +291,14 @@ impl Session {
     ) -> Result<(), Error> {
         let mut messages = Vec::new();
         let too_many = |_| usage("a statement has at most 65535 parameters");
+        let brings = self.brings_settings(sql);
+        if brings {
+            let query = self.brought.query();
+            frontend::parse(&mut messages, "", query.as_bytes(), &[]).map_err(too_many)?;
+            frontend::bind(&mut messages, "", "", |_| {}).map_err(too_many)?;
+            frontend::describe(&mut messages, frontend::Target::Portal, "");
+            frontend::execute(&mut messages, "", 0);
+        }
         if !named.is_there {
             frontend::parse(&mut messages, &named.name, sql.as_bytes(), &[]).map_err(too_many)?;
         }
@@ -285,6 +318,7 @@ impl Session {
         frontend::sync(&mut messages);
         self.begin(sql)?;
         self.expect_silence()?;
+        self.skips = usize::from(brings);
         self.send(|out| out.append(&mut messages))
     }
 
@@ -302,7 +336,10 @@ impl Session {
                 return Err(too_large());
             }
             match self.parse(&range)? {
-                Message::ParseComplete | Message::BindComplete | Message::NoData => {}
+                Message::ParseComplete
+                | Message::BindComplete
+                | Message::CloseComplete
+                | Message::NoData => {}
                 Message::ReadyForQuery(status) => {
                     self.set_status(status);
                     return match failed {
@@ -479,9 +516,18 @@ impl Session {
     }
 
     pub(crate) fn start_query(&mut self, sql: &str) -> Result<(), Error> {
+        let (mut text, skips) = match self.brings_settings(sql) {
+            true => self.brought.statements(),
+            false => (String::new(), 0),
+        };
         self.begin(sql)?;
         self.expect_silence()?;
-        self.send(|out| frontend::query(out, sql.as_bytes()))
+        self.skips = skips;
+        if skips == 0 {
+            return self.send(|out| frontend::query(out, sql.as_bytes()));
+        }
+        text.push_str(sql);
+        self.send(|out| frontend::query(out, text.as_bytes()))
     }
 
     /// A statement is about to be sent; none after an interrupt.
@@ -767,12 +813,35 @@ impl Session {
     pub(crate) fn next_message(&mut self) -> Result<Range<usize>, Error> {
         loop {
             if let Some(range) = self.buffered_message()? {
+                if self.is_of_settings(&range) {
+                    continue;
+                }
                 return Ok(range);
             }
             let result = self.wait(false).and_then(|_| self.read_available());
             self.broken |= result.is_err();
             result?;
         }
+    }
+
+    /// Whether it answers only what sets the settings that go along with the request.
+    fn is_of_settings(&mut self, range: &Range<usize>) -> bool {
+        use backend::tag::{
+            BIND_COMPLETE, COMMAND_COMPLETE, DATA_ROW, PARSE_COMPLETE, ROW_DESCRIPTION,
+        };
+        if self.skips == 0 {
+            return false;
+        }
+        match self.inbox[range.start] {
+            COMMAND_COMPLETE => self.skips -= 1,
+            PARSE_COMPLETE | BIND_COMPLETE | ROW_DESCRIPTION | DATA_ROW => {}
+            // Refused: the request is over.
+            _ => {
+                self.skips = 0;
+                return false;
+            }
+        }
+        true
     }
 
     /// The same; when the connection is lost, the error that the server sent before counts: it tells

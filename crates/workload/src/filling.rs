@@ -272,9 +272,13 @@ pub fn recorded(session: &mut Session, record: &str, of: &str) -> Result<BTreeSe
 
 /// Has the server give up a session for which others wait, when this process or its host is gone.
 pub fn give_up_lost_client(session: &mut Session, product: &Product) {
-    for sql in product.dialect.gives_up_lost_clients {
+    // A pooler's connection says nothing of this process.
+    if !session.is_own() {
+        return;
+    }
+    for setting in product.dialect.gives_up_lost_clients {
         // Where it is refused they wait longer.
-        let _ = admin::run(session, sql);
+        let _ = session.apply_settings(&[*setting]);
     }
 }
 
@@ -438,10 +442,7 @@ impl Shared<'_> {
         };
         for setting in self.job.product.load_settings(self.job.record.is_some()) {
             // The load's own session has told what became of it.
-            let _ = admin::run(
-                &mut session,
-                &format!("SET {} = {}", setting.name, setting.value),
-            );
+            let _ = session.apply_settings(&[(setting.name, setting.value)]);
         }
         if self.job.record.is_some() {
             // Whoever finds a range recorded, and not committed, waits for this session.

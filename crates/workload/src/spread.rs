@@ -55,9 +55,9 @@ impl Spread {
     }
 
     /// Runs a statement on each session, for its effect on the session.
-    pub fn each(&mut self, sql: &str) -> Result<(), Error> {
+    pub fn apply_settings(&mut self, settings: &[(&str, &str)]) -> Result<(), Error> {
         let mut sessions = self.sessions.iter_mut();
-        sessions.try_for_each(|session| session.simple_query(sql).map(drop))
+        sessions.try_for_each(|session| session.apply_settings(settings))
     }
 
     /// These rows (the first is 0) of a table by the COPY `sql`, `batch` rows each time; how many the

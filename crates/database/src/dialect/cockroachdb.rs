@@ -107,6 +107,7 @@ pub const COCKROACHDB: Dialect = Dialect {
     truncate: "TRUNCATE {table}",
     // Captured: a syntax error.
     vacuum: None,
+    vacuum_unless_locked: None,
     // Assumed: 19.1 has no view that counts changes of a table.
     has_changed: None,
     // Its counters are the nodes' metrics, not PostgreSQL's views.

@@ -94,6 +94,8 @@ pub struct Dialect {
     /// Statement that does away with a table's dead rows and counts the others again; `{table}` is
     /// its name. `None` where there is no such thing.
     pub vacuum: Option<&'static str>,
+    /// The same, which leaves out a table that is locked instead of waiting.
+    pub vacuum_unless_locked: Option<&'static str>,
     /// Query that tells `f` when a table has not changed since the last of these; `{literal}` is its
     /// name as a literal. `None` where nobody counts.
     pub has_changed: Option<&'static str>,
@@ -106,12 +108,11 @@ pub struct Dialect {
     pub disturbances: Disturbances,
     /// How a session is given settings when it starts.
     pub settings_at_start: AtStart,
-    /// Statement after which a statement of this session waits no longer than `{ms}` milliseconds
-    /// for a lock; `None` where there is no such setting.
+    /// Setting for how long a statement waits for a lock, in milliseconds; `None` where there is none.
     pub lock_timeout: Option<&'static str>,
-    /// Statements after which the server ends this session, and what it executes, within 20 s when its
-    /// client or the client's host is gone. One that is refused is left out.
-    pub gives_up_lost_clients: &'static [&'static str],
+    /// Settings with which the server ends this session, and what it executes, within 20 s when its
+    /// client or the client's host is gone: names and values. One that is refused is left out.
+    pub gives_up_lost_clients: &'static [(&'static str, &'static str)],
     /// Query for what the session of process `{pid}` waits for, such as `a lock on t held by pid 1`;
     /// NULL or no row when it waits for no lock. `None` if the product has no such view.
     pub waits_for: Option<&'static str>,

@@ -80,6 +80,8 @@ pub const POSTGRESQL: Dialect = Dialect {
     has_grown: "SELECT pg_relation_size(to_regclass({literal})) > 0",
     truncate: "TRUNCATE {table}",
     vacuum: Some("VACUUM ANALYZE {table}"),
+    // Documented: VACUUM, from 12 on.
+    vacuum_unless_locked: Some("VACUUM (ANALYZE, SKIP_LOCKED) {table}"),
     // Without track_counts the counters stay at zero and say nothing.
     has_changed: Some(
         "SELECT n_dead_tup > 0 OR n_mod_since_analyze > 0 \
@@ -92,16 +94,16 @@ pub const POSTGRESQL: Dialect = Dialect {
     checkpoint: Some("CHECKPOINT"),
     disturbances: Disturbances::All,
     settings_at_start: AtStart::Options,
-    lock_timeout: Some("SET lock_timeout = {ms}"),
+    lock_timeout: Some("lock_timeout"),
     // Documented: milliseconds until what was sent by TCP must have arrived (since 12), seconds where
     // nothing is sent, and how often a session that executes something looks (since 14). The system's own
     // are a quarter of an hour, two hours, and never.
     gives_up_lost_clients: &[
-        "SET tcp_user_timeout = 20000",
-        "SET tcp_keepalives_idle = 5",
-        "SET tcp_keepalives_interval = 5",
-        "SET tcp_keepalives_count = 3",
-        "SET client_connection_check_interval = 5000",
+        ("tcp_user_timeout", "20000"),
+        ("tcp_keepalives_idle", "5"),
+        ("tcp_keepalives_interval", "5"),
+        ("tcp_keepalives_count", "3"),
+        ("client_connection_check_interval", "5000"),
     ],
     // Documented: system information functions, pg_blocking_pids, from 9.6 on.
     waits_for: Some(

@@ -86,6 +86,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
     truncate: "TRUNCATE {table}",
     // Documented: VACUUM does nothing.
     vacuum: None,
+    vacuum_unless_locked: None,
     // Assumed: what counts changes is PostgreSQL's, and rows are in DocDB.
     has_changed: None,
     // Its counters are the nodes' metrics, not PostgreSQL's views.
@@ -97,7 +98,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
     // Inherited from PostgreSQL.
     settings_at_start: AtStart::Options,
     // Inherited from PostgreSQL.
-    lock_timeout: Some("SET lock_timeout = {ms}"),
+    lock_timeout: Some("lock_timeout"),
     // Inherited from PostgreSQL.
     gives_up_lost_clients: super::POSTGRESQL.gives_up_lost_clients,
     // Its locks are the tablet servers'.

@@ -140,9 +140,10 @@ impl Tidying<'_> {
             self.record.left_alone = why;
             return Ok(());
         }
-        if let Some(limit) = self.dialect.lock_timeout {
-            let limit = limit.replace("{ms}", &LOCK_TIMEOUT.as_millis().to_string());
-            admin::run(self.session, &limit).map_err(|e| looking(&e))?;
+        if let Some(name) = self.dialect.lock_timeout {
+            let limit = LOCK_TIMEOUT.as_millis().to_string();
+            let applied = self.session.apply_settings(&[(name, &limit)]);
+            applied.map_err(|e| looking(&e))?;
         }
 
         let (tables, growing) = self.tables(pack, &wanted.truncate)?;
@@ -155,7 +156,12 @@ impl Tidying<'_> {
                 }
             }
         }
-        if let Some(vacuum) = self.dialect.vacuum {
+        // Runs without the limit where the session is shared.
+        let vacuum = match self.session.is_own() {
+            true => self.dialect.vacuum,
+            false => self.dialect.vacuum_unless_locked,
+        };
+        if let Some(vacuum) = vacuum {
             for table in tables {
                 let needed = match wanted.vacuum {
                     Vacuum::Never => false,
@@ -246,15 +252,18 @@ impl Tidying<'_> {
         if let Some(checkpointer) = self.checkpointer.take() {
             self.session = checkpointer;
         }
-        let limit = |ms: u128| format!("SET statement_timeout = {ms}");
+        const LIMIT: &str = "statement_timeout";
         let limiting = |e| trouble::server(&e, "could not limit the time of a checkpoint");
         // No less than a millisecond: nothing would mean no limit.
-        admin::run(self.session, &limit(timeout.as_millis().max(1))).map_err(limiting)?;
+        let limit = timeout.as_millis().max(1).to_string();
+        let applied = self.session.apply_settings(&[(LIMIT, &limit)]);
+        applied.map_err(limiting)?;
         self.session
             .set_answer_timeout(timeout.checked_add(ANSWER_GRACE));
         self.step("checkpoint", None, checkpoint)?;
         self.session.set_answer_timeout(None);
-        admin::run(self.session, &limit(0)).map_err(limiting)
+        let applied = self.session.apply_settings(&[(LIMIT, "0")]);
+        applied.map_err(limiting)
     }
 
     /// Does one thing; `false` when the server would not.

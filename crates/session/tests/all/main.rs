@@ -8,5 +8,6 @@ mod connect;
 mod conninfo;
 mod hostile;
 mod patience;
+mod settings;
 mod talk;
 mod tls;

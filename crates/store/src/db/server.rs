@@ -77,13 +77,24 @@ impl Server {
         let mut session = Session::connect(&found.list, Some(CONNECT_LIMIT))?;
         session.set_answer_timeout(Some(self.silence_limit));
         // Values are read as text, whatever the role or the database has set.
-        let mut settings = "SET client_encoding = 'UTF8'; SET bytea_output = 'hex'; \
-                            SET extra_float_digits = 1"
-            .to_owned();
+        let mut settings = vec![
+            ("client_encoding", "UTF8"),
+            ("bytea_output", "hex"),
+            ("extra_float_digits", "1"),
+            // Notices that something is there already are of no use.
+            ("client_min_messages", "warning"),
+        ];
+        let is_own = session.is_own();
         if self.reads_only {
-            settings += "; SET default_transaction_read_only = on";
+            // The default would only hold for the next transaction.
+            let name = match is_own {
+                true => "default_transaction_read_only",
+                false => "transaction_read_only",
+            };
+            settings.push((name, "on"));
         }
-        session.simple_query(&settings)?;
+        session.apply_settings(&settings)?;
+        self.keeps.set(self.keeps.get() && is_own);
         if self.keeps.get() {
             session.keep_statements(KEPT_MAX);
         }

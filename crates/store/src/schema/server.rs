@@ -55,8 +55,6 @@ pub fn init(db: &Db, created: &str) -> Result<bool> {
     if find(db)?.is_some() {
         return Ok(false);
     }
-    // Notices that something is there already are of no use.
-    db.execute_batch("SET client_min_messages = warning")?;
     db.execute_batch(NOTEBOOK)?;
     for statement in ddl::create(ddl::On::Server) {
         db.execute_batch(&statement)?;

@@ -19,7 +19,8 @@ const OF_DEAD_MAX: Duration = Duration::from_secs(30);
 const TRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Taken for the session, so that a lost connection frees it. Where others load, too, the one that had it
-/// may just have died: it is waited for.
+/// may just have died: it is waited for. A session that a pooler shares would leave the lock with others: there
+/// none is taken, and that is said.
 pub(super) fn lock(
     session: &mut Session,
     pack: &Pack,
@@ -29,6 +30,11 @@ pub(super) fn lock(
     let Some(query) = product.dialect.try_lock else {
         return Ok(());
     };
+    if product.known && !session.is_own() {
+        let text = "two loads at once are not noticed here: a pooler in between shares sessions";
+        watch.progress.warning(text);
+        return Ok(());
+    }
     let query = query.replace("{key}", &lock_key().to_string());
     let (began, stop) = (Instant::now(), Stop::new(watch.interrupts));
     let mut is_told = false;
@@ -59,7 +65,7 @@ pub(super) fn lock(
 }
 
 pub(super) fn unlock(session: &mut Session, dialect: &Dialect) {
-    if let Some(query) = dialect.unlock {
+    if let Some(query) = dialect.unlock.filter(|_| session.is_own()) {
         // A connection that is lost has given the lock back already.
         let _ = admin::run(session, &query.replace("{key}", &lock_key().to_string()));
     }

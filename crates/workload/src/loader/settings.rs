@@ -32,9 +32,9 @@ impl Load<'_, '_, '_, '_> {
         }
         for setting in self.product.load_settings(self.resume.is_some()) {
             let (name, value) = (setting.name, setting.value);
-            let set = format!("SET {name} = {value}");
-            let done = self.sql(&set).and_then(|()| match &mut self.spread {
-                Some(spread) => spread.each(&set),
+            let applied = self.session.apply_settings(&[(name, value)]);
+            let done = applied.and_then(|()| match &mut self.spread {
+                Some(spread) => spread.apply_settings(&[(name, value)]),
                 None => Ok(()),
             });
             match done {
@@ -61,7 +61,7 @@ impl Load<'_, '_, '_, '_> {
     pub(super) fn reset_settings(&mut self) {
         for setting in self.product.load_settings(self.resume.is_some()) {
             // What was not set needs no reset, and a lost session none either.
-            let _ = self.sql(&format!("RESET {}", setting.name));
+            let _ = self.session.reset_settings(&[setting.name]);
         }
     }
 }

@@ -1,14 +1,10 @@
 //! pgdyno's own sessions never take the place of a client's.
 
 use std::fs;
-use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 
-use pgdyno_testkit::{postgres, postgres_with};
+use pgdyno_testkit::{PgBouncer, postgres, postgres_with};
 use serde_json::Value;
 
-use crate::child::{Running, wait_until};
 use crate::support::{Database, pgdyno, ran};
 
 /// A run of four clients, and its document.
@@ -80,34 +76,13 @@ fn each_endpoint_is_asked_for_its_room() {
 #[test]
 fn a_pool_as_large_as_the_clients_is_left_to_them() {
     let name = "a_pool_as_large_as_the_clients_is_left_to_them";
-    if let Err(why) = pgdyno_testkit::debian(&["pgbouncer"], &["pgbouncer"]) {
-        pgdyno_testkit::skip!(name, why);
-    }
     let server = postgres_with(&[]);
-    let [port] = pgdyno_testkit::free_ports();
-    let folder = tempfile::tempdir().expect("temporary directory");
-    let ini = format!(
-        "[databases]\n* = host=127.0.0.1 port={} user=postgres\n[pgbouncer]\nlisten_addr=127.0.0.1\n\
-         listen_port={port}\nunix_socket_dir=\nauth_type=any\npool_mode=session\ndefault_pool_size=4\n",
-        server.address().port
-    );
-    let file = folder.path().join("pgbouncer.ini");
-    fs::write(&file, ini).expect("written");
-    // It refuses to run as root.
-    let permissions = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(folder.path(), permissions).expect("they are set");
-    let mut command = Command::new("pgbouncer");
-    command.arg("-q").arg(file);
-    if pgdyno_platform::user::is_root() {
-        command.args(["-u", "nobody"]);
-    }
-    let path = std::env::var("PATH").unwrap_or_default();
-    command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
-    let _pooler = Running::start(&mut command);
-    wait_until("PgBouncer listens", || {
-        TcpStream::connect(("127.0.0.1", port)).is_ok()
-    });
-    let url = format!("postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=disable");
+    let settings = ["pool_mode=session", "default_pool_size=4"];
+    let pooler = match PgBouncer::start(server.address().port, &settings) {
+        Ok(pooler) => pooler,
+        Err(why) => pgdyno_testkit::skip!(name, why),
+    };
+    let url = pooler.url("postgres");
     let crowded = of_four(&url);
     assert_eq!(crowded["measured"]["committed"], 200, "{crowded}");
     let said = note(&crowded, "own-sessions").expect("a note");

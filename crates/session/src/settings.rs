@@ -1,0 +1,155 @@
+//! Settings for the statements of a session, which never stay on a server session that others get, too.
+//!
+//! A pooler in transaction mode runs each transaction on any of the server's sessions. There a setting goes
+//! along with each statement and ends with its transaction; on a session of the client's own it is set once.
+
+use crate::quote::quote_literal;
+use crate::{Error, Session};
+use pgdyno_wire::backend::TransactionStatus;
+
+/// Settings that go along with statements.
+#[derive(Debug, Default)]
+pub(crate) struct Brought {
+    /// Whether the server's session is this client's alone, once that was asked.
+    is_own: Option<bool>,
+    /// By name.
+    settings: Vec<(String, String)>,
+}
+
+impl Brought {
+    fn set(&mut self, settings: &[(&str, &str)]) {
+        for (name, value) in settings {
+            self.settings.retain(|(known, _)| known != name);
+            self.settings
+                .push(((*name).to_owned(), (*value).to_owned()));
+        }
+    }
+
+    /// Statements that set them for a transaction, and how many; they take no snapshot, so that an
+    /// isolation level can still be set behind them.
+    pub(crate) fn statements(&self) -> (String, usize) {
+        (local(&self.settings), self.settings.len())
+    }
+
+    /// A query that does so, for the extended query protocol, in which SET LOCAL warns.
+    pub(crate) fn query(&self) -> String {
+        let call = |(name, value): &(String, String)| {
+            let (name, value) = (quote_literal(name), quote_literal(value));
+            format!("pg_catalog.set_config({name}, {value}, true)")
+        };
+        let calls: Vec<String> = self.settings.iter().map(call).collect();
+        format!("SELECT {}", calls.join(", "))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.settings.is_empty()
+    }
+}
+
+fn local<N: AsRef<str>, V: AsRef<str>>(settings: &[(N, V)]) -> String {
+    let set = |(name, value): &(N, V)| {
+        let (name, value) = (name.as_ref(), quote_literal(value.as_ref()));
+        format!("SET LOCAL {name} = {value}; ")
+    };
+    settings.iter().map(set).collect()
+}
+
+/// Whether a server refuses this statement together with others.
+fn must_be_alone(sql: &str) -> bool {
+    let beginning: String = sql.chars().take(200).collect();
+    let text = beginning.to_ascii_uppercase();
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let mut word = || words.find(|word| !word.is_empty()).unwrap_or_default();
+    match word() {
+        "VACUUM" | "CLUSTER" | "CALL" => true,
+        "CREATE" | "DROP" if matches!(word(), "DATABASE" | "TABLESPACE") => true,
+        "ALTER" if word() == "SYSTEM" => true,
+        _ => text.contains("CONCURRENTLY"),
+    }
+}
+
+impl Session {
+    /// Whether the server's session is this client's alone: its process is the one that the client was
+    /// told of when it connected. Behind a pooler it is another. Asks the server once; where that does not say,
+    /// nothing is proven.
+    pub fn is_own(&mut self) -> bool {
+        if let Some(known) = self.brought.is_own {
+            return known;
+        }
+        let asked = self.query_one_value("SELECT pg_catalog.pg_backend_pid()");
+        let pid = asked.ok().flatten().and_then(|pid| pid.parse().ok());
+        let is_own = pid.is_some_and(|pid: i32| pid == self.backend_pid());
+        self.brought.is_own = Some(is_own);
+        is_own
+    }
+
+    /// Has all that is asked from here on run with these settings (names and plain values): set once where
+    /// the session [is the client's own](Session::is_own), else in the transaction of each request. Statements that a server
+    /// takes in no transaction (VACUUM, CREATE DATABASE) run without them there.
+    ///
+    /// # Errors
+    /// The server does not take one of them: none holds then.
+    pub fn apply_settings(&mut self, settings: &[(&str, &str)]) -> Result<(), Error> {
+        if settings.is_empty() {
+            return Ok(());
+        }
+        if self.is_own() {
+            let set =
+                |(name, value): &(&str, &str)| format!("SET {name} = {}", quote_literal(value));
+            let all: Vec<String> = settings.iter().map(set).collect();
+            return self.simple_query(&all.join("; ")).map(drop);
+        }
+        self.simple_query(&format!("{}SELECT 1", local(settings)))?;
+        self.brought.set(settings);
+        Ok(())
+    }
+
+    /// Has these settings be again what they are without [`Session::apply_settings`].
+    ///
+    /// # Errors
+    /// The server's or the connection's.
+    pub fn reset_settings(&mut self, names: &[&str]) -> Result<(), Error> {
+        let known = &mut self.brought.settings;
+        known.retain(|(name, _)| !names.contains(&name.as_str()));
+        if names.is_empty() || self.brought.is_own != Some(true) {
+            return Ok(());
+        }
+        let reset = |name: &&str| format!("RESET {name}");
+        let all: Vec<String> = names.iter().map(reset).collect();
+        self.simple_query(&all.join("; ")).map(drop)
+    }
+
+    /// Whether settings go along with this statement.
+    pub(crate) fn brings_settings(&self, sql: &str) -> bool {
+        !self.brought.is_empty()
+            && self.transaction_status() == TransactionStatus::Idle
+            && !must_be_alone(sql)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_transaction_takes_is_alone() {
+        for sql in [
+            "VACUUM ANALYZE t",
+            " vacuum t",
+            "CREATE DATABASE x",
+            "create index concurrently i on t (a)",
+            "ALTER SYSTEM SET a = 1",
+            "CALL p()",
+        ] {
+            assert!(must_be_alone(sql), "{sql}");
+        }
+        for sql in [
+            "CREATE TABLE database (a int)",
+            "CHECKPOINT",
+            "SELECT 1",
+            "",
+        ] {
+            assert!(!must_be_alone(sql), "{sql}");
+        }
+    }
+}

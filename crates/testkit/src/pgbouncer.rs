@@ -1,0 +1,83 @@
+//! A real PgBouncer before a server.
+
+use std::io;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Starting takes no longer.
+const START_MAX: Duration = Duration::from_secs(20);
+
+/// PgBouncer at work, which trusts all clients and logs in as `postgres`. Ends when dropped.
+#[derive(Debug)]
+pub struct PgBouncer {
+    child: Child,
+    port: u16,
+    _folder: tempfile::TempDir,
+}
+
+impl PgBouncer {
+    /// Starts one before the server on this port of 127.0.0.1, with settings of its own (`pool_mode=transaction`).
+    ///
+    /// # Errors
+    /// Why it is not here: the reason to skip a test.
+    ///
+    /// # Panics
+    /// It is here and does not start.
+    pub fn start(server_port: u16, settings: &[&str]) -> Result<Self, String> {
+        crate::debian(&["pgbouncer"], &["pgbouncer"])?;
+        let program = match Path::new("/usr/sbin/pgbouncer") {
+            path if path.exists() => path,
+            _ => Path::new("pgbouncer"),
+        };
+        Ok(Self::run(program, server_port, settings).expect("PgBouncer starts"))
+    }
+
+    fn run(program: &Path, server_port: u16, settings: &[&str]) -> io::Result<Self> {
+        let [port] = crate::free_ports();
+        let folder = tempfile::tempdir()?;
+        let ini = format!(
+            "[databases]\n* = host=127.0.0.1 port={server_port} user=postgres\n[pgbouncer]\n\
+             listen_addr=127.0.0.1\nlisten_port={port}\nunix_socket_dir=\nauth_type=any\n{}\n",
+            settings.join("\n")
+        );
+        let file = folder.path().join("pgbouncer.ini");
+        std::fs::write(&file, ini)?;
+        // It refuses to run as root.
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
+        let mut command = Command::new(program);
+        command.arg("-q").arg(&file).stderr(Stdio::null());
+        if pgdyno_platform::user::is_root() {
+            command.args(["-u", "nobody"]);
+        }
+        let mut pooler = Self {
+            child: command.spawn()?,
+            port,
+            _folder: folder,
+        };
+        let began = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            if began.elapsed() > START_MAX || pooler.child.try_wait()?.is_some() {
+                return Err(io::Error::other("it does not listen"));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(pooler)
+    }
+
+    /// The URL by which a database is reached through it.
+    pub fn url(&self, database: &str) -> String {
+        let port = self.port;
+        format!("postgresql://postgres@127.0.0.1:{port}/{database}?sslmode=disable")
+    }
+}
+
+impl Drop for PgBouncer {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
