@@ -13,6 +13,7 @@ pub mod own;
 pub mod pair;
 mod password;
 pub mod placement;
+pub mod prepared;
 pub mod reach;
 pub mod replication;
 mod roles;

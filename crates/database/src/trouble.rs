@@ -4,6 +4,7 @@ use pgdyno_session::{ConnInfoError, Error};
 
 use crate::safe_settings::NAMES;
 use pgdyno_model::document::TargetKind;
+use pgdyno_model::pooler::PREPARED_WAY_OUT;
 use pgdyno_model::suggest::nearest;
 use pgdyno_model::{Exit, Failure};
 
@@ -35,6 +36,8 @@ const REMEDIES: &[(&str, &str)] = &[
         "55P03",
         "another session has it locked: wait for that, or longer (--lock-timeout)",
     ),
+    ("26000", PREPARED_WAY_OUT),
+    ("42P05", PREPARED_WAY_OUT),
     (
         "3D000",
         "create the database (CREATE DATABASE …), or name another",

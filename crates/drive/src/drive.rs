@@ -10,7 +10,7 @@ use pgdyno_wire::Candidate;
 
 use crate::endpoints::Newcomers;
 use crate::profile::Profile;
-use crate::program::{CompileError, Numbers, Program};
+use crate::program::{CompileError, Numbers, Program, StatementNames};
 use crate::query_mode::QueryMode;
 use crate::receipts::Receipts;
 use crate::retry::{Backoff, Retry};
@@ -371,7 +371,20 @@ impl Drive {
         mode: QueryMode,
         savepoint: Option<&str>,
     ) -> Result<Vec<Script>, CompileError> {
-        let mut numbers = Numbers::default();
+        Self::compile_with(scripts, mode, savepoint, StatementNames::Pgbench)
+    }
+
+    /// The same, with these names for prepared statements in place of pgbench's.
+    ///
+    /// # Errors
+    /// As [`Drive::compile`].
+    pub fn compile_with(
+        scripts: Vec<(pgdyno_script::Script, u64)>,
+        mode: QueryMode,
+        savepoint: Option<&str>,
+        names: StatementNames,
+    ) -> Result<Vec<Script>, CompileError> {
+        let mut numbers = Numbers::new(names);
         let compile = |(script, weight)| {
             let program = Arc::new(Program::compile(script, mode, savepoint, &mut numbers)?);
             Ok(Script {

@@ -64,7 +64,7 @@ pub use error::DriveError;
 pub use live::Live;
 pub use message::{Level, Message};
 pub use profile::Profile;
-pub use program::{CompileError, Program};
+pub use program::{CompileError, Program, StatementNames};
 pub use query_mode::QueryMode;
 pub use record::Recording;
 pub use retry::{Backoff, Jitter, Retry};

@@ -1,6 +1,8 @@
 //! A script made ready to run: commands in order, jumps resolved, messages built as far as they
 //! can be without values.
 
+use std::hash::{BuildHasher, RandomState};
+
 use pgdyno_script::{
     Computing, EvalError, Expr, Gset, Observe, Op, Piece, Slot, Sql, Units, Value, Vars, escape,
     leads_to_elif,
@@ -80,9 +82,36 @@ pub(crate) enum Work {
     Told(Vec<(String, usize)>),
 }
 
+/// How the server knows prepared statements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatementNames {
+    /// By pgbench's names for them, which all runs have.
+    #[default]
+    Pgbench,
+    /// By names of this run: where a pooler shares sessions, one name never stands for two texts.
+    Run(u32),
+}
+
+impl StatementNames {
+    /// Names that no other run has: but for one in four thousand million.
+    pub fn of_a_run() -> Self {
+        // Differs for each in a process, by keys that the system drew.
+        let drawn = RandomState::new().hash_one(std::process::id());
+        Self::Run(drawn as u32)
+    }
+
+    fn name(self, number: usize) -> String {
+        match self {
+            Self::Pgbench => format!("P_{number}"),
+            Self::Run(run) => format!("p{run:08x}_{number}"),
+        }
+    }
+}
+
 /// What the scripts of a run count together.
 #[derive(Debug, Default)]
 pub struct Numbers {
+    names: StatementNames,
     /// Prepared statements.
     prepared: usize,
     /// Operations whose work units are counted.
@@ -92,6 +121,8 @@ pub struct Numbers {
 #[derive(Clone, Debug)]
 pub(crate) struct Prepare {
     pub(crate) number: usize,
+    /// What the server knows it by.
+    pub(crate) name: String,
     /// Parse, without Sync.
     pub(crate) message: Vec<u8>,
 }
@@ -170,11 +201,17 @@ impl Program {
                     let (numbered, slots) = sql.numbered().map_err(|e| failed(e.to_string()))?;
                     let number = numbers.prepared;
                     numbers.prepared += 1;
-                    let name = Prepare::name_of(number);
+                    let name = numbers.names.name(number);
                     let mut message = Vec::new();
                     frontend::parse(&mut message, &name, &numbered, &[])
                         .map_err(|e| failed(e.to_string()))?;
-                    (Some(Prepare { number, message }), bound(&[], &name, slots))
+                    let bound = bound(&[], &name, slots);
+                    let prepare = Prepare {
+                        number,
+                        name,
+                        message,
+                    };
+                    (Some(prepare), bound)
                 }
             };
             let is_release = block.as_ref().is_some_and(|block| block.release == index);
@@ -425,6 +462,14 @@ impl Bound {
 }
 
 impl Numbers {
+    /// None yet.
+    pub fn new(names: StatementNames) -> Self {
+        Self {
+            names,
+            ..Self::default()
+        }
+    }
+
     fn work(&mut self, units: &Units) -> Work {
         let mut number = |name: &String| {
             let known = self.operations.iter().position(|known| known == name);
@@ -442,17 +487,6 @@ impl Numbers {
                     .collect(),
             ),
         }
-    }
-}
-
-impl Prepare {
-    /// What the server knows the statement by: pgbench's name for it.
-    pub(crate) fn name(&self) -> String {
-        Self::name_of(self.number)
-    }
-
-    pub(crate) fn name_of(number: usize) -> String {
-        format!("P_{number}")
     }
 }
 

@@ -27,6 +27,7 @@ pub mod notebook;
 pub mod observed;
 mod observer;
 mod outcome;
+pub mod pooler;
 pub mod progress;
 pub mod spec;
 pub mod stamp;

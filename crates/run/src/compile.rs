@@ -1,7 +1,7 @@
 //! Scripts as they are written, made ready to be run.
 
 use pgdyno_database::dialect::RESTART_SAVEPOINT;
-use pgdyno_drive::{Drive, QueryMode, Retry, Script};
+use pgdyno_drive::{Drive, QueryMode, Retry, Script, StatementNames};
 use pgdyno_model::Failure;
 use pgdyno_script::{Language, Names, ScriptErrorKind, Slot};
 use pgdyno_workload::mix::WeightedScript;
@@ -54,7 +54,7 @@ pub fn compile(
         .map(|name| name.map(|name| names.intern(name)))
         .collect();
     let savepoint = (retry == Retry::Savepoint).then_some(RESTART_SAVEPOINT);
-    let compiled = Drive::compile(parsed, mode, savepoint);
+    let compiled = Drive::compile_with(parsed, mode, savepoint, StatementNames::of_a_run());
     let mut compiled = compiled.map_err(|error| Failure::new(error.to_string()))?;
     for ((script, told), text) in compiled.iter_mut().zip(told).zip(scripts) {
         script.server_retries = told;
