@@ -3,6 +3,7 @@
 
 mod block;
 mod booking;
+mod cancelled;
 mod connect;
 mod error;
 mod history;
@@ -119,6 +120,8 @@ pub(crate) struct Client {
     last_cause: Option<Cause>,
     /// Whether the transaction has failed as soon as it is rolled back.
     is_given_up: bool,
+    /// Whether its statement is being cancelled, and the client waits for that before it leaves.
+    is_cancelled: bool,
     /// Whether it would be tried again, were the run not over.
     is_cut_off: bool,
     reply: Reply,
@@ -217,6 +220,7 @@ impl Client {
             last_words: None,
             last_cause: None,
             is_given_up: false,
+            is_cancelled: false,
             is_cut_off: false,
             reply: Reply::default(),
             units: Units::default(),
@@ -477,6 +481,12 @@ impl Client {
                     return Some(Wait::Until(until));
                 }
                 self.leave(cx);
+            }
+            State::Cancelled { until, .. } => {
+                if cx.now < until {
+                    return Some(Wait::Until(until));
+                }
+                self.cancel_in_vain(cx);
             }
             State::Finished | State::Aborted => return Some(Wait::Ended),
             State::Choose
@@ -835,7 +845,10 @@ impl Client {
         cx.trace(|| {
             let program = cx.program(self.script);
             let text = || program.statement_text(self.command, &self.vars);
-            let name = statement.prepare.as_ref().map(Prepare::name);
+            let name = statement
+                .prepare
+                .as_ref()
+                .map(|prepare| prepare.name.clone());
             let what = name.or_else(text).unwrap_or_default();
             format!("client {} sending {what}", self.id)
         });
@@ -845,7 +858,11 @@ impl Client {
     fn trace_preparing<I: Io>(&self, cx: &Context<'_, I>) {
         cx.trace(|| {
             let number = self.link.as_ref().and_then(Link::being_prepared);
-            let name = number.map_or(String::new(), Prepare::name_of);
+            let program = cx.program(self.script);
+            let command = number.and_then(|number| program.prepared(number));
+            let statement = command.and_then(|command| program.statement(command));
+            let prepare = statement.and_then(|statement| statement.prepare.as_ref());
+            let name = prepare.map_or("", |prepare| &prepare.name);
             format!("client {} preparing {name}", self.id)
         });
     }
@@ -882,6 +899,7 @@ impl Client {
             let _ = link.say_goodbye(&mut cx.io, self.socket, &mut cx.sealed);
         }
         cx.io.close(self.socket);
+        self.is_cancelled = false;
         if let Some(begun) = begun {
             self.note_closing(cx, begun);
         }
@@ -966,8 +984,32 @@ impl Client {
         self.advance(cx)
     }
 
+    /// It has waited too long for a statement: that is cancelled first.
+    pub(crate) fn loses_patience<I: Io>(
+        &mut self,
+        cx: &mut Context<'_, I>,
+        reason: String,
+    ) -> Wait {
+        if !self.is_owed() {
+            return self.times_out(cx, reason);
+        }
+        self.cancel(cx);
+        self.last_words.get_or_insert((0, reason));
+        let was = std::mem::replace(&mut self.state, State::Finished);
+        self.await_cancel(cx, Some(Box::new(was)))
+    }
+
     /// The run is stopped: what has not ended is given up.
-    pub(crate) fn give_up<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+    pub(crate) fn give_up<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Wait {
+        self.stop(cx);
+        self.wait_on()
+    }
+
+    fn stop<I: Io>(&mut self, cx: &mut Context<'_, I>) {
+        if let State::Cancelled { was, .. } = &mut self.state {
+            let Some(was) = was.take() else { return };
+            self.state = *was;
+        }
         match self.state {
             State::Finished | State::Aborted => return,
             State::Idle | State::Choose | State::Schedule | State::Begin => {}
@@ -977,6 +1019,7 @@ impl Client {
             State::Parting(_) => return self.leave(cx),
             _ => {
                 self.cancel(cx);
+                self.is_cancelled = self.is_owed();
                 if cx.drive.counts_as_pgbench {
                     self.tries = 1;
                 }
@@ -984,6 +1027,8 @@ impl Client {
             }
         }
         self.finish(cx);
-        self.leave(cx);
+        if !matches!(self.state, State::Cancelled { .. }) {
+            self.leave(cx);
+        }
     }
 }

@@ -83,6 +83,8 @@ pub(crate) struct Context<'run, I> {
     pub(crate) opened: Vec<u8>,
     /// Cancel the statements that were given up; empty until then.
     pub(crate) cancels: Vec<CancelHandle>,
+    /// Whether it was said that a cancelled statement may still run.
+    pub(crate) has_cancelled_in_vain: bool,
     choose: Prng,
     /// By script, its weight and those of all before it; they ascend.
     weights: Vec<u64>,
@@ -131,6 +133,7 @@ impl<'run, I: Io> Context<'run, I> {
             sealed: Vec::new(),
             opened: Vec::new(),
             cancels: Vec::new(),
+            has_cancelled_in_vain: false,
             choose: setup.choose,
             weights: {
                 let weights = drive.scripts.iter().map(|script| script.weight);

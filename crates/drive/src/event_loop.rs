@@ -133,7 +133,12 @@ impl<'run, I: Io> EventLoop<'run, I> {
 
     /// Whether clients still work.
     pub(crate) fn goes_on(&self) -> bool {
-        self.ended < self.is_ended.len() && !self.is_given_up
+        self.ended < self.is_ended.len()
+    }
+
+    /// Whether the run has ended because of a client, and the others are to be given up next.
+    fn is_at_end(&self) -> bool {
+        self.cx.is_over && !self.is_given_up
     }
 
     /// Clients begin to work.
@@ -186,13 +191,16 @@ impl<'run, I: Io> EventLoop<'run, I> {
             self.give_up_at = Some(self.cx.end.saturating_add(nanos(late_max)));
         }
         planted!(14, self.give_up_at = self.give_up_at.map(|_| Nanos::MAX));
-        if self.cx.stop == Stop::Now || self.give_up_at.is_some_and(|at| self.cx.now >= at) {
+        let is_due =
+            self.cx.stop == Stop::Now || self.give_up_at.is_some_and(|at| self.cx.now >= at);
+        if is_due && !std::mem::replace(&mut self.is_given_up, true) {
             self.cx.now = self.cx.clock_now();
-            for client in clients.iter_mut() {
-                client.give_up(&mut self.cx);
+            for (index, client) in clients.iter_mut().enumerate() {
+                let wait = client.give_up(&mut self.cx);
+                self.note(index as u32, wait);
+                self.goes(client);
             }
-            self.is_given_up = true;
-            return Ok(());
+            self.cancel_apart();
         }
         if std::mem::take(&mut self.cx.end_has_moved) {
             self.ready.extend(0..clients.len() as u32);
@@ -203,7 +211,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             self.leave_silent(clients, silence);
         }
         for _ in 0..self.ready.len() {
-            if self.cx.is_over {
+            if self.is_at_end() {
                 break;
             }
             let Some(index) = self.ready.pop_front() else {
@@ -215,7 +223,8 @@ impl<'run, I: Io> EventLoop<'run, I> {
             self.note(index, wait);
             self.goes(client);
         }
-        self.turn(clients, self.give_up_at)
+        let give_up_at = self.give_up_at.filter(|_| !self.is_given_up);
+        self.turn(clients, give_up_at)
     }
 
     /// A client that is to rest has given back the start that it waited for: those that work are to wait
@@ -238,7 +247,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
 
     /// Waits for the next event or deadline, or until `limit`, and lets the clients concerned go on.
     fn turn(&mut self, clients: &mut [Client], limit: Option<Nanos>) -> std::io::Result<()> {
-        if self.ended == clients.len() || self.cx.is_over {
+        if self.ended == clients.len() || self.is_at_end() {
             return Ok(());
         }
         // The clock was read at the end of the last turn, or since.
@@ -291,7 +300,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
             };
             self.note(key, wait);
             self.goes(client);
-            if self.cx.is_over {
+            if self.is_at_end() {
                 return Ok(());
             }
         }
@@ -415,7 +424,7 @@ impl<'run, I: Io> EventLoop<'run, I> {
                 continue;
             }
             let reason = format!("no answer within {timeout:?}");
-            let wait = client.times_out(&mut self.cx, reason);
+            let wait = client.loses_patience(&mut self.cx, reason);
             self.note(index as u32, wait);
             self.goes(client);
         }
@@ -493,9 +502,9 @@ impl<'run, I: Io> EventLoop<'run, I> {
         let mut aborted = clients.iter().filter(|client| client.is_aborted()).count();
         if error.is_some() {
             aborted += clients.len() - self.ended;
-            clients
-                .iter_mut()
-                .for_each(|client| client.give_up(&mut self.cx));
+            for client in &mut clients {
+                client.give_up(&mut self.cx);
+            }
         }
         clients
             .iter_mut()

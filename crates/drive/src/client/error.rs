@@ -658,6 +658,9 @@ impl Client {
             self.disconnect(cx);
             return self.leave(cx);
         }
+        if matches!(self.state, State::Cancelled { .. }) {
+            return self.end_cancelled(cx);
+        }
         cx.recorder.lost(self.place);
         if cx.drive.on_connection_loss == OnConnectionLoss::Reconnect {
             let words = self.last_words.take().map(|(_, words)| words);

@@ -21,6 +21,7 @@ impl Client {
                     | State::Thinking
                     | State::Leaving(_)
                     | State::Parting(_)
+                    | State::Cancelled { was: None, .. }
                     | State::Finished
                     | State::Aborted
             )
@@ -54,6 +55,7 @@ impl Client {
             State::Reconnecting(at)
             | State::Leaving(at)
             | State::Parting(at)
+            | State::Cancelled { until: at, .. }
             | State::Throttled(at)
             | State::Resting(at) => Some(*at),
             State::Sleeping | State::Thinking => Some(self.sleep_until),

@@ -255,7 +255,14 @@ impl Link {
         self.is_ready(status)
     }
 
-    /// The same where nothing is prepared and no pipeline is answered.
+    /// A ReadyForQuery has come of which only that is heeded: what the server may have committed stays as
+    /// it was. Whether it was the last.
+    pub(super) fn is_passed_by(&mut self) -> bool {
+        self.awaited = self.awaited.saturating_sub(1);
+        self.awaited == 0
+    }
+
+    /// As [`Link::ready`], where nothing is prepared and no pipeline is answered.
     #[inline]
     pub(super) fn is_ready(&mut self, status: TransactionStatus) -> bool {
         self.status = status;

@@ -55,6 +55,10 @@ impl Client {
     pub(super) fn part<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         let link = self.link.as_mut().filter(|link| link.awaited() == 0);
         let Some(link) = link else {
+            if std::mem::take(&mut self.is_cancelled) {
+                self.await_cancel(cx, None);
+                return;
+            }
             return self.leave(cx);
         };
         let until = match (link.status(), &cx.drive.last_statement) {

@@ -106,6 +106,7 @@ impl Client {
             State::Connecting(_) => self.connecting_closed(cx, error),
             State::Finished | State::Aborted => self.disconnect(cx),
             State::Leaving(_) => self.has_left(cx),
+            State::Cancelled { .. } => self.end_cancelled(cx),
             State::Parting(_) => {
                 self.disconnect(cx);
                 self.leave(cx);
@@ -175,13 +176,14 @@ impl Client {
         self.error.as_ref().is_some_and(is_of_answer)
     }
 
-    fn wait_on(&self) -> Wait {
+    pub(super) fn wait_on(&self) -> Wait {
         match self.state {
             State::Throttled(until) | State::Resting(until) => Wait::Until(until),
             State::Sleeping | State::Thinking => Wait::Until(self.sleep_until),
-            State::BackingOff { until, .. } | State::Parting(until) | State::Leaving(until) => {
-                Wait::Until(until)
-            }
+            State::BackingOff { until, .. }
+            | State::Parting(until)
+            | State::Leaving(until)
+            | State::Cancelled { until, .. } => Wait::Until(until),
             State::Finished | State::Aborted => Wait::Ended,
             _ => Wait::Input,
         }
@@ -326,7 +328,8 @@ impl Client {
     #[inline]
     fn passes_over(&self) -> bool {
         let is_due = self.link.as_ref().is_some_and(Link::is_asked);
-        is_due && !self.reply.is_looked_into && !matches!(self.state, State::Parting(_))
+        let is_over = matches!(self.state, State::Parting(_) | State::Cancelled { .. });
+        is_due && !self.reply.is_looked_into && !is_over
     }
 
     /// Whether a message can stand where it stands.
@@ -336,7 +339,7 @@ impl Client {
             return Ok(());
         };
         // What a client that leaves is still sent counts for nothing.
-        if matches!(self.state, State::Parting(_)) {
+        if matches!(self.state, State::Parting(_) | State::Cancelled { .. }) {
             return Ok(());
         }
         self.reply.answer.take(frame)?;
@@ -395,6 +398,9 @@ impl Client {
     /// One message; true when what the client waits for is complete.
     fn frame<I: Io>(&mut self, cx: &mut Context<'_, I>, frame: Frame<'_>) -> bool {
         match frame.tag {
+            _ if matches!(self.state, State::Cancelled { .. }) => {
+                return self.cancelled_frame(cx, &frame);
+            }
             // FATAL means that the session has ended, whatever the server says then.
             tag::READY_FOR_QUERY if self.last_words.is_some() => {
                 return self.connection_ended(cx, None);

@@ -98,6 +98,12 @@ pub(super) enum State {
     /// Has done all it was told to do, and waits for the answer to its last statement, no longer than
     /// until then. Then `Finished`, also when the connection breaks.
     Parting(Nanos),
+    /// Was given up, and its statement is being cancelled. Waits for the end of that, no longer than until
+    /// then. Then `Finished`; with a state in which it was given up, it has lost its connection there.
+    Cancelled {
+        until: Nanos,
+        was: Option<Box<State>>,
+    },
     /// Did all it was told to do. The connection is closed when all clients of the thread have ended.
     Finished,
     /// Ended before its time. The connection is closed.

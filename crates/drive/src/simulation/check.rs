@@ -237,8 +237,10 @@ impl<'run> Checks<'run> {
         )?;
         // Cancelling would open real sockets.
         for report in &mut self.reports {
-            if let Report::Finished(_, end) = report {
-                end.cancels.clear();
+            match report {
+                Report::Finished(_, end) => end.cancels.clear(),
+                Report::Cancel(cancels) => cancels.clear(),
+                _ => {}
             }
         }
         Ok(Taken {
