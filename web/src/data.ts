@@ -606,6 +606,11 @@ export type ObserveSpec = {
    */
   instruments: string;
   /**
+   * Observe the server at this URL in place of the target's, such as the server behind a pooler; the
+   * verdict asks it, too. It must be the same server and database
+   */
+  observe_url?: string;
+  /**
    * Observe this disk of this host, such as nvme0n1 (repeatable) [default: the disk of the
    * server's data directory, if it is on this host]
    */

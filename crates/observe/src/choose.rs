@@ -16,8 +16,10 @@ use pgdyno_model::observed::Gap;
 
 /// What is known when instruments are chosen.
 pub struct Scene<'a> {
-    /// Where clients connect; instruments make sessions of their own to its endpoints.
+    /// What is observed; instruments make sessions of their own to its endpoints.
     pub target: &'a Target,
+    /// Where clients connect: the same, unless the server behind it is observed.
+    pub way: &'a Target,
     /// What it is, and in which version.
     pub product: &'a Product,
     /// What the server said about itself.

@@ -24,6 +24,7 @@ pub mod io;
 pub mod isolation;
 pub mod key_skew;
 mod new_nodes;
+mod observed;
 mod own_quota;
 mod own_sessions;
 mod pinning;

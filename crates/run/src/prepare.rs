@@ -14,17 +14,18 @@ use super::compile::compile;
 use super::disturb::catalogue;
 use super::settings::{self, Way};
 use super::shared::{self, Shared};
-use super::{follower_reads, new_nodes, pinning, retries, roles, shell};
+use super::{follower_reads, new_nodes, observed, pinning, retries, roles, shell};
 use crate::validity::{self, HeldBack, Mismatch, Situation};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::scripts_role::SCRIPTS_ROLE;
-use pgdyno_database::{facts, placement, reach, trouble};
+use pgdyno_database::{facts, placement, prepared, reach, trouble};
 use pgdyno_model::document::{
     EndedBy, Facts, PackFigure, Stalls, Steadiness, TargetKind, WarmupEnd,
 };
 use pgdyno_model::notebook::Notebook;
 use pgdyno_model::observed::Observed;
+use pgdyno_model::pooler::PREPARED_WAY_OUT;
 use pgdyno_model::spec::secret;
 use pgdyno_model::spec::secret::is_secret_name;
 use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, Severity, TrialSpec};
@@ -42,6 +43,8 @@ use pgdyno_workload::{contention, figures, params, procedures, refusal, scale, s
 pub struct Prepared {
     /// Where to connect; keeps a server of this run's own alive.
     pub target: Target,
+    /// The server that is observed in place of the target (`--observe-url`).
+    pub observed: Option<Target>,
     /// The workload as it was named.
     pub workload: Workload,
     /// Its scripts, ready to be run.
@@ -209,6 +212,30 @@ fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Name
     compile(&workload.scripts, mode, retry, asked.allow_shell, left)
 }
 
+/// Refuses prepared statements where they are known not to hold, before any is left on a session of others.
+fn keeps_statements(
+    asked: &TrialSpec,
+    target: &Target,
+    workload: &Workload,
+) -> Result<(), Failure> {
+    let mode = workload.needs.query_mode(asked.query_mode);
+    if mode != Ok(QueryMode::Prepared) || target.kind == TargetKind::Own {
+        return Ok(());
+    }
+    let lost = target
+        .endpoints
+        .iter()
+        .find(|endpoint| prepared::are_lost(endpoint));
+    match lost {
+        None => Ok(()),
+        Some(endpoint) => Err(Failure::new(format!(
+            "prepared statements do not work at {}: transactions of a client run on sessions that it shares",
+            endpoint.name
+        ))
+        .hint(PREPARED_WAY_OUT)),
+    }
+}
+
 /// Refuses parameters that do not go together in a pack.
 fn refuse(
     workload: &Workload,
@@ -355,6 +382,8 @@ pub fn prepare_on(
     retries::check(asked, &product)?;
     follower_reads::check(asked, &product, &checked.workload.scripts)?;
     checked.suit(&mut session, &product, asked)?;
+    keeps_statements(asked, &target, &checked.workload)?;
+    let observed = observed::target(asked, &mut session, &product, progress)?;
     let reached_by_roles = roles::check(asked, &target, &product, &checked.workload)?;
     let Checked {
         mut workload,
@@ -399,9 +428,11 @@ pub fn prepare_on(
     }
     let begins = roles::begins_of({ workload.scripts.iter() }.map(|script| script.text.as_str()));
     let begins = begins.as_deref().map_err(|why| *why);
+    let mut direct = observed.as_ref().map(Target::connect).transpose()?;
+    let asked_session = direct.as_mut().unwrap_or(&mut session);
     let mut facts = facts::of_cluster(
-        facts::collect(&mut session),
-        &mut session,
+        facts::collect(asked_session),
+        asked_session,
         product.dialect,
         begins,
     );
@@ -434,6 +465,7 @@ pub fn prepare_on(
     roles::assign(asked, &target, &workload.scripts, &mut scripts);
     Ok(Prepared {
         target,
+        observed,
         workload,
         scripts,
         names,
@@ -529,6 +561,7 @@ impl Prepared {
         };
         let names_of_scripts: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
         Self {
+            observed: None,
             target,
             workload: Workload {
                 name: names_of_scripts.join(" "),

@@ -190,7 +190,8 @@ impl Trial {
         let joining = { drive.newcomers.clone() }
             .map(|newcomers| Joining::new(self.target_of_clients(prepared), newcomers));
         let mut instruments = self.observe.instruments(&Scene {
-            target: &prepared.target,
+            target: prepared.observed.as_ref().unwrap_or(&prepared.target),
+            way: &prepared.target,
             product: &prepared.product,
             facts: &prepared.facts,
             located: beforehand.located(&prepared.target),

@@ -27,6 +27,13 @@ pub struct ObserveSpec {
     #[cfg_attr(test, ts(as = "String"))]
     pub instruments: Wish,
 
+    /// Observe the server at this URL in place of the target's, such as the server behind a pooler; the
+    /// verdict asks it, too. It must be the same server and database
+    #[arg(long, value_name = "URL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional, as = "Option<String>"))]
+    pub observe_url: Option<Address>,
+
     /// Observe this disk of this host, such as nvme0n1 (repeatable) [default: the disk of the
     /// server's data directory, if it is on this host]
     #[arg(long, value_name = "NAME")]

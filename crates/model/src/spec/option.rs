@@ -336,6 +336,8 @@ impl TrialSpec {
         if observe.instruments != super::Wish::Auto {
             words.push(format!("--observe={}", observe.instruments));
         }
+        let direct = observe.observe_url.iter();
+        words.extend(direct.map(|url| format!("--observe-url={}", url.public())));
         words.extend(observe.disk.iter().map(|disk| format!("--disk={disk}")));
         words.extend(
             observe

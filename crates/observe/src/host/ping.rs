@@ -68,10 +68,12 @@ impl Ping {
                 let mut session = Session::connect(&endpoint.candidates, Some(CONNECT_LIMIT))
                     .map_err(|error| gap(&error))?;
                 session.set_answer_timeout(Some(ANSWER_LIMIT));
-                // By which other instruments leave it out.
-                session
-                    .simple_query("SET application_name = 'pgdyno observer'")
-                    .map_err(|error| gap(&error))?;
+                // By which other instruments leave it out. A shared session is its for a moment each time.
+                if session.is_own() {
+                    let applied =
+                        session.apply_settings(&[("application_name", "pgdyno observer")]);
+                    applied.map_err(|error| gap(&error))?;
+                }
                 session
             }
         };

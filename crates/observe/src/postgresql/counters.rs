@@ -96,7 +96,8 @@ fn ask(
     queries: &mut Vec<Query>,
     gaps: &mut BTreeMap<&'static str, Gap>,
 ) -> Result<Vec<Outcome>, Error> {
-    let all: Vec<String> = queries.iter().map(|q| execute(q.view)).collect();
+    let is_planned = connection.is_own();
+    let all: Vec<String> = queries.iter().map(|q| q.text(is_planned)).collect();
     match connection.query(&all.join("; ")) {
         Err(Error::Server(_)) if !connection.is_lost() => {}
         // Without queries there is the one answer to none.
@@ -110,7 +111,7 @@ fn ask(
         if lost.is_some() {
             return true;
         }
-        match connection.query(&execute(query.view)) {
+        match connection.query(&query.text(is_planned)) {
             Ok(outcome) => outcomes.extend(outcome),
             Err(error) if connection.is_lost() => lost = Some(error),
             Err(error) => {
@@ -126,8 +127,18 @@ fn ask(
     }
 }
 
-fn execute(view: &View) -> String {
-    format!("EXECUTE {}", statement(view))
+impl Query {
+    /// What asks it, planned before or not.
+    fn text(&self, is_planned: bool) -> String {
+        match is_planned {
+            true => format!("EXECUTE {}", statement(self.view)),
+            false => self.sql.clone(),
+        }
+    }
+
+    fn prepare(&self) -> String {
+        format!("PREPARE {} AS {}", statement(self.view), self.sql)
+    }
 }
 
 /// The name of its prepared statement; views of one name differ in what they take of it.
@@ -167,8 +178,7 @@ fn prepare(connection: &mut Connection) -> Result<Ready, Error> {
             .map(|(_, at)| format!("({})::float8", at.sql))
             .collect();
         let sql = format!(
-            "PREPARE {} AS SELECT {MARK} {}, {} FROM {from}",
-            statement(view),
+            "SELECT {MARK} {}, {} FROM {from}",
             view.label,
             expressions.join(", ")
         );
@@ -178,8 +188,16 @@ fn prepare(connection: &mut Connection) -> Result<Ready, Error> {
             sql,
         });
     }
+    if !connection.is_own() {
+        // Nothing can be prepared: each is planned when it is asked, and left out once it fails.
+        return Ok(Ready {
+            queries,
+            gaps,
+            left_out: relations.left_out,
+        });
+    }
     // One round trip where all are taken; else those before the first that is refused are there already.
-    let all: Vec<&str> = queries.iter().map(|query| query.sql.as_str()).collect();
+    let all: Vec<String> = queries.iter().map(Query::prepare).collect();
     let is_done = match connection.query(&all.join("; ")) {
         Err(error) if connection.is_lost() => return Err(error),
         result => result.is_ok(),
@@ -189,7 +207,7 @@ fn prepare(connection: &mut Connection) -> Result<Ready, Error> {
     for query in queries {
         let result = match is_done {
             true => Ok(Vec::new()),
-            false => connection.query(&query.sql),
+            false => connection.query(&query.prepare()),
         };
         match result {
             Ok(_) => prepared.push(query),

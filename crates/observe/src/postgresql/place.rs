@@ -42,10 +42,13 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// What holds for each session: it gives up rather than wait, costs the server little, and has a name
 /// by which instruments and the server's own views can leave it out.
-const SETTINGS: &str = "SELECT /* pgdyno observer */ \
-    set_config('application_name', 'pgdyno observer', false), \
-    set_config('statement_timeout', '4000', false), set_config('lock_timeout', '1000', false), \
-    set_config('jit', 'off', false), set_config('max_parallel_workers_per_gather', '0', false)";
+const SETTINGS: [(&str, &str); 5] = [
+    ("application_name", "pgdyno observer"),
+    ("statement_timeout", "4000"),
+    ("lock_timeout", "1000"),
+    ("jit", "off"),
+    ("max_parallel_workers_per_gather", "0"),
+];
 
 /// A server to be read; clones share its session.
 #[derive(Clone)]
@@ -164,7 +167,10 @@ impl Shared {
                     self.refused = Some((Instant::now(), gap.clone()));
                 })?;
                 self.opened += 1;
-                let clock = locate::session_clock(&mut connection.session, connection.dialect);
+                let clock = match connection.is_own() {
+                    true => locate::session_clock(&mut connection.session, connection.dialect),
+                    false => None,
+                };
                 Open {
                     connection,
                     clock,
@@ -217,7 +223,7 @@ impl Connection {
         let mut next = || row.next().flatten().unwrap_or_default();
         let (role, database, clients_name) = (next(), next(), next());
         let (sees_others, is_standby) = (next() == "t", next() == "t");
-        session.simple_query(SETTINGS)?;
+        session.apply_settings(&SETTINGS)?;
         let product = Product::presumed(&session);
         Ok(Self {
             major: product.version.major,
@@ -255,8 +261,8 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`].
     pub fn again(&mut self, name: &str, sql: &str) -> Result<Rows, Error> {
-        self.plan(name, sql)?;
-        admin::rows(&mut self.session, &format!("EXECUTE {name}"))
+        let text = self.planned(name, sql)?;
+        admin::rows(&mut self.session, &text)
     }
 
     /// The rows of several statements that are asked again and again, each under its name: planned once,
@@ -271,8 +277,8 @@ impl Connection {
     ) -> Result<(Instant, Vec<Rows>, Instant), Error> {
         let mut all = String::new();
         for (name, sql) in statements {
-            self.plan(name, sql)?;
-            all += &format!("EXECUTE {name}; ");
+            all += &self.planned(name, sql)?;
+            all += "; ";
         }
         let before = Instant::now();
         let outcomes = self.session.simple_query(&all)?;
@@ -281,14 +287,23 @@ impl Connection {
         Ok((before, answers.collect(), after))
     }
 
-    /// Has the server plan a statement, once.
-    fn plan(&mut self, name: &str, sql: &str) -> Result<(), Error> {
+    /// Has the server plan a statement, once, and returns what asks it. On a session that is shared, a statement
+    /// of that name may be another's or missing: there it is asked as it is.
+    fn planned(&mut self, name: &str, sql: &str) -> Result<String, Error> {
+        if !self.is_own() {
+            return Ok(marked(sql));
+        }
         if !self.planned.contains(name) {
             let prepare = format!("PREPARE {name} AS {}", marked(sql));
             self.session.simple_query(&prepare)?;
             self.planned.insert(name.to_owned());
         }
-        Ok(())
+        Ok(format!("EXECUTE {name}"))
+    }
+
+    /// Whether the server's session is this instrument's alone, and keeps what is prepared.
+    pub fn is_own(&mut self) -> bool {
+        self.session.is_own()
     }
 
     /// The first value of the first row.
@@ -306,7 +321,7 @@ impl Connection {
     /// As [`Connection::query`].
     pub fn clock(&mut self) -> Result<(Instant, i64, Instant), Error> {
         // Planning is none of the time between asking and the answer.
-        self.plan(CLOCK.0, CLOCK.1)?;
+        self.planned(CLOCK.0, CLOCK.1)?;
         let before = Instant::now();
         let rows = self.again(CLOCK.0, CLOCK.1)?;
         let after = Instant::now();

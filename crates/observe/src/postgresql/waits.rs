@@ -7,7 +7,7 @@ use pgdyno_session::Error;
 use serde_json::json;
 
 use super::notes;
-use super::place::{Connection, Line, MARK, Place};
+use super::place::{Connection, Line, Place};
 use crate::{Instrument, Readings};
 use pgdyno_model::observed::{Gap, Kind, Row};
 
@@ -49,7 +49,7 @@ pub const ROWS: &[Row] = &[WAITS, OTHERS, CONNECTED];
 
 /// Under the view, without what that joins. `f` tells the trial's own sessions by role, database and
 /// name.
-const SAMPLE: &str = "PREPARE pgdyno_waits AS SELECT /* pgdyno observer */ \
+const SAMPLE: &str = "SELECT \
     CASE WHEN state = 'active' AND backend_type IN ('client backend', 'parallel worker') \
         AND application_name <> 'pgdyno observer' \
         THEN coalesce(wait_event_type || ':' || wait_event, 'Running') END, \
@@ -59,13 +59,18 @@ const SAMPLE: &str = "PREPARE pgdyno_waits AS SELECT /* pgdyno observer */ \
 
 /// The instrument `pg.waits`.
 pub struct Waits {
-    /// With why other roles' sessions are not seen.
-    line: Line<Option<Gap>>,
+    line: Line<Ready>,
     /// Clients of the trial: sessions beyond them are others'.
     clients: usize,
     due: Option<Instant>,
     second: Second,
     all: Totals,
+}
+
+/// What a session is asked, and why other roles' sessions are not seen.
+struct Ready {
+    sql: String,
+    gap: Option<Gap>,
 }
 
 /// Since it was last told.
@@ -112,8 +117,8 @@ impl Waits {
     }
 
     fn sample(&mut self) -> Result<(), Gap> {
-        let rows = self.line.ask(prepare, |connection, _| {
-            connection.rows("EXECUTE pgdyno_waits")
+        let rows = self.line.ask(prepare, |connection, ready| {
+            connection.again("pgdyno_waits", &ready.sql)
         })?;
         let sample = sample(rows, self.clients);
         let now = Instant::now();
@@ -135,7 +140,7 @@ impl Waits {
     }
 
     fn tell_gap(&self, out: &mut Readings) {
-        if let Some(Some(gap)) = self.line.ready() {
+        if let Some(gap) = self.line.ready().and_then(|ready| ready.gap.as_ref()) {
             out.gap(self.line.place().label("other roles"), gap.clone());
         }
     }
@@ -199,8 +204,7 @@ fn interval(connections: usize) -> Duration {
     INTERVAL.mul_f64((connections as f64 / CONNECTIONS_FULL_RATE as f64).max(1.0))
 }
 
-fn prepare(connection: &mut Connection) -> Result<Option<Gap>, Error> {
-    debug_assert!(SAMPLE.contains(MARK));
+fn prepare(connection: &mut Connection) -> Result<Ready, Error> {
     let literal = pgdyno_session::quote_literal;
     let name = literal(&connection.clients_name);
     let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database()), \
@@ -215,8 +219,8 @@ fn prepare(connection: &mut Connection) -> Result<Option<Gap>, Error> {
         .replace("{name}", &name)
         .replace("{database}", &literal(&database))
         .replace("{role}", &literal(&role));
-    connection.query(&sql)?;
-    Ok(connection.blind_to_others("what sessions wait for"))
+    let gap = connection.blind_to_others("what sessions wait for");
+    Ok(Ready { sql, gap })
 }
 
 /// From rows of: event (NULL for anyone who is not in a statement), whether another's, sessions, of

@@ -14,6 +14,7 @@ mod kill;
 mod memory;
 mod pgbench;
 mod points;
+mod poolers;
 mod seeds;
 mod serve;
 mod size;

@@ -1,0 +1,140 @@
+//! Random sequences of commands through a pooler, and what a stranger finds afterwards.
+
+use std::fmt::Write as _;
+
+use pgdyno_platform::child::Signal;
+use pgdyno_testkit::SplitMix64;
+
+use super::Pooled;
+use super::strangers::{Strangers, differences};
+use crate::child::Running;
+use crate::support::{pgdyno, ran};
+
+/// Rounds in `make test`; `PGDYNO_ROUNDS` has more of them, `SEED` others.
+const ROUNDS: u64 = 6;
+
+/// A command that ends by itself, and whether it may fail: what a pooler does not take is refused.
+const COMMANDS: &[(&[&str], bool)] = &[
+    (
+        &["run", "-q", "tpcb", "-M", "simple", "-c", "4", "-t", "20"],
+        false,
+    ),
+    (
+        &["run", "-q", "tpcb", "-M", "extended", "-c", "4", "-t", "20"],
+        false,
+    ),
+    (
+        &[
+            "run",
+            "-q",
+            "select-only",
+            "-M",
+            "simple",
+            "-c",
+            "5",
+            "-t",
+            "50",
+        ],
+        false,
+    ),
+    (
+        &[
+            "run",
+            "-q",
+            "select-only",
+            "-M",
+            "prepared",
+            "-c",
+            "5",
+            "-t",
+            "50",
+        ],
+        true,
+    ),
+    (
+        &[
+            "run",
+            "-q",
+            "select-only",
+            "-M",
+            "extended",
+            "-C",
+            "-c",
+            "2",
+            "-t",
+            "9",
+        ],
+        false,
+    ),
+    (&["load", "-q", "tpcb"], false),
+    (&["load", "-q", "kv"], false),
+    (&["target"], false),
+];
+
+/// Those of other tools, whose URL stands last or in an option of its own.
+const TOOLS: &[&[&str]] = &[
+    &["pgbench", "-i", "-q", "-s", "1"],
+    &["pgbench", "-n", "-S", "-c", "3", "-t", "20"],
+    &["workload", "init", "kv"],
+];
+
+fn one(pooled: &Pooled, draw: &mut SplitMix64) -> String {
+    let count = (COMMANDS.len() + TOOLS.len() + 1) as u64;
+    let drawn = (draw.next() % count) as usize;
+    if let Some((args, may_fail)) = COMMANDS.get(drawn) {
+        let ran = pooled.pgdyno(args);
+        assert!(*may_fail || ran.code == Some(0), "{args:?}: {ran:?}");
+        return args.join(" ");
+    }
+    if let Some(args) = TOOLS.get(drawn - COMMANDS.len()) {
+        let ran = ran(pgdyno(args).arg(&pooled.url));
+        // Without tables of pgbench's own there is nothing to select from.
+        assert!(ran.code.is_some_and(|code| code < 3), "{args:?}: {ran:?}");
+        return args.join(" ");
+    }
+    let script = pooled.script("SELECT pg_sleep(300);\n");
+    let path = script.path().to_str().expect("a plain path");
+    let mut command = pgdyno(&[
+        "run",
+        "-q",
+        path,
+        "-c",
+        "2",
+        "-T",
+        "99",
+        "--url",
+        &pooled.url,
+    ]);
+    let run = Running::start(&mut command);
+    pooled.direct.wait_for(
+        "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(300)%' \
+         AND state = 'active' AND pid <> pg_backend_pid()",
+    );
+    run.signal(Signal::Interrupt);
+    run.ended().expect(130, &[]);
+    "an interrupted run".to_owned()
+}
+
+#[test]
+fn strangers_find_their_sessions_as_they_were() {
+    let name = "strangers_find_their_sessions_as_they_were";
+    let Some(pooled) = Pooled::new(name) else {
+        return;
+    };
+    let number =
+        |name: &str, or: u64| std::env::var(name).map_or(or, |n| n.parse().expect("a number"));
+    let (rounds, seed) = (number("PGDYNO_ROUNDS", ROUNDS), number("SEED", 52));
+    let mut draw = SplitMix64(seed);
+    let before = Strangers::at(&pooled.url).look();
+    let mut done = String::new();
+    for _ in 0..rounds {
+        let what = one(&pooled, &mut draw);
+        let _ = writeln!(done, "{what}");
+        assert_eq!(pooled.running(), [""; 0], "seed {seed}, after\n{done}");
+        let after = Strangers::at(&pooled.url).look();
+        let changed = differences(&before, &after);
+        assert_eq!(changed, [""; 0], "seed {seed}, after\n{done}");
+        let left = Strangers::at(&pooled.url).left_behind();
+        assert_eq!(left, [""; 0], "seed {seed}, after\n{done}");
+    }
+}

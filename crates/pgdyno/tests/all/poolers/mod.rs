@@ -1,0 +1,225 @@
+//! Behind a real PgBouncer in transaction mode: what pgdyno sets stays on no session that others get.
+
+mod commands;
+mod observed;
+mod strangers;
+
+use pgdyno_platform::child::Signal;
+use pgdyno_server::Server;
+use pgdyno_testkit::{PgBouncer, postgres_with};
+use serde_json::Value;
+
+use crate::child::Running;
+use crate::support::{Database, Ran, pgdyno, ran};
+use strangers::Strangers;
+
+/// Sessions of the server that all clients share.
+const POOL: usize = 3;
+
+/// A server of its own behind a pooler.
+struct Pooled {
+    url: String,
+    /// The way around the pooler.
+    direct: Database,
+    _pooler: PgBouncer,
+    _server: Server,
+}
+
+impl Pooled {
+    /// `None` where there is no PgBouncer, which is recorded as a skip of this test.
+    fn new(test: &str) -> Option<Self> {
+        let server = postgres_with(&[]);
+        let size = format!("default_pool_size={POOL}");
+        let pooler =
+            match PgBouncer::start(server.address().port, &["pool_mode=transaction", &size]) {
+                Ok(pooler) => pooler,
+                Err(why) => {
+                    pgdyno_testkit::record_skip(test, &why);
+                    return None;
+                }
+            };
+        Some(Self {
+            direct: Database::on(&server, "shared"),
+            url: pooler.url("shared"),
+            _pooler: pooler,
+            _server: server,
+        })
+    }
+
+    fn pgdyno(&self, args: &[&str]) -> Ran {
+        ran(pgdyno(args).args(["--url", &self.url]))
+    }
+
+    fn script(&self, text: &str) -> tempfile::NamedTempFile {
+        let file = tempfile::Builder::new().suffix(".sql").tempfile();
+        let file = file.expect("a temporary file");
+        std::fs::write(file.path(), text).expect("written");
+        file
+    }
+
+    /// Statements of others than this test that run now.
+    fn running(&self) -> Vec<String> {
+        self.direct.rows(
+            "SELECT query FROM pg_stat_activity WHERE backend_type = 'client backend' \
+             AND state <> 'idle' AND pid <> pg_backend_pid()",
+        )
+    }
+}
+
+#[test]
+fn sessions_are_left_as_they_were() {
+    let name = "sessions_are_left_as_they_were";
+    let Some(pooled) = Pooled::new(name) else {
+        return;
+    };
+    let before = Strangers::at(&pooled.url).look();
+    pooled
+        .pgdyno(&[
+            "run",
+            "-q",
+            "tpcb",
+            "-c",
+            "4",
+            "-T",
+            "2",
+            "--lock-timeout",
+            "7s",
+        ])
+        .expect(0, &[]);
+    let after = Strangers::at(&pooled.url).look();
+    assert_eq!(strangers::differences(&before, &after), [""; 0]);
+}
+
+#[test]
+fn prepared_statements_are_refused_before_any_is_left() {
+    let name = "prepared_statements_are_refused_before_any_is_left";
+    let Some(pooled) = Pooled::new(name) else {
+        return;
+    };
+    let script = pooled.script("SELECT 1;\n");
+    let path = script.path().to_str().expect("a plain path");
+    let run = |mode: &str| pooled.pgdyno(&["run", "-q", "-M", mode, "-c", "4", "-t", "20", path]);
+    run("prepared").expect(
+        1,
+        &[
+            "prepared statements do not work at",
+            "a pooler in transaction mode: -M extended, or PgBouncer 1.21 with max_prepared_statements",
+        ],
+    );
+    run("extended").expect(0, &[]);
+    assert_eq!(Strangers::at(&pooled.url).left_behind(), [""; 0]);
+}
+
+/// pgbench keeps its name for statements, and its way of going on; a native run's are its own.
+#[test]
+fn a_statement_of_pgbenchs_name_is_not_executed_for_another() {
+    let name = "a_statement_of_pgbenchs_name_is_not_executed_for_another";
+    let settings = ["pool_mode=session", "default_pool_size=1"];
+    let server = postgres_with(&[]);
+    let pooler = match PgBouncer::start(
+        server.address().port,
+        &[&settings[..], &["server_reset_query="]].concat(),
+    ) {
+        Ok(pooler) => pooler,
+        Err(why) => pgdyno_testkit::skip!(name, why),
+    };
+    let direct = Database::on(&server, "named");
+    direct.sql("CREATE TABLE counted (n int); INSERT INTO counted VALUES (0)");
+    let url = pooler.url("named");
+    let writes = tempfile::Builder::new()
+        .suffix(".sql")
+        .tempfile()
+        .expect("a file");
+    std::fs::write(writes.path(), "UPDATE counted SET n = n + 1;\n").expect("written");
+    let reads = tempfile::Builder::new()
+        .suffix(".sql")
+        .tempfile()
+        .expect("a file");
+    std::fs::write(reads.path(), "SELECT n FROM counted;\n").expect("written");
+    let path = |file: &tempfile::NamedTempFile| file.path().to_str().expect("plain").to_owned();
+    // The session keeps what the first has prepared: nothing resets it.
+    let stock = [
+        "pgbench",
+        "-n",
+        "-M",
+        "prepared",
+        "-t",
+        "3",
+        "-f",
+        &path(&writes),
+        &url,
+    ];
+    ran(&mut pgdyno(&stock)).expect(0, &[]);
+    assert_eq!(direct.value("SELECT n FROM counted"), "3");
+    let native = [
+        "run",
+        "-q",
+        "--observe",
+        "none",
+        "-M",
+        "prepared",
+        "-c",
+        "1",
+        "-t",
+        "5",
+        &path(&reads),
+        "--url",
+        &url,
+    ];
+    ran(&mut pgdyno(&native)).expect(0, &[]);
+    assert_eq!(direct.value("SELECT n FROM counted"), "3");
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing_running() {
+    let name = "an_interrupted_run_leaves_nothing_running";
+    let Some(pooled) = Pooled::new(name) else {
+        return;
+    };
+    let script = pooled.script("SELECT pg_sleep(600);\n");
+    let path = script.path().to_str().expect("a plain path");
+    let mut command = pgdyno(&[
+        "run",
+        "-q",
+        path,
+        "-c",
+        "2",
+        "-T",
+        "300",
+        "--url",
+        &pooled.url,
+    ]);
+    let run = Running::start(&mut command);
+    let both = "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' \
+                AND state = 'active' AND pid <> pg_backend_pid() OFFSET 1";
+    pooled.direct.wait_for(both);
+    run.signal(Signal::Interrupt);
+    run.ended().expect(130, &[]);
+    assert_eq!(pooled.running(), [""; 0]);
+}
+
+#[test]
+fn a_statement_that_takes_too_long_is_cancelled() {
+    let name = "a_statement_that_takes_too_long_is_cancelled";
+    let Some(pooled) = Pooled::new(name) else {
+        return;
+    };
+    let script = pooled.script("SELECT pg_sleep(600);\n");
+    let path = script.path().to_str().expect("a plain path");
+    let args = [
+        "run",
+        "-q",
+        path,
+        "-c",
+        "2",
+        "-t",
+        "1",
+        "--statement-timeout",
+        "1s",
+        "--json",
+    ];
+    let ran = pooled.pgdyno(&args);
+    let document: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(document["measured"]["committed"], 0, "{document}");
+    assert_eq!(pooled.running(), [""; 0]);
+}
