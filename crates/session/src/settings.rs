@@ -7,6 +7,9 @@ use crate::quote::quote_literal;
 use crate::{Error, Session};
 use pgdyno_wire::backend::TransactionStatus;
 
+/// Stands in what a session asks for itself, by which pg_stat_statements' readers leave it out.
+pub const MARK: &str = "/* pgdyno observer */";
+
 /// Settings that go along with statements.
 #[derive(Debug, Default)]
 pub(crate) struct Brought {
@@ -38,7 +41,7 @@ impl Brought {
             format!("pg_catalog.set_config({name}, {value}, true)")
         };
         let calls: Vec<String> = self.settings.iter().map(call).collect();
-        format!("SELECT {}", calls.join(", "))
+        format!("SELECT {MARK} {}", calls.join(", "))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -49,7 +52,7 @@ impl Brought {
 fn local<N: AsRef<str>, V: AsRef<str>>(settings: &[(N, V)]) -> String {
     let set = |(name, value): &(N, V)| {
         let (name, value) = (name.as_ref(), quote_literal(value.as_ref()));
-        format!("SET LOCAL {name} = {value}; ")
+        format!("SET {MARK} LOCAL {name} = {value}; ")
     };
     settings.iter().map(set).collect()
 }
@@ -76,7 +79,7 @@ impl Session {
         if let Some(known) = self.brought.is_own {
             return known;
         }
-        let asked = self.query_one_value("SELECT pg_catalog.pg_backend_pid()");
+        let asked = self.query_one_value(&format!("SELECT {MARK} pg_catalog.pg_backend_pid()"));
         let pid = asked.ok().flatten().and_then(|pid| pid.parse().ok());
         let is_own = pid.is_some_and(|pid: i32| pid == self.backend_pid());
         self.brought.is_own = Some(is_own);
@@ -94,12 +97,13 @@ impl Session {
             return Ok(());
         }
         if self.is_own() {
-            let set =
-                |(name, value): &(&str, &str)| format!("SET {name} = {}", quote_literal(value));
+            let set = |(name, value): &(&str, &str)| {
+                format!("SET {MARK} {name} = {}", quote_literal(value))
+            };
             let all: Vec<String> = settings.iter().map(set).collect();
             return self.simple_query(&all.join("; ")).map(drop);
         }
-        self.simple_query(&format!("{}SELECT 1", local(settings)))?;
+        self.simple_query(&format!("{}SELECT {MARK} 1", local(settings)))?;
         self.brought.set(settings);
         Ok(())
     }

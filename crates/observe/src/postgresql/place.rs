@@ -22,7 +22,7 @@ use pgdyno_platform::cpu_time::ThreadClock;
 pub type Rows = Vec<Vec<Option<String>>>;
 
 /// Stands in all statements of instruments, for pg_stat_statements, which knows no names of sessions.
-pub const MARK: &str = "/* pgdyno observer */";
+pub use pgdyno_session::MARK;
 
 /// Asks for the server's clock: a name, and what is planned under it.
 pub const CLOCK: (&str, &str) = (
