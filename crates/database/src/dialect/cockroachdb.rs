@@ -107,6 +107,7 @@ pub const COCKROACHDB: Dialect = Dialect {
     truncate: "TRUNCATE {table}",
     // Captured: a syntax error.
     vacuum: None,
+    // Captured: a syntax error.
     vacuum_unless_locked: None,
     // Assumed: 19.1 has no view that counts changes of a table.
     has_changed: None,

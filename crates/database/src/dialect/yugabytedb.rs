@@ -86,6 +86,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
     truncate: "TRUNCATE {table}",
     // Documented: VACUUM does nothing.
     vacuum: None,
+    // Documented: VACUUM does nothing.
     vacuum_unless_locked: None,
     // Assumed: what counts changes is PostgreSQL's, and rows are in DocDB.
     has_changed: None,
