@@ -27,9 +27,12 @@ fn run_on(server: &Documented, args: &[&str]) -> (Ran, Vec<String>) {
     (ran, server.statements().split_off(before))
 }
 
-/// The statements that change something, each mark without what follows its beginning.
+/// The statements that change something, without the mark of pgdyno's own, and each mark on a table without
+/// what follows its beginning.
 fn changes(statements: Vec<String>) -> Vec<String> {
-    let statements = statements.into_iter().filter(|sql| {
+    let statements =
+        { statements.into_iter() }.map(|sql| sql.replace(" /* pgdyno observer */", ""));
+    let statements = statements.filter(|sql| {
         let lower = sql.to_lowercase();
         !lower.starts_with("select") && !lower.starts_with("show")
     });
@@ -56,7 +59,7 @@ fn a_load_on_yugabytedb_states_its_sharding_commits_in_batches_and_does_not_vacu
     assert_eq!(
         changes(statements),
         [
-            "SET yb_disable_transactional_writes = on",
+            "SET yb_disable_transactional_writes = 'on'",
             "create table pgbench_history(tid int, bid int, aid int, delta int, mtime timestamp, \
              filler char(22)) split into 6 tablets;",
             "create table pgbench_accounts(aid int not null, bid int, abalance int, filler \
@@ -119,7 +122,7 @@ fn yugabytedbs_keys_can_be_ranges() {
 fn a_setting_that_the_server_does_not_take_is_told_and_left_alone() {
     let product = Product {
         refuses: &[(
-            "SET yb_disable_transactional_writes",
+            "SET /* pgdyno observer */ yb_disable_transactional_writes",
             "42704",
             "unrecognized configuration parameter \"yb_disable_transactional_writes\"",
         )],
@@ -276,9 +279,13 @@ fn a_table_is_filled_through_every_node_at_once() {
         (
             COCKROACHDB_25_2,
             10,
-            "SET copy_transaction_quality_of_service = regular",
+            "SET /* pgdyno observer */ copy_transaction_quality_of_service = 'regular'",
         ),
-        (YUGABYTEDB, 5, "SET yb_disable_transactional_writes = on"),
+        (
+            YUGABYTEDB,
+            5,
+            "SET /* pgdyno observer */ yb_disable_transactional_writes = 'on'",
+        ),
     ] {
         let (ran, server) = loaded_through_three(product);
         let statements = server.statements();

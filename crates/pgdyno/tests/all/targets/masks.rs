@@ -71,16 +71,16 @@ impl Masks {
             Event::Server(message) => message.tag == b'R' && message.body != [0; 4],
             _ => false,
         };
+        let mut process = Process::default();
         let events = events.iter().filter(|event| !is_login(event));
-        let masked = events.map(|event| match event {
-            Event::Client(message) => Event::Client(self.message(message)),
-            Event::Server(message) if message.tag == b'D' => Event::Server(self.row(message)),
-            // The key of a request to cancel.
-            Event::Server(message) if message.tag == b'K' => {
-                Event::Server(Message::new(b'K', [0; 8]))
-            }
-            Event::Server(message) => Event::Server(self.message(message)),
-            other => other.clone(),
+        let masked = events.map(|event| match process.masked(event) {
+            Some(message) => Event::Server(message),
+            None => match event {
+                Event::Client(message) => Event::Client(self.message(message)),
+                Event::Server(message) if message.tag == b'D' => Event::Server(self.row(message)),
+                Event::Server(message) => Event::Server(self.message(message)),
+                other => other.clone(),
+            },
         });
         masked.collect()
     }
@@ -111,6 +111,44 @@ impl Masks {
             body.extend(masked);
         }
         Message::new(b'D', body)
+    }
+}
+
+/// The server's process as a client knows it: from the key to cancel by, which is secret, and by asking.
+#[derive(Default)]
+struct Process {
+    told: Option<u32>,
+    is_asked_for: bool,
+}
+
+impl Process {
+    /// The process of each connection is 1 where that is what it was told, so that a connection is answered alike
+    /// whichever recorded one it is; `None` for messages that do not speak of it.
+    fn masked(&mut self, event: &Event) -> Option<Message> {
+        let message = match event {
+            Event::Client(message) => {
+                let sql = String::from_utf8_lossy(&message.body);
+                self.is_asked_for = sql.contains("pg_backend_pid()");
+                return None;
+            }
+            Event::Server(message) => message,
+            _ => return None,
+        };
+        match message.tag {
+            b'K' => {
+                let told = u32::from_be_bytes(*message.body.first_chunk()?);
+                self.told = Some(told);
+                let process = u32::from(told != 0).to_be_bytes();
+                Some(Message::new(b'K', [&process[..], &[0; 4]].concat()))
+            }
+            b'D' if self.is_asked_for => {
+                let told = columns(message).pop().flatten()?;
+                let is_own = self.told.map(|told| told.to_string().into_bytes()) == Some(told);
+                let number = if is_own { b'1' } else { b'2' };
+                Some(Message::new(b'D', [0, 1, 0, 0, 0, 1, number]))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -193,4 +231,38 @@ fn what_must_not_be_told_is_replaced_and_lengths_agree() {
     let same = row(&[&format!("{host}:26257"), &masks.text(id)]);
     assert!(masked.contains(&same), "{text}");
     assert!(said.contains("127.0.0.1:26257"), "{said}");
+}
+
+#[test]
+fn a_process_is_told_and_asked_for_by_the_same_number() {
+    let connection = |told: u32, answered: &str| {
+        let length = (answered.len() as u32).to_be_bytes();
+        let row = [&[0, 1], &length[..], answered.as_bytes()].concat();
+        vec![
+            Event::Server(Message::new(b'K', [told.to_be_bytes(), *b"keys"].concat())),
+            Event::Client(Message::new(b'Q', *b"SELECT pg_catalog.pg_backend_pid()\0")),
+            Event::Server(Message::new(b'D', row)),
+            Event::Client(Message::new(b'Q', *b"SELECT 4711\0")),
+            Event::Server(Message::new(b'D', *b"\0\x01\0\0\0\x044711")),
+        ]
+    };
+    let masks = Masks::default();
+    let own = masks.connection(&connection(4711, "4711"));
+    assert_eq!(
+        own[0],
+        Event::Server(Message::new(b'K', [0, 0, 0, 1, 0, 0, 0, 0]))
+    );
+    assert_eq!(
+        own[2],
+        Event::Server(Message::new(b'D', *b"\0\x01\0\0\0\x011"))
+    );
+    // What is asked later is answered as it was.
+    assert_eq!(own[4], connection(4711, "4711")[4]);
+    let shared = masks.connection(&connection(4711, "12"));
+    assert_eq!(
+        shared[2],
+        Event::Server(Message::new(b'D', *b"\0\x01\0\0\0\x012"))
+    );
+    let untold = masks.connection(&connection(0, "12"));
+    assert_eq!(untold[0], Event::Server(Message::new(b'K', [0; 8])));
 }

@@ -80,6 +80,9 @@ pub struct Release {
     pub version: String,
     /// Parameters that a session is told when it starts.
     pub parameters: Vec<[String; 2]>,
+    /// Whether a session is told no process and no key to cancel by (BackendKeyData).
+    #[serde(default)]
+    pub has_no_key: bool,
     pub source: String,
 }
 

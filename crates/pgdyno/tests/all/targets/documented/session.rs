@@ -124,6 +124,7 @@ fn greeted(answers: &mut impl Read, out: &mut impl Write, played: &Played) -> io
     while let Some(message) = Message::read(answers, false)? {
         match (message.tag, played.release()) {
             (b'S', Some(_)) => continue,
+            (b'K', Some(release)) if release.has_no_key => continue,
             (b'Z', Some(release)) => {
                 for [name, value] in &release.parameters {
                     let status = format!("{name}\0{value}\0");
