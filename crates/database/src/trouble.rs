@@ -4,7 +4,7 @@ use pgdyno_session::{ConnInfoError, Error};
 
 use crate::safe_settings::NAMES;
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::pooler::PREPARED_WAY_OUT;
+use pgdyno_model::pooler;
 use pgdyno_model::suggest::nearest;
 use pgdyno_model::{Exit, Failure};
 
@@ -36,8 +36,6 @@ const REMEDIES: &[(&str, &str)] = &[
         "55P03",
         "another session has it locked: wait for that, or longer (--lock-timeout)",
     ),
-    ("26000", PREPARED_WAY_OUT),
-    ("42P05", PREPARED_WAY_OUT),
     (
         "3D000",
         "create the database (CREATE DATABASE …), or name another",
@@ -233,6 +231,9 @@ fn from_lines(exit: Exit, text: &str) -> Failure {
 }
 
 fn with_remedy(failure: Failure, sqlstate: &str) -> Failure {
+    if let Some(way) = pooler::way_out(sqlstate, &failure.message) {
+        return failure.hint(way);
+    }
     match REMEDIES.iter().find(|(code, _)| *code == sqlstate) {
         Some((_, remedy)) => failure.hint(*remedy),
         None => failure,

@@ -7,3 +7,50 @@ pub const PREPARED_WAY_OUT: &str =
 /// What cannot be seen through one, and the way out.
 pub const UNSEEN: &str = "a pooler in between: its sessions, processes and host are not the server's; observe the server directly with \
      --observe-url postgresql://HOST/DATABASE";
+
+const POOL_WAY_OUT: &str = "the pooler has fewer sessions than clients: fewer clients (-c), or a larger default_pool_size in PgBouncer";
+
+const CLIENTS_WAY_OUT: &str = "fewer clients (-c), or a larger max_client_conn in PgBouncer";
+
+/// Cause and way out of an error that a pooler makes, by its SQLSTATE and its message; `None` for others.
+pub fn way_out(sqlstate: &str, message: &str) -> Option<&'static str> {
+    match sqlstate {
+        "26000" | "42P05" => Some(PREPARED_WAY_OUT),
+        // PgBouncer's own errors have it, and parameters for another statement of that name.
+        "08P01" if message.contains("prepared statement") => Some(PREPARED_WAY_OUT),
+        "08P01" if message.contains("query_wait_timeout") => Some(POOL_WAY_OUT),
+        "08P01" | "53300" if message.contains("max_client_conn") => Some(CLIENTS_WAY_OUT),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_poolers_have_a_way_out_and_others_do_not() {
+        let gone = "prepared statement \"p0_1\" does not exist";
+        let other =
+            "bind message supplies 1 parameters, but prepared statement \"p0_1\" requires 2";
+        for (sqlstate, message, expected) in [
+            ("26000", gone, Some(PREPARED_WAY_OUT)),
+            (
+                "42P05",
+                "prepared statement \"p0_1\" already exists",
+                Some(PREPARED_WAY_OUT),
+            ),
+            ("08P01", other, Some(PREPARED_WAY_OUT)),
+            ("08P01", "query_wait_timeout", Some(POOL_WAY_OUT)),
+            (
+                "08P01",
+                "no more connections allowed (max_client_conn)",
+                Some(CLIENTS_WAY_OUT),
+            ),
+            ("08P01", "invalid message format", None),
+            ("42P01", gone, None),
+        ] {
+            assert_eq!(way_out(sqlstate, message), expected, "{sqlstate} {message}");
+        }
+    }
+}

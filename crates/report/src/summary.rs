@@ -1,6 +1,6 @@
 //! The result in the terminal: the first screen (`first_screen.rs`), and what `-v` and `pgdyno show` add.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pgdyno_drive::record::{EventKind, Failure};
 
@@ -15,7 +15,7 @@ use pgdyno_model::document::{
     Counts, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Phase, Run, ScriptStatements,
     Stall, Stalls, TimeBudget, Trial,
 };
-use pgdyno_model::{Fact, Note, Severity, text as figures};
+use pgdyno_model::{Fact, Note, Severity, pooler, text as figures};
 
 /// From so long on it is said how long it took until all had ended.
 const DRAIN_LONG_US: u64 = 100_000;
@@ -293,11 +293,16 @@ fn recovered(stall: &Stall) -> String {
 /// nothing had them do something else.
 fn waited_for(run: &Run, stall: &Stall) -> &'static str {
     let is_waited_for = stall.failed.is_empty() && stall.unknown == 0;
-    match run.trial.statement_timeout {
-        None if is_waited_for && stall.length_us >= WAITED_LONG_US => {
+    if !is_waited_for || stall.length_us < WAITED_LONG_US || run.trial.statement_timeout.is_some() {
+        return "";
+    }
+    match run.trial.errors.reconnect {
+        true => {
+            "             its clients waited for it: with --statement-timeout 1s they go elsewhere\n"
+        }
+        false => {
             "             its clients waited for it: with --statement-timeout 1s --reconnect they go elsewhere\n"
         }
-        _ => "",
     }
 }
 
@@ -447,8 +452,20 @@ fn attempt(table: &mut Table, name: &str, script: &Figures) {
 fn failures(run: &Run) -> String {
     match first_screen::nothing_committed(run, None) {
         Some(_) => String::new(),
-        None => by_class(&run.measured.all.counts),
+        None => by_class(&run.measured.all.counts) + &of_pooler(run),
     }
+}
+
+/// What to do about errors that a pooler made, each once.
+fn of_pooler(run: &Run) -> String {
+    let ways = run
+        .reasons
+        .iter()
+        .filter_map(|reason| pooler::way_out(reason.sqlstate.as_deref()?, &reason.message));
+    let ways: BTreeSet<&str> = ways.collect();
+    { ways.iter() }
+        .map(|way| format!("try          {way}\n"))
+        .collect()
 }
 
 fn by_class(counts: &Counts) -> String {

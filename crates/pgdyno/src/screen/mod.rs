@@ -81,10 +81,12 @@ pub struct Screen {
     errors: Said,
     /// Notices of the server.
     notices: Said,
-    /// What happened to connections.
+    /// Connections that were lost.
+    outages: Said,
+    /// What else happened to connections.
     events: u64,
-    /// Of those that were not shown: connections lost, and restored.
-    unshown: (u64, u64),
+    /// Connections restored that were not shown.
+    unshown: u64,
 }
 
 impl From<Verbosity> for Form {
@@ -111,8 +113,9 @@ impl Screen {
             transactions: 0,
             errors: Said::default(),
             notices: Said::default(),
+            outages: Said::default(),
             events: 0,
-            unshown: (0, 0),
+            unshown: 0,
         }
     }
 
@@ -227,17 +230,18 @@ impl<O> Observer<O> for Screen {
     }
 
     fn event(&mut self, event: &Event) {
+        if event.kind == EventKind::Outage {
+            if self.outages.is_new(&event.text) && self.form != Form::Quiet {
+                self.print(&format!("pgdyno: {}", event.text));
+            }
+            return;
+        }
         self.events += 1;
         if self.events > EVENTS_MAX {
-            let (lost, again) = &mut self.unshown;
-            match event.kind {
-                EventKind::Outage => *lost += 1,
-                EventKind::Reconnected | EventKind::Moved => *again += 1,
-                EventKind::Returned
-                | EventKind::EndpointDown
-                | EventKind::EndpointUp
-                | EventKind::WithoutTls => {}
-            }
+            self.unshown += u64::from(matches!(
+                event.kind,
+                EventKind::Reconnected | EventKind::Moved
+            ));
         } else if self.form != Form::Quiet {
             self.print(&format!("pgdyno: {}", event.text));
         }
@@ -271,12 +275,13 @@ impl<O> Observer<O> for Screen {
         for line in self.notices.rest("notices of the server") {
             pgdyno_output::remark!("pgdyno: {line}");
         }
-        if self.events > EVENTS_MAX {
-            let (lost, restored) = self.unshown;
+        for line in self.outages.rest("lost connections") {
+            pgdyno_output::remark!("pgdyno: {line}");
+        }
+        if self.unshown > 0 {
             pgdyno_output::remark!(
-                "pgdyno: not shown: {} lost, {} restored",
-                figures::plural(lost, "connection"),
-                figures::count(restored)
+                "pgdyno: not shown: {} restored",
+                figures::plural(self.unshown, "connection")
             );
         }
     }

@@ -1,7 +1,7 @@
 //! A trial in which nothing was committed: the error, where it is, what to do. No verdict on nothing.
 
 use pgdyno_model::document::{Reason, Run};
-use pgdyno_model::pooler::PREPARED_WAY_OUT;
+use pgdyno_model::pooler;
 use pgdyno_model::text as words;
 
 use super::{INDENT, labelled};
@@ -106,10 +106,8 @@ fn remedy(reason: &Reason) -> Option<String> {
         "42501" => "grant this user what the statement needs, or connect as another one",
         "25006" => "connect to the primary, or run a workload that only reads: select-only",
         "57014" => "a longer --statement-timeout, or fewer clients",
-        "26000" | "42P05" => PREPARED_WAY_OUT,
-        "08P01" if reason.message.contains("prepared statement") => PREPARED_WAY_OUT,
         "40001" | "40P01" => "try failed transactions again: --max-tries 10, or use fewer clients",
-        _ => return None,
+        sqlstate => pooler::way_out(sqlstate, &reason.message)?,
     };
     Some(text.to_owned())
 }
