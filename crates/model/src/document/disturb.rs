@@ -114,6 +114,16 @@ impl CommandRun {
 }
 
 impl Disturbed {
+    /// When the undo had ended, where nothing else may have ended what the commands began: all of them began at one
+    /// moment, and none was ended by `--for`. Whether it has lasted so long is for clients to tell.
+    pub fn may_last_until_us(&self) -> Option<u64> {
+        let begins = self.commands.first().map(|run| run.due_us);
+        let is_ended_within = { self.commands.iter() }
+            .any(|run| Some(run.due_us) != begins || run.end == CommandEnd::Ended);
+        let undone = self.undo.as_ref().and_then(|undo| undo.ended_us);
+        undone.filter(|_| !is_ended_within)
+    }
+
     /// What went wrong with its commands, a sentence each: those of the disturbance, then the undo.
     pub fn troubles(&self) -> Vec<String> {
         let all = self.commands.iter().chain(&self.undo);

@@ -27,7 +27,18 @@ pub fn figures(outcome: &Outcome) -> Option<DisturbFigures> {
 /// The same of what they are made of.
 pub(super) fn of_parts(disturbed: &Disturbed, recording: &Recording) -> Option<DisturbFigures> {
     let slots = recording.slots.as_ref()?;
-    Some(Trial::of(disturbed, recording, slots).figures())
+    let trial = Trial::of(disturbed, recording, slots);
+    let figures = trial.figures();
+    let Some(until_us) = trial.until_us.filter(|_| figures.is_back == Some(false)) else {
+        return Some(figures);
+    };
+    // Its commands ended at once (a service was stopped), and it lasted until it was undone.
+    let lasting = Trial {
+        over_us: until_us,
+        is_over: until_us <= trial.end_us,
+        ..trial
+    };
+    Some(lasting.figures())
 }
 
 /// A trial with the boundaries of its phases, in microseconds since clients began to work.
@@ -42,6 +53,8 @@ struct Trial<'a> {
     generator_stopped_us: u64,
     /// Where it was over by what is known.
     is_over: bool,
+    /// Until when it lasted, where clients did not come back.
+    until_us: Option<u64>,
 }
 
 impl<'a> Trial<'a> {
@@ -59,7 +72,8 @@ impl<'a> Trial<'a> {
             over_us: disturbed.ended_us.unwrap_or(began_us).max(began_us),
             end_us,
             generator_stopped_us: stops.map(|stop| stop.within_us(measured_us, end_us)).sum(),
-            is_over: disturbed.control || disturbed.ended_us.is_some(),
+            is_over: disturbed.control || disturbed.ended_us.is_some_and(|ended| ended <= end_us),
+            until_us: disturbed.may_last_until_us(),
         }
     }
 
@@ -175,8 +189,12 @@ impl<'a> Trial<'a> {
         let us = |seconds: f64| (seconds * 1e6).round() as u64;
         let back = |back: Option<f64>| {
             let after_us = self.end_us.saturating_sub(self.began_us);
+            let lasts = match self.is_over {
+                true => "",
+                false => "; until then it was disturbed",
+            };
             let never = format!(
-                "not back {} after the start, when the trial ended",
+                "not back {} after the start, when the trial ended{lasts}",
                 text::time(after_us as f64)
             );
             back.map_or(Fact::Unknown(never), |s| Fact::Known(us(s)))
@@ -253,12 +271,15 @@ impl<'a> Trial<'a> {
             Ok(recovery) => recovery,
             Err(why) => return cannot(why.clone()),
         };
-        if !self.is_over {
-            return cannot("the disturbance was not over before the trial was".to_owned());
+        if !self.is_over && !self.recording.has_lost_server() {
+            return cannot(
+                "the disturbance was not over before the trial was: end it with --at or --for"
+                    .to_owned(),
+            );
         }
-        let over = (self.over_us / SLOT_US) as usize;
+        let over = (self.over_us.min(self.end_us) / SLOT_US) as usize;
         let stays = course.stays(recovery.baseline, over);
-        if stays != Stays::Up && self.recording.has_lost_server() {
+        if (stays != Stays::Up || !self.is_over) && self.recording.has_lost_server() {
             return cannot("clients were without a server when the trial ended".to_owned());
         }
         match stays {

@@ -1,5 +1,5 @@
 use pgdyno_drive::record::{Phase, Recording, Slots};
-use pgdyno_model::document::{DisturbFigures, Disturbed, Metastable};
+use pgdyno_model::document::{CommandEnd, CommandRun, DisturbFigures, Disturbed, Metastable};
 
 use super::figures::of_parts;
 
@@ -100,6 +100,67 @@ fn one_that_stays_down_is_metastable_and_one_that_is_not_watched_for_long_is_not
         short.metastable_why.contains("--after"),
         "{}",
         short.metastable_why
+    );
+}
+
+/// A command that ran at this moment, in seconds.
+fn command(due_s: u64) -> CommandRun {
+    CommandRun {
+        command: "systemctl stop postgresql".to_owned(),
+        due_us: Some(due_s * 1_000_000),
+        began_us: Some(due_s * 1_000_000),
+        ended_us: Some(due_s * 1_000_000 + 100_000),
+        end: CommandEnd::Exited,
+        exit_code: Some(0),
+        signal: None,
+        reason: None,
+        output: String::new(),
+        output_left_out: 0,
+    }
+}
+
+#[test]
+fn what_only_the_undo_ends_has_lasted_until_then() {
+    let of = |commands: Vec<CommandRun>, after: &[(usize, f64)]| {
+        let undo = CommandRun {
+            due_us: None,
+            ..command(30)
+        };
+        let disturbed = Disturbed {
+            due_us: 10_000_000,
+            began_us: Some(10_000_000),
+            ended_us: Some(10_100_000),
+            commands,
+            undo: Some(undo),
+            ..Disturbed::default()
+        };
+        of_parts(&disturbed, &recording(&seconds(after), true)).unwrap()
+    };
+    let names = |it: &DisturbFigures| -> Vec<String> {
+        it.phases
+            .iter()
+            .map(|phase| phase.phase.name.clone())
+            .collect()
+    };
+    let stopped = of(vec![command(10)], &[(15, 0.0)]);
+    assert_eq!(
+        (stopped.is_back, stopped.metastable),
+        (Some(false), Metastable::CannotTell)
+    );
+    assert!(format!("{:?}", stopped.back_us).contains("until then it was disturbed"));
+    assert_eq!(names(&stopped), ["before", "during"]);
+    // A restart, whose undo is for the case that it fails.
+    let restarted = of(vec![command(10)], &[(2, 0.0), (13, 1.0)]);
+    assert_eq!(
+        (restarted.is_back, restarted.metastable),
+        (Some(true), Metastable::No)
+    );
+    assert_eq!(names(&restarted), ["before", "during", "after"]);
+    // Something else has ended it, and it stays down.
+    let ended = of(vec![command(10), command(12)], &[(15, 0.0)]);
+    assert_eq!(
+        (ended.is_back, ended.metastable),
+        (Some(false), Metastable::Yes)
     );
 }
 

@@ -50,12 +50,20 @@ pub fn brief(it: &DisturbedTrial) -> String {
 
 fn heading(it: &DisturbedTrial) -> String {
     let at = |us: Option<u64>| us.map(|us| seconds(us as f64));
+    let is_back = it.figures.as_ref().and_then(|figures| figures.is_back);
+    let until_us = it
+        .disturbed
+        .may_last_until_us()
+        .filter(|_| is_back == Some(false));
     match (it.disturbed.control, at(it.disturbed.began_us)) {
         (true, _) => "a control: none of its commands was run".to_owned(),
         (false, None) => "not at all: the trial was over before".to_owned(),
-        (false, Some(began)) => match at(it.disturbed.ended_us) {
-            Some(ended) => format!("from {began} s to {ended} s after clients began"),
-            None => format!("from {began} s after clients began"),
+        (false, Some(began)) => match (at(until_us), at(it.disturbed.ended_us)) {
+            (Some(undone), _) => {
+                format!("from {began} s until the undo at {undone} s after clients began")
+            }
+            (None, Some(ended)) => format!("from {began} s to {ended} s after clients began"),
+            (None, None) => format!("from {began} s after clients began"),
         },
     }
 }

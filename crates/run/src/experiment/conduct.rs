@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use pgdyno_drive::{Control, Level, Message};
@@ -34,6 +35,10 @@ use pgdyno_model::spec::{self, TargetSpec};
 use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, State, TrialSpec};
 use pgdyno_workload::loader::{self, How, Leave, Loaded, Watch};
 use pgdyno_workload::pack::Pack;
+
+/// How long a server is waited for that a disturbance took away, and how often it is looked for.
+const SERVER_BACK_MAX: Duration = Duration::from_secs(60);
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Why a trial is not run whose rate is a share of a maximum that is not known.
 const NO_MAXIMUM: &str = "not run, nor the others whose rate is a share of the same maximum: it could \
@@ -129,6 +134,14 @@ struct Place {
     ways: BTreeMap<String, Way>,
     /// Tables that trials have written to since they were last vacuumed.
     written: BTreeSet<String>,
+}
+
+/// Whether a disturbance that did what it was to do took the server away until the end of the trial.
+fn is_lost_by_disturbance(slot: &Slot, outcome: &Outcome) -> bool {
+    let disturbed = outcome.disturbed.as_ref();
+    slot.point.is_disturbed()
+        && outcome.recording.has_lost_server()
+        && disturbed.is_some_and(|it| it.began_us.is_some() && it.troubles().is_empty())
 }
 
 struct Sweep<'a> {
@@ -235,6 +248,11 @@ impl Sweep<'_> {
                     self.done.insert(slot.key(), goodput);
                     ended.complete += 1;
                 }
+                (_, Ok(ran)) if is_lost_by_disturbance(slot, &ran.outcome) => {
+                    // What the laboratory wanted to know. The next trial begins when the server is there again.
+                    ended.complete += 1;
+                    self.wait_for_server();
+                }
                 (State::Failed | State::Partial, result) => {
                     ended.failed += 1;
                     ended.lost_server |= result
@@ -261,6 +279,23 @@ impl Sweep<'_> {
             }
         }
         Ok(ended)
+    }
+
+    /// Waits until the server answers that a disturbance has ended, for the time that it may take to be undone.
+    fn wait_for_server(&self) {
+        let until = Instant::now() + SERVER_BACK_MAX;
+        let is_there = || {
+            self.places.values().all(|place| {
+                let mut endpoints = place.target.endpoints.iter();
+                endpoints.any(|endpoint| endpoint.connect().is_ok())
+            })
+        };
+        while self.means.interrupts.count() == self.interrupts_seen
+            && !is_there()
+            && Instant::now() < until
+        {
+            thread::sleep(LOOK_INTERVAL);
+        }
     }
 
     /// Whether trials may follow from those that are over.

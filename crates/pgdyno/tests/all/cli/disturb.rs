@@ -239,6 +239,74 @@ fn a_server_without_a_second_endpoint_that_is_stopped_is_lost_and_the_undo_still
     assert!(figures["missed"].as_u64() > Some(200), "{figures}");
 }
 
+/// A role that may not log in any more has no server; `--undo` gives it back, after the trial.
+#[test]
+fn a_laboratory_whose_trials_lose_the_server_goes_on_to_its_end() {
+    let db = Database::new("disturb_lost_lab");
+    db.sql("CREATE ROLE lost_in_lab LOGIN");
+    let notebook = Notebook::new();
+    let load = script(&notebook, "load.sql", "SELECT 1;\n");
+    let away = script(
+        &notebook,
+        "away.sql",
+        "ALTER ROLE lost_in_lab NOLOGIN;\n\
+         SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'lost_in_lab';\n",
+    );
+    let back = script(&notebook, "back.sql", "ALTER ROLE lost_in_lab LOGIN;\n");
+    let by_owner =
+        |file: &str| by_pgdyno(file).replace("\"$PGDYNO_URL\"", &format!("'{}'", db.url));
+    let (away, back) = (by_owner(&away), by_owner(&back));
+    let url = db.url.replacen("postgres@", "lost_in_lab@", 1);
+    let args = [
+        "lab",
+        "disturb",
+        &load,
+        "-c",
+        "2",
+        "-R",
+        "100",
+        "--before",
+        "4s",
+        "--after",
+        "3s",
+        "--repeat",
+        "2",
+        "--no-controls",
+        "--no-receipts",
+        "--observe",
+        "none",
+        "--within",
+        "500ms",
+        "--during",
+        &away,
+        "--undo",
+        &back,
+        "--url",
+        &url,
+        "--json",
+    ];
+    let lab = ran(&mut notebook.command(&args)).expect(0, &[]);
+    let document: Value = serde_json::from_str(&lab.stdout).unwrap();
+    let repeats = document["targets"][0]["repeats"].as_array().unwrap();
+    assert_eq!(repeats.len(), 2, "{document}");
+    for repeat in repeats {
+        assert_eq!(repeat["counts"], true, "{repeat}");
+        let figures = &repeat["figures"];
+        assert_eq!(figures["is_back"], false, "{figures}");
+        assert!(figures["missed"].as_u64() > Some(200), "{figures}");
+        let why = figures["back_us"]["unknown"].as_str().unwrap();
+        assert!(why.contains("until then it was disturbed"), "{why}");
+        let names: Vec<_> = { figures["phases"].as_array().unwrap().iter() }
+            .map(|phase| phase["name"].clone())
+            .collect();
+        assert_eq!(names, ["before", "during"], "{figures}");
+        let trial = repeat["trial"].to_string();
+        let shown = json(&notebook, &["show", &trial, "--json"]);
+        let figures = &shown["disturbed"]["figures"];
+        assert_eq!(figures["metastable"], "cannot_tell", "{figures}");
+    }
+}
+
 #[test]
 fn what_cannot_be_disturbed_is_refused_before_anything_is_run() {
     let nowhere = ["--url", "host=127.0.0.1 port=1 user=x", "--no-store"];
