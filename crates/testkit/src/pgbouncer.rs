@@ -1,22 +1,15 @@
 //! A real PgBouncer before a server.
 
 use std::io;
-use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
-/// Starting takes no longer.
-const START_MAX: Duration = Duration::from_secs(20);
+use crate::middlebox::Middlebox;
 
 /// PgBouncer at work, which trusts all clients and logs in as `postgres`. Ends when dropped.
 #[derive(Debug)]
-pub struct PgBouncer {
-    child: Child,
-    port: u16,
-    _folder: tempfile::TempDir,
-}
+pub struct PgBouncer(Middlebox);
 
 impl PgBouncer {
     /// Starts one before the server on this port of 127.0.0.1, with settings of its own (`pool_mode=transaction`).
@@ -52,32 +45,11 @@ impl PgBouncer {
         if pgdyno_platform::user::is_root() {
             command.args(["-u", "nobody"]);
         }
-        let mut pooler = Self {
-            child: command.spawn()?,
-            port,
-            _folder: folder,
-        };
-        let began = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if began.elapsed() > START_MAX || pooler.child.try_wait()?.is_some() {
-                return Err(io::Error::other("it does not listen"));
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(pooler)
+        Middlebox::run(&mut command, port, folder).map(Self)
     }
 
     /// The URL by which a database is reached through it.
     pub fn url(&self, database: &str) -> String {
-        let port = self.port;
-        format!("postgresql://postgres@127.0.0.1:{port}/{database}?sslmode=disable")
-    }
-}
-
-impl Drop for PgBouncer {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.0.url(database)
     }
 }

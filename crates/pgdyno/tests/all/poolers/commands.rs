@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use pgdyno_platform::child::Signal;
-use pgdyno_testkit::SplitMix64;
+use pgdyno_testkit::{Middlebox, SplitMix64};
 
-use super::Pooled;
-use super::strangers::{Strangers, differences};
+use super::strangers::differences;
+use super::{POOL, Pooled};
 use crate::child::Running;
 use crate::support::{pgdyno, ran};
 
@@ -115,26 +115,50 @@ fn one(pooled: &Pooled, draw: &mut SplitMix64) -> String {
     "an interrupted run".to_owned()
 }
 
+/// So many sessions has pgpool-II: each client has one for as long as it is connected, and pgdyno's own sessions are
+/// there beside those of clients.
+const SESSIONS_OF_PGPOOL: usize = 24;
+
 #[test]
 fn strangers_find_their_sessions_as_they_were() {
     let name = "strangers_find_their_sessions_as_they_were";
-    let Some(pooled) = Pooled::new(name) else {
-        return;
-    };
+    if let Some(pooled) = Pooled::new(name) {
+        check(&pooled, ROUNDS);
+    }
+}
+
+#[test]
+fn strangers_behind_pgpool_find_their_sessions_as_they_were() {
+    let name = "strangers_behind_pgpool_find_their_sessions_as_they_were";
+    let start = |port| Middlebox::pgpool(port, SESSIONS_OF_PGPOOL);
+    if let Some(pooled) = Pooled::behind(name, SESSIONS_OF_PGPOOL, start) {
+        check(&pooled, ROUNDS / 2);
+    }
+}
+
+#[test]
+fn strangers_behind_haproxy_find_their_sessions_as_they_were() {
+    let name = "strangers_behind_haproxy_find_their_sessions_as_they_were";
+    if let Some(pooled) = Pooled::behind(name, POOL, Middlebox::haproxy) {
+        check(&pooled, ROUNDS / 2);
+    }
+}
+
+/// Runs commands at random, and looks after each.
+fn check(pooled: &Pooled, rounds: u64) {
     let number =
         |name: &str, or: u64| std::env::var(name).map_or(or, |n| n.parse().expect("a number"));
-    let (rounds, seed) = (number("PGDYNO_ROUNDS", ROUNDS), number("SEED", 52));
+    let (rounds, seed) = (number("PGDYNO_ROUNDS", rounds), number("SEED", 52));
     let mut draw = SplitMix64(seed);
-    let before = Strangers::at(&pooled.url).look();
+    let before = pooled.strangers().look();
     let mut done = String::new();
     for _ in 0..rounds {
-        let what = one(&pooled, &mut draw);
+        let what = one(pooled, &mut draw);
         let _ = writeln!(done, "{what}");
         assert_eq!(pooled.running(), [""; 0], "seed {seed}, after\n{done}");
-        let after = Strangers::at(&pooled.url).look();
-        let changed = differences(&before, &after);
+        let changed = differences(&before, &pooled.strangers().look());
         assert_eq!(changed, [""; 0], "seed {seed}, after\n{done}");
-        let left = Strangers::at(&pooled.url).left_behind();
+        let left = pooled.strangers().left_behind();
         assert_eq!(left, [""; 0], "seed {seed}, after\n{done}");
     }
 }

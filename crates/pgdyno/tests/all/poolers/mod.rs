@@ -6,7 +6,7 @@ mod strangers;
 
 use pgdyno_platform::child::Signal;
 use pgdyno_server::Server;
-use pgdyno_testkit::{PgBouncer, postgres_with};
+use pgdyno_testkit::{Middlebox, PgBouncer, postgres_with};
 use serde_json::Value;
 
 use crate::child::Running;
@@ -21,8 +21,16 @@ struct Pooled {
     url: String,
     /// The way around the pooler.
     direct: Database,
-    _pooler: PgBouncer,
+    /// Sessions of the server that all clients share.
+    sessions: usize,
+    _between: Between,
     _server: Server,
+}
+
+/// What is between.
+enum Between {
+    _PgBouncer(PgBouncer),
+    _Other(Middlebox),
 }
 
 impl Pooled {
@@ -41,9 +49,37 @@ impl Pooled {
         Some(Self {
             direct: Database::on(&server, "shared"),
             url: pooler.url("shared"),
-            _pooler: pooler,
+            sessions: POOL,
+            _between: Between::_PgBouncer(pooler),
             _server: server,
         })
+    }
+
+    /// The same behind pgpool-II or HAProxy, which `start` before the server on this port.
+    fn behind(
+        test: &str,
+        sessions: usize,
+        start: impl FnOnce(u16) -> Result<Middlebox, String>,
+    ) -> Option<Self> {
+        let server = postgres_with(&[]);
+        let between = match start(server.address().port) {
+            Ok(between) => between,
+            Err(why) => {
+                pgdyno_testkit::record_skip(test, &why);
+                return None;
+            }
+        };
+        Some(Self {
+            direct: Database::on(&server, "shared"),
+            url: between.url("shared"),
+            sessions,
+            _between: Between::_Other(between),
+            _server: server,
+        })
+    }
+
+    fn strangers(&self) -> Strangers {
+        Strangers::of(&self.url, self.sessions)
     }
 
     fn pgdyno(&self, args: &[&str]) -> Ran {

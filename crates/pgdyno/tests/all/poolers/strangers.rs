@@ -14,9 +14,14 @@ pub struct Strangers {
 
 impl Strangers {
     pub fn at(url: &str) -> Self {
+        Self::of(url, POOL)
+    }
+
+    /// The same of a pool of so many.
+    pub fn of(url: &str, pool: usize) -> Self {
         // PgBouncer leaves the last client's name to those that have none.
         let url = format!("{url}&application_name=stranger");
-        let sessions = (0..POOL).map(|_| connect(&url)).collect();
+        let sessions = (0..pool).map(|_| connect(&url)).collect();
         Self { sessions }
     }
 
@@ -27,7 +32,7 @@ impl Strangers {
             rows(session, "SELECT pg_backend_pid()").join("")
         };
         let pids: BTreeSet<String> = self.sessions.iter_mut().map(hold).collect();
-        assert_eq!(pids.len(), POOL, "one each");
+        assert_eq!(pids.len(), self.sessions.len(), "one each");
         let answers = self.sessions.iter_mut().map(|session| rows(session, query));
         let answers = answers.collect();
         for session in &mut self.sessions {
