@@ -11,7 +11,7 @@ use pgdyno_platform::{address, file_system};
 use pgdyno_session::{Session, quote_literal};
 use pgdyno_wire::Addr;
 
-use super::dialect::{Dialect, Product};
+use super::dialect::{Dialect, OTHER, Product};
 use super::{admin, cluster, replication};
 use pgdyno_model::document::{Facts, TableShape};
 
@@ -22,9 +22,12 @@ const SETTINGS: &str = "'server_version_num', 'fsync', 'synchronous_commit', 'fu
 
 /// Asks the server and looks around on this host.
 pub fn collect(session: &mut Session) -> Facts {
-    let version = ask(session, "SELECT version()");
     // Without an answer nothing speaks for another product than PostgreSQL, and nothing for it.
     let product = Product::ask(session).unwrap_or_else(|_| Product::recognise(""));
+    let version = match product.is_other() {
+        true => Fact::Known(format!("{} ({})", product.title(), product.text)),
+        false => ask(session, "SELECT version()"),
+    };
     let server_version = match session.parameter("server_version") {
         Some(text) => Fact::Known(text.to_owned()),
         None => Fact::Unknown("the server did not report server_version".to_owned()),
@@ -129,6 +132,9 @@ pub fn tables(
 /// What is set otherwise than in the server's program, by whatever source. Settings that may hold
 /// a password keep it to themselves.
 fn changed_settings(session: &mut Session, dialect: &Dialect) -> Fact<BTreeMap<String, String>> {
+    if dialect == &OTHER {
+        return Fact::Unknown("its catalogues are not PostgreSQL's".to_owned());
+    }
     match admin::rows(session, dialect.changed_settings) {
         Err(e) => Fact::Unknown(e.to_string()),
         Ok(rows) => Fact::Known(rows.into_iter().filter_map(setting).collect()),
@@ -169,6 +175,10 @@ struct Settings {
 
 impl Settings {
     fn ask(session: &mut Session, dialect: &'static Dialect) -> Settings {
+        if dialect == &OTHER {
+            let answer = Err("its catalogues are not PostgreSQL's".to_owned());
+            return Settings { answer, dialect };
+        }
         let sql = format!("SELECT name, setting, unit FROM pg_settings WHERE name IN ({SETTINGS})");
         let answer = match admin::rows(session, &sql) {
             Err(e) => Err(e.to_string()),

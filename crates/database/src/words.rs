@@ -6,7 +6,9 @@ use super::dialect::{AtStart, Filling, POSTGRESQL, Product};
 pub fn differences(product: &Product) -> Vec<String> {
     let (dialect, plain) = (product.dialect, &POSTGRESQL);
     let mut sentences: Vec<String> = Vec::new();
-    if !product.known {
+    if product.is_other() {
+        sentences.extend(product.warning());
+    } else if !product.known {
         sentences.push(
             "pgdyno has no dialect for this product and speaks PostgreSQL's: what it does not \
              understand will be an error"

@@ -19,7 +19,7 @@ pub fn target(
     progress: &mut dyn Progress,
 ) -> Result<Option<Target>, Failure> {
     let Some(url) = &asked.observe.observe_url else {
-        if asked.observe.instruments != Wish::None && product.known && !session.is_own() {
+        if asked.observe.instruments != Wish::None && product.known && session.is_pooled() {
             progress.warning(UNSEEN);
         }
         return Ok(None);

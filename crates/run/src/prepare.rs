@@ -175,6 +175,12 @@ impl Checked {
         asked: &TrialSpec,
     ) -> Result<(), Failure> {
         if let Some(pack) = self.workload.pack.clone() {
+            let refused = product
+                .takes_no_packs()
+                .filter(|_| !pack.tables().is_empty());
+            if let Some((why, way_out)) = refused {
+                return Err(Failure::new(why).hint(way_out));
+            }
             let name = product.dialect.name;
             self.chosen = std::mem::take(&mut self.chosen).on(&pack, name);
             let values = with_clients(&self.chosen.or_defaults(&pack), asked);
@@ -215,11 +221,21 @@ fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Name
 /// Refuses prepared statements where they are known not to hold, before any is left on a session of others.
 fn keeps_statements(
     asked: &TrialSpec,
-    target: &Target,
+    (target, product): (&Target, &Product),
     workload: &Workload,
 ) -> Result<(), Failure> {
     let mode = workload.needs.query_mode(asked.query_mode);
     if mode != Ok(QueryMode::Prepared) || target.kind == TargetKind::Own {
+        return Ok(());
+    }
+    if product.has_one_session() {
+        let text = "prepared statements of several clients are one in PGlite, which has one session for all";
+        return match asked.clients() {
+            1 => Ok(()),
+            _ => Err(Failure::new(text).hint("-M extended, or one client: -c 1")),
+        };
+    }
+    if product.is_other() {
         return Ok(());
     }
     let lost = target
@@ -382,7 +398,7 @@ pub fn prepare_on(
     retries::check(asked, &product)?;
     follower_reads::check(asked, &product, &checked.workload.scripts)?;
     checked.suit(&mut session, &product, asked)?;
-    keeps_statements(asked, &target, &checked.workload)?;
+    keeps_statements(asked, (&target, &product), &checked.workload)?;
     let observed = observed::target(asked, &mut session, &product, progress)?;
     let reached_by_roles = roles::check(asked, &target, &product, &checked.workload)?;
     let Checked {
@@ -463,6 +479,11 @@ pub fn prepare_on(
         .reached
         .extend(reached_by_roles.into_iter().map(|(reached, _)| reached));
     roles::assign(asked, &target, &workload.scripts, &mut scripts);
+    if product.is_other()
+        && let Some(what) = product.warning()
+    {
+        progress.warning(&what);
+    }
     Ok(Prepared {
         target,
         observed,

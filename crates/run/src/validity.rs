@@ -21,7 +21,7 @@ use crate::shared::Shared;
 use pgdyno_diagnose::{added, too_much};
 use pgdyno_drive::record::{Added, Latencies, Recording, ThreadUse};
 
-use pgdyno_database::dialect::Product;
+use pgdyno_database::dialect::{OTHER, Product};
 use pgdyno_database::locate::Role;
 use pgdyno_model::document::{
     Accounting, ClientCourse, Disturbed, Facts, StaleEndpoint, Staleness, Stalls, Steadiness,
@@ -847,10 +847,16 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
     }
     if let (false, Some(version)) = (facts.dialect_known, facts.version.known()) {
         let version = text::message(version);
+        let sentence = match facts.dialect == OTHER.name {
+            true => format!("{version} is not PostgreSQL: what needs its catalogues was left out"),
+            false => {
+                format!("pgdyno does not know this product and treats it as PostgreSQL: {version}")
+            }
+        };
         notes.push(Note::new(
             "unknown-product",
             Severity::Notice,
-            format!("pgdyno does not know this product and treats it as PostgreSQL: {version}"),
+            sentence,
             "check the figures of this server with care",
         ));
     }

@@ -15,6 +15,8 @@ pub const MARK: &str = "/* pgdyno observer */";
 pub(crate) struct Brought {
     /// Whether the server's session is this client's alone, once that was asked.
     is_own: Option<bool>,
+    /// Whether another one than the client was told of answers.
+    is_shared: bool,
     /// By name.
     settings: Vec<(String, String)>,
 }
@@ -80,13 +82,29 @@ impl Session {
     /// client a key of its own to cancel by (seen: PgBouncer). CockroachDB tells none before 21.1
     /// (captured: 19.1), 0 in 21, and from 22.1 on what `pg_backend_pid()` gives (documented: its pull
     /// requests 60281, 67501 and 82952; psycopg's page on CockroachDB).
+    ///
+    /// PGlite runs all clients' statements on the only session that it has, whose process is each one's (measured: 0.5).
     pub fn is_own(&mut self) -> bool {
         if let Some(known) = self.brought.is_own {
             return known;
         }
-        let is_own = self.backend_pid() == 0 || self.process() == Some(self.backend_pid());
+        let told = self.backend_pid();
+        let version = self.parameter("server_version").unwrap_or_default();
+        let has_one_session = version.contains("PGlite");
+        let process = match told == 0 || has_one_session {
+            true => None,
+            false => self.process(),
+        };
+        let is_own = !has_one_session && (told == 0 || process == Some(told));
         self.brought.is_own = Some(is_own);
+        // CockroachDB names none, -1, in versions that are told one (documented, as above).
+        self.brought.is_shared = process.is_some_and(|process| ![-1, 0, told].contains(&process));
         is_own
+    }
+
+    /// Whether it is known that another process serves it than the one that the client was told of: there is a pooler.
+    pub fn is_pooled(&mut self) -> bool {
+        !self.is_own() && self.brought.is_shared
     }
 
     /// The process that the server names now; `None` where it does not.

@@ -64,6 +64,21 @@ pub enum Method {
     Insert,
 }
 
+impl Connections {
+    /// As this product takes rows.
+    #[must_use]
+    pub fn on(self, product: &Product) -> Self {
+        match product.takes_no_copy() {
+            None => self,
+            Some(_) => Self {
+                method: Method::Insert,
+                // It has one session, and they would wait for each other.
+                jobs: Some(1),
+            },
+        }
+    }
+}
+
 /// One table's filling.
 pub struct Job<'a> {
     /// Which product.

@@ -221,7 +221,7 @@ struct Look {
 
 impl Look {
     fn at(session: &mut Session, pack: &Pack, params: &Params) -> Result<Self, Failure> {
-        let product = Product::ask(session).map_err(asking)?;
+        let product = product_of(session)?;
         let params = params.clone().on(pack, product.dialect.name);
         let values = params.or_defaults(pack);
         let found = state::find(session, product.dialect, pack, &values)?;
@@ -311,7 +311,7 @@ pub fn known(
     pack: &Pack,
     params: &Params,
 ) -> Result<BTreeMap<String, String>, Failure> {
-    let dialect = Product::ask(session).map_err(asking)?.dialect;
+    let dialect = product_of(session)?.dialect;
     let params = &params.clone().on(pack, dialect.name);
     let mut values = params.or_defaults(pack);
     let found = state::find(session, dialect, pack, &values)?;
@@ -326,10 +326,22 @@ pub fn known(
 /// # Errors
 /// The server cannot be asked.
 pub fn of_tables(session: &mut Session, pack: &Pack) -> Result<BTreeMap<String, String>, Failure> {
-    let dialect = Product::ask(session).map_err(asking)?.dialect;
+    let dialect = product_of(session)?.dialect;
     let params = &Params::default().on(pack, dialect.name);
     let found = state::find(session, dialect, pack, &params.or_defaults(pack))?;
     Ok(Seen::of(session, dialect, pack, params, &found)?.values)
+}
+
+/// The server's product.
+///
+/// # Errors
+/// It cannot be asked, or lacks what every pack needs.
+pub(crate) fn product_of(session: &mut Session) -> Result<Product, Failure> {
+    let product = Product::ask(session).map_err(asking)?;
+    match product.takes_no_packs() {
+        None => Ok(product),
+        Some((why, way_out)) => Err(Failure::new(why).hint(way_out)),
+    }
 }
 
 fn asking(error: Error) -> Failure {
@@ -346,7 +358,7 @@ pub fn load(
     if pack.tables().is_empty() && request.drop_tables.is_empty() {
         return Ok(there(request.params.or_defaults(pack), How::NoTables));
     }
-    let product = Product::ask(session).map_err(asking)?;
+    let product = product_of(session)?;
     let params = request.params.clone().on(pack, product.dialect.name);
     let request = &Request {
         params: &params,

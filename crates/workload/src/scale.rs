@@ -63,6 +63,10 @@ pub fn of_scripts(session: &mut Session, scripts: &[WeightedScript]) -> BTreeMap
     let Ok(product) = Product::ask(session) else {
         return values;
     };
+    // It may have tables of these names, and its catalogues are not to be trusted.
+    if product.is_other() {
+        return values;
+    }
     for name in shipped::names() {
         let Ok(pack) = shipped::find(name) else {
             continue;

@@ -83,6 +83,12 @@ pub(super) const YUGABYTEDB: Disturbances = Disturbances::Few {
     others: OTHERS,
 };
 
+pub(super) const OTHER: Disturbances = Disturbances::Few {
+    names: BY_CONNECTION,
+    refused: &[],
+    others: OTHERS,
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,11 +8,13 @@ mod disturbances;
 mod explain;
 mod feature;
 pub mod metrics;
+mod other;
 mod postgresql;
 mod probes;
 mod processes;
 mod product;
 mod promises;
+mod proof;
 mod retries;
 mod server_views;
 pub mod sources;
@@ -25,6 +27,7 @@ pub use cockroachdb::COCKROACHDB;
 pub use disturbances::Disturbances;
 pub use explain::Times;
 pub use feature::{Feature, Lack};
+pub use other::OTHER;
 pub use postgresql::POSTGRESQL;
 pub use probes::Probes;
 pub use processes::Processes;
@@ -154,7 +157,7 @@ pub enum AtStart {
 impl Dialect {
     /// The dialect of this [`Dialect::name`].
     pub fn named(name: &str) -> Option<&'static Self> {
-        let all = [&POSTGRESQL, &COCKROACHDB, &YUGABYTEDB];
+        let all = [&POSTGRESQL, &COCKROACHDB, &YUGABYTEDB, &OTHER];
         all.into_iter().find(|dialect| dialect.name == name)
     }
 

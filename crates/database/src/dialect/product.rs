@@ -4,7 +4,7 @@ use std::fmt;
 
 use pgdyno_session::{Error, Session};
 
-use super::{COCKROACHDB, Dialect, POSTGRESQL, YUGABYTEDB};
+use super::{COCKROACHDB, Dialect, OTHER, POSTGRESQL, YUGABYTEDB, other, proof};
 use crate::admin;
 
 /// A product's own version, such as 19.1; for what is no number 0.0, older than all.
@@ -53,6 +53,8 @@ pub struct Product {
     pub version: Version,
     /// What the server says about itself.
     pub text: String,
+    /// Of [`OTHER`]: what of PostgreSQL it was found to lack, where it was asked.
+    pub missing: Vec<&'static str>,
 }
 
 impl Product {
@@ -64,11 +66,37 @@ impl Product {
         if let Some(product) = Product::reported(session) {
             return Ok(product);
         }
-        match admin::value(session, "SELECT version()") {
-            Ok(text) => Ok(Product::recognise(&text.unwrap_or_default())),
-            Err(Error::Server(e)) if !session.is_broken() => Ok(Product::recognise(e.message())),
-            Err(e) => Err(e),
+        let text = match admin::value(session, "SELECT version()") {
+            Ok(text) => text.unwrap_or_default(),
+            Err(Error::Server(e)) if !session.is_broken() => e.message().to_owned(),
+            Err(e) => return Err(e),
+        };
+        Product::recognise(&text).proven(session)
+    }
+
+    /// The same when what it says of itself was checked: PostgreSQL is what answers as PostgreSQL.
+    fn proven(self, session: &mut Session) -> Result<Product, Error> {
+        if ![POSTGRESQL.name, OTHER.name].contains(&self.dialect.name) {
+            return Ok(self);
         }
+        let missing = proof::missing(session, &self.text)?;
+        if missing.is_empty() && self.dialect.name == POSTGRESQL.name {
+            return Ok(self);
+        }
+        let mut product = Product {
+            dialect: &OTHER,
+            known: false,
+            version: Version::default(),
+            missing,
+            ..self
+        };
+        // It says `v1.1.3` alone.
+        if other::named(&product.text).is_none()
+            && admin::value(session, "SELECT library_version FROM pragma_version()").is_ok()
+        {
+            product.text = format!("DuckDB {}", product.text);
+        }
+        Ok(product)
     }
 
     /// What the server reported about itself at the session's start, without a question; `None` when that
@@ -100,7 +128,14 @@ impl Product {
             known: true,
             version,
             text: text.to_owned(),
+            missing: Vec::new(),
         };
+        if other::named(text).is_some() {
+            return Product {
+                known: false,
+                ..found(&OTHER, Version::default())
+            };
+        }
         // "CockroachDB CCL v22.2.0 (x86_64-pc-linux-gnu, built …)"; OSS and CCL are ways of building
         // it (captured: both words from one server of 19.1).
         if text.starts_with("CockroachDB ") {
@@ -124,10 +159,55 @@ impl Product {
 
     /// What the user is told when the product is not known.
     pub fn warning(&self) -> Option<String> {
+        if self.is_other() {
+            return Some(self.is_no_postgresql());
+        }
         (!self.known).then(|| {
             format!(
                 "pgdyno does not know this product and treats it as PostgreSQL: {}",
                 self.text
+            )
+        })
+    }
+
+    /// Whether it speaks the protocol, and its catalogues are not to be trusted.
+    pub fn is_other(&self) -> bool {
+        self.dialect.name == OTHER.name
+    }
+
+    /// Whether all clients share the one session that it has.
+    pub fn has_one_session(&self) -> bool {
+        self.text.contains("PGlite") || self.text.contains("compiled by emcc")
+    }
+
+    /// Why rows cannot be copied in; `None` where they can.
+    pub fn takes_no_copy(&self) -> Option<&'static str> {
+        // Measured: pglite-socket 0.2 with 0.5.
+        self.has_one_session()
+            .then_some("PGlite takes no COPY from a socket")
+    }
+
+    fn is_no_postgresql(&self) -> String {
+        let lacks = match self.missing.as_slice() {
+            [] => String::new(),
+            missing => format!("; it lacks {}", missing.join(", ")),
+        };
+        format!(
+            "{} is not PostgreSQL: scripts run, and what needs PostgreSQL's catalogues is left out{lacks}",
+            self.title()
+        )
+    }
+
+    /// Why packs cannot be run here, with the way out; `None` where they can.
+    pub fn takes_no_packs(&self) -> Option<(String, &'static str)> {
+        let lacks = match self.missing.as_slice() {
+            [] => "PostgreSQL's catalogues".to_owned(),
+            missing => missing.join(", "),
+        };
+        self.is_other().then(|| {
+            (
+                format!("packs need what {} does not have: {lacks}", self.title()),
+                "run scripts of your own: pgdyno run my.sql",
             )
         })
     }
@@ -158,6 +238,8 @@ impl Product {
     pub fn title(&self) -> String {
         match self.known {
             true => format!("{} {}", self.dialect.title, self.version),
+            false if self.is_other() => other::named(&self.text)
+                .unwrap_or_else(|| "a server that speaks the protocol".to_owned()),
             false => self.text.clone(),
         }
     }
@@ -211,6 +293,10 @@ mod tests {
         assert_eq!(
             of("PostgreSQL 15.12-YB-2025.2.2.2-b0 on x86_64"),
             known("yugabytedb", "2025.2")
+        );
+        assert_eq!(
+            of("PostgreSQL 12.3, compiled by Visual C++ build 1914, 64-bit, QuestDB"),
+            ("other", "0.0".to_owned(), false)
         );
         for strange in ["Greenmask 3", "", "PostgreSQL"] {
             assert_eq!(of(strange), ("postgresql", "0.0".to_owned(), false));

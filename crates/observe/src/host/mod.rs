@@ -63,7 +63,10 @@ pub fn instruments(scene: &Scene<'_>) -> Vec<Box<dyn Instrument>> {
         Box::new(disk::Disks::new(scene.disks, scout, data)),
         Box::new(network::Network::default()),
         Box::new(clients::Clients::new(scene.lags.clone())),
-        Box::new(ping::Ping::new(scene.way.endpoints.first().cloned())),
+        Box::new(ping::Ping::new(
+            scene.way.endpoints.first().cloned(),
+            scene.product.dialect,
+        )),
     ]
 }
 

@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use pgdyno_database::dialect::Product;
+use pgdyno_database::dialect::Dialect;
 use pgdyno_database::locate;
 use pgdyno_database::open::Endpoint;
 use pgdyno_model::observed::{Gap, Kind, Row, SERVER_CPU};
@@ -41,6 +41,7 @@ const PING: Row = Row {
 /// The instrument.
 pub struct Ping {
     endpoint: Option<Endpoint>,
+    dialect: &'static Dialect,
     session: Option<Session>,
     since: Option<Instant>,
     sum_us: f64,
@@ -48,10 +49,11 @@ pub struct Ping {
 }
 
 impl Ping {
-    /// Of a target's first endpoint.
-    pub fn new(endpoint: Option<Endpoint>) -> Self {
+    /// Of a target's first endpoint, and how its product is spoken to.
+    pub fn new(endpoint: Option<Endpoint>, dialect: &'static Dialect) -> Self {
         Self {
             endpoint,
+            dialect,
             session: None,
             since: None,
             sum_us: 0.0,
@@ -152,8 +154,7 @@ impl Instrument for Ping {
     fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
         self.tell(out);
         if let Some(session) = self.session.as_mut().filter(|session| !session.is_broken()) {
-            let dialect = Product::presumed(session).dialect;
-            let clock = locate::session_clock(session, dialect);
+            let clock = locate::session_clock(session, self.dialect);
             if let Some(used) = clock.and_then(|clock| clock.read()) {
                 out.fact(SERVER_CPU, used.ran_ns / 1000);
             }

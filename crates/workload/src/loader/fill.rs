@@ -31,7 +31,7 @@ impl Load<'_, '_, '_, '_> {
         let is_shared = self.resume.as_ref().is_some_and(|resume| resume.is_shared);
         let job = Job {
             product: self.product,
-            connections: self.request.connections,
+            connections: self.request.connections.on(self.product),
             endpoints: self.watch.endpoints,
             record: record.as_deref(),
             stop: self.stop,

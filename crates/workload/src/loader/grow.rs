@@ -13,7 +13,7 @@ use super::check::Seen;
 use super::keys_aside;
 use super::load::Load;
 use super::lock::{lock, unlock};
-use super::{How, Loaded, Request, Watch, there};
+use super::{How, Loaded, Request, Watch, product_of, there};
 use crate::filling::Connections;
 use crate::mark::{self, Mark};
 use crate::pack::Pack;
@@ -37,8 +37,7 @@ pub fn grow(
     params: &Params,
     watch: &mut Watch<'_>,
 ) -> Result<Loaded, Failure> {
-    let product = Product::ask(session)
-        .map_err(|e| trouble::server(&e, "could not look for the workload's tables"))?;
+    let product = product_of(session)?;
     let params = params.clone().on(pack, product.dialect.name);
     params
         .check_on(pack, &product)

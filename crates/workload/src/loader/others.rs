@@ -76,7 +76,7 @@ pub fn help(
     let stop = Stop::new(watch.interrupts);
     let job = Job {
         product: &product,
-        connections: request.connections,
+        connections: request.connections.on(&product),
         endpoints: watch.endpoints,
         record: Some(&record),
         stop,

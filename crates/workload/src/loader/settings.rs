@@ -13,6 +13,9 @@ impl Load<'_, '_, '_, '_> {
         if recipe.tables.is_empty() {
             return Ok(());
         }
+        if let Some(why) = self.product.takes_no_copy() {
+            self.means.push(format!("rows by INSERT: {why}"));
+        }
         if let Some(rows) = self.facts().filling.batch_rows() {
             self.means
                 .push(format!("committed every {} rows", text::count(rows)));

@@ -10,6 +10,7 @@ mod documented_sysbench;
 mod joining;
 mod masks;
 mod message;
+mod others;
 mod products;
 mod recorder;
 mod recording;

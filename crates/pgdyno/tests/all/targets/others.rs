@@ -1,0 +1,232 @@
+//! Servers that speak the protocol and say that they are PostgreSQL. What each answers was asked of a real one (H2
+//! 2.5.252, QuestDB 9.0.3, DuckDB 1.1.3 behind buenavista 0.5), or is documented in its source (immudb,
+//! Materialize); a real PostgreSQL does the rest.
+
+use serde_json::Value;
+
+use crate::support::{self, Ran};
+use crate::targets::documented::{Documented, Product};
+
+/// How the questions begin that tell PostgreSQL from others.
+const PROOF: &str = "SELECT /* pgdyno observer */ pg_catalog.pg_backend_pid() > 0";
+
+const QUESTDB: Product = Product {
+    refuses: &[
+        (
+            "SELECT /* pgdyno observer */ pg_catalog.pg_",
+            "00000",
+            "unknown function name: pg_backend_pid()",
+        ),
+        (
+            "SELECT /* pgdyno observer */ EXISTS",
+            "00000",
+            "table does not exist [table=pg_settings]",
+        ),
+        (
+            "SELECT /* pgdyno observer */ NOT EXISTS",
+            "00000",
+            "unexpected token [EXISTS]",
+        ),
+        ("COMMENT", "00000", "unexpected token [ON]"),
+    ],
+    ..Product::new("PostgreSQL 12.3, compiled by Visual C++ build 1914, 64-bit, QuestDB")
+};
+
+const H2: Product = Product {
+    refuses: &[
+        (
+            "SELECT /* pgdyno observer */ pg_catalog.",
+            "90022",
+            "Function \"pg_backend_pid\" not found",
+        ),
+        (
+            "SELECT /* pgdyno observer */ EXISTS",
+            "42102",
+            "Table \"pg_catalog.pg_class\" not found",
+        ),
+        (
+            "SELECT /* pgdyno observer */ NOT EXISTS",
+            "42102",
+            "Table \"pg_catalog.pg_class\" not found",
+        ),
+        ("COPY", "42001", "Syntax error in SQL statement"),
+    ],
+    ..Product::new("PostgreSQL 8.2.23 server protocol using H2 2.5.252 (2026-09-23)")
+};
+
+/// It asks for nothing that PostgreSQL does not answer, and its catalogues say what is asked for.
+const LIAR: Product = Product {
+    refuses: &[(PROOF, "42883", "no such function")],
+    tables: &[("SELECT /* pgdyno observer */ NOT EXISTS", 1, &["f"])],
+    ..Product::new("PostgreSQL 14.0 on something else")
+};
+
+/// Runs the program on such a server; what it said, and the statements.
+fn on(product: Product, args: &[&str]) -> (Ran, Vec<String>) {
+    let server = Documented::start(product);
+    let ran = support::ran(support::pgdyno(args).args(["--url", &server.url()]));
+    let statements = server.statements();
+    (ran, statements)
+}
+
+fn script() -> tempfile::NamedTempFile {
+    let file = tempfile::Builder::new().suffix(".sql").tempfile().unwrap();
+    std::fs::write(file.path(), "SELECT 1 AS one;\n").unwrap();
+    file
+}
+
+#[test]
+fn scripts_run_in_all_protocols_and_nothing_is_made_of_catalogues() {
+    let file = script();
+    let path = file.path().to_str().unwrap();
+    for (product, name) in [
+        (QUESTDB, "QuestDB"),
+        (H2, "H2 2.5.252"),
+        (LIAR, "a server that speaks the protocol"),
+    ] {
+        for mode in ["simple", "extended", "prepared"] {
+            let args = [
+                "run",
+                path,
+                "-q",
+                "-M",
+                mode,
+                "-c",
+                "2",
+                "-t",
+                "5",
+                "--json",
+                "--no-store",
+            ];
+            let (ran, statements) = on(product.clone(), &args);
+            let ran = ran.expect(0, &[]);
+            let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+            assert_eq!(document["measured"]["committed"], 10, "{name} {mode}");
+            assert_eq!(
+                document["target"]["facts"]["dialect"], "other",
+                "{name} {mode}"
+            );
+            let notes = document["notes"].as_array().unwrap();
+            let said: Vec<&str> = notes
+                .iter()
+                .filter_map(|note| note["sentence"].as_str())
+                .collect();
+            assert!(
+                said.iter()
+                    .any(|text| text.contains(name) && text.contains("is not PostgreSQL")),
+                "{said:?}"
+            );
+            // Of its settings and sessions nothing is known, so nothing is advised.
+            let series = document["observed"]["series"].to_string();
+            assert!(!series.contains("\"pg."), "{name}: {series}");
+            let advice = ["not-durable", "same-notebook", "standby"];
+            assert!(
+                !notes
+                    .iter()
+                    .any(|note| advice.contains(&note["code"].as_str().unwrap()))
+            );
+            let acts = |sql: &&String| sql.contains("pg_stat_") && !sql.contains("pgdyno observer");
+            assert_eq!(statements.iter().find(acts), None, "{name} {mode}");
+            assert!(
+                !ran.stderr.contains("a pooler in between"),
+                "{name}: {}",
+                ran.stderr
+            );
+        }
+    }
+}
+
+#[test]
+fn packs_say_what_is_missing_before_they_load() {
+    for product in [QUESTDB, H2, LIAR] {
+        for args in [&["load", "tpcb"][..], &["run", "tpcb", "-t", "1"]] {
+            let name = product.name;
+            let (ran, statements) = on(product.clone(), args);
+            let ran = ran.expect(
+                1,
+                &[
+                    "packs need what ",
+                    "run scripts of your own: pgdyno run my.sql",
+                ],
+            );
+            assert!(
+                ran.stderr.contains("pg_backend_pid()"),
+                "{name}: {}",
+                ran.stderr
+            );
+            let changes = |sql: &&String| {
+                let sql = sql.to_lowercase();
+                ["create", "drop", "copy", "insert", "comment"]
+                    .iter()
+                    .any(|word| sql.starts_with(word))
+            };
+            assert_eq!(statements.iter().find(changes), None, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_fork_that_answers_as_postgresql_is_treated_as_it_and_that_is_told() {
+    let (ran, statements) = on(Product::new("Forked database 9.9"), &["load", "tpcb"]);
+    ran.expect(
+        0,
+        &["pgdyno does not know this product and treats it as PostgreSQL: Forked database 9.9"],
+    );
+    let proofs = statements.iter().filter(|sql| sql.starts_with(PROOF));
+    assert_eq!(proofs.count(), 1, "it is asked once");
+}
+
+#[test]
+fn rows_go_by_insert_where_the_product_takes_no_copy() {
+    let product = Product {
+        refuses: &[(
+            "COPY",
+            "08006",
+            "unexpected EOF on client connection with an open transaction",
+        )],
+        ..Product::new(
+            "PostgreSQL 18.6 (PGlite 0.5.14) on wasm32-unknown-emscripten, compiled by emcc",
+        )
+    };
+    let server = Documented::start(product);
+    let args = ["load", "tpcb", "--url", &server.url()];
+    let ran = support::ran(&mut support::pgdyno(&args));
+    ran.expect(
+        0,
+        &[
+            "rows by INSERT: PGlite takes no COPY from a socket",
+            "100,011 rows",
+        ],
+    );
+    let rows = server
+        .database
+        .value("SELECT count(*) FROM pgbench_accounts");
+    assert_eq!(rows, "100000");
+    // One name of a statement is all clients' there.
+    let file = script();
+    let path = file.path().to_str().unwrap();
+    let run = |clients: &str| {
+        let args = [
+            "run",
+            path,
+            "-q",
+            "-M",
+            "prepared",
+            "-c",
+            clients,
+            "-t",
+            "5",
+            "--no-store",
+            "--url",
+        ];
+        support::ran(support::pgdyno(&args).arg(server.url()))
+    };
+    run("2").expect(
+        1,
+        &[
+            "PGlite, which has one session for all",
+            "-M extended, or one client: -c 1",
+        ],
+    );
+    run("1").expect(0, &[]);
+}
