@@ -7,8 +7,10 @@ pub fn differences(product: &Product) -> Vec<String> {
     let (dialect, plain) = (product.dialect, &POSTGRESQL);
     let mut sentences: Vec<String> = Vec::new();
     if product.is_other() {
-        sentences.extend(product.warning());
-    } else if !product.known {
+        // Nothing more is known of it.
+        return product.warning().into_iter().collect();
+    }
+    if !product.known {
         sentences.push(
             "pgdyno has no dialect for this product and speaks PostgreSQL's: what it does not \
              understand will be an error"

@@ -848,7 +848,10 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
     if let (false, Some(version)) = (facts.dialect_known, facts.version.known()) {
         let version = text::message(version);
         let sentence = match facts.dialect == OTHER.name {
-            true => format!("{version} is not PostgreSQL: what needs its catalogues was left out"),
+            true => {
+                let name = version.split(" (").next().unwrap_or_default();
+                format!("{name} is not PostgreSQL: what needs its catalogues was left out")
+            }
             false => {
                 format!("pgdyno does not know this product and treats it as PostgreSQL: {version}")
             }

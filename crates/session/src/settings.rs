@@ -10,6 +10,9 @@ use pgdyno_wire::backend::TransactionStatus;
 /// Stands in what a session asks for itself, by which pg_stat_statements' readers leave it out.
 pub const MARK: &str = "/* pgdyno observer */";
 
+/// The process that PGlite names, which has none (measured: 0.5, as Emscripten's C library has it).
+const PROCESS_OF_PGLITE: i32 = 42;
+
 /// Settings that go along with statements.
 #[derive(Debug, Default)]
 pub(crate) struct Brought {
@@ -89,13 +92,11 @@ impl Session {
             return known;
         }
         let told = self.backend_pid();
-        let version = self.parameter("server_version").unwrap_or_default();
-        let has_one_session = version.contains("PGlite");
-        let process = match told == 0 || has_one_session {
-            true => None,
-            false => self.process(),
+        let process = match told {
+            0 => None,
+            _ => self.process(),
         };
-        let is_own = !has_one_session && (told == 0 || process == Some(told));
+        let is_own = (told == 0 || process == Some(told)) && !self.is_of_pglite();
         self.brought.is_own = Some(is_own);
         // CockroachDB names none, -1, in versions that are told one (documented, as above).
         self.brought.is_shared = process.is_some_and(|process| ![-1, 0, told].contains(&process));
@@ -105,6 +106,16 @@ impl Session {
     /// Whether it is known that another process serves it than the one that the client was told of: there is a pooler.
     pub fn is_pooled(&mut self) -> bool {
         !self.is_own() && self.brought.is_shared
+    }
+
+    /// Whether the server is PGlite.
+    fn is_of_pglite(&mut self) -> bool {
+        if self.backend_pid() != PROCESS_OF_PGLITE {
+            return false;
+        }
+        let version = self.query_one_value(&format!("SELECT {MARK} pg_catalog.version()"));
+        let version = version.ok().flatten().unwrap_or_default();
+        version.contains("PGlite") || version.contains("compiled by emcc")
     }
 
     /// The process that the server names now; `None` where it does not.

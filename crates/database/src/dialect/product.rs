@@ -7,6 +7,9 @@ use pgdyno_session::{Error, Session};
 use super::{COCKROACHDB, Dialect, OTHER, POSTGRESQL, YUGABYTEDB, other, proof};
 use crate::admin;
 
+/// So much of what a server lacks is named in a line.
+const LACKED_NAMED_MAX: usize = 4;
+
 /// A product's own version, such as 19.1; for what is no number 0.0, older than all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
@@ -188,9 +191,9 @@ impl Product {
     }
 
     fn is_no_postgresql(&self) -> String {
-        let lacks = match self.missing.as_slice() {
-            [] => String::new(),
-            missing => format!("; it lacks {}", missing.join(", ")),
+        let lacks = match self.missing.is_empty() {
+            true => String::new(),
+            false => format!("; it lacks {}", self.lacked()),
         };
         format!(
             "{} is not PostgreSQL: scripts run, and what needs PostgreSQL's catalogues is left out{lacks}",
@@ -198,15 +201,27 @@ impl Product {
         )
     }
 
+    /// What it was found to lack, for a line.
+    fn lacked(&self) -> String {
+        let (named, more) = self
+            .missing
+            .split_at(self.missing.len().min(LACKED_NAMED_MAX));
+        match (named, more.len()) {
+            ([], _) => "PostgreSQL's catalogues".to_owned(),
+            (named, 0) => named.join(", "),
+            (named, more) => format!("{} and {more} more", named.join(", ")),
+        }
+    }
+
     /// Why packs cannot be run here, with the way out; `None` where they can.
     pub fn takes_no_packs(&self) -> Option<(String, &'static str)> {
-        let lacks = match self.missing.as_slice() {
-            [] => "PostgreSQL's catalogues".to_owned(),
-            missing => missing.join(", "),
-        };
         self.is_other().then(|| {
             (
-                format!("packs need what {} does not have: {lacks}", self.title()),
+                format!(
+                    "packs need what {} does not have: {}",
+                    self.title(),
+                    self.lacked()
+                ),
                 "run scripts of your own: pgdyno run my.sql",
             )
         })

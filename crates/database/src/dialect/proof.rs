@@ -27,7 +27,7 @@ const FACTS: &[(&str, &str)] = &[
     ),
     // Reported: immudb answers queries of catalogues with rows of its own, whatever is asked for.
     (
-        "catalogues that say what is not there",
+        "catalogues to be believed",
         "NOT EXISTS (SELECT 1 FROM pg_catalog.pg_class WHERE relname = 'pgdyno has no such table')",
     ),
     (

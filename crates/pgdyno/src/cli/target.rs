@@ -243,6 +243,7 @@ fn text(found: &Found) -> String {
     let product = &found.product;
     let name = match product.known {
         true => format!("{} {}", product.dialect.title, product.version),
+        false if product.is_other() => format!("{}, which is not PostgreSQL", product.title()),
         false => "not known, treated as PostgreSQL".to_owned(),
     };
     let mut text = part("target", [found.title.clone()]);

@@ -137,6 +137,19 @@ fn scripts_run_in_all_protocols_and_nothing_is_made_of_catalogues() {
 }
 
 #[test]
+fn a_target_is_named_by_what_it_is() {
+    let (ran, _) = on(H2, &["target"]);
+    let ran = ran.expect(
+        0,
+        &[
+            "H2 2.5.252, which is not PostgreSQL",
+            "it lacks pg_backend_pid(), current_setting(), pg_settings, pg_class and ",
+        ],
+    );
+    assert!(!ran.stdout.contains("treated as PostgreSQL"), "{ran:#?}");
+}
+
+#[test]
 fn packs_say_what_is_missing_before_they_load() {
     for product in [QUESTDB, H2, LIAR] {
         for args in [&["load", "tpcb"][..], &["run", "tpcb", "-t", "1"]] {
@@ -176,19 +189,54 @@ fn a_fork_that_answers_as_postgresql_is_treated_as_it_and_that_is_told() {
     assert_eq!(proofs.count(), 1, "it is asked once");
 }
 
+const VERSION_OF_PGLITE: &str =
+    "PostgreSQL 18.6 (PGlite 0.5.14) on wasm32-unknown-emscripten, compiled by emcc";
+
+/// Measured: 0.5.14 behind pglite-socket 0.2.17.
+const PGLITE: Product = Product {
+    refuses: &[(
+        "COPY",
+        "08006",
+        "unexpected EOF on client connection with an open transaction",
+    )],
+    tables: &[
+        (PROOF, 1, &["t"]),
+        (
+            "SELECT /* pgdyno observer */ pg_catalog.pg_backend_pid()",
+            1,
+            &["42"],
+        ),
+        (
+            "SELECT /* pgdyno observer */ pg_catalog.version()",
+            1,
+            &[VERSION_OF_PGLITE],
+        ),
+    ],
+    ..Product::new(VERSION_OF_PGLITE)
+};
+
+#[test]
+fn nothing_is_set_on_the_one_session_of_all_clients() {
+    let file = script();
+    let path = file.path().to_str().unwrap();
+    let (ran, statements) = on(
+        PGLITE,
+        &["run", path, "-q", "-c", "2", "-T", "1", "--no-store"],
+    );
+    let ran = ran.expect(0, &[]);
+    assert!(!ran.stderr.contains("a pooler in between"), "{ran:#?}");
+    let sets = |sql: &&String| {
+        sql.starts_with("SET ") && !sql.starts_with("SET /* pgdyno observer */ LOCAL ")
+            || sql.starts_with("PREPARE ")
+    };
+    assert_eq!(statements.iter().find(sets), None);
+    let local = |sql: &&String| sql.contains("LOCAL statement_timeout");
+    assert!(statements.iter().any(|sql| local(&sql)), "{statements:#?}");
+}
+
 #[test]
 fn rows_go_by_insert_where_the_product_takes_no_copy() {
-    let product = Product {
-        refuses: &[(
-            "COPY",
-            "08006",
-            "unexpected EOF on client connection with an open transaction",
-        )],
-        ..Product::new(
-            "PostgreSQL 18.6 (PGlite 0.5.14) on wasm32-unknown-emscripten, compiled by emcc",
-        )
-    };
-    let server = Documented::start(product);
+    let server = Documented::start(PGLITE);
     let args = ["load", "tpcb", "--url", &server.url()];
     let ran = support::ran(&mut support::pgdyno(&args));
     ran.expect(

@@ -125,6 +125,12 @@ fn greeted(answers: &mut impl Read, out: &mut impl Write, played: &Played) -> io
         match (message.tag, played.release()) {
             (b'S', Some(_)) => continue,
             (b'K', Some(release)) if release.has_no_key => continue,
+            // Measured: PGlite 0.5 tells all of one process.
+            (b'K', None) if played.product.name.contains("PGlite") => {
+                let key = [&42_u32.to_be_bytes()[..], &message.body[4..]].concat();
+                out.write_all(&Message::new(b'K', key).bytes())?;
+                continue;
+            }
             (b'Z', Some(release)) => {
                 for [name, value] in &release.parameters {
                     let status = format!("{name}\0{value}\0");
