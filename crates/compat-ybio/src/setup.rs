@@ -100,7 +100,7 @@ fn take_turn(session: &mut Session, interrupts: &Interrupts) -> Result<(), Failu
     };
     if !session.is_own() {
         remark!(
-            "pgdyno: note: setups do not wait for each other here: a pooler in between shares sessions"
+            "pgdyno: note: setups do not wait for each other here: clients share the sessions of the server"
         );
         return Ok(());
     }

@@ -88,7 +88,9 @@ impl Limits {
         if !session.is_own()
             && let Some(say) = SAY.get()
         {
-            say("--lock-timeout does not hold for VACUUM: a pooler in between shares sessions");
+            say(
+                "--lock-timeout does not hold for VACUUM: clients share the sessions of the server",
+            );
         }
         Ok(())
     }

@@ -58,7 +58,6 @@ pub use https::HttpsServer;
 pub use memory::status_kib;
 pub use messages::{Connection, Kind, Message};
 pub use middlebox::Middlebox;
-pub use pgbouncer::PgBouncer;
 pub use postgres::{cache, installation, installation_with_tls, postgres, postgres_with};
 pub use proxy::RecordingProxy;
 pub use queue::QueueServer;

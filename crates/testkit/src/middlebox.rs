@@ -14,6 +14,8 @@ const START_MAX: Duration = Duration::from_secs(20);
 pub struct Middlebox {
     child: Child,
     port: u16,
+    /// Whether it has processes of its own, which it ends itself.
+    has_children: bool,
     _folder: tempfile::TempDir,
 }
 
@@ -27,6 +29,7 @@ impl Middlebox {
         let mut middlebox = Self {
             child: command.spawn()?,
             port,
+            has_children: false,
             _folder: folder,
         };
         let began = Instant::now();
@@ -69,7 +72,9 @@ impl Middlebox {
         let mut command = program("pgpool");
         command.arg("-n").arg("-f").arg(config);
         command.arg("-F").arg(&empty).arg("-a").arg(&empty);
-        Ok(Self::run(&mut command, port, folder).expect("pgpool-II starts"))
+        let mut pgpool = Self::run(&mut command, port, folder).expect("pgpool-II starts");
+        pgpool.has_children = true;
+        Ok(pgpool)
     }
 
     /// HAProxy before the server on this port.
@@ -114,13 +119,15 @@ fn program(name: &str) -> Command {
 
 impl Drop for Middlebox {
     fn drop(&mut self) {
-        // Of its own accord, so that processes of its own end, too; it may have ended.
-        let pid = self.child.id().to_string();
-        let _ = Command::new("kill").args(["-INT", &pid]).status();
-        let began = Instant::now();
-        while matches!(self.child.try_wait(), Ok(None)) && began.elapsed() < START_MAX {
-            std::thread::sleep(Duration::from_millis(5));
+        if self.has_children {
+            let pid = self.child.id().to_string();
+            let _ = Command::new("kill").args(["-INT", &pid]).status();
+            let began = Instant::now();
+            while matches!(self.child.try_wait(), Ok(None)) && began.elapsed() < START_MAX {
+                std::thread::sleep(Duration::from_millis(5));
+            }
         }
+        // It may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

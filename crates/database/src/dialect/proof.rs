@@ -127,7 +127,7 @@ mod tests {
     fn a_real_postgresql_has_all_of_them_and_each_can_be_missing() {
         let server = pgdyno_testkit::postgres();
         let info = pgdyno_session::resolve(
-            &pgdyno_session::Given::target(&server.address().url()),
+            &pgdyno_session::Given::target(server.address().url()),
             &pgdyno_session::Env::empty(),
         );
         let candidates = info.expect("a URL").candidates().expect("an address");

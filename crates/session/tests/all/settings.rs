@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pgdyno_session::{Env, Given, Session, resolve};
-use pgdyno_testkit::{PgBouncer, postgres_with};
+use pgdyno_testkit::{Middlebox, postgres_with};
 
 const SETTINGS: [(&str, &str); 2] = [("lock_timeout", "1234"), ("application_name", "it's \\ me")];
 
@@ -78,7 +78,7 @@ fn settings_go_along_with_statements_on_a_shared_session() {
     let name = "settings_go_along_with_statements_on_a_shared_session";
     let server = postgres_with(&[]);
     let settings = ["pool_mode=transaction", "default_pool_size=1"];
-    let pooler = match PgBouncer::start(server.address().port, &settings) {
+    let pooler = match Middlebox::pgbouncer(server.address().port, &settings) {
         Ok(pooler) => pooler,
         Err(why) => pgdyno_testkit::skip!(name, why),
     };

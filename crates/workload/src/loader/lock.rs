@@ -31,7 +31,8 @@ pub(super) fn lock(
         return Ok(());
     };
     if product.known && !session.is_own() {
-        let text = "two loads at once are not noticed here: a pooler in between shares sessions";
+        let text =
+            "two loads at once are not noticed here: clients share the sessions of the server";
         watch.progress.warning(text);
         return Ok(());
     }

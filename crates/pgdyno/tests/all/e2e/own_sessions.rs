@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pgdyno_testkit::{PgBouncer, postgres, postgres_with};
+use pgdyno_testkit::{Middlebox, postgres, postgres_with};
 use serde_json::Value;
 
 use crate::support::{Database, pgdyno, ran};
@@ -78,7 +78,7 @@ fn a_pool_as_large_as_the_clients_is_left_to_them() {
     let name = "a_pool_as_large_as_the_clients_is_left_to_them";
     let server = postgres_with(&[]);
     let settings = ["pool_mode=session", "default_pool_size=4"];
-    let pooler = match PgBouncer::start(server.address().port, &settings) {
+    let pooler = match Middlebox::pgbouncer(server.address().port, &settings) {
         Ok(pooler) => pooler,
         Err(why) => pgdyno_testkit::skip!(name, why),
     };

@@ -6,7 +6,7 @@ mod strangers;
 
 use pgdyno_platform::child::Signal;
 use pgdyno_server::Server;
-use pgdyno_testkit::{Middlebox, PgBouncer, postgres_with};
+use pgdyno_testkit::{Middlebox, postgres_with};
 use serde_json::Value;
 
 use crate::child::Running;
@@ -23,39 +23,19 @@ struct Pooled {
     direct: Database,
     /// Sessions of the server that all clients share.
     sessions: usize,
-    _between: Between,
+    _between: Middlebox,
     _server: Server,
-}
-
-/// What is between.
-enum Between {
-    _PgBouncer(PgBouncer),
-    _Other(Middlebox),
 }
 
 impl Pooled {
     /// `None` where there is no PgBouncer, which is recorded as a skip of this test.
     fn new(test: &str) -> Option<Self> {
-        let server = postgres_with(&[]);
         let size = format!("default_pool_size={POOL}");
-        let pooler =
-            match PgBouncer::start(server.address().port, &["pool_mode=transaction", &size]) {
-                Ok(pooler) => pooler,
-                Err(why) => {
-                    pgdyno_testkit::record_skip(test, &why);
-                    return None;
-                }
-            };
-        Some(Self {
-            direct: Database::on(&server, "shared"),
-            url: pooler.url("shared"),
-            sessions: POOL,
-            _between: Between::_PgBouncer(pooler),
-            _server: server,
-        })
+        let settings = ["pool_mode=transaction", &size];
+        Self::behind(test, POOL, |port| Middlebox::pgbouncer(port, &settings))
     }
 
-    /// The same behind pgpool-II or HAProxy, which `start` before the server on this port.
+    /// The same behind another, which `start`s before the server on this port.
     fn behind(
         test: &str,
         sessions: usize,
@@ -73,7 +53,7 @@ impl Pooled {
             direct: Database::on(&server, "shared"),
             url: between.url("shared"),
             sessions,
-            _between: Between::_Other(between),
+            _between: between,
             _server: server,
         })
     }
@@ -152,7 +132,7 @@ fn a_statement_of_pgbenchs_name_is_not_executed_for_another() {
     let name = "a_statement_of_pgbenchs_name_is_not_executed_for_another";
     let settings = ["pool_mode=session", "default_pool_size=1"];
     let server = postgres_with(&[]);
-    let pooler = match PgBouncer::start(
+    let pooler = match Middlebox::pgbouncer(
         server.address().port,
         &[&settings[..], &["server_reset_query="]].concat(),
     ) {
