@@ -194,7 +194,9 @@ impl Trial {
             way: &prepared.target,
             product: &prepared.product,
             facts: &prepared.facts,
-            located: beforehand.located(&prepared.target),
+            located: beforehand
+                .located(&prepared.target)
+                .filter(|_| prepared.observed.is_none()),
             clients: self.clients_total(),
             disks: &self.observe.spec.disk,
             lags: &lags,
