@@ -27,6 +27,7 @@ pub fn open(options: &options::Target, say: &Messages) -> Result<(Target, Sessio
         user: options.user.clone(),
         password: None,
         fallback_application_name: Some(say.program().to_owned()),
+        ..Given::default()
     };
     let refused = |error: pgdyno_session::ConnInfoError| Stop::fatal(error.text());
     let mut info = resolve(&given, &Env::of_process()).map_err(refused)?;

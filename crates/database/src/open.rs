@@ -8,7 +8,7 @@ use pgdyno_session::{ConnInfo, Env, Given, names_a_target, resolve};
 
 use super::pair::Pair;
 use super::waiting::Limits;
-use super::{discover, own, password, scripts_role, trouble};
+use super::{discover, leftovers, own, password, rights, scripts_role, trouble};
 use pgdyno_model::defaults;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::spec::TargetSpec;
@@ -87,7 +87,7 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
                 .hint("leave --url out, and unset PGHOST, PGPORT and PGSERVICE"));
         }
         let (target, info) = named(&urls, &env, wanted)?;
-        return discovered(target, &info, wanted).map(Some);
+        return rights::checked(discovered(target, &info, wanted)?, wanted).map(Some);
     }
     // The kept server has none, and is left alone.
     if wanted.pg_standby.is_some() {
@@ -106,7 +106,12 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
             }
             let title = format!("PostgreSQL {}, kept by pgdyno server", running.version);
             let url = [running.address.url()];
-            let (target, info) = by_urls(&url, &own_env(), TargetKind::Kept, title)?;
+            let (mut target, info) = by_urls(&url, &own_env(), TargetKind::Kept, title)?;
+            if let Some(left) = leftovers::undo(&info)? {
+                target.warnings.push(format!(
+                    "undid what scripts had left on the kept server: {left}"
+                ));
+            }
             scripts_role::given(discovered(target, &info, wanted)?).map(Some)
         }
         kept::Kept::Busy { dir } => Err(Failure::with(
@@ -149,24 +154,26 @@ fn by_urls(
     kind: TargetKind,
     title: String,
 ) -> Result<(Target, ConnInfo), Failure> {
-    over(described(urls, env)?, kind, title)
+    over(described(urls, env, &TargetSpec::default())?, kind, title)
 }
 
 /// The same of a server that the user named, who may be asked for a password.
 fn named(urls: &[String], env: &Env, wanted: &TargetSpec) -> Result<(Target, ConnInfo), Failure> {
-    let mut infos = described(urls, env)?;
+    let mut infos = described(urls, env, wanted)?;
     password::ask(&mut infos, wanted)?;
     over(infos, TargetKind::Named, String::new())
 }
 
 /// The descriptions of the endpoints.
-fn described(urls: &[String], env: &Env) -> Result<Vec<ConnInfo>, Failure> {
+fn described(urls: &[String], env: &Env, wanted: &TargetSpec) -> Result<Vec<ConnInfo>, Failure> {
     let mut infos = Vec::new();
     for url in urls {
         is_postgresqls(url)?;
         let given = Given {
             target: (!url.is_empty()).then(|| url.clone()),
             fallback_application_name: Some("pgdyno".to_owned()),
+            withholds_password: wanted.is_of_file,
+            refuses_superuser: wanted.is_of_file && !wanted.may_run_programs,
             ..Given::default()
         };
         let info = resolve(&given, env).map_err(|e| trouble::conninfo(&e))?;

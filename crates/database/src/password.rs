@@ -28,14 +28,21 @@ pub fn ask(infos: &mut [ConnInfo], wanted: &TargetSpec) -> Result<(), Failure> {
             .hint("give the password: PGPASSWORD, or the password file ~/.pgpass"));
     }
     let is_known = infos.iter().all(ConnInfo::has_password);
-    let may_ask = !wanted.no_password && has_terminal && !is_known;
+    let may_ask = !wanted.no_password && has_terminal && !is_known && !wanted.is_of_file;
     let Some(first) = infos.first().filter(|_| wanted.password || may_ask) else {
         return Ok(());
     };
     if !wanted.password && !is_wanted(first)? {
         return Ok(());
     }
-    let prompt = format!("Password for user {}: ", first.user());
+    let place = match wanted.is_of_file {
+        false => String::new(),
+        true => {
+            let hosts: Vec<&str> = infos.iter().flat_map(ConnInfo::hosts).collect();
+            format!(" at {}, which a file names", hosts.join(", "))
+        }
+    };
+    let prompt = format!("Password for user {}{place}: ", first.user());
     let password = terminal::ask_password(&prompt)
         .map_err(|error| Failure::new(format!("could not read a password: {error}")))?;
     for info in infos {

@@ -104,6 +104,7 @@ fn adopted(role: &str) -> String {
     format!(
         "DO $adopt$ DECLARE it record; BEGIN \
          PERFORM pg_advisory_xact_lock({LOCK}); \
+         IF to_regnamespace('public') IS NULL THEN CREATE SCHEMA public AUTHORIZATION {role}; END IF; \
          FOR it IN \
          SELECT format('ALTER SCHEMA %I', nspname) AS sql FROM pg_namespace \
          WHERE nspowner = 10 AND nspname <> 'information_schema' AND nspname !~ '^pg_' AND nspname <> 'public' \

@@ -55,6 +55,9 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
 ];
 
+/// The way to a server that only a file names.
+pub(super) const NAME_IT: &str = "if the server is yours, name it yourself, in the file's words: --url; if you trust the file: --allow-shell";
+
 /// A request failed; `doing` says which, as in "could not create the tables".
 pub fn server(error: &Error, doing: &str) -> Failure {
     if let Error::Interrupted { exit_code, .. } = error {
@@ -130,7 +133,12 @@ pub fn connect(error: &Error, kind: TargetKind) -> Failure {
 
 /// How a server that was named is reached after all, where the server itself said nothing.
 fn way_there(message: &str) -> &'static str {
-    const KNOWN: [(&str, &str); 3] = [
+    const KNOWN: [(&str, &str); 5] = [
+        (
+            "none is sent to a server that only a file names",
+            "if the server is yours, name it yourself, in the file's words: --url",
+        ),
+        ("only a file names this server", NAME_IT),
         (
             "no password supplied",
             "give the password: PGPASSWORD, the password file ~/.pgpass, or the URL; a terminal asks for it",

@@ -11,7 +11,9 @@ use crate::channel::Channel;
 use crate::error::{ConnectError, ConnectErrorKind, Retry};
 use crate::frontend;
 use crate::limits::{SETTINGS_MAX, STARTUP_BYTES_MAX};
-use crate::login::{ChannelBinding, Encryption, Login, ProtocolVersion, Secret, SessionAttrs};
+use crate::login::{
+    ChannelBinding, Encryption, Login, ProtocolVersion, SessionAttrs, known_password,
+};
 use crate::require_auth::Method;
 use crate::sasl::Exchange;
 use crate::server_error::{Notice, ServerError};
@@ -501,13 +503,7 @@ impl Connecting {
                     ));
                 }
                 let mut plain = Vec::new();
-                let exchange = Exchange::begin(
-                    &login,
-                    login.password.as_ref(),
-                    &self.channel,
-                    offered,
-                    &mut plain,
-                )?;
+                let exchange = Exchange::begin(&login, &self.channel, offered, &mut plain)?;
                 self.sasl = Some(exchange);
                 self.send(out, |out| out.append(&mut plain))?;
             }
@@ -685,6 +681,11 @@ impl Connecting {
                 .find(|(n, _)| n == name)
                 .map(|(_, value)| value == "on")
         };
+        if self.login.refuses_superuser && reported("is_superuser") == Some(true) {
+            let error = ConnectErrorKind::Superuser(self.login.user.clone());
+            self.farewell(out);
+            return Err(ConnectError::new(error, Retry::Stop));
+        }
         let standby = reported("in_hot_standby");
         let (known, question, sql) = match self.login.session_attrs {
             SessionAttrs::Any => return Ok(true),
@@ -728,23 +729,19 @@ impl Connecting {
 
     /// Says farewell and reports that this is not the session wanted.
     fn mismatch(&mut self, text: String, out: &mut Vec<u8>) -> ConnectError {
+        self.farewell(out);
+        ConnectError::new(ConnectErrorKind::SessionAttrs(text), Retry::NextHost)
+    }
+
+    fn farewell(&mut self, out: &mut Vec<u8>) {
         // The session ends in any case; a farewell that TLS cannot carry is no news.
         let _ = self.send(out, frontend::terminate);
         self.state = State::Finished;
-        ConnectError::new(ConnectErrorKind::SessionAttrs(text), Retry::NextHost)
     }
 }
 
 fn not_allowed(text: impl Into<String>) -> ConnectError {
     ConnectError::new(ConnectErrorKind::AuthNotAllowed(text.into()), Retry::Stop)
-}
-
-fn known_password(login: &Login) -> Result<&Secret, ConnectError> {
-    login
-        .password
-        .as_ref()
-        .filter(|p| !p.expose().is_empty())
-        .ok_or_else(|| ConnectError::new(ConnectErrorKind::PasswordMissing, Retry::Stop))
 }
 
 impl std::fmt::Debug for Connecting {

@@ -56,6 +56,14 @@ pub enum ConnectErrorKind {
     /// The server asked for a password and none is known.
     #[error("fe_sendauth: no password supplied")]
     PasswordMissing,
+    /// The server asked for a password, and none is sent to it, because a file named it.
+    #[error("the server asks for a password, and none is sent to a server that only a file names")]
+    PasswordWithheld,
+    /// The role is a superuser, and a file named the server.
+    #[error(
+        "user \"{0}\" is a superuser there, who can run programs, and only a file names this server"
+    )]
+    Superuser(String),
     /// The authentication exchange went wrong; for instance the server does not know the password.
     #[error("{0}")]
     Authentication(String),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::error::{ConnectError, ConnectErrorKind, Retry};
 use crate::require_auth::RequireAuth;
 use crate::tls::TlsConfig;
 
@@ -27,6 +28,10 @@ pub struct Login {
     pub require_auth: RequireAuth,
     /// What the session must be able to do.
     pub session_attrs: SessionAttrs,
+    /// Whether a session with a superuser's rights is refused: a file that may be a stranger's named the server.
+    pub refuses_superuser: bool,
+    /// Whether the password is not sent, for the same reason, although one may be known.
+    pub withholds_password: bool,
     /// Oldest protocol version to accept.
     pub min_protocol: ProtocolVersion,
     /// Protocol version to ask for.
@@ -46,6 +51,8 @@ impl Login {
             channel_binding: ChannelBinding::Prefer,
             require_auth: RequireAuth::default(),
             session_attrs: SessionAttrs::Any,
+            refuses_superuser: false,
+            withholds_password: false,
             min_protocol: ProtocolVersion::V3_0,
             max_protocol: ProtocolVersion::V3_0,
         }
@@ -56,6 +63,24 @@ impl Login {
         let named = self.parameters.iter().find(|(name, _)| name == "database");
         named.map_or(&self.user, |(_, database)| database)
     }
+}
+
+/// The password to send.
+///
+/// # Errors
+/// There is none, or it is kept from this server.
+pub(crate) fn known_password(login: &Login) -> Result<&Secret, ConnectError> {
+    login
+        .password
+        .as_ref()
+        .filter(|p| !p.expose().is_empty())
+        .ok_or_else(|| {
+            let kind = match login.withholds_password {
+                true => ConnectErrorKind::PasswordWithheld,
+                false => ConnectErrorKind::PasswordMissing,
+            };
+            ConnectError::new(kind, Retry::Stop)
+        })
 }
 
 /// Text that never shows in `Debug` output and has no `Display`.

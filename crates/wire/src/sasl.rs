@@ -7,10 +7,10 @@ use postgres_protocol::authentication::sasl::{
 use crate::backend::Mechanisms;
 use crate::channel::Channel;
 use crate::error::{ConnectError, ConnectErrorKind, Retry};
-use crate::login::{ChannelBinding, Login};
+use crate::frontend;
+use crate::login::{ChannelBinding, Login, known_password};
 use crate::require_auth::Method;
 use crate::x509;
-use crate::{frontend, login::Secret};
 
 /// An exchange under way.
 pub(crate) struct Exchange {
@@ -30,7 +30,6 @@ impl Exchange {
     /// Chooses a mechanism and appends the first message.
     pub(crate) fn begin(
         login: &Login,
-        password: Option<&Secret>,
         channel: &Channel,
         offered: Mechanisms<'_>,
         out: &mut Vec<u8>,
@@ -72,9 +71,7 @@ impl Exchange {
                  supports channel binding",
             ));
         }
-        let password = password
-            .filter(|p| !p.expose().is_empty())
-            .ok_or_else(|| ConnectError::new(ConnectErrorKind::PasswordMissing, Retry::Stop))?;
+        let password = known_password(login)?;
         let binding = if bind {
             Binding::tls_server_end_point(end_point_hash(channel)?)
         } else if !channel.is_plain() && login.channel_binding != ChannelBinding::Disable {

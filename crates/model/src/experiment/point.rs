@@ -253,7 +253,9 @@ impl Point {
             .map_err(|why| Failure::new(format!("the point {}: {why}", self.key())))?;
         let spec = TrialSpec {
             target: match self.target() {
+                // A target that the user typed too is the user's.
                 Some(url) => TargetSpec {
+                    is_of_file: target.urls.iter().all(|typed| typed.secret() != url),
                     urls: vec![url.into()],
                     own: OwnSpec::default(),
                     ..target
@@ -315,7 +317,11 @@ mod tests {
             (8, 2, 0)
         );
         assert_eq!(spec.params, ["scale=3"]);
-        assert_eq!(spec.target, TargetSpec::at("host=x"));
+        assert_eq!(spec.target.urls, TargetSpec::at("host=x").urls);
+        assert!(spec.target.is_of_file);
+        let typed = point(json!({"workload": ["a"], "target": "host=x"}));
+        let typed = typed.spec(TargetSpec::at("host=x"), None, 0).unwrap();
+        assert!(!typed.target.is_of_file);
         assert_eq!((spec.rate, spec.seed), (Some(5.0.into()), Some(42)));
         assert_eq!(spec.settings["work_mem"], "4MB");
         assert!(spec.warmup.is_detected());

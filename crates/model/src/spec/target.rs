@@ -90,6 +90,19 @@ pub struct TargetSpec {
     #[command(flatten)]
     #[serde(flatten)]
     pub own: OwnSpec,
+
+    /// Whether only a file names the server, which may be a stranger's: no password is sent there.
+    #[arg(skip)]
+    #[serde(skip)]
+    #[cfg_attr(test, ts(skip))]
+    pub is_of_file: bool,
+
+    /// Whether a role with rights to run programs may be used on a server that only a file names
+    /// (`--allow-shell`).
+    #[arg(skip)]
+    #[serde(skip)]
+    #[cfg_attr(test, ts(skip))]
+    pub may_run_programs: bool,
 }
 
 impl TargetSpec {

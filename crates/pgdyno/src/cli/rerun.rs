@@ -99,6 +99,11 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     if args.target.urls.is_empty() {
         trust::addresses(&of, &spec.target, args.allow_shell)?;
         foreign(&trial, args, &store)?;
+        let is_of_file =
+            { trial.point.as_ref() }.is_some_and(|point| point.get("target").is_some());
+        let is_of_file = is_of_file || !store.ran_here(trial.number)?;
+        spec.target.is_of_file = is_of_file && !spec.target.urls.is_empty();
+        spec.target.may_run_programs = args.allow_shell;
     }
     spec.allow_shell |= args.allow_shell;
     match args.repeat {
@@ -188,6 +193,8 @@ fn elsewhere(own: TargetSpec, typed: &TargetSpec) -> TargetSpec {
         pg_standby: typed.pg_standby.or(own.pg_standby),
         no_password: typed.no_password,
         password: typed.password,
+        is_of_file: own.is_of_file,
+        may_run_programs: own.may_run_programs,
         own: match typed.own.is_empty() {
             true => own.own,
             false => typed.own.clone(),

@@ -37,7 +37,7 @@ use pgdyno_report::{capacity, documents, points};
 use pgdyno_run::command_line::quoted;
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
-use pgdyno_run::experiment::plan::{Plan, check_target};
+use pgdyno_run::experiment::plan::{Plan, take_target};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::experiment::toml_text::Source;
 use pgdyno_run::experiment::{mentioned, parameter, pgbench_tools, presets, reader, tables_there};
@@ -218,6 +218,9 @@ fn opened(args: &SweepArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         return write_answer(format_args!("{}", given.toml())).map(|()| Exit::Ok);
     }
     let mut experiment = of_capacity::of_experiment(given.experiment()?, &args.store)?;
+    if let Some(remark) = take_target(&mut experiment, &args.target)? {
+        pgdyno_output::remark!("pgdyno: note: {remark}");
+    }
     if let Some(name) = &args.name {
         experiment.name.clone_from(name);
     }
@@ -362,8 +365,7 @@ pub(super) fn of_file(path: &Path, text: &str) -> Result<Experiment, Failure> {
 /// The plan. A value that no trial accepts is a mistake in the experiment's file, or in the command line
 /// if there is no file.
 fn planned(args: &SweepArgs, experiment: Experiment, seed: i64) -> Result<Plan, Failure> {
-    check_target(&experiment, &args.target)?;
-    let plan = Plan::new(experiment, &args.target, seed);
+    let plan = Plan::new(experiment, &wanted(args), seed);
     plan.map_err(|failure| match (failure.exit, &args.file) {
         (Exit::Usage, Some(file)) => Failure {
             exit: Exit::Failed,
@@ -372,6 +374,14 @@ fn planned(args: &SweepArgs, experiment: Experiment, seed: i64) -> Result<Plan, 
         },
         _ => failure,
     })
+}
+
+/// The target of points that name none, and what is allowed of those that they name.
+fn wanted(args: &SweepArgs) -> TargetSpec {
+    TargetSpec {
+        may_run_programs: args.allow_shell,
+        ..args.target.clone()
+    }
 }
 
 /// Where a file is, for the paths in it.
@@ -481,7 +491,7 @@ pub(super) fn sweep(
     verbosity: Verbosity,
     experiment: Experiment,
 ) -> Result<Exit, Failure> {
-    let wanted = args.target.clone();
+    let wanted = wanted(args);
     let is_disturbed = ["disturb.during", "disturb.at"].map(|name| experiment.gives(name));
     let runs = match (experiment.gives("allow_shell"), &experiment.restart) {
         (true, _) => Some("allow_shell: its scripts run programs on this host".to_owned()),
@@ -501,10 +511,10 @@ pub(super) fn sweep(
     let settings = { plan.points.iter() }.flat_map(|planned| planned.point.settings());
     let settings: BTreeSet<(String, String)> = settings.collect();
     trust::settings(&plan.identity.name, &settings, args.allow_shell)?;
-    if args.target.urls.is_empty() {
+    {
         let mut targets: Vec<_> = plan.points.iter().map(|it| &it.spec.target).collect();
         targets.dedup();
-        for target in targets {
+        for target in targets.into_iter().filter(|target| target.is_of_file) {
             let name = &plan.identity.name;
             trust::addresses(name, target, args.allow_shell)?;
             trust::own_server(name, target, args.allow_shell)?;
@@ -578,7 +588,7 @@ fn conducted(
     let ended = conduct::conduct(
         &plan,
         Means {
-            wanted: args.target.clone(),
+            wanted: wanted(args),
             observe,
             target: None,
             replace: args.replace,

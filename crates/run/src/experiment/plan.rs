@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::check::check;
@@ -63,19 +63,51 @@ pub struct Tables {
     pub rows: u64,
 }
 
-/// Refuses a target on the command line if the experiment has one.
+/// Takes the command line's server in place of the experiment's one, and says so. A server that the experiment
+/// varies stays, as one that both name: then it is the user's, who knows it.
 ///
 /// # Errors
-/// Both have one.
-pub fn check_target(experiment: &Experiment, wanted: &TargetSpec) -> Result<(), Failure> {
-    match experiment.gives("target") && (!wanted.urls.is_empty() || !wanted.own.is_empty()) {
-        false => Ok(()),
-        true => Err(Failure::with(
-            Exit::Usage,
-            "the experiment names its target itself: leave out --url and the options of a server of \
-             pgdyno's own",
-        )),
+/// Options of a private server beside a target; targets that the command line does not name all.
+pub fn take_target(
+    experiment: &mut Experiment,
+    wanted: &TargetSpec,
+) -> Result<Option<&'static str>, Failure> {
+    if !experiment.gives("target") || (wanted.urls.is_empty() && wanted.own.is_empty()) {
+        return Ok(None);
     }
+    let is_typed = |value: &Value| {
+        let text = value.as_str().unwrap_or_default();
+        wanted.urls.iter().any(|url| url.secret() == text)
+    };
+    // A list of one is no axis.
+    for Axis(steps) in experiment
+        .axes
+        .iter_mut()
+        .filter(|Axis(steps)| steps.len() == 1)
+    {
+        let at = steps[0].iter().position(|(name, _)| name == "target");
+        if let Some(at) = at {
+            let (name, value) = steps[0].remove(at);
+            experiment.fixed.insert(name, value);
+        }
+    }
+    let fixed = experiment.fixed.get("target");
+    if wanted.own.is_empty() && fixed.is_some_and(|value| !is_typed(value)) {
+        experiment.fixed.remove("target");
+        return Ok(Some(
+            "the server is the command line's, not the experiment's",
+        ));
+    }
+    let varied = experiment.axes.iter().flat_map(|Axis(steps)| steps);
+    let mut varied = varied.flatten().filter(|(name, _)| name == "target");
+    if wanted.own.is_empty() && varied.all(|(_, value)| is_typed(value)) {
+        return Ok(None);
+    }
+    let text = "the experiment names its target itself";
+    Err(Failure::with(Exit::Usage, text).hint(
+        "leave out --url and the options of a private server; or name each of its servers yourself, in its words, \
+         with a --url each",
+    ))
 }
 
 impl Plan {
@@ -85,7 +117,6 @@ impl Plan {
     /// A point that cannot be run, whatever the server.
     pub fn new(experiment: Experiment, wanted: &TargetSpec, seed: i64) -> Result<Plan, Failure> {
         check(&experiment)?;
-        check_target(&experiment, wanted)?;
         let mut points = Vec::new();
         for point in matrix::points(&experiment)? {
             points.push(plan(point, wanted)?);

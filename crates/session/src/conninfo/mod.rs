@@ -42,6 +42,11 @@ pub struct Given {
     pub password: Option<String>,
     /// The application's name unless the user sets another.
     pub fallback_application_name: Option<String>,
+    /// Passwords that `target` does not have itself (PGPASSWORD, password and service files) are not sent: a
+    /// file that may be a stranger's is where it comes from.
+    pub withholds_password: bool,
+    /// Sessions with a superuser's rights are refused, for the same reason.
+    pub refuses_superuser: bool,
 }
 
 impl Given {
@@ -131,6 +136,8 @@ pub struct ConnInfo {
     environment_settings: Vec<(String, String)>,
     passfile: Option<PathBuf>,
     home: Option<PathBuf>,
+    withholds_password: bool,
+    refuses_superuser: bool,
     warnings: Vec<String>,
 }
 
@@ -178,6 +185,7 @@ pub fn resolve(given: &Given, env: &Env) -> Result<ConnInfo, ConnInfoError> {
     if let Some(target) = given.target.as_ref().filter(|t| !t.is_empty()) {
         options.extend(text::parse(target)?);
     }
+    let own_password = options.get("password").map(str::to_owned);
     let service = options
         .get("service")
         .or_else(|| env.var("PGSERVICE"))
@@ -205,7 +213,10 @@ pub fn resolve(given: &Given, env: &Env) -> Result<ConnInfo, ConnInfoError> {
     if !ssl_mode_given && options.get("sslrootcert") == Some("system") {
         options.set("sslmode", "verify-full");
     }
-    let info = ConnInfo::from_options(options, env)?;
+    if given.withholds_password {
+        options.set("password", &own_password.unwrap_or_default());
+    }
+    let info = ConnInfo::from_options(options, env, given)?;
     Ok(ConnInfo {
         load_balance_given,
         ..info
@@ -213,7 +224,7 @@ pub fn resolve(given: &Given, env: &Env) -> Result<ConnInfo, ConnInfoError> {
 }
 
 impl ConnInfo {
-    fn from_options(options: Options, env: &Env) -> Result<ConnInfo, ConnInfoError> {
+    fn from_options(options: Options, env: &Env, given: &Given) -> Result<ConnInfo, ConnInfoError> {
         check_unsupported(&options)?;
         let user = match options.filled("user").or(env.os_user()) {
             Some(user) => user.to_owned(),
@@ -284,6 +295,8 @@ impl ConnInfo {
             environment_settings,
             passfile,
             home: env.home().map(PathBuf::from),
+            withholds_password: given.withholds_password,
+            refuses_superuser: given.refuses_superuser,
             warnings: Vec::new(),
         };
         info.look_up_passwords();
@@ -291,7 +304,7 @@ impl ConnInfo {
     }
 
     fn look_up_passwords(&mut self) {
-        if self.options.filled("password").is_some() {
+        if self.options.filled("password").is_some() || self.withholds_password {
             return;
         }
         let mut warnings = Vec::new();
@@ -541,6 +554,8 @@ impl ConnInfo {
                 Wanted::One(attrs) => attrs,
                 Wanted::PreferStandby => SessionAttrs::Standby,
             },
+            refuses_superuser: self.refuses_superuser,
+            withholds_password: self.withholds_password,
             min_protocol: self.protocols.0,
             max_protocol: self.protocols.1,
         }

@@ -94,7 +94,10 @@ fn what_the_last_trial_would_fail_with_is_said_before_the_first_load() {
         };
         let experiment = Experiment::new(&toml, database);
         let ran = match toml.contains("target") {
-            true => crate::support::ran(&mut experiment.command(&["sweep", "e.toml"])),
+            true => {
+                let sweep = ["sweep", "e.toml", "--allow-shell"];
+                crate::support::ran(&mut experiment.command(&sweep))
+            }
             false => experiment.run(&[]),
         };
         ran.expect(code, want);

@@ -72,7 +72,7 @@ fn what_is_wrong_is_said_with_its_place_before_anything_is_written() {
     experiment
         .run(&["--store", "mine"])
         .expect(1, &["mine is no pgdyno store"]);
-    let own_target = format!("{TWO}target = 'host=/x'\n");
+    let own_target = format!("{TWO}target = ['host=/x', 'host=/y']\n");
     let named_twice = Experiment::new(&own_target, &database);
     named_twice.run(&[]).expect(2, &["names its target itself"]);
 }

@@ -117,7 +117,8 @@ fn instances_have_an_answer() {
         "target = ['{}', '{}']\nworkload = 'tpcb'\nparams.scale = 1\nmatrix.clients = [1]",
         small.url, large.url
     );
-    page_of("instances", &change, 2, &[]);
+    let urls = ["--url", &small.url, "--url", &large.url];
+    page_of("instances", &change, 2, &urls);
 }
 
 /// It restarts its own server for each value.
