@@ -10,6 +10,7 @@ use rustls::pki_types::CertificateDer;
 
 use crate::constraints;
 use crate::revocation::RevocationLists;
+use crate::roots::Root;
 use crate::signature::{self, STRENGTH_BITS_MIN, key_family, key_strength, signature_strength};
 use crate::x509::{Certificate, canonical, usage};
 
@@ -25,6 +26,8 @@ pub(crate) struct Link<'a> {
     pub is_self_issued: bool,
     /// It is its own issuer, as far as can be seen without checking the signature.
     is_self_signed: bool,
+    /// Of a trusted one, what it says itself ([`Root`]).
+    trust: Option<bool>,
 }
 
 impl<'a> Link<'a> {
@@ -39,6 +42,7 @@ impl<'a> Link<'a> {
             issuer,
             is_self_issued,
             is_self_signed: false,
+            trust: None,
         };
         link.is_self_signed = is_self_issued && link.names_key_of(&link);
         Some(link)
@@ -84,6 +88,17 @@ impl<'a> Link<'a> {
         of.is_none_or(|of| of & usage::SIGNS_CERTIFICATES != 0)
     }
 
+    /// Whether a chain may end with it, which is trusted.
+    ///
+    /// # Errors
+    /// It says that it is not for servers.
+    fn ends_chain(&self) -> Result<bool, String> {
+        match self.trust {
+            Some(false) => Err("certificate rejected".to_owned()),
+            trust => Ok(trust == Some(true) || self.is_self_signed),
+        }
+    }
+
     fn is_strong(&self) -> bool {
         key_strength(self.certificate.key_algorithm, self.certificate.key)
             .is_some_and(|bits| bits >= STRENGTH_BITS_MIN)
@@ -94,7 +109,7 @@ impl<'a> Link<'a> {
 pub(crate) fn check(
     end_entity: &CertificateDer<'_>,
     sent: &[CertificateDer<'_>],
-    roots: &[CertificateDer<'_>],
+    roots: &[Root],
     revocations: Option<&RevocationLists>,
     now: i64,
 ) -> Result<(), String> {
@@ -106,7 +121,14 @@ pub(crate) fn check(
     }
     // A certificate that cannot be read vouches for nobody; the others still can.
     let sent: Vec<Link<'_>> = sent.iter().filter_map(|der| Link::parse(der)).collect();
-    let roots: Vec<Link<'_>> = roots.iter().filter_map(|der| Link::parse(der)).collect();
+    let roots = { roots.iter() }.filter_map(|root| {
+        let link = Link::parse(&root.der)?;
+        Some(Link {
+            trust: root.trust,
+            ..link
+        })
+    });
+    let roots: Vec<Link<'_>> = roots.collect();
     let chain = build(&end_entity, &sent, &roots, now)?;
     check_extensions(&chain)?;
     check_strength(&chain)?;
@@ -137,13 +159,16 @@ fn build<'l, 'a>(
         match trusted {
             Some(root) if !last.is_self_signed => {
                 chain.push(root);
-                if root.is_self_signed {
+                if root.ends_chain()? {
                     return Ok(chain);
                 }
                 continue;
             }
             // It must be the very certificate, not one of the same name.
-            Some(root) if root.certificate.der == last.certificate.der => return Ok(chain),
+            Some(root) if root.certificate.der == last.certificate.der => {
+                root.ends_chain()?;
+                return Ok(chain);
+            }
             _ => {}
         }
         let is_from_server = chain.len() == untrusted;
@@ -157,7 +182,7 @@ fn build<'l, 'a>(
                 chain.push(link);
                 untrusted += 1;
             }
-            _ => match shorter(&mut chain, &mut untrusted, roots, now) {
+            _ => match shorter(&mut chain, &mut untrusted, roots, now)? {
                 Some(()) => return Ok(chain),
                 None => {
                     let last = chain[chain.len() - 1];
@@ -182,7 +207,7 @@ fn shorter<'l, 'a>(
     untrusted: &mut usize,
     roots: &'l [Link<'a>],
     now: i64,
-) -> Option<()> {
+) -> Result<Option<()>, String> {
     for len in (1..*untrusted).rev() {
         let mut rest = chain[..len].to_vec();
         while let Some(root) = best(
@@ -195,14 +220,14 @@ fn shorter<'l, 'a>(
                 break;
             }
             rest.push(root);
-            if root.is_self_signed {
+            if root.ends_chain()? {
                 *chain = rest;
                 *untrusted = len;
-                return Some(());
+                return Ok(Some(()));
             }
         }
     }
-    None
+    Ok(None)
 }
 
 /// Of several issuers the first that is valid now, or else the one that was so last.
@@ -343,6 +368,10 @@ fn check_signatures(chain: &[&Link<'_>], now: i64) -> Result<(), String> {
                 of.signature,
             )
             .map_err(|_| "certificate signature failure")?;
+        }
+        // A root that is trusted for servers although another one issued it is not looked at further.
+        if at > 0 && at + 1 == chain.len() && !link.is_self_signed {
+            continue;
         }
         let (from, to) = link.certificate.validity;
         if now < from {

@@ -29,6 +29,7 @@ mod login;
 pub mod redact;
 mod require_auth;
 mod revocation;
+mod roots;
 mod sasl;
 mod server_error;
 mod signature;

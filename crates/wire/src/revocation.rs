@@ -26,6 +26,11 @@ impl fmt::Debug for RevocationLists {
     }
 }
 
+/// Whether it is a revocation list, in DER.
+pub(crate) fn is_list(der: &[u8]) -> bool {
+    List::parse(der).is_some()
+}
+
 impl RevocationLists {
     /// Adds all lists of a PEM text; there must be one.
     ///

@@ -17,6 +17,7 @@ use crate::channel::{Channel, describe};
 use crate::error::{ConnectError, ConnectErrorKind, Retry};
 pub use crate::identity::Identity;
 use crate::revocation::RevocationLists;
+pub use crate::roots::{Root, roots};
 use crate::verifier::Verifier;
 
 /// What is checked of the server's certificate.
@@ -44,8 +45,8 @@ pub enum TlsVersion {
 pub struct TlsOptions {
     /// What is checked.
     pub verify: Verify,
-    /// Authorities to trust, in DER; used when anything is checked.
-    pub roots: Vec<CertificateDer<'static>>,
+    /// Authorities to trust; used when anything is checked.
+    pub roots: Vec<Root>,
     /// Revocation lists, one or more of them for each authority in a chain: `None` does without any,
     /// with an empty list nobody is trusted. Used when anything is checked.
     pub revocations: Option<Arc<RevocationLists>>,

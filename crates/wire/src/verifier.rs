@@ -9,6 +9,7 @@ use rustls::{CertificateError, DigitallySignedStruct, OtherError, SignatureSchem
 
 use crate::chain;
 use crate::revocation::RevocationLists;
+use crate::roots::Root;
 use crate::signature;
 use crate::tls::{TlsOptions, Verify};
 use crate::x509::{ADDRESS_NAME, Certificate, DNS_NAME};
@@ -28,7 +29,7 @@ fn rejected(text: String) -> rustls::Error {
 #[derive(Debug)]
 pub(crate) struct Verifier {
     verify: Verify,
-    roots: Vec<CertificateDer<'static>>,
+    roots: Vec<Root>,
     revocations: Option<Arc<RevocationLists>>,
     host: String,
 }

@@ -39,7 +39,7 @@ fn large_results_and_pipelines_pass_through_tls() {
     let mut login = (*candidate.login).clone();
     let options = TlsOptions {
         verify: Verify::ChainAndHost,
-        roots: tls::certificates(pem.as_bytes()).unwrap(),
+        roots: tls::roots(pem.as_bytes()).unwrap(),
         ..TlsOptions::new("localhost")
     };
     login.encryption = Encryption::Tls(Arc::new(TlsConfig::new(&options).unwrap()));

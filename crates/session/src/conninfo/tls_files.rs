@@ -108,7 +108,7 @@ fn read_roots(
                 .iter()
                 .map(|e| format!("WARNING: system root certificates: {e}")),
         );
-        tls.roots = loaded.certs;
+        tls.roots = loaded.certs.into_iter().map(Into::into).collect();
         tls.verify = Verify::ChainAndHost;
         return Ok(());
     }
@@ -140,7 +140,7 @@ fn read_roots(
         ))
     };
     let pem = fs::read(&file).map_err(|e| bad(e.to_string()))?;
-    tls.roots = tls::certificates(&pem).map_err(|e| bad(e.to_string()))?;
+    tls.roots = tls::roots(&pem).map_err(|e| bad(e.to_string()))?;
     // With a root at hand libpq checks the chain in every mode.
     tls.verify = if full {
         Verify::ChainAndHost
