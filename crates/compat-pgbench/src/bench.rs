@@ -114,10 +114,11 @@ pub fn run(
     for error in watch.take_errors() {
         say.told(Kind::Error, &error);
     }
-    // Of pgdyno's notes only the one without which the figures above are another's.
-    let mut notes = outcome.notes.iter();
-    if let Some(note) = notes.find(|note| note.code == validity::GENERATOR_STOPPED) {
-        say.told(Kind::Warning, &note.sentence);
+    // Of pgdyno's notes only those without which the figures above are another's.
+    for note in &outcome.notes {
+        if [validity::GENERATOR_STOPPED, validity::MISSING_ROWS].contains(&&*note.code) {
+            say.told(Kind::Warning, &note.sentence);
+        }
     }
     if recording.clients.aborted > 0 {
         say.told(

@@ -57,6 +57,11 @@ pub fn show(name: &str, flavour: &Flavour) -> Result<String, Stop> {
     Ok(format!("-- {name}: {title}\n{}\n", text(builtin, flavour)?))
 }
 
+/// Whether a script of this title is built in: its rows are those of `pgbench -i`.
+pub fn is_builtin(title: &str) -> bool {
+    BUILTINS.iter().any(|builtin| builtin.title == title)
+}
+
 fn find(name: &str) -> Result<&'static Builtin, Stop> {
     let fitting: Vec<&Builtin> = BUILTINS
         .iter()

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use pgdyno_session::{Error, Session};
 
-use super::dialect::{Dialect, Product};
+use super::dialect::{Dialect, POSTGRESQL, Product};
 use super::open::Target;
 use super::{admin, cluster, trouble};
 use pgdyno_model::document::{Reached, RoundTrip};
@@ -16,12 +16,114 @@ pub fn by(session: &mut Session, dialect: &Dialect, endpoint: &str) -> Reached {
     Reached {
         endpoint: endpoint.to_owned(),
         node: cluster::this_node(session, dialect),
-        is_standby: dialect.is_standby.and_then(|query| {
-            let answer = admin::value(session, query).ok().flatten()?;
-            Some(answer == "t")
-        }),
+        is_standby: is_standby(session, dialect),
         round_trip: round_trip(session),
+        version: version(session),
+        system_identifier: system_identifier(session),
     }
+}
+
+/// The product and its version in two words.
+fn version(session: &mut Session) -> Fact<String> {
+    match Product::ask(session) {
+        Ok(Product {
+            known: false, text, ..
+        }) => Fact::Known(text),
+        Ok(product) => {
+            let version = match product.version {
+                // PostgreSQL's own is what its sessions report, with the minor version.
+                _ if product.dialect.name == POSTGRESQL.name => {
+                    let reported = session.parameter("server_version").unwrap_or_default();
+                    reported.split(' ').next().unwrap_or_default().to_owned()
+                }
+                version => version.to_string(),
+            };
+            Fact::Known(format!("{} {version}", product.dialect.title))
+        }
+        Err(e) => Fact::Unknown(one_line(&e)),
+    }
+}
+
+fn system_identifier(session: &mut Session) -> Option<String> {
+    let sql = "SELECT system_identifier FROM pg_catalog.pg_control_system()";
+    admin::value(session, sql).ok().flatten()
+}
+
+/// An endpoint that does not answer is left after this.
+const AGAIN_LIMIT: Duration = Duration::from_secs(5);
+
+/// What is another server, or one in another role, at the end of a trial than when it began, each as a sentence.
+/// An endpoint that does not answer any more is not among them.
+pub fn replaced(target: &Target, before: &[Reached]) -> Vec<String> {
+    let mut replaced = Vec::new();
+    for endpoint in target.endpoints_of_all_roles() {
+        let Some(before) = before.iter().find(|it| it.endpoint == endpoint.name) else {
+            continue;
+        };
+        let Ok(mut session) = endpoint.within(AGAIN_LIMIT).connect() else {
+            continue;
+        };
+        session.set_answer_timeout(Some(AGAIN_LIMIT));
+        if let Ok(product) = Product::ask(&mut session) {
+            let now = Reached {
+                endpoint: before.endpoint.clone(),
+                node: Fact::default(),
+                is_standby: is_standby(&mut session, product.dialect),
+                round_trip: Fact::default(),
+                version: version(&mut session),
+                system_identifier: system_identifier(&mut session),
+            };
+            replaced.extend(other_server(before, &now));
+        }
+        session.close();
+    }
+    replaced
+}
+
+/// What differs between the two, as far as both are known.
+fn other_server(before: &Reached, now: &Reached) -> Option<String> {
+    let role = |is_standby: &bool| match is_standby {
+        true => "a standby",
+        false => "a primary",
+    };
+    let pairs = [
+        (
+            before.version.known().cloned(),
+            now.version.known().cloned(),
+        ),
+        (
+            before.is_standby.as_ref().map(role).map(str::to_owned),
+            now.is_standby.as_ref().map(role).map(str::to_owned),
+        ),
+        (
+            before
+                .system_identifier
+                .as_ref()
+                .map(|it| format!("of system identifier {it}")),
+            now.system_identifier.as_ref().map(|it| format!("of {it}")),
+        ),
+    ];
+    let is_other = |(was, is): &(Option<String>, Option<String>)| match (was, is) {
+        (Some(was), Some(is)) => was.replace("system identifier ", "") != *is,
+        _ => false,
+    };
+    let (was, is): (Vec<_>, Vec<_>) = pairs
+        .into_iter()
+        .filter(is_other)
+        .filter_map(|(was, is)| was.zip(is))
+        .unzip();
+    (!was.is_empty()).then(|| {
+        let (was, is) = (was.join(", "), is.join(", "));
+        format!(
+            "{} was {was} when the trial began and is {is} at its end",
+            before.endpoint
+        )
+    })
+}
+
+fn is_standby(session: &mut Session, dialect: &Dialect) -> Option<bool> {
+    let answer = admin::value(session, dialect.is_standby?).ok().flatten()?;
+    Some(answer == "t")
 }
 
 /// At most so many round trips are measured, for so long; at least three.
@@ -73,6 +175,8 @@ pub fn each_endpoint(target: &Target, some_may_miss: bool) -> Result<Vec<Reached
                 node: Fact::Unknown(one_line(&e)),
                 is_standby: None,
                 round_trip: Fact::Unknown(one_line(&e)),
+                version: Fact::Unknown(one_line(&e)),
+                system_identifier: None,
             }),
             Err(e) => {
                 let failure = trouble::connect(&e, target.kind);
@@ -92,4 +196,41 @@ pub fn each_endpoint(target: &Target, some_may_miss: bool) -> Result<Vec<Reached
 fn one_line(error: &pgdyno_session::Error) -> String {
     let text = error.to_string();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_on_both_sides_is_no_other_server() {
+        let of = |version: Option<&str>, is_standby, number: Option<&str>| Reached {
+            endpoint: "a:1".to_owned(),
+            node: Fact::default(),
+            is_standby,
+            round_trip: Fact::default(),
+            version: version.map_or_else(Fact::default, |it| Fact::Known(it.to_owned())),
+            system_identifier: number.map(str::to_owned),
+        };
+        let was = of(Some("PostgreSQL 17.2"), Some(false), Some("7"));
+        assert_eq!(other_server(&was, &was), None);
+        assert_eq!(other_server(&was, &of(None, None, None)), None);
+        assert_eq!(other_server(&of(None, None, None), &was), None);
+        for (now, want) in [
+            (
+                of(Some("PostgreSQL 18.1"), Some(false), Some("7")),
+                "was PostgreSQL 17.2 when the trial began and is PostgreSQL 18.1 at its end",
+            ),
+            (
+                of(Some("PostgreSQL 17.2"), Some(true), Some("7")),
+                "was a primary when the trial began and is a standby at its end",
+            ),
+            (
+                of(None, None, Some("8")),
+                "was of system identifier 7 when the trial began and is of 8 at its end",
+            ),
+        ] {
+            assert_eq!(other_server(&was, &now).unwrap(), format!("a:1 {want}"));
+        }
+    }
 }

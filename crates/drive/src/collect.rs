@@ -379,6 +379,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
         .merge(&end.finished.connects);
     recording.outages.merge(&end.finished.outages);
     recording.undone += end.finished.undone;
+    recording.missing_rows += end.finished.missing_rows;
     reasons::merge(&mut recording.reasons, end.finished.reasons);
     recording.added.merge(&end.finished.added);
     recording.worst.extend(end.finished.worst.finish());

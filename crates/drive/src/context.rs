@@ -327,6 +327,16 @@ impl<'run, I: Io> Context<'run, I> {
         self.control.is_first_without_tls()
     }
 
+    /// As [`Control::server_replaced`].
+    pub(crate) fn server_replaced(
+        &self,
+        place: usize,
+        parameters: &[(String, String)],
+        is_first: bool,
+    ) -> Option<String> {
+        self.control.server_replaced(place, parameters, is_first)
+    }
+
     /// Tells what has happened to a connection.
     pub(crate) fn happened(&self, kind: EventKind, text: String) {
         self.happened_at(self.now, kind, text);

@@ -35,7 +35,31 @@ struct Inner {
     silences_count: AtomicUsize,
     /// Whether some client has said that it goes without TLS.
     said_without_tls: AtomicBool,
+    /// What connections have met by now.
+    servers: Mutex<Vec<Server>>,
 }
+
+/// What a server says of itself when a session begins.
+#[derive(Debug, PartialEq, Eq)]
+struct Server {
+    place: usize,
+    version: String,
+    is_standby: Option<bool>,
+}
+
+impl std::fmt::Display for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.version)?;
+        match self.is_standby {
+            Some(true) => f.write_str(", a standby"),
+            Some(false) => f.write_str(", a primary"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// So many servers are told apart; a balancer has no more behind it.
+const SERVERS_MAX: usize = 1024;
 
 /// A server that does not even answer a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +92,42 @@ impl Control {
     /// Whether nobody has said yet that sessions go without TLS: true once.
     pub(crate) fn is_first_without_tls(&self) -> bool {
         !self.0.said_without_tls.swap(true, Ordering::Relaxed)
+    }
+
+    /// A connection to this place has met a server that says this of itself: what it is and what those before it were,
+    /// where none of them was so. `is_first`: of those that a client begins with, which may be several behind a
+    /// balancer.
+    pub(crate) fn server_replaced(
+        &self,
+        place: usize,
+        parameters: &[(String, String)],
+        is_first: bool,
+    ) -> Option<String> {
+        let said = |name: &str| {
+            let mut all = parameters.iter();
+            all.find(|(n, _)| n == name)
+                .map(|(_, value)| value.as_str())
+        };
+        let server = Server {
+            place,
+            // CockroachDB's own is the one that changes.
+            version: said("crdb_version").or(said("server_version"))?.to_owned(),
+            is_standby: said("in_hot_standby").map(|value| value == "on"),
+        };
+        let mut servers = self
+            .0
+            .servers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if servers.contains(&server) || servers.len() >= SERVERS_MAX {
+            return None;
+        }
+        let before = servers.iter().filter(|known| known.place == place);
+        let before: Vec<String> = before.map(Server::to_string).collect();
+        let is_new = !is_first && !before.is_empty();
+        let text = is_new.then(|| format!("{server}, after {}", before.join("; ")));
+        servers.push(server);
+        text
     }
 
     /// A thread has come to the end of this second of its warm-up (the first is 1): whether the
@@ -141,6 +201,35 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_is_another_when_it_says_what_none_before_it_said() {
+        let control = Control::default();
+        let meets = |place, version: &str, standby: &str, is_first| {
+            let parameters = [("server_version", version), ("in_hot_standby", standby)];
+            let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            control.server_replaced(place, &parameters, is_first)
+        };
+        // Several behind a balancer, when clients begin.
+        assert_eq!(meets(0, "18.1", "off", true), None);
+        assert_eq!(meets(0, "18.1", "on", true), None);
+        for standby in ["on", "off"] {
+            assert_eq!(meets(0, "18.1", standby, false), None);
+        }
+        // A place that is first seen later.
+        assert_eq!(meets(1, "17.4", "off", false), None);
+        assert_eq!(
+            meets(1, "17.4", "on", false).unwrap(),
+            "17.4, a standby, after 17.4, a primary"
+        );
+        let upgraded = meets(0, "18.2", "off", false).unwrap();
+        assert_eq!(
+            upgraded,
+            "18.2, a primary, after 18.1, a primary; 18.1, a standby"
+        );
+        assert_eq!(meets(0, "18.2", "off", false), None);
+        assert_eq!(control.server_replaced(0, &[], false), None);
+    }
 
     #[test]
     fn the_warm_up_ends_for_every_thread_with_the_first_second_that_none_has_left_behind() {

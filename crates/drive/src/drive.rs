@@ -84,6 +84,9 @@ pub struct Script {
     /// Whether a transaction has failed, though nothing is undone, when a statement of it says that
     /// it has found, changed or added no row.
     pub must_find: bool,
+    /// Whether such transactions are counted ([`crate::record::Recording::missing_rows`]), and are committed all
+    /// the same.
+    pub counts_missing: bool,
 }
 
 /// A variable that every client has from the start.
@@ -393,6 +396,7 @@ impl Drive {
                 server_retries: None,
                 role: 0,
                 must_find: false,
+                counts_missing: false,
             })
         };
         scripts.into_iter().map(compile).collect()

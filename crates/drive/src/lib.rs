@@ -69,3 +69,4 @@ pub use query_mode::QueryMode;
 pub use record::Recording;
 pub use retry::{Backoff, Jitter, Retry};
 pub use rules::{ErrorClass, ErrorRule, PGBENCH_RULES};
+pub use watchdog::OwnStops;

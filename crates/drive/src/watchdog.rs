@@ -5,9 +5,9 @@
 //! Not for a thread that has no CPU because others have it (`record/probe.rs`), nor for what a client does.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use pgdyno_platform::clock::boottime_ns;
@@ -148,6 +148,53 @@ impl Watchdog {
             suspended_us: stop.suspended_ns / 1000,
         });
         of_run.collect()
+    }
+}
+
+/// The same for what is no run, such as a load: from its beginning to [`OwnStops::end`].
+#[derive(Debug)]
+pub struct OwnStops {
+    watchdog: Arc<Watchdog>,
+    over: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl OwnStops {
+    /// Watches from now on. Without a thread for it, it sees nothing.
+    pub fn begin() -> Self {
+        let watchdog = Arc::new(Watchdog::new(Clock::start()));
+        let (over, receiver) = channel();
+        let own = Arc::clone(&watchdog);
+        let thread = thread::Builder::new()
+            .name("watchdog".to_owned())
+            .spawn(move || own.watch(&receiver));
+        Self {
+            watchdog,
+            over: Some(over),
+            thread: thread.ok(),
+        }
+    }
+
+    /// For how long pgdyno itself did not run since then, or its host was suspended; 0 below 100 ms at a time.
+    pub fn end(mut self) -> Duration {
+        self.stop();
+        let stops = self.watchdog.stops(0);
+        let us = stops.iter().map(|stop| stop.length_us + stop.suspended_us);
+        Duration::from_micros(us.sum())
+    }
+
+    fn stop(&mut self) {
+        self.over = None;
+        if let Some(thread) = self.thread.take() {
+            // It does not panic; if it did, there would be nothing to say.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for OwnStops {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

@@ -12,8 +12,8 @@ use super::{
     observed, phases, retries, staleness, truth, units, verdict,
 };
 use pgdyno_model::document::{
-    Counts, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Phase, Run, ScriptStatements,
-    Stall, Stalls, TimeBudget, Trial,
+    Counts, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Phase, Reached, Run,
+    ScriptStatements, Stall, Stalls, TimeBudget, Trial,
 };
 use pgdyno_model::{Fact, Note, Severity, pooler, text as figures};
 
@@ -80,6 +80,7 @@ fn parts(
         first_screen::figures(trial, error),
         within(&(stalls(run) + &connected(run) + &outages(run))),
         units::text(&run.measured.all.units, width),
+        or_nothing(has_more, servers(run)),
         match has_more {
             true => limit + "\n" + &trust,
             false => limit + &trust,
@@ -110,6 +111,23 @@ fn parts(
     ];
     let parts = parts.into_iter().filter(|part| !part.trim().is_empty());
     parts.collect::<Vec<_>>().join("\n")
+}
+
+/// Which server each endpoint is, where there are several.
+fn servers(run: &Run) -> String {
+    let reached = &run.target.facts.reached;
+    if reached.len() < 2 {
+        return String::new();
+    }
+    let line = |it: &Reached| {
+        let version = it.version.known()?;
+        let role = match it.is_standby {
+            Some(true) => ", a standby",
+            Some(false) | None => "",
+        };
+        Some(format!("{} is {version}{role}\n", it.endpoint))
+    };
+    within(&reached.iter().filter_map(line).collect::<String>())
 }
 
 /// What the first screen leaves out.

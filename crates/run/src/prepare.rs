@@ -656,6 +656,7 @@ impl Prepared {
             measured_from_us: i64::try_from(warmup_us.unwrap_or(0)).unwrap_or(i64::MAX),
         });
         notes.extend(recording.and_then(|recording| self.lack_of_rights(recording)));
+        notes.extend(recording.and_then(validity::missing_rows));
         notes.extend(self.notice());
         notes
     }

@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pgdyno_drive::record::{Event, EventKind};
 use pgdyno_drive::stamps::STAMP;
 use pgdyno_drive::{
     Commits, Control, Drive, DriveError, KeptSlots, Newcomers, Setup, Share, Until,
@@ -29,7 +30,7 @@ use super::{
 };
 use crate::checks::Checks;
 use pgdyno_database::open::Target;
-use pgdyno_database::{cluster, counters, trouble};
+use pgdyno_database::{cluster, counters, reach, trouble};
 
 use pgdyno_model::event::Title;
 
@@ -230,9 +231,24 @@ impl Trial {
         let warmup_ended = watch.ended(&recording.measured);
         let dialect = prepared.product.dialect;
         let cluster_after = cluster::after(&prepared.target, dialect, &prepared.facts);
+        let warmup_us = recording.warmup.as_ref().map_or(0, |it| it.elapsed_us);
+        // Where nothing was asked before, as for compatible commands, nothing is told from it.
+        for text in reach::replaced(&prepared.target, &prepared.facts.reached) {
+            let event = Event {
+                at_us: warmup_us + recording.measured.elapsed_us,
+                kind: EventKind::ServerReplaced,
+                text,
+            };
+            observer.event(&event);
+            recording.events.push(event);
+        }
         let held_back = quota.held_back(began.elapsed());
         let mut notes = prepared.notes(Some(&recording), warmup_ended, Some(&observed), held_back);
         notes.extend(staleness.iter().flat_map(validity::staleness));
+        notes.extend(validity::server_replaced(
+            &recording,
+            !self.spec.disturb.is_empty(),
+        ));
         notes.extend(crowded);
         validity::of_course(&mut notes, &self.spec, &recording);
         notes.splice(..0, disturbed.iter().flat_map(validity::disturbed));

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::shared::Shared;
 use pgdyno_diagnose::{added, too_much};
-use pgdyno_drive::record::{Added, Latencies, Recording, ThreadUse};
+use pgdyno_drive::record::{Added, EventKind, Latencies, Recording, ThreadUse};
 
 use pgdyno_database::dialect::{OTHER, Product};
 use pgdyno_database::locate::Role;
@@ -33,6 +33,10 @@ use pgdyno_model::observed::Observed;
 pub const SCHEDULE_MISSED: &str = "schedule-missed";
 /// pgdyno itself did not run for a while.
 pub const GENERATOR_STOPPED: &str = "generator-stopped";
+/// Transactions found no row, and count as done.
+pub const MISSING_ROWS: &str = "missing-rows";
+/// The counter of scripts for these.
+const MISSING_COUNTER: &str = "missing";
 /// From this share of the time on, being held back by a quota is told.
 const HELD_BACK_SHARE: f64 = 0.01;
 const RAISE_QUOTA: &str = "raise the CPU limit of pgdyno's container, or run pgdyno outside of it";
@@ -161,6 +165,11 @@ impl Stopped {
             }
         }
         all
+    }
+
+    /// How long that was in all.
+    pub fn length(self) -> Duration {
+        Duration::from_micros(self.total_us + self.suspended_us)
     }
 
     fn note(self) -> Option<Note> {
@@ -292,6 +301,40 @@ pub fn of_course(notes: &mut Vec<Note>, spec: &TrialSpec, recording: &Recording)
     notes.extend(course.as_ref().and_then(clients_off));
     // Stable: within a severity the order stays.
     notes.sort_by_key(|n| std::cmp::Reverse(n.severity));
+}
+
+/// Reads without a row where the workload says that rows are there, and which count as done all the same. Scripts
+/// count them with `next_key('missing', 1)`, built-in scripts of pgbench have them counted by the engine.
+pub fn missing_rows(recording: &Recording) -> Option<Note> {
+    let drawn = recording.drawn.get(MISSING_COUNTER).copied();
+    let missing = recording.missing_rows + drawn.unwrap_or_default();
+    (missing > 0).then(|| {
+        Note::new(
+            MISSING_ROWS,
+            Severity::Warning,
+            format!(
+                "{missing} transactions found no row where the workload has one, and are counted all the same: they are \
+                 faster than those that find it"
+            ),
+            "load as many rows as the run asks for",
+        )
+    })
+}
+
+/// Another server than at the beginning answered at an endpoint. `is_disturbed`: perhaps that was asked for.
+pub fn server_replaced(recording: &Recording, is_disturbed: bool) -> Option<Note> {
+    // The last one is told by more than what sessions report, where it is of the end.
+    let mut events = recording.events.iter().rev();
+    let event = events.find(|event| event.kind == EventKind::ServerReplaced)?;
+    Some(Note::new(
+        "server-replaced",
+        match is_disturbed {
+            true => Severity::Notice,
+            false => Severity::Serious,
+        },
+        format!("more than one server was measured: {}", event.text),
+        "measure each server by itself",
+    ))
 }
 
 fn clients_off(course: &ClientCourse) -> Option<Note> {

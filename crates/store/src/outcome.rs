@@ -157,6 +157,7 @@ impl Store {
                 drawn: BTreeMap::new(),
                 due: None,
                 undone: 0,
+                missing_rows: 0,
                 scripts,
                 operations,
                 statements,

@@ -234,8 +234,11 @@ impl<'a> Reader<'a> {
         }
         let total_weight = self.scripts.total_weight();
         let scripts = std::mem::take(&mut self.scripts.list);
-        let scripts = Drive::compile(scripts, self.bench.query_mode, None)
+        let mut scripts = Drive::compile(scripts, self.bench.query_mode, None)
             .map_err(|error| Stop::fatal(error.reason))?;
+        for script in &mut scripts {
+            script.counts_missing = crate::scripts::is_builtin(&script.program.script().name);
+        }
         if total_weight == 0 && !self.is_init {
             return Err(Stop::fatal("total script weight must not be zero"));
         }

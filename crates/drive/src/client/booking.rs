@@ -95,6 +95,9 @@ impl Client {
         if script.must_find && self.has_missed {
             ended.outcome = Outcome::Failed(Failure::RowMissing);
         }
+        if script.counts_missing && self.has_missed {
+            cx.recorder.missed_rows();
+        }
         self.tried = None;
         self.book(cx, ended);
         true

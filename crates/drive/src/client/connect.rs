@@ -293,6 +293,13 @@ impl Client {
                 self.place = cx.places.number(endpoint, attempt.candidate);
                 let latency = cx.now.saturating_sub(attempt.begun);
                 self.say_without_tls(cx, endpoint, without_tls);
+                let is_first = before == Before::Run;
+                let replaced = cx.server_replaced(self.place, &established.parameters, is_first);
+                if let Some(server) = replaced {
+                    let name = cx.places.name(self.place);
+                    let text = format!("{name} is another server now: {server}");
+                    cx.happened(EventKind::ServerReplaced, text);
+                }
                 cx.recorder.connected(self.place, latency);
                 let moved = self.arrive(cx, endpoint).then_some(failures);
                 for notice in &established.notices {

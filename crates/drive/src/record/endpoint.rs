@@ -104,11 +104,13 @@ pub enum EventKind {
     EndpointUp,
     /// Sessions go without TLS, as TLS failed and `sslmode` allows it.
     WithoutTls,
+    /// A new connection meets another server than those before it: of another version, or role.
+    ServerReplaced,
 }
 
 impl EventKind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Outage,
         Self::Reconnected,
         Self::Moved,
@@ -116,6 +118,7 @@ impl EventKind {
         Self::EndpointDown,
         Self::EndpointUp,
         Self::WithoutTls,
+        Self::ServerReplaced,
     ];
 
     /// Its word in records.
@@ -128,6 +131,7 @@ impl EventKind {
             Self::EndpointDown => "endpoint-down",
             Self::EndpointUp => "endpoint-up",
             Self::WithoutTls => "without-tls",
+            Self::ServerReplaced => "server-replaced",
         }
     }
 }

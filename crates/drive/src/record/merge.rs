@@ -290,6 +290,7 @@ fn merge(all: &mut Recording, part: Recording) {
         *all.drawn.entry(counter).or_default() += drawn;
     }
     all.undone += part.undone;
+    all.missing_rows += part.missing_rows;
     all.add_due(part.due);
     all.broken_invariant = all.broken_invariant.take().or(part.broken_invariant);
 }

@@ -30,6 +30,7 @@ pub(crate) struct Recorder {
     connects: Latencies,
     outages: Outages,
     undone: u64,
+    missing_rows: u64,
     /// By place; nothing is kept of transactions where there is one place only.
     endpoints: Vec<EndpointRecord>,
     reasons: Reasons,
@@ -69,6 +70,7 @@ pub(crate) struct Finished {
     pub(crate) connects: Latencies,
     pub(crate) outages: Outages,
     pub(crate) undone: u64,
+    pub(crate) missing_rows: u64,
     pub(crate) endpoints: Vec<EndpointRecord>,
     pub(crate) endpoint_gaps: Vec<GapsOfThread>,
     pub(crate) client_stalls: Vec<ClientStall>,
@@ -100,6 +102,7 @@ impl Recorder {
             connects: Latencies::default(),
             outages: Outages::default(),
             undone: 0,
+            missing_rows: 0,
             endpoints: vec![EndpointRecord::with_rate(with_rate); places],
             reasons: Reasons::default(),
             log,
@@ -507,6 +510,11 @@ impl Recorder {
         self.undone += count;
     }
 
+    /// Books that a transaction which is committed found no row.
+    pub(crate) fn missed_rows(&mut self) {
+        self.missing_rows += 1;
+    }
+
     /// Work units of an operation.
     pub(crate) fn units(&mut self, script: usize, operation: usize) -> &mut Units {
         self.interval.scripts[script].units(operation)
@@ -639,6 +647,7 @@ impl Recorder {
             connects: self.connects,
             outages: self.outages,
             undone: self.undone,
+            missing_rows: self.missing_rows,
             endpoints: self.endpoints,
             endpoint_gaps: self
                 .endpoint_gaps

@@ -78,6 +78,9 @@ pub struct Recording {
     /// Transactions that were booked as committed and rolled back later, with the block that they
     /// shared ([`crate::Commits`]); of a trial from the notebook 0.
     pub undone: u64,
+    /// Committed transactions that found no row, of scripts that have this counted
+    /// ([`crate::Script::counts_missing`]), warm-up included; of a trial from the notebook 0.
+    pub missing_rows: u64,
     /// Transactions that the schedule had for the measured time, as drawn; `None` without a rate or
     /// an asked duration, and of a trial from the notebook.
     pub due: Option<u64>,
@@ -116,6 +119,7 @@ impl Default for Recording {
             history: None,
             drawn: BTreeMap::new(),
             undone: 0,
+            missing_rows: 0,
             due: None,
             end: End::default(),
             broken_invariant: None,

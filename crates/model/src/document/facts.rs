@@ -158,6 +158,12 @@ pub struct Reached {
     /// How far away it is, on an idle session.
     #[serde(default)]
     pub round_trip: Fact<RoundTrip>,
+    /// The product and its version, such as `PostgreSQL 18.1`.
+    #[serde(default)]
+    pub version: Fact<String>,
+    /// The number that `initdb` gave the server's data; `null` where the product has none, or that is not known.
+    #[serde(default)]
+    pub system_identifier: Option<String>,
 }
 
 /// Whose server it is.

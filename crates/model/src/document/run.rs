@@ -296,7 +296,7 @@ impl From<&EndpointRecord> for Endpoint {
 pub struct ConnectionEvent {
     /// When, in microseconds since clients began to work; 0: before.
     pub at_us: u64,
-    /// `outage`, `reconnected`, `moved`, `returned`, `endpoint-down`, `endpoint-up`, `without-tls`.
+    /// `outage`, `reconnected`, `moved`, `returned`, `endpoint-down`, `endpoint-up`, `without-tls`, `server-replaced`.
     pub kind: String,
     /// For people.
     pub text: String,

@@ -5,6 +5,7 @@ use clap::Args;
 use super::load_together;
 use super::pack_args::PackArgs;
 use pgdyno_database::open::{self, Target};
+use pgdyno_drive::OwnStops;
 use pgdyno_model::spec::generators::GeneratorsSpec;
 use pgdyno_model::spec::{TargetSpec, secret};
 use pgdyno_model::{Exit, Failure, text};
@@ -116,6 +117,7 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
             method: args.method,
         },
     };
+    let stops = OwnStops::begin();
     let loaded = match args.generators.generators {
         None => on(&target, verbosity, None, |session, watch| match args.grow {
             true => loader::grow(session, &pack, &params, watch),
@@ -123,6 +125,13 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         })?,
         Some(_) => load_together::load(args, &request, &target, verbosity)?,
     };
+    let stopped = stops.end();
+    if !stopped.is_zero() {
+        pgdyno_output::remark!(
+            "pgdyno: note: pgdyno itself did not run for {} of the load: it was stopped, frozen or paused",
+            text::seconds(stopped.as_secs_f64())
+        );
+    }
     if !verbosity.quiet {
         write_report(format_args!("{}\n", summary(&pack, &loaded)))?;
     }

@@ -10,6 +10,7 @@ use pgdyno_model::{Failure, Observer, Outcome, text};
 
 use super::Form;
 use pgdyno_output::{answer, remark};
+use pgdyno_run::validity::Stopped;
 
 /// Where the line with a trial's figures goes.
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +119,12 @@ fn words(outcome: &Outcome) -> String {
             text::rate(liops),
             text::share(ratio)
         );
+    }
+    let warmup_us = { outcome.recording.warmup.as_ref() }.map_or(0, |it| it.elapsed_us);
+    let stopped = Stopped::of(&outcome.recording, warmup_us).length();
+    if !stopped.is_zero() {
+        let stopped = text::seconds(stopped.as_secs_f64());
+        line += &format!("  pgdyno itself did not run for {stopped}");
     }
     let failed = all.counts.failed_total();
     if failed > 0 {

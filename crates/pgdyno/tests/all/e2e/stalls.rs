@@ -319,3 +319,46 @@ fn compatible_commands_warn_once_that_the_generator_did_not_run() {
         assert_eq!(said, 1, "{ended:#?}");
     }
 }
+
+#[test]
+fn loads_and_lines_of_a_sweep_say_that_pgdyno_itself_did_not_run() {
+    let stop = |running: &Running| {
+        running.signal(Signal::Stop);
+        sleep(SECOND / 2);
+        running.signal(Signal::Continue);
+    };
+    let database = Database::on(postgres(), "stopped_load");
+    // The load waits for it, so that it is not over before it is stopped.
+    database.sql(
+        "CREATE FUNCTION late() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); END $$; \
+         CREATE EVENT TRIGGER late ON ddl_command_end EXECUTE FUNCTION late()",
+    );
+    let load = Running::start(&mut pgdyno(&["load", "tpcb", "--url", &database.url]));
+    database.wait_for(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = 'stopped_load' AND pid <> pg_backend_pid() AND wait_event = 'PgSleep'",
+    );
+    stop(&load);
+    load.ended()
+        .expect(0, &["pgdyno itself did not run for 0.", " of the load"]);
+
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let experiment = "workload = 'sleep.sql'\nduration = '2s'\nreset.settle = 0\n";
+    fs::write(folder.path().join("e.toml"), experiment).expect("written");
+    fs::write(folder.path().join("sleep.sql"), "SELECT pg_sleep(0.01);\n").expect("written");
+    let mut sweep = pgdyno(&["sweep", "e.toml", "--url", &database.url]);
+    sweep
+        .current_dir(folder.path())
+        .env("PGDYNO_STORE", folder.path().join("notebook"));
+    let sweep = Running::start(&mut sweep);
+    database.wait_for(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = 'stopped_load' AND query = 'SELECT pg_sleep(0.01);'",
+    );
+    stop(&sweep);
+    let ended = sweep.ended().expect(0, &["1 of 1 trials complete"]);
+    let mut lines = ended.stdout.lines();
+    let line = lines.find(|line| line.starts_with("[1/1]"));
+    assert!(
+        line.is_some_and(|line| line.contains("pgdyno itself did not run for 0.")),
+        "{ended:#?}"
+    );
+}
