@@ -882,6 +882,10 @@ export type Reached = {
   is_standby: boolean | null;
   /** How far away it is, on an idle session. */
   round_trip: Fact<RoundTrip>;
+  /** The product and its version, such as `PostgreSQL 18.1`. */
+  version: Fact<string>;
+  /** The number that `initdb` gave the server's data; `null` where the product has none, or that is not known. */
+  system_identifier: string | null;
 };
 
 /** How long an idle session waits for the answer to a trivial query. */
@@ -2304,7 +2308,7 @@ export type Placed = {
 export type ConnectionEvent = {
   /** When, in microseconds since clients began to work; 0: before. */
   at_us: number;
-  /** `outage`, `reconnected`, `moved`, `returned`, `endpoint-down`, `endpoint-up`, `without-tls`. */
+  /** `outage`, `reconnected`, `moved`, `returned`, `endpoint-down`, `endpoint-up`, `without-tls`, `server-replaced`. */
   kind: string;
   /** For people. */
   text: string;

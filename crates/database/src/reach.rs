@@ -19,7 +19,7 @@ pub fn by(session: &mut Session, dialect: &Dialect, endpoint: &str) -> Reached {
         is_standby: is_standby(session, dialect),
         round_trip: round_trip(session),
         version: version(session),
-        system_identifier: system_identifier(session),
+        system_identifier: system_identifier(session, dialect),
     }
 }
 
@@ -44,18 +44,23 @@ fn version(session: &mut Session) -> Fact<String> {
     }
 }
 
-fn system_identifier(session: &mut Session) -> Option<String> {
-    let sql = "SELECT system_identifier FROM pg_catalog.pg_control_system()";
-    admin::value(session, sql).ok().flatten()
+fn system_identifier(session: &mut Session, dialect: &Dialect) -> Option<String> {
+    admin::value(session, dialect.system_identifier?)
+        .ok()
+        .flatten()
 }
 
 /// An endpoint that does not answer is left after this.
 const AGAIN_LIMIT: Duration = Duration::from_secs(5);
 
 /// What is another server, or one in another role, at the end of a trial than when it began, each as a sentence.
-/// An endpoint that does not answer any more is not among them.
-pub fn replaced(target: &Target, before: &[Reached]) -> Vec<String> {
+/// An endpoint that does not answer any more is not among them, nor are those of products whose servers are nodes of
+/// a cluster, which come and go.
+pub fn replaced(target: &Target, dialect: &Dialect, before: &[Reached]) -> Vec<String> {
     let mut replaced = Vec::new();
+    if dialect.system_identifier.is_none() {
+        return replaced;
+    }
     for endpoint in target.endpoints_of_all_roles() {
         let Some(before) = before.iter().find(|it| it.endpoint == endpoint.name) else {
             continue;
@@ -71,7 +76,7 @@ pub fn replaced(target: &Target, before: &[Reached]) -> Vec<String> {
                 is_standby: is_standby(&mut session, product.dialect),
                 round_trip: Fact::default(),
                 version: version(&mut session),
-                system_identifier: system_identifier(&mut session),
+                system_identifier: system_identifier(&mut session, product.dialect),
             };
             replaced.extend(other_server(before, &now));
         }

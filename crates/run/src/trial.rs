@@ -233,7 +233,7 @@ impl Trial {
         let cluster_after = cluster::after(&prepared.target, dialect, &prepared.facts);
         let warmup_us = recording.warmup.as_ref().map_or(0, |it| it.elapsed_us);
         // Where nothing was asked before, as for compatible commands, nothing is told from it.
-        for text in reach::replaced(&prepared.target, &prepared.facts.reached) {
+        for text in reach::replaced(&prepared.target, dialect, &prepared.facts.reached) {
             let event = Event {
                 at_us: warmup_us + recording.measured.elapsed_us,
                 kind: EventKind::ServerReplaced,

@@ -83,6 +83,9 @@ pub struct Dialect {
     /// Query that tells `t` when the server is a standby or still recovering; `None` where there is
     /// no such thing.
     pub is_standby: Option<&'static str>,
+    /// Query for the number that tells a server's data from all others'; `None` where there is none, or where it
+    /// was not seen that there is.
+    pub system_identifier: Option<&'static str>,
     /// Query for the size in bytes of the session's database; `None` when nobody tells.
     pub database_size: Option<&'static str>,
     /// Whether the server has the settings that PostgreSQL has.

@@ -72,6 +72,7 @@ pub const POSTGRESQL: Dialect = Dialect {
     takes_no_writes: "SELECT CASE WHEN pg_is_in_recovery() THEN 'the server is a standby' \
         WHEN current_setting('transaction_read_only') = 'on' THEN 'the session is read only' END",
     is_standby: Some("SELECT pg_is_in_recovery()"),
+    system_identifier: Some("SELECT system_identifier FROM pg_catalog.pg_control_system()"),
     database_size: Some("SELECT pg_database_size(current_database())"),
     has_postgresqls_settings: true,
     changed_settings: "SELECT name, setting, unit FROM pg_settings \

@@ -74,6 +74,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
         THEN 'the session is read only' END",
     // Inherited from PostgreSQL; replication is none of PostgreSQL's, so the answer is no.
     is_standby: super::POSTGRESQL.is_standby,
+    system_identifier: None,
     // pg_database_size knows nothing of what lies in DocDB.
     database_size: None,
     // Inherited from PostgreSQL.
