@@ -424,6 +424,8 @@ pub(crate) mod tests {
                 median_us: 120,
                 count: 20,
             }),
+            version: Fact::default(),
+            system_identifier: None,
         }
     }
 

@@ -313,8 +313,8 @@ pub fn missing_rows(recording: &Recording) -> Option<Note> {
             MISSING_ROWS,
             Severity::Warning,
             format!(
-                "{missing} transactions found no row where the workload has one, and are counted all the same: they are \
-                 faster than those that find it"
+                "{} found no row where the workload has one, and count as done: they are faster than those that find it",
+                text::plural(missing, "transaction")
             ),
             "load as many rows as the run asks for",
         )
@@ -1142,6 +1142,8 @@ mod tests {
                 },
                 is_standby: None,
                 round_trip: Fact::default(),
+                version: Fact::default(),
+                system_identifier: None,
             });
             let facts = Facts {
                 reached: reached.collect(),

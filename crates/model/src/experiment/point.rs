@@ -255,7 +255,8 @@ impl Point {
             target: match self.target() {
                 // A target that the user typed too is the user's.
                 Some(url) => TargetSpec {
-                    is_of_file: target.urls.iter().all(|typed| typed.secret() != url),
+                    is_of_file: target.points_are_of_file
+                        && target.urls.iter().all(|typed| typed.secret() != url),
                     urls: vec![url.into()],
                     own: OwnSpec::default(),
                     ..target
@@ -318,10 +319,17 @@ mod tests {
         );
         assert_eq!(spec.params, ["scale=3"]);
         assert_eq!(spec.target.urls, TargetSpec::at("host=x").urls);
-        assert!(spec.target.is_of_file);
-        let typed = point(json!({"workload": ["a"], "target": "host=x"}));
-        let typed = typed.spec(TargetSpec::at("host=x"), None, 0).unwrap();
-        assert!(!typed.target.is_of_file);
+        assert!(!spec.target.is_of_file);
+        // A file's, unless it is typed too.
+        for (typed, is_of_file) in [("host=y", true), ("host=x", false)] {
+            let wanted = TargetSpec {
+                points_are_of_file: true,
+                ..TargetSpec::at(typed)
+            };
+            let of_file = point(json!({"workload": ["a"], "target": "host=x"}));
+            let of_file = of_file.spec(wanted, None, 0).unwrap();
+            assert_eq!(of_file.target.is_of_file, is_of_file);
+        }
         assert_eq!((spec.rate, spec.seed), (Some(5.0.into()), Some(42)));
         assert_eq!(spec.settings["work_mem"], "4MB");
         assert!(spec.warmup.is_detected());

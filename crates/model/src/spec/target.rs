@@ -97,6 +97,12 @@ pub struct TargetSpec {
     #[cfg_attr(test, ts(skip))]
     pub is_of_file: bool,
 
+    /// Whether targets that an experiment's points name are a file's, and not the command line's.
+    #[arg(skip)]
+    #[serde(skip)]
+    #[cfg_attr(test, ts(skip))]
+    pub points_are_of_file: bool,
+
     /// Whether a role with rights to run programs may be used on a server that only a file names
     /// (`--allow-shell`).
     #[arg(skip)]

@@ -194,6 +194,7 @@ fn elsewhere(own: TargetSpec, typed: &TargetSpec) -> TargetSpec {
         no_password: typed.no_password,
         password: typed.password,
         is_of_file: own.is_of_file,
+        points_are_of_file: own.points_are_of_file,
         may_run_programs: own.may_run_programs,
         own: match typed.own.is_empty() {
             true => own.own,

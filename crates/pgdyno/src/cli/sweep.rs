@@ -379,7 +379,8 @@ fn planned(args: &SweepArgs, experiment: Experiment, seed: i64) -> Result<Plan, 
 /// The target of points that name none, and what is allowed of those that they name.
 fn wanted(args: &SweepArgs) -> TargetSpec {
     TargetSpec {
-        may_run_programs: args.allow_shell,
+        points_are_of_file: true,
+        may_run_programs: args.allow_shell || args.target.may_run_programs,
         ..args.target.clone()
     }
 }

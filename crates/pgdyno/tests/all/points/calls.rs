@@ -203,8 +203,8 @@ fn a_lock_that_no_thread_can_look_into_is_still_waited_for_and_said() {
         .unwrap();
     let mut load = scene.pgdyno(&["load", "tpcb", "--replace", "--url", &scene.db.url]);
     let log = scene.beside("log");
-    // Its first thread is the one that looks: nothing is loaded yet.
-    failing.apply(&mut load, &scene.folder(), &log, (1, Fault::NoThread));
+    // Its first thread watches over pgdyno itself, its second one is the one that looks: nothing is loaded yet.
+    failing.apply(&mut load, &scene.folder(), &log, (2, Fault::NoThread));
     let running = Running::start(&mut load);
     wait_until("a thread that fails", || {
         Call::all(&log).iter().any(|call| call.failed)
