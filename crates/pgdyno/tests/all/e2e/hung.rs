@@ -180,8 +180,8 @@ fn clients_of_an_endpoint_that_hangs_go_to_another_after_the_statement_timeout()
     let (at, other) = (servers[1].name.as_str(), servers[0].name.as_str());
     let went = format!("lost its connection to {at}: no answer within 500ms");
     let impatient = impatient.expect(0, &["no service   ", &went]);
-    let option =
-        "its clients waited for it: with --statement-timeout 1s --reconnect they go elsewhere";
+    // They have --reconnect.
+    let option = "its clients waited for it: with --statement-timeout 1s they go elsewhere";
     let says = |text: &str| {
         let words: Vec<&str> = text.split_whitespace().collect();
         words.join(" ").contains(option)
