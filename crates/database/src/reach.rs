@@ -51,7 +51,7 @@ fn system_identifier(session: &mut Session, dialect: &Dialect) -> Option<String>
 }
 
 /// An endpoint that does not answer is left after this.
-const AGAIN_LIMIT: Duration = Duration::from_secs(5);
+const AGAIN_LIMIT: Duration = Duration::from_secs(2);
 
 /// What is another server, or one in another role, at the end of a trial than when it began, each as a sentence.
 /// An endpoint that does not answer any more is not among them, nor are those of products whose servers are nodes of

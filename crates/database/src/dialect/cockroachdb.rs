@@ -92,6 +92,7 @@ pub const COCKROACHDB: Dialect = Dialect {
         THEN 'the session is read only' END FROM [SHOW default_transaction_read_only]",
     // There are none: every node takes writes.
     is_standby: None,
+    // Assumed: it has no pg_control_system().
     system_identifier: None,
     // Captured: pg_database_size is no function of 19.1.
     database_size: None,

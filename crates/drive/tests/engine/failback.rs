@@ -33,7 +33,7 @@ pub fn over(links: &[LinkProxy; 2], mode: QueryMode, table: &str) -> Drive {
     ));
     let script = format!(
         "\\set id next_key('{table}', 1)\nbegin;\n\
-         insert into {table} values (:id, :client_id);\nselect 1;\nend;\n\\sleep 2 ms\n"
+         insert into {table} values (:id, :client_id);\nselect 1;\nend;\n"
     );
     Drive {
         clients: 6,

@@ -64,7 +64,7 @@ fn trial_on_a_disk_that_fills_up(db: &Database, dir: &Path, size: &str, to: &str
     let script = dir.join("visit.sql");
     fs::write(
         &script,
-        "insert into visit values (:client_id);\n\\sleep 5 ms\n",
+        "\\sleep 5 ms\ninsert into visit values (:client_id);\n",
     )
     .unwrap();
     let store = disk.join("notebook.sqlite");

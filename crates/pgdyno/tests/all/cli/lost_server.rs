@@ -20,7 +20,7 @@ fn a_server_that_does_not_come_back_fails_the_trial_and_shows_what_was_measured_
     let script = notebook.beside("visit.sql");
     std::fs::write(
         &script,
-        "insert into visit values (:client_id);\n\\sleep 5 ms\n",
+        "\\sleep 5 ms\ninsert into visit values (:client_id);\n",
     )
     .unwrap();
     let json = notebook.beside("result.json");
@@ -98,7 +98,7 @@ fn without_reconnect_a_lost_server_is_named_too() {
     let script = notebook.beside("visit.sql");
     std::fs::write(
         &script,
-        "insert into visit values (:client_id);\n\\sleep 5 ms\n",
+        "\\sleep 5 ms\ninsert into visit values (:client_id);\n",
     )
     .unwrap();
     let script = script.to_str().unwrap();

@@ -111,7 +111,7 @@ fn pgbenchs_clients_that_are_not_back_at_the_end_end_it_with_2() {
     let script = dir.path().join("visit.sql");
     fs::write(
         &script,
-        "INSERT INTO visit VALUES (:client_id);\n\\sleep 5 ms\n",
+        "\\sleep 5 ms\nINSERT INTO visit VALUES (:client_id);\n",
     )
     .unwrap();
     let script = script.to_str().unwrap();

@@ -10,7 +10,7 @@ use crate::generators::crew::{Crew, ends, note, number, rows};
 pub fn script(crew: &Crew) -> String {
     crew.target
         .sql("CREATE TABLE done (client int, at timestamptz)");
-    let text = "INSERT INTO done VALUES (:client_id, clock_timestamp());\n\\sleep 5 ms\n";
+    let text = "\\sleep 5 ms\nINSERT INTO done VALUES (:client_id, clock_timestamp());\n";
     crew.write("done.sql", text)
 }
 

@@ -12,7 +12,7 @@ fn three(crew: &Crew, more: &str) -> Vec<Running> {
     crew.target.sql("CREATE TABLE done (client int)");
     let script = crew.write(
         "done.sql",
-        "INSERT INTO done VALUES (:client_id);\n\\sleep 5 ms\n",
+        "\\sleep 5 ms\nINSERT INTO done VALUES (:client_id);\n",
     );
     let line = format!("run {script} -c 3 --generators 3 {more}");
     (0..3).map(|_| crew.start(&line)).collect()

@@ -9,7 +9,7 @@ fn who_never_arrives_is_not_waited_for_beyond_the_deadline() {
     crew.target.sql("CREATE TABLE done (client int)");
     let script = crew.write(
         "done.sql",
-        "INSERT INTO done VALUES (:client_id);\n\\sleep 5 ms\n",
+        "\\sleep 5 ms\nINSERT INTO done VALUES (:client_id);\n",
     );
     let line = format!("run {script} -c 6 -T 1 --generators 3 --join-deadline 2s");
     let two: Vec<Running> = (0..2).map(|_| crew.start(&line)).collect();

@@ -114,8 +114,10 @@ fn progress_has_the_form_of_sysbench_tpcc() {
         };
         assert_eq!((time, threads, line.len()), (second, 2.0, 10));
         assert!((reads + writes + others - qps).abs() < 0.03, "{line:?}");
-        assert!(tps > 0.0 && latency > 0.0, "{line:?}");
+        assert_eq!(tps > 0.0, latency > 0.0, "{line:?}");
     }
+    // A busy host may do nothing in one of the two.
+    assert!(lines.iter().any(|line| line[2] > 0.0), "{lines:?}");
     assert_eq!(seen(), "serializable");
 }
 
