@@ -74,6 +74,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
         THEN 'the session is read only' END",
     // Inherited from PostgreSQL; replication is none of PostgreSQL's, so the answer is no.
     is_standby: super::POSTGRESQL.is_standby,
+    // Assumed: each node has one of its own, which is none of the cluster's.
     system_identifier: None,
     // pg_database_size knows nothing of what lies in DocDB.
     database_size: None,
