@@ -59,19 +59,19 @@ fn the_buffer_pools_count_is_what_the_units_are_expected_to_read() {
 fn a_set_that_fits_shows_no_misses_and_one_that_does_not_shows_the_expected_share() {
     let server = pgdyno_testkit::postgres_with(&SMALL);
     let database = Database::on(&server, "acc_fits");
-    // By count: the first run brings the blocks in, however slow the machine is.
-    let with = |active: u64| {
+    // By count: the first run brings the blocks in, and those before out, however slow the machine is.
+    let with = |before: u32, active: u64| {
         let args = format!("--warmup 0 --param scale=8192 --param active={active}");
-        accounting(&database, &format!("-t 10 {args}"));
+        accounting(&database, &format!("-t {before} {args}"));
         accounting(&database, &format!("-t 20 {args}"))
     };
     // A quarter of shared_buffers.
-    let fits = with(1024 - 512);
+    let fits = with(10, 1024 - 512);
     let misses = figure(&fits, "misses");
     assert!(misses < 0.001 * figure(&fits, "logical_reads"), "{fits:#}");
     // Four times shared_buffers: of the blocks of the table, a quarter at most are there; those of
     // the index, which are read all the time, always.
-    let spills = with(8192);
+    let spills = with(40, 8192);
     let unit = figure(&spills, "buffers_per_unit");
     let index = unit - 255.0;
     let index_blocks = 8192.0 / 366.0 + 2.0;
