@@ -10,14 +10,13 @@ use pgdyno_session::Session;
 use super::admin;
 use super::dialect::Dialect;
 use super::open::{Endpoint, Target};
+use super::room::CLOSE_MAX;
 use pgdyno_model::Fact;
 use pgdyno_model::document::{Reached, ServerCounters};
 
 /// How often it is looked whether counters have settled: PostgreSQL's backends report theirs when
 /// they end, and that is a moment after their client has gone.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// The session of before has ended for the server, or is not waited for any longer.
-const CLOSE_MAX: Duration = Duration::from_millis(500);
 /// How long all of that may take after a trial, connecting included: no result waits longer.
 const AFTER_MAX: Duration = Duration::from_secs(2);
 

@@ -11,7 +11,7 @@ use pgdyno_platform::{address, file_system};
 use pgdyno_session::{Session, quote_literal};
 use pgdyno_wire::Addr;
 
-use super::dialect::{Dialect, OTHER, Product};
+use super::dialect::{Dialect, Product};
 use super::{admin, cluster, replication};
 use pgdyno_model::document::{Facts, TableShape};
 
@@ -132,8 +132,8 @@ pub fn tables(
 /// What is set otherwise than in the server's program, by whatever source. Settings that may hold
 /// a password keep it to themselves.
 fn changed_settings(session: &mut Session, dialect: &Dialect) -> Fact<BTreeMap<String, String>> {
-    if dialect == &OTHER {
-        return Fact::Unknown("its catalogues are not PostgreSQL's".to_owned());
+    if let Some(why) = dialect.untrusted_catalogues() {
+        return Fact::Unknown(why.to_owned());
     }
     match admin::rows(session, dialect.changed_settings) {
         Err(e) => Fact::Unknown(e.to_string()),
@@ -175,8 +175,8 @@ struct Settings {
 
 impl Settings {
     fn ask(session: &mut Session, dialect: &'static Dialect) -> Settings {
-        if dialect == &OTHER {
-            let answer = Err("its catalogues are not PostgreSQL's".to_owned());
+        if let Some(why) = dialect.untrusted_catalogues() {
+            let answer = Err(why.to_owned());
             return Settings { answer, dialect };
         }
         let sql = format!("SELECT name, setting, unit FROM pg_settings WHERE name IN ({SETTINGS})");

@@ -10,7 +10,7 @@ use super::trouble;
 use pgdyno_model::Failure;
 use pgdyno_model::document::TargetKind;
 
-/// A database that scripts have no rights to: what they did to their own keeps nobody out of it.
+/// Scripts have no rights to this database, so it takes connections whatever they did to their own.
 const APART: &str = "template1";
 
 /// Undoes it as the superuser, and says what it was; `None`: nothing. `info` leads to the kept server.

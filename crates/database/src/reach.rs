@@ -5,42 +5,30 @@ use std::time::{Duration, Instant};
 
 use pgdyno_session::{Error, Session};
 
-use super::dialect::{Dialect, POSTGRESQL, Product};
+use super::dialect::{Dialect, Product};
 use super::open::Target;
 use super::{admin, cluster, trouble};
 use pgdyno_model::document::{Reached, RoundTrip};
 use pgdyno_model::{Fact, Failure};
 
 /// Asks on a session with this endpoint.
-pub fn by(session: &mut Session, dialect: &Dialect, endpoint: &str) -> Reached {
+pub fn by(session: &mut Session, product: &Product, endpoint: &str) -> Reached {
     Reached {
-        endpoint: endpoint.to_owned(),
-        node: cluster::this_node(session, dialect),
-        is_standby: is_standby(session, dialect),
+        node: cluster::this_node(session, product.dialect),
         round_trip: round_trip(session),
-        version: version(session),
-        system_identifier: system_identifier(session, dialect),
+        ..server(session, product, endpoint)
     }
 }
 
-/// The product and its version in two words.
-fn version(session: &mut Session) -> Fact<String> {
-    match Product::ask(session) {
-        Ok(Product {
-            known: false, text, ..
-        }) => Fact::Known(text),
-        Ok(product) => {
-            let version = match product.version {
-                // PostgreSQL's own is what its sessions report, with the minor version.
-                _ if product.dialect.name == POSTGRESQL.name => {
-                    let reported = session.parameter("server_version").unwrap_or_default();
-                    reported.split(' ').next().unwrap_or_default().to_owned()
-                }
-                version => version.to_string(),
-            };
-            Fact::Known(format!("{} {version}", product.dialect.title))
-        }
-        Err(e) => Fact::Unknown(one_line(&e)),
+/// Which server it is, without its place in a cluster and how far away it is.
+fn server(session: &mut Session, product: &Product, endpoint: &str) -> Reached {
+    Reached {
+        endpoint: endpoint.to_owned(),
+        node: Fact::default(),
+        is_standby: is_standby(session, product.dialect),
+        round_trip: Fact::default(),
+        version: Fact::Known(product.with_minor(session)),
+        system_identifier: system_identifier(session, product.dialect),
     }
 }
 
@@ -70,14 +58,7 @@ pub fn replaced(target: &Target, dialect: &Dialect, before: &[Reached]) -> Vec<S
         };
         session.set_answer_timeout(Some(AGAIN_LIMIT));
         if let Ok(product) = Product::ask(&mut session) {
-            let now = Reached {
-                endpoint: before.endpoint.clone(),
-                node: Fact::default(),
-                is_standby: is_standby(&mut session, product.dialect),
-                round_trip: Fact::default(),
-                version: version(&mut session),
-                system_identifier: system_identifier(&mut session, product.dialect),
-            };
+            let now = server(&mut session, &product, &endpoint.name);
             replaced.extend(other_server(before, &now));
         }
         session.close();
@@ -87,36 +68,26 @@ pub fn replaced(target: &Target, dialect: &Dialect, before: &[Reached]) -> Vec<S
 
 /// What differs between the two, as far as both are known.
 fn other_server(before: &Reached, now: &Reached) -> Option<String> {
-    let role = |is_standby: &bool| match is_standby {
-        true => "a standby",
-        false => "a primary",
-    };
-    let pairs = [
-        (
-            before.version.known().cloned(),
-            now.version.known().cloned(),
-        ),
-        (
-            before.is_standby.as_ref().map(role).map(str::to_owned),
-            now.is_standby.as_ref().map(role).map(str::to_owned),
-        ),
-        (
-            before
-                .system_identifier
-                .as_ref()
-                .map(|it| format!("of system identifier {it}")),
-            now.system_identifier.as_ref().map(|it| format!("of {it}")),
-        ),
-    ];
-    let is_other = |(was, is): &(Option<String>, Option<String>)| match (was, is) {
-        (Some(was), Some(is)) => was.replace("system identifier ", "") != *is,
-        _ => false,
-    };
-    let (was, is): (Vec<_>, Vec<_>) = pairs
-        .into_iter()
-        .filter(is_other)
-        .filter_map(|(was, is)| was.zip(is))
-        .unzip();
+    let (mut was, mut is) = (Vec::new(), Vec::new());
+    if let (Some(before), Some(now)) = (before.version.known(), now.version.known())
+        && before != now
+    {
+        was.push(before.clone());
+        is.push(now.clone());
+    }
+    if let (Some(before), Some(now)) = (before.is_standby, now.is_standby)
+        && before != now
+    {
+        let role = |is_standby| if is_standby { "a standby" } else { "a primary" };
+        was.push(role(before).to_owned());
+        is.push(role(now).to_owned());
+    }
+    if let (Some(before), Some(now)) = (&before.system_identifier, &now.system_identifier)
+        && before != now
+    {
+        was.push(format!("of system identifier {before}"));
+        is.push(format!("of {now}"));
+    }
     (!was.is_empty()).then(|| {
         let (was, is) = (was.join(", "), is.join(", "));
         format!(
@@ -168,7 +139,7 @@ pub fn each_endpoint(target: &Target, some_may_miss: bool) -> Result<Vec<Reached
         let meet = || {
             let mut session = endpoint.connect()?;
             let product = Product::ask(&mut session)?;
-            let met = by(&mut session, product.dialect, &endpoint.name);
+            let met = by(&mut session, &product, &endpoint.name);
             session.close();
             Ok(met)
         };

@@ -16,7 +16,7 @@ use super::open::Endpoint;
 /// Asking takes no longer.
 const ASK_MAX: Duration = Duration::from_secs(2);
 /// The session that asks has ended for the server, or is not waited for any longer.
-const CLOSE_MAX: Duration = Duration::from_millis(500);
+pub(super) const CLOSE_MAX: Duration = Duration::from_millis(500);
 /// The database in which PgBouncer is administered.
 const PGBOUNCER: &str = "pgbouncer";
 

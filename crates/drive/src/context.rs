@@ -89,7 +89,8 @@ pub(crate) struct Context<'run, I> {
     /// By script, its weight and those of all before it; they ascend.
     weights: Vec<u64>,
     pub(crate) stop: Stop,
-    control: Control,
+    /// What all threads of the run share.
+    pub(crate) control: Control,
     /// A client's end has ended the run: nothing more is said.
     pub(crate) is_over: bool,
     pub(crate) reports: Sender<Report>,
@@ -320,21 +321,6 @@ impl<'run, I: Io> Context<'run, I> {
             );
             self.say(Level::Notice, text);
         }
-    }
-
-    /// Whether no client of the run has said yet that sessions are without TLS.
-    pub(crate) fn is_first_without_tls(&self) -> bool {
-        self.control.is_first_without_tls()
-    }
-
-    /// As [`Control::server_replaced`].
-    pub(crate) fn server_replaced(
-        &self,
-        place: usize,
-        parameters: &[(String, String)],
-        is_first: bool,
-    ) -> Option<String> {
-        self.control.server_replaced(place, parameters, is_first)
     }
 
     /// Tells what has happened to a connection.

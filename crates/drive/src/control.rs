@@ -58,7 +58,7 @@ impl std::fmt::Display for Server {
     }
 }
 
-/// So many servers are told apart; a balancer has no more behind it.
+/// At most so many servers are distinguished; a load balancer has fewer behind it.
 const SERVERS_MAX: usize = 1024;
 
 /// A server that does not even answer a new connection.

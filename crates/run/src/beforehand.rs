@@ -1,5 +1,5 @@
-//! What is asked right before a trial on the session that reads the server's counters, so that nobody needs one of
-//! his own for it: how many sessions there is room for, and where the server is.
+//! What is asked right before a trial on the session that reads the server's counters, which saves sessions: how many
+//! more the server has room for, and where it is.
 
 use std::collections::BTreeMap;
 

@@ -222,6 +222,7 @@ fn compiled(workload: &Workload, asked: &TrialSpec) -> Result<(Vec<Script>, Name
 fn keeps_statements(
     asked: &TrialSpec,
     (target, product): (&Target, &Product),
+    session: &mut Session,
     workload: &Workload,
 ) -> Result<(), Failure> {
     let mode = workload.needs.query_mode(asked.query_mode);
@@ -235,7 +236,7 @@ fn keeps_statements(
             _ => Err(Failure::new(text).hint("-M extended, or one client: -c 1")),
         };
     }
-    if product.is_other() {
+    if product.is_other() || (target.endpoints.len() == 1 && session.is_own()) {
         return Ok(());
     }
     let lost = target
@@ -398,7 +399,7 @@ pub fn prepare_on(
     retries::check(asked, &product)?;
     follower_reads::check(asked, &product, &checked.workload.scripts)?;
     checked.suit(&mut session, &product, asked)?;
-    keeps_statements(asked, (&target, &product), &checked.workload)?;
+    keeps_statements(asked, (&target, &product), &mut session, &checked.workload)?;
     let observed = observed::target(asked, &mut session, &product, progress)?;
     let reached_by_roles = roles::check(asked, &target, &product, &checked.workload)?;
     let Checked {
@@ -453,7 +454,7 @@ pub fn prepare_on(
         begins,
     );
     facts.reached = match target.endpoints.as_slice() {
-        [only] => vec![reach::by(&mut session, product.dialect, &only.name)],
+        [only] => vec![reach::by(&mut session, &product, &only.name)],
         _ => reached,
     };
     let used = workload.scripts.iter();

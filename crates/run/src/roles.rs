@@ -196,7 +196,7 @@ pub fn check(
                 let text = format!("{name} has the role {} and answers no query", role.name);
                 return Err(refused(&e, &text, asked));
             }
-            let reached = reach::by(&mut session, product.dialect, &name);
+            let reached = reach::by(&mut session, product, &name);
             let isolation = match &begins {
                 Ok(begins) => cluster::isolation(&mut session, product.dialect, begins),
                 Err(why) => Fact::Unknown((*why).to_owned()),

@@ -21,7 +21,7 @@ use crate::shared::Shared;
 use pgdyno_diagnose::{added, too_much};
 use pgdyno_drive::record::{Added, EventKind, Latencies, Recording, ThreadUse};
 
-use pgdyno_database::dialect::{OTHER, Product};
+use pgdyno_database::dialect::{self, Product};
 use pgdyno_database::locate::Role;
 use pgdyno_model::document::{
     Accounting, ClientCourse, Disturbed, Facts, StaleEndpoint, Staleness, Stalls, Steadiness,
@@ -889,20 +889,10 @@ fn server(facts: &Facts, writes: bool) -> Vec<Note> {
         ));
     }
     if let (false, Some(version)) = (facts.dialect_known, facts.version.known()) {
-        let version = text::message(version);
-        let sentence = match facts.dialect == OTHER.name {
-            true => {
-                let name = version.split(" (").next().unwrap_or_default();
-                format!("{name} is not PostgreSQL: what needs its catalogues was left out")
-            }
-            false => {
-                format!("pgdyno does not know this product and treats it as PostgreSQL: {version}")
-            }
-        };
         notes.push(Note::new(
             "unknown-product",
             Severity::Notice,
-            sentence,
+            dialect::unknown(&facts.dialect, &text::message(version)),
             "check the figures of this server with care",
         ));
     }

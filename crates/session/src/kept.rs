@@ -18,6 +18,8 @@ pub(crate) struct Named {
     pub name: String,
     /// Whether the server has it.
     pub is_there: bool,
+    /// Whether the server is to forget it with the request.
+    pub is_for_once: bool,
 }
 
 impl Kept {
@@ -32,10 +34,12 @@ impl Kept {
             Some(number) if self.most > 0 => Named {
                 name: name(*number),
                 is_there: true,
+                is_for_once: false,
             },
             None if self.numbers.len() < self.most => Named {
                 name: name(self.numbers.len()),
                 is_there: false,
+                is_for_once: false,
             },
             _ => Named::default(),
         }

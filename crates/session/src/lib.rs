@@ -26,4 +26,4 @@ pub use session::{
     CancelHandle, Column, NOTICES_MAX, Outcome, RESULT_BYTES_MAX, Session, TakeRow, TakeRowOf,
     answers,
 };
-pub use settings::MARK;
+pub use settings::{MARK, is_pglite};

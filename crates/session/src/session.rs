@@ -200,18 +200,12 @@ impl Session {
 
     /// Runs one statement, prepared under a name that is given up in the same request.
     pub fn query_named(&mut self, name: &str, sql: &str) -> Result<Outcome, Error> {
-        let mut messages = Vec::new();
-        let too_many = |_| usage("a statement has at most 65535 parameters");
-        frontend::parse(&mut messages, name, sql.as_bytes(), &[]).map_err(too_many)?;
-        frontend::bind(&mut messages, "", name, |_| {}).map_err(too_many)?;
-        frontend::describe(&mut messages, frontend::Target::Portal, "");
-        frontend::execute(&mut messages, "", 0);
-        frontend::close(&mut messages, frontend::Target::Statement, name);
-        frontend::sync(&mut messages);
-        self.begin(sql)?;
-        self.expect_silence()?;
-        self.skips = 0;
-        self.send(|out| out.append(&mut messages))?;
+        let named = Named {
+            name: name.to_owned(),
+            is_there: false,
+            is_for_once: true,
+        };
+        self.start_extended(sql, &[&[]], &named)?;
         self.outcomes()
             .map(|mut outcomes| outcomes.pop().unwrap_or_default())
     }
@@ -314,6 +308,9 @@ impl Session {
             .map_err(too_many)?;
             frontend::describe(&mut messages, frontend::Target::Portal, "");
             frontend::execute(&mut messages, "", 0);
+        }
+        if named.is_for_once {
+            frontend::close(&mut messages, frontend::Target::Statement, &named.name);
         }
         frontend::sync(&mut messages);
         self.begin(sql)?;

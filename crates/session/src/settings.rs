@@ -13,6 +13,11 @@ pub const MARK: &str = "/* pgdyno observer */";
 /// The process that PGlite names, which has none (measured: 0.5, as Emscripten's C library has it).
 const PROCESS_OF_PGLITE: i32 = 42;
 
+/// Whether a server that says this of itself (`version()`) is PGlite.
+pub fn is_pglite(version: &str) -> bool {
+    version.contains("PGlite") || version.contains("compiled by emcc")
+}
+
 /// Settings that go along with statements.
 #[derive(Debug, Default)]
 pub(crate) struct Brought {
@@ -114,8 +119,7 @@ impl Session {
             return false;
         }
         let version = self.query_one_value(&format!("SELECT {MARK} pg_catalog.version()"));
-        let version = version.ok().flatten().unwrap_or_default();
-        version.contains("PGlite") || version.contains("compiled by emcc")
+        is_pglite(&version.ok().flatten().unwrap_or_default())
     }
 
     /// The process that the server names now; `None` where it does not.

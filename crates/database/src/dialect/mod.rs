@@ -31,7 +31,7 @@ pub use other::OTHER;
 pub use postgresql::POSTGRESQL;
 pub use probes::Probes;
 pub use processes::Processes;
-pub use product::{Product, Version};
+pub use product::{Product, Version, unknown};
 pub use promises::{Possible, Promise, Promises, Substitute};
 pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use server_views::ServerView;
@@ -158,6 +158,11 @@ pub enum AtStart {
 }
 
 impl Dialect {
+    /// Why nothing is taken from the server's catalogues; `None` where they are PostgreSQL's, or known.
+    pub fn untrusted_catalogues(&self) -> Option<&'static str> {
+        (self.name == OTHER.name).then_some("its catalogues are not PostgreSQL's")
+    }
+
     /// The dialect of this [`Dialect::name`].
     pub fn named(name: &str) -> Option<&'static Self> {
         let all = [&POSTGRESQL, &COCKROACHDB, &YUGABYTEDB, &OTHER];

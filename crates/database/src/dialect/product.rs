@@ -60,6 +60,22 @@ pub struct Product {
     pub missing: Vec<&'static str>,
 }
 
+/// What a trial's notes say of a product that is not known: by its dialect's name, and by what its facts have of
+/// its version.
+pub fn unknown(dialect: &str, version: &str) -> String {
+    match dialect == OTHER.name {
+        true => {
+            let name = version.split(" (").next().unwrap_or_default();
+            format!("{name} is not PostgreSQL: what needs its catalogues was left out")
+        }
+        false => as_postgresql(version),
+    }
+}
+
+fn as_postgresql(text: &str) -> String {
+    format!("pgdyno does not know this product and treats it as PostgreSQL: {text}")
+}
+
 impl Product {
     /// Asks the server.
     ///
@@ -165,12 +181,22 @@ impl Product {
         if self.is_other() {
             return Some(self.is_no_postgresql());
         }
-        (!self.known).then(|| {
-            format!(
-                "pgdyno does not know this product and treats it as PostgreSQL: {}",
-                self.text
-            )
-        })
+        (!self.known).then(|| as_postgresql(&self.text))
+    }
+
+    /// Name and version, of PostgreSQL itself with the minor version that its sessions report.
+    pub fn with_minor(&self, session: &Session) -> String {
+        if !self.known {
+            return self.text.clone();
+        }
+        let version = match self.dialect.name == POSTGRESQL.name {
+            true => {
+                let reported = session.parameter("server_version").unwrap_or_default();
+                reported.split(' ').next().unwrap_or_default().to_owned()
+            }
+            false => self.version.to_string(),
+        };
+        format!("{} {version}", self.dialect.title)
     }
 
     /// Whether it speaks the protocol, and its catalogues are not to be trusted.
@@ -180,7 +206,7 @@ impl Product {
 
     /// Whether all clients share the one session that it has.
     pub fn has_one_session(&self) -> bool {
-        self.text.contains("PGlite") || self.text.contains("compiled by emcc")
+        pgdyno_session::is_pglite(&self.text)
     }
 
     /// Why rows cannot be copied in; `None` where they can.

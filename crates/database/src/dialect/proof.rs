@@ -133,8 +133,8 @@ mod tests {
         let candidates = info.expect("a URL").candidates().expect("an address");
         let mut session = Session::connect(&candidates.list, None).expect("a session");
         for (name, fact) in FACTS {
-            let told = holds(&mut session, fact).expect("an answer");
-            assert_eq!(told, Some(true), "{name}");
+            let answer = holds(&mut session, fact).expect("an answer");
+            assert_eq!(answer, Some(true), "{name}");
         }
         assert_eq!(ask(&mut session).expect("an answer"), [""; 0]);
         assert_eq!(

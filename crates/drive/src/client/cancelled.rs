@@ -1,6 +1,6 @@
 //! A client that was given up while the server owed it an answer: the statement is cancelled, and the session
-//! ends when that has been answered. A pooler finds the statement of a request to cancel by its client's
-//! connection: whoever closes that first leaves the statement running.
+//! ends when that has been answered. A pooler finds the statement to cancel by its client's connection: if the
+//! client closes that first, the statement goes on.
 
 use pgdyno_platform::io::Io;
 use pgdyno_wire::backend::{Frame, tag};
@@ -31,7 +31,7 @@ impl Client {
         Wait::Until(until)
     }
 
-    /// A message of an answer that nobody waits for any more; whether it was the last.
+    /// Takes a message of the cancelled statement's answer; whether it was the last.
     pub(super) fn cancelled_frame<I: Io>(
         &mut self,
         cx: &mut Context<'_, I>,

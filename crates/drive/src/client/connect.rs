@@ -294,7 +294,8 @@ impl Client {
                 let latency = cx.now.saturating_sub(attempt.begun);
                 self.say_without_tls(cx, endpoint, without_tls);
                 let is_first = before == Before::Run;
-                let replaced = cx.server_replaced(self.place, &established.parameters, is_first);
+                let parameters = &established.parameters;
+                let replaced = cx.control.server_replaced(self.place, parameters, is_first);
                 if let Some(server) = replaced {
                     let name = cx.places.name(self.place);
                     let text = format!("{name} is another server now: {server}");
@@ -330,7 +331,7 @@ impl Client {
     fn say_without_tls<I: Io>(&self, cx: &Context<'_, I>, endpoint: usize, failed: Option<String>) {
         let candidate = &cx.drive.all_endpoints().candidates(endpoint)[self.candidate];
         let why = failed.or_else(|| candidate.login.without_tls.clone());
-        if let Some(why) = why.filter(|_| cx.is_first_without_tls()) {
+        if let Some(why) = why.filter(|_| cx.control.is_first_without_tls()) {
             let name = cx.places.name(self.place);
             let text = format!("sessions with {name} are without TLS (sslmode=prefer): {why}");
             cx.happened(EventKind::WithoutTls, text);

@@ -512,14 +512,12 @@ pub(super) fn sweep(
     let settings = { plan.points.iter() }.flat_map(|planned| planned.point.settings());
     let settings: BTreeSet<(String, String)> = settings.collect();
     trust::settings(&plan.identity.name, &settings, args.allow_shell)?;
-    {
-        let mut targets: Vec<_> = plan.points.iter().map(|it| &it.spec.target).collect();
-        targets.dedup();
-        for target in targets.into_iter().filter(|target| target.is_of_file) {
-            let name = &plan.identity.name;
-            trust::addresses(name, target, args.allow_shell)?;
-            trust::own_server(name, target, args.allow_shell)?;
-        }
+    let mut targets: Vec<_> = plan.points.iter().map(|it| &it.spec.target).collect();
+    targets.dedup();
+    for target in targets.into_iter().filter(|target| target.is_of_file) {
+        let name = &plan.identity.name;
+        trust::addresses(name, target, args.allow_shell)?;
+        trust::own_server(name, target, args.allow_shell)?;
     }
     if args.file.is_some() && plan.experiment.gives("allow_shell") {
         trust::show_scripts(&plan)?;

@@ -193,7 +193,7 @@ fn meet(endpoint: &Endpoint, product: &Product, connections: u32) -> Result<Met,
         let node = match &first {
             Fact::Known(_) => cluster::this_node(&mut session, product.dialect),
             Fact::Unknown(_) => {
-                let reached = reach::by(&mut session, product.dialect, &endpoint.name);
+                let reached = reach::by(&mut session, product, &endpoint.name);
                 let node = reached.node.clone();
                 first = Fact::Known(reached);
                 node

@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use pgdyno_platform::child::Signal;
 use pgdyno_testkit::{Middlebox, SplitMix64};
 
 use super::strangers::differences;
 use super::{POOL, Pooled};
-use crate::child::Running;
 use crate::support::{pgdyno, ran};
 
 /// Rounds in `make test`; `PGDYNO_ROUNDS` has more of them, `SEED` others.
@@ -92,26 +90,7 @@ fn one(pooled: &Pooled, draw: &mut SplitMix64) -> String {
         assert!(ran.code.is_some_and(|code| code < 3), "{args:?}: {ran:?}");
         return args.join(" ");
     }
-    let script = pooled.script("SELECT pg_sleep(300);\n");
-    let path = script.path().to_str().expect("a plain path");
-    let mut command = pgdyno(&[
-        "run",
-        "-q",
-        path,
-        "-c",
-        "2",
-        "-T",
-        "99",
-        "--url",
-        &pooled.url,
-    ]);
-    let run = Running::start(&mut command);
-    pooled.direct.wait_for(
-        "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(300)%' \
-         AND state = 'active' AND pid <> pg_backend_pid()",
-    );
-    run.signal(Signal::Interrupt);
-    run.ended().expect(130, &[]);
+    pooled.interrupted_run();
     "an interrupted run".to_owned()
 }
 

@@ -73,6 +73,21 @@ impl Pooled {
         file
     }
 
+    /// A run that is interrupted while both of its clients execute something.
+    fn interrupted_run(&self) {
+        let script = self.script("SELECT pg_sleep(600);\n");
+        let path = script.path().to_str().expect("a plain path");
+        let mut command = pgdyno(&[
+            "run", "-q", path, "-c", "2", "-T", "300", "--url", &self.url,
+        ]);
+        let run = Running::start(&mut command);
+        let both = "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' \
+                    AND state = 'active' AND pid <> pg_backend_pid() OFFSET 1";
+        self.direct.wait_for(both);
+        run.signal(Signal::Interrupt);
+        run.ended().expect(130, &[]);
+    }
+
     /// Statements of others than this test that run now.
     fn running(&self) -> Vec<String> {
         self.direct.rows(
@@ -192,25 +207,7 @@ fn an_interrupted_run_leaves_nothing_running() {
     let Some(pooled) = Pooled::new(name) else {
         return;
     };
-    let script = pooled.script("SELECT pg_sleep(600);\n");
-    let path = script.path().to_str().expect("a plain path");
-    let mut command = pgdyno(&[
-        "run",
-        "-q",
-        path,
-        "-c",
-        "2",
-        "-T",
-        "300",
-        "--url",
-        &pooled.url,
-    ]);
-    let run = Running::start(&mut command);
-    let both = "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' \
-                AND state = 'active' AND pid <> pg_backend_pid() OFFSET 1";
-    pooled.direct.wait_for(both);
-    run.signal(Signal::Interrupt);
-    run.ended().expect(130, &[]);
+    pooled.interrupted_run();
     assert_eq!(pooled.running(), [""; 0]);
 }
 
