@@ -56,7 +56,7 @@ fn throughput(measured: &Phase) -> String {
         number => format!(" ({})", words::percent(number, counts.total())),
     };
     let mut parts = vec![
-        words::plural(counts.committed, "transaction"),
+        count(counts.committed, "committed"),
         count(counts.failed, "failed") + &share(counts.failed),
     ];
     let others = [
@@ -72,7 +72,7 @@ fn throughput(measured: &Phase) -> String {
         number => count(number, "retries"),
     });
     let rate = words::rate(measured.all.goodput_per_s);
-    labelled("tps", &format!("{rate:<12}{}", parts.join(", ")))
+    labelled("tps", &format!("{rate:<12}({})", parts.join(", ")))
 }
 
 /// What a schedule asked for, and how it was kept.

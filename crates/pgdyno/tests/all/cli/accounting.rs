@@ -41,7 +41,7 @@ fn the_buffer_pools_count_is_what_the_units_are_expected_to_read() {
         (255, "server -t 10", 0.03),
         (255, "client -t 200", 0.03),
         // The upper pages of the index weigh more: both are told, and what they come to is close.
-        (1, "server -t 200", 1.5),
+        (1, "server -t 5", 1.5),
     ] {
         let args = format!("--param scale=4096 --param work_unit={unit} --loop {in_loop} --seed 7");
         let it = accounting(&database, &args);
@@ -63,15 +63,15 @@ fn a_set_that_fits_shows_no_misses_and_one_that_does_not_shows_the_expected_shar
     let with = |before: u32, active: u64| {
         let args = format!("--warmup 0 --param scale=8192 --param active={active}");
         accounting(&database, &format!("-t {before} {args}"));
-        accounting(&database, &format!("-t 20 {args}"))
+        accounting(&database, &format!("-t 5 {args}"))
     };
     // A quarter of shared_buffers.
-    let fits = with(10, 1024 - 512);
+    let fits = with(5, 1024 - 512);
     let misses = figure(&fits, "misses");
     assert!(misses < 0.001 * figure(&fits, "logical_reads"), "{fits:#}");
     // Four times shared_buffers: of the blocks of the table, a quarter at most are there; those of
     // the index, which are read all the time, always.
-    let spills = with(40, 8192);
+    let spills = with(10, 8192);
     let unit = figure(&spills, "buffers_per_unit");
     let index = unit - 255.0;
     let index_blocks = 8192.0 / 366.0 + 2.0;
@@ -110,7 +110,7 @@ fn the_sweep_finds_where_shared_buffers_ends() {
     let store = crate::support::notebook::at(&dir.path().join("store"))
         .display()
         .to_string();
-    let sweep = "slob sweep --max-size 48MB -T 500ms --warmup 500ms --seed 3 --store";
+    let sweep = "slob sweep --max-size 48MB -T 300ms --warmup 300ms --seed 3 --store";
     let sweep: Vec<&str> = sweep.split_whitespace().chain([store.as_str()]).collect();
     let file = dir.path().join("sweep.json");
     let json_to = format!("--json={}", file.display());

@@ -254,7 +254,7 @@ fn a_planted_password_is_found_nowhere_after_a_whole_life() {
     let json = format!("--json={}", stage.beside("one.json"));
     let url = stage.url("bench");
     let run = ["run", &good, "-t", "3", "-vv", &json, "--url", &url];
-    stage.pgdyno(&run).expect(0, &["3 transactions"]);
+    stage.pgdyno(&run).expect(0, &["(3 committed"]);
     let conninfo = format!("{} password='{IN_CONNINFO}'", stage.bare());
     let load = ["load", "tpcb", "--url", &conninfo];
     stage.pgdyno(&load).expect(0, &[]);
@@ -264,19 +264,19 @@ fn a_planted_password_is_found_nowhere_after_a_whole_life() {
     let by_variable = &mut stage.command(&run);
     stage
         .ran(by_variable.env("PGPASSWORD", PASSWORD))
-        .expect(0, &["3 transactions"]);
+        .expect(0, &["(3 committed"]);
     let escaped = PASSWORD.replace('\\', "\\\\").replace(':', "\\:");
     let file = stage.plant("pass", &format!("*:*:*:me:{escaped}\n"));
     let by_file = &mut stage.command(&run);
     stage
         .ran(by_file.env("PGPASSFILE", &file))
-        .expect(0, &["3 transactions"]);
+        .expect(0, &["(3 committed"]);
     let file = stage.plant("services", &format!("[mine]\npassword={PASSWORD}\n"));
     let by_service = &mut stage.command(&run);
     by_service
         .env("PGSERVICEFILE", &file)
         .env("PGSERVICE", "mine");
-    stage.ran(by_service).expect(0, &["3 transactions"]);
+    stage.ran(by_service).expect(0, &["(3 committed"]);
 
     // Servers that repeat it, in errors, notices and statements.
     let run = [
@@ -324,7 +324,7 @@ fn a_planted_password_is_found_nowhere_after_a_whole_life() {
 
     // Everything else that runs. A child's command line has nothing of it.
     let run = ["run", &shell, "--allow-shell", "-t", "2", "--url", &url];
-    stage.pgdyno(&run).expect(0, &["2 transactions"]);
+    stage.pgdyno(&run).expect(0, &["(2 committed"]);
     let port = metrics();
     let scrape = format!("--scrape=its=http://me:{IN_URL}@127.0.0.1:{port}/metrics");
     let scraped = ["run", &good, "-R", "50", "-T", "2", &scrape, "--url", &url];

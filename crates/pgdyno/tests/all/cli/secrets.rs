@@ -52,9 +52,7 @@ fn values_of_names_that_look_like_secrets_are_used_and_neither_kept_nor_shown() 
         "--param=n=7",
         &json,
     ];
-    let run = notebook
-        .run(&db, &args)
-        .expect(0, &["2 transactions", "n 7"]);
+    let run = notebook.run(&db, &args).expect(0, &["(2 committed", "n 7"]);
     let seen = format!("SELECT count(*) FROM seen WHERE token = '{SECRET}'");
     assert_eq!(db.value(&seen), "2", "it was used");
     assert!(!(run.stdout + &run.stderr).contains(SECRET));
@@ -127,7 +125,7 @@ fn values_of_names_that_look_like_secrets_are_used_and_neither_kept_nor_shown() 
     );
     notebook
         .pgdyno(&["rerun", "1", "--param", &param])
-        .expect(0, &["2 transactions"]);
+        .expect(0, &["(2 committed"]);
     assert_eq!(db.value(&seen), "6");
     assert_not_kept(&notebook);
 }

@@ -61,7 +61,7 @@ fn scripts_and_packs_run_programs_only_when_they_are_allowed_to() {
     assert!(mark.exists());
     fs::remove_file(&mark).unwrap();
     let args = ["run", folder.to_str().unwrap(), "-t", "1", "--allow-shell"];
-    notebook.run(&db, &args).expect(0, &["1 transaction, "]);
+    notebook.run(&db, &args).expect(0, &["(1 committed, "]);
     assert!(mark.exists());
     fs::remove_file(&mark).unwrap();
     // As pgbench does.

@@ -38,7 +38,7 @@ fn with_retries_the_tables_have_exactly_what_is_booked_as_committed() {
             "-j",
             "2",
             "-T",
-            "3",
+            "1",
             "--max-tries",
             "10",
             "--json",

@@ -194,7 +194,7 @@ fn a_wrong_or_missing_password_is_told() {
             "PGPASSWORD",
         ],
     );
-    run(Some("right")).expect(0, &["10 transactions"]);
+    run(Some("right")).expect(0, &["(10 committed"]);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn more_clients_than_connections_is_told_with_the_limit() {
         "--observe",
         "none",
     ];
-    db.pgdyno(&few).expect(0, &["20 transactions"]);
+    db.pgdyno(&few).expect(0, &["(20 committed"]);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn an_interrupt_ends_a_run_with_its_summary_and_its_server() {
             run.signal(signal);
         }
         let ran = run.ended().expect(code, &["INTERRUPTED", "tps  "]);
-        assert!(!ran.stdout.contains(" 0 transactions"), "{ran:?}");
+        assert!(!ran.stdout.contains("(0 committed"), "{ran:?}");
         assert!(ran.stdout.contains("0 failed"), "transactions end: {ran:?}");
         assert_nothing_left(cache.path());
     }
@@ -329,7 +329,7 @@ fn not_even_a_kill_leaves_a_server_process() {
         cache.path(),
         &["run", "select-only", "-t", "1"],
     ))
-    .expect(0, &["1 transaction, "]);
+    .expect(0, &["(1 committed, "]);
     assert_nothing_left(cache.path());
 }
 
@@ -351,7 +351,7 @@ fn a_second_interrupt_ends_a_run_that_hangs_on_a_lock() {
     assert!(!run.is_over(), "the first lets transactions finish");
     run.signal(Signal::Interrupt);
     run.ended()
-        .expect(130, &["INTERRUPTED", "tps  ", "0 transactions"]);
+        .expect(130, &["INTERRUPTED", "tps  ", "(0 committed"]);
     holder.simple_query("ROLLBACK").expect("ours");
 }
 

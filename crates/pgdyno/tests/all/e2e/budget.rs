@@ -188,7 +188,7 @@ fn a_run_of_tpcb_prints_its_budget_within_a_terminal() {
     db.pgdyno(&["load", "tpcb"]).expect(0, &[]);
     let mut terminal = std::process::Command::new("script");
     let shell = format!(
-        "stty cols 80 rows 50; {} run tpcb -c 4 -T 5s -v --no-store --url '{}'",
+        "stty cols 80 rows 50; {} run tpcb -c 4 -T 2s -v --no-store --url '{}'",
         env!("CARGO_BIN_EXE_pgdyno"),
         db.url
     );

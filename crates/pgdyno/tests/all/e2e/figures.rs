@@ -112,6 +112,8 @@ fn parts_add_up_to_the_whole() {
             "2.3",
             "--warmup",
             "1",
+            "-R",
+            "400",
             "--continue-on-error",
         ],
     );
@@ -530,5 +532,5 @@ fn failures_and_retries_are_told_by_class() {
     assert!(!run.stdout.contains("\nretries "), "one try each: {run:?}");
     let retrying = [&args[..], &["--max-tries", "0"]].concat();
     db.pgdyno(&retrying)
-        .expect(0, &["\nretries ", "0 failed", "360 transactions"]);
+        .expect(0, &["\nretries ", "0 failed", "(360 committed"]);
 }

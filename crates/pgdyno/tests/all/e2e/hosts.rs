@@ -34,7 +34,7 @@ fn clients_are_dealt_over_a_list_of_hosts_unless_libpqs_way_is_asked_for() {
         let args = [
             "run", script, "-c", "16", "-t", "1", "--seed", "1", "--url", url,
         ];
-        ran(&mut pgdyno(&args)).expect(0, &["16 transactions"]);
+        ran(&mut pgdyno(&args)).expect(0, &["(16 committed"]);
     };
     run(&url);
     assert_eq!(servers.each_ref().map(rows_of), [8, 8]);

@@ -71,7 +71,7 @@ fn shows_what_postgresql_documents(lab: &Value) {
 
 #[test]
 fn each_level_shows_what_postgresql_documents_of_it() {
-    shows_what_postgresql_documents(&lab(&Database::new("isolation_lab"), "1500ms"));
+    shows_what_postgresql_documents(&lab(&Database::new("isolation_lab"), "800ms"));
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn a_script_with_texts_loops_and_counters_runs_in_every_mode() {
         let args = [
             "run", file, "-c", "4", "-j", "2", "-t", "20", "--param", "first=0", "-M", mode,
         ];
-        db.pgdyno(&args).expect(0, &["80 transactions"]);
+        db.pgdyno(&args).expect(0, &["(80 committed"]);
         let right = "SELECT count(*), count(DISTINCT field0), max(field0) FROM usertable";
         assert_eq!(db.rows(right), ["240|3|it's 0003"], "{mode}");
         let first = "SELECT count(*) FROM usertable WHERE ycsb_key = 'user6284781860667377211'";

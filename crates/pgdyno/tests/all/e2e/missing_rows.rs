@@ -96,7 +96,7 @@ fn kv_names_reads_of_numbers_that_were_not_loaded() {
             "--observe",
             "none",
         ];
-        db.pgdyno(&args).expect(0, &["100 transactions"])
+        db.pgdyno(&args).expect(0, &["(100 committed"])
     };
     let says = "transactions found no row where the workload has one";
     let ran = run("50");

@@ -65,6 +65,8 @@ fn another_server_at_the_same_address_is_an_event_and_a_serious_note() {
             "2",
             "-T",
             "3",
+            "-R",
+            "100",
             "--reconnect",
             "--json",
         ]);

@@ -26,7 +26,11 @@ impl Run {
         let folder = tempfile::tempdir().expect("temporary directory");
         let database = Database::on(postgres(), name);
         database.sql("CREATE TABLE t AS SELECT 1 AS n");
-        fs::write(folder.path().join("read.sql"), "SELECT n FROM t;\n").expect("written");
+        fs::write(
+            folder.path().join("read.sql"),
+            "SELECT n FROM t, pg_sleep(0.003);\n",
+        )
+        .expect("written");
         let mut command = pgdyno(&["run", "-q", "read.sql", "--json=run.json"]);
         command
             .args(["--url", &database.url])
@@ -38,7 +42,7 @@ impl Run {
             );
         let running = Some(Running::start(&mut command));
         database.wait_for(&format!(
-            "SELECT 1 FROM pg_stat_activity WHERE datname = '{name}' AND query = 'SELECT n FROM t;'"
+            "SELECT 1 FROM pg_stat_activity WHERE datname = '{name}' AND query LIKE 'SELECT n FROM t,%'"
         ));
         Run {
             folder,
@@ -114,7 +118,7 @@ fn a_lock_for_one_second_of_five_is_shown_as_a_stall_with_its_share() {
 fn backends_frozen_at_the_end_are_a_stall_and_what_they_finish_is_no_goodput() {
     let mut run = Run::start("stalls_frozen", "-c 3 -T 5");
     let begun = Instant::now();
-    let theirs = "SELECT pid FROM pg_stat_activity WHERE datname = 'stalls_frozen' AND query = 'SELECT n FROM t;'";
+    let theirs = "SELECT pid FROM pg_stat_activity WHERE datname = 'stalls_frozen' AND query LIKE 'SELECT n FROM t,%'";
     run.database.wait_for(&format!("{theirs} OFFSET 2"));
     let pids = run.database.rows(theirs);
     let signal = |name: &str| {
@@ -254,7 +258,11 @@ fn compatible_commands_warn_once_that_the_generator_did_not_run() {
     let database = Database::on(postgres(), "generator_stopped_there");
     let folder = tempfile::tempdir().expect("temporary directory");
     database.sql("CREATE TABLE t AS SELECT 1 AS n");
-    fs::write(folder.path().join("read.sql"), "SELECT n FROM t;\n").expect("written");
+    fs::write(
+        folder.path().join("read.sql"),
+        "SELECT n FROM t, pg_sleep(0.003);\n",
+    )
+    .expect("written");
     let workload = "recordcount=10\noperationcount=1000000000\nworkload=core\nmaxexecutiontime=3\nreadproportion=1\nupdateproportion=0\n\
                     requestdistribution=uniform\n";
     fs::write(folder.path().join("reads"), workload).expect("written");

@@ -128,7 +128,7 @@ impl Setting<'_> {
             "run", workload, "-c", "3", "-t", "50", "--seed", "42", "-M", mode, "-j", threads,
             "--url", &url,
         ]))
-        .expect(0, &["150 transactions"]);
+        .expect(0, &["(150 committed"]);
     }
 }
 

@@ -106,7 +106,11 @@ impl Crew {
     /// The same, all well.
     #[track_caller]
     pub fn run_well(&self, count: u32, line: &str) {
-        for ran in self.run(count, line) {
+        let all = self.run(count, line);
+        // What went wrong with one, another may say.
+        let well = all.iter().all(|ran| ran.code == Some(0));
+        assert!(well, "{line}: {all:#?}");
+        for ran in all {
             ran.expect(0, &["kept as trial"]);
         }
     }

@@ -52,7 +52,7 @@ pub const CASES: &[Case] = &[
         whole: |scene| {
             kept(scene, &scene.path("notebook.sqlite"))?;
             json(scene)?;
-            contains(&scene.path("stdout.txt"), "40 transactions")
+            contains(&scene.path("stdout.txt"), "(40 committed")
         },
         ..CASE
     },

@@ -18,7 +18,7 @@ fn trials_are_tagged_noted_and_excluded_from_the_page() {
     let done = |path: &str, body: Value| server.post(path, &body).expect(200, "\"done\":");
     done(
         "/trial/1/tag",
-        json!({ "uuid": uuid, "add": ["b", "c"], "remove": ["a1"] }),
+        json!({ "uuid": uuid, "add": ["b", "c"], "remove": ["batch-1"] }),
     );
     done(
         "/trial/1/note",

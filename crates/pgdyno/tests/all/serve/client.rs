@@ -39,7 +39,7 @@ impl Notebook {
     pub fn with_trials(db: &Database, count: usize) -> Self {
         let notebook = Self::new();
         for n in 1..=count {
-            let tag = format!("a{n}");
+            let tag = format!("batch-{n}");
             notebook
                 .run(db, &["-t", "20", "--observe", "none", "--tag", &tag])
                 .expect_ok();

@@ -132,7 +132,7 @@ fn a_trial_is_stopped_from_the_page_and_keeps_what_it_measured() {
     assert!(committed > 0, "results are kept");
     assert_eq!(run.ended(), Some(130), "{}", run.said());
     assert!(
-        run.said().contains(" transactions, "),
+        run.said().contains(" committed, "),
         "the summary is printed: {}",
         run.said()
     );

@@ -39,8 +39,8 @@ fn the_list_is_searched_and_pages_lead_to_each_other() {
             .map(|trial| trial["number"].as_i64().unwrap())
             .collect::<Vec<_>>()
     };
-    assert_eq!(found("/?q=a2"), [2]);
-    assert_eq!(found("/?tag=a3"), [3]);
+    assert_eq!(found("/?q=batch-2"), [2]);
+    assert_eq!(found("/?tag=batch-3"), [3]);
     assert!(found("/?state=failed").is_empty());
     assert_eq!(found("/?state=complete&experiment=run-one"), [5, 4]);
     server
@@ -60,8 +60,8 @@ fn the_list_is_searched_and_pages_lead_to_each_other() {
     let page = server.document(&format!("/trial/{trial}"));
     assert_eq!(page["run"]["stored"]["number"], 5);
     assert!(page["served"]["events"].is_null() && page["served"]["live"].is_null());
-    let page = server.document("/compare?a=1,2&b=tag%3Aa3");
+    let page = server.document("/compare?a=1,2&b=tag%3Abatch-3");
     assert_eq!(page["kind"], "compare");
-    assert_eq!(page["command"], "pgdyno compare 1,2 tag:a3");
+    assert_eq!(page["command"], "pgdyno compare 1,2 tag:batch-3");
     server.get("/compare?a=1&b=none").expect(404, "none");
 }

@@ -2,19 +2,24 @@
 
 use super::run;
 
-/// What is planted.
-const FAULTS: [(u32, &str); 9] = [
-    (1, "the start goes by the wall clock, which steps"),
-    (2, "an answer's clock counts as read when it was asked for"),
-    (3, "who died is waited for"),
-    (4, "each names a start of its own"),
-    (5, "a signal is not passed on"),
-    (6, "the time after a death counts"),
-    (7, "one that began late is added as if it had not"),
-    (8, "the clock is read once, however long it is waited"),
+/// What is planted, and a schedule that shows it, tried first: most schedules do not show most of them.
+const FAULTS: [(u32, &str, u64); 9] = [
+    (1, "the start goes by the wall clock, which steps", 1),
+    (
+        2,
+        "an answer's clock counts as read when it was asked for",
+        553,
+    ),
+    (3, "who died is waited for", 2),
+    (4, "each names a start of its own", 18),
+    (5, "a signal is not passed on", 210),
+    (6, "the time after a death counts", 70),
+    (7, "one that began late is added as if it had not", 1),
+    (8, "the clock is read once, however long it is waited", 14),
     (
         9,
         "who was not heard while the notebook was away counts as dead",
+        444,
     ),
 ];
 
@@ -24,11 +29,13 @@ const SCHEDULES_MAX: u64 = 1000;
 #[test]
 fn each_planted_fault_of_generators_is_found() {
     let mut unseen = Vec::new();
-    for (number, what) in FAULTS {
-        let found = (1..SCHEDULES_MAX).find_map(|seed| {
-            let error = run(seed, number).err()?;
-            Some((seed, error))
-        });
+    for (number, what, first) in FAULTS {
+        let found = std::iter::once(first)
+            .chain(1..SCHEDULES_MAX)
+            .find_map(|seed| {
+                let error = run(seed, number).err()?;
+                Some((seed, error))
+            });
         match found {
             Some((seed, error)) => {
                 let error: String = error.chars().take(200).collect();

@@ -218,6 +218,7 @@ fn the_forms_of_output_and_the_ends_of_a_run_are_cockroachs() {
         "--ramp=1s",
         "--duration=2s",
         "--concurrency=1",
+        "--max-rate=200",
         "--workload=C",
     ]);
     let output = read(&ramp.stdout);
@@ -230,6 +231,7 @@ fn the_forms_of_output_and_the_ends_of_a_run_are_cockroachs() {
     assert_eq!(elapsed, ["1.0s", "1.0s", "2.0s"]);
     let old = run(&[
         "--duration=1s",
+        "--max-rate=200",
         "--display-format=simple-19.1",
         "--pprofport=1",
         "--concurrency=2",
@@ -246,6 +248,7 @@ fn the_forms_of_output_and_the_ends_of_a_run_are_cockroachs() {
     assert_eq!(old.stdout.matches("__total\n").count(), 1);
     let json = run(&[
         "--duration=1s",
+        "--max-rate=200",
         "--display-format=incremental-json",
         "--workload=F",
     ]);
