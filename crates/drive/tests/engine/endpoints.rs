@@ -11,7 +11,8 @@ use pgdyno_wire::{Addr, Candidate};
 
 use crate::support::*;
 
-const SCRIPT: &str = "begin;\ninsert into visit values (:client_id);\nend;\n";
+/// Its pause comes first: what it inserted is committed when it ends.
+const SCRIPT: &str = "\\sleep 5 ms\nbegin;\ninsert into visit values (:client_id);\nend;\n";
 
 fn way(socket: &Path) -> Vec<Candidate> {
     let addr = Addr::Unix(socket.to_owned());

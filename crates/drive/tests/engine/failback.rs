@@ -32,7 +32,7 @@ pub fn over(links: &[LinkProxy; 2], mode: QueryMode, table: &str) -> Drive {
         "drop table if exists {table}; create table {table} (id int, client int)"
     ));
     let script = format!(
-        "\\set id next_key('{table}', 1)\nbegin;\n\
+        "\\sleep 3 ms\n\\set id next_key('{table}', 1)\nbegin;\n\
          insert into {table} values (:id, :client_id);\nselect 1;\nend;\n"
     );
     Drive {

@@ -29,12 +29,12 @@ fn a_restart_of_the_server_in_the_middle_loses_no_count() {
     connected(&socket)
         .execute("create table history (n int)")
         .unwrap();
-    let script = "\\set n random(1, 100)\nbegin;\ninsert into history values (:n);\nselect :n::int;\n\
-                  end;\n";
+    let script = "\\sleep 5 ms\n\\set n random(1, 100)\nbegin;\ninsert into history values (:n);\n\
+                  select :n::int;\nend;\n";
     for (mode, connection_per_transaction, until) in [
         (QueryMode::Simple, false, Until::Elapsed(millis(2500))),
         (QueryMode::Extended, true, Until::Elapsed(millis(2500))),
-        (QueryMode::Prepared, false, transactions(1500)),
+        (QueryMode::Prepared, false, transactions(300)),
     ] {
         connected(&socket).execute("truncate history").unwrap();
         let drive = Drive {

@@ -44,7 +44,7 @@ fn rows_and_sums_agree_with_the_committed_booked_under_serializable() {
             clients: 8,
             threads: 4,
             max_tries,
-            until: Until::Elapsed(millis(1000)),
+            until: Until::Elapsed(millis(500)),
             ..drive_in(mode, TPCB)
         });
         assert_eq!(seen.messages, Vec::<String>::new());
