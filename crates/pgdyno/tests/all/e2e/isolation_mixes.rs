@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::support::{Database, pgdyno, ran};
 
+const LENGTH_MS: u64 = 400;
 /// Whether an anomaly shows is luck: a trial that does not show it is followed by a longer one, up to this.
 const LENGTH_MAX_MS: u64 = 16_000;
 
@@ -49,7 +50,7 @@ fn count(check: &Value, anomaly: &str) -> u64 {
 fn only_read_committed_shows(mix: &str, anomalies: &[&str]) {
     let database = Database::new(&format!("isolation_mix_{}", mix.replace('-', "_")));
     let mut missed = anomalies.to_vec();
-    let mut length_ms = 400;
+    let mut length_ms = LENGTH_MS;
     while !missed.is_empty() {
         assert!(length_ms <= LENGTH_MAX_MS, "{missed:?} did not show");
         let seen = check(&database, mix, "read-committed", length_ms);
@@ -60,7 +61,7 @@ fn only_read_committed_shows(mix: &str, anomalies: &[&str]) {
         length_ms *= 2;
     }
     for level in ["repeatable-read", "serializable"] {
-        let seen = check(&database, mix, level, 400);
+        let seen = check(&database, mix, level, LENGTH_MS);
         assert_eq!(seen["found"], Value::Array(Vec::new()), "{level}: {seen}");
     }
 }

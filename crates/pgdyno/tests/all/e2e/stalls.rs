@@ -13,6 +13,8 @@ use crate::child::Running;
 use crate::support::{Database, connect, pgdyno, ran};
 
 const SECOND: Duration = Duration::from_secs(1);
+/// Its pause is on the server, so that clients are in a statement nearly all the time and use little CPU.
+const READ: &str = "SELECT n FROM t, pg_sleep(0.003);\n";
 
 /// A run of `SELECT` statements in its own notebook, and what it wrote.
 struct Run {
@@ -26,11 +28,7 @@ impl Run {
         let folder = tempfile::tempdir().expect("temporary directory");
         let database = Database::on(postgres(), name);
         database.sql("CREATE TABLE t AS SELECT 1 AS n");
-        fs::write(
-            folder.path().join("read.sql"),
-            "SELECT n FROM t, pg_sleep(0.003);\n",
-        )
-        .expect("written");
+        fs::write(folder.path().join("read.sql"), READ).expect("written");
         let mut command = pgdyno(&["run", "-q", "read.sql", "--json=run.json"]);
         command
             .args(["--url", &database.url])
@@ -258,11 +256,7 @@ fn compatible_commands_warn_once_that_the_generator_did_not_run() {
     let database = Database::on(postgres(), "generator_stopped_there");
     let folder = tempfile::tempdir().expect("temporary directory");
     database.sql("CREATE TABLE t AS SELECT 1 AS n");
-    fs::write(
-        folder.path().join("read.sql"),
-        "SELECT n FROM t, pg_sleep(0.003);\n",
-    )
-    .expect("written");
+    fs::write(folder.path().join("read.sql"), READ).expect("written");
     let workload = "recordcount=10\noperationcount=1000000000\nworkload=core\nmaxexecutiontime=3\nreadproportion=1\nupdateproportion=0\n\
                     requestdistribution=uniform\n";
     fs::write(folder.path().join("reads"), workload).expect("written");
