@@ -180,11 +180,12 @@ fn the_clients_of_a_lost_endpoint_move_to_the_others_and_nothing_is_counted_twic
             assert!(lost.arrived > 0 && first.arrived > 0 && last.arrived > 0);
         } else {
             assert_eq!((first.arrived, lost.arrived, last.arrived), (2, 0, 2));
-            assert_eq!(lost.lost, 4);
-            assert_eq!(
-                (recording.outages.count, recording.outages.lengths.count()),
-                (4, 4)
-            );
+            // The one whose backend was killed may be let in once more, by a
+            // postmaster that has not yet seen that it has to begin anew.
+            assert!(matches!(lost.lost, 4 | 5), "{lost:?}");
+            let outages = &recording.outages;
+            assert!((4..=lost.lost).contains(&outages.count), "{outages:?}");
+            assert_eq!(outages.lengths.count(), outages.count);
             // They stay where they went, though the server is back.
             let home = servers[1].address().socket_path();
             let recovered = connected(&home).query_one_value("select 1");
