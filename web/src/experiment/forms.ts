@@ -63,22 +63,32 @@ export function columns(forms: LabForm[]): Column[] {
   ];
 }
 
-/** From where on a label stands to the left of its mark. */
-const TURN = 0.6;
+/** The share of an axis that a figure needs beside its bar. */
+const ROOM = 0.4;
 const at = (share: number): string => `${(share * 100).toFixed(2)}%`;
+
+/**
+ * Where a figure stands, of a bar from `low` to `high` with a line at `middle` (shares of the axis): beside
+ * the bar where there is room, else on it, beside its line. `left` and `right` are distances from that end.
+ */
+export function placeOfText(low: number, middle: number, high: number): { left: number } | { right: number } {
+  if (1 - high >= ROOM) return { left: high };
+  if (low >= ROOM) return { right: 1 - low };
+  return 1 - middle >= ROOM ? { left: middle } : { right: 1 - middle };
+}
 
 function track(value: Value, max: number, best: boolean): HTMLElement {
   const x = (v: number): number => Math.max(0, Math.min(1, v / max));
   if (value.value === null) return h('div', { class: 'track' }, h('span', { class: 'track-value', style: { left: '4px' } }, value.text));
   const [low, high] = [Math.min(value.from ?? value.value, value.value), Math.max(value.to ?? value.value, value.value)];
-  const left = x(value.value) > TURN;
+  const beside = placeOfText(x(low), x(value.value), x(high));
   return h(
     'div',
     { class: best ? 'track best' : 'track' },
     h('span', { class: 'track-bar', style: { left: at(x(low)), width: at(x(high) - x(low)) } }),
     h('span', { class: 'track-median', style: { left: at(x(value.value)) } }),
     ...value.dots.map((dot) => h('span', { class: 'track-dot', style: { left: at(x(dot)) } })),
-    left ? h('span', { class: 'track-value', style: { right: `calc(${at(1 - x(low))} + 7px)` } }, value.text) : h('span', { class: 'track-value', style: { left: `calc(${at(x(high))} + 7px)` } }, value.text),
+    h('span', { class: 'track-value', style: 'left' in beside ? { left: `calc(${at(beside.left)} + 7px)` } : { right: `calc(${at(beside.right)} + 7px)` } }, value.text),
   );
 }
 
