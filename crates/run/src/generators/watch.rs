@@ -26,29 +26,11 @@ pub struct Watch {
 /// What there is to end.
 #[derive(Clone)]
 enum Phase {
-    /// It prepares, or waits for another that does. Interrupts beyond so many end that.
-    Before(&'static Interrupts, u32),
+    /// It prepares, or waits for another that does.
+    Before,
     Runs(Control),
     /// It has measured: the others have to go on until they have, too.
     After,
-}
-
-impl Phase {
-    fn was_told_to_end(&self) -> bool {
-        match self {
-            Self::Before(interrupts, before) => interrupts.count() > *before,
-            Self::Runs(control) => control.is_stopping(),
-            Self::After => false,
-        }
-    }
-
-    fn end(&self) {
-        match self {
-            Self::Before(interrupts, _) => interrupts.raise(),
-            Self::Runs(control) => control.finish(),
-            Self::After => {}
-        }
-    }
 }
 
 impl Watch {
@@ -59,10 +41,7 @@ impl Watch {
     pub fn start(company: &Company, leaves: bool) -> Result<Self, Failure> {
         let watch = Self {
             is_over: Arc::default(),
-            phase: Arc::new(Mutex::new(Phase::Before(
-                company.interrupts(),
-                company.interrupted_before(),
-            ))),
+            phase: Arc::new(Mutex::new(Phase::Before)),
         };
         let work = Work {
             room: company.room.again()?,
@@ -71,6 +50,8 @@ impl Watch {
             clock: company.clock.clone(),
             generator: company.generator(),
             leaves,
+            interrupts: company.interrupts(),
+            interrupted_before: company.interrupted_before(),
             phase: watch.phase.clone(),
         };
         let (is_over, pause) = (
@@ -111,6 +92,8 @@ struct Work {
     clock: Clock,
     generator: u32,
     leaves: bool,
+    interrupts: &'static Interrupts,
+    interrupted_before: u32,
     phase: Arc<Mutex<Phase>>,
 }
 
@@ -130,7 +113,15 @@ impl Work {
             if has_passed_on || matches!(phase, Phase::After) {
                 continue;
             }
-            if phase.was_told_to_end() {
+            planted!(
+                10,
+                if matches!(&phase, Phase::Runs(control) if control.is_stopping()) {
+                    has_passed_on = self.say((words::STOP, Whose::First), 0).is_ok();
+                    continue;
+                }
+            );
+            // Not that a run ends: one that came too late is ended before it begins, and the others go on.
+            if self.interrupts.count() > self.interrupted_before {
                 planted!(5, continue);
                 has_passed_on = self.leaves || self.say((words::STOP, Whose::First), 0).is_ok();
             } else if self
@@ -139,7 +130,11 @@ impl Work {
                 .is_ok_and(|n| n > 0)
             {
                 // Another phase may have begun while the notebook was asked.
-                self.phase().end();
+                match self.phase() {
+                    Phase::Before => self.interrupts.raise(),
+                    Phase::Runs(control) => control.finish(),
+                    Phase::After => {}
+                }
                 has_passed_on = true;
             }
         }

@@ -590,6 +590,7 @@ const YBIO: &[Line] = &[
         instead: &[
             both("1e7::int", "2e4::int", SHORT),
             both("interval '1 hour'", "interval '1 second'", SHORT),
+            both("batch_size=>1000", "batch_size=>200", SHORT),
             both(
                 " & done ; wait",
                 " ; done",

@@ -50,7 +50,7 @@ fn ybios_tables_are_set_up_and_run_on() {
     for (run, number) in runs.iter().zip(1..) {
         assert_eq!(
             *run,
-            format!("{number}|bench000{number}|20000|1000|10|t|f|t|t|t|t|NULL|NULL")
+            format!("{number}|bench000{number}|20000|200|10|t|f|t|t|t|t|NULL|NULL")
         );
     }
     if let Some((_, theirs)) = theirs {

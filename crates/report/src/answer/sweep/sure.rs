@@ -98,13 +98,14 @@ pub fn drift(points: &[PointResult], all: &[TrialRow]) -> Option<f64> {
     };
     let shares = all
         .iter()
-        .filter_map(|trial| Some(trial.goodput_per_s? / median_of(trial.number)? - 1.0));
+        .filter_map(|trial| Some(trial.goodput_per_s? / median_of(trial.number)?));
     let shares: Vec<f64> = shares.collect();
     if shares.len() < DRIFT_TRIALS_MIN {
         return None;
     }
     let quarter = shares.len() / 4;
-    Some(median(&shares[shares.len() - quarter..]) - median(&shares[..quarter]))
+    let [first, last] = [&shares[..quarter], &shares[shares.len() - quarter..]].map(median);
+    (first > 0.0).then(|| last / first - 1.0)
 }
 
 fn median(values: &[f64]) -> f64 {

@@ -406,6 +406,8 @@ fn a_drift_that_all_points_share_is_said() {
     let answer = made.answer();
     let drift = answer.sure.iter().find(|of| of.name == "Drift").unwrap();
     assert_eq!(drift.state, SureState::Limit);
+    // From all of it to six tenths.
+    assert!(drift.text.contains("−40"), "{}", drift.text);
     assert!(
         drift.text.contains("the machine was not steady"),
         "{}",

@@ -29,6 +29,7 @@ pub(super) fn check(room: &Room, log: &Logged) -> Result<(), String> {
         })?;
     }
     signals(plan, log)?;
+    unasked(plan, log)?;
     let Some(start) = generator::start(room) else {
         return must(log.runs.is_empty(), || {
             "one began without a start".to_owned()
@@ -102,6 +103,20 @@ fn signals(plan: &Plan, log: &Logged) -> Result<(), String> {
                 format!("host {number} got a signal at {at}: generator {index} went on: {run:?}")
             })?;
         }
+    }
+    Ok(())
+}
+
+/// Where no signal comes, who lives runs to the end.
+fn unasked(plan: &Plan, log: &Logged) -> Result<(), String> {
+    if plan.hosts.iter().any(|host| host.signal.is_some()) {
+        return Ok(());
+    }
+    for (index, run) in &log.runs {
+        let dies = plan.hosts[run.host].dies.is_some();
+        must(dies || run.seconds.len() as u64 == plan.duration_s, || {
+            format!("generator {index} ended early, and nobody was told to end: {run:?}")
+        })?;
     }
     Ok(())
 }

@@ -199,6 +199,9 @@ impl Process {
         ));
         observers.ready();
         if self.control.is_stopping() {
+            // Connections are closed.
+            let drains = world.plan.hosts[self.room.host].drains;
+            time.sleep(Duration::from_nanos(drains));
             return Err(Failure::with(
                 Exit::Interrupted(130),
                 "interrupted before the start",

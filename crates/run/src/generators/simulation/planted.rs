@@ -1,5 +1,6 @@
 //! Each fault that is planted (`crate::planted`) is found.
 
+use super::plan::{Plan, S};
 use super::run;
 
 /// What is planted, and a schedule that shows it, tried first: most schedules do not show most of them.
@@ -46,4 +47,24 @@ fn each_planted_fault_of_generators_is_found() {
         }
     }
     assert!(unseen.is_empty(), "not found: {unseen:?}");
+}
+
+/// No schedule of the first thousand has it: most who come late are gone before the others have begun.
+#[test]
+fn who_comes_while_the_others_measure_ends_none_of_them() {
+    let plan = || {
+        let mut plan = Plan::of(1);
+        for host in &mut plan.hosts {
+            (host.dies, host.signal, host.asks) = (None, None, None);
+            (host.arrives, host.prepares, host.connects) = (Some(0), 0, 0);
+        }
+        let late = plan.hosts.last_mut().expect("there are two or more");
+        (late.arrives, late.drains) = (Some(6 * S), 2 * S);
+        (plan.join_deadline, plan.duration_s, plan.ranges) = (3 * S, 12, 0);
+        (plan.away, plan.lost_permille, plan.leaves) = (None, 0, false);
+        plan
+    };
+    assert_eq!(plan().run(0).err(), None);
+    let error = plan().run(10).err().unwrap_or_default();
+    assert!(error.contains("nobody was told to end"), "{error}");
 }
