@@ -139,6 +139,7 @@ pub fn of_trials(
             number: experiment.number,
             uuid: experiment.uuid.clone(),
             name: experiment.name.clone(),
+            kind: Defined::of(experiment).kind,
             created: experiment.created.clone(),
         },
         answer: None,

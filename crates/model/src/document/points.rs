@@ -9,6 +9,7 @@ use super::Interval;
 use super::answer::Answer;
 use super::capacity::Capacity;
 use super::repeats::{LatencyKind, Repeat, Spread};
+use crate::experiment::Kind;
 use crate::{Note, NoteOfTrials, text};
 
 /// What an experiment came to, point by point.
@@ -37,6 +38,8 @@ pub struct ExperimentName {
     pub uuid: String,
     /// As it was named.
     pub name: String,
+    /// Which answer is looked for in it.
+    pub kind: Kind,
     /// When it was begun, UTC.
     pub created: String,
 }

@@ -4,9 +4,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Axis, Capacity, Exclude, Experiment, Order};
+use super::{Axis, Capacity, Exclude, Experiment, Kind, Order};
 
 impl Experiment {
+    /// Of this kind.
+    pub fn kind(mut self, kind: Kind) -> Experiment {
+        self.kind = kind;
+        self
+    }
+
     /// Gives all points this value of a parameter.
     pub fn fix(mut self, name: impl Into<String>, value: impl Into<Value>) -> Experiment {
         self.fixed.insert(name.into(), value.into());

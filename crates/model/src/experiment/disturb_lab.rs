@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Commented, Comments, Experiment, seconds};
+use super::{Commented, Comments, Experiment, Kind, seconds};
 use crate::TrialSpec;
 
 /// What the file says at its top.
@@ -35,6 +35,7 @@ impl DisturbLab {
     pub fn experiment(&self) -> Commented {
         let spec = &self.spec;
         let mut experiment = Experiment::of_trial(self.name, spec)
+            .kind(Kind::by_name(self.name))
             .repeats(self.repeats)
             .settle(Duration::ZERO);
         if !self.targets.is_empty() {

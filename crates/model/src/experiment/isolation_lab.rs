@@ -2,7 +2,7 @@
 //!
 //! Not for: carrying it out (`run/experiment/conduct.rs`), what came of it (`report::isolation`).
 
-use super::{Commented, Comments, Experiment};
+use super::{Commented, Comments, Experiment, Kind};
 use crate::{Isolation, TrialSpec};
 
 /// What the experiment is called.
@@ -53,6 +53,7 @@ impl IsolationLab {
     pub fn experiment(&self) -> Commented {
         let spec = &self.spec;
         let mut experiment = Experiment::of_trial(NAME, spec)
+            .kind(Kind::Isolation)
             .repeats(self.repeats)
             .settle(std::time::Duration::ZERO);
         // Its axes.

@@ -9,6 +9,7 @@ mod build;
 pub mod calibration;
 pub mod disturb_lab;
 pub mod isolation_lab;
+mod kind;
 mod of_trial;
 pub mod point;
 mod reset;
@@ -28,6 +29,7 @@ use crate::spec::command::masked;
 use crate::spec::secret::{MASK, is_secret_name};
 
 pub use build::{scalar, values};
+pub use kind::Kind;
 pub use reset::{Reset, Vacuum};
 pub use seconds::seconds;
 pub use toml::{Commented, Comments};
@@ -41,6 +43,9 @@ pub use toml::{Commented, Comments};
 pub struct Experiment {
     /// What to call it.
     pub name: String,
+    /// Which answer is looked for in it.
+    #[serde(default)]
+    pub kind: Kind,
     /// Parameters with one value.
     pub fixed: BTreeMap<String, Value>,
     /// Parameters with several; axes multiply, and the first turns slowest.
@@ -264,6 +269,7 @@ impl Experiment {
     pub fn named(name: impl Into<String>) -> Experiment {
         Experiment {
             name: name.into(),
+            kind: Kind::Sweep,
             fixed: BTreeMap::new(),
             axes: Vec::new(),
             excludes: Vec::new(),

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{Commented, Comments, Experiment, scalar, seconds, values};
+use super::{Commented, Comments, Experiment, Kind, scalar, seconds, values};
 
 /// What the file says at its top.
 const HEADING: &str = "\
@@ -69,6 +69,7 @@ impl Lab {
     /// The experiment.
     pub fn experiment(&self) -> Commented {
         let mut experiment = Experiment::named("lab-retries")
+            .kind(Kind::Retries)
             .fix("workload", [self.workload.as_str()])
             .repeats(self.repeats)
             .seed(self.seed)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Commented, Comments, Experiment, Order, scalar, seconds};
+use super::{Commented, Comments, Experiment, Kind, Order, scalar, seconds};
 pub use crate::document::slob_sweep::SlobVary as Vary;
 use crate::text;
 
@@ -189,6 +189,7 @@ impl SlobSweep {
             Vary::Reads => ("slob-reads", "What updates among the reads cost."),
         };
         let mut experiment = Experiment::named(name)
+            .kind(Kind::Slob)
             .fix("workload", ["slob"])
             .fix("duration", seconds(self.duration))
             .fix("warmup", seconds(self.warmup))

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Axis, Exclude, Experiment, Order, Reset};
+use super::{Axis, Exclude, Experiment, Kind, Order, Reset};
 use crate::spec::{Takes, TrialOption};
 use crate::text::as_typed;
 
@@ -75,6 +75,9 @@ impl Experiment {
             writer.text += "\n";
         }
         writer.line("name", "name", &quoted(&self.name));
+        if self.kind != Kind::Sweep {
+            writer.line("kind", "kind", &quoted(self.kind.word()));
+        }
         writer.fixed(self);
         writer.axes(&self.axes);
         for exclude in &self.excludes {

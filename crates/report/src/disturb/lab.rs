@@ -11,7 +11,6 @@ use pgdyno_model::notebook::{Notebook, TrialRow};
 use pgdyno_model::spec::OWN;
 use pgdyno_model::{Failure, State, text as figures};
 use pgdyno_stats::recovery::{MIN_REPEATS_FOR_EFFECT, Seen, effect, ordered_interval};
-use serde_json::Value;
 
 use super::document;
 use crate::truth;
@@ -20,12 +19,6 @@ use crate::truth;
 const FORMAT: u32 = 1;
 /// So many times in which a client got no commit are listed of a trial.
 const CLIENTS_MAX: usize = 50;
-
-/// Whether these points are a laboratory's: all of them have a disturbance.
-pub fn is_lab(points: &[Value]) -> bool {
-    let is_disturbed = |point: &Value| point["disturb"].is_object();
-    !points.is_empty() && points.iter().all(is_disturbed)
-}
 
 /// The document of these trials, in the order of their numbers. Those that were excluded, or broken off
 /// by Ctrl-C, are no part of it.

@@ -9,7 +9,7 @@ mod text;
 mod tests;
 
 pub use answer::answer;
-pub use lab::{is_lab, lab};
+pub use lab::lab;
 pub use text::{brief, text};
 
 use pgdyno_model::Outcome;

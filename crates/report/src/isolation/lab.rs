@@ -7,7 +7,6 @@ use pgdyno_model::document::isolation_lab::{
 };
 use pgdyno_model::notebook::{Notebook, TrialRow};
 use pgdyno_model::{Fact, Failure, State, text as figures};
-use serde_json::Value;
 
 use super::columns::{COLUMNS, Column, LOST_WRITE, NOTHING_ABORTED, at_most};
 use super::sure;
@@ -39,12 +38,6 @@ pub struct Tried {
     pub failed_check: Option<String>,
     /// What its history shows.
     pub check: Fact<IsolationCheck>,
-}
-
-/// Whether these points are a laboratory's: packs that record histories, at a level each.
-pub fn is_lab(points: &[Value]) -> bool {
-    let is_one = |point: &Value| point["check_isolation"] == true && point["isolation"].is_string();
-    !points.is_empty() && points.iter().all(is_one)
 }
 
 /// The document of these trials, in the order of their numbers. Those that were excluded, or broken off

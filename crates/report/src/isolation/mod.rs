@@ -13,6 +13,6 @@ mod text;
 pub(crate) mod tests;
 
 pub use answer::answer;
-pub use lab::{empty, is_lab, lab};
+pub use lab::{empty, lab};
 pub use text::text;
 pub(crate) use text::words;

@@ -2,6 +2,7 @@
 //! retries, capacity. Each is what its own command has shown, from the store.
 
 use pgdyno_model::notebook::{ExperimentRow, Notebook, TrialRow};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::slob_sweep::document as cache_fit;
@@ -15,11 +16,13 @@ use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
 use pgdyno_model::experiment::retries_lab::{FORMS, WORKLOADS};
 use pgdyno_model::experiment::slob_sweep::{Room, Vary};
-use pgdyno_model::experiment::{self, point::Point};
+use pgdyno_model::experiment::{self, Kind, point::Point};
 use pgdyno_model::{Failure, Outcome, State};
 
 /// An experiment as it was defined.
 pub struct Defined {
+    /// Which answer is looked for in it.
+    pub kind: Kind,
     points: Vec<Value>,
     /// The limit of p99, where a capacity was asked for.
     pub slo_us: Option<f64>,
@@ -31,7 +34,9 @@ impl Defined {
     pub fn of(row: &ExperimentRow) -> Self {
         let definition: Value = serde_json::from_str(&row.definition).unwrap_or_default();
         let definition = &definition["definition"];
+        let kind = Kind::deserialize(&definition["kind"]);
         Self {
+            kind: kind.unwrap_or_else(|_| Kind::by_name(&row.name)),
             points: definition["points"].as_array().cloned().unwrap_or_default(),
             slo_us: definition["capacity_slo_us"].as_f64(),
             asked: serde_json::from_value(definition["capacity"].clone()).ok(),
@@ -47,7 +52,7 @@ impl Defined {
         store: &dyn Notebook,
         all: &[TrialRow],
     ) -> Result<Option<SlobSweep>, Failure> {
-        let Some(vary) = Vary::in_points(&self.points) else {
+        let Some(vary) = { Vary::in_points(&self.points) }.filter(|_| self.kind == Kind::Slob) else {
             return Ok(None);
         };
         let mut results: Option<slob_sweep::Results> = None;
@@ -83,7 +88,7 @@ impl Defined {
             let is_known = workload.is_some_and(|name| WORKLOADS.contains(&name));
             is_known && FORMS.iter().any(|form| point["mix"] == *form)
         };
-        if self.points.is_empty() || !self.points.iter().all(is_form) {
+        if self.kind != Kind::Retries || !self.points.iter().all(is_form) {
             return Ok(None);
         }
         let mut results = retries_lab::Results::default();
@@ -105,7 +110,7 @@ impl Defined {
         store: &dyn Notebook,
         all: &[TrialRow],
     ) -> Result<Option<DisturbLab>, Failure> {
-        if !disturb::is_lab(&self.points) {
+        if !matches!(self.kind, Kind::Disturb | Kind::Failover) {
             return Ok(None);
         }
         disturb::lab(store, all).map(Some)
@@ -120,7 +125,7 @@ impl Defined {
         store: &dyn Notebook,
         all: &[TrialRow],
     ) -> Result<Option<IsolationLab>, Failure> {
-        if !isolation::is_lab(&self.points) {
+        if self.kind != Kind::Isolation {
             return Ok(None);
         }
         isolation::lab(store, all).map(Some)
@@ -153,4 +158,30 @@ fn room(outcome: &Outcome) -> Option<Room> {
         disk_free: None,
         cpus: is_here.then_some(outcome.host.cpus),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_kind_is_the_one_that_was_kept_or_in_older_notebooks_the_commands() {
+        let kind = |name: &str, definition: Value| {
+            let definition = json!({ "definition": definition }).to_string();
+            let row = ExperimentRow {
+                number: 1,
+                uuid: String::new(),
+                name: name.to_owned(),
+                created: String::new(),
+                definition,
+            };
+            Defined::of(&row).kind
+        };
+        assert_eq!(kind("lab-retries", json!({ "kind": "sweep" })), Kind::Sweep);
+        assert_eq!(kind("mine", json!({ "kind": "retries" })), Kind::Retries);
+        assert_eq!(kind("lab-retries", json!({})), Kind::Retries);
+        assert_eq!(kind("lab-failover", json!({})), Kind::Failover);
+        assert_eq!(kind("mine", json!({})), Kind::Sweep);
+    }
 }

@@ -15,7 +15,7 @@ use toml::de::DeTable;
 
 use super::parameter::{self, TABLES};
 use super::toml_text::Source;
-use pgdyno_model::experiment::{Order, Reset, Vacuum};
+use pgdyno_model::experiment::{Kind, Order, Reset, Vacuum};
 use pgdyno_model::spec::duration;
 use pgdyno_model::suggest::nearest;
 use pgdyno_model::{Experiment, Failure};
@@ -26,6 +26,8 @@ use pgdyno_model::{Experiment, Failure};
 pub struct Sections {
     #[serde(default, deserialize_with = "name")]
     pub name: Option<String>,
+    #[serde(default, deserialize_with = "word")]
+    pub kind: Kind,
     #[serde(default = "one", deserialize_with = "repeats")]
     pub repeats: u32,
     #[serde(default, deserialize_with = "word")]

@@ -254,6 +254,7 @@ fn identity(experiment: &Experiment, points: &[Planned], seed: i64) -> Identity 
     hash.update(json!(experiment.reset).to_string());
     let mut definition = json!({
         "toml": experiment.clone().seed(Some(seed)).without_secrets().to_toml(),
+        "kind": experiment.kind,
         "points": points.iter().map(|p| p.point.to_json()).collect::<Vec<_>>(),
         "repeats": experiment.repeats,
         "order": experiment.order.word(),

@@ -61,6 +61,7 @@ pub fn read(source: Source<'_>, default_name: &str, folder: &Path) -> Result<Exp
     }
     Ok(Experiment {
         name: sections.name.unwrap_or_else(|| default_name.to_owned()),
+        kind: sections.kind,
         fixed,
         axes: axes.into_iter().map(|(_, axis)| axis).collect(),
         excludes,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Database, ran};
+use crate::support::{Database, document_of, ran};
 use crate::sweep::written::Experiment;
 
 #[test]
@@ -166,4 +166,26 @@ fn levels_that_are_one_in_effect_are_marked() {
     ran(&mut experiment.command(&["report", "e", "-o", "e.html"])).expect(0, &[]);
     let page = std::fs::read_to_string(experiment.store().with_file_name("e.html")).unwrap();
     assert!(page.contains("ran at one and the same level"));
+}
+
+/// What it is says its kind, not what its points look like.
+#[test]
+fn a_sweep_over_forms_is_a_sweep_and_a_laboratory_is_one_by_its_kind() {
+    let database = Database::new("sweep_kind");
+    let text = "workload = 'tpcb'\nmix = ['statements', 'cte']\nclients = [1, 2]\ntransactions = 20\n\
+                reset.settle = 0\n";
+    let of = |experiment: &Experiment| {
+        experiment.run(&[]).expect(0, &["4 of 4 trials complete"]);
+        let shown = ran(&mut experiment.command(&["show", "--experiment", "e", "--json"]));
+        let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+        let page = experiment.dir.path().join("e.html");
+        let args = ["report", "e", "-o", page.to_str().unwrap()];
+        ran(&mut experiment.command(&args)).expect(0, &[]);
+        let page = document_of(&page);
+        (shown["experiment"]["kind"].clone(), page["retries_lab"].is_object())
+    };
+    let sweep = Experiment::new(text, &database);
+    assert_eq!(of(&sweep), (json!("sweep"), false));
+    let lab = Experiment::new(&format!("kind = 'retries'\n{text}"), &database);
+    assert_eq!(of(&lab), (json!("retries"), true));
 }
