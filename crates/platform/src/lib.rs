@@ -15,7 +15,6 @@ pub mod file_system;
 pub mod host;
 pub mod interrupt;
 pub mod io;
-pub mod keys;
 pub mod limits;
 pub mod memory;
 pub mod output;

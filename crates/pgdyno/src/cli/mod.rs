@@ -43,7 +43,6 @@ pub mod store;
 pub mod sweep;
 pub mod target;
 mod target_facts;
-pub mod top;
 mod trials_arg;
 mod trust;
 pub mod verify;
@@ -179,8 +178,6 @@ pub enum Verb {
     Ls(ls::LsArgs),
     /// Show a trial's result again
     Show(show::ShowArgs),
-    /// Watch the trials that are running, whoever runs them
-    Top(top::TopArgs),
     /// Run a trial of the notebook or of a bundle again
     Rerun(Box<rerun::RerunArgs>),
     /// Add a note to a trial
@@ -339,7 +336,6 @@ Examples:
   pgdyno target postgresql://me@db1/bench     product, nodes, isolation levels, what can be observed
   pgdyno pack new mine                        start a workload of your own: pgdyno run ./mine
   pgdyno ls; pgdyno show 12                   list trials, show one
-  pgdyno top                                  watch those that are running
   pgdyno report 12 -o slow.html               the same as an HTML page with charts
   pgdyno serve                                the notebook and running trials in the browser
   pgdyno server start                         a server that keeps running for the next runs
@@ -369,7 +365,6 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Server(verb) => server::open(&verb, cli.verbosity),
         Verb::Ls(args) => ls::open(&args, cli.verbosity),
         Verb::Show(args) => show::open(&args, cli.verbosity),
-        Verb::Top(args) => top::open(&args),
         Verb::Rerun(args) => rerun::open(&args, cli.verbosity),
         Verb::Note(args) => marks::note(&args),
         Verb::Tag(args) => marks::tag(&args),

@@ -4,7 +4,6 @@
 pub mod experiment;
 mod recent;
 mod said;
-pub mod top;
 mod view;
 
 use std::time::{Duration, SystemTime};

@@ -28,7 +28,6 @@ const GROUPS: [(&str, &[Line]); 5] = [
         "Look and compare",
         &[
             (&["show"], ""),
-            (&["top"], ""),
             (&["report"], ""),
             (&["compare"], ""),
             (&["serve"], ""),

@@ -8,4 +8,3 @@ mod entry;
 mod live;
 mod pages;
 mod together;
-mod top;

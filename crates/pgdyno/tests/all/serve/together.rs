@@ -47,7 +47,7 @@ fn several_generators_are_one_row_and_one_page_with_their_sum() {
         .map(|_| Running::start_silent(&mut notebook.command(&run)))
         .collect();
     wait_until("the notebook", || {
-        ran(&mut notebook.command(&["top", "--once"])).code == Some(0)
+        ran(&mut notebook.command(&["ls"])).code == Some(0)
     });
     let server = notebook.serve(&[]);
     let mut list = server.events("/events");
@@ -88,18 +88,6 @@ fn several_generators_are_one_row_and_one_page_with_their_sum() {
         (&"running".into(), &"running".into())
     );
 
-    // In a terminal, too.
-    let top = ran(&mut notebook.command(&["top", "--once"]));
-    top.expect(
-        0,
-        &[
-            "1 trial running in ",
-            "2 generators",
-            "generator 0 (trial ",
-            "generator 1 (trial ",
-        ],
-    );
-
     // One is killed: it is named, the sum goes on, and what follows is no rate of all.
     let mut page = server.events(&format!("{path}/events"));
     generators.remove(0).signal(Signal::Kill);
@@ -118,15 +106,6 @@ fn several_generators_are_one_row_and_one_page_with_their_sum() {
     });
     let drain_us = |page: &Value| page["run"]["measured"]["drain_us"].as_u64();
     page.until("no rate of all", |page| drain_us(page) >= Some(1_000_000));
-    let top = ran(&mut notebook.command(&["top", "--once"]));
-    top.expect(
-        0,
-        &[
-            "1 trial running in ",
-            "has ended before its time",
-            "has died at ",
-        ],
-    );
     // The other would wait for its last words.
     generators.remove(0).signal(Signal::Kill);
     page.until("what is left of it", |page| {
@@ -162,8 +141,6 @@ fn a_killed_trial_of_a_notebook_on_a_server_is_told_in_lists() {
     list.until("its end", |list| list["running"][0]["is_gone"] == true);
     let path = format!("/trial/{}", list.document["running"][0]["number"]);
     assert_eq!(server.document(&path)["served"]["live"]["is_gone"], true);
-    let words = "its process has ended without a word: `pgdyno store push`";
-    ran(&mut notebook.command(&["top", "--once"])).expect(0, &[words]);
     ran(&mut notebook.command(&["store", "push"])).expect(0, &[]);
     list.until("nothing running", |list| {
         list["running"] == Value::Array(Vec::new())
