@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LabForm, LabPair, LabPoint, RetriesLab } from '../src/data';
-import { circumstances, columns, formsFigures, measured, placeOfText, ratioAxis, shownPairs } from '../src/experiment/forms';
+import { axisWithRoom, circumstances, columns, formsFigures, measured, placeOfText, ratioAxis, shownPairs } from '../src/experiment/forms';
 
 const form = (name: string, repeats: number[], more: Partial<LabForm> = {}): LabForm =>
   ({ form: name, goodput_per_s: repeats.length === 0 ? null : { median: repeats[0], min: Math.min(...repeats), max: Math.max(...repeats), interval: null, repeats }, repeats: repeats.map((_, i) => ({ trial: i, order: i, p99_us: 20_000 + i, retries_per_commit: 0.001, lost_time_share: 0.1 })), service: { p50_us: 5_000, p99_us: 24_400 }, retries_per_commit: 0.001, lost_time_share: 0.079, not_run: [], ...more }) as unknown as LabForm;
@@ -31,11 +31,12 @@ describe('forms side by side', () => {
     expect(marks.every((v) => x(v) >= 0 && x(v) <= 1)).toBe(true);
     expect(ratioAxis([]).marks).toContain(0);
   });
-  it('have room for their figures within the axis, however wide the bar is', () => {
-    expect(placeOfText(0.1, 0.2, 0.3)).toEqual({ left: 0.3 });
-    expect(placeOfText(0.7, 0.8, 0.9)).toEqual({ right: expect.closeTo(0.3) as number });
-    expect(placeOfText(0, 0.9, 1)).toEqual({ right: expect.closeTo(0.1) as number });
-    expect(placeOfText(0.1, 0.3, 1)).toEqual({ left: 0.3 });
+  it('have room for their figures beside their bars, however wide these are', () => {
+    expect(placeOfText(0.1, 0.3)).toEqual({ left: 0.3 });
+    expect(placeOfText(0.7, 0.9)).toEqual({ right: expect.closeTo(0.3) as number });
+    expect(axisWithRoom([{ low: 60, high: 95 }], 96).max).toBe(100);
+    // One that reaches from end to end has room on its right.
+    expect(axisWithRoom([{ low: 5, high: 95 }], 96).max).toBeGreaterThanOrEqual(95 / 0.6);
   });
   it('have no headline of one repeat', () => {
     expect(formsFigures(lab(point([form('cte', [600])])), []).map((of) => of.key)).toEqual(['trials']);

@@ -68,24 +68,31 @@ const ROOM = 0.4;
 const at = (share: number): string => `${(share * 100).toFixed(2)}%`;
 
 /**
- * Where a figure stands, of a bar from `low` to `high` with a line at `middle` (shares of the axis): beside
- * the bar where there is room, else on it, beside its line. `left` and `right` are distances from that end.
+ * Where the figure of a bar from `low` to `high` stands, beside it on the side that has room: the distance from
+ * the left or from the right end of the axis, as a share of it.
  */
-export function placeOfText(low: number, middle: number, high: number): { left: number } | { right: number } {
-  if (1 - high >= ROOM) return { left: high };
-  if (low >= ROOM) return { right: 1 - low };
-  return 1 - middle >= ROOM ? { left: middle } : { right: 1 - middle };
+export const placeOfText = (low: number, high: number): { left: number } | { right: number } => (1 - high >= ROOM ? { left: high } : { right: 1 - low });
+
+/** An axis from 0 to `most` or beyond, on which each bar has room for its figure on one side. */
+export function axisWithRoom(bars: { low: number; high: number }[], most: number): { max: number; step: number } {
+  const axis = linear(most, 3);
+  const wide = bars.filter(({ low, high }) => low / axis.max < ROOM && 1 - high / axis.max < ROOM).map((bar) => bar.high);
+  return wide.length === 0 ? axis : linear(Math.max(...wide) / (1 - ROOM), 3);
 }
+
+/** From where to where its bar is. */
+const barOf = (value: Value): { low: number; high: number } | null => (value.value === null ? null : { low: Math.min(value.from ?? value.value, value.value), high: Math.max(value.to ?? value.value, value.value) });
 
 function track(value: Value, max: number, best: boolean): HTMLElement {
   const x = (v: number): number => Math.max(0, Math.min(1, v / max));
-  if (value.value === null) return h('div', { class: 'track' }, h('span', { class: 'track-value', style: { left: '4px' } }, value.text));
-  const [low, high] = [Math.min(value.from ?? value.value, value.value), Math.max(value.to ?? value.value, value.value)];
-  const beside = placeOfText(x(low), x(value.value), x(high));
+  const bar = barOf(value);
+  if (value.value === null || bar === null) return h('div', { class: 'track' }, h('span', { class: 'track-value', style: { left: '4px' } }, value.text));
+  const [low, high] = [x(bar.low), x(bar.high)];
+  const beside = placeOfText(low, high);
   return h(
     'div',
     { class: best ? 'track best' : 'track' },
-    h('span', { class: 'track-bar', style: { left: at(x(low)), width: at(x(high) - x(low)) } }),
+    h('span', { class: 'track-bar', style: { left: at(low), width: at(high - low) } }),
     h('span', { class: 'track-median', style: { left: at(x(value.value)) } }),
     ...value.dots.map((dot) => h('span', { class: 'track-dot', style: { left: at(x(dot)) } })),
     h('span', { class: 'track-value', style: 'left' in beside ? { left: `calc(${at(beside.left)} + 7px)` } : { right: `calc(${at(beside.right)} + 7px)` } }, value.text),
@@ -94,10 +101,11 @@ function track(value: Value, max: number, best: boolean): HTMLElement {
 
 /** Where its gridlines are; numbers below have room. */
 function axis(list: Column[], forms: LabForm[], i: number): { max: number; step: number } {
-  const values = forms.map((form) => list[i]!.of(form)).flatMap((value) => [value.value ?? 0, value.to ?? 0, ...value.dots]);
-  const most = Math.max(...values);
+  const values = forms.map((form) => list[i]!.of(form));
+  const most = Math.max(...values.flatMap((value) => [value.value ?? 0, value.to ?? 0, ...value.dots]));
+  const bars = values.map(barOf).filter((bar) => bar !== null);
   // Of nothing but noughts the axis is 0 to 1.
-  return linear(most > 0 ? most * 1.02 : 1, 3);
+  return axisWithRoom(bars, most > 0 ? most * 1.02 : 1);
 }
 
 function formsFigure(point: LabPoint, title: string, outliers: Set<number>): HTMLElement {

@@ -283,16 +283,16 @@ fn retries_end_with_the_latency_limit_and_with_the_time_of_the_run() {
              $$ begin raise 'not now' using errcode = 'deadlock_detected'; end $$");
     let unlimited = Drive {
         max_tries: 0,
-        ..drive("\\sleep 5 ms\nselect never();\n")
+        ..drive("\\sleep 25 ms\nselect never();\n")
     };
     let (recording, seen) = run(&Drive {
-        latency_limit: Some(millis(60)),
+        latency_limit: Some(millis(300)),
         ..unlimited.clone()
     });
     assert_eq!(seen.messages, Vec::<String>::new());
     assert_eq!(failed(&recording, Failure::DEADLOCK), 1);
     let retries = counts(&recording).retries;
-    // Each try takes at least 5 ms.
+    // Each try takes at least 25 ms.
     assert!((1..=12).contains(&retries), "{retries}");
 
     let timed = Drive {

@@ -22,7 +22,7 @@ impl Folder {
     fn new() -> Self {
         let folder = Self(tempfile::tempdir().unwrap());
         folder.write("call.sql", "SELECT work();\n");
-        for (name, milliseconds) in [("fast", 1), ("same", 1), ("slow", 40)] {
+        for (name, milliseconds) in [("fast", 1), ("same", 1), ("slow", 20)] {
             let text = format!(
                 "CREATE FUNCTION work() RETURNS void LANGUAGE sql AS 'SELECT pg_sleep({milliseconds} / 1000.0)';\n"
             );
@@ -64,7 +64,7 @@ impl Folder {
     /// Short trials of the script, on the tests' own programs.
     fn ci(&self, args: &[&str]) -> Ran {
         let bindir = pgdyno_testkit::installation().bindir.display().to_string();
-        let short = ["ci", "--workload", "call.sql", "-T", "0.1", "--warmup", "0"];
+        let short = ["ci", "--workload", "call.sql", "-T", "0.2", "--warmup", "0"];
         let own = ["--pg-bindir", &bindir, "--pg-set", "fsync=off"];
         self.pgdyno(&[&short[..], &own, args].concat())
     }
