@@ -681,6 +681,11 @@ impl Client {
                 format!("aborted while rolling back the transaction after an error: {words}")
             }
             (_, words) if !cx.drive.speaks_as_pgbench => {
+                // Some servers hang up over an error that they do not call FATAL.
+                let answer = self.error.as_ref().map(|error| error.text.as_str());
+                if let Some(answer) = answer.filter(|text| !text.is_empty()) {
+                    died += &format!(": {answer}");
+                }
                 let words = words.map_or(died, |(_, words)| words);
                 format!("aborted at {}", self.placed(cx, &words))
             }

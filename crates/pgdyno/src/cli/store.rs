@@ -1,11 +1,14 @@
 //! `pgdyno store`: a team's notebook on a server, and the size of any notebook.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
 use super::{exchange, ls};
+use pgdyno_database::dialect::Product;
+use pgdyno_database::open;
 use pgdyno_model::notebook::Filter;
+use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{StoreArgs, Verbosity, answer, remark};
 use pgdyno_store::Store;
@@ -72,7 +75,8 @@ pub fn open(verb: &StoreVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     };
     match verb {
         StoreVerb::Init { url } => {
-            let (store, made) = Store::init(url)?;
+            let made = Store::init(url).map_err(|failure| no_postgresql(url).unwrap_or(failure));
+            let (store, made) = made?;
             let place = store.place();
             say(match made {
                 true => format!("made a notebook at {place}"),
@@ -114,6 +118,14 @@ pub fn open(verb: &StoreVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Ok)
+}
+
+/// Why no notebook can be made at a server that is not PostgreSQL; `None` where it is another reason.
+fn no_postgresql(url: &Path) -> Option<Failure> {
+    let target = open::existing(&TargetSpec::at(url.to_str()?)).ok()??;
+    let product = Product::ask(&mut target.connect().ok()?).ok()?;
+    let failure = Failure::new(product.lacks_for("a notebook needs")?);
+    Some(failure.hint("keep it in a file (--store FILE), or on a PostgreSQL server"))
 }
 
 fn check(store: &Store) -> Result<(), Failure> {

@@ -134,7 +134,7 @@ fn prepared_statements_are_refused_before_any_is_left() {
         1,
         &[
             "prepared statements do not work at",
-            "a pooler in transaction mode: -M extended, or PgBouncer 1.21 with max_prepared_statements",
+            "a pooler in transaction mode: -M extended (pgdyno workload: --method noprepare), or PgBouncer 1.21",
         ],
     );
     run("extended").expect(0, &[]);

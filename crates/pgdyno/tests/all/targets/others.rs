@@ -273,7 +273,7 @@ fn rows_go_by_insert_where_the_product_takes_no_copy() {
         1,
         &[
             "PGlite, which has one session for all",
-            "-M extended, or one client: -c 1",
+            "-M extended (pgdyno workload: --method noprepare), or one client: -c 1",
         ],
     );
     run("1").expect(0, &[]);
