@@ -400,7 +400,8 @@ impl Init<'_, '_, '_> {
             Ok(()) => Ok(()),
             Err(Refused::Start(error)) => {
                 let text = self.failed(&error, Some(&sql));
-                Err(Failure::new(format!("unexpected copy in result: {text}")))
+                let failure = Failure::new(format!("unexpected copy in result: {text}"));
+                Err(without_copy(failure, &error))
             }
             Err(Refused::Rows(_)) if self.session.is_broken() => {
                 Err(Failure::new("PQputline failed"))
@@ -410,13 +411,7 @@ impl Init<'_, '_, '_> {
                 // libpq prints it as if it were a notice.
                 let text = self.failed(&error, None);
                 self.screen.line(&text);
-                let failure = Failure::new("PQendcopy failed");
-                // So says a server that reads no rows (measured: PGlite 0.5 with pglite-socket 0.2).
-                let lost = error.server().is_some_and(|e| e.sqlstate() == "08006");
-                Err(match lost {
-                    true => failure.hint("rows without COPY: restart the server, then -I dtGvp"),
-                    false => failure,
-                })
+                Err(without_copy(Failure::new("PQendcopy failed"), &error))
             }
         }
     }
@@ -496,6 +491,14 @@ impl Init<'_, '_, '_> {
             Some(server) => server.libpq_text(sql),
             None => error.to_string(),
         }
+    }
+}
+
+/// The way out where a server reads no rows: it says that the client has gone (measured: PGlite 0.5 with pglite-socket 0.2).
+fn without_copy(failure: Failure, error: &Error) -> Failure {
+    match error.sqlstate() {
+        Some("08006") => failure.hint("rows without COPY: restart the server, then -I dtGvp"),
+        _ => failure,
     }
 }
 

@@ -1,8 +1,7 @@
 //! What is said of a pooler between pgdyno and the server.
 
 /// What to do where statements that a client has prepared are not there, or are another client's.
-pub const PREPARED_WAY_OUT: &str =
-    "a pooler in transaction mode: -M extended (pgdyno workload: --method noprepare), or PgBouncer 1.21 with \
+pub const PREPARED_WAY_OUT: &str = "a pooler in transaction mode: -M extended (pgdyno workload: --method noprepare), or PgBouncer 1.21 with \
      max_prepared_statements";
 
 /// What to do where a pooler takes single statements only.

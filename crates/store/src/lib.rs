@@ -297,7 +297,13 @@ impl Store {
                 _ => failure,
             }
         })?;
-        Ok((Self::on_server(url)?, made))
+        let store = Self::on_server(url).map_err(|failure| match made {
+            // Measured: pgpool-II 4.3 does not commit what it is told in the extended protocol without BEGIN.
+            true => Failure::new(format!("{shown} took the notebook's tables and has none"))
+                .hint("a pooler did not commit them: name the server itself"),
+            false => failure,
+        })?;
+        Ok((store, made))
     }
 
     /// Refuses to write what a newer pgdyno has made.

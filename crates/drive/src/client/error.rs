@@ -682,9 +682,16 @@ impl Client {
             }
             (_, words) if !cx.drive.speaks_as_pgbench => {
                 // Some servers hang up over an error that they do not call FATAL.
-                let answer = self.error.as_ref().map(|error| error.text.as_str());
-                if let Some(answer) = answer.filter(|text| !text.is_empty()) {
-                    died += &format!(": {answer}");
+                let answer = self
+                    .error
+                    .as_ref()
+                    .and_then(|error| error.text.lines().next());
+                if let Some(answer) = answer {
+                    let answer = answer.split_once("ERROR:").map_or(answer, |(_, text)| text);
+                    died += &format!(" after \"{}\"", answer.trim());
+                    if cx.program(script).mode() != QueryMode::Simple {
+                        died += ": -M simple sends no parameters";
+                    }
                 }
                 let words = words.map_or(died, |(_, words)| words);
                 format!("aborted at {}", self.placed(cx, &words))

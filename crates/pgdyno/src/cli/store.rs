@@ -75,7 +75,8 @@ pub fn open(verb: &StoreVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     };
     match verb {
         StoreVerb::Init { url } => {
-            let made = Store::init(url).map_err(|failure| no_postgresql(url).unwrap_or(failure));
+            let made =
+                Store::init(url).map_err(|failure| no_place(url, &failure).unwrap_or(failure));
             let (store, made) = made?;
             let place = store.place();
             say(match made {
@@ -120,11 +121,21 @@ pub fn open(verb: &StoreVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Why no notebook can be made at a server that is not PostgreSQL; `None` where it is another reason.
-fn no_postgresql(url: &Path) -> Option<Failure> {
+/// Why no notebook can be made with this product; `None` where it is another reason.
+fn no_place(url: &Path, failure: &Failure) -> Option<Failure> {
     let target = open::existing(&TargetSpec::at(url.to_str()?)).ok()??;
     let product = Product::ask(&mut target.connect().ok()?).ok()?;
-    let failure = Failure::new(product.lacks_for("a notebook needs")?);
+    let is_syntax = failure.message.contains("(SQLSTATE 42601)");
+    let lacks = product.lacks_for("a notebook needs");
+    let why = lacks.or_else(|| {
+        is_syntax.then(|| {
+            format!(
+                "a notebook needs SQL that {} does not have",
+                product.title()
+            )
+        })
+    })?;
+    let failure = Failure::new(why).detail(failure.message.clone());
     Some(failure.hint("keep it in a file (--store FILE), or on a PostgreSQL server"))
 }
 
