@@ -224,6 +224,8 @@ fn what_makes_tables_by_other_names_says_in_a_line_what_is_missing() {
                 "-p",
                 "workload=core",
                 "-p",
+                "recordcount=10",
+                "-p",
                 "db.user=me",
                 "-p",
                 &jdbc,
@@ -240,6 +242,28 @@ fn what_makes_tables_by_other_names_says_in_a_line_what_is_missing() {
         assert_eq!(errors.count(), 1, "{ran:#?}");
         assert_eq!(hints.collect::<Vec<_>>(), [way_out], "{ran:#?}");
     }
+}
+
+/// CockroachDB 19.1 has no identity columns (measured).
+#[test]
+fn a_notebook_whose_tables_are_not_understood_goes_elsewhere() {
+    let refuses = &[(
+        "CREATE TABLE",
+        "42601",
+        "syntax error at or near \"generated\"",
+    )];
+    let server = Documented::start(Product {
+        refuses,
+        ..Product::new("PostgreSQL 14.0 on something else")
+    });
+    let ran = support::ran(&mut support::pgdyno(&["store", "init", &server.url()]));
+    ran.expect(
+        1,
+        &[
+            "a notebook needs SQL that PostgreSQL 14.0 does not have",
+            "keep it in a file (--store FILE), or on a PostgreSQL server",
+        ],
+    );
 }
 
 #[test]
