@@ -19,7 +19,7 @@ use pgdyno_platform::terminal;
 use pgdyno_session::{Error, Patience, Session};
 
 use pgdyno_database::dialect::{Filling, Product};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_model::{Exit, Failure, pooler};
 use pgdyno_workload::foreign_keys;
 use pgdyno_workload::pgbench_tables::{Fill, Schema};
 use pgdyno_workload::stop::Stop;
@@ -125,7 +125,7 @@ fn run_on(
         }),
         ..connect::patience()
     });
-    Init {
+    let done = Init {
         session,
         options,
         product: &product,
@@ -133,8 +133,9 @@ fn run_on(
         screen,
         stop,
     }
-    .steps()
-    .map_err(|failure| match stop.exit_code() {
+    .steps();
+    done.map_err(|failure| match stop.exit_code() {
+        None => explained(failure, session),
         Some(TERMINATED) => Failure {
             exit: Exit::Interrupted(TERMINATED),
             ..failure
@@ -142,6 +143,25 @@ fn run_on(
         // Ctrl-C is answered as pgbench answers it, with an error.
         _ => failure,
     })
+}
+
+/// What the server lacks and the way out, where it is not PostgreSQL. It is asked only now, because pgbench asks nothing.
+fn explained(failure: Failure, session: &mut Session) -> Failure {
+    if session.is_broken() {
+        return failure;
+    }
+    // It may be in a transaction that has failed.
+    let _ = session.simple_query("rollback");
+    let lacks = Product::ask(session)
+        .ok()
+        .and_then(|product| product.lacks_for("pgbench's tables need"));
+    let Some(lacks) = lacks else {
+        return failure;
+    };
+    let answer = failure.message.lines().next().unwrap_or_default();
+    Failure::new(lacks)
+        .detail(answer)
+        .hint("run scripts of your own: pgdyno pgbench -n -f my.sql")
 }
 
 /// Where the texts go.
@@ -380,7 +400,8 @@ impl Init<'_, '_, '_> {
             Ok(()) => Ok(()),
             Err(Refused::Start(error)) => {
                 let text = self.failed(&error, Some(&sql));
-                Err(Failure::new(format!("unexpected copy in result: {text}")))
+                let failure = Failure::new(format!("unexpected copy in result: {text}"));
+                Err(without_copy(failure, &error))
             }
             Err(Refused::Rows(_)) if self.session.is_broken() => {
                 Err(Failure::new("PQputline failed"))
@@ -390,7 +411,7 @@ impl Init<'_, '_, '_> {
                 // libpq prints it as if it were a notice.
                 let text = self.failed(&error, None);
                 self.screen.line(&text);
-                Err(Failure::new("PQendcopy failed"))
+                Err(without_copy(Failure::new("PQendcopy failed"), &error))
             }
         }
     }
@@ -449,7 +470,11 @@ impl Init<'_, '_, '_> {
 
     fn query_failed(&mut self, error: &Error, sql: &str) -> Failure {
         let text = self.failed(error, Some(sql));
-        query_failed(&text, sql)
+        let failure = query_failed(&text, sql);
+        match pooler::way_out(error.sqlstate().unwrap_or_default(), &text) {
+            Some(way_out) => failure.hint(way_out),
+            None => failure,
+        }
     }
 
     /// The interrupt came between two statements: as if it had come in the one that is due.
@@ -466,6 +491,14 @@ impl Init<'_, '_, '_> {
             Some(server) => server.libpq_text(sql),
             None => error.to_string(),
         }
+    }
+}
+
+/// The way out where a server reads no rows: it says that the client has gone (measured: PGlite 0.5 with pglite-socket 0.2).
+fn without_copy(failure: Failure, error: &Error) -> Failure {
+    match error.sqlstate() {
+        Some("08006") => failure.hint("rows without COPY: restart the server, then -I dtGvp"),
+        _ => failure,
     }
 }
 

@@ -29,6 +29,9 @@ pub fn ready(plan: &Plan, phase: Phase) -> Result<bool, Refusal> {
     let mut session = target.connect()?;
     let ask = |e| trouble::server(&e, "could not look for the table");
     let product = Product::ask(&mut session).map_err(ask)?;
+    if let Some((why, way_out)) = product.takes_no_packs() {
+        return Err(Failure::new(why).hint(way_out).into());
+    }
     let values = Params::parse(&pack, None, &plan.table).map_err(Refusal::usage)?;
     let values = values.or_defaults(&pack);
     let name = &plan.usertable;

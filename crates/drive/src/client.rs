@@ -29,6 +29,7 @@ use pgdyno_wire::backend::TransactionStatus;
 use crate::clock::{Nanos, micros};
 use crate::context::Context;
 use crate::program::{Prepare, Statement};
+use crate::query_mode::QueryMode;
 use crate::record::{
     Activity, Cause, ClientUnits, Closing, Delay, Ended, Failure, Outcome, Without,
 };
@@ -771,7 +772,12 @@ impl Client {
             true => OPEN.to_owned(),
             false => {
                 let text = "end of script reached without completing the last transaction: end it with COMMIT or END";
-                format!("aborted at {}", self.placed(cx, text))
+                // Measured: pgpool-II 4.3 begins one for a write in the extended protocol, and leaves it open.
+                let pooler = match cx.program(self.script).mode() {
+                    QueryMode::Simple => "",
+                    _ => ", or use -M simple if a pooler (pgpool-II) began it",
+                };
+                format!("aborted at {}", self.placed(cx, &format!("{text}{pooler}")))
             }
         };
         self.abort(cx, Failure::OpenBlock, &text);

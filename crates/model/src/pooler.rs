@@ -1,8 +1,12 @@
 //! What is said of a pooler between pgdyno and the server.
 
 /// What to do where statements that a client has prepared are not there, or are another client's.
-pub const PREPARED_WAY_OUT: &str =
-    "a pooler in transaction mode: -M extended, or PgBouncer 1.21 with max_prepared_statements";
+pub const PREPARED_WAY_OUT: &str = "a pooler in transaction mode: -M extended (pgdyno workload: --method noprepare), or PgBouncer 1.21 with \
+     max_prepared_statements";
+
+/// What to do where a pooler takes single statements only.
+const STATEMENTS_WAY_OUT: &str =
+    "a pooler in statement mode: pool_mode=transaction, or scripts of your own without BEGIN";
 
 /// What cannot be seen through one, and the way out.
 pub const UNSEEN: &str = "a pooler in between: its sessions, processes and host are not the server's; observe the server directly with \
@@ -18,6 +22,7 @@ pub fn way_out(sqlstate: &str, message: &str) -> Option<&'static str> {
         "26000" | "42P05" => Some(PREPARED_WAY_OUT),
         // PgBouncer's own errors have it, and parameters for another statement of that name.
         "08P01" if message.contains("prepared statement") => Some(PREPARED_WAY_OUT),
+        "08P01" if message.contains("statement pooling mode") => Some(STATEMENTS_WAY_OUT),
         "08P01" if message.contains("query_wait_timeout") => Some(POOL_WAY_OUT),
         "08P01" | "53300" if message.contains("max_client_conn") => Some(CLIENTS_WAY_OUT),
         _ => None,
@@ -41,6 +46,11 @@ mod tests {
                 Some(PREPARED_WAY_OUT),
             ),
             ("08P01", other, Some(PREPARED_WAY_OUT)),
+            (
+                "08P01",
+                "transaction blocks not allowed in statement pooling mode",
+                Some(STATEMENTS_WAY_OUT),
+            ),
             ("08P01", "query_wait_timeout", Some(POOL_WAY_OUT)),
             (
                 "08P01",

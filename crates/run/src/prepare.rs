@@ -233,7 +233,8 @@ fn keeps_statements(
         let text = "prepared statements of several clients are one in PGlite, which has one session for all";
         return match asked.clients() {
             1 => Ok(()),
-            _ => Err(Failure::new(text).hint("-M extended, or one client: -c 1")),
+            _ => Err(Failure::new(text)
+                .hint("-M extended (pgdyno workload: --method noprepare), or one client: -c 1, -threads 1")),
         };
     }
     if product.is_other() || (target.endpoints.len() == 1 && session.is_own()) {

@@ -61,10 +61,18 @@ impl Brought {
 
 fn local<N: AsRef<str>, V: AsRef<str>>(settings: &[(N, V)]) -> String {
     let set = |(name, value): &(N, V)| {
-        let (name, value) = (name.as_ref(), quote_literal(value.as_ref()));
+        let (name, value) = (name.as_ref(), literal(value.as_ref()));
         format!("SET {MARK} LOCAL {name} = {value}; ")
     };
     settings.iter().map(set).collect()
+}
+
+/// A value as SET has it: CockroachDB takes no text where it wants a number (captured: 19.1), PostgreSQL takes both.
+fn literal(value: &str) -> String {
+    match !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => value.to_owned(),
+        false => quote_literal(value),
+    }
 }
 
 /// Whether a server refuses this statement together with others.
@@ -143,9 +151,8 @@ impl Session {
             return Ok(());
         }
         if self.is_own() {
-            let set = |(name, value): &(&str, &str)| {
-                format!("SET {MARK} {name} = {}", quote_literal(value))
-            };
+            let set =
+                |(name, value): &(&str, &str)| format!("SET {MARK} {name} = {}", literal(value));
             let all: Vec<String> = settings.iter().map(set).collect();
             return self.simple_query(&all.join("; ")).map(drop);
         }

@@ -105,7 +105,8 @@ impl Store {
 /// Whether it may be back in a moment. What a statement may not do, it may not do then either.
 fn is_away(error: &pgdyno_session::Error) -> bool {
     let class = |state: &str| state.starts_with("42") || state.starts_with("25");
-    !error.sqlstate().is_some_and(class)
+    // PgBouncer's, which ends the session with it.
+    !error.sqlstate().is_some_and(class) && !error.to_string().contains("statement pooling mode")
 }
 
 /// Puts a trial there as one that runs; gives its number.

@@ -72,7 +72,7 @@ pub use totals::Total;
 pub use writer::TrialWriter;
 
 use db::{Db, Error, Server};
-use pgdyno_model::Failure;
+use pgdyno_model::{Failure, pooler};
 use pgdyno_platform::limits;
 use place::{Found, Opening};
 use schema::ddl::On;
@@ -290,10 +290,20 @@ impl Store {
         let now = pgdyno_model::stamp::stamp(std::time::SystemTime::now());
         let made = schema::server::init(&db, &now);
         let made = made.map_err(|e| {
-            trouble_at(&shown, "cannot make the tables of", &e)
-                .hint("the user must own the database or be allowed to create in its schema")
+            let failure = trouble_at(&shown, "cannot make the tables of", &e);
+            match sqlstate(&e) {
+                "42501" => failure
+                    .hint("the user must own the database or be allowed to create in its schema"),
+                _ => failure,
+            }
         })?;
-        Ok((Self::on_server(url)?, made))
+        let store = Self::on_server(url).map_err(|failure| match made {
+            // Measured: pgpool-II 4.3 does not commit what it is told in the extended protocol without BEGIN.
+            true => Failure::new(format!("{shown} took the notebook's tables and has none"))
+                .hint("a pooler did not commit them: name the server itself"),
+            false => failure,
+        })?;
+        Ok((store, made))
     }
 
     /// Refuses to write what a newer pgdyno has made.
@@ -453,17 +463,24 @@ fn trouble_at(place: &str, what: &str, error: &Error) -> Failure {
     let first = lines.next().unwrap_or_default();
     let failure = Failure::new(format!("{what} the store {place}: {first}"));
     let failure = lines.fold(failure, Failure::detail);
-    let state = match error {
-        Error::Server(e) => e.sqlstate().unwrap_or_default().to_owned(),
-        _ => String::new(),
-    };
-    match state.as_str() {
+    let state = sqlstate(error);
+    if let Some(way_out) = pooler::way_out(state, &text) {
+        return failure.hint(way_out);
+    }
+    match state {
         "42501" => failure.hint(
             "measuring needs SELECT and INSERT on its tables; notes, tags and exclusions of others' \
              trials also UPDATE and DELETE: pgdyno help store",
         ),
         "53100" => failure.hint("make room on the server that keeps the notebook"),
         _ => failure.hint("name another store with --store or PGDYNO_STORE: a file needs no server"),
+    }
+}
+
+fn sqlstate(error: &Error) -> &str {
+    match error {
+        Error::Server(e) => e.sqlstate().unwrap_or_default(),
+        _ => "",
     }
 }
 

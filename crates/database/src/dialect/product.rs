@@ -241,15 +241,15 @@ impl Product {
 
     /// Why packs cannot be run here, with the way out; `None` where they can.
     pub fn takes_no_packs(&self) -> Option<(String, &'static str)> {
+        let why = self.lacks_for("packs need")?;
+        Some((why, "run scripts of your own: pgdyno run my.sql"))
+    }
+
+    /// Why what needs PostgreSQL ("packs need") cannot be had here; `None` where it can.
+    pub fn lacks_for(&self, need: &str) -> Option<String> {
         self.is_other().then(|| {
-            (
-                format!(
-                    "packs need what {} does not have: {}",
-                    self.title(),
-                    self.lacked()
-                ),
-                "run scripts of your own: pgdyno run my.sql",
-            )
+            let (title, lacked) = (self.title(), self.lacked());
+            format!("{need} what {title} does not have: {lacked}")
         })
     }
 

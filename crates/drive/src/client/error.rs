@@ -681,6 +681,18 @@ impl Client {
                 format!("aborted while rolling back the transaction after an error: {words}")
             }
             (_, words) if !cx.drive.speaks_as_pgbench => {
+                // Some servers hang up over an error that they do not call FATAL.
+                let answer = self
+                    .error
+                    .as_ref()
+                    .and_then(|error| error.text.lines().next());
+                if let Some(answer) = answer {
+                    let answer = answer.split_once("ERROR:").map_or(answer, |(_, text)| text);
+                    died += &format!(" after \"{}\"", answer.trim());
+                    if cx.program(script).mode() != QueryMode::Simple {
+                        died += ": -M simple sends no parameters";
+                    }
+                }
                 let words = words.map_or(died, |(_, words)| words);
                 format!("aborted at {}", self.placed(cx, &words))
             }

@@ -110,4 +110,10 @@ fn what_a_command_cannot_do_is_said_with_its_line() {
     ] {
         assert_eq!(said(Simple, script), format!("client 0 aborted at {says}"));
     }
+    // It may be a pooler's.
+    let says = said(Extended, "begin;\nselect 1;\n");
+    assert!(
+        says.ends_with("COMMIT or END, or use -M simple if a pooler (pgpool-II) began it"),
+        "{says}"
+    );
 }

@@ -1,11 +1,14 @@
 //! `pgdyno store`: a team's notebook on a server, and the size of any notebook.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
 use super::{exchange, ls};
+use pgdyno_database::dialect::Product;
+use pgdyno_database::open;
 use pgdyno_model::notebook::Filter;
+use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{StoreArgs, Verbosity, answer, remark};
 use pgdyno_store::Store;
@@ -72,7 +75,9 @@ pub fn open(verb: &StoreVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     };
     match verb {
         StoreVerb::Init { url } => {
-            let (store, made) = Store::init(url)?;
+            let made =
+                Store::init(url).map_err(|failure| no_place(url, &failure).unwrap_or(failure));
+            let (store, made) = made?;
             let place = store.place();
             say(match made {
                 true => format!("made a notebook at {place}"),
@@ -114,6 +119,24 @@ pub fn open(verb: &StoreVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Ok)
+}
+
+/// Why no notebook can be made with this product; `None` where it is another reason.
+fn no_place(url: &Path, failure: &Failure) -> Option<Failure> {
+    let target = open::existing(&TargetSpec::at(url.to_str()?)).ok()??;
+    let product = Product::ask(&mut target.connect().ok()?).ok()?;
+    let is_syntax = failure.message.contains("(SQLSTATE 42601)");
+    let lacks = product.lacks_for("a notebook needs");
+    let why = lacks.or_else(|| {
+        is_syntax.then(|| {
+            format!(
+                "a notebook needs SQL that {} does not have",
+                product.title()
+            )
+        })
+    })?;
+    let failure = Failure::new(why).detail(failure.message.clone());
+    Some(failure.hint("keep it in a file (--store FILE), or on a PostgreSQL server"))
 }
 
 fn check(store: &Store) -> Result<(), Failure> {

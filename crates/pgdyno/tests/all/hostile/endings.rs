@@ -46,6 +46,16 @@ fn a_connection_that_ends_within_an_answer_is_lost() {
             ),
             LOST,
         ),
+        // Buenavista's, over a parameter.
+        answering(
+            "an error that is not FATAL, and closes",
+            sends_and(
+                &[server_text(b'E', "ERROR", "XX000", "index out of range")],
+                Step::Close,
+            ),
+            LOST,
+        )
+        .run_says("the connection is lost after \"index out of range\""),
         answering("closes again and again", vec![Step::Close], (3, 2))
             .options("-c 4 -t 1")
             .counts(4),

@@ -134,11 +134,50 @@ fn prepared_statements_are_refused_before_any_is_left() {
         1,
         &[
             "prepared statements do not work at",
-            "a pooler in transaction mode: -M extended, or PgBouncer 1.21 with max_prepared_statements",
+            "a pooler in transaction mode: -M extended (pgdyno workload: --method noprepare), or PgBouncer 1.21",
         ],
     );
     run("extended").expect(0, &[]);
     assert_eq!(Strangers::at(&pooled.url).left_behind(), [""; 0]);
+}
+
+#[test]
+fn what_a_pooler_in_statement_mode_refuses_has_a_way_out() {
+    let name = "what_a_pooler_in_statement_mode_refuses_has_a_way_out";
+    let start = |port| Middlebox::pgbouncer(port, &["pool_mode=statement"]);
+    let Some(pooled) = Pooled::behind(name, POOL, start) else {
+        return;
+    };
+    let way_out =
+        "a pooler in statement mode: pool_mode=transaction, or scripts of your own without BEGIN";
+    pooled.pgdyno(&["load", "tpcb"]).expect(3, &[way_out]);
+    ran(&mut pgdyno(&["pgbench", "-i", &pooled.url])).expect(1, &[way_out]);
+    let script = pooled.script("SELECT 1;\n");
+    let path = script.path().to_str().expect("a plain path");
+    ran(&mut pgdyno(&["store", "init", &pooled.url])).expect(0, &[]);
+    // The notebook is not waited for: it would not be back.
+    let run = ["run", "-q", path, "-t", "1", "--store", &pooled.url];
+    pooled.pgdyno(&run).expect(1, &[way_out]);
+}
+
+/// Measured: pgpool-II 4.3 begins a transaction for a write in the extended protocol, and leaves it open.
+#[test]
+fn a_transaction_that_a_pooler_leaves_open_is_named() {
+    let name = "a_transaction_that_a_pooler_leaves_open_is_named";
+    let sessions = 8;
+    let start = |port| Middlebox::pgpool(port, sessions);
+    let Some(pooled) = Pooled::behind(name, sessions, start) else {
+        return;
+    };
+    pooled.direct.sql("CREATE TABLE written (n int)");
+    let script = pooled.script("\\set n random(1, 9)\nINSERT INTO written VALUES (:n);\n");
+    let path = script.path().to_str().expect("a plain path");
+    let run = |mode: &str| pooled.pgdyno(&["run", "-q", "-M", mode, "-c", "1", "-t", "5", path]);
+    run("extended").expect(1, &["or use -M simple if a pooler (pgpool-II) began it"]);
+    run("simple").expect(0, &[]);
+    assert_eq!(pooled.direct.value("SELECT count(*) FROM written"), "5");
+    ran(&mut pgdyno(&["store", "init", &pooled.url]))
+        .expect(1, &["a pooler did not commit them: name the server itself"]);
 }
 
 /// pgbench keeps its name for statements, and its way of going on; a native run's are its own.

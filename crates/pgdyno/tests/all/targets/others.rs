@@ -178,6 +178,111 @@ fn packs_say_what_is_missing_before_they_load() {
     }
 }
 
+/// QuestDB's answer to the first statement of `pgbench -i` and of a notebook (measured).
+const QUESTDB_TABLES: Product = Product {
+    refuses: &[
+        QUESTDB.refuses[0],
+        QUESTDB.refuses[1],
+        QUESTDB.refuses[2],
+        QUESTDB.refuses[3],
+        ("drop table if exists", "00000", "unexpected token [,]"),
+        (
+            "SELECT /* pgdyno observer */ pg_catalog.set_config",
+            "00000",
+            "unknown function name: pg_catalog.set_config",
+        ),
+        (
+            "SELECT 1 FROM usertable",
+            "00000",
+            "table does not exist [table=usertable]",
+        ),
+    ],
+    ..QUESTDB
+};
+
+#[test]
+fn what_makes_tables_by_other_names_says_in_a_line_what_is_missing() {
+    let server = Documented::start(QUESTDB_TABLES);
+    let url = server.url();
+    let jdbc = format!("db.url=jdbc:{}", url.replace("me@", ""));
+    for (args, why, way_out) in [
+        (
+            &["pgbench", "-i", &url][..],
+            "pgbench: error: pgbench's tables need what QuestDB does not have: pg_backend_pid()",
+            "pgbench: hint: run scripts of your own: pgdyno pgbench -n -f my.sql",
+        ),
+        (
+            &["store", "init", &url],
+            "pgdyno: error: a notebook needs what QuestDB does not have: pg_backend_pid()",
+            "pgdyno: hint: keep it in a file (--store FILE), or on a PostgreSQL server",
+        ),
+        (
+            &[
+                "ycsb",
+                "load",
+                "jdbc",
+                "-p",
+                "workload=core",
+                "-p",
+                "recordcount=10",
+                "-p",
+                "db.user=me",
+                "-p",
+                &jdbc,
+            ],
+            "pgdyno: error: packs need what QuestDB does not have: pg_backend_pid()",
+            "pgdyno: hint: run scripts of your own: pgdyno run my.sql",
+        ),
+    ] {
+        let ran = support::ran(&mut support::pgdyno(args));
+        assert_ne!(ran.code, Some(0), "{args:?}");
+        let errors = ran.stderr.lines().filter(|line| line.contains(": error: "));
+        let hints = ran.stderr.lines().filter(|line| line.contains(": hint: "));
+        assert!(errors.clone().all(|line| line.starts_with(why)), "{ran:#?}");
+        assert_eq!(errors.count(), 1, "{ran:#?}");
+        assert_eq!(hints.collect::<Vec<_>>(), [way_out], "{ran:#?}");
+    }
+}
+
+/// CockroachDB 19.1 has no identity columns (measured).
+#[test]
+fn a_notebook_whose_tables_are_not_understood_goes_elsewhere() {
+    let refuses = &[(
+        "CREATE TABLE",
+        "42601",
+        "syntax error at or near \"generated\"",
+    )];
+    let server = Documented::start(Product {
+        refuses,
+        ..Product::new("PostgreSQL 14.0 on something else")
+    });
+    let ran = support::ran(&mut support::pgdyno(&["store", "init", &server.url()]));
+    ran.expect(
+        1,
+        &[
+            "a notebook needs SQL that PostgreSQL 14.0 does not have",
+            "keep it in a file (--store FILE), or on a PostgreSQL server",
+        ],
+    );
+}
+
+#[test]
+fn rows_that_a_server_does_not_read_are_made_by_itself() {
+    const OF_PGBENCH: Product = Product {
+        refuses: &[("copy ", "08006", PGLITE.refuses[0].2)],
+        ..PGLITE
+    };
+    let server = Documented::start(OF_PGBENCH);
+    let url = server.url();
+    let ran = support::ran(&mut support::pgdyno(&["pgbench", "-i", &url]));
+    let hint = "pgbench: hint: rows without COPY: restart the server, then -I dtGvp";
+    ran.expect(1, &[hint]);
+    let ran = support::ran(&mut support::pgdyno(&[
+        "pgbench", "-i", "-I", "dtGvp", &url,
+    ]));
+    ran.expect(0, &[]);
+}
+
 #[test]
 fn a_fork_that_answers_as_postgresql_is_treated_as_it_and_that_is_told() {
     let (ran, statements) = on(Product::new("Forked database 9.9"), &["load", "tpcb"]);
@@ -273,7 +378,7 @@ fn rows_go_by_insert_where_the_product_takes_no_copy() {
         1,
         &[
             "PGlite, which has one session for all",
-            "-M extended, or one client: -c 1",
+            "-M extended (pgdyno workload: --method noprepare), or one client: -c 1",
         ],
     );
     run("1").expect(0, &[]);
