@@ -25,7 +25,12 @@ const texts = async (locator) => (await locator.allInnerTexts()).map((text) => t
 
 /** The figure of a headline, as a number. */
 const headline = async (page, label) => Number((await page.locator('.headlines > div').filter({ has: page.locator('dt', { hasText: label }) }).first().locator('.value').innerText()).replace(/[^\d.]/g, ''));
-const seconds = (page) => page.evaluate(() => Number(/^(\d+):(\d+)/.exec(document.querySelector('.running-time')?.textContent ?? '0:0').slice(1).reduce((a, b) => a * 60 + Number(b), 0)));
+/** How long the trial has run, as its page shows it; `null`: the page shows none that runs. */
+const seconds = (page) =>
+  page.evaluate(() => {
+    const shown = document.querySelector('.running-time')?.textContent;
+    return shown === undefined ? null : /^(\d+):(\d+)/.exec(shown).slice(1).reduce((a, b) => a * 60 + Number(b), 0);
+  });
 /** Wider than the window, nothing may be. */
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
