@@ -17,6 +17,8 @@ use crate::pages::{Change, Pages, Source, Subject};
 const INTERVAL: Duration = Duration::from_secs(1);
 /// All readers together take at most one part in so many of a CPU.
 const COST_TIMES: u32 = 20;
+/// Unless that would make a page older than this.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// And ask the notebook for at most one part in so many of the time.
 const ASKING_TIMES: u32 = 2;
 /// Viewers are told so often that nothing is new, to find out who has left.
@@ -154,11 +156,12 @@ impl Drop for Broken<'_> {
     }
 }
 
-/// How long after a reading began the next one does, so that all readers together cost little.
+/// How long after a reading began the next one does, so that all readers together cost little and no page is
+/// old.
 fn pause(cost: Duration, asking: Duration, readers: u32) -> Duration {
     let by_cost = cost.saturating_mul(COST_TIMES).saturating_mul(readers);
     INTERVAL
-        .max(by_cost)
+        .max(by_cost.min(PAUSE_MAX))
         .max(asking.saturating_mul(ASKING_TIMES))
 }
 
@@ -371,7 +374,8 @@ mod tests {
         let ms = Duration::from_millis;
         assert_eq!(pause(ms(1), ms(1), 1), INTERVAL);
         assert_eq!(pause(ms(100), ms(100), 1), ms(2000));
-        assert_eq!(pause(ms(100), ms(100), 3), ms(6000));
+        assert_eq!(pause(ms(100), ms(100), 3), PAUSE_MAX);
+        assert_eq!(pause(ms(100), ms(4000), 3), ms(8000));
         assert_eq!(pause(ms(1), ms(900), 1), ms(1800));
     }
 }
