@@ -792,7 +792,7 @@ export type Facts = {
   lacks: Array<string>;
   /** All of `version()`. */
   version: Fact<string>;
-  /** Such as `18.1`. */
+  /** Of the product itself, such as `18.1` or `22.2.0`. */
   server_version: Fact<string>;
   /** Such as 180001. */
   server_version_num: Fact<number>;

@@ -45,6 +45,7 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
             tables::session(&target)?
         };
         tables::must_be_there(options, &mut session, &product)?;
+        tables::tell_left_out(options, &product)?;
         session.close();
         match options.generator.table() {
             Some(_) => tables::params(options, &product, &tables::pack(options.generator)?),

@@ -7,7 +7,7 @@ use pgdyno_session::{Session, quote_ident};
 
 use super::WorkloadOptions;
 use super::generator::Generator;
-use super::options::{self, LOCKING, NOT_LOCKING};
+use super::options::{self, FORM_BATCH, FORM_STATEMENTS, LOCKING, NOT_LOCKING};
 use pgdyno_database::dialect::{Feature, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, trouble};
@@ -109,10 +109,29 @@ fn create(session: &mut Session, name: &str) -> Result<(), Failure> {
     }
 }
 
-/// The pack's parameters for this product. What it does not have is left out, and told once.
+/// The pack's parameters for this product. What it does not have is left out.
 pub fn params(options: &WorkloadOptions, product: &Product, pack: &Pack) -> Vec<String> {
+    fitted(options, product, pack).0
+}
+
+/// Says what of the command line this product does not have.
+///
+/// # Errors
+/// As [`pack`].
+pub fn tell_left_out(options: &WorkloadOptions, product: &Product) -> Result<(), Failure> {
+    if options.generator.table().is_some() {
+        for remark in fitted(options, product, &pack(options.generator)?).1 {
+            remark!("{remark}");
+        }
+    }
+    Ok(())
+}
+
+/// The pack's parameters for this product, and what there is to say of them.
+fn fitted(options: &WorkloadOptions, product: &Product, pack: &Pack) -> (Vec<String>, Vec<String>) {
     let dialect = product.dialect;
     let mut params = options.workload.params.clone();
+    let mut remarks = Vec::new();
     // cockroach locks rows by default; where a server cannot, only who asks for it is refused.
     let lock = format!("rmw={LOCKING}");
     if let Some(rmw) = params.iter_mut().find(|param| **param == lock)
@@ -120,7 +139,16 @@ pub fn params(options: &WorkloadOptions, product: &Product, pack: &Pack) -> Vec<
         && let Some(why) = product.lacks(Feature::ForUpdate)
     {
         *rmw = format!("rmw={NOT_LOCKING}");
-        remark!("--select-for-update=false: {why}");
+        remarks.push(format!("--select-for-update=false: {why}"));
+    }
+    // cockroach sends all lines of an order at once.
+    if let Some(form) = params.iter_mut().find(|param| *param == FORM_BATCH)
+        && let Some(why) = product.lacks(Feature::UpdateFrom)
+    {
+        *form = FORM_STATEMENTS.to_owned();
+        remarks.push(format!(
+            "each line of an order is a statement of its own: {why}"
+        ));
     }
     for (param, flag) in &options.workload.of_products {
         let name = param.split('=').next().unwrap_or(param);
@@ -130,13 +158,13 @@ pub fn params(options: &WorkloadOptions, product: &Product, pack: &Pack) -> Vec<
         {
             params.push(param.clone());
         } else if options.parsed.given(flag).is_some() {
-            remark!(
+            remarks.push(format!(
                 "--{flag} does nothing here: {} has no such thing",
                 dialect.title
-            );
+            ));
         }
     }
-    params
+    (params, remarks)
 }
 
 /// Makes and fills the tables; what is there already is checked. Only what pgdyno made is dropped.

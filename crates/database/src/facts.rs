@@ -28,7 +28,7 @@ pub fn collect(session: &mut Session) -> Facts {
         true => Fact::Known(format!("{} ({})", product.title(), product.text)),
         false => ask(session, "SELECT version()"),
     };
-    let server_version = match session.parameter("server_version") {
+    let server_version = match Product::own_version(session) {
         Some(text) => Fact::Known(text.to_owned()),
         None => Fact::Unknown("the server did not report server_version".to_owned()),
     };

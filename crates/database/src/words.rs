@@ -1,5 +1,7 @@
 //! What pgdyno does otherwise on a product than on PostgreSQL, in sentences made from its dialect.
 
+use pgdyno_model::text;
+
 use super::dialect::{AtStart, Filling, POSTGRESQL, Product};
 
 /// A sentence for each difference; none on PostgreSQL.
@@ -24,10 +26,12 @@ pub fn differences(product: &Product) -> Vec<String> {
     match tables.filling {
         Filling::Whole => {}
         Filling::Batches { rows } => sentences.push(format!(
-            "tables are filled {rows} rows at a time, each batch in a separate transaction"
+            "tables are filled {} rows at a time, each batch in a separate transaction",
+            text::count(rows)
         )),
         Filling::Committing { rows } => sentences.push(format!(
-            "tables are filled by one COPY that commits after every {rows} rows"
+            "tables are filled by one COPY that commits after every {} rows",
+            text::count(rows)
         )),
     }
     for setting in tables.load_settings {
@@ -35,6 +39,12 @@ pub fn differences(product: &Product) -> Vec<String> {
             let (name, value, why) = (setting.name, setting.value, setting.why);
             sentences.push(format!("while tables are filled, {name} = {value}: {why}"));
         }
+    }
+    if let Some(setting) = product.splits_need() {
+        let (name, value, why) = (setting.name, setting.value, setting.why);
+        sentences.push(format!(
+            "before tables are split, {name} = {value} is set for the whole server, and stays: {why}"
+        ));
     }
     if tables.keys_in_create {
         sentences.push(match tables.key_order.trim() {
@@ -110,7 +120,8 @@ mod tests {
         let old = of("CockroachDB CCL v19.1.0 (x86_64)").join("\n");
         for word in [
             "nothing is vacuumed",
-            "at a time",
+            "10,000 rows at a time",
+            "kv.range_merge.queue_enabled = false is set for the whole server",
             "divided with",
             "--retry savepoint",
             "cannot inject transaction failures: that needs CockroachDB 22.1",
@@ -124,6 +135,7 @@ mod tests {
             "{next:?}"
         );
         let new = of("CockroachDB CCL v22.2.0 (x86_64)").join("\n");
+        assert!(!new.contains("range_merge"), "{new}");
         assert!(
             new.contains("until 19.1: what it knows of 22.2 is"),
             "{new}"

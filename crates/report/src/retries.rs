@@ -18,7 +18,11 @@ pub fn policy(retry: &RetryPolicy) -> String {
     }
     let mut text = match retry.tries() {
         0 => format!(", retry {} without limit", policy.name()),
-        tries => format!(", retry {} up to {tries} tries", policy.name()),
+        tries => format!(
+            ", retry {} up to {}",
+            policy.name(),
+            figures::plural(tries.into(), "try")
+        ),
     };
     if let Some(pauses) = retry.pauses() {
         text += &format!(", backoff {}", backoff::text(Some(&pauses)));
@@ -45,28 +49,28 @@ fn totals(all: &Figures) -> String {
     if counts.retries > 0 {
         let each = counts.retries as f64 / counts.committed.max(1) as f64;
         text += &format!(
-            "retries      {} of {} transactions ({each:.2} per committed one)\n",
+            "retries      {} of {} ({each:.2} per committed one)\n",
             figures::count(counts.retries),
-            figures::count(counts.retried)
+            figures::plural(counts.retried, "transaction")
         );
     }
     if work.given_up > 0 {
         text += &format!(
-            "given up     {} transactions, after their last try\n",
-            figures::count(work.given_up)
+            "given up     {}, after the last try\n",
+            figures::plural(work.given_up, "transaction")
         );
     }
     if work.cut_off > 0 {
         text += &format!(
-            "cut off      {} transactions that the end of the run left no time for another try\n",
-            figures::count(work.cut_off)
+            "cut off      {} that the end of the run left no time for another try\n",
+            figures::plural(work.cut_off, "transaction")
         );
     }
     if work.lost_tries > 0 {
         let percent = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), figures::share);
         text += &format!(
-            "thrown away  {} tries: {} of the time in tries ({}), {} of the statements ({})\n",
-            figures::count(work.lost_tries),
+            "thrown away  {}: {} of the time in tries ({}), {} of the statements ({})\n",
+            figures::plural(work.lost_tries, "try"),
             percent(work.lost_time_share),
             figures::seconds(work.lost_us as f64 / 1e6),
             percent(work.lost_statement_share),
@@ -90,9 +94,9 @@ pub fn by_server(all: &Figures) -> String {
     }
     let each = work.server_retries as f64 / counts.committed.max(1) as f64;
     format!(
-        "by server    {} retries made by the server, as counted by the scripts ({each:.2} per \
-         committed one)\n",
-        figures::count(work.server_retries)
+        "by server    {} made by the server, as counted by the scripts ({each:.2} per committed \
+         one)\n",
+        figures::plural(work.server_retries, "retry")
     )
 }
 
@@ -130,10 +134,10 @@ fn gap(seen: u64, restarts: u64, restarted: &[String]) -> String {
         Ordering::Greater => format!("{} fewer", figures::count(seen - restarts)),
     };
     format!(
-        "server       clients had to restart {} times (retries and given up), the server \
-         counted {} restarts: {gap}\n",
-        figures::count(seen),
-        figures::count(restarts)
+        "server       clients had to restart {} (retries and given up), the server counted {}: \
+         {gap}\n",
+        figures::plural(seen, "time"),
+        figures::plural(restarts, "restart")
     )
 }
 
@@ -159,9 +163,9 @@ fn line(reason: &Reason) -> String {
         message.push('…');
     }
     format!(
-        "{:<12} {} tries by {}{sqlstate}, {} of them retried\n{}\n",
+        "{:<12} {} by {}{sqlstate}, {} of them retried\n{}\n",
         reason.class,
-        figures::count(reason.tries),
+        figures::plural(reason.tries, "try"),
         reason.reason,
         figures::count(reason.tries_retried),
         indented(&message)

@@ -10,6 +10,7 @@ mod ycsb;
 
 pub use kv::sequence;
 pub use querybench::Queries;
+pub use tpcc::{FORM_BATCH, FORM_STATEMENTS};
 pub use tpcc::{active_warehouses, checks_all, is_local};
 pub use ycsb::{LOCKING, NOT_LOCKING};
 

@@ -3,6 +3,10 @@
 use super::{Flags, Workload, go};
 use crate::flags::{Parsed, Verb};
 
+/// The pack's parameter for one statement to all lines of an order.
+pub const FORM_BATCH: &str = "form=batch";
+/// The same for a statement to each line.
+pub const FORM_STATEMENTS: &str = "form=statements";
 /// Workers of a warehouse: TPC-C's terminals.
 const WORKERS_A_WAREHOUSE: u64 = 10;
 /// cockroach's names of the transactions, and the pack's parameters with their weights.
@@ -95,7 +99,7 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
         params.push(format!("active_warehouses={active}"));
         params.push(format!("think_times={waits}"));
         // As cockroach: one statement for all lines of an order.
-        params.push("form=batch".to_owned());
+        params.push(FORM_BATCH.to_owned());
         params.extend(weights(&WEIGHTS, flags.text("mix").unwrap_or_default())?);
         if is_local(flags.0) {
             params.push("remote_line_percent=0".to_owned());

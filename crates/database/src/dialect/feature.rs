@@ -14,6 +14,8 @@ pub enum Feature {
     ForUpdate,
     /// `skip-locked`: SELECT … FOR UPDATE SKIP LOCKED steps over rows that others have locked.
     SkipLocked,
+    /// `update-from`: UPDATE … FROM.
+    UpdateFrom,
     /// `writing-with`: INSERT, UPDATE and DELETE within WITH.
     WritingWith,
     /// `procedures`: procedures in PL/pgSQL that catch serialization failures and end transactions.
@@ -22,9 +24,10 @@ pub enum Feature {
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::ForUpdate,
         Self::SkipLocked,
+        Self::UpdateFrom,
         Self::WritingWith,
         Self::Procedures,
     ];
@@ -34,6 +37,7 @@ impl Feature {
         match self {
             Self::ForUpdate => "for-update",
             Self::SkipLocked => "skip-locked",
+            Self::UpdateFrom => "update-from",
             Self::WritingWith => "writing-with",
             Self::Procedures => "procedures",
         }
@@ -45,6 +49,7 @@ impl fmt::Display for Feature {
         f.write_str(match self {
             Feature::ForUpdate => "SELECT … FOR UPDATE",
             Feature::SkipLocked => "SELECT … FOR UPDATE SKIP LOCKED",
+            Feature::UpdateFrom => "UPDATE … FROM",
             Feature::WritingWith => "WITH that writes",
             Feature::Procedures => "procedures that retry",
         })
@@ -103,6 +108,8 @@ mod tests {
         let crdb = "CockroachDB CCL v19.1.0 (x86_64)";
         assert!(lacks(crdb, Feature::ForUpdate).unwrap().contains("20.1"));
         assert_eq!(lacks("CockroachDB CCL v20.1.0", Feature::ForUpdate), None);
+        assert!(lacks(crdb, Feature::UpdateFrom).unwrap().contains("19.2"));
+        assert_eq!(lacks("CockroachDB CCL v19.2.0", Feature::UpdateFrom), None);
         let lack = lacks("CockroachDB CCL v21.2.0", Feature::SkipLocked);
         assert!(lack.unwrap().contains("22.2"));
         assert_eq!(lacks("CockroachDB CCL v22.2.0", Feature::SkipLocked), None);

@@ -36,7 +36,7 @@ pub use promises::{Possible, Promise, Promises, Substitute};
 pub use retries::{RESTART_SAVEPOINT, Retries};
 pub use server_views::ServerView;
 pub use storage::{Buffers, Since, Storage};
-pub use tables::{Filling, LoadSetting, TableFacts};
+pub use tables::{Filling, LoadSetting, SplitSetting, TableFacts};
 pub use yugabytedb::YUGABYTEDB;
 
 /// The facts of one product.

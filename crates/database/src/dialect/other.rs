@@ -19,6 +19,7 @@ pub const OTHER: Dialect = Dialect {
         has_fillfactor: false,
         copy_freeze_since: None,
         load_settings: &[],
+        splits_need: None,
         ..POSTGRESQL.tables
     },
     find_tables: NOTHING,

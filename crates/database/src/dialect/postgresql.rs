@@ -42,6 +42,7 @@ pub const POSTGRESQL: Dialect = Dialect {
         copy_freeze_since: Some(Version::new(14, 0)),
         filling: Filling::Whole,
         load_settings: &[],
+        splits_need: None,
     },
     find_tables: "SELECT t.name, obj_description(c.oid, 'pg_class'), a.attname \
         FROM unnest(ARRAY[{names}]) AS t(name) \

@@ -132,6 +132,16 @@ impl Product {
             .then(|| Product::recognise(version))
     }
 
+    /// The version that the server's product has, such as `18.1` or `19.1.0-alpha.20190219`; `None` when it
+    /// did not say. CockroachDB gives PostgreSQL's beside its own (captured: 9.5.0 in 19.1).
+    pub fn own_version(session: &Session) -> Option<&str> {
+        let own = session.parameter("crdb_version").and_then(|text| {
+            let mut words = text.split(' ');
+            words.find_map(|word| word.strip_prefix('v').filter(|v| v.contains('.')))
+        });
+        own.or_else(|| session.parameter("server_version"))
+    }
+
     /// As far as that goes without a question: whoever keeps quiet is PostgreSQL.
     pub fn presumed(session: &Session) -> Product {
         Product::reported(session).unwrap_or_else(|| {

@@ -32,9 +32,17 @@ pub struct TableFacts {
     pub filling: Filling,
     /// Settings of the session that loads, so that it is done in bearable time; they are told.
     pub load_settings: &'static [LoadSetting],
+    /// The server's setting without which it takes no SPLIT AT; `None` where it takes it.
+    pub splits_need: Option<SplitSetting>,
 }
 
 impl super::Product {
+    /// What this version needs before a table is split; `None`: nothing.
+    pub fn splits_need(&self) -> Option<&'static SplitSetting> {
+        let setting = self.dialect.tables.splits_need.as_ref()?;
+        (!self.is_since(setting.until)).then_some(setting)
+    }
+
     /// The settings for a load that this version has; of one that records what it has done in the same
     /// transactions.
     pub fn load_settings(&self, is_recorded: bool) -> impl Iterator<Item = &'static LoadSetting> {
@@ -90,6 +98,23 @@ pub struct LoadSetting {
     pub since: Version,
     /// Whether transactions are still all or nothing with it, and wait for each other.
     pub keeps_transactions: bool,
+    /// What it does, for people.
+    pub why: &'static str,
+}
+
+/// A setting of the whole server that a split of a table needs. It stays: put back, it would undo the split.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SplitSetting {
+    /// Its name.
+    pub name: &'static str,
+    /// The value that a split needs.
+    pub value: &'static str,
+    /// Query for the value that it has; no row where the server has no such setting.
+    pub query: &'static str,
+    /// Statement that sets it.
+    pub set: &'static str,
+    /// The first version that takes splits without it.
+    pub until: Version,
     /// What it does, for people.
     pub why: &'static str,
 }

@@ -52,6 +52,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
             keeps_transactions: false,
             why: "rows are written once, without provisional records",
         }],
+        splits_need: None,
     },
     // Inherited from PostgreSQL.
     find_tables: super::POSTGRESQL.find_tables,

@@ -227,9 +227,10 @@ fn of_lost_tries(evidence: &Evidence<'_>, share: f64) -> Proof {
             reason.name, reason.sqlstate
         )
     });
-    let tries = text::count(evidence.all.work.lost_tries);
-    let text =
-        format!("of the clients’ time was spent on {tries} tries that were thrown away{why}");
+    let lost = evidence.all.work.lost_tries;
+    let tries = text::plural(lost, "try");
+    let were = if lost == 1 { "was" } else { "were" };
+    let text = format!("of the clients’ time was spent on {tries} that {were} thrown away{why}");
     Proof::new(text::roughly(share), text).at("retries", "Retries")
 }
 

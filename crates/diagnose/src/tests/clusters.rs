@@ -115,6 +115,15 @@ fn busy_cpus_of_nodes_limit_and_half_idle_ones_do_not() {
         "{}",
         verdict.sentence
     );
+    // What each node used was not read: no figure of it is among the evidence.
+    let unread = shared.without("crdb.cpu.user").without("crdb.cpu.system");
+    let unread = assert_limit(&unread, Cause::ServerCpu);
+    let told = format!("{:?} {:?}", verdict.evidence, unread.evidence);
+    assert!(
+        told.contains("\"7.50\", sentence: \"CPUs used by all nodes"),
+        "{told}"
+    );
+    assert!(!told.contains("not read"), "{told}");
     // Others have them.
     let others = made()
         .on_all("crdb.cpu.share", 0.1)

@@ -22,7 +22,7 @@ pub struct Facts {
     pub lacks: Vec<String>,
     /// All of `version()`.
     pub version: Fact<String>,
-    /// Such as `18.1`.
+    /// Of the product itself, such as `18.1` or `22.2.0`.
     pub server_version: Fact<String>,
     /// Such as 180001.
     pub server_version_num: Fact<u32>,

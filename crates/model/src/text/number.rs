@@ -19,10 +19,14 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// `1 client`, `32 clients`.
+/// `1 client`, `32 clients`, `2 tries`.
 pub fn plural(number: u64, word: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{} {word}{s}", count(number))
+    let number_text = count(number);
+    match word.strip_suffix('y') {
+        _ if number == 1 => format!("{number_text} {word}"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{number_text} {stem}ies"),
+        _ => format!("{number_text} {word}s"),
+    }
 }
 
 /// With so many decimals, thousands apart; halves are rounded away from 0, as the page does.
@@ -151,6 +155,9 @@ mod tests {
     fn numbers_are_grouped_and_rounded_as_people_read_them() {
         assert_eq!(plural(1, "client"), "1 client");
         assert_eq!(plural(1_000, "client"), "1,000 clients");
+        let tries = [0, 1, 2].map(|number| plural(number, "try"));
+        assert_eq!(tries, ["0 tries", "1 try", "2 tries"]);
+        assert_eq!(plural(2, "key"), "2 keys");
         assert_eq!(rate(1234.56), "1,234.6");
         assert_eq!(rate(0.04), "0.0");
         assert_eq!(fixed(-1234.5, 0), "-1,235");

@@ -204,15 +204,16 @@ impl<O> Observer<O> for Screen {
             figures::rate(counts.committed as f64 / interval.length_s()),
             self.recent.text()
         );
+        let said = |number, what| (number, format!("{} {what}", figures::count(number)));
         let others = [
-            (counts.failed_total(), "failed"),
-            (counts.retries, "retries"),
-            (counts.skipped, "skipped"),
-            (counts.unknown, "unknown"),
+            said(counts.failed_total(), "failed"),
+            (counts.retries, figures::plural(counts.retries, "retry")),
+            said(counts.skipped, "skipped"),
+            said(counts.unknown, "unknown"),
         ];
         for (number, what) in others {
             if number > 0 {
-                text += &format!("  {} {what}", figures::count(number));
+                text += &format!("  {what}");
             }
         }
         if interval.warmup {

@@ -123,18 +123,16 @@ impl View {
     /// What went wrong in the present phase; nothing when nothing did.
     fn errors(&self) -> Option<String> {
         let counts: &Counts = &self.phase.counts;
+        let said = |number, what| (number, format!("{} {what}", figures::count(number)));
         let others = [
-            (counts.failed_total(), "failed"),
-            (counts.retries, "retries"),
-            (counts.skipped, "skipped"),
-            (counts.late, "late"),
-            (counts.unknown, "unknown"),
+            said(counts.failed_total(), "failed"),
+            (counts.retries, figures::plural(counts.retries, "retry")),
+            said(counts.skipped, "skipped"),
+            said(counts.late, "late"),
+            said(counts.unknown, "unknown"),
         ];
-        let mut parts: Vec<String> = others
-            .iter()
-            .filter(|(number, _)| *number > 0)
-            .map(|(number, what)| format!("{} {what}", figures::count(*number)))
-            .collect();
+        let others = others.into_iter().filter(|(number, _)| *number > 0);
+        let mut parts: Vec<String> = others.map(|(_, text)| text).collect();
         let mut failed: Vec<_> = counts.failed.iter().collect();
         failed.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
         let failed = failed.into_iter().take(SHOWN);
@@ -267,6 +265,14 @@ mod tests {
         let lines = view.lines(100);
         assert_eq!(lines.len(), 6, "{lines:?}");
         assert_eq!(lines[3], "errors       7 failed, by reason: 40P01 7");
+        let mut retried = second(1, 0);
+        retried.scripts[0].counts.retries = 1;
+        view.second(&retried, true);
+        let lines_retried = view.lines(100);
+        assert_eq!(
+            lines_retried[3],
+            "errors       7 failed, 1 retry, by reason: 40P01 7"
+        );
         assert_eq!(
             lines[4],
             "waits        LWLock:WALWrite 1.5, IO:DataFileRead 0.5"

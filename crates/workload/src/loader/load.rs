@@ -95,6 +95,8 @@ impl Load<'_, '_, '_, '_> {
             // What is there already is pgdyno's: without the mark nothing would know.
             if reached == Reached::Dropped && self.mark_each(&recipe) {
                 reached = Reached::Created;
+                // Where the schema is not complete there is no record yet to go on from.
+                self.resume = None;
             }
         }
         self.reset_settings();
@@ -190,6 +192,9 @@ impl Load<'_, '_, '_, '_> {
         }
         if !in_one {
             *reached = Reached::Dropped;
+        }
+        if create.iter().any(|statement| splits(&statement.text)) {
+            self.allow_splits()?;
         }
         for statement in create {
             self.sql(&statement.text)
@@ -321,6 +326,14 @@ impl Load<'_, '_, '_, '_> {
     }
 }
 
+/// Whether the statement splits a table that is there.
+fn splits(statement: &str) -> bool {
+    let mut words = statement.split_whitespace().map(str::to_uppercase);
+    words.next().as_deref() == Some("ALTER")
+        && words.by_ref().any(|word| word == "SPLIT")
+        && words.next().as_deref() == Some("AT")
+}
+
 /// What a server said about a statement of the pack's, with the line that it is about, where it is the
 /// statement that is wrong.
 fn refused(error: &pgdyno_session::Error, doing: &str, statement: &Statement) -> Failure {
@@ -345,5 +358,28 @@ pub(super) fn mark_for(pack: &Pack, recipe: &Recipe, experiment: Option<&str>) -
         pgdyno: env!("CARGO_PKG_VERSION").to_owned(),
         experiment: experiment.map(str::to_owned),
         files: recipe.files.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::splits;
+
+    #[test]
+    fn a_split_is_known_by_its_words() {
+        for is_one in [
+            "ALTER TABLE kv SPLIT AT VALUES (1)",
+            "alter index a@b\n split  at values (1)",
+        ] {
+            assert!(splits(is_one), "{is_one}");
+        }
+        for is_none in [
+            "CREATE TABLE split (at int)",
+            "CREATE INDEX i ON t (k ASC) SPLIT AT VALUES ((1))",
+            "ALTER TABLE split ADD at int",
+            "ALTER TABLE kv SCATTER",
+        ] {
+            assert!(!splits(is_none), "{is_none}");
+        }
     }
 }

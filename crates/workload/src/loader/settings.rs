@@ -3,7 +3,7 @@
 use super::load::Load;
 use crate::recipe::Recipe;
 use crate::spread::Spread;
-use pgdyno_database::trouble;
+use pgdyno_database::{admin, trouble};
 use pgdyno_model::{Failure, text};
 
 impl Load<'_, '_, '_, '_> {
@@ -57,6 +57,37 @@ impl Load<'_, '_, '_, '_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Sets what the server needs to split tables, if it is not so; it stays.
+    pub(super) fn allow_splits(&mut self) -> Result<(), Failure> {
+        let Some(setting) = self.product.splits_need() else {
+            return Ok(());
+        };
+        // Who may not see it is told by the server what the split needs.
+        let value = match admin::value(self.session, setting.query) {
+            Err(e) if self.session.is_broken() => {
+                return Err(trouble::server(
+                    &e,
+                    "could not look whether tables can be split",
+                ));
+            }
+            value => value.ok().flatten(),
+        };
+        if value.is_none_or(|value| value == setting.value) {
+            return Ok(());
+        }
+        let (name, value, why) = (setting.name, setting.value, setting.why);
+        admin::run(self.session, setting.set).map_err(|e| {
+            trouble::server(&e, "could not prepare the server for splits").hint(format!(
+                "{why}: have an administrator send {}, or split nothing",
+                setting.set
+            ))
+        })?;
+        self.means.push(format!(
+            "{name} = {value} for the whole server, which stays: {why}"
+        ));
         Ok(())
     }
 

@@ -47,12 +47,12 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
     let is_host_full = is_host_full(evidence);
     let shares = cpu_shares(evidence);
     let all: f64 = cores.values().sum();
-    let used = || match most(&cores) {
-        Some((node, most)) => format!(
-            "{} CPUs used by all nodes, {} of them by {node}",
-            text::some(all),
-            text::some(most)
-        ),
+    let used_by = most(&cores).map(|(node, most)| {
+        let most = text::some(most);
+        format!("CPUs used by all nodes, {most} of them by {node}")
+    });
+    let used = || match &used_by {
+        Some(by) => format!("{} {by}", text::some(all)),
         None => "the CPUs of nodes were not read".to_owned(),
     };
     let busiest = most(&shares);
@@ -83,13 +83,11 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
     // While they wait, others have some of the CPUs.
     let behind_others = share_behind_others(evidence);
     let of_work = evidence.shares(parts).into_iter().zip(waiting(evidence));
-    let mut proofs = vec![
-        of_budget(
-            text::roughly(parts.iter().map(|part| evidence.budget.share(*part)).sum()),
-            "of the clients’ time nodes were at their statements, without waits that are known",
-        ),
-        of_nodes(text::some(all), used()),
-    ];
+    let mut proofs = vec![of_budget(
+        text::roughly(parts.iter().map(|part| evidence.budget.share(*part)).sum()),
+        "of the clients’ time nodes were at their statements, without waits that are known",
+    )];
+    proofs.extend(used_by.iter().map(|by| of_nodes(text::some(all), by)));
     proofs.extend(shares.iter().map(|(node, share)| {
         of_nodes(
             text::roughly(*share),

@@ -142,6 +142,66 @@ pub const CASES: &[Case] = &[
         command: "run slob --loop client -c 1 -j 1 -t 2 --max-tries 0 --seed 1 --no-store --quiet --json",
     },
     Case {
+        name: "kv-load",
+        nodes: 1,
+        before: &[],
+        command: "load kv --param splits=3 --param insert_count=100",
+    },
+    Case {
+        name: "kv",
+        nodes: 1,
+        before: &["load kv --param splits=3 --param insert_count=100"],
+        command: "run kv --mix kv50 -c 1 -t 40 --max-tries 0 --seed 1 --no-store --quiet --json",
+    },
+    Case {
+        name: "bank-load",
+        nodes: 1,
+        before: &[],
+        command: "load bank",
+    },
+    Case {
+        name: "bank",
+        nodes: 1,
+        before: &["load bank"],
+        command: "run bank -c 8 -j 1 -t 5 --max-tries 0 --seed 1 --no-store --quiet --json",
+    },
+    Case {
+        name: "workload-bank",
+        nodes: 1,
+        before: &["load bank"],
+        command: "workload run bank --concurrency=2 --max-ops=10 --seed=1",
+    },
+    Case {
+        name: "workload-drop",
+        nodes: 1,
+        before: &["load bank"],
+        command: "workload init bank --drop --rows=20 --ranges=2",
+    },
+    Case {
+        name: "workload-check",
+        nodes: 1,
+        before: &["load bank"],
+        command: "workload check bank",
+    },
+    Case {
+        name: "tpcc",
+        nodes: 1,
+        before: &["load tpcc --param items=100 --param customers=30"],
+        command: "run tpcc -c 1 -j 1 -t 12 --max-tries 0 --seed 1 --no-store --quiet --json",
+    },
+    Case {
+        name: "workload-tpcc",
+        nodes: 1,
+        before: &["load tpcc --param items=100 --param customers=30"],
+        command: "workload run tpcc --wait=false --workers=1 --max-ops=12 --seed=1",
+    },
+    Case {
+        name: "store-init",
+        nodes: 1,
+        before: &[],
+        command: "store init",
+    },
+    Case {
         name: "node-killed",
         nodes: 3,
         before: &["load tpcb"],
@@ -181,6 +241,10 @@ pub fn command(line: &str, user: &str, servers: &[String], directory: &Path) -> 
     if words[0] == "pgbench" {
         let (host, port) = servers[0].rsplit_once(':').expect("HOST:PORT");
         words.extend(["-h", host, "-p", port, "-U", user, DATABASE]);
+    } else if words[0] == "store" {
+        words.push(&url);
+    } else if words[0] == "workload" {
+        words.extend(["--db", DATABASE, &url]);
     } else if !words.contains(&"--url") {
         words.extend(["--url", &url]);
     }
@@ -190,7 +254,8 @@ pub fn command(line: &str, user: &str, servers: &[String], directory: &Path) -> 
     }
     let mut command = support::pgdyno(&words);
     command.env("PGSSLMODE", "disable");
-    if words[0] != "pgbench" {
+    // What runs by themselves do not keep is not observed either.
+    if !["pgbench", "workload"].contains(&words[0]) {
         command.env("PGDYNO_STORE", directory.join("notebook.sqlite"));
     }
     command
@@ -324,6 +389,7 @@ fn the_pgbench_door_tries_a_real_cockroachdbs_conflicts_again() {
     replay("pgbench-tpcb").expect(
         0,
         &[
+            // As pgbench prints it.
             "pgbench (18.6, server 9.5.0)",
             "starting vacuum...end.\n",
             "number of transactions actually processed: 20/20",
@@ -420,6 +486,71 @@ fn assert_one_client_moves(document: &Value) {
         (&1.into(), &0.into()),
         "{outages:#}"
     );
+}
+
+#[test]
+fn splits_of_kv_and_bank_are_what_a_real_cockroachdb_took() {
+    let set = "SET CLUSTER SETTING kv.range_merge.queue_enabled = false";
+    let stays = "kv.range_merge.queue_enabled = false for the whole server, which stays";
+    replay("kv-load").expect(0, &["insert_count = 100", stays]);
+    assert!(said("kv-load", set) && said("kv-load", "ALTER TABLE kv SPLIT AT VALUES"));
+    // It was so already: nothing to set.
+    let bank = replay("bank-load");
+    let bank = bank.expect(0, &["bank is loaded"]);
+    assert!(!bank.stderr.contains("range_merge"), "{bank:#?}");
+    assert!(!said("bank-load", set) && said("bank-load", "ALTER TABLE bank SPLIT AT VALUES"));
+}
+
+#[test]
+fn kv_and_bank_are_what_a_real_cockroachdb_took() {
+    for (name, transactions, checks) in [("kv", 40, 2), ("bank", 40, 1)] {
+        let run = document(&replay(name));
+        let all = &run["measured"];
+        assert_eq!(all["committed"], transactions, "{name}: {all:#}");
+        assert_eq!(all["retries"], errors(name, "40001"), "{name}: {all:#}");
+        assert_checks_hold(&run, checks);
+        // And not the 9.5.0 that it gives to clients of PostgreSQL.
+        let version = run["target"]["facts"]["server_version"].as_str().unwrap();
+        assert!(version.starts_with("19.1.0-"), "{version}");
+    }
+    replay("workload-bank").expect(0, &["__total", "transfer"]);
+    replay("workload-drop").expect(0, &["imported bank", "20 rows"]);
+    replay("workload-check").expect(0, &["1,000 accounts", "add up to 0"]);
+}
+
+#[test]
+fn all_twelve_conditions_of_tpcc_hold_on_a_real_cockroachdb() {
+    let run = document(&replay("tpcc"));
+    assert_eq!(run["measured"]["committed"], 12, "{:#}", run["measured"]);
+    assert_checks_hold(&run, 12);
+    // It has no UPDATE … FROM.
+    let ran = replay("workload-tpcc");
+    let ran = ran.expect(0, &["newOrder", "tpmC"]);
+    let told =
+        "each line of an order is a statement of its own: CockroachDB 19.1 has no UPDATE … FROM";
+    assert_eq!(ran.stderr.matches(told).count(), 1, "{ran:#?}");
+}
+
+#[test]
+fn a_notebook_on_a_server_that_cannot_have_it_is_refused_with_those_that_can() {
+    replay("store-init").expect(
+        1,
+        &[
+            "generated",
+            "CockroachDB 21.2 or later",
+            "a file needs no server",
+        ],
+    );
+}
+
+/// As many checks of the pack's, and all of them hold.
+#[track_caller]
+fn assert_checks_hold(run: &Value, number: usize) {
+    let checks = run["checks"].as_array().unwrap();
+    assert_eq!(checks.len(), number, "{checks:#?}");
+    for check in checks {
+        assert_eq!(check["held"], true, "{check:#}");
+    }
 }
 
 #[test]
