@@ -52,6 +52,7 @@ pub const YUGABYTEDB: Dialect = Dialect {
             keeps_transactions: false,
             why: "rows are written once, without provisional records",
         }],
+        // Documented (CREATE TABLE, SPLIT INTO and SPLIT AT): tablets are made with the table.
         splits_need: None,
     },
     // Inherited from PostgreSQL.

@@ -49,8 +49,12 @@ impl Replay {
     fn start_since(recorded: Vec<Recorded>, since: &'static [&'static str]) -> Replay {
         let nodes = recorded.iter().map(|recorded| recorded.node + 1).max();
         let stage = Arc::new(Mutex::new(Stage {
-            // How often a client looks whether a node is there again is no matter.
-            played: recorded.iter().map(is_refused).collect(),
+            // How often a client looks whether a node is there again, or a second session what a slow answer
+            // waits for, is no matter.
+            played: recorded
+                .iter()
+                .map(|one| is_refused(one) || asks_nothing(one))
+                .collect(),
             taken: vec![false; recorded.len()],
             recorded,
             since,
@@ -217,6 +221,12 @@ fn is_since_recorded(event: &Event, since: &[&str]) -> bool {
 fn is_refused(recorded: &Recorded) -> bool {
     let has_answer = |event: &Event| matches!(event, Event::Server(_));
     !recorded.events.iter().any(has_answer)
+}
+
+/// Whether the client greeted and went.
+fn asks_nothing(recorded: &Recorded) -> bool {
+    let mut of_client = recorded.events.iter().filter(|event| of_client(event));
+    of_client.next().is_some() && of_client.all(ends)
 }
 
 /// Whether a connection that has only greeted met a server that was not there, when it was recorded.
@@ -418,6 +428,19 @@ mod tests {
         assert_eq!(said(&replay, "SELECT 2"), Message::new(b'C', *b"2").bytes());
         assert_eq!(said(&replay, "SELECT 1"), Message::new(b'C', *b"1").bytes());
         replay.ended();
+    }
+
+    #[test]
+    fn a_connection_that_asked_nothing_need_not_be_made_again() {
+        let mut silent = recorded("1");
+        silent.events.drain(2..4);
+        let replay = Replay::start(vec![silent, recorded("2")]);
+        assert_eq!(said(&replay, "SELECT 2"), Message::new(b'C', *b"2").bytes());
+        replay.ended();
+        // One that asked must.
+        let replay = Replay::start(vec![recorded("1"), recorded("2")]);
+        said(&replay, "SELECT 2");
+        assert!(complaint(replay).contains("never made: [1]"));
     }
 
     #[test]
