@@ -9,7 +9,7 @@ use super::flags::Flag;
 const CREATE_DATABASE: &str = "create the database";
 
 /// What a hint of the engine mentions, and what to say here instead.
-const INSTEAD: [(&str, &str); 5] = [
+const INSTEAD: [(&str, &str); 6] = [
     (
         "--url",
         "name a server by its URL behind the flags, or start one of pgdyno's own: pgdyno cockroach \
@@ -17,7 +17,7 @@ const INSTEAD: [(&str, &str); 5] = [
     ),
     (
         "leave out --param",
-        "leave out the flag that says so: the tables are then taken as they are",
+        "leave out the flag that says so; if there is none, leave out init: run takes the tables as they are",
     ),
     (
         "--reconnect",
@@ -26,6 +26,10 @@ const INSTEAD: [(&str, &str); 5] = [
     (
         CREATE_DATABASE,
         "workload init makes it, and --db names another",
+    ),
+    (
+        "--drop-tables",
+        "drop them by SQL (DROP TABLE …), then init makes its own",
     ),
     (
         "--replace",
@@ -101,6 +105,10 @@ mod tests {
         assert_eq!(named, ["workload init makes it, and --db names another"]);
         let again = hints(&["`pgdyno load kv --param rows=3 --replace` drops the existing tables"]);
         assert_eq!(again, ["load the tables again: workload init with --drop"]);
+        let foreign = hints(&[
+            "`pgdyno load bank --param rows=3 --drop-tables bank` drops the existing tables",
+        ]);
+        assert!(foreign[0].contains("DROP TABLE"), "{foreign:?}");
         let named = hints(&[
             "name the server with --url or PGHOST; with neither, pgdyno starts one of its own",
             "or name each node with --url",
