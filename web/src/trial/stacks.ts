@@ -73,7 +73,7 @@ export function retries(model: Model, bus: Bus): Strip | null {
       subtitle: () => (parts.length === 0 ? 'failed transactions, counted' : `retries per second${split.length > 0 ? ', by reason' : ''}${bad.length > 0 ? '; below, failures counted' : ''}`),
       height,
       entries: [...parts.map((part) => entry(part, true)), ...bad.map((part) => entry(part, false))],
-      summary: () => `${count(run.measured.retries)} retries, ${count(run.measured.failed)} failed, ${count(run.measured.unknown)} unknown over the run.`,
+      summary: () => `${count(run.measured.retries)} ${run.measured.retries === 1 ? 'retry' : 'retries'}, ${count(run.measured.failed)} failed, ${count(run.measured.unknown)} unknown over the run.`,
       data: () => {
         const { from, to } = model.rowsIn(bus.range);
         const all = [...parts, ...bad];

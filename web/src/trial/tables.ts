@@ -151,7 +151,7 @@ export function retriesSection(data: TrialData): Section | null {
   const most = Math.max(...reasons.map((reason) => reason.tries), 1);
   const lost = work !== undefined && work !== null && work.lost_tries > 0;
   const lead = lost
-    ? `A retry uses the same random values. ${count(work.lost_tries)} tries were thrown away: ${percent(work.lost_time_share)} of the time in tries, ${percent(work.lost_statement_share)} of the statements.`
+    ? `A retry uses the same random values. ${work.lost_tries === 1 ? '1 try was' : `${count(work.lost_tries)} tries were`} thrown away: ${percent(work.lost_time_share)} of the time in tries, ${percent(work.lost_statement_share)} of the statements.`
     : 'No try was thrown away.';
   const reasonTable =
     reasons.length > 0 &&
