@@ -532,13 +532,13 @@ fn all_twelve_conditions_of_tpcc_hold_on_a_real_cockroachdb() {
 }
 
 #[test]
-fn a_notebook_on_a_server_that_cannot_have_it_is_refused_with_those_that_can() {
+fn a_real_cockroachdb_of_19_1_cannot_have_a_notebook_and_that_is_told() {
     replay("store-init").expect(
         1,
         &[
-            "generated",
-            "CockroachDB 21.2 or later",
-            "a file needs no server",
+            "a notebook needs SQL that CockroachDB 19.1 does not have",
+            "at or near \"generated\"",
+            "keep it in a file",
         ],
     );
 }
