@@ -190,7 +190,7 @@ pub enum EvalError {
     #[error("percentile must be greater than 0 and less than 100 (not {})", Fixed(*.0))]
     Percentile(f64),
     /// None of many draws gave a key that can be read.
-    #[error("{tries} draws gave no key up to {readable}")]
+    #[error("{tries} draws gave no key up to {readable}{}", if_empty(*.readable))]
     NothingReadable {
         /// How many draws.
         tries: u32,
@@ -293,4 +293,13 @@ pub enum EvalError {
         /// What was read of its output.
         output: Box<str>,
     },
+}
+
+/// Why no key can be read where the highest is below the first.
+fn if_empty(readable: i64) -> &'static str {
+    if readable < 0 {
+        ": the table has none yet (was it loaded?)"
+    } else {
+        ""
+    }
 }

@@ -286,7 +286,7 @@ const VALUES: &[(&str, &str)] = &[
     ("zipfian(1, 9, 0)", "error: theta must be greater than 0 and at most 1000 (not 0.000000)"),
     ("zipfian(1, 9, 1.0 / 0)", "error: theta must be greater than 0 and at most 1000 (not Infinity)"),
     ("latest(1, 9, -1)", "error: theta must be greater than 0 and at most 1000 (not -1.000000)"),
-    ("scrambled_zipfian(0, 9, 0.99, -1)", "error: 10000 draws gave no key up to -1"),
+    ("scrambled_zipfian(0, 9, 0.99, -1)", "error: 10000 draws gave no key up to -1: the table has none yet (was it loaded?)"),
     ("hotspot(1, 9, 1.1, 0.5)", "error: the fraction of the data must be between 0 and 1 (not 1.100000)"),
     ("hotspot(1, 9, 0.5, 0.0 / 0)", "error: the fraction of the operations must be between 0 and 1 (not NaN)"),
     ("exponential(1, 9, 100, 0.5)", "error: percentile must be greater than 0 and less than 100 (not 100.000000)"),

@@ -12,6 +12,7 @@ use crate::pack::Pack;
 use crate::params::Params;
 use crate::state::{self, Found, State};
 use crate::{counting, own_data, scale};
+use pgdyno_database::admin;
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::trouble;
 use pgdyno_model::Failure;
@@ -58,6 +59,7 @@ pub(super) fn check(
 ) -> Result<Option<Loaded>, Failure> {
     let pack = request.pack;
     let name = pack.name();
+    not_of_a_notebook(session, found)?;
     let seen = Seen::of(session, dialect, pack, request.params, found)?;
     let state = state::judge(pack, &seen.tables, found);
     let wants_new = request.replace || !request.drop_tables.is_empty();
@@ -81,6 +83,29 @@ pub(super) fn check(
     let mut there = there(variables, how);
     there.remarks = remarks(pack, &seen, mark.as_ref());
     Ok(Some(there))
+}
+
+/// `pgdyno store init` made a notebook in this schema.
+const HAS_NOTEBOOK: &str = "SELECT count(*) FROM information_schema.tables \
+    WHERE table_schema = current_schema() AND table_name = 'notebook'";
+
+/// A notebook has names that packs have, too (`history`): its tables, which name their trial, are neither used nor
+/// dropped, whatever was asked.
+fn not_of_a_notebook(session: &mut Session, found: &[Found]) -> Result<(), Failure> {
+    let names_a_trial = |f: &&Found| f.mark.is_none() && f.columns.iter().any(|c| c == "trial");
+    let Some(its) = found.iter().find(names_a_trial) else {
+        return Ok(());
+    };
+    let notebooks = admin::value(session, HAS_NOTEBOOK)
+        .map_err(|e| trouble::server(&e, "could not read whose the tables are"))?;
+    if notebooks.as_deref() == Some("0") {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "the table {} of this database is a notebook's (pgdyno store init)",
+        its.name
+    ))
+    .hint("load into another database: --url …/NAME, or PGDATABASE"))
 }
 
 /// Whether a load that was interrupted, if there is one, may be taken up. Hours may have gone into it: one with

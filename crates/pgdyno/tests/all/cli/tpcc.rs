@@ -57,6 +57,20 @@ fn assert_share(what: &str, part: f64, of: f64, wanted: f64) {
 }
 
 #[test]
+fn a_notebook_in_the_same_database_is_neither_used_nor_dropped() {
+    let database = Database::new("tpcc_notebook");
+    let init = support::pgdyno(&["store", "init", &database.url]).output();
+    assert!(init.unwrap().status.success());
+    for more in ["", "--drop-tables history", "--replace"] {
+        let refused = tpcc(&database, "load", &SMALL, more);
+        assert!(!refused.stderr.contains("--drop-tables"), "{refused:?}");
+        refused.expect(2, &["history of this database is a notebook's", "--url"]);
+    }
+    let shown = support::pgdyno(&["ls", "--store", &database.url]).output();
+    assert!(shown.unwrap().status.success());
+}
+
+#[test]
 fn the_load_is_tpccs() {
     let database = Database::new("tpcc_load");
     let params = ["warehouses=2", "districts=2", "customers=1100", "items=500"];
