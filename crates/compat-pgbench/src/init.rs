@@ -22,6 +22,7 @@ use pgdyno_database::dialect::{Filling, Product};
 use pgdyno_model::{Exit, Failure, pooler};
 use pgdyno_workload::foreign_keys;
 use pgdyno_workload::pgbench_tables::{Fill, Schema};
+use pgdyno_wire::backend::TransactionStatus;
 use pgdyno_workload::stop::Stop;
 
 use crate::connect;
@@ -150,8 +151,9 @@ fn explained(failure: Failure, session: &mut Session) -> Failure {
     if session.is_broken() {
         return failure;
     }
-    // It may be in a transaction that has failed.
-    let _ = session.simple_query("rollback");
+    if session.transaction_status() != TransactionStatus::Idle {
+        let _ = session.simple_query("rollback");
+    }
     let lacks = Product::ask(session)
         .ok()
         .and_then(|product| product.lacks_for("pgbench's tables need"));

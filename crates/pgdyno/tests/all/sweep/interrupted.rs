@@ -44,7 +44,7 @@ fn ctrl_c_between_two_trials_does_not_wait() {
     // It settles before the first trial.
     database.wait_for(
         "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
-         AND query LIKE 'SET %statement_timeout = ''0''%'",
+         AND query LIKE 'SET %statement_timeout = 0%'",
     );
     running.signal(Signal::Terminate);
     running
