@@ -20,9 +20,9 @@ use pgdyno_session::{Error, Patience, Session};
 
 use pgdyno_database::dialect::{Filling, Product};
 use pgdyno_model::{Exit, Failure, pooler};
+use pgdyno_wire::backend::TransactionStatus;
 use pgdyno_workload::foreign_keys;
 use pgdyno_workload::pgbench_tables::{Fill, Schema};
-use pgdyno_wire::backend::TransactionStatus;
 use pgdyno_workload::stop::Stop;
 
 use crate::connect;

@@ -52,7 +52,8 @@ impl Defined {
         store: &dyn Notebook,
         all: &[TrialRow],
     ) -> Result<Option<SlobSweep>, Failure> {
-        let Some(vary) = { Vary::in_points(&self.points) }.filter(|_| self.kind == Kind::Slob) else {
+        let Some(vary) = { Vary::in_points(&self.points) }.filter(|_| self.kind == Kind::Slob)
+        else {
             return Ok(None);
         };
         let mut results: Option<slob_sweep::Results> = None;

@@ -90,7 +90,8 @@ impl Steps<'_> {
                 if said.contains("error: ") && self.says.iter().any(|text| said.contains(text)) => {
             }
             // The C library's own end, when a thread has no memory for what Rust keeps for it.
-            None | Some(134) if said.contains("fatal glibc error") && said.contains("out of memory") => {}
+            None | Some(134)
+                if said.contains("fatal glibc error") && said.contains("out of memory") => {}
             code => wrong.push(format!("exit code {code:?}, without a clear error")),
         }
         if ran.code != Some(0) && self.keeps {

@@ -182,7 +182,10 @@ fn a_sweep_over_forms_is_a_sweep_and_a_laboratory_is_one_by_its_kind() {
         let args = ["report", "e", "-o", page.to_str().unwrap()];
         ran(&mut experiment.command(&args)).expect(0, &[]);
         let page = document_of(&page);
-        (shown["experiment"]["kind"].clone(), page["retries_lab"].is_object())
+        (
+            shown["experiment"]["kind"].clone(),
+            page["retries_lab"].is_object(),
+        )
     };
     let sweep = Experiment::new(text, &database);
     assert_eq!(of(&sweep), (json!("sweep"), false));
