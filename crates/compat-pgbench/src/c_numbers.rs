@@ -3,7 +3,6 @@
 
 use super::messages::Stop;
 
-/// C's white space.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }

@@ -9,7 +9,6 @@ pub struct Tally {
     pub processed: u64,
     /// Failed with a serialization failure.
     pub serialization: u64,
-    /// Failed with a deadlock.
     pub deadlock: u64,
     /// Failed with another error of the server; with `--continue-on-error` only.
     pub other: u64,
@@ -18,9 +17,7 @@ pub struct Tally {
     pub unknown: u64,
     /// Never started because they were too late.
     pub skipped: u64,
-    /// Tried more than once.
     pub retried: u64,
-    /// Tries beyond the first.
     pub retries: u64,
     /// Processed, but later than the latency limit.
     pub late: u64,
@@ -30,9 +27,7 @@ pub struct Tally {
 /// with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// As processed.
     Processed,
-    /// As skipped.
     Skipped,
     /// As failed, with pgbench's word for the reason.
     Failed(&'static str),
@@ -56,7 +51,6 @@ pub fn counted(outcome: Outcome, goes_on: bool) -> Option<Counted> {
 }
 
 impl Tally {
-    /// From the engine's counts.
     pub fn of(counts: &Counts, goes_on: bool) -> Self {
         let mut tally = Self {
             processed: counts.committed,

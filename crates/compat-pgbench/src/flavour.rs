@@ -11,10 +11,8 @@ pub const PG_VERSION: &str = "18.6";
 /// The same as PostgreSQL's `server_version_num`.
 pub const PG_VERSION_NUM: &str = "180006";
 
-/// One of the programs.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Flavour {
-    /// Its name.
     pub name: &'static str,
     /// What the names of its tables begin with.
     pub prefix: &'static str,
@@ -32,7 +30,6 @@ pub struct Flavour {
     pub ends_on_last_try: bool,
 }
 
-/// pgbench 18.
 pub const PGBENCH: Flavour = Flavour {
     name: "pgbench",
     prefix: "pgbench",
@@ -44,7 +41,6 @@ pub const PGBENCH: Flavour = Flavour {
     ends_on_last_try: false,
 };
 
-/// ysql_bench.
 pub const YSQL_BENCH: Flavour = Flavour {
     name: "ysql_bench",
     prefix: "ysql_bench",

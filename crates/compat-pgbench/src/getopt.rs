@@ -10,14 +10,11 @@ use std::collections::VecDeque;
 /// What stands for an option once it is recognised.
 pub type Id = &'static str;
 
-/// A long option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Long {
-    /// Without the dashes.
     pub name: &'static str,
     /// What it is; several names may mean the same.
     pub id: Id,
-    /// Whether an argument follows.
     pub argument: Argument,
     /// Whether it is pgdyno's and not pgbench's.
     pub is_own: bool,
@@ -26,29 +23,22 @@ pub struct Long {
 /// Whether an option has an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Argument {
-    /// It has none.
     None,
-    /// It must have one.
     Required,
     /// It may have one, after `=`.
     Optional,
 }
 
-/// A short option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Short {
-    /// Its letter.
     pub letter: char,
-    /// What it is.
     pub id: Id,
-    /// Whether an argument follows.
     pub has_argument: bool,
 }
 
 /// An option as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Which one.
     pub id: Id,
     /// Its argument, if it has one.
     pub value: Option<String>,
@@ -67,7 +57,6 @@ pub struct GetOpt<'a> {
 }
 
 impl<'a> GetOpt<'a> {
-    /// `stops_at_other`: POSIXLY_CORRECT is set.
     pub fn new(
         short: &'a [Short],
         long: &'a [Long],

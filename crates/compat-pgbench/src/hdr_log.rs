@@ -53,7 +53,6 @@ impl HdrLog {
         })
     }
 
-    /// The clock runs.
     pub fn begin(&mut self, started: SystemTime) {
         let since_1970 = started.duration_since(UNIX_EPOCH).unwrap_or_default();
         let head = format!(

@@ -27,7 +27,6 @@ const BATCH_SIZE: &str =
     "  --batch-size=NUM         commit the initial load after every NUM rows (default: all at once)
 ";
 
-/// What `--help` prints.
 pub fn help(flavour: &Flavour) -> String {
     let mut text = PGBENCH_OPTIONS
         .replace("{p}", flavour.name)

@@ -48,23 +48,18 @@ const RELKIND: &str = "SELECT relkind FROM pg_catalog.pg_class WHERE oid=$1::pg_
 pub struct InitOptions {
     /// Steps in their order: characters of `dtgGvpf`; blanks mean nothing.
     pub steps: String,
-    /// Scale factor, from 1.
     pub scale: u32,
-    /// Fill factor in percent.
     pub fillfactor: u32,
     /// Partitions of the accounts table; 0: it is not partitioned.
     pub partitions: u32,
     /// How it is partitioned; none: by range.
     pub partition_method: Option<PartitionMethod>,
-    /// Where the tables lie.
     pub tablespace: Option<String>,
     /// Where the indexes of the primary keys lie.
     pub index_tablespace: Option<String>,
-    /// Unlogged tables.
     pub unlogged: bool,
     /// A progress line every five seconds instead of every 100,000 rows.
     pub quiet: bool,
-    /// Whose tables.
     pub tables: Tables,
 }
 
@@ -166,7 +161,6 @@ fn explained(failure: Failure, session: &mut Session) -> Failure {
         .hint("run scripts of your own: pgdyno pgbench -n -f my.sql")
 }
 
-/// Where the texts go.
 struct Screen<'a> {
     out: &'a mut dyn Write,
     terminal: bool,
@@ -183,7 +177,6 @@ impl Screen<'_> {
     }
 }
 
-/// An initialisation under way.
 struct Init<'s, 'o, 'p> {
     session: &'s mut Session,
     options: &'o InitOptions,
@@ -508,13 +501,9 @@ fn query_failed(text: &str, sql: &str) -> Failure {
     Failure::new(format!("query failed: {text}")).detail(format!("Query was: {sql}"))
 }
 
-/// Where a copy ended.
 enum Refused {
-    /// Before any row.
     Start(Error),
-    /// While rows were sent.
     Rows(Error),
-    /// After all of them.
     End(Error),
 }
 

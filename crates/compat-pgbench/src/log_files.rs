@@ -40,7 +40,6 @@ struct LogFile {
     aggregate: Aggregate,
 }
 
-/// Numbers of one interval.
 #[derive(Debug, Default)]
 struct Aggregate {
     start_us: u64,
@@ -130,7 +129,6 @@ impl LogFiles {
         })
     }
 
-    /// The clock runs.
     pub fn begin(&mut self, started: SystemTime) {
         let since_1970 = started.duration_since(UNIX_EPOCH).unwrap_or_default();
         self.started_us = since_1970.as_micros() as u64;

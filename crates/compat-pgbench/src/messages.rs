@@ -14,20 +14,16 @@ pub enum Kind {
     Error,
     /// Something is not as it was asked for.
     Warning,
-    /// Informational.
     Info,
-    /// What `--debug` asks for.
     Debug,
     /// More about the line before.
     Detail,
-    /// What to try.
     Hint,
 }
 
 /// One thing to be said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// As it stands.
     Raw(String),
     /// With the program's name and the kind before it.
     Told(Kind, String),
@@ -38,7 +34,6 @@ pub enum Line {
 pub struct Stop {
     /// What is to be said, in order.
     pub lines: Vec<Line>,
-    /// The exit code.
     pub code: u8,
 }
 
@@ -59,7 +54,6 @@ impl Stop {
         }
     }
 
-    /// Adds a line.
     pub fn and(mut self, kind: Kind, text: impl Into<String>) -> Self {
         self.lines.push(Line::Told(kind, text.into()));
         self
@@ -138,7 +132,6 @@ impl Colors {
 pub struct Messages {
     program: String,
     colors: Colors,
-    /// Whether `--debug` was given.
     pub debug: bool,
 }
 
@@ -158,12 +151,10 @@ impl Messages {
         }
     }
 
-    /// The program's name.
     pub fn program(&self) -> &str {
         &self.program
     }
 
-    /// Says one thing.
     pub fn told(&self, kind: Kind, text: &str) {
         if kind == Kind::Debug && !self.debug {
             return;

@@ -25,38 +25,29 @@ use table::{BATCH_SIZE, LONG, SHORT};
 /// What the command line asks for.
 #[derive(Debug)]
 pub struct PgbenchOptions {
-    /// The server's options.
     pub target: Target,
     /// What is to be done there.
     pub job: Job,
 }
 
-/// Initialise or measure.
 #[derive(Debug)]
 pub enum Job {
-    /// `-i`
     Initialize(InitOptions),
-    /// A run.
     Bench(Box<Bench>),
 }
 
 /// `-h`, `-p`, `-U` and the database.
 #[derive(Debug, Default)]
 pub struct Target {
-    /// `-h`
     pub host: Option<String>,
-    /// `-p`
     pub port: Option<String>,
-    /// `-U`
     pub user: Option<String>,
     /// `-d`, or the argument that is no option: a name, a URI or `key=value` pairs.
     pub database: Option<String>,
 }
 
-/// A run.
 #[derive(Debug, Clone)]
 pub struct Bench {
-    /// Ready to be run.
     pub scripts: Vec<Script>,
     /// Their texts, in the same order.
     pub texts: Vec<String>,
@@ -64,61 +55,41 @@ pub struct Bench {
     pub names: Names,
     /// Whether the standard tables are needed.
     pub uses_builtin: bool,
-    /// `-D`, in order.
     pub defined: Vec<(String, String)>,
-    /// `-c`
     pub clients: u32,
     /// `-j`, at most the number of clients.
     pub threads: u32,
-    /// `-C`
     pub connect: bool,
     /// `-t`; 0 with a duration.
     pub transactions: u32,
     /// `-T`; 0 with a number of transactions.
     pub duration_s: u32,
-    /// `-M`
     pub query_mode: QueryMode,
-    /// `-n`
     pub no_vacuum: bool,
-    /// `-v`
     pub vacuum_all: bool,
-    /// `-s`, if given.
     pub scale: Option<u32>,
-    /// `-P`
     pub progress_s: Option<u32>,
-    /// `--progress-timestamp`
     pub progress_timestamp: bool,
-    /// `-R`, transactions a second.
     pub rate: Option<f64>,
     /// `-L`, in microseconds; 0 for none, also when it was less than one.
     pub latency_limit_us: u64,
-    /// `-r`
     pub report_per_command: bool,
-    /// `--failures-detailed`
     pub failures_detailed: bool,
     /// `--max-tries`, 0 for no limit.
     pub max_tries: u32,
-    /// `--verbose-errors`
     pub verbose_errors: bool,
-    /// `--exit-on-abort`
     pub exit_on_abort: bool,
-    /// `--continue-on-error`
     pub continue_on_error: bool,
     /// `-l` and what belongs to it.
     pub log: Option<Log>,
     /// `--random-seed`, PGBENCH_RANDOM_SEED or the clock.
     pub seed: u64,
-    /// `--percentiles`
     pub percentiles: Option<Vec<f64>>,
-    /// `--warmup`
     pub warmup: Duration,
-    /// `--json`
     pub json: Option<PathBuf>,
-    /// `--hdr-log`
     pub hdr_log: Option<PathBuf>,
     /// Whether the run is kept (`--store`, PGDYNO_STORE, a configuration file), with the file of `--store`.
     pub store: Option<Option<PathBuf>>,
-    /// `--reconnect`
     pub reconnect: bool,
 }
 
@@ -167,23 +138,17 @@ impl Bench {
     }
 }
 
-/// How transactions are logged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Log {
-    /// `--log-prefix`
     pub prefix: String,
-    /// `--sampling-rate`
     pub sampling: Option<f64>,
-    /// `--aggregate-interval`
     pub aggregate_s: Option<u32>,
 }
 
 /// What is known of the machine and the environment.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
-    /// PGBENCH_RANDOM_SEED.
     pub random_seed: Option<String>,
-    /// Whether POSIXLY_CORRECT is set.
     pub posixly_correct: bool,
     /// The database unless the command line names one: PGDATABASE, PGUSER or the user's name.
     pub database: Option<String>,

@@ -40,7 +40,6 @@ impl Progress {
         })
     }
 
-    /// The clock runs.
     pub fn begin(&mut self, started: SystemTime) {
         self.started = started;
     }

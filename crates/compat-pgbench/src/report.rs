@@ -14,13 +14,11 @@ use pgdyno_model::text::{ms, percentile_name};
 
 /// What a report is about.
 pub struct Report<'a> {
-    /// What was asked for.
     pub options: &'a Bench,
     /// Tries of a transaction, 0 for no limit.
     pub max_tries: u32,
     /// The scale to be shown, and partitions.
     pub tables: TableInfo,
-    /// What was measured.
     pub recording: &'a Recording,
 }
 
@@ -30,7 +28,6 @@ fn percent(part: u64, whole: u64) -> f64 {
 }
 
 impl Report<'_> {
-    /// All of it.
     pub fn text(&self) -> String {
         let mut out = String::new();
         // Writing to a string does not fail.

@@ -14,10 +14,8 @@ const MAX_SCRIPTS: usize = 128;
 /// memory.
 const SCRIPT_MIB_MAX: u64 = 128;
 
-/// A built-in script.
 struct Builtin {
     name: &'static str,
-    /// As reports name it.
     title: &'static str,
     pack: &'static str,
 }
@@ -89,7 +87,6 @@ fn text(builtin: &Builtin, flavour: &Flavour) -> Result<String, Stop> {
 /// The scripts of a run with their weights, in the order of the command line.
 #[derive(Debug, Default)]
 pub struct Scripts {
-    /// Parsed.
     pub list: Vec<(Script, u64)>,
     /// The names of their variables.
     pub names: Names,

@@ -6,7 +6,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pgdyno_script::SeedChoice;
 
-/// Microseconds since 1970.
 pub fn from_clock() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     since_1970.unwrap_or_default().as_micros() as u64

@@ -29,7 +29,6 @@ limit 1";
 /// What is known of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableInfo {
-    /// The number of branches.
     pub scale: i32,
     /// How accounts are partitioned, if they are, and into how many parts.
     pub partitions: Option<(PartitionMethod, i32)>,

@@ -11,15 +11,10 @@ use super::log_files::LogFiles;
 use super::messages::{Kind, Messages, theirs, write_all};
 use super::progress::Progress;
 
-/// Watches a run.
 pub struct Watch<'a> {
-    /// Where messages go.
     pub say: &'a Messages,
-    /// `-P`
     pub progress: Option<Progress>,
-    /// `-l`
     pub logs: Option<LogFiles>,
-    /// `--hdr-log`
     pub hdr_log: Option<HdrLog>,
 }
 

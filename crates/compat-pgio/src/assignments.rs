@@ -8,12 +8,10 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// One `NAME=VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
     /// The line on which it begins, from 1.
     pub line: usize,
-    /// Its name.
     pub name: String,
     /// Its value, without the quotes.
     pub value: String,
@@ -62,7 +60,6 @@ enum Word {
 struct Reader<'a> {
     chars: Peekable<Chars<'a>>,
     line: usize,
-    /// What was set before.
     known: BTreeMap<String, String>,
     environment: &'a dyn Fn(&str) -> Option<String>,
 }

@@ -10,7 +10,6 @@ use pgdyno_model::{Exit, Failure};
 
 /// Bytes of a block that pgio counts with.
 const BLOCK_BYTES: u64 = 8192;
-/// pgio's own bound.
 const SCALE_MIN_BLOCKS: u64 = 1024;
 
 /// The parameters of a pgio.conf.
@@ -18,7 +17,6 @@ const SCALE_MIN_BLOCKS: u64 = 1024;
 pub struct Conf {
     /// UPDATE_PCT: share of the statements that are updates, in percent.
     pub update_percent: u64,
-    /// RUN_TIME.
     pub run_time: Duration,
     /// NUM_SCHEMAS: tables, which pgio calls schemas.
     pub tables: u64,
@@ -28,7 +26,6 @@ pub struct Conf {
     pub work_unit: u64,
     /// UPDATE_WORK_UNIT: rows that an UPDATE changes.
     pub update_work_unit: u64,
-    /// SCALE.
     pub scale: Scale,
     /// DBNAME: for the lines that are printed; the connection is CONNECT_STRING's.
     pub dbname: String,
@@ -48,7 +45,6 @@ pub struct Scale {
 }
 
 impl Default for Conf {
-    /// What pgio ships.
     fn default() -> Self {
         Self {
             update_percent: 0,
@@ -235,7 +231,6 @@ impl Conf {
         }
     }
 
-    /// Sessions of a run.
     pub fn sessions(&self) -> u64 {
         self.tables * self.threads
     }
@@ -281,7 +276,6 @@ impl Scale {
 mod tests {
     use super::*;
 
-    /// Without an environment.
     fn read(file: &str, text: &str) -> Result<(Conf, Vec<String>), Failure> {
         Conf::read(file, text, &|_| None)
     }

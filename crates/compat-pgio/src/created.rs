@@ -16,11 +16,9 @@ const AUDIT: &str = "pgio_audit_table";
 
 /// Measures how long the base table takes, and passes everything on.
 pub struct BaseTimed<'a> {
-    /// Shows the load.
     pub inner: &'a mut dyn Progress,
     /// Since when the base table is being filled.
     pub since: Option<Instant>,
-    /// How long it took.
     pub took: Option<Duration>,
 }
 

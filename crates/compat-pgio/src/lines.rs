@@ -95,17 +95,11 @@ fn row(dbname: &str, counters: &Counters) -> String {
 /// What one session did: the row that pgio's function returns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SessionRow {
-    /// The server's process.
     pub pid: u64,
-    /// Statements.
     pub iterations: u64,
-    /// SELECTs of it.
     pub selects: u64,
-    /// UPDATEs of it.
     pub updates: u64,
-    /// The longest SELECT.
     pub select_max: Duration,
-    /// The longest UPDATE.
     pub update_max: Duration,
     /// Rows that the SELECTs read.
     pub select_rows: u64,
@@ -143,7 +137,6 @@ impl SessionRow {
         ]
     }
 
-    /// As psql shows it.
     pub fn text(&self) -> String {
         let columns = Self::NAMES.map(|name| (name, Align::Right));
         aligned(&columns, &[self.values().to_vec()])
@@ -183,9 +176,7 @@ pub fn session_detail(rows: &[SessionRow]) -> String {
 /// The side on which psql puts a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Texts.
     Left,
-    /// Numbers.
     Right,
 }
 

@@ -8,7 +8,6 @@ use pgdyno_drive::record::Latencies;
 const SIZE: usize = 1024;
 const LOWEST_MS: f64 = 0.001;
 const HIGHEST_MS: f64 = 100_000.0;
-/// The longest bar.
 const WIDTH: f64 = 40.0;
 
 /// How many latencies there are in each bucket.
@@ -46,7 +45,6 @@ impl Histogram {
         self.count += count;
     }
 
-    /// Adds what was recorded.
     pub fn add_all(&mut self, latencies: &Latencies) {
         for bucket in latencies.histogram().buckets() {
             self.add(bucket.middle_us().min(latencies.max_us()), bucket.count);
@@ -87,7 +85,6 @@ impl Histogram {
         text + " \n"
     }
 
-    /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Self::default();
     }

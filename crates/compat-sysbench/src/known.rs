@@ -6,30 +6,22 @@ use super::script::Script;
 /// What an option's value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `--name`, `--name=on` or `--name=off`.
     Switch,
     /// A whole number that is not negative.
     Number,
-    /// A number.
     Decimal,
-    /// A text.
     Text,
 }
 
 /// For whom an option is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// Every command.
     All,
     /// All scripts, sysbench-tpcc's among them.
     AllScripts,
-    /// sysbench's own scripts.
     Scripts,
-    /// `select_random_points`.
     Points,
-    /// `select_random_ranges`.
     Ranges,
-    /// sysbench-tpcc's `tpcc`.
     Tpcc,
     /// It changes nothing here, whatever it says: MySQL's, or about sysbench's own process.
     Nothing,
@@ -382,7 +374,6 @@ pub const KNOWN: &[Known] = &[
     known("mysql-dry-run", Switch, "off", Nothing, ""),
 ];
 
-/// A file with options.
 pub const CONFIG_FILE: &str = "config-file";
 
 /// Options of sysbench 0.5 that 1.0 has no more, and what came in their place.
@@ -410,7 +401,6 @@ pub const SUCCESSORS: [(&str, &str); 18] = [
     ("tx-jitter", "--rate=N, whose arrivals are Poisson's"),
 ];
 
-/// Old names of options.
 pub const DEPRECATED: [(&str, &str); 4] = [
     ("num-threads", "threads"),
     ("max-requests", "events"),
@@ -435,7 +425,6 @@ impl Known {
         }
     }
 
-    /// How `help` shows it.
     pub fn shown(&self) -> String {
         let value = match self.kind {
             Switch => "[=on|off]",

@@ -74,7 +74,6 @@ impl Stop {
         self
     }
 
-    /// Adds the way out.
     fn hint(mut self, text: impl Into<String>) -> Self {
         self.hints.push(text.into());
         self

@@ -14,7 +14,6 @@ use super::typed::Typed;
 /// Which sysbench is imitated where they differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// The last release.
     V1_0_20,
     /// What came after it: uniform ids, another block of totals.
     Master,
@@ -24,7 +23,6 @@ pub enum Version {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
     pub point_selects: u64,
-    /// Simple, sum, order, distinct.
     pub ranges: [u64; 4],
     pub range_selects: bool,
     pub skip_trx: bool,
@@ -64,7 +62,6 @@ pub struct Options {
     pub warmup: Duration,
     pub rate: u64,
     pub report_interval_s: u64,
-    /// `None`: no percentile.
     pub percentile: Option<u64>,
     pub histogram: bool,
     /// Whether kinds of ignored errors are printed, too.
@@ -354,7 +351,6 @@ fn has_prepared(typed: &Typed) -> Result<bool, Stop> {
     }
 }
 
-/// As libpq takes it.
 fn target(typed: &Typed) -> TargetSpec {
     let part = |(key, option): (&str, &str)| {
         let value = typed

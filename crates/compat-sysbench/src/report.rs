@@ -23,10 +23,8 @@ impl Tally {
     }
 }
 
-/// How progress is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// sysbench's own line.
     Line,
     /// That of scripts which print it themselves: no colon after `err/s`.
     Hook,
@@ -75,7 +73,6 @@ impl Form {
     }
 }
 
-/// What one thread did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Thread {
     pub events: u64,
@@ -83,7 +80,6 @@ pub struct Thread {
     pub busy_us: u64,
 }
 
-/// All of a run.
 #[derive(Debug, Default)]
 pub struct Totals {
     pub elapsed_s: f64,

@@ -200,7 +200,6 @@ fn draws(options: &Options) -> SysbenchDraws {
     }
 }
 
-/// No thread could begin.
 pub fn no_connection(why: &str) -> Stop {
     Stop::fatal(format!("Connection to database failed: {why}"))
         .and("")

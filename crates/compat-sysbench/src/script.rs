@@ -20,12 +20,10 @@ pub enum Script {
     BulkInsert,
     /// What the others have in common: `prepare` and `cleanup` alone.
     Common,
-    /// sysbench-tpcc's.
     Tpcc,
 }
 
 impl Script {
-    /// All of them.
     pub const ALL: [Self; 13] = [
         Self::ReadWrite,
         Self::ReadOnly,

@@ -91,7 +91,6 @@ impl Database {
         )?)
     }
 
-    /// Makes and fills them.
     pub fn load(&mut self, options: &Options) -> Result<(), Stop> {
         let params = self.made(options)?;
         self.as_loaded(&params)?;

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Stop;
 use super::known::{self, CONFIG_FILE, DEPRECATED, Kind, Known, SUCCESSORS};
 
-/// What was typed.
 #[derive(Debug, Default)]
 pub struct Typed {
     /// By the name with `-`; the last one wins.
@@ -15,7 +14,6 @@ pub struct Typed {
     of_file: BTreeSet<&'static str>,
     /// The script's name or file.
     pub script: Option<String>,
-    /// prepare, run, cleanup …
     pub command: Option<String>,
     /// What sysbench says of it beside its output.
     pub notes: Vec<String>,
@@ -144,7 +142,6 @@ impl Typed {
         Ok(())
     }
 
-    /// Whether it was typed.
     pub fn is_given(&self, name: &str) -> bool {
         self.values.contains_key(name)
     }

@@ -19,7 +19,6 @@ use super::report::{Form, Tally, Thread, Totals};
 use super::script::Script;
 use super::tpcc::Counts;
 
-/// Watches a run.
 #[derive(Debug)]
 pub struct Watch {
     threads: u32,
@@ -30,14 +29,11 @@ pub struct Watch {
     others_each: u64,
     /// How statements of sysbench-tpcc's transactions are counted instead.
     tpcc: Option<Counts>,
-    /// Events of a transaction.
     batch: u64,
     warmup_us: u64,
-    /// Since the last line.
     part: Tally,
     part_latencies: Histogram,
     part_s: f64,
-    /// Of the whole run.
     totals: Totals,
     /// By client: how long its failed tries took since its last event.
     failed_us: Vec<u64>,

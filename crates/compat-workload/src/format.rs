@@ -10,7 +10,6 @@ use time::OffsetDateTime;
 
 use super::flags::go_values::whole_seconds;
 
-/// How results are printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
     /// A table, as cockroach prints it since 19.2.
@@ -37,17 +36,14 @@ impl Format {
 const TICK_HEADER: &str =
     "_elapsed___errors__ops/sec(inst)___ops/sec(cum)__p50(ms)__p95(ms)__p99(ms)_pMax(ms)\n";
 const TOTAL_HEADER: &str = "\n_elapsed___errors_____ops(total)___ops/sec(cum)__avg(ms)__p50(ms)__p95(ms)__p99(ms)_pMax(ms)";
-/// Rows between two headers.
 const ROWS_A_HEADER: u64 = 20;
 
 /// One operation's part of a tick.
 #[derive(Debug)]
 pub struct Tick<'a> {
-    /// The operation.
     pub name: &'a str,
     /// What it did in the tick.
     pub latencies: &'a Latencies,
-    /// The tick's length.
     pub length_s: f64,
     /// How often it was done since the beginning, this tick included.
     pub count: u64,
@@ -57,7 +53,6 @@ pub struct Tick<'a> {
     pub now: SystemTime,
 }
 
-/// Puts figures into words.
 #[derive(Debug, Default)]
 pub struct Printer {
     format: Format,
@@ -67,7 +62,6 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// Nothing is printed yet.
     pub fn new(format: Format) -> Self {
         Self {
             format,

@@ -7,7 +7,6 @@ pub enum Generator {
     Ycsb,
     /// Reads and upserts of one narrow table.
     Kv,
-    /// Transfers between accounts.
     Bank,
     /// Orders and payments of warehouses, derived from TPC-C.
     Tpcc,
@@ -15,15 +14,11 @@ pub enum Generator {
     Conflict,
     /// A connection for each query.
     Connectionlatency,
-    /// Writes beside many indexes.
     Indexes,
     /// Slow queries and waits for locks.
     Insights,
-    /// Double-entry bookkeeping.
     Ledger,
-    /// Users who rent vehicles.
     Movr,
-    /// Queries of a file.
     Querybench,
     /// Rows added in order, and deleted behind it.
     Queue,

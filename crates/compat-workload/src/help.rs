@@ -9,7 +9,6 @@ use super::generator::Generator;
 pub struct Name<'a>(pub &'a str);
 
 impl Name<'_> {
-    /// Of `workload` alone.
     pub fn help(self) -> String {
         let program = self.0;
         format!(
@@ -64,7 +63,6 @@ Use \"{program} {name} [command] --help\" for more information about a command.
         )
     }
 
-    /// Of a workload's verb.
     pub fn workload_help(self, verb: Verb, generator: Generator) -> String {
         let tables = match generator {
             Generator::Tpcc => "warehouse and the eight others of TPC-C",
@@ -105,7 +103,6 @@ Use \"{program} {name} [command] --help\" for more information about a command.
     }
 }
 
-/// Of `cockroach` alone.
 pub fn cockroach(called: &str) -> String {
     format!(
         "\
@@ -127,7 +124,6 @@ Use \"{called} [command] --help\" for more information about a command.
     )
 }
 
-/// The usage of `start-single-node`.
 pub fn start(called: &str, word: &str, flags: &[&'static Flag]) -> String {
     let rows = flags.iter().map(|flag| (*flag, flag.help(Verb::Init)));
     let table = table(rows, word);

@@ -17,7 +17,6 @@ const FIRST_S: f64 = 0.0005;
 const FACTOR: f64 = 1.1;
 const BUCKETS: usize = 150;
 
-/// What is served.
 #[derive(Debug, Clone)]
 pub struct Metrics(Arc<Served>);
 

@@ -16,7 +16,6 @@ use super::tables;
 /// The commands that start it.
 pub const NAMES: [&str; 2] = ["start-single-node", "start"];
 
-/// cockroach's port.
 const PORT: u16 = 26257;
 /// SQLSTATE of a role that is there.
 const ROLE_IS_THERE: &str = "42710";

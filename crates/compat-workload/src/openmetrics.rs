@@ -56,7 +56,6 @@ fn allowed(name: &str) -> String {
     text
 }
 
-/// An operation's tick.
 pub fn tick(
     name: &str,
     latencies: &Latencies,

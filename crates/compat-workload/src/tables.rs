@@ -29,7 +29,6 @@ const NO_DATABASE: &str = "3D000";
 /// SQLSTATE of a database that somebody else made meanwhile.
 const DATABASE_IS_THERE: &str = "42P04";
 
-/// The workload's pack.
 pub fn pack(generator: Generator) -> Result<Pack, Failure> {
     resolve::pack(generator.pack()).map_err(|e| Failure::new(e.to_string()))
 }

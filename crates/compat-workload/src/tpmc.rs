@@ -14,7 +14,6 @@ pub const OPERATIONS: [(&str, &str); 3] = [
     ("order-status", "orderStatus"),
     ("stock-level", "stockLevel"),
 ];
-/// The operation that counts.
 pub const NEW_ORDER: &str = "newOrder";
 /// The script of new orders that are rolled back.
 const ROLLBACK: &str = "new-order-rollback";
@@ -28,13 +27,11 @@ const SIGNIFICANT: u64 = 10_000;
 
 /// What is known of a run.
 pub struct Seen<'a> {
-    /// How it is printed.
     pub format: Format,
     /// Warehouses that were worked on.
     pub active_warehouses: u64,
     /// Whether no transaction left its warehouse.
     pub is_local: bool,
-    /// What was recorded.
     pub recording: &'a Recording,
 }
 

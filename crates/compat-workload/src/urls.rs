@@ -5,10 +5,8 @@ use super::flags::Parsed;
 use super::flags::go_values::quoted;
 use super::generator::Generator;
 
-/// What the arguments name.
 #[derive(Debug, PartialEq)]
 pub struct Place {
-    /// The database.
     pub database: String,
     urls: Vec<Url>,
 }
@@ -16,7 +14,6 @@ pub struct Place {
 /// A URL, taken apart around its path.
 #[derive(Debug, PartialEq)]
 struct Url {
-    /// Scheme and authority.
     server: String,
     /// `?` and what follows, or nothing.
     query: String,

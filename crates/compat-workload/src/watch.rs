@@ -18,13 +18,11 @@ struct Operation {
     name: String,
     /// The tick that is under way.
     tick: Latencies,
-    /// Since the ramp.
     all: Latencies,
     /// Whether it was ever done: before that there are no rows of it.
     is_known: bool,
 }
 
-/// Watches a run.
 pub struct Watch {
     printer: Printer,
     histograms: Option<HistogramFile>,

@@ -13,35 +13,26 @@ const CREATE: &str = "CREATE TABLE IF NOT EXISTS benchruns (job_id serial PRIMAR
     max_scratch bigint, prepared boolean, index_only boolean, tab_rows int, batch_size int, \
     table_name text, table_rows bigint, table_scratch bigint, comments text)";
 
-/// A run that begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run<'a> {
-    /// Percentage of updates.
     pub pct_update: u64,
-    /// Whether statements are prepared.
     pub prepared: bool,
     /// Whether only the index is read.
     pub index_only: bool,
     /// Keys that ranges are drawn from.
     pub tab_rows: u64,
-    /// Keys of a range.
     pub batch_size: u64,
-    /// The table.
     pub table: &'a str,
     /// Its rows and largest `scratch`, when they were counted.
     pub counted: Option<(u64, Option<i64>)>,
-    /// The user's words.
     pub comments: Option<&'a str>,
 }
 
 /// What a run came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
-    /// Batches.
     pub batches: u64,
-    /// Rows that they found.
     pub rows: u64,
-    /// How long it took.
     pub elapsed: Duration,
     /// How long ago it ended.
     pub since: Duration,

@@ -3,7 +3,6 @@
 //!
 //! Not for: which parameters there are (`parameters.rs`).
 
-/// What was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// The procedure, in lower case.
@@ -12,7 +11,6 @@ pub struct Call {
     pub given: Vec<Given>,
 }
 
-/// One argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     /// Its parameter in lower case; without one it is the next in order.

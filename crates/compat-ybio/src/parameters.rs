@@ -4,18 +4,13 @@ use std::collections::BTreeMap;
 
 use super::call::Given;
 
-/// A procedure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// Makes a table.
     Setup,
-    /// Reads and updates it.
     Runit,
-    /// Drops it.
     Remove,
 }
 
-/// What a parameter takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -74,7 +69,6 @@ impl Verb {
         }
     }
 
-    /// In their order.
     fn parameters(self) -> Vec<&'static Parameter> {
         let own: &'static [Parameter] = match self {
             Self::Setup => &SETUP,
@@ -138,19 +132,16 @@ impl Parameters {
         self.0.get(name)?.as_deref()
     }
 
-    /// A number.
     pub fn whole(&self, name: &str) -> u64 {
         self.text(name)
             .and_then(|text| text.parse().ok())
             .unwrap_or(0)
     }
 
-    /// A boolean.
     pub fn flag(&self, name: &str) -> bool {
         self.text(name) == Some("true")
     }
 
-    /// The table's name: `bench0001`.
     pub fn table(&self) -> String {
         format!(
             "{}{:04}",

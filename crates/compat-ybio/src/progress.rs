@@ -9,7 +9,6 @@ use pgdyno_output::remark;
 /// The time between two of them.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Tells of one load.
 pub struct Notices {
     is_quiet: bool,
     table: String,

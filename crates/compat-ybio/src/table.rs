@@ -8,7 +8,6 @@ use pgdyno_workload::mark::Mark;
 
 use super::PACK;
 
-/// Who made a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maker {
     /// `setup` here, with this `tab_rows`.
@@ -18,7 +17,6 @@ pub enum Maker {
     },
     /// The `setup` of ybio.sql: the columns are its.
     Ybio,
-    /// Unknown.
     Others,
 }
 

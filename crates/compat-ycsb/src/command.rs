@@ -8,7 +8,6 @@ use super::{Refusal, Tool};
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Insert rows.
     Load,
     /// Run a mix of operations.
     Run,
@@ -17,7 +16,6 @@ pub enum Phase {
 /// A command line that was read.
 #[derive(Debug)]
 pub struct Command {
-    /// Of which tool.
     pub tool: Tool,
     /// What is to be done.
     pub phase: Phase,
@@ -30,7 +28,6 @@ pub struct Command {
 /// What a command line comes to.
 #[derive(Debug)]
 pub enum Typed {
-    /// It asks for help.
     Help,
     /// It asks for a load or a run.
     Command(Box<Command>),

@@ -45,7 +45,6 @@ fn place(url: &str) {
     }
 }
 
-/// As `java.util.Properties.store` writes it.
 fn written(text: &str) -> String {
     let mut written = String::new();
     for c in text.chars() {

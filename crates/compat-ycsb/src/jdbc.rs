@@ -7,9 +7,7 @@ use super::Refusal;
 /// Where the database is, and what of the URL does nothing here.
 #[derive(Debug, PartialEq)]
 pub struct Place {
-    /// As libpq's URL.
     pub url: String,
-    /// Parameters of pgJDBC alone.
     pub ignored: Vec<String>,
 }
 

@@ -64,7 +64,6 @@ const CORE: &[(&str, Fate)] = &[
     ("pgdyno.store", Used),
 ];
 
-/// Those of YCSB alone.
 const JAVA: &[(&str, Fate)] = &[
     ("fieldnameprefix", Used),
     ("minfieldlength", Used),
@@ -98,7 +97,6 @@ const JAVA: &[(&str, Fate)] = &[
     ("jdbc.batchupdateapi", Used),
 ];
 
-/// Those of go-ycsb alone.
 const GO: &[(&str, Fate)] = &[
     ("keyprefix", Used),
     ("warmuptime", Used),

@@ -74,7 +74,6 @@ impl Refusal {
         Failure::with(Exit::Usage, message).into()
     }
 
-    /// Adds the way out.
     fn hint(mut self, text: impl Into<String>) -> Self {
         self.failure = self.failure.hint(text);
         self

@@ -7,14 +7,10 @@ use pgdyno_drive::record::{
     ScriptInterval, Units,
 };
 
-/// One of YCSB's operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Reads a row.
     Read,
-    /// Updates a row.
     Update,
-    /// Inserts a row.
     Insert,
     /// Reads rows in the order of keys.
     Scan,
@@ -25,7 +21,6 @@ pub enum Kind {
 /// What YCSB calls the result of an operation, in the order that it prints them in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// It went well.
     Ok,
     /// It waits for the others of its batch.
     Batched,
@@ -40,13 +35,11 @@ pub enum Status {
 /// What became of the operations of a kind. An operation that is tried again is one more, as there.
 #[derive(Debug, Clone, Default)]
 pub struct Operation {
-    /// Those that went well.
     pub latencies: Latencies,
     /// The same from the schedule on; with a rate only.
     pub response: Option<Latencies>,
     /// Those of a batch that only waited for the last one.
     pub batched: u64,
-    /// The others.
     pub failed: BTreeMap<Status, FailedTries>,
 }
 
@@ -86,7 +79,6 @@ impl Kind {
 }
 
 impl Status {
-    /// YCSB's name of it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ok => "OK",
@@ -197,7 +189,6 @@ pub fn add_interval(operations: &mut Operations, kinds: &[Option<Kind>], interva
     }
 }
 
-/// Of a run.
 pub fn of(recording: &Recording) -> Operations {
     let mut operations = Operations::new();
     let scripts = recording.scripts.iter().zip(&recording.measured.scripts);

@@ -26,7 +26,6 @@ const RECORDS_UNSAID: u64 = i32::MAX as u64;
 pub struct Plan {
     /// Parameters of the pack that tell how the table is made, where it has to be.
     pub table: Vec<String>,
-    /// The trial.
     pub spec: TrialSpec,
     /// Without autocommit: a client commits after so many inserts, and at its end.
     pub commit_every: Option<NonZeroU64>,
@@ -36,13 +35,11 @@ pub struct Plan {
     pub keys: Keys,
     /// The limits of the tool's request distribution, as go-ycsb prints them.
     pub key_range: (u64, u64),
-    /// The distribution's name.
     pub distribution: String,
     /// The notebook; `Some(None)` is the usual one.
     pub store: Option<Option<PathBuf>>,
     /// Results go here instead of to standard output.
     pub export: Option<PathBuf>,
-    /// The table's name.
     pub usertable: String,
     /// Whether values that are read are checked.
     pub has_integrity: bool,
@@ -52,10 +49,8 @@ pub struct Plan {
     padding: usize,
 }
 
-/// Numbers of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keys {
-    /// The first one.
     pub start: u64,
     /// How many; `None` when nothing says it.
     pub count: Option<u64>,

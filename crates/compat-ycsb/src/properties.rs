@@ -6,7 +6,6 @@ use std::str::Chars;
 
 use super::Refusal;
 
-/// Names and values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Properties(BTreeMap<String, String>);
 
@@ -28,12 +27,10 @@ impl Properties {
         }
     }
 
-    /// Sets one.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.0.insert(name.into(), value.into());
     }
 
-    /// Its value.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }

@@ -99,7 +99,6 @@ pub fn open(command: &Command) -> Result<u8, Refusal> {
 pub struct Tail {
     /// On standard output, wherever the results go.
     pub aside: String,
-    /// The results.
     pub results: String,
     /// A file beside them that could not be written.
     pub lost: Option<String>,

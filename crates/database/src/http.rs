@@ -21,7 +21,6 @@ const BYTES_MAX: u64 = 64 << 20;
 /// Scheme, host and port, with the login that stood before the host. Shown without the login.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// `https://host:port`
     public: String,
     /// `user:password` in base64, as the header `Authorization` takes it.
     login: Option<String>,
@@ -134,7 +133,6 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Without the login too.
 impl fmt::Debug for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.public)

@@ -52,7 +52,6 @@ pub enum Place {
 /// Where the servers of a target are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Located {
-    /// By endpoint.
     pub places: Vec<(String, Place)>,
 }
 
@@ -68,7 +67,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// As results have it.
     pub fn word(self) -> &'static str {
         match self {
             Role::ClientAndServer => "client and server",
@@ -88,7 +86,6 @@ impl Located {
         }
     }
 
-    /// What this host is.
     pub fn role(&self) -> Role {
         let mut places = self.places.iter().map(|(_, place)| place);
         if places.clone().any(|place| matches!(place, Place::Here(_))) {

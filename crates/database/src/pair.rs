@@ -31,7 +31,6 @@ struct State {
     is_whole: bool,
 }
 
-/// What a failover did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedOver {
     /// How long it took until no process of the primary was left.
@@ -75,7 +74,6 @@ impl Pair {
         )
     }
 
-    /// Their version.
     pub fn version(&self) -> &str {
         &self.servers[0].version().text
     }

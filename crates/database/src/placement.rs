@@ -27,7 +27,6 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// A part of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Its number or name.
     pub id: String,
     /// The node of its leader; `None`: it has none now.
     pub leader: Option<String>,
@@ -116,7 +115,6 @@ impl Reader {
 
 /// Why parts are not known.
 pub struct Trouble {
-    /// A clause.
     pub why: String,
     /// Whether nothing more can be asked on the session.
     pub is_lost: bool,

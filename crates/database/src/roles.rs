@@ -149,7 +149,6 @@ fn is_at(candidate: &Candidate, host: &str) -> bool {
     }
 }
 
-/// Its servers, each once.
 fn hosts(endpoint: &Endpoint) -> Vec<String> {
     let mut hosts: Vec<String> = endpoint.candidates.iter().map(Candidate::place).collect();
     hosts.dedup();

@@ -13,7 +13,6 @@ use super::admin;
 use super::dialect::Dialect;
 use super::open::Endpoint;
 
-/// Asking takes no longer.
 const ASK_MAX: Duration = Duration::from_secs(2);
 /// The session that asks has ended for the server, or is not waited for any longer.
 pub(super) const CLOSE_MAX: Duration = Duration::from_millis(500);
@@ -23,9 +22,7 @@ const PGBOUNCER: &str = "pgbouncer";
 /// Sessions that can still be had, and what limits them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
-    /// How many.
     pub sessions: u64,
-    /// Such as `max_connections`.
     pub limit: String,
 }
 

@@ -13,7 +13,6 @@ use super::target::Administrator;
 use super::{admin, safe_settings, trouble};
 use pgdyno_model::Failure;
 
-/// Its name.
 pub const SCRIPTS_ROLE: &str = "pgdyno";
 
 /// Who administers private servers: who initdb makes (crate `server`).

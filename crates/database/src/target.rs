@@ -25,7 +25,6 @@ pub const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 /// Where clients connect: to one server, or to one that is found in a list in libpq's way.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// Its place, for people.
     pub name: String,
     /// Every attempt worth making, in order; never empty.
     pub candidates: Vec<Candidate>,
@@ -78,16 +77,13 @@ impl Endpoint {
 /// Endpoints for scripts of a role.
 #[derive(Clone)]
 pub struct Role {
-    /// Its name.
     pub name: String,
-    /// Never empty.
     pub endpoints: Vec<Endpoint>,
 }
 
 /// Who administers a private server.
 #[derive(Clone)]
 pub(super) struct Administrator {
-    /// The role.
     pub user: String,
     /// As `key=value` pairs that lead there in this role.
     pub address: String,
@@ -117,7 +113,6 @@ pub struct Target {
     pub roles: Vec<Role>,
     /// Whether each client is to have an order of its own (`load_balance_hosts`).
     pub load_balances: bool,
-    /// Whose it is.
     pub kind: TargetKind,
     /// Host, port, database and user, without secrets, for people.
     pub title: String,

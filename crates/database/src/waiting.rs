@@ -31,7 +31,6 @@ pub fn say_with(say: fn(&str)) {
     SAY.get_or_init(|| say);
 }
 
-/// How long statements wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// For a byte of the server that owes the answer to a query; `None`: any time.
@@ -59,7 +58,6 @@ impl Limits {
         }
     }
 
-    /// How a session waits.
     pub fn patience(&self) -> Patience {
         Patience {
             // Where they cannot be caught, they end the process.
@@ -96,14 +94,12 @@ impl Limits {
     }
 }
 
-/// Tells the user.
 struct Teller(fn(&str));
 
 /// A statement that is looked at.
 #[derive(Default)]
 struct Look {
     is_over: AtomicBool,
-    /// A lock.
     waits_for: Mutex<Option<String>>,
 }
 
@@ -138,11 +134,9 @@ impl Drop for Looking {
 
 /// What a process of the server is at.
 enum At {
-    /// It waits for this.
     Lock(String),
     /// It does not wait for a lock.
     Work,
-    /// Not known.
     Unknown,
 }
 

@@ -6,7 +6,6 @@ use super::split::Parts;
 
 /// Nothing is said of a difference over fewer.
 pub const BLOCKS_MIN: usize = 5;
-/// More are not needed.
 const BLOCKS_MAX: u64 = 30;
 /// A second that is shorter is the rest of a phase: it belongs to the one before.
 const SECOND_MIN_US: u64 = 500_000;
@@ -16,14 +15,11 @@ const SECOND_MIN_US: u64 = 500_000;
 pub struct Block {
     /// When it begins, on the clock of the seconds.
     pub from_us: i64,
-    /// When it ends.
     pub to_us: i64,
-    /// Client-seconds by part.
     pub parts: Parts,
 }
 
 impl Block {
-    /// Its length.
     pub fn length_s(&self) -> f64 {
         (self.to_us - self.from_us) as f64 / 1e6
     }

@@ -37,12 +37,9 @@ const CLIENT_READ: &str = "Client:ClientRead";
 const WAITS: &str = "pg.waits";
 const OTHERS: &str = "pg.sessions.others_active";
 
-/// A trial's.
 #[derive(Debug, Clone)]
 pub struct Budget {
-    /// In their order.
     pub blocks: Vec<Block>,
-    /// All blocks together.
     pub time: ClientTime,
     /// Sessions by event on average, the most frequent first.
     pub events: Vec<(String, f64)>,
@@ -117,13 +114,11 @@ impl Budget {
         }
     }
 
-    /// Client-seconds of a part.
     pub fn seconds(&self, part: Part) -> f64 {
         let blocks = self.blocks.iter();
         blocks.map(|block| block.parts[part as usize]).sum()
     }
 
-    /// All client-seconds.
     pub fn all_s(&self) -> f64 {
         Part::ALL.iter().map(|part| self.seconds(*part)).sum()
     }
@@ -146,7 +141,6 @@ impl Budget {
     }
 }
 
-/// Reads what instruments saw.
 struct Reader<'a> {
     outcome: &'a Outcome,
     way: Way,
@@ -361,7 +355,6 @@ fn unseen(observed: &Observed, time: &ClientTime, (from_us, to_us): (i64, i64)) 
         .then(|| Gap::because("too few sessions were in statements to sample what they wait for"))
 }
 
-/// Why no reading came.
 fn no_reading(observed: &Observed) -> Gap {
     let gaps = observed.gaps.iter();
     let mut gaps = gaps.filter(|gap| observed.instrument(gap.instrument) == WAITS);

@@ -34,7 +34,6 @@ pub struct Ladder<'a> {
 pub struct Load<'a> {
     /// Transactions a second that were to start.
     pub rate_per_s: f64,
-    /// Complete, and not excluded.
     pub trials: Vec<&'a TrialRow>,
 }
 

@@ -12,7 +12,6 @@ const INTERVAL_SHARE_MIN: f64 = 0.02;
 /// A phase needs so many blocks.
 const PHASE_BLOCKS_MIN: usize = 1;
 
-/// Of a trial.
 pub fn of(evidence: &Evidence<'_>) -> TimeBudget {
     let budget = &evidence.budget;
     let all_s = budget.all_s();

@@ -10,15 +10,12 @@ use super::budget::Budget;
 use super::ratio::ratio;
 use super::stalls::Stalls;
 
-/// One trial's evidence.
 pub struct Evidence<'a> {
-    /// All that was recorded.
     pub outcome: &'a Outcome,
     /// The measured transactions, all scripts as one.
     pub all: ScriptInterval,
     /// The measured time on the clock of the seconds, in microseconds: from, to.
     pub measured_us: (i64, i64),
-    /// Its length in seconds.
     pub elapsed_s: f64,
     /// Where the clients' time went.
     pub budget: Budget,

@@ -22,7 +22,6 @@ struct Ranked<'a> {
     share: f64,
 }
 
-/// The verdict.
 pub fn of(evidence: &Evidence<'_>) -> Verdict {
     let examined: Vec<Examined> = RULES.iter().map(|rule| (rule.examine)(evidence)).collect();
     let mut order: Vec<Ranked<'_>> = RULES.iter().zip(&examined).filter_map(ranked).collect();

@@ -42,7 +42,6 @@ pub struct Whole {
     /// The least round trip from node to node, of the nodes' on average, in seconds; `None` where
     /// nodes do not time them, or are alone.
     pub round_trip_s: Option<f64>,
-    /// Copies of a range.
     pub copies: f64,
 }
 
@@ -55,7 +54,6 @@ pub struct Nodes {
     pub key_value: f64,
     /// Of those: until they were admitted.
     pub admission: f64,
-    /// Of those: for locks.
     pub locks: f64,
     /// Of those: for blocks from files.
     pub reads: f64,

@@ -19,7 +19,6 @@ pub struct Way {
 }
 
 impl Way {
-    /// Of a trial.
     pub fn of(outcome: &Outcome) -> Self {
         let observed = &outcome.observed;
         let ping = observed.fact("ping");

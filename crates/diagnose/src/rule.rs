@@ -5,13 +5,10 @@ use super::evidence::Evidence;
 use pgdyno_model::document::{Cause, Check, Proof};
 use pgdyno_model::text::roughly;
 
-/// One possible limit.
 pub struct Rule {
-    /// What it is about.
     pub cause: Cause,
     /// For programs: the same word as in JSON.
     pub code: &'static str,
-    /// For people.
     pub name: &'static str,
     /// Whether checkpoints without a pause show as this, too.
     pub is_of_checkpoints: bool,
@@ -19,7 +16,6 @@ pub struct Rule {
     pub examine: fn(&Evidence<'_>) -> Examined,
 }
 
-/// A rule's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Examined {
     /// Which share of the clients' time it stands for, and what shows it.
@@ -43,14 +39,12 @@ pub struct Found {
     pub sentence: String,
     /// What shows it, the strongest first.
     pub proofs: Vec<Proof>,
-    /// What to try.
     pub remedies: Vec<String>,
     /// What must hold beside the share, or this is not shown as the limit.
     pub checks: Vec<Check>,
 }
 
 impl Examined {
-    /// Something was found.
     pub fn found(found: Found) -> Self {
         Examined::Found(Box::new(found))
     }
@@ -74,12 +68,10 @@ impl Examined {
 }
 
 impl Found {
-    /// Of all blocks.
     pub fn share(&self) -> f64 {
         blocks::mean(&self.shares).0
     }
 
-    /// The figure that decides.
     pub fn figure(&self) -> String {
         match &self.figure {
             Some(figure) => figure.clone(),

@@ -14,7 +14,6 @@ use pgdyno_model::document::Part;
 
 use super::nodes::Nodes;
 
-/// Client-seconds by part.
 pub type Parts = [f64; Part::ALL.len()];
 
 /// From this share of its periods in which its quota was used up, a server that could run and did not
@@ -34,11 +33,8 @@ const SATURATED_SHARE: f64 = 0.9;
 /// What was seen of a stretch of the trial.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// Its length.
     pub length_s: f64,
-    /// Where clients were.
     pub time: ClientTime,
-    /// Threads of the generator.
     pub threads: usize,
     /// Client-seconds in statements and late starts in which the generator did not run.
     pub generator_stopped_s: (f64, f64),

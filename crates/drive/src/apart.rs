@@ -108,7 +108,6 @@ impl Live for First<'_> {
 /// Shows what comes after it, on the same clock.
 struct Second<'a> {
     live: &'a mut dyn Live,
-    /// When the warm-up began.
     begun: Option<Instant>,
     /// Its own beginning on that clock.
     shift_us: u64,

@@ -50,7 +50,6 @@ use units::Units;
 /// A start that is less late than this is none of those that were held up.
 const CAUGHT_UP_NS: Nanos = 1_000_000;
 
-/// One client.
 #[derive(Debug)]
 pub(crate) struct Client {
     /// Its number among all clients, as users see it.
@@ -68,7 +67,6 @@ pub(crate) struct Client {
     rank: usize,
     state: State,
     link: Option<Link>,
-    /// Its own endpoint.
     own: usize,
     /// Of how many endpoints that have joined it knows.
     joined: usize,
@@ -95,7 +93,6 @@ pub(crate) struct Client {
     tries: u32,
     /// When the present try began; `None` when none is under way.
     tried: Option<Nanos>,
-    /// Statements sent in it.
     statements: u32,
     /// Whether `\startpipeline` has been executed and `\endpipeline` has not.
     in_pipeline: bool,
@@ -257,7 +254,6 @@ impl Client {
         self
     }
 
-    /// The run has begun.
     pub(crate) fn begin(&mut self, now: Nanos) {
         self.state = State::Choose;
         self.without.begin(now);

@@ -141,11 +141,9 @@ struct Collected {
     recording: Recording,
     executed: executions::Totals,
     links: Vec<Link>,
-    /// By thread.
     gaps: Vec<GapsOfThread>,
     /// By place, and by thread.
     endpoint_gaps: Vec<Vec<GapsOfThread>>,
-    /// When the run began.
     begin: Nanos,
     /// Seconds that not all threads have reported, by their start, with the thread that gave the
     /// memory.
@@ -263,7 +261,6 @@ impl Collected {
         }
     }
 
-    /// All threads have ended.
     fn finish(self, drive: &Drive, places: &Places, live: &mut dyn Live) -> Recording {
         let (mut recording, loads) = (self.recording, drive.moving_loads());
         cancel(self.cancels);

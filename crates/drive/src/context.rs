@@ -72,7 +72,6 @@ pub(crate) struct Context<'run, I> {
     /// Whether there is nothing to be said of a transaction that is committed with its first try but how
     /// long it took: no schedule, no receipt, and so on.
     pub(crate) books_plainly: bool,
-    /// Where transactions are observed.
     pub(crate) history: Option<OwnHistory>,
     /// Where clients write and read stamps.
     stamps: Option<OwnStamps>,
@@ -96,7 +95,6 @@ pub(crate) struct Context<'run, I> {
     pub(crate) reports: Sender<Report>,
     /// Bytes of notices that are still passed on.
     notice_bytes: usize,
-    /// Notices that were not.
     notices_unsaid: u64,
     /// Clients of the thread that are connected, before the run.
     pub(crate) connected: usize,
@@ -155,7 +153,6 @@ impl<'run, I: Io> Context<'run, I> {
         }
     }
 
-    /// Reads the clock.
     #[inline]
     pub(crate) fn clock_now(&self) -> Nanos {
         self.clock.since(self.io.now_ns())

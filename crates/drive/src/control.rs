@@ -11,7 +11,6 @@ use crate::clock::Nanos;
 /// How a run is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stop {
-    /// Not yet.
     No,
     /// No new transaction is started; those in flight may finish.
     Finish,
@@ -64,7 +63,6 @@ const SERVERS_MAX: usize = 1024;
 /// A server that does not even answer a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Silence {
-    /// Its place.
     pub(crate) place: usize,
     /// When it was asked, on the run's clock.
     pub(crate) asked: Nanos,

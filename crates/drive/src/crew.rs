@@ -13,7 +13,6 @@ const REST_MIN_NS: Nanos = 100_000;
 /// The number of clients that work, as a thread sees it.
 #[derive(Debug)]
 pub(crate) struct Crew {
-    /// Of all generators.
     working: Profile,
     /// The moment of its time 0: the end of the warm-up.
     origin: Nanos,
@@ -24,7 +23,6 @@ impl Crew {
         Self { working, origin: 0 }
     }
 
-    /// Clients begin to work.
     pub(crate) fn begin(&mut self, now: Nanos, warmup: Duration) {
         self.origin = now + nanos(warmup);
     }
@@ -67,11 +65,9 @@ pub(crate) fn level(rank: usize) -> f64 {
 /// each endpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranks {
-    /// The thread.
     pub(crate) place: Place,
     /// The number, among all clients, of the thread's first one.
     pub(crate) first_id: usize,
-    /// The thread's clients.
     pub(crate) clients: usize,
     /// Client i connects to endpoint i modulo this.
     pub(crate) endpoints: usize,

@@ -25,11 +25,8 @@ const SEED_OF_STARTS: u64 = 0x7374_6172_7473;
 pub(crate) struct Place {
     /// Its number among those of its generator.
     pub(crate) thread: usize,
-    /// Threads of the generator.
     pub(crate) threads: usize,
-    /// The generator's number.
     pub(crate) generator: usize,
-    /// All generators.
     pub(crate) generators: usize,
 }
 
@@ -76,7 +73,6 @@ impl Deal {
         }
     }
 
-    /// Begins at this second.
     pub(crate) fn begin(&mut self, rate: &Profile, from_s: f64) {
         self.from_s = from_s;
         self.open(rate, (from_s / WINDOW_S).floor());

@@ -72,7 +72,6 @@ pub struct Commits {
 /// A compiled script and how often it is chosen.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// What to run.
     pub program: Arc<Program>,
     /// Its share among the weights of all scripts.
     pub weight: u64,
@@ -101,17 +100,13 @@ pub enum Setup {
 /// What part of a trial one of several generators does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Which generator, from 0.
     pub generator: u32,
-    /// How many there are.
     pub generators: u32,
     /// Clients of the generators before it: the number of its first client.
     pub clients_before: usize,
-    /// Clients of all generators.
     pub clients_total: usize,
 }
 
-/// How slots are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeptSlots {
     /// What a transaction may take from its scheduled start to count as within the limit.
@@ -137,14 +132,12 @@ pub struct Drive {
     /// Whether a client that is at another endpoint returns to its own, between two transactions, once
     /// that accepts connections again. (With a connection for each transaction it does in any case.)
     pub comes_back: bool,
-    /// At least one.
     pub scripts: Vec<Script>,
     /// The names of all variables of all scripts.
     pub names: Names,
     /// Variables set before the first transaction. Those that a run defines itself (`client_id`,
     /// `random_seed`, `default_seed`) are set unless they stand here.
     pub variables: Vec<(String, Setup)>,
-    /// How statements travel.
     pub query_mode: QueryMode,
     /// Connections, each with its own client. At least one.
     pub clients: usize,
@@ -196,7 +189,6 @@ pub struct Drive {
     pub retry: Retry,
     /// Tries of a transaction, the first included; 0 sets no limit.
     pub max_tries: u32,
-    /// Pauses between tries.
     pub backoff: Option<Backoff>,
     /// No try begins so long after the first one of its transaction began.
     pub retry_deadline: Option<Duration>,

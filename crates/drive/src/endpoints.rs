@@ -49,7 +49,6 @@ impl Newcomers {
         is_taken
     }
 
-    /// How many have joined.
     #[inline]
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::Acquire)

@@ -7,12 +7,7 @@ use std::io;
 pub enum DriveError {
     /// A client could not be connected before the run.
     #[error("could not create connection for client {client}: {text}")]
-    Connect {
-        /// The client's number.
-        client: usize,
-        /// Endpoint and reason.
-        text: String,
-    },
+    Connect { client: usize, text: String },
     /// It was stopped before it began.
     #[error("interrupted before the run began")]
     Interrupted,
@@ -28,13 +23,10 @@ pub enum DriveError {
     /// The operating system does not keep a thread on a CPU.
     #[error("cannot keep a thread of the clients on CPU {cpu}: {error}")]
     NotPinned {
-        /// Its number.
         cpu: usize,
-        /// Why not.
         #[source]
         error: io::Error,
     },
-    /// It is not valid.
     #[error("{0}")]
     Invalid(String),
 }

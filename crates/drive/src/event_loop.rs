@@ -57,7 +57,6 @@ pub(crate) struct EventLoop<'run, I> {
     /// Clients that wait for nothing.
     pub(crate) ready: VecDeque<u32>,
     is_ended: Vec<bool>,
-    /// How many have ended.
     ended: usize,
     buffer: Vec<u8>,
     /// When the transactions in flight are given up, once the run is to stop.
@@ -131,7 +130,6 @@ impl<'run, I: Io> EventLoop<'run, I> {
         Ok(())
     }
 
-    /// Whether clients still work.
     pub(crate) fn goes_on(&self) -> bool {
         self.ended < self.is_ended.len()
     }
@@ -141,7 +139,6 @@ impl<'run, I: Io> EventLoop<'run, I> {
         self.cx.is_over && !self.is_given_up
     }
 
-    /// Clients begin to work.
     pub(crate) fn begin(&mut self, clients: &mut [Client], begin: Nanos) {
         let drive = self.cx.drive;
         let warmup = nanos(drive.warmup);

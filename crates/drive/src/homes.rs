@@ -16,7 +16,6 @@ use crate::clock::{Clock, Nanos, nanos};
 /// The pause before the first question whether an endpoint is back; it doubles with each one that
 /// is answered no.
 const PAUSE_MIN: Duration = Duration::from_millis(250);
-/// No pause is longer.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// No question takes longer: a server that hangs takes connections and does not answer.
 const PROBE_MAX: Duration = Duration::from_secs(2);
@@ -196,7 +195,6 @@ impl Homes {
             .min()
     }
 
-    /// An endpoint was asked.
     fn answered(&self, endpoint: usize, is_open: bool, now: Nanos) {
         let mut watched = self.watched();
         let home = &mut watched.homes[endpoint];

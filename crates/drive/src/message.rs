@@ -18,7 +18,6 @@ pub enum Level {
 /// A message of one client, without the program's name in front.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// How grave it is.
     pub level: Level,
     /// One or more lines, without a final line end.
     pub text: String,

@@ -10,7 +10,6 @@ use crate::endpoints::{Endpoints, Newcomers};
 /// Every server that some client may connect to, once.
 #[derive(Debug)]
 pub(crate) struct Places {
-    /// By place.
     names: Vec<String>,
     /// The place of each candidate, by endpoint.
     of_candidates: Vec<Vec<usize>>,
@@ -64,7 +63,6 @@ impl Places {
         endpoints.map(|places| (places[0], places.as_slice()))
     }
 
-    /// [`Candidate::place`].
     pub(crate) fn name(&self, number: usize) -> &str {
         let joined = self.joined.as_ref();
         match self.names.get(number) {

@@ -16,7 +16,6 @@ macro_rules! planted {
     };
 }
 
-/// Nothing.
 #[cfg(not(test))]
 macro_rules! planted {
     ($number:literal, $($code:tt)*) => {};

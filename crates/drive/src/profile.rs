@@ -9,13 +9,11 @@ use std::fmt;
 /// at the beginning.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Profile {
-    /// Always the same.
     Constant(f64),
     /// Straight pieces one after the other.
     Straight(Straight),
     /// `mean + amplitude · sin(2π·t / period_s)`, which must not be negative anywhere.
     Sine {
-        /// Around this.
         mean: f64,
         /// So far up and down, at most the mean.
         amplitude: f64,
@@ -27,9 +25,7 @@ pub enum Profile {
 /// A piece of a profile: a straight line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// At its beginning.
     pub from: f64,
-    /// At its end.
     pub to: f64,
     /// How long it is, in seconds; more than nothing.
     pub length_s: f64,
@@ -91,9 +87,7 @@ struct Placed {
 /// A side of a level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
-    /// It, or more.
     AtLeast(f64),
-    /// Less.
     Below(f64),
 }
 
@@ -124,9 +118,7 @@ pub struct Straight {
 /// What comes after the last piece.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Then {
-    /// Always this.
     Holds(f64),
-    /// The first one again.
     Repeats,
 }
 
@@ -402,7 +394,6 @@ impl Profile {
         }
     }
 
-    /// The greatest number.
     pub fn max(&self) -> f64 {
         match self {
             Self::Constant(value) => *value,

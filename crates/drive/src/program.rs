@@ -27,12 +27,10 @@ pub struct Program {
     /// to be evaluated then. (It may also lead past its `\endif` to an `\elif` of an outer `\if`
     /// whose branch has been taken.)
     leads_to_elif: Vec<bool>,
-    /// By command ([`Program::is_timed`]).
     timed: Vec<bool>,
     /// What of it can be computed without its commands.
     computing: Computing,
     mode: QueryMode,
-    /// For the savepoint protocol.
     block: Option<Block>,
 }
 
@@ -40,7 +38,6 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("script \"{script}\", line {line}: {reason}")]
 pub struct CompileError {
-    /// The script's name.
     pub script: String,
     /// The line of the statement.
     pub line: u32,
@@ -48,7 +45,6 @@ pub struct CompileError {
     pub reason: String,
 }
 
-/// A SQL command's messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
     /// Prepared mode: what makes the statement known to a new connection, and its number among
@@ -76,7 +72,6 @@ pub(crate) struct Statement {
 /// The work units of a statement, their operations by number among all of the run.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
-    /// It is one.
     One(usize),
     /// The server tells of them in columns of these names.
     Told(Vec<(String, usize)>),
@@ -112,7 +107,6 @@ impl StatementNames {
 #[derive(Debug, Default)]
 pub struct Numbers {
     names: StatementNames,
-    /// Prepared statements.
     prepared: usize,
     /// Operations whose work units are counted.
     operations: Vec<String>,
@@ -123,7 +117,6 @@ pub(crate) struct Prepare {
     pub(crate) number: usize,
     /// What the server knows it by.
     pub(crate) name: String,
-    /// Parse, without Sync.
     pub(crate) message: Vec<u8>,
 }
 
@@ -133,7 +126,6 @@ enum Body {
     Bound(Bound),
 }
 
-/// A Query message.
 #[derive(Clone, Debug)]
 struct Query {
     /// What it is put together from when its values are integers.
@@ -305,7 +297,6 @@ impl Program {
         self.block.as_ref()
     }
 
-    /// How it is sent.
     pub fn mode(&self) -> QueryMode {
         self.mode
     }
@@ -462,7 +453,6 @@ impl Bound {
 }
 
 impl Numbers {
-    /// None yet.
     pub fn new(names: StatementNames) -> Self {
         Self {
             names,

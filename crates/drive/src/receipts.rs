@@ -16,7 +16,6 @@ pub const RECEIPT: &str = "pgdyno_receipt";
 pub struct Receipt {
     /// Tells trials on the same tables apart: 1 to [`Receipt::MARK_MAX`].
     pub mark: i64,
-    /// The client's number.
     pub client: usize,
     /// Which of its transactions, from 1.
     pub number: u64,
@@ -47,7 +46,6 @@ impl Receipt {
 /// What a run is told of its receipts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipts {
-    /// The variable [`RECEIPT`].
     pub slot: Slot,
     /// The mark of this run's.
     pub mark: i64,
@@ -83,7 +81,6 @@ pub fn leave(script: Script, statement: &str, names: &mut Names) -> Result<Scrip
 
 /// What each transaction of a script leaves, written by a statement before its COMMIT.
 pub(crate) struct Left {
-    /// In words.
     pub(crate) noun: &'static str,
     /// A statement with this variable writes it.
     pub(crate) variable: &'static str,

@@ -23,11 +23,8 @@ pub enum Retry {
 /// *p* = min(`cap`, `base` · 2^(n-1)), or what [`Jitter`] makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// The first pause.
     pub base: Duration,
-    /// No pause is longer.
     pub cap: Duration,
-    /// How chance changes it.
     pub jitter: Jitter,
 }
 
@@ -35,7 +32,6 @@ pub struct Backoff {
 /// Jitter", AWS Architecture Blog, 2015).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Jitter {
-    /// *p* itself.
     None,
     /// Uniform between *p*/2 and *p*.
     Equal,
@@ -45,10 +41,8 @@ pub enum Jitter {
 }
 
 impl Jitter {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::None, Self::Equal, Self::Full];
 
-    /// Its word.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -20,12 +20,10 @@ pub enum ErrorClass {
     ReadOnly,
     /// The connection was lost before anything was sent that may commit.
     ConnectionLost,
-    /// Anything else.
     Other,
 }
 
 impl ErrorClass {
-    /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Serialization,
         Self::Deadlock,
@@ -38,7 +36,6 @@ impl ErrorClass {
         Self::Other,
     ];
 
-    /// Its word in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Serialization => "serialization",
@@ -67,7 +64,6 @@ pub struct ErrorRule {
     pub sqlstate: &'static str,
     /// What the message holds; nothing for any message.
     pub contains: &'static str,
-    /// What people call it.
     pub reason: &'static str,
     /// What kind of trouble it is.
     pub class: ErrorClass,

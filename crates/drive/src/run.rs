@@ -240,7 +240,6 @@ impl Drive {
         })
     }
 
-    /// A thread among all.
     pub(crate) fn place(&self, thread: usize, threads: usize) -> Place {
         let share = self.share();
         Place {

@@ -24,7 +24,6 @@ const DRAWN_MAX: f64 = 1e6;
 /// One thread's series of scheduled starts, shared by its clients.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    /// Of all threads.
     rate: Profile,
     threads: f64,
     random: Prng,
@@ -35,7 +34,6 @@ pub(crate) struct Schedule {
     origin: Nanos,
     /// From then on starts count for so long.
     duration: Option<Duration>,
-    /// Starts within that time.
     due: u64,
     /// Its integral up to the last start.
     area: f64,

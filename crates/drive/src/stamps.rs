@@ -16,9 +16,7 @@ pub const SHOWN: &str = "pgdyno_stamp_shown";
 /// What a statement does with the stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// Writes it.
     Write,
-    /// Reads it.
     Read,
 }
 

@@ -16,13 +16,11 @@ use pgdyno_platform::cpu_time::ThreadClock;
 use crate::clock::{Clock, Nanos, nanos};
 use crate::record::GeneratorStop;
 
-/// It looks so often.
 const LOOK: Duration = Duration::from_millis(20);
 /// Shorter stops are not noted.
 pub(crate) const STOP_MIN_NS: Nanos = 100_000_000;
 /// Nor are these, where the scheduler does not say how long the thread waited for a CPU.
 const STOP_MIN_UNSURE_NS: Nanos = 1_000_000_000;
-/// More are not kept.
 const STOPS_MAX: usize = 1000;
 /// A thread that was stopped too waits so often, a millisecond each, until the watchdog has looked.
 const WAITS_MAX: u32 = 10;
@@ -78,7 +76,6 @@ impl Look {
 pub(crate) struct Watchdog {
     clock: Clock,
     stops: Mutex<Vec<Stop>>,
-    /// When it looked last.
     looked: AtomicU64,
 }
 

@@ -15,10 +15,8 @@ use crate::bundle::{
 };
 use crate::{shown, workloads};
 
-/// What came of it.
 #[derive(Debug)]
 pub struct Exported {
-    /// The trials.
     pub copied: Copied,
     /// The size of the file.
     pub bytes: u64,

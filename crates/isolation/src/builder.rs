@@ -29,7 +29,6 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A history without transactions.
     pub fn new() -> Self {
         Self::default()
     }
@@ -79,7 +78,6 @@ impl Builder {
         self.add(KeyKind::List, Operation::Append { key, value })
     }
 
-    /// It writes a register.
     pub fn write(&mut self, key: u32, value: i64) -> &mut Self {
         self.add(KeyKind::Register, Operation::Write { key, value })
     }
@@ -89,7 +87,6 @@ impl Builder {
         self.add(KeyKind::Group, Operation::Insert { key, value: row })
     }
 
-    /// It reads a register.
     pub fn read(&mut self, key: u32, value: i64) -> &mut Self {
         self.add(KeyKind::Register, Operation::Read { key, value })
     }

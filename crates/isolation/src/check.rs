@@ -14,7 +14,6 @@ use crate::versions::{Seen, Versions};
 use crate::weak::Weak;
 use crate::{lost, reads, sessions, snapshots, updates};
 
-/// How far to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Only what read committed forbids: linear time, the least memory.
@@ -26,11 +25,9 @@ pub enum Depth {
 /// How far a check is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What it looks at.
     pub phase: &'static str,
     /// Of `of`: the part of the phase that is done.
     pub done: u64,
-    /// The whole phase.
     pub of: u64,
 }
 
@@ -45,22 +42,17 @@ impl Progress {
 pub enum Kept {
     /// The history shows nothing that the level forbids. Not a proof: the next one may.
     NoViolation,
-    /// By these anomalies.
     Broken(Vec<Anomaly>),
     /// Why nothing can be said.
     NotKnown(String),
 }
 
-/// What a check counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Transactions that took effect.
     pub committed: u64,
-    /// Transactions that did not.
     pub aborted: u64,
     /// Transactions of which that is not known, and no read shows it.
     pub unknown: u64,
-    /// Dependencies between two transactions.
     pub dependencies: u64,
     /// Pairs of transactions that ran at the same time, of which one overwrote what the other read or wrote (of
     /// registers whose order is not known: read what it wrote): each could have shown an anomaly.
@@ -117,12 +109,10 @@ fn percent(share: f64) -> String {
     format!("{rounded} %")
 }
 
-/// What a check found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// How much there was to find.
     pub counts: Counts,
-    /// Anomalies, by kind.
     pub found: Vec<Found>,
     /// Every level and session guarantee.
     pub levels: Vec<(Level, Kept)>,

@@ -61,7 +61,6 @@ impl<'a, 'h> Search<'a, 'h> {
         self.pass("circular reads", kind::WW | kind::WR, false, kind::WR);
     }
 
-    /// All others.
     pub fn all(&mut self) {
         self.read_committed();
         self.against_order();

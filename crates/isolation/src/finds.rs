@@ -43,15 +43,12 @@ impl LinkKind {
 pub struct Link {
     /// An index of the history's transactions.
     pub from: u32,
-    /// Likewise: it comes later.
     pub to: u32,
-    /// Why.
     pub kind: LinkKind,
     /// The key in question; nothing for orders by session or time.
     pub key: Option<u32>,
 }
 
-/// One occurrence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Example {
     /// The transactions in it, as indexes of the history's.
@@ -62,20 +59,16 @@ pub struct Example {
     pub story: Vec<String>,
 }
 
-/// An anomaly that occurred.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Which.
     pub anomaly: Anomaly,
     /// How often. Cycles: as many as were found by the shortest way back from each of their edges.
     pub count: u64,
     /// Whether there may be more.
     pub at_least: bool,
-    /// The smallest.
     pub example: Example,
 }
 
-/// All anomalies so far.
 #[derive(Default)]
 pub(crate) struct Finds {
     found: BTreeMap<Anomaly, Found>,

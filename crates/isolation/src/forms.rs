@@ -6,7 +6,6 @@
 /// Lists in lists: a history has an event, its operations, one operation and its elements.
 const DEPTH_MAX: u32 = 12;
 
-/// One form.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Form {
     Nil,

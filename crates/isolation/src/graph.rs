@@ -13,12 +13,10 @@ pub(crate) mod kind {
     pub const WW: u8 = 1;
     pub const WR: u8 = 2;
     pub const RW: u8 = 4;
-    /// rw through a predicate.
     pub const RWP: u8 = 8;
     pub const SESSION: u8 = 16;
     /// To, along and from the moments at which transactions ended.
     pub const TIME: u8 = 32;
-    /// Inferred order of commits.
     pub const COMMIT: u8 = 64;
     pub const ANTI: u8 = RW | RWP;
 }
@@ -193,7 +191,6 @@ pub(crate) struct Ways {
     distance: Vec<u32>,
     search: u32,
     queue: VecDeque<u32>,
-    /// States visited so far.
     pub visited: u64,
 }
 

@@ -6,7 +6,6 @@ use crate::keys::{KeyKind, KeyName, Keys};
 /// What became of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It took effect.
     Committed,
     /// It did not take effect.
     Aborted,
@@ -19,63 +18,45 @@ pub enum Status {
 pub enum Operation {
     /// Adds `value` to the end of the list `key`.
     Append {
-        /// The list.
         key: u32,
-        /// What is added.
         value: i64,
     },
-    /// Overwrites the register `key`.
     Write {
-        /// The register.
         key: u32,
-        /// Its new value.
         value: i64,
     },
     /// Inserts the row `value` that matches the predicate `key`.
     Insert {
-        /// The predicate.
         key: u32,
-        /// The row.
         value: i64,
     },
     /// Read a list of one element or more: see [`History::list`].
     ReadList {
-        /// The list.
         key: u32,
-        /// Which sequence of elements.
         spine: u32,
         /// How many of them the read returned.
         len: u32,
     },
-    /// Read a register.
     Read {
-        /// The register.
         key: u32,
-        /// What it held.
         value: i64,
     },
     /// Read a list or register, and there was no row, or it was empty.
     ReadNothing {
-        /// The list or register.
         key: u32,
     },
     /// Read all rows that match the predicate `key`: see [`History::rows`].
     ReadRows {
-        /// The predicate.
         key: u32,
-        /// Where the rows begin.
         start: u32,
-        /// How many there are.
         len: u32,
     },
     /// A read whose answer is not recorded, because the transaction did not commit for certain.
     Unread {
-        /// The list or register.
         key: u32,
     },
     /// The same of a read by a predicate.
     UnreadRows {
-        /// The predicate.
         key: u32,
     },
 }
@@ -107,12 +88,10 @@ impl Operation {
     }
 }
 
-/// One transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     /// Who ran it. A client runs one transaction after another.
     pub client: u32,
-    /// What became of it.
     pub status: Status,
     /// When it was sent, in nanoseconds since any one moment.
     pub begin_ns: i64,
@@ -148,7 +127,6 @@ pub struct CutOff {
 /// A clock that went backwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockStep {
-    /// How often.
     pub times: u64,
     /// By how much at most, in nanoseconds.
     pub largest_ns: i64,
@@ -170,7 +148,6 @@ pub struct History {
 }
 
 impl History {
-    /// All transactions.
     pub fn transactions(&self) -> &[Transaction] {
         &self.transactions
     }
@@ -200,12 +177,10 @@ impl History {
         self.keys.name(key)
     }
 
-    /// What a key holds.
     pub fn kind(&self, key: u32) -> KeyKind {
         self.kinds[key as usize]
     }
 
-    /// Number of keys.
     pub fn key_count(&self) -> usize {
         self.keys.len()
     }

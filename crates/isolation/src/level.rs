@@ -9,7 +9,6 @@ use std::fmt;
 
 /// What a database may promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names are the field's own")]
 pub enum Level {
     ReadUncommitted,
     ReadCommitted,
@@ -189,7 +188,6 @@ pub enum CycleClass {
     G0,
     /// ww and wr, at least one wr.
     G1c,
-    /// One rw (read skew).
     GSingle,
     /// Two rw or more, none next to another.
     GNonadjacent,
@@ -202,16 +200,13 @@ pub enum CycleClass {
 pub enum Closing {
     /// Nothing else: only what transactions read and wrote.
     Data,
-    /// A client's own order.
     Session,
     /// One transaction ended before another began.
     RealTime,
 }
 
-/// A kind of cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cycle {
-    /// By its dependencies.
     pub class: CycleClass,
     /// By what else it needs.
     pub closing: Closing,
@@ -271,7 +266,6 @@ pub enum Anomaly {
     CommitOrder(Level),
     /// No order of commits explains what was read at causal, and a session's own order closes the circle.
     SessionOrder,
-    /// Dependencies in a circle.
     Cycle(Cycle),
 }
 

@@ -18,7 +18,6 @@ const PROGRESS_BYTES: usize = 1 << 20;
 /// Why a file is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
-    /// Counted from 1.
     pub line: u64,
     /// Counted from 1, in bytes; nothing for a whole line.
     pub column: Option<usize>,

@@ -76,7 +76,6 @@ pub(crate) fn check(versions: &Versions<'_>, finds: &mut Finds) -> Vec<Seen> {
     seen
 }
 
-/// One read.
 struct Reader<'a, 'h> {
     versions: &'a Versions<'h>,
     finds: &'a mut Finds,

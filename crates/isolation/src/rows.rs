@@ -15,7 +15,6 @@ pub(crate) struct RowRead<'h> {
     /// The index among its transaction's operations.
     pub at: u32,
     pub key: u32,
-    /// Sorted.
     pub rows: &'h [i64],
 }
 

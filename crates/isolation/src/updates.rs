@@ -59,7 +59,6 @@ pub(crate) fn fractured(versions: &Versions<'_>, seen: &[Seen], finds: &mut Find
 struct Sources {
     /// By writer, the first key in which it did.
     keys: FastMap<u32, u32>,
-    /// All writers and keys.
     in_order: Vec<(u32, u32)>,
     met: FastSet<(u32, u32)>,
 }

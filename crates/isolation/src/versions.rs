@@ -21,10 +21,8 @@ use crate::keys::KeyKind;
 use crate::rows;
 use crate::story::name;
 
-/// No transaction, no place.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A write.
 #[derive(Clone, Copy)]
 pub(crate) struct Written {
     pub by: u32,

@@ -29,7 +29,6 @@ use crate::versions::{NONE, Seen, Versions};
 const PAST_BYTES_MAX: u64 = 1 << 30;
 /// Up to this many reads are gone through without an index.
 const FEW: usize = 8;
-/// Cycles that are counted.
 const CYCLES_MAX: usize = 1_000;
 
 pub(crate) struct Weak<'a, 'h> {
@@ -42,7 +41,6 @@ pub(crate) struct Weak<'a, 'h> {
     written_starts: Vec<u32>,
     /// Reads, and the version order of keys whose order is known.
     base: Vec<Edge>,
-    /// The order of sessions.
     sessions: Vec<Edge>,
 }
 

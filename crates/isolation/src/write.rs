@@ -6,12 +6,10 @@ use crate::hash::FastMap;
 use crate::history::{History, Operation, Status, Transaction};
 use crate::keys::{KeyKind, KeyName};
 
-/// How events are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Elle's own: `{:index 0, :type :invoke, …}`.
     Edn,
-    /// elle-cli's: `{"index":0,"type":"invoke",…}`.
     Json,
 }
 

@@ -17,14 +17,12 @@ const CLOSE_MAX: Duration = Duration::from_secs(1);
 /// When a server with a full queue is asked again.
 const AGAIN: Duration = Duration::from_millis(1);
 
-/// What it is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The way to the server is blocked, or its queue is full: it is connected to from then on.
     Waiting(Instant),
     /// The server has not answered yet. The client may have gone meanwhile: given up then.
     Connecting(Option<Instant>),
-    /// Bytes are carried.
     Open,
     /// One side is lost; what the other sends is read and forgotten.
     HalfOpen,
@@ -41,7 +39,6 @@ pub(super) enum Fate {
     Over,
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     /// Counted from 1 over a link; its draws depend on it.
@@ -236,7 +233,6 @@ impl Connection {
         self.pipes = [None, None];
     }
 
-    /// Cuts it.
     pub(super) fn cut(&mut self, how: How, now: Instant) -> Fate {
         match how {
             How::Reset => {

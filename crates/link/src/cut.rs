@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use super::Direction;
 
-/// What both ends see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     /// An orderly end (FIN), after all that was handed on.
     End,
-    /// A reset (RST).
     Reset,
 }
 

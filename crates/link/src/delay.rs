@@ -14,7 +14,6 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// Always the same.
     pub fn of(fixed: Duration) -> Delay {
         Delay {
             fixed,
@@ -40,7 +39,6 @@ impl Delay {
         }
     }
 
-    /// Whether nothing is late.
     pub(super) fn is_zero(&self) -> bool {
         self.fixed.is_zero() && self.jitter.is_zero()
     }

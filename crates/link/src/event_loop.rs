@@ -35,7 +35,6 @@ pub(super) struct Way {
     pub(super) is_blocked: bool,
 }
 
-/// What its thread has.
 pub(super) struct EventLoop {
     epoll: OwnedFd,
     listener: TcpListener,

@@ -45,12 +45,9 @@ pub use upstream::Upstream;
 
 use cut::Cut;
 
-/// Which way bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// What clients send.
     ToServer = 0,
-    /// What the server sends.
     ToClient = 1,
 }
 
@@ -80,7 +77,6 @@ pub struct Link {
 }
 
 impl Link {
-    /// To this server.
     pub fn to(server: impl Into<Upstream>) -> Link {
         Link {
             server: server.into(),
@@ -106,7 +102,6 @@ impl Link {
         self
     }
 
-    /// Cuts each connection there.
     #[must_use]
     pub fn cut(mut self, at: CutAt, how: How) -> Link {
         self.cut = Some(Cut { at, how });

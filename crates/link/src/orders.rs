@@ -33,7 +33,6 @@ pub(super) struct Master {
     waker: UnixStream,
 }
 
-/// The event loop's end.
 #[derive(Debug)]
 pub(super) struct Orders {
     orders: Receiver<(Order, Pending)>,

@@ -32,7 +32,6 @@ enum Parcel {
 /// What became of a pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// It goes on.
     Open,
     /// The end has arrived, or the sink takes nothing any more.
     Ended,
@@ -46,7 +45,6 @@ pub(super) enum Progress {
 #[derive(Debug)]
 pub(super) struct Pipe {
     delay: Delay,
-    /// Bytes until the cut.
     left: Option<u64>,
     under_way: VecDeque<(Instant, Parcel)>,
     under_way_bytes: usize,
@@ -155,7 +153,6 @@ impl Pipe {
         Progress::Open
     }
 
-    /// Writes what is due.
     pub(super) fn hand_on(&mut self, sink: &mut Socket, way: &Way, now: Instant) -> Progress {
         self.is_stuck = false;
         if self.left == Some(0) {

@@ -75,7 +75,6 @@ pub struct LinkProxy {
 }
 
 impl LinkProxy {
-    /// Where clients connect.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -17,7 +17,6 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 pub enum Upstream {
     /// Its Unix socket; a path that begins with `@` names an abstract one.
     Unix(PathBuf),
-    /// Its TCP address.
     Tcp(SocketAddr),
 }
 

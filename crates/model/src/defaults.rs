@@ -10,22 +10,18 @@ use crate::spec::secret::Address;
 /// A value, and the file that it is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said<T> {
-    /// The value.
     pub value: T,
-    /// The file.
     pub by: PathBuf,
 }
 
 /// What is used where neither the command line nor the environment says anything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Defaults {
-    /// The server.
     pub url: Option<Said<Address>>,
     /// The notebook: a file's path or a server's address.
     pub store: Option<Said<PathBuf>>,
     /// Every trial gets them, besides those of the command line.
     pub tags: Option<Said<Vec<String>>>,
-    /// The words of `--observe`.
     pub observe: Option<Said<String>>,
 }
 

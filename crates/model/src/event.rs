@@ -11,11 +11,9 @@ use crate::{Failure, State};
 /// A trial that is about to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Title {
-    /// Its workload.
     pub workload: String,
     /// Where it runs, without secrets.
     pub target: String,
-    /// Its clients.
     pub clients: usize,
     /// Its scripts, in the order in which seconds have them.
     pub scripts: Vec<String>,
@@ -35,7 +33,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// Its word in records.
     pub fn word(self) -> &'static str {
         match self {
             Role::Point => "point",
@@ -53,7 +50,6 @@ pub struct PlannedTrial {
     pub trials: Option<usize>,
     /// For people: what differs from the other trials, and which repeat it is.
     pub label: String,
-    /// What it is for.
     pub role: Role,
     /// Its point, as records have it.
     pub point: serde_json::Value,
@@ -64,9 +60,7 @@ pub struct PlannedTrial {
 /// A trial of an experiment that is over. `O` is what a trial comes to.
 #[derive(Debug)]
 pub struct Finished<'a, O> {
-    /// Which.
     pub trial: &'a PlannedTrial,
-    /// How it ended.
     pub state: State,
     /// What was measured, or why nothing was.
     pub outcome: Result<&'a O, &'a Failure>,
@@ -81,7 +75,6 @@ pub struct Finished<'a, O> {
 pub enum Notice {
     /// Figures may mean something else than they seem to.
     Warning(String),
-    /// Informational.
     Note(String),
     /// Something was done that this experiment did not request.
     Done(String),

@@ -61,7 +61,6 @@ pub struct Failure {
     pub message: String,
     /// More of what is known: the server's detail, what was left behind.
     pub details: Vec<String>,
-    /// What to try.
     pub hints: Vec<String>,
 }
 
@@ -101,13 +100,11 @@ impl Failure {
         }
     }
 
-    /// Adds what is known.
     pub fn detail(mut self, text: impl Into<String>) -> Failure {
         self.details.push(text.into());
         self
     }
 
-    /// Adds what to try.
     pub fn hint(mut self, text: impl Into<String>) -> Failure {
         self.hints.push(text.into());
         self

@@ -9,14 +9,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(untagged))]
 pub enum Fact<T> {
-    /// Known.
     Known(T),
     /// Not known, with the reason.
     Unknown(#[cfg_attr(test, ts(type = "{ unknown: string }"))] String),
 }
 
 impl<T> Fact<T> {
-    /// The value, if known.
     pub fn known(&self) -> Option<&T> {
         match self {
             Fact::Known(value) => Some(value),
@@ -54,7 +52,6 @@ impl<T: Serialize> Serialize for Fact<T> {
     }
 }
 
-/// As it was serialized.
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Fact<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;

@@ -18,7 +18,6 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// As it is written.
     pub fn word(self) -> &'static str {
         match self {
             Self::Notice => "notice",
@@ -32,9 +31,7 @@ impl Severity {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ValidityNote"))]
 pub struct Note {
-    /// Such as `fsync-off`.
     pub code: Cow<'static, str>,
-    /// How much it matters.
     pub severity: Severity,
     /// What is the case, with its figures.
     pub sentence: String,

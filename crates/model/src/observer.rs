@@ -76,7 +76,6 @@ pub trait Observer<O> {
         Ok(())
     }
 
-    /// Something happened between trials.
     fn notice(&mut self, _notice: &Notice) {}
 }
 
@@ -117,7 +116,6 @@ macro_rules! pass_on {
 pub struct Observers<'a, O>(Vec<&'a mut (dyn Observer<O> + 'a)>);
 
 impl<'a, O> Observers<'a, O> {
-    /// These, in this order.
     pub fn new<const N: usize>(observers: [&'a mut (dyn Observer<O> + 'a); N]) -> Self {
         Self(Vec::from(observers))
     }

@@ -11,9 +11,7 @@ use crate::{Fact, Note, TrialSpec};
 
 /// What a trial came to.
 pub struct Outcome {
-    /// What was run.
     pub spec: TrialSpec,
-    /// The workload's name.
     pub workload: String,
     /// The pack's content, when it is a pack.
     pub pack_sha256: Option<String>,
@@ -21,7 +19,6 @@ pub struct Outcome {
     pub variables: Vec<(String, String)>,
     /// Where it ran, for people.
     pub target: String,
-    /// Whose server that is.
     pub target_kind: TargetKind,
     /// What is known about the server.
     pub facts: Facts,
@@ -37,7 +34,6 @@ pub struct Outcome {
     pub isolation: Option<Fact<IsolationCheck>>,
     /// The host that pgdyno ran on.
     pub host: Host,
-    /// What was measured.
     pub recording: Recording,
     /// What its draws came to, where scripts say which rows they are about.
     pub key_skew: Option<KeySkew>,
@@ -51,7 +47,6 @@ pub struct Outcome {
     pub figures: Vec<PackFigure>,
     /// How the warm-up ended, where that was to be found.
     pub warmup_ended: Option<WarmupEnd>,
-    /// What instruments saw.
     pub observed: Observed,
     /// Who measured it, where several pgdynos did.
     pub generators: Option<Generators>,

@@ -10,7 +10,6 @@ pub trait Progress {
     /// What the user should know, shown in any case.
     fn warning(&mut self, _text: &str) {}
 
-    /// What comes next.
     fn step(&mut self, _text: &str) {}
 
     /// A table begins to be filled.
@@ -32,7 +31,6 @@ pub trait Progress {
     fn trials_read(&mut self, _trials: usize, _of: usize) {}
 }
 
-/// Shows nothing at all.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

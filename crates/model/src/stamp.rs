@@ -6,7 +6,6 @@ use std::time::SystemTime;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// `2026-01-31T12:00:00.000000Z`.
 pub fn stamp(time: SystemTime) -> String {
     let t = OffsetDateTime::from(time);
     format!(
@@ -21,7 +20,6 @@ pub fn stamp(time: SystemTime) -> String {
     )
 }
 
-/// The time again.
 pub fn read(stamp: &str) -> Option<SystemTime> {
     OffsetDateTime::parse(stamp, &Rfc3339)
         .ok()

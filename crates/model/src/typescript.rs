@@ -11,7 +11,6 @@ use crate::document;
 
 /// The file, from this crate's folder.
 const FILE: &str = "../../web/src/data.ts";
-/// Writes it.
 const COMMAND: &str = "PGDYNO_WRITE_TYPES=1 cargo test -p pgdyno-model typescript";
 
 /// The types that the page reads; those that they are made of follow by themselves.
@@ -23,7 +22,6 @@ fn declarations() -> Declarations {
     all
 }
 
-/// What is declared.
 #[derive(Default)]
 struct Declarations {
     met: BTreeSet<TypeId>,

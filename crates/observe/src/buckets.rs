@@ -35,7 +35,6 @@ static LABELS: LazyLock<[String; BOUNDS]> = LazyLock::new(|| {
     })
 });
 
-/// Latencies by bucket.
 #[derive(Debug, Clone)]
 pub struct Buckets {
     /// Not cumulative; those above all bounds are in `count` only.

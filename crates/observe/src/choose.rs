@@ -74,7 +74,6 @@ fn is_known(name: &str) -> bool {
 /// A requested instrument that no product has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// As requested.
     pub name: String,
     /// The instruments of all products, and their groups.
     pub known: Vec<String>,

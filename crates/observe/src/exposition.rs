@@ -7,12 +7,9 @@ use std::fmt::Write as _;
 
 use pgdyno_model::text;
 
-/// A text format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Prometheus' text format 0.0.4.
     Text,
-    /// OpenMetrics 1.0.0.
     OpenMetrics,
 }
 
@@ -78,7 +75,6 @@ pub struct Exposition {
 }
 
 impl Exposition {
-    /// An empty one.
     pub fn new(format: Format) -> Self {
         Self {
             format,
@@ -107,7 +103,6 @@ impl Exposition {
         }
     }
 
-    /// Adds a sample.
     pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
         self.text += name;
         for (index, (name, value)) in labels.iter().enumerate() {
@@ -120,7 +115,6 @@ impl Exposition {
         let _ = writeln!(self.text, " {value}");
     }
 
-    /// All of it.
     pub fn end(mut self) -> String {
         if self.format == Format::OpenMetrics {
             self.text += "# EOF\n";

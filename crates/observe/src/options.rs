@@ -13,7 +13,6 @@ use super::{Instruments, Scene, choose};
 pub struct ObserveOptions {
     /// As it was asked for.
     pub spec: ObserveSpec,
-    /// Endpoints to scrape.
     pub scrapes: Vec<Scrape>,
     /// Where Prometheus reads the running trial.
     pub prometheus_export: Option<Arc<PrometheusExport>>,

@@ -24,16 +24,13 @@ pub enum Type {
 /// Names and values of labels.
 pub type Labels<'a> = Vec<(&'a str, Cow<'a, str>)>;
 
-/// A sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample<'a> {
-    /// The metric's name.
     pub name: &'a str,
     /// Names and values of its labels, in their order.
     pub labels: Labels<'a>,
     /// Its value; may be NaN or infinite.
     pub value: f64,
-    /// How to take it.
     pub kind: Type,
 }
 
@@ -53,7 +50,6 @@ pub struct Samples<'a> {
     pub bad_lines: usize,
 }
 
-/// What `# TYPE` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Declared {
     Counter,
@@ -63,7 +59,6 @@ enum Declared {
     Untyped,
 }
 
-/// Reads an answer.
 pub fn samples(text: &str) -> Samples<'_> {
     Samples {
         lines: text.lines(),
@@ -175,7 +170,6 @@ fn sample(line: &str) -> Option<Parts<'_>> {
     Some((name, labels, value))
 }
 
-/// `a="1",b="2"}` and what follows.
 fn labels(text: &str) -> Option<(Labels<'_>, &str)> {
     let mut labels = Vec::new();
     let mut rest = text.trim_start();

@@ -30,7 +30,6 @@ pub struct PrometheusExport(Mutex<State>);
 struct State {
     /// The trial whose clients connect.
     starting: Option<Title>,
-    /// The trial that runs.
     title: Option<Title>,
     is_warmup: bool,
     /// By script, since pgdyno began.
@@ -51,13 +50,11 @@ struct Reading {
     is_new: bool,
 }
 
-/// Metrics of a script.
 #[derive(Debug, Default, Clone)]
 struct Script {
     counts: Counts,
     retried_after: BTreeMap<Failure, u64>,
     service: Times,
-    /// With a rate only.
     response: Option<Times>,
     lag: Option<Times>,
 }

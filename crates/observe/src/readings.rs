@@ -17,7 +17,6 @@ pub struct Readings {
     pub(super) gaps: Vec<(String, Gap)>,
 }
 
-/// One figure.
 #[derive(Debug)]
 pub(super) struct Value {
     pub(super) series: Series,
@@ -26,7 +25,6 @@ pub(super) struct Value {
     pub(super) value: f64,
 }
 
-/// Something that happened.
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) kind: String,

@@ -17,7 +17,6 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(3);
 /// So many series are read of one endpoint: each is a row a second in the notebook.
 const SERIES_MAX: usize = 1000;
 
-/// What is scraped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scrape {
     name: String,
@@ -35,12 +34,10 @@ enum Token {
     Variable(String),
 }
 
-/// Which samples are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Filter {
     /// The metric's name; `*` stands for anything.
     name: String,
-    /// Values of labels, likewise.
     labels: Vec<(String, String)>,
 }
 
@@ -162,7 +159,6 @@ impl Filter {
 }
 
 impl Scrape {
-    /// What reads it.
     pub fn instrument(&self) -> Box<dyn Instrument> {
         Box::new(self.endpoint())
     }
@@ -192,7 +188,6 @@ impl Scrape {
         self.origin.reach(ANSWER_LIMIT)
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -224,9 +219,7 @@ impl Scrape {
     }
 }
 
-/// An endpoint at work.
 struct Endpoint {
-    /// `scrape.NAME`
     called: String,
     scrape: Scrape,
 }

@@ -8,14 +8,12 @@ use pgdyno_model::observed::{Batch, Gap};
 
 /// An instrument on the workbench: read when the test says so.
 pub struct Bench<I> {
-    /// The instrument.
     pub instrument: I,
     recorder: Recorder,
     began: Instant,
 }
 
 impl<I: Instrument> Bench<I> {
-    /// Nothing is read yet.
     pub fn new(instrument: I) -> Self {
         let began = Instant::now();
         let mut recorder = Recorder::new(began);
@@ -41,12 +39,10 @@ impl<I: Instrument> Bench<I> {
         told
     }
 
-    /// As before the trial.
     pub fn begin(&mut self) -> Result<(), Gap> {
         self.step(|instrument, out| instrument.begin(out))
     }
 
-    /// As once an interval.
     pub fn read(&mut self) -> Result<(), Gap> {
         self.step(|instrument, out| instrument.read(out))
     }

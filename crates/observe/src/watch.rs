@@ -55,7 +55,6 @@ enum Report {
     Ended { instrument: usize, cpu_us: u64 },
 }
 
-/// What threads wait for.
 #[derive(Default)]
 struct Shared {
     orders: Mutex<Orders>,
@@ -71,9 +70,7 @@ struct Orders {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stop {
-    /// Read a last time.
     Finish,
-    /// The receiver is gone.
     Abandon,
 }
 

@@ -11,7 +11,6 @@ use pgdyno_store::{Store, TrialWriter, place};
 /// Where a run is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
-    /// By this number.
     pub number: i64,
     /// The newest complete trial before it that is like it: of the same workload, tables and server, and in the
     /// same experiment or in none.

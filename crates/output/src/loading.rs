@@ -37,7 +37,6 @@ struct Table {
     bar: Option<ProgressBar>,
 }
 
-/// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Rows,
@@ -45,7 +44,6 @@ enum Unit {
 }
 
 impl Loading {
-    /// Says nothing.
     pub fn quiet() -> Self {
         Self {
             form: Form::Quiet,

@@ -24,7 +24,6 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// It begins.
     pub fn begin(form: Form) -> Self {
         let now = Instant::now();
         Self {

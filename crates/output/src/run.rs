@@ -16,7 +16,6 @@ use crate::{Keep, Kept, Sink, Verbosity, remark, rescued, width, write_report};
 /// What a command knows of a trial beside its document.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Said<'a> {
-    /// Where it is kept.
     pub kept: Option<Kept>,
     /// What the first client that failed said, with the place in its script.
     pub first_error: Option<&'a str>,
@@ -65,7 +64,6 @@ pub fn print_document(
 
 /// A trial that was run.
 pub struct Ran {
-    /// What came of it.
     pub outcome: Outcome,
     /// Where it is kept, if it was to be kept.
     kept: Result<Option<Kept>, Failure>,

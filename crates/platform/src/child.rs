@@ -11,11 +11,8 @@ use std::sync::mpsc::{self, Sender};
 /// A signal that can be sent to a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// SIGTERM.
     Terminate,
-    /// SIGINT, as Ctrl-C sends.
     Interrupt,
-    /// SIGQUIT.
     Quit,
     /// SIGHUP, at which servers read their configuration again.
     Hangup,

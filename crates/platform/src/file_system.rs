@@ -17,7 +17,6 @@ const FILL_PART_MIN: u64 = 4096;
 pub enum Kind {
     /// tmpfs or ramfs: nothing there survives a power cut, and an fsync costs nothing.
     Memory,
-    /// Any other.
     Other,
 }
 

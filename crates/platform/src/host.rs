@@ -7,7 +7,6 @@ use std::fs;
 /// The machine as it looks from this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// Its name.
     pub name: Option<String>,
     /// Release of the running kernel, such as `6.1.0-18-amd64`.
     pub kernel: Option<String>,
@@ -24,13 +23,11 @@ pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The host's name.
 pub fn name() -> Option<String> {
     line("/proc/sys/kernel/hostname")
 }
 
 impl Host {
-    /// Reads them all.
     pub fn read() -> Host {
         Host {
             name: name(),

@@ -43,7 +43,6 @@ pub enum Event {
     Failed(io::Error),
 }
 
-/// Where to connect.
 #[derive(Clone, Copy, Debug)]
 pub enum Address<'a> {
     /// TCP, with the options of the socket.

@@ -12,7 +12,6 @@ use crate::user::User;
 /// The socket belongs to another user than the one that was asked for. In libpq's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongPeer {
-    /// The user asked for.
     pub wanted: String,
     /// The user there: a login name, or an id in words where the system has no name for it.
     pub actual: String,

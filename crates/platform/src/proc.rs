@@ -63,7 +63,6 @@ fn behind<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// The number there.
 fn number_behind(text: &str, name: &str) -> Option<u64> {
     behind(text, name)?.parse().ok()
 }

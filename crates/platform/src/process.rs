@@ -10,7 +10,6 @@ use crate::host;
 /// A process, as others may know it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Its id.
     pub pid: u32,
     /// When it started, in clock ticks since the kernel did; `None` where /proc does not tell.
     pub started_ticks: Option<u64>,
@@ -25,16 +24,13 @@ pub struct Identity {
 /// Whether a process still runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
-    /// It does.
     Runs,
-    /// It has ended.
     Gone,
     /// It is of another host or container, where this process cannot look.
     OutOfSight,
 }
 
 impl Identity {
-    /// This process.
     pub fn of_self() -> Self {
         let pid = std::process::id();
         Self {

@@ -24,7 +24,6 @@ pub struct Spool {
     has_room: bool,
     /// So much of the file counts.
     filed_bytes: u64,
-    /// What comes after it.
     tail: Vec<u8>,
 }
 
@@ -47,7 +46,6 @@ impl Spool {
         }
     }
 
-    /// Adds bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.tail.extend_from_slice(bytes);
         if self.tail.len() >= TAIL_BYTES && self.has_room {

@@ -2,13 +2,11 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpInfo {
     /// The shortest time from a segment to its acknowledgement, in microseconds: the peer's kernel
     /// answers, no program. 0 when none was measured.
     pub min_rtt_us: u32,
-    /// Segments sent again.
     pub retransmitted: u32,
 }
 

@@ -11,9 +11,7 @@ use std::process::Command;
 /// One user, as the system's user database has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// Login name.
     pub name: String,
-    /// User id.
     pub uid: u32,
     /// Id of the user's own group.
     pub gid: u32,

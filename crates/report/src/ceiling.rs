@@ -15,7 +15,6 @@ pub fn source(known: &Ceiling, threads: usize) -> String {
     )
 }
 
-/// The table.
 pub fn table(found: &SelfCalibration, width: usize) -> String {
     let cpu = found.host.cpu_model.as_deref().unwrap_or("CPU unknown");
     let mut out = format!(

@@ -51,7 +51,6 @@ const fn metric(
 }
 
 impl Metric {
-    /// That of a trial.
     pub fn of(&self, trial: &TrialRow) -> Option<f64> {
         (self.of)(trial)
     }
@@ -69,7 +68,6 @@ impl Metric {
         }
     }
 
-    /// Its unit beside [`Self::shown`].
     pub fn unit(&self) -> &'static str {
         match self.figure.unit {
             Unit::TimeUs => "ms",
@@ -207,7 +205,6 @@ fn began(trial: &TrialRow) -> Option<std::time::SystemTime> {
 pub struct Around {
     /// Points that one side lacks.
     pub lacking: Vec<Lacking>,
-    /// Notes on the trials.
     pub notes: Vec<NoteOfTrials>,
     /// What differs between the first trials of both sides.
     pub differences: Vec<Differing>,

@@ -20,12 +20,10 @@ pub use trust::{capital, serious};
 
 /// Where the text of a line begins, behind its label.
 const INDENT: usize = 13;
-/// No line is longer.
 const WIDTH: usize = 80;
 /// An ordinary trial takes no more: 25 with what to type next, and the line before it.
 const LINES: usize = 23;
 
-/// What was run, where.
 pub fn heading(trial: &Trial) -> String {
     heading::text(&trial.run)
 }

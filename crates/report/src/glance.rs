@@ -27,15 +27,12 @@ const WAITS_MAX: usize = 3;
 pub struct Glance {
     /// Its number in the notebook.
     pub number: i64,
-    /// Everywhere.
     pub uuid: String,
-    /// Its workload.
     pub workload: String,
     /// The most clients that it has at once.
     pub clients: u32,
     /// What is measured, without secrets.
     pub target: String,
-    /// Its experiment's name.
     pub experiment: Option<String>,
     /// When it was begun, UTC.
     pub started: String,
@@ -50,7 +47,6 @@ pub struct Glance {
     /// Over the last five seconds, from the scheduled start where there is a rate; `null` with fewer than ten
     /// values beyond it.
     pub p50_us: Option<u64>,
-    /// Likewise.
     pub p99_us: Option<u64>,
     /// Failed transactions of the measured time so far.
     pub failed: u64,

@@ -21,11 +21,9 @@ pub struct Growing {
     pub outcome: Outcome,
 }
 
-/// Who measures it.
 enum Of {
     /// One, or one of several by itself.
     One(i64),
-    /// All generators.
     All(Box<Together>),
 }
 
@@ -93,7 +91,6 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Watched from now on.
     pub fn new(at: Instant) -> Self {
         Self {
             now_us: None,

@@ -126,7 +126,6 @@ pub fn series(trials: &[TrialRow], metric: &Metric) -> Vec<HistoryTrial> {
     trials.iter().filter_map(of_trial).collect()
 }
 
-/// Where their level changes.
 pub fn changes(trials: &[HistoryTrial]) -> Vec<Change> {
     let values: Vec<f64> = trials.iter().map(|trial| trial.value).collect();
     let found = change_points(&values, &ChangeOptions::default());

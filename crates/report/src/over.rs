@@ -13,11 +13,9 @@ pub struct Over<'a> {
     pub number: Option<i64>,
     /// What it was to measure, as records have it.
     pub point: Value,
-    /// How it ended.
     pub state: State,
     /// What was measured, if anything was.
     pub outcome: Option<&'a Outcome>,
-    /// What went wrong.
     pub why: Option<String>,
 }
 

@@ -58,7 +58,6 @@ pub fn of_experiment(store: &dyn Notebook, experiment: &ExperimentRow) -> Result
     points
 }
 
-/// With what it says.
 fn answered(
     store: &dyn Notebook,
     experiment: &ExperimentRow,

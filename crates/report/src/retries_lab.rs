@@ -60,13 +60,11 @@ struct Form {
     name: String,
     /// Of each trial that is complete.
     goodputs: Vec<f64>,
-    /// Their other figures.
     repeats: Vec<LabRepeat>,
     /// Of them all, from the start of each transaction's first try.
     latencies: Latencies,
     committed: u64,
     retries: u64,
-    /// All that was begun.
     total: u64,
     failed: u64,
     work: Work,
@@ -163,7 +161,6 @@ impl Results {
         reasons
     }
 
-    /// What was found.
     pub fn document(&self) -> RetriesLab {
         let points = self.points.iter().map(|point| LabPoint {
             given: point.given.clone(),
@@ -247,7 +244,6 @@ impl Form {
         Some(self.sample()?.summary(&Bootstrap::default()))
     }
 
-    /// Of clients and server.
     fn retries_per_commit(&self) -> Option<f64> {
         self.per_commit(self.retries + self.by_server())
     }

@@ -39,7 +39,6 @@ pub(super) struct Point {
 }
 
 impl Results {
-    /// None yet.
     pub fn new(vary: Vary, room: Room) -> Self {
         Self {
             vary,
@@ -48,7 +47,6 @@ impl Results {
         }
     }
 
-    /// A trial is over.
     pub fn add(&mut self, over: &Over<'_>) {
         let value = self.vary.of(&over.point).as_u64();
         let point = self.points.entry(value.unwrap_or(0)).or_default();
@@ -76,7 +74,6 @@ impl Results {
         CacheFit::new(&points.collect::<Vec<_>>())
     }
 
-    /// What was found.
     pub fn document(&self) -> SlobSweepResult {
         let points = self.points.iter().map(|(value, point)| SlobPoint {
             value: *value,

@@ -40,7 +40,6 @@ pub fn text(staleness: &Staleness, width: usize) -> String {
     lines
 }
 
-/// A row each.
 fn endpoints(heading: &str, all: &[StaleEndpoint], width: usize) -> String {
     let mut table = Table::default();
     table.row([

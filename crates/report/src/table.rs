@@ -15,7 +15,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// Adds a row.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         let cells = cells.into_iter().map(Into::into);
         let cells = cells.map(|cell: String| match cell.len() {

@@ -219,7 +219,6 @@ impl Together {
         }
     }
 
-    /// Each once.
     fn notes(&self) -> Vec<Note> {
         let mut notes: Vec<Note> = Vec::new();
         for note in self.parts.iter().flat_map(|one| &one.notes) {

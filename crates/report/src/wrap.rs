@@ -1,6 +1,5 @@
 //! Text in lines that are no longer than a terminal.
 
-/// No line is longer.
 const WIDTH: usize = 80;
 
 /// A word at the left, and text beside it that goes on in the next lines.
@@ -77,7 +76,6 @@ pub fn fitted(text: &str, width: usize) -> String {
 
 /// The column where a line's text begins: behind a label that two spaces follow, or two behind its indent.
 fn text_begins(line: &str) -> usize {
-    /// No label is longer.
     const LABEL_MAX: usize = 24;
     let indent = line.chars().take_while(|c| *c == ' ').count();
     let behind = &line[indent..];

@@ -19,7 +19,6 @@ pub struct Beforehand {
 }
 
 impl Beforehand {
-    /// Asks at an endpoint.
     pub fn ask(&mut self, endpoint: &Endpoint, session: &mut Session, prepared: &Prepared) {
         let dialect = prepared.product.dialect;
         if let Some(place) = locate::of_session(session, dialect) {

@@ -2,7 +2,6 @@
 
 use pgdyno_model::spec::secret::{MASK, word_kept};
 
-/// That of this process.
 pub fn of_process() -> String {
     let arguments: Vec<String> = std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())

@@ -20,7 +20,6 @@ use pgdyno_observe::{Instruments, Watch};
 pub struct Emitter<'a> {
     observers: Observers<'a, Outcome>,
     instruments: Watch,
-    /// All but the samples.
     observed: Observed,
     samples: Samples,
 }

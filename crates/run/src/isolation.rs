@@ -123,7 +123,6 @@ pub(crate) fn of_trial(prepared: &Prepared, outcome: &Outcome) -> Option<Fact<Is
     Some(checked(&history, of, &mut |_| {}))
 }
 
-/// Checks a history.
 fn checked(
     history: &History,
     of: Circumstances,

@@ -10,7 +10,6 @@ use crate::validity::HeldBack;
 pub struct OwnQuota(Option<(Quota, u64)>);
 
 impl OwnQuota {
-    /// A trial begins.
     pub fn begin() -> Self {
         let quota = Quota::of("self");
         Self(quota.and_then(|quota| {

@@ -56,9 +56,7 @@ pub struct Prepared {
     /// What is known about the server.
     pub facts: Facts,
     isolation_asked: Option<Isolation>,
-    /// Which product it is.
     pub product: Product,
-    /// What its errors mean.
     pub errors: &'static [ErrorRule],
     few_rows: Vec<FewRows>,
     mismatches: Vec<Mismatch>,
@@ -75,7 +73,6 @@ pub struct Checked {
     pub chosen: Params,
     scripts: Vec<Script>,
     names: Names,
-    /// Variables for script files.
     given: BTreeMap<String, String>,
 }
 
@@ -554,7 +551,6 @@ impl Prepared {
             .collect()
     }
 
-    /// How statements travel.
     pub fn query_mode(&self) -> QueryMode {
         let first = self.scripts.first();
         first.map_or_else(QueryMode::default, |script| script.program.mode())

@@ -6,11 +6,8 @@ use std::collections::BTreeMap;
 use pgdyno_drive::Script;
 use pgdyno_script::{Counters, Draws, Names, Op, Prng, Sql, Value, Vars};
 
-/// The client.
 pub struct Replay {
-    /// Its variables.
     pub vars: Vars,
-    /// What it draws from.
     pub prng: Prng,
     draws: Draws,
 }

@@ -13,7 +13,6 @@ use pgdyno_model::notebook::Notebook;
 /// What the notebook shares with what is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shared {
-    /// The database.
     Database,
     /// The server, or its cluster, with a database of its own.
     Server,

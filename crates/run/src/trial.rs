@@ -346,7 +346,6 @@ impl Trial {
         }
     }
 
-    /// Clients of all generators.
     fn clients_total(&self) -> usize {
         let own = self.spec.clients() as usize;
         self.share.map_or(own, |share| share.clients_total)

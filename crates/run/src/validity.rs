@@ -48,16 +48,13 @@ const NOTEBOOK_HERE: &str = "notebook-here";
 pub struct Mismatch {
     /// The variable, without its colon.
     pub variable: String,
-    /// What the scripts see.
     pub used: String,
-    /// What the tables have.
     pub loaded: String,
 }
 
 /// Transactions of the measured time that a schedule had, and what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// As drawn.
     pub due: u64,
     /// Never started: already too late.
     pub skipped: u64,
@@ -118,13 +115,11 @@ pub struct Situation<'a> {
     pub stopped: Stopped,
     /// The CPU quota that held pgdyno back, in CPUs, and for how long.
     pub held_back: Option<HeldBack>,
-    /// Times without service.
     pub stalls: Stalls,
     /// What the measured seconds tell.
     pub courses: &'a [Steadiness],
     /// A warm-up that came to its limit, with its length in microseconds.
     pub warmup_cut_short: Option<(WarmupEnd, u64)>,
-    /// What instruments saw.
     pub observed: Option<&'a Observed>,
     /// When what is measured began, in microseconds since clients began to work.
     pub measured_from_us: i64,
@@ -133,13 +128,10 @@ pub struct Situation<'a> {
 /// Times of the measured phase in which pgdyno itself did not run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stopped {
-    /// How many.
     count: usize,
-    /// Together.
     total_us: u64,
     /// When the longest began, after the start of what is measured.
     longest_at_us: u64,
-    /// Its length.
     longest_us: u64,
     /// For so long the host was suspended, which no figure shows.
     suspended_us: u64,
@@ -214,12 +206,10 @@ pub struct HeldBack {
     pub cpus: f64,
     /// For how long it was held back, all its CPUs together.
     pub held_us: u64,
-    /// Of so much time.
     pub of_us: u64,
 }
 
 impl HeldBack {
-    /// It matters.
     fn is_much(self) -> bool {
         self.held_us as f64 >= HELD_BACK_SHARE * self.of_us as f64
     }
@@ -877,7 +867,6 @@ fn shared_host(facts: &Facts, observed: Option<&Observed>) -> Option<Note> {
     })
 }
 
-/// Notes on the server.
 fn server(facts: &Facts, writes: bool) -> Vec<Note> {
     let mut notes = Vec::new();
     if facts.debug_assertions == Fact::Known(true) {

@@ -11,7 +11,6 @@ use crate::{Command, Draws, Op, Prng, Slot, Value, Vars};
 pub struct Computing {
     /// By command: what begins with it.
     begins: Box<[Begins]>,
-    /// By command.
     sets: Box<[Set]>,
     /// By command: where all others lead.
     jumps: Box<[Jump]>,
@@ -24,7 +23,6 @@ enum Begins {
     Nothing,
     /// Draws between constants, with which many scripts begin.
     Draws,
-    /// Others.
     Forms,
 }
 
@@ -50,7 +48,6 @@ enum Jump {
 }
 
 impl Computing {
-    /// Of these commands.
     pub fn of(commands: &[Command]) -> Self {
         let leads = leads_to_elif(commands);
         let set = |command: &Command| match &command.op {
@@ -151,7 +148,6 @@ impl Computing {
     }
 }
 
-/// Where to go on.
 #[inline]
 fn choose(conditions: &[(Truth, usize)], otherwise: usize, vars: &Vars) -> Option<usize> {
     for (condition, next) in conditions {
@@ -173,7 +169,6 @@ fn jump(commands: &[Command], number: usize, leads: &[bool]) -> Option<Jump> {
     }
 }
 
-/// Where an `\if` leads.
 fn branch(commands: &[Command], number: usize, leads: &[bool]) -> Option<Jump> {
     let (mut conditions, mut at) = (Vec::new(), number);
     loop {

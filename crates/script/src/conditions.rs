@@ -16,7 +16,6 @@ pub(crate) struct ConditionError {
 
 /// An `\if` that is not closed yet.
 struct OpenIf {
-    /// The `\if`.
     begin: usize,
     /// The `\if` or the last `\elif`, whose `on_false` is not known yet.
     pending: Option<usize>,
@@ -28,7 +27,6 @@ struct OpenIf {
 /// What is not closed yet.
 enum Open {
     If(OpenIf),
-    /// The `\for`.
     For(usize),
 }
 

@@ -25,7 +25,6 @@ pub(crate) struct CounterId(pub(crate) u32);
 pub struct Counter {
     /// Which generator draws from it, counted from 0, and how many there are.
     share: (u64, u64),
-    /// How many were drawn.
     next: AtomicU64,
     /// How many numbers, from 0 on, are settled without a gap.
     settled: AtomicU64,
@@ -45,7 +44,6 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// Draws the next number.
     pub fn draw(&self) -> u64 {
         let (first, step) = self.share;
         first + step * self.next.fetch_add(1, SeqCst)

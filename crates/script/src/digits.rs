@@ -39,13 +39,11 @@ impl Digits {
         Self { room, count }
     }
 
-    /// How many there are.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Appends them.
     #[inline]
     pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
         append(&self.room, self.count, out);

@@ -10,7 +10,6 @@ use crate::{EvalError, Prng};
 /// YCSB's scrambled zipfian draws from so many items, whatever the number of keys.
 pub const SCRAMBLED_ITEMS: u64 = 10_000_000_000;
 
-/// YCSB's theta.
 pub const YCSB_THETA: f64 = 0.99;
 
 /// The sum for [`SCRAMBLED_ITEMS`] and [`YCSB_THETA`] as YCSB has it.
@@ -22,7 +21,6 @@ const REMEMBERED: usize = 4;
 /// What was seen of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
-    /// A number was drawn.
     Draw,
     /// It was asked how much is settled.
     Settled,

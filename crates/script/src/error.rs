@@ -15,7 +15,6 @@ pub struct ScriptError {
     pub line: u32,
     /// Where the error was found: bytes into `source_line`, from 1.
     pub column: Option<u32>,
-    /// What is wrong.
     pub message: Box<str>,
     /// The text it is about.
     pub more: Option<Box<str>>,
@@ -31,7 +30,6 @@ pub struct ScriptError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScriptErrorKind {
-    /// A command is malformed.
     Syntax,
     /// `\if`, `\elif`, `\else` and `\endif` do not fit together.
     Condition {
@@ -85,7 +83,6 @@ impl fmt::Display for ScriptError {
 pub struct TooManyArguments {
     /// How many there may be.
     pub maximum: usize,
-    /// The statement, whole.
     pub statement: String,
 }
 
@@ -103,12 +100,7 @@ pub enum EvalError {
     EmptyVariable,
     /// The variable's text is neither NULL, boolean nor number.
     #[error("malformed variable \"{name}\" value: \"{text}\"")]
-    Malformed {
-        /// The variable.
-        name: Box<str>,
-        /// Its text.
-        text: Box<str>,
-    },
+    Malformed { name: Box<str>, text: Box<str> },
     /// The variable's text is an integer that does not fit.
     #[error("value \"{0}\" is out of range for type bigint")]
     BigintRange(Box<str>),
@@ -118,9 +110,7 @@ pub enum EvalError {
     /// A value of one type where another is needed.
     #[error("cannot coerce {from} to {to}")]
     Coerce {
-        /// The type it has.
         from: &'static str,
-        /// The type needed.
         to: &'static str,
     },
     /// A double that no integer is near to.
@@ -141,19 +131,16 @@ pub enum EvalError {
     /// A random function whose bounds are further apart than an integer can say.
     #[error("random range is too large")]
     RangeTooLarge,
-    /// The parameter of `random_gaussian`.
     #[error(
         "gaussian parameter must be at least {} (not {})",
         Fixed(crate::prng::MIN_GAUSSIAN_PARAM), Fixed(*.0)
     )]
     GaussianParameter(f64),
-    /// The parameter of `random_zipfian`.
     #[error(
         "zipfian parameter must be in range [{:.3}, {:.0}] (not {})",
         crate::prng::MIN_ZIPFIAN_PARAM, crate::prng::MAX_ZIPFIAN_PARAM, Fixed(*.0)
     )]
     ZipfianParameter(f64),
-    /// The parameter of `random_exponential`.
     #[error("exponential parameter must be greater than zero (not {})", Fixed(*.0))]
     ExponentialParameter(f64),
     /// The size given to `permute`.
@@ -164,76 +151,41 @@ pub enum EvalError {
     Theta(f64),
     /// A share of the data or of the operations.
     #[error("{name} must be between 0 and 1 (not {})", Fixed(*.value))]
-    Fraction {
-        /// Which one.
-        name: &'static str,
-        /// What it is.
-        value: f64,
-    },
+    Fraction { name: &'static str, value: f64 },
     /// A part of the data, or of the draws.
     #[error("{name} must be between 0 and 100 percent (not {})", Fixed(*.value))]
-    Percentage {
-        /// Which one.
-        name: &'static str,
-        /// What it is.
-        value: f64,
-    },
+    Percentage { name: &'static str, value: f64 },
     /// How many draws a number is the mean of.
     #[error("a number is the mean of 1 to {maximum} draws (not {count})")]
-    Summands {
-        /// The most.
-        maximum: i64,
-        /// What was asked.
-        count: i64,
-    },
-    /// The percentile of `exponential`.
+    Summands { maximum: i64, count: i64 },
     #[error("percentile must be greater than 0 and less than 100 (not {})", Fixed(*.0))]
     Percentile(f64),
     /// None of many draws gave a key that can be read.
     #[error("{tries} draws gave no key up to {readable}{}", if_empty(*.readable))]
     NothingReadable {
-        /// How many draws.
         tries: u32,
         /// The highest key that can be read.
         readable: i64,
     },
     /// A counter whose numbers are used up.
     #[error("all {count} numbers of counter \"{name}\" are drawn")]
-    Exhausted {
-        /// The counter.
-        name: Box<str>,
-        /// How many there were.
-        count: i64,
-    },
+    Exhausted { name: Box<str>, count: i64 },
     /// A counter that was not there when the run began.
     #[error("the run has no such counter")]
     NoCounter,
     /// A name that is not among those a function knows.
     #[error("{function} does not know \"{name}\", but {known}")]
     UnknownName {
-        /// The function.
         function: &'static str,
-        /// The name.
         name: Box<str>,
-        /// Those it knows.
         known: &'static str,
     },
     /// A number below 0 where there can be none.
     #[error("{what} must not be negative (not {value})")]
-    Negative {
-        /// What it is.
-        what: &'static str,
-        /// The number.
-        value: i64,
-    },
+    Negative { what: &'static str, value: i64 },
     /// A number that is too large for a key format or for octets.
     #[error("{number} is too large for {what}, whose limit is 2^56")]
-    TooLargeFor {
-        /// The number.
-        number: i64,
-        /// The format.
-        what: &'static str,
-    },
+    TooLargeFor { number: i64, what: &'static str },
     /// A text that grew too long.
     #[error("a text may have at most {0} bytes")]
     TextTooLong(usize),
@@ -251,9 +203,7 @@ pub enum EvalError {
     LoopTooLong {
         /// How many it may have.
         maximum: u64,
-        /// The first value.
         from: i64,
-        /// The last value.
         to: i64,
     },
     /// A value was assigned to a variable that cannot be.
@@ -261,7 +211,6 @@ pub enum EvalError {
     InvalidName {
         /// The command or option that assigns.
         context: Box<str>,
-        /// The name.
         name: Box<str>,
     },
     /// An argument of `\sleep`, `\shell` or `\setshell` without a value.
@@ -277,9 +226,7 @@ pub enum EvalError {
     SleepTime {
         /// `sleep` as the user wrote it.
         command: Box<str>,
-        /// The variable's text.
         text: Box<str>,
-        /// The variable.
         name: Box<str>,
     },
     /// The shell's command line exceeds pgbench's limit.

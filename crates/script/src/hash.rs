@@ -13,7 +13,6 @@ pub fn fnv1a(value: i64, seed: i64) -> i64 {
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// A step of FNV-1a.
 #[inline]
 fn mix(hash: u64, byte: u8) -> u64 {
     (hash ^ u64::from(byte)).wrapping_mul(PRIME)
@@ -154,7 +153,6 @@ pub fn permute(value: i64, size: i64, seed: i64) -> i64 {
     at as i64
 }
 
-/// A bijection of `0..=mask`.
 fn scramble(value: u64, factor: u64, flip: u64, mask: u64, bits: u32) -> u64 {
     let value = (value.wrapping_mul(factor) ^ flip) & mask;
     (value << 1 & mask) | value >> (bits - 1)

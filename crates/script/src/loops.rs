@@ -5,16 +5,13 @@ use crate::{DebugOutput, Draws, EvalError, Expr, Prng, Slot, Value, Vars};
 /// The most steps a loop may have: a script that never ends is a mistake.
 pub const MAX_STEPS: u64 = 1_000_000;
 
-/// `\for VAR FROM TO`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct For {
-    /// The variable that counts.
     pub slot: Slot,
     pub(crate) from: Expr,
     pub(crate) to: Expr,
     /// Where the loop itself counts: the script may do with its variable what it likes.
     pub(crate) at: Slot,
-    /// The last value.
     pub(crate) last: Slot,
     /// The command behind the `\endfor`.
     pub end: usize,

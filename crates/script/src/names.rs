@@ -28,7 +28,6 @@ pub(crate) struct Name {
     pub valid: bool,
 }
 
-/// Interner of variable names.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     list: Arc<Vec<Name>>,
@@ -37,7 +36,6 @@ pub struct Names {
 }
 
 impl Names {
-    /// An interner without names.
     pub fn new() -> Self {
         Self::default()
     }

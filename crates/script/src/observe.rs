@@ -20,7 +20,6 @@ pub enum Observation {
 }
 
 impl Observation {
-    /// By its word.
     pub(crate) fn of(word: &str) -> Option<Self> {
         Some(match word {
             "append" => Self::Append,
@@ -42,14 +41,12 @@ impl Observation {
 /// An integer, or the variable that holds one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operand {
-    /// As it is written.
     Int(i64),
     /// The variable's value when the statement is sent.
     Var(Slot),
 }
 
 impl Operand {
-    /// `7` or `:name`.
     pub(crate) fn of(word: &str, names: &mut Names) -> Option<Self> {
         match word.strip_prefix(':') {
             Some(name) => is_valid_name(name).then(|| Self::Var(names.intern(name))),
@@ -61,9 +58,7 @@ impl Operand {
 /// One `\observe` behind a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observe {
-    /// What is done.
     pub what: Observation,
-    /// To which key.
     pub key: Operand,
     /// The value that is written; of a read 0.
     pub value: Operand,

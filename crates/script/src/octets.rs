@@ -9,7 +9,6 @@ use std::borrow::Cow;
 /// What is added to an octet that is not part of UTF-8.
 const BASE: u32 = 0x10_FF00;
 
-/// The octets as text.
 pub fn escape(octets: &[u8]) -> String {
     let mut text = String::with_capacity(octets.len());
     for chunk in octets.utf8_chunks() {

@@ -20,10 +20,8 @@ pub struct Prng {
     kind: Kind,
 }
 
-/// Whose draws they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// pgbench's: xoroshiro128**.
     Pgbench,
     /// sysbench's: xoroshiro128+, with the constants of 2016.
     Sysbench,

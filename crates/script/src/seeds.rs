@@ -17,7 +17,6 @@ pub struct ThreadSeeds {
     /// Draws the script of the next transaction: `range(0, total_weight - 1)`, and only when there
     /// is more than one script.
     pub choose: Prng,
-    /// Draws the schedule's gaps.
     pub throttle: Prng,
     /// Draws whether a transaction is logged.
     pub sample: Prng,
@@ -30,9 +29,7 @@ pub struct Seeds {
     pub random_seed: i64,
     /// The value of `:default_seed`; `None` when `-D` set it.
     pub default_seed: Option<i64>,
-    /// By client.
     pub clients: Vec<Prng>,
-    /// By thread.
     pub threads: Vec<ThreadSeeds>,
 }
 
@@ -67,7 +64,6 @@ pub enum SeedChoice {
     Time,
     /// A number from the system's random source.
     Rand,
-    /// This number.
     Number(u64),
 }
 

@@ -11,7 +11,6 @@ pub const MAX_PARAMETERS: usize = 255;
 pub enum Piece {
     /// Octets to send as they are.
     Text(Vec<u8>),
-    /// `:name`.
     Var(Slot),
 }
 
@@ -51,7 +50,6 @@ pub enum GsetKind {
 /// What to do with a statement's result: each column becomes a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gset {
-    /// Which command it was.
     pub kind: GsetKind,
     /// What the variables' names begin with.
     pub prefix: String,
@@ -97,7 +95,6 @@ pub enum Units {
     Told(Vec<String>),
 }
 
-/// An SQL command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sql {
     /// The statement as written, without leading space; with its semicolon, if it has one.
@@ -108,7 +105,6 @@ pub struct Sql {
     pub gset: Option<Gset>,
     /// The `\unit` or `\units` behind it.
     pub units: Option<Units>,
-    /// Each `\observe` behind it.
     pub observed: Vec<Observe>,
     /// The variables that are mentioned inside quotes or comments, where no text can be pasted.
     quoted: Vec<Slot>,

@@ -7,7 +7,6 @@
 use crate::names::continues_name;
 use crate::number::is_space;
 
-/// Why [`Scanner::statement`] stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Behind a semicolon, which belongs to the statement.
@@ -71,11 +70,8 @@ fn is_newline(byte: u8) -> bool {
 /// Which quoted thing is being read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quoted {
-    /// `'…'`, doubled quotes inside.
     Plain,
-    /// `E'…'`, backslashes too.
     Escapes,
-    /// `B'…'` and `X'…'`.
     Bits,
 }
 

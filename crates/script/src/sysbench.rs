@@ -42,7 +42,6 @@ struct Library {
 }
 
 impl Library {
-    /// `srandom()`.
     fn seed(seed: u32) -> Self {
         let mut words = [0; 31];
         let mut word = i64::from(seed.max(1) as i32);

@@ -9,13 +9,9 @@ use crate::{EvalError, Slot, Vars};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
-    /// SQL's NULL.
     Null,
-    /// A boolean.
     Bool(bool),
-    /// A 64-bit integer.
     Int(i64),
-    /// A double.
     Double(f64),
     /// A text; only in pgdyno's language.
     Text(Text),
@@ -26,12 +22,13 @@ pub enum Value {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text(pub(crate) Place);
 
-/// The places of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Among those that the present evaluation has made.
-    Made { from: u32, to: u32 },
-    /// A variable's own.
+    Made {
+        from: u32,
+        to: u32,
+    },
     Of(Slot),
 }
 
@@ -86,7 +83,6 @@ impl Value {
         }
     }
 
-    /// As a double.
     #[inline]
     pub fn to_double(self) -> Result<f64, EvalError> {
         match self {

@@ -20,7 +20,6 @@ pub enum KeyFormat {
 }
 
 impl KeyFormat {
-    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Java,
         Self::GoYcsb,

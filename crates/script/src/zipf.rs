@@ -112,7 +112,6 @@ impl Zipf {
 pub struct Gray {
     begin: u64,
     count: u64,
-    /// The same.
     items: f64,
     theta: f64,
     zeta: f64,

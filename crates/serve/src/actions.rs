@@ -18,11 +18,9 @@ pub enum Action {
     Note(Note),
     /// `exclude`: with a reason, or includes again.
     Exclude(Exclude),
-    /// `stop`: as Ctrl-C.
     Stop(Only),
 }
 
-/// Tags.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tag {
@@ -33,7 +31,6 @@ pub struct Tag {
     remove: Vec<String>,
 }
 
-/// A note.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
@@ -41,7 +38,6 @@ pub struct Note {
     note: Option<String>,
 }
 
-/// An exclusion.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exclude {
@@ -49,7 +45,6 @@ pub struct Exclude {
     reason: Option<String>,
 }
 
-/// Nothing but the trial.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Only {

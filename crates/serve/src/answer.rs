@@ -10,10 +10,8 @@ use serde_json::{Value, json};
 const NOTHING: &str =
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// An answer.
 #[derive(Debug)]
 pub struct Answer {
-    /// Its status code.
     pub status: u16,
     kind: &'static str,
     /// What its content may load.
@@ -23,7 +21,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A short text.
     pub fn text(status: u16, text: &str) -> Self {
         let body = format!("{text}\n").into_bytes();
         Self::new(status, "text/plain; charset=utf-8", body)
@@ -63,7 +60,6 @@ impl Answer {
         }
     }
 
-    /// With this header.
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.more.push((name, value.into()));
         self

@@ -12,11 +12,8 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 const DRAIN_LIMIT: Duration = Duration::from_millis(500);
 const DRAIN_BYTES_MAX: usize = 1 << 20;
 
-/// A connection.
 pub enum Connection {
-    /// As it is.
     Plain(Timed),
-    /// Encrypted.
     Tls(Box<StreamOwned<ServerConnection, Timed>>),
 }
 

@@ -49,7 +49,6 @@ struct State {
     version: u64,
     /// What makes this version of the one before.
     delta: Option<Bytes>,
-    /// All of a version.
     whole: Option<(u64, Bytes)>,
     /// A viewer waits for all of it.
     is_wanted: bool,
@@ -57,12 +56,10 @@ struct State {
     away: Option<Bytes>,
     /// Counts how often it went away.
     absences: u64,
-    /// Nothing more will come.
     is_over: bool,
 }
 
 impl Hub {
-    /// None has viewers yet.
     pub fn new(pages: Arc<Pages>) -> Self {
         Self {
             pages,

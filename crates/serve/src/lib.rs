@@ -59,7 +59,6 @@ const TOKEN_LENGTH_MIN: usize = 16;
 pub struct Options {
     /// The notebook: a file or a server.
     pub notebook: PathBuf,
-    /// Where to listen.
     pub at: SocketAddr,
     /// Further names of this host in links.
     pub names: Vec<String>,
@@ -71,7 +70,6 @@ pub struct Options {
     pub is_read_only: bool,
     /// What the series of trials are.
     pub rows: Rows,
-    /// Compares.
     pub compare: Compare,
 }
 
@@ -142,7 +140,6 @@ impl Server {
         })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.at
     }

@@ -17,14 +17,12 @@ const IDLE_MAX: usize = 4;
 /// A file: device and inode.
 type Identity = (u64, u64);
 
-/// The notebook.
 pub struct Notebooks {
     path: PathBuf,
     is_file: bool,
     idle: Mutex<Vec<Kept>>,
 }
 
-/// An unused connection.
 struct Kept {
     store: Store,
     opened: Instant,

@@ -30,13 +30,10 @@ pub enum Subject {
     Experiment(String),
 }
 
-/// Makes pages.
 pub struct Pages {
-    /// Where they are from.
     pub notebooks: Notebooks,
     /// What the series of trials are.
     pub rows: Rows,
-    /// Compares.
     pub compare: Compare,
     /// Whether viewers may change something.
     pub may_change: bool,
@@ -191,25 +188,16 @@ fn trials_of(store: &Store, uuid: &str) -> Result<TrialsOf, Failure> {
 
 /// A subject that is followed.
 pub enum Source {
-    /// A notebook.
     Notebook {
-        /// What is listed.
         query: Query,
-        /// The page's data.
         document: Value,
-        /// Sees what has stopped.
         watch: Watch,
     },
-    /// An experiment.
     Experiment {
-        /// Its UUID.
         uuid: String,
-        /// Of its trials.
         state: TrialsOf,
-        /// The page's data.
         document: Value,
     },
-    /// A running trial.
     Running(Subject, Box<Running>),
     /// It does not change any more.
     Over(Value),
@@ -218,16 +206,13 @@ pub enum Source {
 /// What has become of it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// Nothing.
     Same,
     /// The document has changed by this delta.
     By(Value),
-    /// It is another document.
     Whole,
 }
 
 impl Source {
-    /// The page's data.
     pub fn document(&self) -> &Value {
         match self {
             Self::Notebook { document, .. }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The places.
 pub struct Places {
     max: usize,
     open: Mutex<Open>,
@@ -16,7 +15,6 @@ struct Open {
     begun: u64,
     /// Connections without a token, the oldest first.
     strangers: BTreeMap<u64, TcpStream>,
-    /// Connections with one.
     known: usize,
 }
 
@@ -28,7 +26,6 @@ pub struct Place {
 }
 
 impl Places {
-    /// So many, all free.
     pub fn new(max: usize) -> Arc<Self> {
         Arc::new(Self {
             max,

@@ -6,23 +6,17 @@ use percent_encoding::percent_decode_str;
 
 use crate::answer::Answer;
 
-/// Request line and headers.
 const HEAD_BYTES_MAX: usize = 16 << 10;
-/// What an action says.
 const BODY_BYTES_MAX: usize = 64 << 10;
 
-/// A request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// `GET`.
     pub method: String,
     /// The path without its query, not decoded.
     pub path: String,
     /// The query's parameters, decoded, in their order.
     pub query: Vec<(String, String)>,
-    /// By lowercase names.
     headers: Vec<(String, String)>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -124,7 +118,6 @@ impl Request {
             .filter(|value| !value.is_empty())
     }
 
-    /// The path's parts, decoded.
     pub fn parts(&self) -> Vec<String> {
         let parts = self.path.split('/').skip(1);
         parts
@@ -153,7 +146,6 @@ fn late() -> Answer {
     Answer::text(408, "the request took too long to come")
 }
 
-/// As forms write them.
 fn parameters(query: &str) -> Vec<(String, String)> {
     let decoded = |text: &str| {
         let text = text.replace('+', " ");

@@ -20,25 +20,17 @@ pub const VIEWERS_MAX: usize = 100;
 /// No list has so many pages: the first trial of a page is counted in 64 bits.
 const PAGES_MAX: u64 = 1 << 32;
 
-/// What a request gets.
 pub enum Reply {
-    /// An answer.
     Answer(Answer),
-    /// Events.
     Events(Viewer),
 }
 
-/// Answers requests.
 pub struct Routes {
-    /// Lets them in.
     pub gate: Gate,
-    /// Makes pages.
     pub pages: Arc<Pages>,
-    /// Follows what changes.
     pub hub: Arc<Hub>,
 }
 
-/// Where a request leads.
 enum Route {
     Page(Named),
     Events(Named),
@@ -89,7 +81,6 @@ impl Route {
 }
 
 impl Routes {
-    /// What it gets.
     pub fn reply(&self, request: &Request) -> Reply {
         let as_json = request.method == "POST";
         let route = Route::of(request);

@@ -14,7 +14,6 @@ const CANDIDATES: [&str; 3] = ["postgres", "pgdyno", "nobody"];
 /// The user that the server runs as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// `None`: as ourselves.
     other: Option<User>,
 }
 
@@ -57,7 +56,6 @@ impl Account {
         })
     }
 
-    /// The user's id.
     pub fn uid(&self) -> u32 {
         self.other.as_ref().map_or_else(user::uid, |user| user.uid)
     }

@@ -50,7 +50,6 @@ impl Address {
         })
     }
 
-    /// The Unix socket itself.
     pub fn socket_path(&self) -> PathBuf {
         self.socket_dir.join(format!(".s.PGSQL.{}", self.port))
     }

@@ -62,13 +62,10 @@ fn entry_ending_in<'a>(zip: &'a [u8], suffix: &str) -> io::Result<Box<dyn Read +
 /// A file in the central directory.
 struct Entry<'a> {
     name: &'a [u8],
-    /// 0: stored, 8: deflated.
     method: usize,
-    /// Compressed, bytes.
     size: usize,
     /// Where its local header is.
     at: usize,
-    /// Of this record, bytes.
     length: usize,
 }
 

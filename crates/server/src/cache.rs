@@ -60,7 +60,6 @@ impl Cache {
         }
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.root
     }

@@ -270,7 +270,6 @@ fn unpack(build: &Build, bytes: &[u8], shelf: &Path) -> Result<PathBuf> {
     Ok(place.join("bin"))
 }
 
-/// In hexadecimal.
 fn sha512_of(bytes: &[u8]) -> String {
     let hash = Sha512::digest(bytes);
     hash.iter().map(|byte| format!("{byte:02x}")).collect()

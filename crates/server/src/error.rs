@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why there is no server. `Display` is complete: thing, place and way out.
@@ -25,9 +24,7 @@ pub enum Error {
     File {
         /// What was tried, as an infinitive.
         action: &'static str,
-        /// On what.
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
 
@@ -37,40 +34,28 @@ pub enum Error {
          others, so it is not used\n\
          Move it away, or set PGDYNO_CACHE to your own directory on a disk.", path.display()
     )]
-    NotOurs {
-        /// The directory.
-        path: PathBuf,
-    },
+    NotOurs { path: PathBuf },
 
     /// The named user does not exist.
     #[error(
         "user \"{name}\" does not exist, to run PostgreSQL as\n\
          Name another with --pg-user, or create it: useradd --system {name}"
     )]
-    NoSuchUser {
-        /// As named.
-        name: String,
-    },
+    NoSuchUser { name: String },
 
     /// PostgreSQL does not run as root.
     #[error(
         "PostgreSQL refuses to run as \"{name}\", which has root's rights\n\
          Name an unprivileged user with --pg-user."
     )]
-    RootUser {
-        /// As named.
-        name: String,
-    },
+    RootUser { name: String },
 
     /// Only root can run a server as another user.
     #[error(
         "only root can run PostgreSQL as another user (\"{name}\")\n\
          Leave --pg-user out to run it as yourself."
     )]
-    NotRoot {
-        /// As named.
-        name: String,
-    },
+    NotRoot { name: String },
 
     /// Running as root without a user to run the server as.
     #[error(
@@ -78,19 +63,11 @@ pub enum Error {
          Create one (useradd --system pgdyno), name one with --pg-user, run pgdyno as an \
          ordinary user, or name a server that runs with --url."
     )]
-    NoUnprivilegedUser {
-        /// Who was looked for.
-        tried: String,
-    },
+    NoUnprivilegedUser { tried: String },
 
     /// The user database cannot be read.
     #[error("could not look up user \"{name}\": {source}")]
-    UserLookup {
-        /// Who was looked for.
-        name: String,
-        /// Why not.
-        source: io::Error,
-    },
+    UserLookup { name: String, source: io::Error },
 
     /// The directory named holds no usable server.
     #[error(
@@ -99,7 +76,6 @@ pub enum Error {
          `pg_config --bindir` prints it.", path.display()
     )]
     Bindir {
-        /// As named.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -111,13 +87,11 @@ pub enum Error {
          Install PostgreSQL's server (package postgresql), or name its binaries with --pg-bindir."
     )]
     NoBuild {
-        /// The machine's architecture.
         arch: &'static str,
         /// What was found but could not be used.
         passed_over: PassedOver,
     },
 
-    /// Fetching failed.
     #[error(
         "no PostgreSQL server binaries found, and PostgreSQL {version} could not be downloaded: {reason}{passed_over}\n\
          Check the network (HTTPS_PROXY is heeded), install PostgreSQL's server (package \
@@ -126,7 +100,6 @@ pub enum Error {
     Download {
         /// What was to be fetched.
         version: &'static str,
-        /// What went wrong.
         reason: String,
         /// What was found but could not be used.
         passed_over: PassedOver,
@@ -151,17 +124,11 @@ pub enum Error {
          Install PostgreSQL's server (package postgresql), or name its binaries with --pg-bindir.",
         path.display()
     )]
-    DownloadUnusable {
-        /// Where it is.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    DownloadUnusable { path: PathBuf, reason: String },
 
     /// A setting cannot be passed on.
     #[error("setting \"{text}\": {reason}")]
     Setting {
-        /// As given.
         text: String,
         /// What is wrong with it, and what to write instead.
         reason: String,
@@ -169,22 +136,11 @@ pub enum Error {
 
     /// A program of PostgreSQL could not be started.
     #[error("could not run \"{}\": {source}{}", path.display(), way_out_of_io(source))]
-    Run {
-        /// The program.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Run { path: PathBuf, source: io::Error },
 
-    /// initdb failed.
     #[error("initdb could not create a database cluster in \"{}\"; it said:\n{said}{}",
         path.display(), way_out_of_words(said))]
-    Initdb {
-        /// The data directory.
-        path: PathBuf,
-        /// initdb's last words.
-        said: String,
-    },
+    Initdb { path: PathBuf, said: String },
 
     /// The server ended before it was ready.
     #[error(
@@ -192,7 +148,6 @@ pub enum Error {
         way_out_of_words(said)
     )]
     Start {
-        /// Which version.
         version: String,
         /// The last words of its log.
         said: String,
@@ -203,9 +158,7 @@ pub enum Error {
         "PostgreSQL {version} was not ready after {} s; it said:\n{said}", limit.as_secs()
     )]
     StartTimeout {
-        /// Which version.
         version: String,
-        /// How long was waited.
         limit: Duration,
         /// The last words of its log.
         said: String,
@@ -222,11 +175,9 @@ pub enum Error {
          pgdyno server stop --discard", path.display()
     )]
     OtherVersion {
-        /// The data directory.
         path: PathBuf,
         /// Major version of the data.
         data: String,
-        /// Version of the binaries.
         binaries: String,
     },
 
@@ -236,28 +187,21 @@ pub enum Error {
          recovering\nTry again in a moment; its log is \"{}\".",
         path.display(), path.join("log").display()
     )]
-    KeptBusy {
-        /// Its directory.
-        path: PathBuf,
-    },
+    KeptBusy { path: PathBuf },
 
     /// A standby could not be made, or a pair of servers does not do as it is told.
     #[error("could not {what}: {reason}")]
     Standby {
         /// What was tried, as an infinitive.
         what: String,
-        /// Why not.
         reason: String,
     },
 
     /// The server did not end.
     #[error("PostgreSQL (process {pid}) did not stop within {} s: {reason}", limit.as_secs())]
     Stop {
-        /// The postmaster's process id.
         pid: u32,
-        /// How long was waited.
         limit: Duration,
-        /// What went wrong.
         reason: String,
     },
 }

@@ -17,9 +17,7 @@ use crate::step::Step;
 pub struct Installation {
     /// The directory of the programs.
     pub bindir: PathBuf,
-    /// What `postgres -V` says.
     pub version: Version,
-    /// How it was found.
     pub origin: Origin,
 }
 
@@ -27,11 +25,9 @@ pub struct Installation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// Named by the user.
     Named,
     /// Through PATH, symbolic links followed.
     Path,
-    /// `pg_config --bindir` told.
     PgConfig,
     /// In one of the directories where distributions put it.
     Distribution,
@@ -39,7 +35,6 @@ pub enum Origin {
     Cache,
 }
 
-/// A version of PostgreSQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     /// The major version, such as 18.
@@ -147,7 +142,6 @@ impl Installation {
         })
     }
 
-    /// One of its programs.
     pub fn program(&self, name: &str) -> PathBuf {
         self.bindir.join(name)
     }
@@ -155,9 +149,7 @@ impl Installation {
 
 /// Where to look on this machine.
 struct Search {
-    /// The value of PATH.
     path: Option<OsString>,
-    /// The program to ask.
     pg_config: PathBuf,
     /// What to put before the usual directories; `/` but in tests.
     root: PathBuf,

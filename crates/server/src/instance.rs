@@ -155,7 +155,6 @@ impl Instance {
         account.give(&short)
     }
 
-    /// Its own directory.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
@@ -187,12 +186,10 @@ impl Instance {
         self.dir.join("postgresql.conf")
     }
 
-    /// What the server says.
     pub(crate) fn log_path(&self) -> PathBuf {
         self.dir.join("log")
     }
 
-    /// What initdb says.
     pub(crate) fn initdb_log_path(&self) -> PathBuf {
         self.dir.join("initdb.log")
     }

@@ -34,14 +34,11 @@ const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// How the kept server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kept {
-    /// It takes connections.
     Running(Running),
     /// It neither runs nor is it stopped: it is starting, stopping or recovering.
     Busy {
-        /// Its directory.
         dir: PathBuf,
     },
-    /// It does not run.
     Stopped {
         /// Where its data are; `None` when it has none.
         data_dir: Option<PathBuf>,
@@ -51,15 +48,12 @@ pub enum Kept {
 /// A kept server that takes connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Running {
-    /// Where it listens.
     pub address: Address,
     /// Process id of its first process.
     pub pid: u32,
     /// Its version, such as `18.6`.
     pub version: String,
-    /// Its data directory.
     pub data_dir: PathBuf,
-    /// Its log.
     pub log_path: PathBuf,
     /// Whether its data lie in memory.
     pub data_in_memory: bool,

@@ -36,7 +36,6 @@ pub struct Options {
     /// Directory in which the server's directory is made; none: in the cache, or in /var/tmp
     /// when the cache lies in memory.
     pub data_parent: Option<PathBuf>,
-    /// The cache; none: [`Cache::from_env`].
     pub cache: Option<Cache>,
     /// How long the server may take until it is ready.
     pub start_limit: Duration,
@@ -64,7 +63,6 @@ impl Options {
         self.cache.clone().map_or_else(Cache::from_env, Ok)
     }
 
-    /// Where instances are made.
     pub(crate) fn parent(&self, cache: &Cache) -> Result<PathBuf> {
         match &self.data_parent {
             Some(path) => instance::named_parent(path),
@@ -205,17 +203,14 @@ impl Server {
         *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = settings;
     }
 
-    /// Its directory.
     pub(crate) fn instance(&self) -> &Instance {
         &self.instance
     }
 
-    /// As it was started.
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Who runs it.
     pub(crate) fn account(&self) -> &Account {
         &self.account
     }
@@ -282,7 +277,6 @@ impl Server {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where it listens.
     pub fn address(&self) -> &Address {
         &self.address
     }
@@ -292,17 +286,14 @@ impl Server {
         self.child().id()
     }
 
-    /// Its version.
     pub fn version(&self) -> &Version {
         &self.installation.version
     }
 
-    /// Its programs.
     pub fn installation(&self) -> &Installation {
         &self.installation
     }
 
-    /// Its data directory.
     pub fn data_dir(&self) -> PathBuf {
         self.instance.data_dir()
     }
@@ -312,12 +303,10 @@ impl Server {
         instance::is_in_memory(self.instance.dir())
     }
 
-    /// What it said last.
     pub fn last_words(&self) -> String {
         postmaster::last_words(&self.instance.log_path())
     }
 
-    /// Whether it still runs.
     pub fn is_running(&self) -> bool {
         matches!(self.child().try_wait(), Ok(None))
     }

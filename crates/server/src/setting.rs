@@ -70,12 +70,10 @@ impl Setting {
         })
     }
 
-    /// Its name as given.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its value as given.
     pub fn value(&self) -> &str {
         &self.value
     }

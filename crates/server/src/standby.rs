@@ -156,7 +156,6 @@ impl Server {
         ])
     }
 
-    /// The base backup.
     fn copy_to(&self, instance: &Instance, options: &Options) -> Result<()> {
         let before_15 = self.version().major < 15;
         let mut session = self.session()?;
@@ -344,7 +343,6 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// Fills `to`, which exists.
     fn directory(&self, from: &Path, to: &Path) -> Result<()> {
         for entry in fs::read_dir(from).map_err(Error::file("read", from))? {
             if (self.interrupted)() {

@@ -11,14 +11,11 @@ pub enum Step {
     WaitingForDownload,
     /// Fetching PostgreSQL; told again about once a second.
     Downloading {
-        /// Which version.
         version: String,
         /// About how much there is to fetch, bytes.
         about_bytes: u64,
-        /// Time since it began.
         elapsed: Duration,
     },
-    /// Unpacking what was fetched.
     Unpacking,
     /// Creating a database cluster (initdb).
     Initialising,

@@ -9,7 +9,6 @@ use crate::error::{Error, Result};
 use crate::postmaster;
 use crate::server::{Server, not_ended};
 
-/// In the data directory.
 const WAL: &str = "pg_wal";
 /// What it is called while WAL is away: beside the data directory, so that no backup has it.
 const LEFT: &str = "pg_wal.left";

@@ -68,12 +68,10 @@ impl Env {
         self.vars.get(name).map(String::as_str)
     }
 
-    /// The home directory.
     pub fn home(&self) -> Option<&std::path::Path> {
         self.home.as_deref()
     }
 
-    /// The operating system's user.
     pub fn os_user(&self) -> Option<&str> {
         self.os_user.as_deref()
     }

@@ -14,13 +14,11 @@ pub enum Error {
     Connect {
         /// Each attempt with its endpoint and reason, in libpq's words.
         attempts: Vec<String>,
-        /// The last attempt's failure.
         last: Box<ConnectError>,
     },
     /// The server refused a request. The session goes on unless the severity is FATAL or PANIC.
     #[error("{0}")]
     Server(Box<ServerError>),
-    /// The connection was lost.
     #[error("{0}")]
     Lost(String),
     /// The server did not answer in time. The session cannot be used any more.
@@ -30,9 +28,7 @@ pub enum Error {
     #[error("the server has sent nothing for {} s in answer to: {statement}{}", limit.as_secs_f64(),
         waited_for.as_ref().map_or(String::new(), |what| format!(" ({what})")))]
     Silent {
-        /// The limit.
         limit: Duration,
-        /// The query's beginning.
         statement: String,
         /// What it waited for, if that is known.
         waited_for: Option<String>,

@@ -14,7 +14,6 @@ pub(crate) struct Kept {
 /// Under which name a statement goes to the server.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Named {
-    /// Empty: the unnamed statement.
     pub name: String,
     /// Whether the server has it.
     pub is_there: bool,

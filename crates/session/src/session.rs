@@ -33,13 +33,10 @@ pub const NOTICES_MAX: usize = 1000;
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
     pub name: String,
-    /// Its type's OID.
     pub type_oid: u32,
 }
 
-/// What one statement returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Its columns; none if it returns no rows.
@@ -87,7 +84,6 @@ pub struct Session {
     is_unhurried: bool,
     /// The one that is not answered to its end yet.
     statement: Option<Statement>,
-    /// What is prepared.
     kept: Kept,
     /// Settings that go along with each request.
     pub(crate) brought: Brought,
@@ -438,7 +434,6 @@ impl Session {
         &self.candidate
     }
 
-    /// The server process's id.
     pub fn backend_pid(&self) -> i32 {
         self.cancel.0
     }

@@ -25,7 +25,6 @@ pub(crate) struct Brought {
     is_own: Option<bool>,
     /// Whether another one than the client was told of answers.
     is_shared: bool,
-    /// By name.
     settings: Vec<(String, String)>,
 }
 

@@ -61,7 +61,6 @@ impl Arrival {
         })
     }
 
-    /// Its mean.
     pub fn mean(&self) -> f64 {
         let squares: f64 = self.stalls.iter().map(|g| g * g).sum();
         let (_, count, sum) = self.all();
@@ -80,7 +79,6 @@ impl Arrival {
         (1.0 - in_stalls / self.time) * served + waits / self.time
     }
 
-    /// The `percent`ile.
     pub fn percentile(&self, percent: f64) -> f64 {
         let wanted = 1.0 - percent / 100.0;
         let (mut low, mut high) = (0.0, self.max());
@@ -100,7 +98,6 @@ impl Arrival {
         self.stalls.first().copied().unwrap_or(0.0) + self.all().0
     }
 
-    /// E[min(S, x)].
     fn least(&self, x: f64) -> f64 {
         if x < 0.0 {
             return x;

@@ -95,9 +95,7 @@ impl Dependence {
     }
 }
 
-/// How blocks differ.
 struct Spread {
-    /// Transactions of all blocks.
     count: f64,
     /// The share of them beyond the percentile.
     share: f64,

@@ -30,7 +30,6 @@ pub const RESAMPLED_REPEATS_MAX: usize = 200;
 pub struct Bootstrap {
     /// Confidence, between 0 and 1.
     pub level: f64,
-    /// Resamples to draw.
     pub resamples: usize,
     /// Where the random numbers come from: the same seed gives the same interval.
     pub seed: u64,

@@ -20,12 +20,10 @@ pub struct SetPoint {
 /// From this share on, reads go further than the cache.
 pub const LEAK: f64 = 0.01;
 
-/// Where a cache ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CacheEnd {
     /// A set of `fits` bytes fits and one of `spills` does not.
     Between {
-        /// The largest that fits.
         fits: f64,
         /// The next one that was measured.
         spills: f64,
@@ -51,7 +49,6 @@ pub struct CacheFit {
     pub first_us: Option<f64>,
     /// One that the second has.
     pub second_us: Option<f64>,
-    /// One of the device.
     pub device_us: Option<f64>,
 }
 

@@ -16,7 +16,6 @@ use crate::rng::Rng;
 /// Shorter series are not searched: the rarest order of so few is not rare.
 pub const MIN_SERIES: usize = 10;
 
-/// How to search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangeOptions {
     /// A change counts when its p-value is at most this.
@@ -37,7 +36,6 @@ impl Default for ChangeOptions {
     }
 }
 
-/// A change of level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangePoint {
     /// The first figure of the new level.
@@ -137,7 +135,6 @@ impl Ranked {
         }
     }
 
-    /// Fisher and Yates.
     fn shuffle(&mut self, rng: &mut Rng) {
         for last in (1..self.figures.len()).rev() {
             self.figures.swap(last, rng.below(last + 1));

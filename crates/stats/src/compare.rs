@@ -15,7 +15,6 @@ use crate::words::{percent, signed_percent};
 /// Fewer repeats a side are not compared: with four, a test at 5 % finds only complete separation.
 pub const MIN_REPEATS_TO_COMPARE: usize = 5;
 
-/// How to compare.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompareOptions {
     /// Confidence of the primary figures together; 1 - level is the chance of a false alarm among
@@ -46,12 +45,7 @@ impl Default for CompareOptions {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CompareError {
     /// Pairs were asked for and the sides have different numbers of repeats.
-    Unpaired {
-        /// Repeats of A.
-        a: usize,
-        /// Repeats of B.
-        b: usize,
-    },
+    Unpaired { a: usize, b: usize },
     /// Pairs were asked for and the repeats did not take turns.
     NotByTurns,
     /// The level is not at least 0.5 and below 1.
@@ -83,9 +77,7 @@ impl std::error::Error for CompareError {}
 /// Where B lies as seen from A. Whether that is better depends on the figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// B's figures are higher.
     Higher,
-    /// B's figures are lower.
     Lower,
 }
 
@@ -94,11 +86,8 @@ pub enum Direction {
 pub enum Verdict {
     /// Cannot tell: too few for a test of this size.
     NotEnoughRepeats {
-        /// Repeats of A.
         a: usize,
-        /// Repeats of B.
         b: usize,
-        /// Repeats needed a side.
         need: usize,
     },
     /// Cannot tell: time explains as much as the change.
@@ -108,15 +97,12 @@ pub enum Verdict {
     /// What there is of a difference may be chance. It is no proof that there is none: the interval
     /// says how large one could have stayed unseen.
     NoSignificantDifference,
-    /// A and B differ.
     Different {
-        /// Where B lies.
         direction: Direction,
     },
 }
 
 impl Verdict {
-    /// Whether there is one.
     pub fn can_tell(self) -> bool {
         matches!(self, Self::NoSignificantDifference | Self::Different { .. })
     }
@@ -125,7 +111,6 @@ impl Verdict {
 /// An estimate with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effect {
-    /// The best guess.
     pub estimate: f64,
     /// What else the repeats are compatible with.
     pub interval: Interval,
@@ -136,7 +121,6 @@ pub struct Effect {
 pub struct Row<'a> {
     /// A, in the order of its repeats.
     pub a: &'a Sample,
-    /// B.
     pub b: &'a Sample,
     /// When the repeats began, where that is known.
     pub starts: Option<&'a Starts>,
@@ -144,12 +128,9 @@ pub struct Row<'a> {
     pub family: Family,
 }
 
-/// B beside A.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// A alone.
     pub a: Summary,
-    /// B alone.
     pub b: Summary,
     /// Whether repeats were compared in pairs.
     pub paired: bool,
@@ -166,7 +147,6 @@ pub struct Comparison {
     pub adjusted_p: Option<f64>,
     /// What time has to do with it; `None` where times are not known.
     pub drift: Option<Drift>,
-    /// What may be said.
     pub verdict: Verdict,
     /// Whether the figures are positive, so that noise and drift are of their logarithms.
     is_log: bool,

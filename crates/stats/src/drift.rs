@@ -17,9 +17,7 @@ const BY_TURNS: f64 = 0.3;
 /// When each repeat began, in seconds of one clock, in the order of the repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Starts {
-    /// Of A.
     pub a: Vec<f64>,
-    /// Of B.
     pub b: Vec<f64>,
 }
 
@@ -58,7 +56,6 @@ pub struct Drift {
     /// From A's first repeat to its last, by a line through A alone, as a share; `None` where A's
     /// repeats began at one moment.
     pub within_a: Option<f64>,
-    /// The same of B.
     pub within_b: Option<f64>,
     /// The figures at the first and at the last start, by one line through all repeats with no step
     /// between A and B (of logarithms: an exponential).

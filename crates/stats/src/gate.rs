@@ -30,18 +30,14 @@ use crate::compare::{Comparison, Direction};
 pub struct Figure<'a> {
     /// As it is written, such as `p99`.
     pub name: &'a str,
-    /// What its numbers are.
     pub unit: Unit,
 }
 
 /// What the numbers of a figure are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// A time in microseconds.
     TimeUs,
-    /// So many a second.
     PerSecond,
-    /// A number without unit.
     Number,
 }
 
@@ -76,18 +72,13 @@ enum Sense {
     Required,
 }
 
-/// One condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// The figure's name.
     pub figure: String,
-    /// What its numbers are.
     pub unit: Unit,
     /// The side that is bad, or required: higher for `>`.
     pub side: Direction,
-    /// Where that begins.
     pub threshold: Threshold,
-    /// As it was written.
     pub text: String,
 }
 

@@ -3,9 +3,7 @@
 /// A confidence interval, in the unit of the figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower end.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
     /// The confidence it was computed for, such as 0.95.
     pub level: f64,

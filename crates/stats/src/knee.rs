@@ -27,15 +27,12 @@ pub struct Curve {
 /// Why points make no curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CurveError {
-    /// There is none.
     Empty,
     /// A load is not positive or not finite.
     Load(f64),
-    /// A load comes twice.
     Twice(f64),
     /// At this load there is no latency, or one is not positive.
     Latency {
-        /// The load.
         load: f64,
     },
 }
@@ -61,14 +58,12 @@ impl std::error::Error for CurveError {}
 /// A load with what else the repeats are compatible with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// The load.
     pub load: f64,
     /// With at least [`MIN_REPEATS_FOR_INTERVAL`] repeats at every load. An end at the lowest or
     /// highest load that was measured means "or beyond".
     pub interval: Option<Interval>,
 }
 
-/// Where a curve bends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Knee {
     /// At this load, one of those measured.

@@ -12,7 +12,6 @@ pub(crate) fn upper_tail(z: f64) -> f64 {
     if z < 0.0 { 1.0 - tail } else { tail }
 }
 
-/// P(|Z| > |z|).
 pub(crate) fn two_sided(z: f64) -> f64 {
     (2.0 * upper_tail(z.abs())).min(1.0)
 }

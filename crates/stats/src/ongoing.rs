@@ -20,24 +20,18 @@ const SIZE: f64 = 0.05;
 /// A figure of both sides: two repeats of each for every block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OfBlocks {
-    /// Its name in gates.
     pub figure: String,
-    /// A's repeats by block.
     pub a: Vec<[f64; 2]>,
-    /// B's.
     pub b: Vec<[f64; 2]>,
 }
 
-/// What a look showed.
 #[derive(Debug, Clone)]
 pub struct Look {
     /// The share of the time budget that was over.
     pub share: f64,
-    /// Blocks that were there.
     pub blocks: usize,
     /// The level of all intervals of this look together.
     pub level: f64,
-    /// What the gate says.
     pub outcome: Outcome,
     /// Its conditions with their evidence.
     pub tested: Vec<Tested>,
@@ -45,7 +39,6 @@ pub struct Look {
     pub comparisons: Vec<(String, Comparison)>,
 }
 
-/// A comparison that grows.
 #[derive(Debug, Clone)]
 pub struct Ongoing {
     gate: Gate,
@@ -67,7 +60,6 @@ impl Ongoing {
         }
     }
 
-    /// The gate.
     pub fn gate(&self) -> &Gate {
         &self.gate
     }

@@ -9,12 +9,10 @@ pub const OUTLIER_SCORE: f64 = 3.5;
 /// Fewer repeats say nothing about which of them is the odd one.
 const MIN_REPEATS: usize = 5;
 
-/// A flagged repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outlier {
     /// Its place in the sample, from 0.
     pub index: usize,
-    /// Its figure.
     pub value: f64,
     /// Its modified z-score: negative below the median.
     pub score: f64,

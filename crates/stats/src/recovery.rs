@@ -14,7 +14,6 @@ pub const HOLD_S: f64 = 5.0;
 const WINDOW_S: f64 = 1.0;
 /// The share of the baseline at which it is back.
 pub const SHARE: f64 = 0.9;
-/// The stricter one.
 pub const SHARE_STRICT: f64 = 0.99;
 /// A baseline is so long at least.
 const BASELINE_MIN_S: f64 = 3.0;
@@ -71,7 +70,6 @@ pub enum NotKnown {
     PoorBaseline(f64),
     /// Before the disturbance there were seconds below 90 % of the baseline.
     UnsteadyBaseline,
-    /// The disturbance never began.
     NeverBegan,
 }
 
@@ -104,9 +102,7 @@ impl std::fmt::Display for NotKnown {
 /// Whether goodput stays down when the disturbance is over, at the same load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Stays {
-    /// It does: metastable.
     Down,
-    /// It does not.
     Up,
     /// So long after it nothing can be said: it is too short, in seconds.
     TooShort(f64),
@@ -260,7 +256,6 @@ pub enum Seen {
         /// Of the rank sum test, two-sided.
         p: f64,
     },
-    /// No difference is seen.
     No {
         /// Of the rank sum test, two-sided.
         p: f64,

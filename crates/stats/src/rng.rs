@@ -39,7 +39,6 @@ impl Rng {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
-    /// In (0, 1).
     pub fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }

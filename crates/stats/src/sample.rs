@@ -20,12 +20,7 @@ pub enum SampleError {
     /// There is no figure at all.
     Empty,
     /// One is infinite or not a number.
-    NotFinite {
-        /// Its place, from 0.
-        index: usize,
-        /// What it is.
-        value: f64,
-    },
+    NotFinite { index: usize, value: f64 },
 }
 
 impl fmt::Display for SampleError {
@@ -44,13 +39,9 @@ impl std::error::Error for SampleError {}
 /// What is shown of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
-    /// Repeats.
     pub n: usize,
-    /// Median over the repeats.
     pub median: f64,
-    /// Least.
     pub min: f64,
-    /// Greatest.
     pub max: f64,
     /// Of the median, with at least [`crate::MIN_REPEATS_FOR_INTERVAL`] repeats.
     pub interval: Option<Interval>,

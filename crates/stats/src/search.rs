@@ -74,17 +74,14 @@ impl Step {
     }
 }
 
-/// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
-    /// Another step.
     Step {
         /// Transactions a second to start.
         rate: f64,
         /// To be measured for so many seconds.
         seconds: f64,
     },
-    /// The search is over.
     End(End),
 }
 
@@ -123,7 +120,6 @@ impl Answer {
 /// A line through the steps near the limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
-    /// The steps in it.
     pub steps: usize,
     /// The time it is about, the mean of these steps' middles, in seconds since the search began.
     pub at_s: f64,
@@ -348,7 +344,6 @@ pub fn answer(asked: &Asked, steps: &[Step]) -> Answer {
     }
 }
 
-/// The longest step.
 fn longest_s(asked: &Asked) -> f64 {
     (asked.time_s / STEPS_IN_TIME).max(asked.step_s)
 }
@@ -400,7 +395,6 @@ fn enclosure(asked: &Asked, steps: &[Step]) -> (Option<f64>, Option<f64>) {
     (below, known.get(at).map(|step| step.rate))
 }
 
-/// Where steps go.
 struct Place {
     middle: f64,
     /// Distance of the steps to both sides.

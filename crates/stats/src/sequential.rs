@@ -13,7 +13,6 @@ use crate::normal::{two_sided, upper_tail, z_of_upper_tail};
 /// So many points on each side of 0 carry the density of the path.
 const HALF_GRID: i32 = 200;
 
-/// The looks so far.
 #[derive(Debug, Clone)]
 pub struct Looks {
     size: f64,

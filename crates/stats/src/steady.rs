@@ -48,49 +48,36 @@ impl Quarters {
     }
 }
 
-/// What a trial did.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Steadiness {
-    /// Too short to tell.
     TooShort {
-        /// Its seconds.
         seconds: usize,
     },
     /// A second has no figure: nothing is said.
     Incomplete {
-        /// Which, from 0.
         second: usize,
     },
     /// Nothing worth a word was found.
     Steady {
-        /// First and last quarter.
         quarters: Quarters,
-        /// p-value of the trend.
         p: f64,
     },
     /// The head differs from the rest, which is steady.
     WarmUp {
         /// The first steady second, from 0: so many are the head.
         steady_from: usize,
-        /// Mean of the head.
         head: f64,
-        /// Mean of the rest.
         rest: f64,
     },
     /// It goes up or down to its end.
     Drifts {
-        /// First and last quarter.
         quarters: Quarters,
-        /// p-value of the trend.
         p: f64,
     },
     /// Single seconds lie below half of the median.
     Holes {
-        /// How many.
         count: usize,
-        /// Of so many seconds.
         seconds: usize,
-        /// The least of them.
         lowest: f64,
     },
     /// It goes up and down.
@@ -106,9 +93,7 @@ pub enum Steadiness {
         from: usize,
         /// The first one after it.
         to: usize,
-        /// Mean of these seconds.
         inside: f64,
-        /// Mean of the others.
         outside: f64,
     },
 }

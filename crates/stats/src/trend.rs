@@ -6,7 +6,6 @@ use crate::{normal, order};
 /// a two-hour trial would have 26 million.
 const BATCHES_MAX: usize = 120;
 
-/// What a series does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Trend {
     /// Two-sided p-value of Mann and Kendall's test.

@@ -10,7 +10,6 @@ const SIGNIFICANCE: f64 = 0.1;
 /// However sure, a smaller change over the window does not hold a warm-up up.
 const MIN_CHANGE: f64 = 0.02;
 
-/// Where a warm-up stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WarmUpState {
     /// Throughput still changes, or too little of it was seen.

@@ -4,7 +4,6 @@
 use pgdyno_stats::search::{Asked, Next, Step, answer, next};
 use pgdyno_stats::{Block, Dependence};
 
-/// SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -25,9 +24,7 @@ impl Random {
 /// One server and its queue.
 #[derive(Debug, Clone, Copy)]
 enum Server {
-    /// Exponential service times (M/M/1).
     Markov,
-    /// Equal service times (M/D/1).
     Equal,
     /// M/M/1 that becomes slower by a tenth within the twenty minutes.
     Drifting,

@@ -10,7 +10,6 @@ use crate::happening;
 pub const ACCOUNTING: &str = "accounting";
 /// A list of [`DataCheck`](pgdyno_model::document::DataCheck): what must hold of the data.
 pub const CHECKS: &str = "checks";
-/// [`Disturbed`](pgdyno_model::document::Disturbed): what disturbed it.
 pub const DISTURBED: &str = "disturbed";
 /// A list of [`PackFigure`](pgdyno_model::document::PackFigure): what the pack makes of it.
 pub const FIGURES: &str = "figures";

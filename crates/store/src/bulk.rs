@@ -5,7 +5,6 @@ use crate::schema::ddl::Table;
 
 /// Parameters of one statement: a server takes 65,535.
 const PARAMS_MAX: usize = 30_000;
-/// Bytes of one statement.
 const BYTES_MAX: usize = 1 << 20;
 
 /// Rows on their way into a table, sent when there are enough of them.

@@ -39,7 +39,6 @@ macro_rules! scalars {
 }
 scalars!(i64 u32 u64 f64 String serde_json::Value);
 
-/// By its word.
 impl Column for State {
     fn read(row: &Row<'_>, next: &mut usize) -> db::Result<Self> {
         let word = String::read(row, next)?;
@@ -47,7 +46,6 @@ impl Column for State {
     }
 }
 
-/// As JSON.
 impl Column for TrialSpec {
     fn read(row: &Row<'_>, next: &mut usize) -> db::Result<Self> {
         let text = String::read(row, next)?;

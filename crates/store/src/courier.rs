@@ -181,9 +181,7 @@ impl<'a> Way<'a> {
 /// What came of sending what waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pushed {
-    /// Trials that have arrived.
     pub trials: usize,
-    /// Trials that run.
     pub running: usize,
     /// Trials that the server took for running, and whose process on this host is gone: aborted now.
     pub aborted: usize,

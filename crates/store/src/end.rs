@@ -253,7 +253,6 @@ fn client(recording: &Recording) -> Columns {
     of_threads(recording).into_iter().chain(numbers).collect()
 }
 
-/// What all threads used.
 pub fn of_threads(recording: &Recording) -> Columns {
     let (user_us, system_us) = recording.cpu_us();
     let numbers = [("client_user_us", user_us), ("client_system_us", system_us)];
@@ -276,7 +275,6 @@ pub fn interval(recording: &Recording) -> Columns {
     ]
 }
 
-/// Nobody ends it again.
 fn insert(db: &Db, number: i64, mut columns: Columns) -> db::Result<()> {
     let began = happening::told(db, number, BEGAN)?;
     let sql = "SELECT coalesce(?, created) FROM trial_begun WHERE number = ?";

@@ -92,16 +92,12 @@ fn endpoint(row: &Row<'_>) -> db::Result<EndpointRecord> {
     })
 }
 
-/// The form of [`EndpointSeconds`].
 #[derive(Serialize, Deserialize)]
 struct BySecond {
     from_us: u64,
     committed: Vec<u64>,
-    /// Second, class, how many.
     failed: Vec<(u64, String, u64)>,
-    /// Second, how many.
     unknown: Vec<(u64, u64)>,
-    /// Second, class, how many.
     errors: Vec<(u64, String, u64)>,
 }
 

@@ -8,12 +8,9 @@ use crate::db::{self, Db, Optional, Value, params};
 use crate::schema::ddl::{self, TABLES, Table};
 use pgdyno_model::{Exit, Failure};
 
-/// What came of copying.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Copied {
-    /// Trials that are new.
     pub trials: usize,
-    /// Trials that were there.
     pub known: usize,
     /// Trials that are running, which are left out.
     pub running: usize,

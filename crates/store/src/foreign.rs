@@ -20,7 +20,6 @@ pub struct ForeignExperiment {
     pub header: ExperimentHeader,
     /// When it began, a stamp of the notebook.
     pub created: String,
-    /// In their order.
     pub trials: Vec<ForeignTrial>,
 }
 
@@ -37,11 +36,8 @@ pub struct ForeignTrial {
     pub ended: String,
     /// Why there is no result.
     pub failure: Option<String>,
-    /// Of the measured time.
     pub elapsed_us: Option<u64>,
-    /// Transactions.
     pub committed: Option<u64>,
-    /// Transactions a second.
     pub goodput_per_s: Option<f64>,
     /// From the scheduled start with a rate, else from the start.
     pub latency: Latency,
@@ -60,9 +56,7 @@ pub struct ForeignStatement {
     pub text: String,
     /// How often it was executed.
     pub calls: u64,
-    /// In all calls.
     pub time_us: f64,
-    /// In all calls.
     pub rows: Option<u64>,
     /// What else there is, by the other program's names; JSON.
     pub details: serde_json::Value,

@@ -88,15 +88,12 @@ const VALUE_BYTES_MAX: i32 = 32 << 20;
 /// A function that is not there, not supported, or not for this user.
 const NOT_TOLD: [&str; 3] = ["42883", "0A000", "42501"];
 
-/// An open store.
 pub struct Store {
     db: Db,
     place: Place,
-    /// Of its tables.
     version: i64,
 }
 
-/// Where a store is.
 enum Place {
     File(PathBuf),
     Server(Remote),
@@ -105,7 +102,6 @@ enum Place {
 /// A store on a server.
 #[derive(Clone)]
 struct Remote {
-    /// Its URL without secrets.
     shown: String,
     /// What tells it from others.
     notebook: Notebook,
@@ -389,7 +385,6 @@ impl Store {
         }
     }
 
-    /// Whether both are one.
     fn is_same(&self, other: &Self) -> bool {
         match (&self.place, &other.place) {
             (Place::File(a), Place::File(b)) => {

@@ -166,7 +166,6 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 pub enum Found {
     /// Nothing, or an empty file.
     Nothing,
-    /// A store.
     Store,
 }
 
@@ -222,7 +221,6 @@ pub fn create(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// It is another program's.
 pub fn no_store(path: &Path) -> Failure {
     Failure::new(format!("{} is no pgdyno store", path.display()))
         .detail("it was left as it is")

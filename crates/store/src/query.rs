@@ -20,22 +20,17 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(600);
 pub struct Answer {
     /// The names of the columns.
     pub columns: Vec<String>,
-    /// The rows.
     pub rows: Vec<Vec<Cell>>,
 }
 
 /// A value, as SQLite has it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// NULL.
     Null,
-    /// INTEGER.
     Integer(i64),
-    /// REAL.
     Real(f64),
     /// TEXT; what is no UTF-8 is replaced.
     Text(String),
-    /// BLOB.
     Blob(Vec<u8>),
 }
 

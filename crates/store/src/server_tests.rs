@@ -88,7 +88,6 @@ fn dump(store: &Store, table: &Table) -> Vec<String> {
     std::mem::take(rows)
 }
 
-/// A second without transactions.
 fn second(writer: &mut super::TrialWriter) {
     let mut interval = Interval::default();
     interval.scripts.push(ScriptInterval::default());

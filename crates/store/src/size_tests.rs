@@ -13,7 +13,6 @@ use super::begin::{JOURNAL_PAGES, example};
 use super::server_tests::{database, notebook};
 use super::writer::TrialWriter;
 
-/// docs/store.md promises it.
 const BYTES_PER_S_MAX: u64 = 6000;
 const SECONDS: u64 = 300;
 const TRANSACTIONS_PER_S: usize = 1000;

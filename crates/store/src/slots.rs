@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::db::{self, Db};
 use crate::happening;
 
-/// The event's kind.
 const KIND: &str = "slots";
 
 #[derive(Serialize, Deserialize)]

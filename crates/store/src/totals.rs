@@ -16,9 +16,7 @@ use pgdyno_model::{Failure, State};
 pub struct Total {
     /// The column of the table `trial_ended`.
     pub name: String,
-    /// As it is kept.
     pub kept: Cell,
-    /// What it comes to.
     pub recomputed: Cell,
 }
 

@@ -52,7 +52,6 @@ pub struct TrialWriter {
 struct Desk {
     store: Store,
     number: i64,
-    /// Not yet committed.
     pending: Vec<Job>,
     /// Room for the end when a disk fills up meanwhile; none where the disk has or gives none.
     reserve: Option<Reserve>,
@@ -233,7 +232,6 @@ impl Desk {
         first
     }
 
-    /// Commits what is pending.
     fn flush(&mut self, has_time: bool) -> Result<(), Failure> {
         if self.pending.is_empty() {
             return Ok(());

@@ -12,11 +12,8 @@ use rcgen::{
 /// Files of PEM texts in one directory.
 pub struct Certs {
     dir: PathBuf,
-    /// The authority's certificate.
     pub ca_cert: PathBuf,
-    /// The server's certificate.
     pub server_cert: PathBuf,
-    /// The server's key.
     pub server_key: PathBuf,
     issuer: Issuer<'static, KeyPair>,
 }

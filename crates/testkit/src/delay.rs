@@ -23,7 +23,6 @@ impl DelayingProxy {
         DelayingProxy(link.start().expect("a port is free"))
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.0.address()
     }

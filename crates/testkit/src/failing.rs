@@ -12,7 +12,6 @@ use rustix::io::Errno;
 
 use crate::preload;
 
-/// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// ENOSPC: the disk is full.
@@ -23,9 +22,7 @@ pub enum Fault {
     Interrupted,
     /// No error: half of the bytes are written.
     Short,
-    /// ENOMEM.
     NoMemory,
-    /// EAGAIN: no more threads.
     NoThread,
 }
 
@@ -47,7 +44,6 @@ impl Fault {
     }
 }
 
-/// The library, built.
 #[derive(Debug)]
 pub struct Failing {
     library: PathBuf,
@@ -92,7 +88,6 @@ impl Failing {
 /// A call that was counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// From 1.
     pub number: u32,
     /// Its function, such as `pwrite64`.
     pub name: String,

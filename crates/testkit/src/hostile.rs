@@ -14,7 +14,6 @@ use std::time::Duration;
 /// What the server does next.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Sends these bytes.
     Send(Vec<u8>),
     /// Sends these bytes one at a time, with a pause before each.
     Slowly(Vec<u8>, Duration),
@@ -38,7 +37,6 @@ pub enum Step {
     Challenge(&'static str),
     /// Has the real server start the session, out of the client's sight.
     StartUnseen,
-    /// Closes the connection.
     Close,
     /// Closes it with a TCP reset.
     Reset,
@@ -109,7 +107,6 @@ impl HostileServer {
         self.play.times.load(Ordering::Relaxed)
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -120,7 +117,6 @@ impl HostileServer {
         format!("postgresql://postgres@{address}/postgres?{parameters}")
     }
 
-    /// The same without TLS.
     pub fn url(&self) -> String {
         self.url_with("sslmode=disable")
     }
@@ -149,17 +145,14 @@ pub fn started() -> Vec<u8> {
     .concat()
 }
 
-/// ReadyForQuery.
 pub fn ready(status: u8) -> Vec<u8> {
     server_message(b'Z', &[status])
 }
 
-/// CommandComplete.
 pub fn complete(tag: &str) -> Vec<u8> {
     server_message(b'C', format!("{tag}\0").as_bytes())
 }
 
-/// RowDescription of text columns.
 pub fn described(columns: &[&str]) -> Vec<u8> {
     let mut body = (columns.len() as u16).to_be_bytes().to_vec();
     for name in columns {
@@ -172,7 +165,6 @@ pub fn described(columns: &[&str]) -> Vec<u8> {
     server_message(b'T', &body)
 }
 
-/// DataRow.
 pub fn row(values: &[&str]) -> Vec<u8> {
     let mut body = (values.len() as u16).to_be_bytes().to_vec();
     for value in values {
@@ -182,12 +174,10 @@ pub fn row(values: &[&str]) -> Vec<u8> {
     server_message(b'D', &body)
 }
 
-/// One client's.
 struct Conversation {
     client: TcpStream,
     server: Option<UnixStream>,
     play: Arc<Play>,
-    /// The start-up message.
     startup: Vec<u8>,
     /// The client's message that was awaited last.
     awaited: Vec<u8>,

@@ -8,11 +8,9 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// It answers as long as the process lives.
 pub struct HttpsServer {
-    /// `https://localhost:PORT`
     pub url: String,
     /// Its own, to be trusted.
     pub certificate_der: Vec<u8>,
-    /// The same as text.
     pub certificate_pem: String,
 }
 

@@ -49,7 +49,6 @@ impl Listener {
         })
     }
 
-    /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }

@@ -14,7 +14,6 @@ pub enum Kind {
     /// Nothing of meaning was sent yet.
     #[default]
     Silent,
-    /// An ordinary session.
     Session,
     /// A request to cancel what another session does.
     Cancel,
@@ -27,7 +26,6 @@ pub enum Kind {
 pub struct Message {
     /// Its tag, such as `b'Q'`.
     pub tag: u8,
-    /// What follows the length.
     pub body: Vec<u8>,
 }
 
@@ -118,7 +116,6 @@ pub struct Connection {
     pub kind: Kind,
     /// Parameters of the startup message, in the client's order.
     pub startup: Vec<(String, String)>,
-    /// All messages after it.
     pub messages: Vec<Message>,
     /// Whether the client has closed it.
     pub closed: bool,

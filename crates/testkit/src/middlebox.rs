@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Starting takes no longer.
 const START_MAX: Duration = Duration::from_secs(20);
 
 /// One at work. Ends when dropped.

@@ -57,7 +57,6 @@ impl PoolingProxy {
         Ok(PoolingProxy { listener, pools })
     }
 
-    /// Where clients connect.
     pub fn address(&self) -> SocketAddr {
         self.listener.address()
     }

@@ -10,11 +10,9 @@ use std::thread;
 
 use crate::proxy::Stream;
 
-/// What is handed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Passes {
-    /// Everything.
     All,
     /// Of each client only the first message, which asks for a session: what it sends after start-up
     /// has no answer. (TLS has another first message; ask for none.)
@@ -56,7 +54,6 @@ impl StallingProxy {
         proxy
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -19,7 +19,6 @@ use crate::hostile::{complete, described, ready, row, server_message, server_tex
 const PIECES: u32 = 40;
 const PIECE_BYTES: usize = 5_000;
 
-/// How long what takes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
     /// A connection, before the server says that it is ready.
@@ -31,11 +30,8 @@ pub struct Times {
 /// What it has spent, in seconds, for statements that say what they take.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
-    /// For connections.
     pub starting: f64,
-    /// On the way.
     pub way: f64,
-    /// At work.
     pub working: f64,
     /// Between the first and the last piece of answers.
     pub trickling: f64,
@@ -43,7 +39,6 @@ pub struct Spent {
     pub starved: f64,
 }
 
-/// The server.
 pub struct TimedServer {
     address: SocketAddr,
     books: Books,
@@ -52,7 +47,6 @@ pub struct TimedServer {
 type Books = Arc<Mutex<Spent>>;
 
 impl TimedServer {
-    /// Listens on loopback.
     pub fn start(times: Times) -> TimedServer {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback is there");
         let address = listener.local_addr().expect("it listens");
@@ -68,7 +62,6 @@ impl TimedServer {
         TimedServer { address, books }
     }
 
-    /// Where a client connects.
     pub fn url(&self) -> String {
         format!("postgresql://me@{}/d?sslmode=disable", self.address)
     }

@@ -19,7 +19,6 @@ pub(crate) fn connect(server: &Upstream) -> io::Result<Socket> {
     }
 }
 
-/// A connected socket.
 #[derive(Debug)]
 pub(crate) enum Socket {
     Tcp(TcpStream),

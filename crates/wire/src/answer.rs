@@ -10,11 +10,8 @@ use crate::limits::{ASIDES_BYTES_MAX, DATA_BYTES_MAX};
 /// What a request must have before the server is ready for the next one, unless it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// Nothing: a lone Sync.
     Nothing,
-    /// A statement is prepared.
     Parsed,
-    /// A statement is executed.
     Executed,
     /// An error: a statement has not been answered.
     Failed,
@@ -36,7 +33,6 @@ pub struct Answer {
     is_executed: bool,
     has_failed: bool,
     is_copying: bool,
-    /// Bytes beside the data.
     asides_bytes: u64,
     /// The last description of columns that had its form, as a message: the same one again need not be walked.
     described: Vec<u8>,
@@ -246,7 +242,6 @@ impl Answer {
         }
     }
 
-    /// Another answer begins.
     #[inline]
     fn is_over(&mut self) {
         (self.columns, self.asides_bytes) = (None, 0);
@@ -270,7 +265,6 @@ impl Answer {
 pub struct Ending<'a> {
     /// The text of its CommandComplete, without the zero byte.
     pub done: &'a [u8],
-    /// What its ReadyForQuery says.
     pub status: TransactionStatus,
 }
 

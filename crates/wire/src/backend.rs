@@ -13,7 +13,6 @@ pub enum ProtocolError {
         printable(*.tag)
     )]
     Length {
-        /// The message's type byte.
         tag: u8,
         /// The length it announced, which counts itself.
         length: i32,
@@ -25,9 +24,7 @@ pub enum ProtocolError {
         printable(*.tag)
     )]
     TooLong {
-        /// The message's type byte.
         tag: u8,
-        /// The length it announced.
         bytes: usize,
         /// The longest that is taken.
         limit: usize,
@@ -47,12 +44,7 @@ pub enum ProtocolError {
     NoDescription,
     /// A row with other columns than were described.
     #[error("unexpected field count in \"D\" message: {columns} columns in place of {wanted}")]
-    Columns {
-        /// Columns of the result.
-        wanted: u16,
-        /// Columns of the row.
-        columns: u16,
-    },
+    Columns { wanted: u16, columns: u16 },
     /// ReadyForQuery, and the statement has neither ended nor failed.
     #[error(
         "the server is ready for the next query (\"Z\" message) and has not completed this one \
@@ -61,35 +53,25 @@ pub enum ProtocolError {
     Incomplete,
     /// An answer that nothing was asked for.
     #[error("message type \"{}\" arrived from server while idle", printable(*.tag))]
-    Unasked {
-        /// The message's type byte.
-        tag: u8,
-    },
+    Unasked { tag: u8 },
     /// A message that no answer has.
     #[error(
         "unexpected response from server; first received character was \"{}\"",
         printable(*.tag)
     )]
-    Unexpected {
-        /// The message's type byte.
-        tag: u8,
-    },
+    Unexpected { tag: u8 },
     /// The body does not have the form that its type prescribes.
     #[error(
         "message contents do not agree with length in message type \"{}\"",
         printable(*.tag)
     )]
-    Body {
-        /// The message's type byte.
-        tag: u8,
-    },
+    Body { tag: u8 },
 }
 
 fn printable(tag: u8) -> String {
     tag.escape_ascii().to_string()
 }
 
-/// One whole message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// Its type byte, one of [`tag`].
@@ -102,7 +84,6 @@ pub struct Frame<'a> {
 
 /// Type bytes of server messages.
 pub mod tag {
-    #![allow(missing_docs)]
     pub const AUTHENTICATION: u8 = b'R';
     pub const BACKEND_KEY_DATA: u8 = b'K';
     pub const BIND_COMPLETE: u8 = b'2';
@@ -194,14 +175,12 @@ impl<'a> Frame<'a> {
         status.ok_or(ProtocolError::Body { tag: self.tag })
     }
 
-    /// A DataRow.
     #[inline]
     pub(crate) fn row(&self) -> Result<DataRow<'a>, ProtocolError> {
         let (columns, rest) = self.counted()?;
         Ok(DataRow { columns, rest })
     }
 
-    /// A RowDescription.
     #[inline]
     pub(crate) fn columns(&self) -> Result<RowDescription<'a>, ProtocolError> {
         let (columns, rest) = self.counted()?;
@@ -289,20 +268,15 @@ pub enum Message<'a> {
     Authentication(Authentication<'a>),
     /// What a cancel request must show.
     BackendKeyData {
-        /// The server process's id.
         pid: i32,
         /// The secret key, 4 bytes in protocol 3.0 and up to 256 in later ones.
         key: &'a [u8],
     },
-    /// Answer to Bind.
     BindComplete,
-    /// Answer to Close.
     CloseComplete,
-    /// A statement ended well.
     CommandComplete(CommandComplete<'a>),
     /// Start of a replication stream.
     CopyBothResponse,
-    /// Rows of a COPY.
     CopyData(&'a [u8]),
     /// End of a COPY's rows.
     CopyDone,
@@ -316,9 +290,7 @@ pub enum Message<'a> {
         /// Whether the format is binary.
         binary: bool,
     },
-    /// One row.
     DataRow(DataRow<'a>),
-    /// The statement was empty.
     EmptyQueryResponse,
     /// A statement, or the session, failed.
     ErrorResponse(ErrorFields<'a>),
@@ -335,27 +307,19 @@ pub enum Message<'a> {
     },
     /// A described statement returns no rows.
     NoData,
-    /// A warning or note.
     NoticeResponse(ErrorFields<'a>),
-    /// A NOTIFY.
     NotificationResponse {
-        /// Process that sent it.
         pid: i32,
-        /// Its channel.
         channel: &'a [u8],
-        /// Its payload.
         payload: &'a [u8],
     },
     /// Types of a described statement's parameters.
     ParameterDescription(ParameterDescription<'a>),
     /// A setting that the server reports.
     ParameterStatus {
-        /// The setting.
         name: &'a [u8],
-        /// Its value.
         value: &'a [u8],
     },
-    /// Answer to Parse.
     ParseComplete,
     /// Execute reached its row limit.
     PortalSuspended,
@@ -365,9 +329,7 @@ pub enum Message<'a> {
     RowDescription(RowDescription<'a>),
     /// A message of a type not known here.
     Unknown {
-        /// Its type byte.
         tag: u8,
-        /// Its contents.
         body: &'a [u8],
     },
 }
@@ -377,7 +339,6 @@ pub enum Message<'a> {
 pub enum TransactionStatus {
     /// Not in a transaction block.
     Idle,
-    /// In a transaction block.
     InTransaction,
     /// In a transaction block that failed.
     Failed,
@@ -400,20 +361,16 @@ impl TransactionStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Authentication<'a> {
-    /// Done.
     Ok,
     /// The password in clear text.
     CleartextPassword,
     /// An MD5 hash with this salt.
     Md5Password {
-        /// The salt.
         salt: [u8; 4],
     },
     /// One of these SASL mechanisms.
     Sasl(Mechanisms<'a>),
-    /// The mechanism's next challenge.
     SaslContinue(&'a [u8]),
-    /// The mechanism's outcome.
     SaslFinal(&'a [u8]),
     /// Another method, by its code.
     Other(i32),
@@ -466,7 +423,6 @@ impl CommandComplete<'_> {
         std::str::from_utf8(last).ok()?.parse().ok()
     }
 
-    /// The tag as text.
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.tag)
     }
@@ -481,7 +437,6 @@ pub struct DataRow<'a> {
 }
 
 impl<'a> DataRow<'a> {
-    /// Columns not yet taken.
     pub fn columns(&self) -> usize {
         usize::from(self.columns)
     }
@@ -544,19 +499,15 @@ impl<'a> Iterator for DataRow<'a> {
 /// A column of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column<'a> {
-    /// Its name.
     pub name: &'a [u8],
     /// The table it comes from, or 0.
     pub table_oid: u32,
     /// Its number in that table, or 0.
     pub table_column: i16,
-    /// Its type.
     pub type_oid: u32,
     /// Bytes of the type, negative when variable.
     pub type_size: i16,
-    /// The type's modifier.
     pub type_modifier: i32,
-    /// 0 text, 1 binary.
     pub format: i16,
 }
 
@@ -571,7 +522,6 @@ pub struct RowDescription<'a> {
 }
 
 impl RowDescription<'_> {
-    /// Columns not yet taken.
     pub fn columns(&self) -> usize {
         usize::from(self.columns)
     }

@@ -22,12 +22,10 @@ const WINDOW: usize = 512;
 pub struct Batch {
     /// The messages, and room that earlier ones have used or that is kept for the next.
     bytes: Vec<u8>,
-    /// Where the messages end.
     end: usize,
 }
 
 impl Batch {
-    /// The messages.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.end]
@@ -39,7 +37,6 @@ impl Batch {
         self.end = 0;
     }
 
-    /// Appends what `write` does.
     pub fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.bytes.truncate(self.end);
         write(&mut self.bytes);
@@ -255,7 +252,6 @@ pub struct Queries {
 struct ShortQuery {
     /// The message up to its first value.
     head: Part,
-    /// What follows each value.
     parts: Box<[Part]>,
 }
 

@@ -14,10 +14,8 @@ use pgdyno_platform::io::TcpOptions;
 use crate::error::{ConnectError, Retry};
 use crate::login::{Encryption, Login};
 
-/// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Addr {
-    /// TCP.
     Tcp(SocketAddr),
     /// The socket file; a path that begins with `@` names an abstract socket.
     Unix(PathBuf),
@@ -46,9 +44,7 @@ impl Addr {
 /// [`next_candidate`].
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Where.
     pub addr: Addr,
-    /// As whom, and how.
     pub login: Arc<Login>,
     /// The host as the user named it: a name, an address or the directory of a Unix socket.
     pub host: String,
@@ -58,7 +54,6 @@ pub struct Candidate {
     pub address_index: usize,
     /// Time for the whole start-up of this attempt, if limited.
     pub connect_timeout: Option<Duration>,
-    /// Options of its socket.
     pub socket: TcpOptions,
     /// The user that the server behind a Unix socket must run as.
     pub require_peer: Option<String>,

@@ -290,7 +290,6 @@ enum Authority {
     Undeclared,
 }
 
-/// Netscape's types.
 const NETSCAPE_SERVER: u16 = 0x4000;
 const NETSCAPE_SERVER_AUTHORITY: u16 = 0x0400;
 const NETSCAPE_ANY_AUTHORITY: u16 = 0x0700;

@@ -49,9 +49,7 @@ pub struct Connecting {
     cancel: Option<(i32, Vec<u8>)>,
 }
 
-/// What start-up waits for.
 enum State {
-    /// Nothing was sent yet.
     New,
     /// The one-byte answer to an SSLRequest; then `TlsHandshake` or, on a refusal that is allowed,
     /// `Authentication`.
@@ -86,9 +84,7 @@ pub struct Established {
     pub backend_pid: i32,
     /// The key for a cancel request; empty if the server gave none.
     pub cancel_key: Vec<u8>,
-    /// The protocol version spoken.
     pub protocol: ProtocolVersion,
-    /// Notices received during start-up.
     pub notices: Vec<Notice>,
     /// Decrypted bytes that arrived after start-up; normally none.
     pub leftover: Vec<u8>,
@@ -230,7 +226,6 @@ impl Connecting {
         self.take_messages(out)
     }
 
-    /// The peer hung up.
     pub fn closed(&self) -> ConnectError {
         let retry = match self.state {
             State::TlsHandshake => Retry::OtherEncryption,

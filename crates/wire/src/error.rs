@@ -38,7 +38,6 @@ pub enum ConnectErrorKind {
     /// The server refused, and said why.
     #[error("{}", refusal(.error, .password_file.as_deref()))]
     Refused {
-        /// What it said.
         error: ServerError,
         /// The password file, if the refused password came from one.
         password_file: Option<String>,
@@ -89,7 +88,6 @@ pub enum Retry {
     OtherEncryption,
     /// The host's next address, or the next host.
     NextAddress,
-    /// The next host.
     NextHost,
 }
 

@@ -14,7 +14,6 @@ const CANCEL_REQUEST: u32 = 80_877_102;
 /// What a Describe or Close message names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A prepared statement.
     Statement,
     /// A portal: a prepared statement with its parameters bound.
     Portal,
@@ -177,7 +176,6 @@ impl Params<'_> {
         self.text(|out| out.extend_from_slice(text));
     }
 
-    /// One NULL.
     pub fn null(&mut self) {
         self.out.extend_from_slice(&(-1i32).to_be_bytes());
         self.count += 1;

@@ -65,7 +65,6 @@ impl Identity {
         })
     }
 
-    /// For a client's configuration.
     pub(crate) fn for_client(&self) -> Arc<dyn ResolvesClientCert> {
         Arc::new(Always(self.certified.clone()))
     }

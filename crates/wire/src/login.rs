@@ -10,7 +10,6 @@ use crate::tls::TlsConfig;
 /// Everything that start-up needs to know, resolved: no file or environment is read later.
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// The role.
     pub user: String,
     /// Its password, if one is known.
     pub password: Option<Secret>,
@@ -18,7 +17,6 @@ pub struct Login {
     pub password_file: Option<String>,
     /// Start-up parameters beside `user`: `database`, `application_name`, `options`…
     pub parameters: Vec<(String, String)>,
-    /// Plain or TLS.
     pub encryption: Encryption,
     /// Why TLS, which is preferred, was not even tried.
     pub without_tls: Option<String>,
@@ -88,7 +86,6 @@ pub(crate) fn known_password(login: &Login) -> Result<&Secret, ConnectError> {
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides `text`.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }
@@ -109,7 +106,6 @@ impl fmt::Debug for Secret {
 /// each an attempt of its own.
 #[derive(Clone, Debug)]
 pub enum Encryption {
-    /// Not at all.
     Plain,
     /// With TLS if the server speaks it, else plain on the same connection.
     TlsIfOffered(Arc<TlsConfig>),
@@ -120,24 +116,19 @@ pub enum Encryption {
 /// Channel binding of SCRAM (`tls-server-end-point`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ChannelBinding {
-    /// Not used.
     Disable,
     /// Used where the server offers it.
     #[default]
     Prefer,
-    /// No session without it.
     Require,
 }
 
 /// What the session must be able to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SessionAttrs {
-    /// Anything.
     #[default]
     Any,
-    /// Write.
     ReadWrite,
-    /// Only read.
     ReadOnly,
     /// Be on a server that is not in hot standby.
     Primary,

@@ -81,7 +81,6 @@ struct List<'a> {
     from: i64,
     /// When the next one is due, if it says so.
     next: Option<i64>,
-    /// Serial numbers.
     revoked: Vec<&'a [u8]>,
     scope: Scope<'a>,
     unknown_critical: bool,

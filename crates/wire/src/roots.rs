@@ -9,10 +9,8 @@ use crate::revocation::is_list;
 use crate::tls::TlsConfigError;
 use crate::x509::Certificate;
 
-/// A trusted certificate.
 #[derive(Clone, Debug)]
 pub struct Root {
-    /// In DER.
     pub der: CertificateDer<'static>,
     /// Whether it says itself that it is for TLS servers, or that it is not (`BEGIN TRUSTED CERTIFICATE`).
     pub(crate) trust: Option<bool>,
@@ -27,7 +25,6 @@ impl From<CertificateDer<'static>> for Root {
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const DASHES: &str = "-----";
-/// serverAuth, and any.
 const FOR_SERVERS: [&[u8]; 2] = [&[0x2b, 6, 1, 5, 5, 7, 3, 1], &[0x55, 0x1d, 0x25, 0]];
 
 /// All trusted certificates in a PEM text; there must be one, or a revocation list.
@@ -83,7 +80,6 @@ fn broken(label: &str, why: &str) -> TlsConfigError {
     TlsConfigError::BadCertificate(format!("{label}: {why}"))
 }
 
-/// Base64 of these lines.
 fn decoded(lines: &[&str]) -> Option<CertificateDer<'static>> {
     let body = lines.join("\n");
     let pem = format!("{BEGIN}CERTIFICATE{DASHES}\n{body}\n{END}CERTIFICATE{DASHES}\n");

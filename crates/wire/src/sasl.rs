@@ -12,7 +12,6 @@ use crate::login::{ChannelBinding, Login, known_password};
 use crate::require_auth::Method;
 use crate::x509;
 
-/// An exchange under way.
 pub(crate) struct Exchange {
     scram: ScramSha256,
     pub(crate) bound: bool,
@@ -85,7 +84,6 @@ impl Exchange {
         Ok(Exchange { scram, bound: bind })
     }
 
-    /// Answers the server's challenge.
     pub(crate) fn advance(
         &mut self,
         challenge: &[u8],

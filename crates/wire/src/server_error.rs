@@ -58,17 +58,14 @@ impl ServerError {
         self.field(b'C').unwrap_or("")
     }
 
-    /// The primary message.
     pub fn message(&self) -> &str {
         self.field(b'M').unwrap_or("")
     }
 
-    /// The detail, if any.
     pub fn detail(&self) -> Option<&str> {
         self.field(b'D')
     }
 
-    /// The hint, if any.
     pub fn hint(&self) -> Option<&str> {
         self.field(b'H')
     }
@@ -122,7 +119,6 @@ impl ServerError {
         text
     }
 
-    /// What follows the message.
     fn finish(&self, text: &mut String, excerpt: Option<&str>) {
         if let Some(excerpt) = excerpt {
             text.push('\n');

@@ -64,7 +64,6 @@ impl Hash {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     Rsa,
-    /// RSA for PSS alone.
     Pss,
     Ecdsa,
     Ed25519,
@@ -80,7 +79,6 @@ const SHA2: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2];
 const SHA1: &[u8] = &[0x2b, 0x0e, 3, 2, 0x1a];
 const MGF1: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 8];
 
-/// A public key's algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KeyKind {
     Rsa,
@@ -224,7 +222,6 @@ pub(crate) fn signature_strength(algorithm: &[u8]) -> u32 {
     }
 }
 
-/// A signature's algorithm.
 #[derive(Clone, Copy, Debug)]
 enum SignatureKind {
     Rsa(Hash),
@@ -328,7 +325,6 @@ impl PssParameters {
         })
     }
 
-    /// Those of a handshake.
     fn of_handshake(hash: Hash) -> PssParameters {
         PssParameters {
             hash,

@@ -31,19 +31,15 @@ pub enum Verify {
     ChainAndHost,
 }
 
-/// A version of TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TlsVersion {
-    /// TLS 1.2
     V1_2,
-    /// TLS 1.3
     V1_3,
 }
 
 /// What a [`TlsConfig`] is made from.
 #[derive(Clone, Debug)]
 pub struct TlsOptions {
-    /// What is checked.
     pub verify: Verify,
     /// Authorities to trust; used when anything is checked.
     pub roots: Vec<Root>,
@@ -102,7 +98,6 @@ pub enum TlsConfigError {
     /// The certificate and the key are not a pair, or of a kind that TLS does not know.
     #[error("certificate and private key cannot be used together: {0}")]
     Mismatch(String),
-    /// Oldest version above newest.
     #[error("invalid SSL protocol version range")]
     VersionRange,
 }
@@ -159,7 +154,6 @@ impl fmt::Debug for TlsConfig {
 }
 
 impl TlsConfig {
-    /// Sets TLS up.
     pub fn new(options: &TlsOptions) -> Result<TlsConfig, TlsConfigError> {
         let verifier = Verifier::new(options);
         let config = builder(options.min_version, options.max_version)?

@@ -27,17 +27,13 @@ pub(crate) mod usage {
 /// Parts of a certificate, borrowed from its DER.
 #[derive(Debug)]
 pub(crate) struct Certificate<'a> {
-    /// All of it.
     pub der: &'a [u8],
     /// Whether it is of X.509 version 1, which has no extensions.
     pub version_1: bool,
-    /// What is signed.
     pub tbs: &'a [u8],
     /// Contents of the signature's AlgorithmIdentifier.
     pub signature_algorithm: &'a [u8],
-    /// The signature.
     pub signature: &'a [u8],
-    /// The serial number's contents.
     pub serial: &'a [u8],
     /// DER of the issuer's name.
     pub issuer: &'a [u8],
@@ -47,11 +43,9 @@ pub(crate) struct Certificate<'a> {
     pub validity: (i64, i64),
     /// Contents of the key's AlgorithmIdentifier.
     pub key_algorithm: &'a [u8],
-    /// The public key.
     pub key: &'a [u8],
     /// The subject's first common name.
     pub common_name: Option<&'a [u8]>,
-    /// What its extensions say.
     pub extensions: Extensions<'a>,
 }
 
@@ -70,11 +64,8 @@ pub(crate) struct Extensions<'a> {
     pub path_len: Option<u32>,
     /// What its key is for, see [`usage`].
     pub key_usage: Option<u16>,
-    /// OIDs of purposes.
     pub purposes: Option<Vec<&'a [u8]>>,
-    /// Netscape's certificate type.
     pub netscape_type: Option<u16>,
-    /// The subject's key identifier.
     pub key_id: Option<&'a [u8]>,
     /// What it says of its issuer's key.
     pub authority: AuthorityKey<'a>,
@@ -95,7 +86,6 @@ pub(crate) struct AuthorityKey<'a> {
     pub serial: Option<&'a [u8]>,
 }
 
-/// Tags of alternative names.
 pub(crate) const EMAIL_NAME: u8 = 0x81;
 pub(crate) const DNS_NAME: u8 = 0x82;
 pub(crate) const DIRECTORY_NAME: u8 = 0xa4;

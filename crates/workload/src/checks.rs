@@ -19,15 +19,11 @@ const SHOWN_CHARS: usize = 200;
 /// A check with its parameters filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MadeCheck {
-    /// Its name in results.
     pub name: String,
     /// What holds, in one sentence.
     pub help: String,
-    /// The statement.
     pub query: String,
-    /// What it must return.
     pub wants: Wants,
-    /// When it is asked.
     pub at: Vec<Moment>,
     /// The time between two looks during the trial.
     pub every: Duration,
@@ -44,10 +40,8 @@ pub enum Wants {
     Unchanged,
 }
 
-/// What one look found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
-    /// Whether it held.
     pub held: bool,
     /// The first value, or how many rows there were with the first of them.
     pub found: String,

@@ -16,7 +16,6 @@ use super::sql_words;
 pub struct FewRows {
     /// As the script names it.
     pub table: String,
-    /// Its rows.
     pub rows: u64,
 }
 

@@ -138,7 +138,6 @@ impl Chance {
         self.prng = Prng::seed(seed ^ SEED);
     }
 
-    /// Ends a row.
     pub(super) fn end(&mut self) {
         self.draws.end();
     }

@@ -3,7 +3,6 @@
 use pgdyno_database::admin;
 use pgdyno_session::{Error, Session, quote_ident, quote_literal};
 
-/// So many are named.
 const NAMED_MAX: usize = 5;
 
 /// What to say of those of these tables in the session's first schema; `None` where all are validated.

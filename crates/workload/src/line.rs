@@ -22,7 +22,6 @@ impl Line {
         }
     }
 
-    /// Appends what follows.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.text.extend_from_slice(bytes);
     }

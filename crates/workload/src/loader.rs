@@ -47,25 +47,20 @@ use lock::{lock, unlock};
 pub use grow::grow;
 pub use others::{Others, Share, help};
 
-/// What is wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// The workload.
     pub pack: &'a Pack,
-    /// What the user chose.
     pub params: &'a Params,
     /// Drop pgdyno's own tables and load again.
     pub replace: bool,
     /// Tables that may be dropped whoever made them.
     pub drop_tables: &'a [String],
-    /// How rows travel.
     pub connections: Connections,
     /// The experiment that loads; its name goes into the tables' marks.
     pub experiment: Option<&'a str>,
 }
 
 impl<'a> Request<'a> {
-    /// Drops nothing.
     pub fn keeping(pack: &'a Pack, params: &'a Params) -> Self {
         Self {
             pack,
@@ -82,7 +77,6 @@ impl<'a> Request<'a> {
 /// itself may always go; those that pgdyno did not make never, save with `replace_pgbench`.
 #[derive(Debug, Clone, Copy)]
 pub struct Leave<'a> {
-    /// The experiment's name.
     pub experiment: &'a str,
     /// Tables that pgdyno loaded for anything else may go.
     pub replace: bool,
@@ -95,9 +89,7 @@ pub struct Watch<'a> {
     /// The places where the target is reached: several share the filling where rows are committed
     /// in batches.
     pub endpoints: &'a [Endpoint],
-    /// Told what happens.
     pub progress: &'a mut dyn Progress,
-    /// Asked whether to stop.
     pub interrupts: Option<&'static Interrupts>,
     /// Other processes that fill the same tables.
     pub others: Option<&'a dyn Others>,
@@ -110,7 +102,6 @@ pub enum How {
     NoTables,
     /// They were loaded just now.
     LoadedNow,
-    /// pgdyno loaded them earlier.
     LoadedBefore,
     /// pgdyno loaded them earlier and has appended rows just now.
     Grown,
@@ -118,7 +109,6 @@ pub enum How {
     MadeByOthers,
 }
 
-/// The tables are there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
     /// Every parameter of the pack with the value that its scripts are to see.
@@ -203,7 +193,6 @@ pub fn look_ahead(
 /// Tables that do not fit and may be dropped.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GivingWay {
-    /// Their names.
     pub names: Vec<String>,
     /// How they were loaded and by what, for people.
     pub loaded: String,

@@ -74,7 +74,6 @@ pub struct Manifest {
     /// The tables, in the order in which they are filled.
     #[serde(default, rename = "table")]
     pub tables: Vec<Table>,
-    /// Procedures that scripts call.
     #[serde(default, rename = "procedure")]
     pub procedures: Vec<Procedure>,
     /// Work units whose buffers are explained after a run. With any, what the storage layer does is
@@ -100,11 +99,9 @@ pub struct Manifest {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureEntry {
-    /// Its name in results.
     pub name: String,
     /// What it says, in one sentence.
     pub help: String,
-    /// Its unit.
     pub unit: String,
     /// The scripts that it is about; empty: all.
     #[serde(default)]
@@ -125,7 +122,6 @@ pub struct FigureEntry {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckEntry {
-    /// Its name in results.
     pub name: String,
     /// What holds, in one sentence.
     pub help: String,
@@ -158,7 +154,6 @@ pub struct CheckEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Moment {
-    /// Before the first transaction.
     Before,
     /// Now and then while transactions run; each look is one statement and so sees one moment.
     During,
@@ -174,9 +169,7 @@ fn ten_seconds() -> f64 {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionSetting {
-    /// Its name.
     pub name: String,
-    /// Its value, a template.
     pub value: String,
     /// Expression over the parameters; the setting is left alone where it does not hold.
     pub when: Option<String>,
@@ -189,7 +182,6 @@ pub struct SessionSetting {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Param {
-    /// The variable's name.
     pub name: String,
     /// Other names that `--param` takes for it.
     #[serde(default)]
@@ -199,11 +191,8 @@ pub struct Param {
     /// Values that take its place on some dialects, by their names.
     #[serde(default)]
     pub default_on: BTreeMap<String, Scalar>,
-    /// One sentence; units included.
     pub help: String,
-    /// Smallest value, for numbers.
     pub min: Option<f64>,
-    /// Largest value, for numbers.
     pub max: Option<f64>,
     /// The only values there are, for texts; empty: any.
     #[serde(default)]
@@ -231,13 +220,11 @@ pub struct Param {
     expecting = "an integer, a number, true or false, or a string"
 )]
 pub enum Scalar {
-    /// `true` or `false`.
     Bool(bool),
     /// A whole number of 64 bits.
     Int(i64),
     /// A number with a fraction.
     Double(f64),
-    /// Anything else.
     Text(String),
 }
 
@@ -292,7 +279,6 @@ pub struct ScriptEntry {
     expecting = "a whole number that is not negative, or an expression over the parameters"
 )]
 pub enum Weight {
-    /// Always the same.
     Fixed(u32),
     /// An expression over the parameters; the weights of a mix are put in proportion to each other.
     Expression(String),
@@ -366,9 +352,7 @@ fn one() -> Weight {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {
-    /// What `--mix` calls it.
     pub name: String,
-    /// One sentence.
     #[serde(default)]
     pub help: String,
     /// Weight by script name; a script that is not named is not run. Without any, the scripts' own.
@@ -442,7 +426,6 @@ impl Table {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// The column's name.
     pub name: String,
     /// `NAME FROM TO`: a column for each number, which templates know by this name.
     pub each: Option<String>,
@@ -572,7 +555,6 @@ fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> ManifestError 
     }
 }
 
-/// Names in a message.
 pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }

@@ -14,13 +14,10 @@ const PREFIX: &str = "made by pgdyno: ";
 pub struct Mark {
     /// The pack that describes the table.
     pub pack: String,
-    /// Whether the load ended.
     pub state: State,
     /// The parameters that made the tables what they are.
     pub params: BTreeMap<String, String>,
-    /// [`super::pack::Pack::content_hash`] of the pack.
     pub pack_sha256: String,
-    /// Version of pgdyno.
     pub pgdyno: String,
     /// The experiment that loaded them; none: `pgdyno load`, or a run of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +38,6 @@ pub enum State {
 }
 
 impl Mark {
-    /// The comment's text.
     pub fn comment(&self) -> String {
         comment(self)
     }
@@ -68,12 +64,10 @@ pub struct ProcedureMark {
     pub pack: String,
     /// SHA-256 in hexadecimal of the text that created it.
     pub sha256: String,
-    /// Version of pgdyno.
     pub pgdyno: String,
 }
 
 impl ProcedureMark {
-    /// The comment's text.
     pub fn comment(&self) -> String {
         comment(self)
     }

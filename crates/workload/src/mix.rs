@@ -3,11 +3,9 @@
 /// One script of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedScript {
-    /// Its name in results.
     pub name: String,
     /// Where its text is from, for messages.
     pub file: String,
-    /// In pgbench's language.
     pub text: String,
     /// How often it is drawn, relative to the others.
     pub weight: u32,

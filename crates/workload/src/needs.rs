@@ -85,7 +85,6 @@ impl Needs {
     }
 }
 
-/// `extended or prepared`.
 fn words(modes: &[QueryMode]) -> String {
     let names: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
     names.join(" or ")

@@ -38,13 +38,11 @@ pub enum By {
 /// What is wanted of files.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Wanted {
-    /// The pack's folder.
     pub folder: PathBuf,
     /// The same as the user named it, for messages.
     pub place: String,
     /// Files in it, with `*` and `?` in the last part.
     pub from: String,
-    /// How CSV is written.
     pub format: Format,
     /// The field of each column that takes one.
     pub fields: Vec<By>,
@@ -56,7 +54,6 @@ pub struct Wanted {
 pub struct Reading<'a> {
     /// Told how far it is.
     pub progress: &'a mut dyn Progress,
-    /// Whether to stop.
     pub stop: Stop,
 }
 
@@ -65,11 +62,9 @@ pub struct Reading<'a> {
 pub struct Data {
     files: Vec<File>,
     fields: usize,
-    /// How many rows.
     pub rows: u64,
 }
 
-/// One of the files.
 #[derive(Debug)]
 struct File {
     path: PathBuf,
@@ -275,7 +270,6 @@ impl File {
 }
 
 impl Cursor {
-    /// Before the first row.
     pub fn new(data: Arc<Data>) -> Self {
         Self {
             data,
@@ -284,7 +278,6 @@ impl Cursor {
         }
     }
 
-    /// The rows.
     pub fn data(&self) -> &Arc<Data> {
         &self.data
     }
@@ -387,7 +380,6 @@ pub fn is_within(from: &str) -> bool {
             .all(|part| matches!(part, std::path::Component::Normal(_)))
 }
 
-/// SHA-256 in hexadecimal.
 fn hex(hash: impl AsRef<[u8]>) -> String {
     let bytes = hash.as_ref().iter();
     bytes.map(|byte| format!("{byte:02x}")).collect()

@@ -161,7 +161,6 @@ impl Pack {
         wrong.collect()
     }
 
-    /// The pack's name.
     pub fn name(&self) -> &str {
         &self.manifest.name
     }
@@ -659,7 +658,6 @@ fn named_files(m: &Manifest) -> Vec<(String, String)> {
     named
 }
 
-/// The greatest common divisor.
 fn divisor(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { divisor(b, a % b) }
 }

@@ -26,7 +26,6 @@ impl Params {
         Params { is_trusted, ..self }
     }
 
-    /// Whether it does.
     pub fn are_trusted(&self) -> bool {
         self.is_trusted
     }

@@ -34,9 +34,7 @@ pub struct Recipe {
 /// wherever they begin.
 #[derive(Debug, Clone)]
 pub struct TableRows {
-    /// The table's name.
     pub name: String,
-    /// How many rows.
     pub rows: u64,
     /// Whether they may go in by ranges ([`super::manifest::Table::by_ranges`]).
     pub by_ranges: bool,
@@ -81,7 +79,6 @@ enum Maker {
 /// The same in every row.
 #[derive(Debug, Clone)]
 enum Constant {
-    /// A text.
     Text(String),
     /// What an expression came to, as it stands in SQL.
     Sql(Vec<u8>),
@@ -230,9 +227,7 @@ struct Compiled<'t> {
 
 /// Where a table's rows come from.
 enum Rows {
-    /// So many are made.
     Made(Expr),
-    /// From files.
     Given(Wanted),
 }
 
@@ -389,7 +384,6 @@ fn are_plain(columns: &[Column]) -> bool {
 }
 
 impl TableRows {
-    /// The columns for COPY.
     pub fn column_list(&self) -> String {
         let names: Vec<_> = self
             .columns

@@ -15,7 +15,6 @@ use pgdyno_model::Failure;
 /// One of the pack's tables as the server has it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// Its name.
     pub name: String,
     /// pgdyno's mark, if it bears one.
     pub mark: Option<Mark>,

@@ -69,9 +69,7 @@ pub(super) fn made(
 /// A statement that a script came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// What is sent.
     pub text: String,
-    /// The script's file.
     pub file: String,
     /// The line in which it begins.
     pub line: usize,

@@ -18,7 +18,6 @@ impl Stop {
         }
     }
 
-    /// Whether to stop.
     pub fn asked(&self) -> bool {
         self.interrupts
             .is_some_and(|i| i.count() > self.seen_before)

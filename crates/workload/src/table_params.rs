@@ -63,18 +63,13 @@ pub fn of(pack: &Pack) -> BTreeSet<String> {
 /// How a template names another text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// `{{include FILE}}`
     Include,
-    /// `{{NAME}}`
     Name,
 }
 
-/// What a text mentions.
 #[derive(Debug, Default, PartialEq)]
 struct Mentioned<'t> {
-    /// `:NAME`
     variables: Vec<&'t str>,
-    /// Other texts, or parameters.
     texts: Vec<(Kind, &'t str)>,
 }
 

@@ -37,9 +37,7 @@ const NESTED_MAX: usize = 100;
 pub struct Context<'a> {
     /// Every parameter with its value.
     pub values: &'a BTreeMap<String, String>,
-    /// Texts with names.
     pub define: &'a BTreeMap<String, String>,
-    /// The pack's files.
     pub files: &'a BTreeMap<String, String>,
 }
 
@@ -67,7 +65,6 @@ pub fn expand<'t>(
     Ok(Cow::Owned(made.out))
 }
 
-/// One text under way.
 struct Made<'a> {
     context: Context<'a>,
     /// The parameters and the variables of loops.

@@ -33,7 +33,6 @@ const fn target(name: &'static str, bytes_max: usize, run: fn(&[u8])) -> Target 
     }
 }
 
-/// All of them.
 pub const TARGETS: &[Target] = &[
     target("conninfo", 512, conninfo::run),
     target("experiment", 2048, experiment::run),

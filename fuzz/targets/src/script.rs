@@ -6,7 +6,6 @@ use pgdyno_script::{
     Value, Vars, octets,
 };
 
-/// Commands of a run.
 const STEPS_MAX: usize = 300;
 
 pub fn run(bytes: &[u8]) {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use pgdyno_fuzz::TARGETS;
 
-/// All of the corpus.
 const BYTES_MAX: u64 = 2 << 20;
 /// One input: far more than any takes, also on a busy machine.
 const TIME_MAX: Duration = Duration::from_secs(5);

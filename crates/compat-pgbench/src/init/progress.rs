@@ -1,7 +1,6 @@
 //! What `pgbench -i` says while it fills a table: when a line is due, and its text. It prints
 //! nothing itself.
 
-/// Rows between two lines.
 const LINE_ROWS: u64 = 100_000;
 /// Rows between two looks at the clock when quiet: the last rows of a table are only told when
 /// their number is a multiple of it.
@@ -24,7 +23,6 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Nothing was said yet.
     pub fn new(table: &'a str, rows_total: u64, quiet: bool, terminal: bool) -> Progress<'a> {
         Progress {
             table,

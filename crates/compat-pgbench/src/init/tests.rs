@@ -121,7 +121,6 @@ fn said(session: &mut Session, options: &InitOptions, terminal: bool) -> String 
     text
 }
 
-/// Every time becomes `#`.
 fn masked(text: &str) -> String {
     let is_time = |word: &str| word.contains('.') && word.parse::<f64>().is_ok();
     // With -q there is one each five seconds, wherever a slow machine has come to by then.

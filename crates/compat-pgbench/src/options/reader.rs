@@ -41,7 +41,6 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Before the first option.
     pub fn new(flavour: &'static Flavour, around: &'a Surroundings) -> Self {
         Self {
             flavour,

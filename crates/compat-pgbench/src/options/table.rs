@@ -2,7 +2,6 @@
 
 use crate::getopt::{Argument, Id, Long, Short};
 
-/// The short ones.
 pub const SHORT: &[Short] = &[
     flag('C', "connect"),
     flag('i', "initialize"),
@@ -88,7 +87,6 @@ pub const LONG: &[Long] = &[
     own("warmup", Argument::Required),
 ];
 
-/// Of ysql_bench only.
 pub const BATCH_SIZE: Long = own("batch-size", Argument::Required);
 
 const fn flag(letter: char, id: Id) -> Short {

@@ -22,7 +22,6 @@ pub fn positive(value: &str, what: &str) -> Result<f64, Stop> {
     }
 }
 
-/// `-I`: steps that exist.
 pub fn check_init_steps(steps: &str) -> Result<(), Stop> {
     if steps.is_empty() {
         return Err(Stop::fatal("no initialization steps specified"));
@@ -36,7 +35,6 @@ pub fn check_init_steps(steps: &str) -> Result<(), Stop> {
     }
 }
 
-/// `--partition-method`
 pub fn partition_method(value: &str) -> Result<PartitionMethod, Stop> {
     match value.to_ascii_lowercase().as_str() {
         "range" => Ok(PartitionMethod::Range),
@@ -47,7 +45,6 @@ pub fn partition_method(value: &str) -> Result<PartitionMethod, Stop> {
     }
 }
 
-/// `-M`
 pub fn query_mode(value: &str) -> Result<QueryMode, Stop> {
     [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared]
         .into_iter()

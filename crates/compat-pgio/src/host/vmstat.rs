@@ -3,7 +3,6 @@
 use super::Between;
 use pgdyno_platform::proc::counters::ticks_between;
 
-/// The first two lines.
 pub const HEAD: &str = "\
 procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
  r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st

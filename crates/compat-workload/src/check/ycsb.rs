@@ -12,7 +12,6 @@ use pgdyno_model::{Exit, Failure, text};
 use pgdyno_output::remark;
 use pgdyno_workload::loader::How;
 
-/// Keys in one question.
 const KEYS_A_QUERY: u64 = 500;
 
 /// Does it.

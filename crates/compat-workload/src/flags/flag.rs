@@ -8,7 +8,6 @@ use pgdyno_platform::host;
 pub enum Verb {
     /// Make and fill its tables.
     Init,
-    /// Run its operations.
     Run,
     /// Look whether its tables hold what they ought to.
     Check,
@@ -18,7 +17,6 @@ impl Verb {
     /// All of them, in the order of help.
     pub const ALL: [Self; 3] = [Self::Init, Self::Run, Self::Check];
 
-    /// Its word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Init => "init",
@@ -33,15 +31,12 @@ impl Verb {
 pub enum Kind {
     /// The flag alone stands for true.
     Bool,
-    /// A whole number.
     Int,
     /// A whole number that is not negative.
     Uint,
-    /// A number.
     Float,
     /// A duration with its unit.
     Duration,
-    /// Text.
     String,
     /// Text, or the flag alone, which stands for none.
     OptionalString,
@@ -69,22 +64,16 @@ pub(super) enum On {
     All,
     /// `init`, and `run`, where it implies `--init`.
     Init,
-    /// `init` and `run`.
     InitAndRun,
-    /// `run` alone.
     Run,
 }
 
-/// A flag.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Flag {
-    /// Its name, without dashes.
     pub name: &'static str,
-    /// What its values are.
     pub kind: Kind,
     /// Its value when it is not given, as help shows it; empty when that goes without saying.
     pub default: &'static str,
-    /// What it does.
     pub usage: &'static str,
     /// Why it does nothing here, for those that do nothing.
     pub idle: Option<&'static str>,

@@ -6,7 +6,6 @@ const CLUSTER: &str = "PostgreSQL is one node by itself";
 const SETTING: &str = "PostgreSQL's settings are others: pgdyno server start --pg-set NAME=VALUE";
 const NO_CONSOLE: &str = "PostgreSQL has no console";
 
-/// All of them.
 pub static FLAGS: &[Flag] = &[
     idle(
         On::All,

@@ -13,14 +13,12 @@ pub struct Value(pub String);
 pub struct Parsed {
     /// What was given, in order; the last of a flag counts.
     values: Vec<(&'static Flag, Value)>,
-    /// Everything else: URLs.
     pub arguments: Vec<String>,
 }
 
 /// Why a command line came to no more.
 #[derive(Debug, PartialEq)]
 pub enum End {
-    /// `--help`
     Help,
     /// It is wrong, in pflag's words.
     Wrong(String),
@@ -179,7 +177,6 @@ mod tests {
         assert_eq!(run("- x").unwrap().arguments, ["-", "x"]);
     }
 
-    /// What cockroach 19.1 answered.
     #[test]
     fn mistakes_are_told_in_pflags_words() {
         for (typed, said) in [

@@ -73,7 +73,6 @@ mod tests {
         assert_eq!(run.params, ["tables=2", "rows=50", "payload_bytes=100"]);
     }
 
-    /// The texts are cockroach's.
     #[test]
     fn what_makes_no_sense_is_refused() {
         for (line, said) in [

@@ -14,7 +14,6 @@ enum Keys {
 }
 
 impl Keys {
-    /// The pack's word.
     fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -351,7 +350,6 @@ mod tests {
         }
     }
 
-    /// As 19.1 words it.
     #[test]
     fn the_end_says_where_the_next_run_goes_on() {
         let drawn = |counts: &[(&str, u64)]| {

@@ -56,7 +56,6 @@ pub struct Workload {
 pub struct Run {
     /// The trial, but for its workload and target.
     pub spec: TrialSpec,
-    /// Whether `init` comes first.
     pub init: bool,
     /// Whether errors are counted and no more.
     pub tolerates_errors: bool,
@@ -64,7 +63,6 @@ pub struct Run {
     pub display_every_s: u64,
     /// The form of the output.
     pub format: Format,
-    /// The histogram file.
     pub histograms: Option<(PathBuf, Layout, Form)>,
     /// Where figures are served for Prometheus.
     pub prometheus_port: Option<u16>,

@@ -11,7 +11,6 @@ const MISSING: [(&str, &str, &str); 1] = [(
     "only CockroachDB has this setting; others go into the URL: options=-c%20NAME=VALUE",
 )];
 
-/// The queries.
 #[derive(Debug, PartialEq)]
 pub struct Queries {
     /// A script of all of them.

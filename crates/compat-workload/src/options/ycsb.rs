@@ -6,7 +6,6 @@ use crate::flags::go_values::quoted;
 
 /// The pack's read-modify-write in a transaction that locks the row when it reads it.
 pub const LOCKING: &str = "for-update";
-/// The same without.
 pub const NOT_LOCKING: &str = "transaction";
 
 /// The mixes: letter, and whether column families serve it by default. (Facts: pkg/workload/ycsb.)

@@ -16,12 +16,10 @@ const DRAWS_PER_INSERT: u64 = 20;
 /// comparisons of equal distributions.
 const DEVIATIONS: f64 = 3.719;
 
-/// Draws of a tool.
 struct Recording {
     tool: Tool,
     name: &'static str,
     properties: &'static str,
-    /// Where each class begins.
     from: Vec<i64>,
     counts: Vec<u64>,
 }

@@ -9,7 +9,6 @@ use pgdyno_drive::record::LoggedTransaction;
 use super::{TOTAL, failed, name};
 use crate::operations::{self, Kind, Status};
 
-/// Single operations.
 #[derive(Default)]
 pub struct Each {
     began: Option<SystemTime>,

@@ -41,7 +41,6 @@ const HEADER: [&str; 13] = [
     "99.99th(us)",
 ];
 
-/// How summaries look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Plain,
@@ -406,7 +405,6 @@ mod tests {
         vec![row("READ", &read, 0.5), row("TOTAL", &read, 0.5)]
     }
 
-    /// As go-ycsb printed it.
     #[test]
     fn summaries_have_the_recorded_forms() {
         let rows = two_rows();

@@ -5,12 +5,10 @@
 use super::numbers::double;
 use crate::Refusal;
 
-/// A figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
     /// A count, or a latency in whole microseconds.
     Whole(u64),
-    /// Java's `double`.
     Real(f64),
     /// A line that has no figure: -1.
     None,
@@ -19,27 +17,20 @@ pub enum Value {
 /// One result: `[READ], Operations, 1000`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// Of what: `READ`.
     pub metric: String,
-    /// Which figure: `Operations`.
     pub measurement: String,
-    /// The figure.
     pub value: Value,
 }
 
-/// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exporter {
-    /// A line each.
     Text,
     /// Objects with a space between them.
     Json,
-    /// One array of objects.
     JsonArray,
 }
 
 impl Line {
-    /// A result.
     pub fn new(metric: &str, measurement: impl Into<String>, value: Value) -> Self {
         Self {
             metric: metric.to_owned(),

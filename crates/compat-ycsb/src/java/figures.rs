@@ -15,15 +15,12 @@ pub const CLEANUP: &str = "CLEANUP";
 /// Under one name: latencies from the start and from the schedule on, and how many of which status.
 #[derive(Debug, Clone, Default)]
 pub struct Figures {
-    /// From the start.
     pub service: Latencies,
     /// From when it should have started; the same, where nothing says when.
     pub response: Latencies,
-    /// Of each status.
     pub returns: Vec<(String, u64)>,
 }
 
-/// By name.
 pub type Named = BTreeMap<String, Figures>;
 
 /// Which errors have figures of their own.
@@ -67,7 +64,6 @@ impl Errors {
         }
     }
 
-    /// The figures of operations.
     pub fn figures(&self, operations: &Operations) -> Named {
         let mut named = Named::new();
         for (kind, operation) in operations {

@@ -15,7 +15,6 @@ use crate::properties::Properties;
 const PERCENTILES: &str = "50,95,99";
 /// Those of a status line.
 const PERCENTILES_OF_STATUS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
-/// YCSB's, in milliseconds.
 const BUCKETS: u64 = 1000;
 /// More buckets than anybody reads; each is a line of its own.
 const BUCKETS_MAX: u64 = 1_000_000;
@@ -25,20 +24,22 @@ const GRANULARITY_MS: u64 = 1000;
 /// A form that figures are printed in.
 #[derive(Debug, Clone, PartialEq)]
 enum Form {
-    /// Percentiles of an HdrHistogram.
     Hdr(Vec<f64>),
     /// Buckets of a millisecond; whether they are printed too.
-    Buckets { count: u64, is_verbose: bool },
-    /// Averages over time.
+    Buckets {
+        count: u64,
+        is_verbose: bool,
+    },
     Series,
     /// Each operation by itself; whether a summary is printed too.
-    Raw { has_summary: bool },
+    Raw {
+        has_summary: bool,
+    },
 }
 
 /// What is printed under a name.
 #[derive(Debug, Clone, Copy)]
 pub struct Printed<'a> {
-    /// Of all operations.
     pub latencies: &'a Latencies,
     /// How many ended with which status.
     pub statuses: &'a [(String, u64)],

@@ -27,14 +27,12 @@ pub use forms::has_fine_series;
 use forms::{Forms, Printed};
 pub use status::Status;
 
-/// From when latencies count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Since {
     /// The start of an operation.
     Start,
     /// When it should have started.
     Schedule,
-    /// Both.
     Both,
 }
 

@@ -1,7 +1,6 @@
 //! Numbers and orders as Java has them. (Facts: Double.toString, DecimalFormat, String.hashCode and
 //! ConcurrentHashMap as documented; recordings.)
 
-/// As `Double.toString` prints it.
 pub fn double(value: f64) -> String {
     let is_plain = value == 0.0 || (1e-3..1e7).contains(&value.abs());
     if is_plain || !value.is_finite() {

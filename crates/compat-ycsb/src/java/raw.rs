@@ -17,7 +17,6 @@ use crate::properties::Properties;
 /// Percentiles of the summary, in per cent.
 const PERCENTILES: [f64; 8] = [1.0, 5.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
-/// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     at_us: u64,
@@ -32,7 +31,6 @@ pub struct Points {
     by_name: BTreeMap<String, [Vec<Point>; 2]>,
 }
 
-/// Where they are printed.
 #[derive(Debug)]
 pub struct Place {
     /// The file and its path; standard output without one.
@@ -77,7 +75,6 @@ impl Points {
         }
     }
 
-    /// Those of this name.
     pub fn of(&self, name: &str, is_of_schedule: bool) -> &[Point] {
         let both = self.by_name.get(name);
         both.map_or(&[], |both| &both[usize::from(is_of_schedule)])

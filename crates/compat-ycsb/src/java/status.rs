@@ -37,7 +37,6 @@ pub struct Status {
     pub kinds: Vec<Option<Kind>>,
     todo: Option<u64>,
     duration_s: Option<u64>,
-    /// Since the last line.
     operations: Operations,
     /// All names that there ever were: from then on they have a part in each line.
     seen: BTreeSet<String>,

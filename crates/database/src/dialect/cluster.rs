@@ -66,7 +66,6 @@ pub struct FollowerReads {
     pub settings: &'static [(&'static str, &'static str)],
     /// The first version that has them.
     pub since: Version,
-    /// How stale, for people.
     pub staleness: &'static str,
 }
 
@@ -90,7 +89,6 @@ pub struct PlacementQueries {
 /// A query for the isolation level in effect.
 #[derive(Debug, PartialEq, Eq)]
 pub struct IsolationQuery {
-    /// The query.
     pub sql: &'static str,
     /// Levels that its answer may not be believed, and why.
     pub hides: &'static [(&'static str, &'static str)],
@@ -99,10 +97,8 @@ pub struct IsolationQuery {
 /// Something that can be observed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct View {
-    /// What, for people.
     pub what: &'static str,
     /// Query that fails or tells `f` when it cannot be observed.
     pub sql: &'static str,
-    /// What it takes.
     pub takes: &'static str,
 }

@@ -8,7 +8,6 @@ use super::{
     storage,
 };
 
-/// CockroachDB, from 19.1 on.
 pub const COCKROACHDB: Dialect = Dialect {
     name: "cockroachdb",
     title: "CockroachDB",

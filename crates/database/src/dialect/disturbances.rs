@@ -3,15 +3,11 @@
 /// What can be done to it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Disturbances {
-    /// Everything in the catalogue.
     All,
     /// Only what asks nothing of the server but a connection; why not the others.
     Few {
-        /// What can be done.
         names: &'static [&'static str],
-        /// Why some cannot.
         refused: &'static [(&'static str, &'static str)],
-        /// Why all others cannot.
         others: &'static str,
     },
 }

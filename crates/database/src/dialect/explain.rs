@@ -11,7 +11,6 @@ pub struct Times {
     pub since: Version,
     /// Runs `{statement}` and tells, a line a row.
     pub statement: &'static str,
-    /// All of its execution.
     pub execution: &'static str,
     /// What the storage layer is called.
     pub layer: &'static str,

@@ -14,7 +14,6 @@ pub enum Feature {
     ForUpdate,
     /// `skip-locked`: SELECT … FOR UPDATE SKIP LOCKED steps over rows that others have locked.
     SkipLocked,
-    /// `update-from`: UPDATE … FROM.
     UpdateFrom,
     /// `writing-with`: INSERT, UPDATE and DELETE within WITH.
     WritingWith,
@@ -23,7 +22,6 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::ForUpdate,
         Self::SkipLocked,
@@ -32,7 +30,6 @@ impl Feature {
         Self::Procedures,
     ];
 
-    /// As packs name it.
     pub fn name(self) -> &'static str {
         match self {
             Self::ForUpdate => "for-update",
@@ -59,7 +56,6 @@ impl fmt::Display for Feature {
 /// A feature that a product does not have.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Lack {
-    /// Which.
     pub feature: Feature,
     /// The first version that has it; `None` when none has.
     pub until: Option<Version>,

@@ -41,11 +41,9 @@ pub struct Page {
 /// A series that is made from a node's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// Its name.
     pub series: &'static str,
     /// Its unit; of counters that of the rate.
     pub unit: &'static str,
-    /// How it is made.
     pub taken: Taken,
     /// What it is made from: a name in Prometheus' form, or, where it was renamed, several of which
     /// the first that is there counts. Of histograms the name of the family.
@@ -57,14 +55,12 @@ pub struct Metric {
     pub refreshed: Option<Refreshed>,
     /// In which versions it is, and where that is from.
     pub versions: &'static str,
-    /// What it tells.
     pub what: &'static str,
 }
 
 /// How a series is made from figures. A node may tell one for each store or tablet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// They grow; their sum.
     Counter,
     /// The same of all names together that are there.
     CounterOfAll,
@@ -84,14 +80,11 @@ pub enum Taken {
 /// What a node looks at together now and then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refreshed {
-    /// Its process and host.
     Process,
-    /// Its stores and ranges.
     Stores,
 }
 
 impl Refreshed {
-    /// In words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Process => "of its process and host",

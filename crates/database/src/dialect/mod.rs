@@ -151,7 +151,6 @@ pub struct Dialect {
 /// How a session is given settings when it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtStart {
-    /// `options` with `-c name=value`.
     Options,
     /// Each as a start-up parameter of its own name.
     Parameters,

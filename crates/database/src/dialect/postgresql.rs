@@ -19,7 +19,6 @@ UNION ALL SELECT 'CONNECTION LIMIT of the database', datconnlimit \
 - (SELECT count(*) FROM there WHERE datid = d.oid) FROM pg_catalog.pg_database d, me \
 WHERE datname = pg_catalog.current_database() AND datconnlimit >= 0 AND NOT rolsuper";
 
-/// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Dialect = Dialect {
     name: "postgresql",
     title: "PostgreSQL",

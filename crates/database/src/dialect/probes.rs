@@ -13,7 +13,6 @@ pub struct Probes {
     pub timing: Option<(&'static str, &'static str)>,
     /// Counters by version, the latest first.
     pub counters: &'static [Counters],
-    /// Why there are none.
     pub without_counters: &'static str,
     /// The series, in milliseconds by node, that says how long making a log durable takes, where an
     /// instrument reads one.
@@ -27,7 +26,6 @@ pub struct Probes {
 /// A setting of the session.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Its name.
     pub setting: &'static str,
     /// The value with which a commit is durable when it is answered.
     pub on: &'static str,
@@ -45,7 +43,6 @@ pub struct Counters {
     pub since: Version,
     /// Where they are from, for people.
     pub source: &'static str,
-    /// The query.
     pub sql: &'static str,
 }
 

@@ -13,9 +13,7 @@ const LACKED_NAMED_MAX: usize = 4;
 /// A product's own version, such as 19.1; for what is no number 0.0, older than all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    /// The first number.
     pub major: u32,
-    /// The second number.
     pub minor: u32,
 }
 

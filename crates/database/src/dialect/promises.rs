@@ -14,7 +14,6 @@ pub struct Promise {
     pub since: Version,
     /// The strongest level that is promised.
     pub level: Level,
-    /// Where that is documented.
     pub source: &'static str,
     /// What is documented as possible.
     pub possible: &'static [Possible],
@@ -29,7 +28,6 @@ pub struct Possible {
     pub what: &'static str,
     /// Names of anomalies ([`Anomaly::name`]) that it shows as.
     pub anomalies: &'static [&'static str],
-    /// Where it is documented.
     pub source: &'static str,
 }
 
@@ -38,20 +36,17 @@ pub struct Possible {
 pub struct Substitute {
     /// Asked for, by its name in SQL.
     pub asked: &'static str,
-    /// What it runs as.
     pub runs_as: &'static str,
     /// The first version in which that depends on `unless`; nothing: in all it does.
     pub always_before: Option<Version>,
     /// What makes it run as what was asked for; nothing: never.
     pub unless: Option<&'static str>,
-    /// Where that is documented.
     pub source: &'static str,
 }
 
 /// What a product documents of isolation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Promises {
-    /// By level in effect.
     pub levels: &'static [Promise],
     /// Levels that are, or may be, not what was asked for.
     pub substitutes: &'static [Substitute],

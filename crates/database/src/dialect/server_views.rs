@@ -12,11 +12,9 @@ pub enum ServerView {
     Locks,
     /// Checkpoints, autovacuum, the log's segments, standbys.
     Events,
-    /// pg_stat_statements.
     Statements,
     /// Sizes of the database and what is in it.
     Sizes,
-    /// pg_buffercache.
     Residency,
 }
 

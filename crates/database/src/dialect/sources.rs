@@ -18,7 +18,6 @@ pub enum Source {
 }
 
 impl Source {
-    /// All of them.
     pub const ALL: [Self; 4] = [
         Self::Captured,
         Self::Measured,
@@ -26,7 +25,6 @@ impl Source {
         Self::Assumed,
     ];
 
-    /// In a word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Captured => "captured",
@@ -49,7 +47,6 @@ impl Source {
 pub struct Sourced {
     /// Where it is: `tables.has_fillfactor`, `metrics.crdb.sql.commits`.
     pub fact: String,
-    /// What it rests on.
     pub source: Source,
     /// What is known, and from where.
     pub text: String,
@@ -244,7 +241,6 @@ fn is_group(line: &str) -> bool {
     line.ends_with(['{', '[']) || elsewhere.iter().any(|name| line.ends_with(name))
 }
 
-/// Names are no facts.
 fn is_name(line: &str) -> bool {
     ["name:", "title:", "why:", "value:", "source:"]
         .iter()

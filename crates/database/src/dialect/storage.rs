@@ -33,7 +33,6 @@ pub struct Buffers {
     /// From this version on a query sees what has been counted; before, what it sees may be
     /// `stale_ms` old.
     pub current_since: Version,
-    /// How old, in milliseconds.
     pub stale_ms: u64,
     /// Query for the bytes of a block.
     pub block_bytes: &'static str,
@@ -46,9 +45,7 @@ pub struct Buffers {
 /// Something that there is from a version on.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Since {
-    /// That version.
     pub since: Version,
-    /// A query or statement.
     pub sql: &'static str,
 }
 

@@ -28,7 +28,6 @@ pub struct TableFacts {
     /// The first version whose COPY can write rows that no vacuum has to visit again; `None` when
     /// there is no such option.
     pub copy_freeze_since: Option<Version>,
-    /// How rows go in.
     pub filling: Filling,
     /// Settings of the session that loads, so that it is done in bearable time; they are told.
     pub load_settings: &'static [LoadSetting],
@@ -58,15 +57,9 @@ pub enum Filling {
     /// All in one transaction, which empties the table first.
     Whole,
     /// So many rows at a time, each by a COPY that is a transaction of its own.
-    Batches {
-        /// Rows of a batch.
-        rows: u64,
-    },
+    Batches { rows: u64 },
     /// By one COPY outside any transaction that commits after so many rows by itself.
-    Committing {
-        /// Rows of a transaction.
-        rows: u64,
-    },
+    Committing { rows: u64 },
 }
 
 impl Filling {
@@ -90,7 +83,6 @@ impl Filling {
 /// A setting for a load. The statement that empties its name again is RESET.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LoadSetting {
-    /// Its name.
     pub name: &'static str,
     /// Its value during the load.
     pub value: &'static str,
@@ -105,13 +97,11 @@ pub struct LoadSetting {
 /// A setting of the whole server that a split of a table needs. It stays: put back, it would undo the split.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SplitSetting {
-    /// Its name.
     pub name: &'static str,
     /// The value that a split needs.
     pub value: &'static str,
     /// Query for the value that it has; no row where the server has no such setting.
     pub query: &'static str,
-    /// Statement that sets it.
     pub set: &'static str,
     /// The first version that takes splits without it.
     pub until: Version,

@@ -6,7 +6,6 @@ use super::{
     metrics, probes, processes, promises, retries, server_views, storage,
 };
 
-/// YugabyteDB, from 2.14 on.
 pub const YUGABYTEDB: Dialect = Dialect {
     name: "yugabytedb",
     title: "YugabyteDB",

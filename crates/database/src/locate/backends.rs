@@ -18,19 +18,16 @@ pub struct Backends {
     worked: Worked,
 }
 
-/// Since the first reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Worked {
     /// On a CPU, and waiting for one. What a process did after its last reading is not in it.
     pub scheduled: Scheduled,
-    /// How many there are.
     pub processes: usize,
     /// How many of them are stopped (state `T`).
     pub stopped: usize,
 }
 
 impl Backends {
-    /// Of this server.
     pub fn of(top: Process) -> Self {
         Self {
             top,

@@ -12,7 +12,6 @@ use super::processes::{Proc, Process};
 /// A whole disk, or what the kernel has in its place (`dm-0`, `md0`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
-    /// Its name in /proc/diskstats.
     pub name: String,
 }
 

@@ -15,9 +15,7 @@ const PARENTS_MAX: usize = 8;
 /// A process, as it may be known again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its id here.
     pub pid: u32,
-    /// What it calls itself.
     pub name: String,
     /// When it started, in clock ticks since the kernel did.
     pub started_ticks: u64,
@@ -40,7 +38,6 @@ pub struct Proc {
 }
 
 impl Proc {
-    /// The kernel's.
     pub fn of_kernel() -> Proc {
         Proc {
             root: PathBuf::from("/proc"),

@@ -71,7 +71,6 @@ impl Leaves {
     }
 }
 
-/// Of one server.
 fn tree_us(top: &Process, proc: &Proc, leaves: &mut Leaves) -> Result<u64, String> {
     let gone = || {
         let Process { pid, name, .. } = top;

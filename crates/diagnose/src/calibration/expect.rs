@@ -63,7 +63,6 @@ pub struct Expectations {
     pub read: Option<Range>,
     /// A field updated by its primary key.
     pub update: Option<Range>,
-    /// An empty query.
     pub round_trip: Option<Range>,
     /// A durable commit of one row.
     pub commit: Option<Range>,

@@ -27,7 +27,6 @@ const DOUBTS: [&str; 4] = [
 
 /// A line of the result.
 pub struct Line<'a> {
-    /// What it is of.
     pub what: What,
     /// What was measured: of several endpoints at the one where it takes longest.
     pub measured: &'a Measured,
@@ -37,16 +36,13 @@ pub struct Line<'a> {
     pub endpoints: Vec<(&'a str, &'a Measured, LineVerdict)>,
     /// What was expected of the mean.
     pub expected: Range,
-    /// Where that is from.
     pub yardstick: Yardstick,
-    /// What came of it.
     pub verdict: LineVerdict,
     /// The median without that of the round trip, and whether this is within expectation; `None` for
     /// the round trip itself.
     pub without_round_trip: Option<(f64, bool)>,
     /// Its parts; empty when the round trip is not known. Their sum is the mean.
     pub parts: Vec<(Part, f64)>,
-    /// Of a miss.
     pub cause: Option<Cause>,
     /// Why the figure may be worth less than it seems.
     pub doubts: Vec<String>,
@@ -69,7 +65,6 @@ enum Durable {
 }
 
 impl<'a> Judged<'a> {
-    /// Judges it.
     pub fn of(c: &'a Calibration) -> Self {
         let sync = of_sync(c);
         let lines = [
@@ -462,7 +457,6 @@ impl<'a> Judging<'a, '_> {
     }
 }
 
-/// Microseconds as milliseconds.
 pub fn ms(us: f64) -> String {
     pgdyno_model::text::ms(us.round() as u64)
 }

@@ -13,11 +13,8 @@ use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook};
 use pgdyno_model::observed::Course;
 use pgdyno_model::{Exit, Fact, Failure, Note, Outcome, State};
 
-/// All that was measured.
 pub struct Calibration {
-    /// Which.
     pub experiment: ExperimentRow,
-    /// What was asked for.
     pub expectations: Expectations,
     /// What the host can do, where it is the yardstick.
     pub host: Fact<HostSpeed>,
@@ -25,7 +22,6 @@ pub struct Calibration {
     pub growth: Growth,
     /// What was chosen of the workload's parameters, `NAME=VALUE` each.
     pub params: Vec<String>,
-    /// Where, for people.
     pub target: String,
     /// The server's product and version, for people.
     pub server: String,
@@ -41,13 +37,10 @@ pub struct Calibration {
     pub variables: Vec<(String, String)>,
     /// The way there and back.
     pub round_trip: Option<Measured>,
-    /// A durable commit.
     pub commit: Option<Measured>,
     /// One that does not wait.
     pub commit_no_wait: Option<Measured>,
-    /// Reads at one client.
     pub read: Option<Measured>,
-    /// Updates at one client.
     pub update: Option<Measured>,
     /// Numbers of clients, from one on.
     pub steps: Vec<Step>,
@@ -55,7 +48,6 @@ pub struct Calibration {
 
 /// What one kind of transaction came to.
 pub struct Measured {
-    /// The trial's number.
     pub trial: i64,
     /// Service times of those that were committed.
     pub latencies: Latencies,
@@ -65,9 +57,7 @@ pub struct Measured {
     pub client_waited_us: f64,
     /// The share of the time in which pgdyno's busiest thread had or wanted a CPU.
     pub client_share: f64,
-    /// Transactions of the trial.
     pub transactions: u64,
-    /// What the server counted.
     pub server_side: Fact<Grown>,
     /// What a reader must know.
     pub notes: Vec<Note>,

@@ -8,7 +8,6 @@ use crate::rule::{Examined, Found, Rule};
 use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::Connections,
     code: "connections",

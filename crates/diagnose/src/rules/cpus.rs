@@ -9,7 +9,6 @@ use crate::split::THROTTLED_SHARE;
 use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
 
-/// The server's CPUs.
 pub const SERVER: Rule = Rule {
     cause: Cause::ServerCpu,
     code: "server-cpu",
@@ -17,7 +16,6 @@ pub const SERVER: Rule = Rule {
     is_of_checkpoints: true,
     examine: server,
 };
-/// Its quota.
 pub const QUOTA: Rule = Rule {
     cause: Cause::CpuQuota,
     code: "cpu-quota",
@@ -25,7 +23,6 @@ pub const QUOTA: Rule = Rule {
     is_of_checkpoints: false,
     examine: quota,
 };
-/// Others on its host.
 pub const OTHERS: Rule = Rule {
     cause: Cause::OtherProcesses,
     code: "other-processes",

@@ -11,7 +11,6 @@ use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 use pgdyno_model::text::plural;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::Stalls,
     code: "stalls",

@@ -9,7 +9,6 @@ use crate::rule::{Examined, Found, Rule, check};
 use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::Stragglers,
     code: "stragglers",

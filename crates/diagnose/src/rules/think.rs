@@ -5,7 +5,6 @@ use crate::rule::{Examined, Found, Rule, check};
 use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::ThinkTime,
     code: "think-time",

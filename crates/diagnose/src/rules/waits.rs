@@ -9,7 +9,6 @@ use crate::rule::{Examined, Found, Rule};
 const RETRIED: &str = "Contention limited it: conflicting transactions had to be retried";
 const RETRY_LAB: &str = "compare forms and retry policies on this server: `pgdyno lab retries`";
 
-/// Locks of transactions.
 pub const CONTENTION: Rule = Rule {
     cause: Cause::Contention,
     code: "contention",
@@ -17,7 +16,6 @@ pub const CONTENTION: Rule = Rule {
     is_of_checkpoints: false,
     examine: contention,
 };
-/// Locks of the server.
 pub const LIGHTWEIGHT: Rule = Rule {
     cause: Cause::LightweightLocks,
     code: "lightweight-locks",
@@ -33,7 +31,6 @@ pub const LIGHTWEIGHT: Rule = Rule {
         )
     },
 };
-/// Blocks that sessions write.
 pub const WRITES: Rule = Rule {
     cause: Cause::DataWrites,
     code: "data-writes",
@@ -49,7 +46,6 @@ pub const WRITES: Rule = Rule {
         )
     },
 };
-/// Pages of transaction states.
 pub const SLRU: Rule = Rule {
     cause: Cause::Slru,
     code: "slru",
@@ -65,7 +61,6 @@ pub const SLRU: Rule = Rule {
         )
     },
 };
-/// Tables that grow.
 pub const EXTENSION: Rule = Rule {
     cause: Cause::RelationExtension,
     code: "relation-extension",
@@ -81,7 +76,6 @@ pub const EXTENSION: Rule = Rule {
         )
     },
 };
-/// Processes of the server.
 pub const IPC: Rule = Rule {
     cause: Cause::Ipc,
     code: "ipc",

@@ -11,7 +11,6 @@ use pgdyno_model::text;
 /// longer than so many flushes is not the disk.
 const FLUSHES_MAX: f64 = 5.0;
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::DurableCommit,
     code: "durable-commit",

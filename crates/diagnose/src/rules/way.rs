@@ -8,7 +8,6 @@ use crate::split::ANSWER_BYTES_MIN;
 use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
 
-/// Round trips.
 pub const NETWORK: Rule = Rule {
     cause: Cause::Network,
     code: "network",
@@ -16,7 +15,6 @@ pub const NETWORK: Rule = Rule {
     is_of_checkpoints: true,
     examine: network,
 };
-/// Bytes a second.
 pub const BANDWIDTH: Rule = Rule {
     cause: Cause::Bandwidth,
     code: "bandwidth",
@@ -24,7 +22,6 @@ pub const BANDWIDTH: Rule = Rule {
     is_of_checkpoints: false,
     examine: bandwidth,
 };
-/// A pooler or proxy.
 pub const POOLER: Rule = Rule {
     cause: Cause::Pooler,
     code: "pooler",
@@ -32,7 +29,6 @@ pub const POOLER: Rule = Rule {
     is_of_checkpoints: false,
     examine: pooler,
 };
-/// Processes that are stopped.
 pub const STOPPED: Rule = Rule {
     cause: Cause::ServerStopped,
     code: "server-stopped",

@@ -16,7 +16,6 @@ pub struct Made {
     clients: f64,
     seconds: u64,
     rate: u64,
-    /// Of a second.
     pub time: ClientTime,
     series: Vec<(&'static str, &'static str, Vec<f64>)>,
     facts: Vec<(&'static str, serde_json::Value)>,
@@ -26,7 +25,6 @@ pub struct Made {
     asked: Option<f64>,
     asked_s: Option<u64>,
     idle_seconds: u64,
-    /// The server's nodes.
     nodes: usize,
 }
 
@@ -124,7 +122,6 @@ impl Made {
         nodes.fold(self, |made, node| made.with(name, node, value))
     }
 
-    /// What is not told.
     pub fn without(mut self, name: &str) -> Self {
         self.series.retain(|(of, ..)| *of != name);
         self

@@ -39,7 +39,6 @@ pub(super) struct Attempt {
     /// When the first candidate was tried.
     begun: Nanos,
     deadline: Option<Nanos>,
-    /// When to knock again.
     again: Option<Nanos>,
     /// Whether the socket is open.
     is_open: bool,

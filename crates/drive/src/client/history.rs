@@ -17,7 +17,6 @@ use crate::record::{Ending, Observed};
 /// A column that is not there, as the answer that no form of a read has.
 const NO_COLUMN: &[u8] = b"(no such column)";
 
-/// The client's present transaction.
 #[derive(Debug, Default)]
 pub(super) struct Observing {
     /// Times that its process has ended because the end of a transaction is not known.
@@ -26,13 +25,11 @@ pub(super) struct Observing {
     begun: Option<Nanos>,
     /// When the last one ended.
     ended: Nanos,
-    /// Whether it is kept.
     is_kept: bool,
     was_rolled_back: bool,
     operations: Vec<Observed>,
     /// How many of them are answered.
     answered: usize,
-    /// Texts of the answers.
     answers: Vec<u8>,
 }
 

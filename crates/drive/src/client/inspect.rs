@@ -37,7 +37,6 @@ impl Client {
         self.is_in_flight().then_some(self.begun)
     }
 
-    /// Until when it rests.
     pub(crate) fn rests_until(&self) -> Option<Nanos> {
         match self.state {
             State::Resting(until) => Some(until),

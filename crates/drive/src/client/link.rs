@@ -24,7 +24,6 @@ pub(super) fn broken(error: &io::Error, doing: &str) -> Option<String> {
     (!is_closed).then(|| format!("could not {doing} server: {error}"))
 }
 
-/// One established connection.
 #[derive(Debug)]
 pub(super) struct Link {
     channel: Channel,
@@ -226,7 +225,6 @@ impl Link {
         self.awaited += 1;
     }
 
-    /// Gathers COMMIT.
     pub(super) fn commit(&mut self) {
         self.simple("COMMIT");
         self.may_commit = true;

@@ -11,7 +11,6 @@ use crate::record::{EventKind, Failure};
 
 /// The pause after the first attempt that fails; it doubles with each other one.
 const PAUSE_MIN_NS: Nanos = 10_000_000;
-/// No pause is longer.
 const PAUSE_MAX_NS: Nanos = 1_000_000_000;
 
 /// A time without a connection.
@@ -27,7 +26,6 @@ pub(super) struct Outage {
 /// How a client goes on when it is connected again.
 #[derive(Clone, Copy, Debug)]
 enum Resume {
-    /// With another transaction.
     Choose,
     /// With the one that waits for its schedule.
     Throttled,
@@ -126,7 +124,6 @@ impl Client {
         outage.pause = (outage.pause * 2).min(PAUSE_MAX_NS);
     }
 
-    /// Another attempt begins.
     pub(super) fn count_attempt<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if let Some(outage) = &mut self.outage {
             outage.attempts += 1;

@@ -13,7 +13,6 @@ use pgdyno_platform::io::Io;
 /// A client's receipts, where transactions leave some.
 #[derive(Debug, Default)]
 pub(super) struct Receipts {
-    /// None: transactions leave none.
     all: Option<Box<ClientReceipts>>,
     /// Whether the present try has sent its own.
     is_sent: bool,

@@ -29,7 +29,6 @@ pub(super) struct Reply {
     answer: Answer,
     /// A row that is passing by.
     long_row: Option<LongRow>,
-    /// Results that have ended.
     queries: u32,
     /// The present or last result.
     has_columns: bool,
@@ -149,7 +148,6 @@ impl Client {
         self.connection_ended(cx, None)
     }
 
-    /// A deadline has come.
     pub(crate) fn due<I: Io>(&mut self, cx: &mut Context<'_, I>) -> Wait {
         if matches!(self.state, State::Connecting(_)) {
             self.connecting_due(cx);
@@ -581,7 +579,6 @@ impl Client {
         }
     }
 
-    /// A result has ended.
     fn result_ended<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if self.reply.is_copying {
             return self.end_aborted(cx, Failure::Script);

@@ -36,7 +36,6 @@ pub(super) struct Parked {
 }
 
 impl Parked {
-    /// Not connected yet.
     pub(super) fn at(home: &Home, socket: Key) -> Self {
         Self {
             role: home.role,

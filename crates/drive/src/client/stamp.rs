@@ -29,7 +29,6 @@ impl Stamping {
         (self.is_sent, self.reading_since) = (false, None);
     }
 
-    /// A statement is sent.
     #[inline]
     pub(super) fn sent(&mut self, statement: &Statement, now: Nanos) {
         match statement.stamp {

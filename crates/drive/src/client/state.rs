@@ -10,9 +10,7 @@ pub(crate) enum Wait {
     Input,
     /// A moment. (Bytes may come before.)
     Until(Nanos),
-    /// Nothing; others first.
     Turn,
-    /// Nothing ever again.
     Ended,
 }
 
@@ -77,12 +75,7 @@ pub(super) enum State {
     Restoring,
     /// Waits for the end of the pause before another try. Then `Retry`, or `Failed` when time is up
     /// (through `RollingBack` in an open block).
-    BackingOff {
-        /// When the pause began.
-        since: Nanos,
-        /// When it ends.
-        until: Nanos,
-    },
+    BackingOff { since: Nanos, until: Nanos },
     /// The same transaction again, with the same random numbers. Waits for nothing; then `Command`,
     /// the first one, or that behind the savepoint.
     Retry,

@@ -17,9 +17,7 @@ use crate::record::{ClientUnits, Tally};
 /// What of a client's units is not booked yet.
 #[derive(Debug, Default)]
 pub(super) struct Units {
-    /// Gathered, but not sent.
     gathered: u32,
-    /// Sent, but not answered.
     awaited: u32,
     /// When the unit that is being answered began.
     from: Nanos,
@@ -31,7 +29,6 @@ pub(super) struct Units {
     committed: usize,
     /// Whether one more of these is since units were timed last.
     has_committed: bool,
-    /// All that were booked.
     pub(super) booked: ClientUnits,
 }
 
@@ -63,7 +60,6 @@ impl Units {
         self.told_rows = None;
     }
 
-    /// Nothing is under way.
     pub(super) fn restart(&mut self) {
         self.forget();
         (self.gathered, self.awaited) = (0, 0);

@@ -7,7 +7,6 @@ use super::stalls::GAP_MIN;
 use super::{Failure, Outcome};
 use crate::clock::{Nanos, micros};
 
-/// So many are kept.
 pub const CLIENT_STALLS_MAX: usize = 10;
 /// So many where slots are kept ([`super::Slots`]): each client's, when all of many lose their server.
 pub const CLIENT_STALLS_OF_SLOTS_MAX: usize = 4096;
@@ -24,11 +23,9 @@ pub(crate) fn client_stalls_max(with_slots: bool) -> usize {
 /// what it wanted next was scheduled, to its next commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientStall {
-    /// Which client.
     pub client: usize,
     /// When it began, in microseconds since clients began to work.
     pub start_us: u64,
-    /// Its length.
     pub length_us: u64,
     /// Whether a commit ended it; else the run did, or the client's end.
     pub is_over: bool,
@@ -86,12 +83,10 @@ impl Without {
         self.committed
     }
 
-    /// Since when it waits.
     pub(crate) fn since(&self) -> Option<Nanos> {
         self.wanted.map(|wanted| wanted.max(self.committed))
     }
 
-    /// It has committed.
     #[inline]
     pub(crate) fn over(&mut self, at: Nanos) {
         self.committed = at;

@@ -11,7 +11,6 @@ use crate::clock::Nanos;
 pub enum Activity {
     /// In a statement: it waits for the server's answer, or is about to send the next one.
     Statement,
-    /// In `\sleep`.
     Think,
     /// Before the scheduled start of its next transaction.
     Schedule,
@@ -34,7 +33,6 @@ impl Activity {
         Activity::Rest,
     ];
 
-    /// Its word in records.
     pub fn word(self) -> &'static str {
         match self {
             Self::Statement => "statement",
@@ -50,7 +48,6 @@ impl Activity {
 /// The clients' time in a stretch of the run, in nanoseconds, and what belongs to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientTime {
-    /// By [`Activity`].
     pub at_ns: [u64; Activity::ALL.len()],
     /// After the moment that a client waited for had come, and before its thread attended to it: in
     /// none of the above.
@@ -59,7 +56,6 @@ pub struct ClientTime {
     pub receiving_ns: u64,
     /// How often bytes were sent and an answer waited for.
     pub round_trips: u64,
-    /// Bytes that came.
     pub received_bytes: u64,
     /// Time of the engine's threads on a CPU.
     pub ran_ns: u64,
@@ -74,12 +70,10 @@ pub struct ClientTime {
 }
 
 impl ClientTime {
-    /// At this.
     pub fn at(&self, activity: Activity) -> u64 {
         self.at_ns[activity as usize]
     }
 
-    /// All clients' time.
     pub fn all_ns(&self) -> u64 {
         self.at_ns.iter().sum::<u64>() + self.late_ns
     }
@@ -89,7 +83,6 @@ impl ClientTime {
         self.all_ns() - self.at(Activity::Rest)
     }
 
-    /// Adds another's.
     pub fn merge(&mut self, other: &Self) {
         let theirs = other.numbers();
         let mut mine = self.numbers();
@@ -121,10 +114,8 @@ impl ClientTime {
         ]
     }
 
-    /// How many there are.
     pub const NUMBERS: usize = 15;
 
-    /// What was kept.
     pub fn from_numbers(numbers: [u64; Self::NUMBERS]) -> Self {
         let [
             at_ns @ ..,

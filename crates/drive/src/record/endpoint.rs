@@ -109,7 +109,6 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Outage,
         Self::Reconnected,
@@ -121,7 +120,6 @@ impl EventKind {
         Self::ServerReplaced,
     ];
 
-    /// Its word in records.
     pub fn word(self) -> &'static str {
         match self {
             Self::Outage => "outage",
@@ -141,7 +139,6 @@ impl EventKind {
 pub struct Event {
     /// When, in microseconds since clients began to work; 0 for what happened before.
     pub at_us: u64,
-    /// What.
     pub kind: EventKind,
     /// The same for people, with the client's number.
     pub text: String,

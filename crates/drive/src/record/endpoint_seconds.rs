@@ -28,11 +28,9 @@ pub struct EndpointSeconds {
 /// What went wrong in a second in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// Which second, from 0.
     pub second: u64,
     /// Why transactions failed; `None` for those of which nobody knows whether they were committed.
     pub failure: Option<Failure>,
-    /// How many.
     pub count: u64,
 }
 
@@ -46,7 +44,6 @@ impl EndpointSeconds {
         self.errors.reserve(WRONG_RESERVED);
     }
 
-    /// The measured time begins.
     pub(crate) fn begin(&mut self, from_us: u64) {
         self.from_us = from_us;
         self.committed.clear();
@@ -119,7 +116,6 @@ impl EndpointSeconds {
         }
     }
 
-    /// Whether nothing happened.
     pub fn is_empty(&self) -> bool {
         self.committed.is_empty() && self.wrong.is_empty() && self.errors.is_empty()
     }

@@ -24,7 +24,6 @@ pub(crate) struct Execution {
 /// How the execution of a command ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum HowEnded {
-    /// Well.
     Well,
     /// Without an error, and without a row where there must be one.
     Missing,
@@ -108,7 +107,6 @@ impl Executions {
 
 /// All executions of a run, added up.
 pub(crate) struct Totals {
-    /// By number.
     all: Vec<StatementTotals>,
 }
 

@@ -51,12 +51,10 @@ pub struct Bucket {
     pub lowest_us: u64,
     /// The longest, which stands for all of them.
     pub highest_us: u64,
-    /// How many there are.
     pub count: u64,
 }
 
 impl Bucket {
-    /// The middle, rounded up.
     pub fn middle_us(&self) -> u64 {
         self.lowest_us + (self.highest_us - self.lowest_us).div_ceil(2)
     }
@@ -164,7 +162,6 @@ impl Histogram {
         counts.fold(0, u64::saturating_add)
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.exact.is_empty() && self.pages.is_empty()
     }
@@ -247,7 +244,6 @@ impl Histogram {
         })
     }
 
-    /// Adds another's.
     pub(super) fn merge(&mut self, other: &Self) {
         self.reach(other.exact.len());
         if !add_counts(&mut self.exact, &other.exact) {

@@ -28,7 +28,6 @@ const NOTHING: u32 = u32::MAX;
 pub(crate) struct Observed {
     pub(crate) what: Observation,
     pub(crate) key: i64,
-    /// Of a write.
     pub(crate) value: i64,
     /// Of a read: where its text is, if it found anything.
     pub(crate) answer: Option<(usize, usize)>,
@@ -135,13 +134,9 @@ pub enum RecordedHistoryError {
     /// A statement's answer is not what its `\observe` says.
     #[error("{wanted} {key} was answered with \"{answer}\", which is no {form}")]
     Answer {
-        /// `list`, `read` or `rows`.
         wanted: &'static str,
-        /// The key.
         key: i64,
-        /// The answer.
         answer: String,
-        /// What it should be.
         form: &'static str,
     },
     /// The operations do not go together.
@@ -160,7 +155,6 @@ impl RecordedHistory {
         }
     }
 
-    /// Adds a thread's bytes.
     pub(crate) fn keep(&mut self, bytes: &[u8]) {
         if let Some(part) = self.parts.last_mut() {
             part.chunks.push(bytes.into());

@@ -18,7 +18,6 @@ pub struct ScriptInterval {
     pub response: Option<Latencies>,
     /// How late transactions started; with a rate only.
     pub lag: Option<Latencies>,
-    /// What tries cost.
     pub work: Work,
     /// Work units, by the operations of [`super::Recording::operations`]; fewer when there are none
     /// of the last ones.
@@ -47,7 +46,6 @@ pub struct FailedTries {
 /// One thread's part of an [`Interval`], whatever it did for which script.
 #[derive(Clone, Debug, Default)]
 pub struct LoopLags {
-    /// The thread's number.
     pub thread: usize,
     /// How long what was due waited for it.
     pub lags: Lags,
@@ -56,7 +54,6 @@ pub struct LoopLags {
 /// Everything of one stretch of time, by script.
 #[derive(Clone, Debug, Default)]
 pub struct Interval {
-    /// The length in nanoseconds.
     pub(crate) length_ns: u64,
     /// When it began, in nanoseconds since clients began to work.
     pub(crate) start_ns: u64,
@@ -68,7 +65,6 @@ pub struct Interval {
     pub(crate) gaps: Vec<Gap>,
     /// In the order of the scripts.
     pub scripts: Vec<ScriptInterval>,
-    /// Where clients were.
     pub time: ClientTime,
     /// By thread, in no order; those that had begun.
     pub loops: Vec<LoopLags>,
@@ -101,12 +97,10 @@ impl Interval {
         self.start_ns as f64 / 1e9
     }
 
-    /// Its length in seconds.
     pub fn length_s(&self) -> f64 {
         self.length_ns as f64 / 1e9
     }
 
-    /// All scripts as one.
     pub fn all(&self) -> ScriptInterval {
         let mut all = ScriptInterval::default();
         self.scripts.iter().for_each(|script| all.merge(script));
@@ -144,7 +138,6 @@ impl Interval {
 }
 
 impl ScriptInterval {
-    /// Adds another's transactions.
     pub fn merge(&mut self, other: &Self) {
         self.counts.merge(&other.counts);
         self.service.merge(&other.service);
@@ -181,7 +174,6 @@ impl ScriptInterval {
 }
 
 impl FailedTries {
-    /// Adds a try.
     pub(crate) fn record(&mut self, service_us: u64, response_us: u64) {
         self.service.record(service_us);
         if let Some(response) = &mut self.response {
@@ -189,7 +181,6 @@ impl FailedTries {
         }
     }
 
-    /// Adds another's.
     pub fn merge(&mut self, other: &Self) {
         self.service.merge(&other.service);
         merge_optional(&mut self.response, other.response.as_ref());

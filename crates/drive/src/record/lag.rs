@@ -41,7 +41,6 @@ impl Lags {
         self.max_ns = self.max_ns.max(lag);
     }
 
-    /// How many there are.
     pub fn count(&self) -> u64 {
         self.counts.iter().map(|count| u64::from(*count)).sum()
     }
@@ -69,7 +68,6 @@ impl Lags {
         None
     }
 
-    /// Adds another's.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
             *mine = mine.saturating_add(*theirs);

@@ -84,7 +84,6 @@ impl Latencies {
         self.max_us = self.max_us.max(max_us);
     }
 
-    /// How many there are.
     pub fn count(&self) -> u64 {
         self.histogram.count()
     }
@@ -204,7 +203,6 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// The values again.
     pub fn unpack(&self) -> Latencies {
         let histogram = match self.histogram.is_empty() {
             true => Histogram::default(),

@@ -22,7 +22,6 @@ pub struct Merge {
     gaps: Vec<GapsOfThread>,
     /// The same of each endpoint.
     endpoint_gaps: BTreeMap<String, Vec<GapsOfThread>>,
-    /// How each ended.
     ends: Vec<End>,
     /// When the first of them was gone.
     whole_until_us: Option<u64>,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Why a transaction failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Failure {
     /// The server refused a statement with this SQLSTATE (five ASCII characters).
@@ -30,9 +29,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// SQLSTATE 40001.
     pub const SERIALIZATION: Self = Self::Sqlstate(*b"40001");
-    /// SQLSTATE 40P01.
     pub const DEADLOCK: Self = Self::Sqlstate(*b"40P01");
 
     /// Adds counts by failure to others.
@@ -108,7 +105,6 @@ impl fmt::Display for Failure {
     }
 }
 
-/// How one transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All of the script was executed.
@@ -126,13 +122,9 @@ pub enum Outcome {
 /// Transactions by how they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Ended well.
     pub committed: u64,
-    /// By reason.
     pub failed: BTreeMap<Failure, u64>,
-    /// Never started.
     pub skipped: u64,
-    /// Perhaps committed, perhaps not.
     pub unknown: u64,
     /// Tries beyond the first, of all transactions.
     pub retries: u64,

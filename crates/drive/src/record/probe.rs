@@ -75,7 +75,6 @@ impl Delay {
     }
 }
 
-/// One thread's.
 #[derive(Debug, Default)]
 pub(crate) struct Probe {
     clock: Option<ThreadClock>,
@@ -106,7 +105,6 @@ impl Probe {
         read.unwrap_or_default()
     }
 
-    /// A second begins.
     pub(crate) fn second(&mut self, now: Nanos) {
         let turns = std::mem::take(&mut self.turns);
         self.place_window(now, TURNS_MAX / turns.max(1) as f64);

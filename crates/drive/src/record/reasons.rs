@@ -28,7 +28,6 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// Tries lost to it.
     pub fn tries(&self) -> u64 {
         self.retried + self.ended
     }
@@ -113,7 +112,6 @@ impl Reasons {
         }
     }
 
-    /// Counts again; messages stay.
     pub(crate) fn restart(&mut self) {
         for (_, reason) in &mut self.known {
             (reason.retried, reason.ended) = (0, 0);

@@ -19,11 +19,8 @@ pub enum Fate {
 /// Consecutive numbers with the same fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The first of them.
     pub first: u64,
-    /// The last of them.
     pub last: u64,
-    /// What became of them.
     pub fate: Fate,
     /// When the first of them ended, in microseconds since clients began to work.
     pub at_us: u64,
@@ -32,7 +29,6 @@ pub struct Run {
 /// One client's receipts, over the whole run, warm-up included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientReceipts {
-    /// The client's number.
     pub client: usize,
     /// Transactions that were given a number: from 1 to this.
     pub given: u64,
@@ -121,13 +117,11 @@ impl ClientReceipts {
         (number <= run.last).then_some(run.fate)
     }
 
-    /// Numbers of this fate.
     pub fn count(&self, fate: Fate) -> u64 {
         let runs = self.runs.iter().filter(|run| run.fate == fate);
         runs.map(|run| run.last - run.first + 1).sum()
     }
 
-    /// Numbers that were acknowledged.
     pub fn acknowledged(&self) -> u64 {
         let runs = self.runs.iter().map(|run| run.last - run.first + 1);
         self.followed - runs.sum::<u64>()
@@ -146,7 +140,6 @@ impl ClientReceipts {
         Some((at_us, at_us - since_us))
     }
 
-    /// The run has ended.
     pub(crate) fn finish(mut self, at_us: u64) -> Self {
         self.settle(Some(Fate::Failed), at_us);
         if let Some((marked, _)) = self.marks.last()

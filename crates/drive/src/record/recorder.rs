@@ -391,7 +391,6 @@ impl Recorder {
         self.added.without_max.record(without(max_ns));
     }
 
-    /// Whether clients work.
     pub(crate) fn has_begun(&self) -> bool {
         self.boundary < Nanos::MAX
     }
@@ -409,7 +408,6 @@ impl Recorder {
         self.interval.time.round_trips += 1;
     }
 
-    /// Bytes have come.
     #[inline]
     pub(crate) fn came(&mut self, bytes: usize) {
         self.interval.time.received_bytes += bytes as u64;
@@ -743,14 +741,12 @@ impl Recorder {
     }
 }
 
-/// What follows an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// The transaction is tried again.
     Retry,
     /// The transaction has failed; its client goes on.
     Fail,
-    /// The client ends.
     Abort,
 }
 
@@ -759,7 +755,6 @@ pub(crate) enum Then {
 pub(crate) enum GivenUp {
     /// There are no more tries, or no more time for it.
     AfterLastTry,
-    /// The run is over.
     CutOff,
 }
 
@@ -778,7 +773,6 @@ pub(crate) struct Ended {
     /// When the last try began, and the statements sent in it.
     pub(crate) tried: Nanos,
     pub(crate) statements: u32,
-    /// As the transaction tells.
     pub(crate) server_retries: u64,
     pub(crate) scheduled: Nanos,
     pub(crate) begun: Nanos,

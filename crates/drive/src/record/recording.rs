@@ -23,7 +23,6 @@ pub struct Recording {
     pub operations: Vec<String>,
     /// Warm-up, when there was one: never part of the figures.
     pub warmup: Option<Phase>,
-    /// The figures.
     pub measured: Phase,
     /// Second by second, warm-up included.
     pub seconds: Vec<Second>,
@@ -61,7 +60,6 @@ pub struct Recording {
     pub slots: Option<Slots>,
     /// How their sockets were waited for; `None` where nobody has kept it.
     pub io: Option<Used>,
-    /// How the clients ended.
     pub clients: ClientsEnd,
     /// What each client did of the operations, by its number; empty where there are none. A warm-up
     /// is in it unless it had connections of its own.
@@ -84,7 +82,6 @@ pub struct Recording {
     /// Transactions that the schedule had for the measured time, as drawn; `None` without a rate or
     /// an asked duration, and of a trial from the notebook.
     pub due: Option<u64>,
-    /// How the run ended.
     pub end: End,
     /// The invariant that ended it: script, line and the script's own words.
     pub broken_invariant: Option<String>,
@@ -157,11 +154,8 @@ impl Recording {
 /// A script that was run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptRecord {
-    /// Its name.
     pub name: String,
-    /// Its weight.
     pub weight: u64,
-    /// Its commands.
     pub statements: Vec<StatementRecord>,
 }
 
@@ -184,7 +178,6 @@ impl ScriptRecord {
 /// A command of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementRecord {
-    /// As reports print it.
     pub text: String,
     /// Whether it goes to the server.
     pub is_sql: bool,
@@ -195,9 +188,7 @@ pub struct StatementRecord {
 pub struct Phase {
     /// From its beginning to the end of its last transaction.
     pub elapsed_us: u64,
-    /// Where clients were.
     pub time: ClientTime,
-    /// By script.
     pub scripts: Vec<ScriptInterval>,
     /// Of these, what came after the asked duration.
     pub drain: Drain,
@@ -206,7 +197,6 @@ pub struct Phase {
 /// From the end of the asked duration to the end of the last transaction that was under way then.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drain {
-    /// How long that took.
     pub elapsed_us: u64,
     /// Transactions committed in it, by script; fewer when there are none of the last ones.
     pub committed: Vec<u64>,
@@ -228,7 +218,6 @@ impl Phase {
         }
     }
 
-    /// All scripts as one.
     pub fn all(&self) -> ScriptInterval {
         let mut all = ScriptInterval::default();
         self.scripts.iter().for_each(|script| all.merge(script));
@@ -291,7 +280,6 @@ impl Drain {
         }
     }
 
-    /// Transactions committed in it.
     pub fn committed_total(&self) -> u64 {
         self.committed.iter().sum()
     }
@@ -315,7 +303,6 @@ pub struct StatementTotals {
     pub missing: Latencies,
 }
 
-/// How long connecting took.
 #[derive(Clone, Debug, Default)]
 pub struct Connections {
     /// From the beginning until all clients were connected; 0 with a connection per transaction.
@@ -331,7 +318,6 @@ pub struct Connections {
 pub struct Closing {
     /// When it was closed, in microseconds since clients began to work.
     pub at_us: u64,
-    /// How long that took.
     pub latency_us: u64,
 }
 
@@ -392,7 +378,6 @@ impl Outages {
 /// What one thread of the engine used in the measured phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUse {
-    /// Wall time in microseconds.
     pub wall_us: u64,
     /// CPU time in user mode.
     pub user_us: u64,
@@ -440,10 +425,8 @@ impl ThreadUse {
     }
 }
 
-/// How the clients ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientsEnd {
-    /// All clients.
     pub total: usize,
     /// Those that ended before their time, because of an error.
     pub aborted: usize,
@@ -451,7 +434,6 @@ pub struct ClientsEnd {
     pub disconnected: usize,
 }
 
-/// How a run ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
     /// It ran to its end.
@@ -459,7 +441,6 @@ pub enum End {
     Complete,
     /// It has none yet: it was read from its notebook while it ran.
     Running,
-    /// It was interrupted.
     Interrupted,
     /// Every client had ended before its time.
     AllClientsAborted,

@@ -17,7 +17,6 @@ use crate::message::Message;
 pub(crate) enum Report {
     /// All clients of this thread are connected, or one could not be.
     Connected(Result<(), DriveError>),
-    /// A client says something.
     Message(Message),
     /// Something happened to a client's connection.
     Event(Event),
@@ -44,10 +43,8 @@ pub(crate) enum Report {
     Finished(usize, Box<ThreadEnd>),
 }
 
-/// A thread's last words.
 pub(crate) struct ThreadEnd {
     pub(crate) finished: Finished,
-    /// When that was.
     pub(crate) at: Nanos,
     pub(crate) aborted: usize,
     pub(crate) disconnected: usize,

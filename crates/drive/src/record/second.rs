@@ -9,15 +9,12 @@ use super::{
 pub struct Second {
     /// When it began, in microseconds since clients began to work.
     pub start_us: u64,
-    /// Its length in microseconds.
     pub length_us: u64,
     /// Whether it belongs to the warm-up.
     pub warmup: bool,
-    /// Where clients were.
     pub time: ClientTime,
     /// Whether it lies after the asked duration: transactions end, none begins.
     pub drain: bool,
-    /// By script.
     pub scripts: Vec<ScriptSecond>,
 }
 
@@ -62,9 +59,7 @@ pub struct ScriptSecond {
     pub response: Option<Packed>,
     /// How late transactions started; with a rate only.
     pub lag: Option<Packed>,
-    /// What tries cost.
     pub work: Work,
-    /// Work units by operation.
     pub units: Vec<PackedUnits>,
 }
 

@@ -7,7 +7,6 @@ use pgdyno_platform::spool::Spool;
 
 use super::{ClientTime, Counts, Failure, Packed, PackedUnits, ScriptSecond, Second, Work};
 
-/// Seconds in their order.
 #[derive(Debug, Default)]
 pub(crate) struct Seconds {
     spool: Spool,
@@ -17,7 +16,6 @@ pub(crate) struct Seconds {
 }
 
 impl Seconds {
-    /// Adds the next one.
     pub(crate) fn push(&mut self, second: &Second) {
         self.bytes.clear();
         write(&mut self.bytes, second);

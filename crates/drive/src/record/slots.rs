@@ -40,7 +40,6 @@ pub struct Slot {
     pub due: u32,
     /// Of these: skipped, because they were too late already.
     pub skipped: u32,
-    /// Of these: failed.
     pub failed: u32,
     /// Of these: of which nobody knows whether they were committed.
     pub unknown: u32,
@@ -153,7 +152,6 @@ impl Slot {
 pub struct Slots {
     /// The limit of [`Slot::within`] in microseconds, where one was given.
     pub within_us: Option<u64>,
-    /// One after another.
     pub slots: Vec<Slot>,
 }
 
@@ -175,7 +173,6 @@ impl Slots {
         slots.map(pack).collect()
     }
 
-    /// The same back.
     pub fn unpack(within_us: Option<u64>, packed: Vec<PackedSlot>) -> Self {
         let count = packed.iter().map(|(number, ..)| number + 1).max();
         let mut slots = vec![Slot::default(); count.unwrap_or(0).min(SLOTS_MAX)];

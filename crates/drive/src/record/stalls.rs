@@ -52,12 +52,10 @@ impl OwnGaps {
         }
     }
 
-    /// A phase begins.
     pub(super) fn begin(&mut self, at: Nanos) {
         self.since = at;
     }
 
-    /// A transaction is committed.
     #[inline]
     pub(super) fn committed(&mut self, at: Nanos, gaps: &mut Vec<Gap>) {
         let Some(length) = at.checked_sub(self.since) else {
@@ -98,7 +96,6 @@ fn note(gaps: &mut Vec<Gap>, gap: Gap) {
 pub struct Stall {
     /// When it began, in microseconds since clients began to work.
     pub start_us: u64,
-    /// Its length.
     pub length_us: u64,
     /// Whether a commit ended it; else the end of the asked duration did.
     pub is_over: bool,

@@ -16,22 +16,18 @@ const BATCH: usize = 4096;
 pub enum StampEvent {
     /// A transaction that wrote the client's stamp was acknowledged.
     Acknowledged {
-        /// The client's number.
         client: usize,
         /// Which of its stamps, from 1.
         number: u64,
-        /// When.
         at_us: u64,
     },
     /// The client has read its stamp.
     Read {
-        /// The client's number.
         client: usize,
         /// The stamp that it was shown; 0: none.
         shown: u64,
         /// When the statement was sent.
         began_us: u64,
-        /// When its row came.
         ended_us: u64,
         /// The number of the role of the endpoint; 0: it has none.
         role: usize,

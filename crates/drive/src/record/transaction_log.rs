@@ -14,13 +14,10 @@ const BATCH: usize = 4096;
 /// One transaction that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedTransaction {
-    /// The client's number.
     pub client: usize,
     /// How many transactions of this client have ended by now, this one included.
     pub number: u64,
-    /// The script's number.
     pub script: usize,
-    /// How it ended.
     pub outcome: Outcome,
     /// How often it was tried, the first try included.
     pub tries: u32,

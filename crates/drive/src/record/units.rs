@@ -22,7 +22,6 @@ pub struct Units {
 /// What one client did of each operation, over the whole run of its connection's drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientUnits {
-    /// The client's number.
     pub client: usize,
     /// The server's process that it met last; 0 where there was none.
     pub backend_pid: i32,
@@ -33,7 +32,6 @@ pub struct ClientUnits {
 /// Work units of one operation, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How many.
     pub count: u64,
     /// Rows that they found or changed.
     pub rows: u64,
@@ -59,23 +57,19 @@ impl ClientUnits {
 pub struct PackedUnits {
     /// Rows that they found or changed.
     pub rows: u64,
-    /// How long they took.
     pub latencies: Packed,
 }
 
 impl Units {
-    /// How many there are.
     pub fn count(&self) -> u64 {
         self.latencies.count()
     }
 
-    /// Adds one.
     pub fn record(&mut self, rows: u64, latency_us: u64) {
         self.rows += rows;
         self.latencies.record(latency_us);
     }
 
-    /// The same counted.
     pub(crate) fn tally(&self) -> Tally {
         Tally {
             count: self.count(),
@@ -84,7 +78,6 @@ impl Units {
         }
     }
 
-    /// Adds another's.
     pub fn merge(&mut self, other: &Self) {
         self.rows = self.rows.saturating_add(other.rows);
         self.latencies.merge(&other.latencies);
@@ -129,7 +122,6 @@ impl Units {
 }
 
 impl PackedUnits {
-    /// The units again.
     pub fn unpack(&self) -> Units {
         Units {
             rows: self.rows,

@@ -6,13 +6,11 @@
 pub struct Work {
     /// Time in tries that were committed, in microseconds.
     pub kept_us: u64,
-    /// Statements sent in them.
     pub kept_statements: u64,
     /// Tries that failed, whether another followed or not.
     pub lost_tries: u64,
     /// Time in them until they were rolled back, in microseconds.
     pub lost_us: u64,
-    /// Statements sent in them.
     pub lost_statements: u64,
     /// Pauses between tries, in microseconds: in no other figure here.
     pub backoff_us: u64,
@@ -36,7 +34,6 @@ impl Work {
         share(self.lost_statements, self.kept_statements)
     }
 
-    /// Adds another's.
     pub fn merge(&mut self, other: &Self) {
         self.kept_us += other.kept_us;
         self.kept_statements += other.kept_statements;

@@ -1,6 +1,5 @@
 //! The transactions that took longest, each with its time: where to look for what went on then.
 
-/// So many are kept.
 pub const WORST_COUNT: usize = 5;
 
 /// A transaction that took long.
@@ -8,7 +7,6 @@ pub const WORST_COUNT: usize = 5;
 pub struct SlowTransaction {
     /// Which script it was, in the order of the scripts.
     pub script: usize,
-    /// Which client ran it.
     pub client: usize,
     /// When it ended, in microseconds since clients began to work.
     pub ended_us: u64,
@@ -21,7 +19,6 @@ pub struct SlowTransaction {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Worst {
     kept: [SlowTransaction; WORST_COUNT],
-    /// The shortest of them.
     floor_us: u64,
 }
 
@@ -46,7 +43,6 @@ impl Worst {
             .unwrap_or(0);
     }
 
-    /// Those that are there.
     pub(crate) fn finish(&self) -> impl Iterator<Item = SlowTransaction> {
         self.kept.into_iter().filter(|kept| kept.latency_us > 0)
     }

@@ -14,7 +14,6 @@ use crate::event_loop::EventLoop;
 use crate::record::{Counts, Failure, Recording, Report};
 
 const SECOND_NS: Nanos = 1_000_000_000;
-/// No schedule takes longer.
 const LONGEST_NS: Nanos = 1000 * SECOND_NS;
 /// A client that is to work is woken within this time.
 const WOKEN_NS: Nanos = 200_000;

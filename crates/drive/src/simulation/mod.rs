@@ -132,7 +132,6 @@ impl Plan {
         }
     }
 
-    /// How many clients work.
     fn working(&self) -> Option<Profile> {
         let length_s = some(self.working_ms).filter(|_| self.duration_ms > 0)? as f64 / 1000.0;
         let all = self.clients as f64;
@@ -295,7 +294,6 @@ impl Live for Silent {
 /// So many schedules that fail are listed; the others are counted.
 const LISTED_MAX: usize = 20;
 
-/// Schedules that failed.
 #[derive(Default)]
 struct Failures {
     /// The first of them by seed, with what is wrong.

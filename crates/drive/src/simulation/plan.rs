@@ -23,7 +23,6 @@ pub(super) enum Fault {
     Refused,
     /// The server never answers again.
     Silent,
-    /// The server takes seconds.
     Slow,
     /// Process and clock stop for up to 1.5 seconds.
     ClockStep,
@@ -79,9 +78,7 @@ macro_rules! plan {
 }
 
 plan! {
-    /// At least one.
     clients,
-    /// Of each client.
     transactions,
     /// 0: the run ends by its transactions.
     duration_ms,
@@ -90,15 +87,12 @@ plan! {
     rate,
     /// With a rate; 0: none.
     latency_limit_ms,
-    /// At least one.
     max_tries,
     backoff_ms,
     retry_deadline_ms,
     /// Whether clients connect again, and go on after errors.
     goes_on,
-    /// Simple, extended, prepared.
     mode,
-    /// Which of `super::SCRIPTS`.
     script,
     connect_each,
     /// Whether answers of ROLLBACK to COMMIT are looked for.

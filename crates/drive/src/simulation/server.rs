@@ -35,7 +35,6 @@ impl Sql {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Startup,
-    /// In the simple protocol.
     Query(Sql),
     Parse,
     Bind,
@@ -135,7 +134,6 @@ pub(super) enum Trouble {
 /// All rows that were committed: how often each transaction has its row.
 pub(super) type Rows = BTreeMap<u64, u32>;
 
-/// One session.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) decoder: Decoder,
@@ -226,7 +224,6 @@ impl Session {
         self.ends_block();
     }
 
-    /// Whether it went well.
     fn execute(
         &mut self,
         sql: Sql,

@@ -19,7 +19,6 @@ const MS: u64 = 1_000_000;
 /// More waits than any schedule needs.
 const WAITS_MAX: u32 = 200_000;
 
-/// Something on its way.
 #[derive(Debug)]
 enum Arrival {
     Opens,
@@ -60,7 +59,6 @@ struct Tries {
     first_begun: u64,
 }
 
-/// Network, clock and server.
 pub(super) struct World {
     pub(super) plan: Plan,
     random: Prng,

@@ -5,7 +5,6 @@ use pgdyno_drive::{Drive, Until};
 
 use crate::support::*;
 
-/// Of all clients' time.
 fn share(recording: &Recording, activity: Activity) -> f64 {
     let time = &recording.measured.time;
     time.at(activity) as f64 / time.all_ns() as f64

@@ -13,7 +13,6 @@ pub fn done(tag: &str, status: u8) -> Answer {
     Answer(message(b'C', &[tag.as_bytes(), b"\0"].concat()), status)
 }
 
-/// An error.
 pub fn error(sqlstate: &str, text: &str, status: u8) -> Answer {
     Answer(
         message(b'E', fields("ERROR", sqlstate, text).as_bytes()),

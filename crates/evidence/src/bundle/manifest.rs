@@ -8,31 +8,24 @@ use serde_json::Value;
 
 use super::{Parts, no_bundle, sha256};
 
-/// The form's name.
 pub const FORMAT: &str = "pgdyno-bundle";
 /// The form's version: grows when a reader of an earlier one would be misled.
 pub const VERSION: u64 = 1;
 /// The manifest's own hash while it is computed.
 const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// [`FORMAT`].
     pub format: String,
-    /// [`VERSION`].
     pub version: u64,
     /// Of the whole: SHA-256 of this file's text with 64 zeros in this place.
     pub sha256: String,
-    /// Who made it.
     pub pgdyno: Maker,
     /// The trials, in the order of their numbers here.
     pub trials: Vec<BundledTrial>,
     /// The experiments that they belong to.
     pub experiments: Vec<BundledExperiment>,
-    /// What was run.
     pub workloads: Vec<Bundled>,
-    /// What was shown.
     pub shown: Vec<Shown>,
     /// What is not here, and why.
     pub missing: Vec<Missing>,
@@ -43,7 +36,6 @@ pub struct Manifest {
 /// The pgdyno that made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Maker {
-    /// Its version.
     pub version: String,
     /// Of which commit it was built; `null` where it was built from a checkout.
     pub commit: Option<String>,
@@ -65,7 +57,6 @@ pub struct BundledTrial {
 pub struct BundledExperiment {
     /// The same in every notebook.
     pub uuid: String,
-    /// Its name.
     pub name: String,
     /// Its file, with which `pgdyno sweep` runs it; `null` where none is known.
     pub path: Option<String>,
@@ -76,7 +67,6 @@ pub struct BundledExperiment {
 pub struct Bundled {
     /// As the trial names it: a pack, its folder, or a script's file without its weight.
     pub typed: String,
-    /// Which of both.
     pub what: What,
     /// The pack's name; of a script that of its file.
     pub name: String,
@@ -87,24 +77,19 @@ pub struct Bundled {
     /// The folder of the pack whose tables it uses, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses: Option<String>,
-    /// Which trials ran it.
     pub trials: Vec<i64>,
 }
 
-/// What a workload is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
     /// A folder with a manifest.
     Pack,
-    /// A file.
     Script,
 }
 
-/// A document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
-    /// Its file.
     pub path: String,
     /// The command that prints it.
     pub command: String,
@@ -122,20 +107,15 @@ pub struct Shown {
 /// Something that a reader would look for in vain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// What.
     pub what: String,
-    /// Why.
     pub why: String,
 }
 
 /// A file of the bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// Its name.
     pub path: String,
-    /// Its size.
     pub bytes: u64,
-    /// SHA-256, in hexadecimal.
     pub sha256: String,
 }
 
@@ -153,7 +133,6 @@ impl Manifest {
         self
     }
 
-    /// Its text.
     pub fn text(&self) -> String {
         let text = serde_json::to_string_pretty(self);
         text.map_or_else(|_| String::new(), |text| text + "\n")

@@ -16,9 +16,7 @@ pub use manifest::{
     VERSION, What,
 };
 
-/// Where the manifest is.
 pub const MANIFEST: &str = "manifest.json";
-/// Where the notebook is.
 pub const NOTEBOOK: &str = "notebook.sqlite";
 /// So much may all parts have together: they are read into memory.
 const BYTES_MAX: u64 = 2 << 30;
@@ -29,7 +27,6 @@ pub type Parts = BTreeMap<String, Vec<u8>>;
 /// A bundle that was read.
 #[derive(Debug)]
 pub struct Bundle {
-    /// The file.
     pub path: PathBuf,
     /// What it says of itself.
     pub manifest: Manifest,
@@ -94,7 +91,6 @@ impl Bundle {
 /// A notebook out of a bundle, which is removed with this.
 #[derive(Debug)]
 pub struct Unpacked {
-    /// The file.
     pub file: PathBuf,
     _directory: tempfile::TempDir,
 }
@@ -193,7 +189,6 @@ fn no_bundle(path: &Path, why: &str) -> Failure {
     .hint("pgdyno export TRIAL --bundle FILE makes one")
 }
 
-/// SHA-256 in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
         .iter()

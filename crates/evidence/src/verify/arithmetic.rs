@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::checker::Checker;
 use super::rows::close;
 
-/// Counts of transactions.
 const COUNTS: [&str; 7] = [
     "committed",
     "failed",
@@ -18,7 +17,6 @@ const COUNTS: [&str; 7] = [
     "retries",
     "retried",
 ];
-/// What tries cost.
 const WORK: [&str; 9] = [
     "kept_us",
     "kept_statements",

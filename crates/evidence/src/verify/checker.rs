@@ -4,7 +4,6 @@ use std::fmt::Display;
 
 use super::{Checked, Disagreement, NotChecked};
 
-/// Of one file.
 #[derive(Debug, Default)]
 pub struct Checker {
     checked: Checked,
@@ -14,7 +13,6 @@ pub struct Checker {
     place: String,
 }
 
-/// What was found.
 #[derive(Debug)]
 pub struct Found {
     pub checked: Checked,
@@ -59,7 +57,6 @@ impl Checker {
         self.differs_unless(agrees, what, shown, found);
     }
 
-    /// Something that must hold.
     pub fn holds(
         &mut self,
         holds: bool,
@@ -71,7 +68,6 @@ impl Checker {
         self.differs_unless(holds, what, shown, must);
     }
 
-    /// A hash.
     pub fn hash(&mut self, what: impl Display, shown: &str, recomputed: &str) {
         self.checked.hashes += 1;
         self.differs_unless(shown == recomputed, what, shown, recomputed);
@@ -106,7 +102,6 @@ impl Checker {
         }
     }
 
-    /// All that was found.
     pub fn finish(self) -> Found {
         Found {
             checked: self.checked,

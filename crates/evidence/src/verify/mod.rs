@@ -29,11 +29,8 @@ pub use text::text;
 /// What came of it: what `pgdyno verify --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verified {
-    /// 1.
     pub format: u32,
-    /// The file.
     pub file: String,
-    /// What it is.
     pub kind: Kind,
     /// Whether all that was checked agrees.
     pub agrees: bool,
@@ -43,21 +40,16 @@ pub struct Verified {
     pub sha256: String,
     /// How many trials there are.
     pub trials: usize,
-    /// What was looked at.
     pub checked: Checked,
-    /// What does not agree.
     pub disagreements: Vec<Disagreement>,
     /// What was not looked at.
     pub not_checked: Vec<NotChecked>,
 }
 
-/// What can be checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// `pgdyno export --bundle`
     Bundle,
-    /// A notebook's file.
     Notebook,
     /// `pgdyno report`, `pgdyno compare --html`
     Page,
@@ -72,7 +64,6 @@ pub struct Checked {
     pub read_again: u64,
     /// Relations that must hold of any trial: sums, orders, bounds.
     pub relations: u64,
-    /// Hashes of files.
     pub hashes: u64,
 }
 
@@ -83,20 +74,15 @@ pub struct Disagreement {
     pub trial: Option<String>,
     /// The file or table that has it.
     pub place: String,
-    /// What it is.
     pub what: String,
-    /// As it is there.
     pub shown: String,
-    /// As it comes out.
     pub recomputed: String,
 }
 
 /// Something that was not looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotChecked {
-    /// What.
     pub what: String,
-    /// Why.
     pub why: String,
 }
 

@@ -45,7 +45,6 @@ pub fn is_one(path: &Path) -> bool {
     read.is_ok() && begin.trim_start().starts_with("<!doctype html")
 }
 
-/// Checks one.
 pub fn verify(checker: &mut Checker, path: &Path) -> Result<Of, Failure> {
     let place = path.display();
     let no_report = |why: &str| {

@@ -358,7 +358,6 @@ fn failures(checker: &mut Checker, store: &Store, trial: &TrialRow) -> Result<()
     Ok(())
 }
 
-/// Clients are always somewhere.
 fn client_time(checker: &mut Checker, trial: &TrialRow, recording: &Recording) {
     if recording.seconds.is_empty()
         || trial.state != State::Complete

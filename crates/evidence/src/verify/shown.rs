@@ -45,7 +45,6 @@ const COMPUTED: [&str; 27] = [
     "observed.server_cpu_us",
 ];
 
-/// Compares them all.
 pub fn check(checker: &mut Checker, bundle: &Bundle, store: &Store) -> Result<(), Failure> {
     let trials = trials_of(store)?;
     let same_version = bundle.manifest.pgdyno.version == env!("CARGO_PKG_VERSION");
@@ -219,7 +218,6 @@ fn experiments(
     Ok(())
 }
 
-/// Where in a document.
 #[derive(Debug, Clone, Default)]
 struct Path {
     text: String,

@@ -9,7 +9,6 @@ use super::{Kind, Verified};
 /// So many disagreements are listed; `--json` has all.
 const LISTED_MAX: usize = 40;
 
-/// For people.
 pub fn text(found: &Verified) -> String {
     let what = match found.kind {
         Kind::Bundle => "bundle",

@@ -21,7 +21,6 @@ const TOLERANCE: f64 = 0.02;
 pub struct Accounting {
     /// From the barrier to the end of the last transaction, in microseconds.
     pub elapsed_us: u64,
-    /// Sessions at work.
     pub sessions: u64,
     /// CPUs of the server's host, where pgdyno is on it.
     pub cpus: Option<u64>,
@@ -29,7 +28,6 @@ pub struct Accounting {
     pub buffers: Fact<BufferCounters>,
     /// Reads of tables and indexes by who made them, where the server reports.
     pub io: Fact<Vec<IoRow>>,
-    /// Bytes of log written.
     pub wal_bytes: Fact<u64>,
     /// What the device under the server's files did (all processes).
     pub device: Fact<DeviceUse>,
@@ -50,7 +48,6 @@ pub struct Accounting {
 pub struct BufferCounters {
     /// Whose they are: the database.
     pub database: String,
-    /// Bytes of a block.
     pub block_bytes: u64,
     /// By name, at the barrier.
     pub before: BTreeMap<String, u64>,
@@ -75,7 +72,6 @@ pub struct IoRow {
     pub context: String,
     /// Reads, of one block or of several.
     pub reads: u64,
-    /// Bytes of them.
     pub read_bytes: u64,
     /// Blocks found in the pool.
     pub hits: u64,
@@ -95,7 +91,6 @@ pub struct NodeFigures {
 }
 
 impl NodeFigures {
-    /// All nodes together.
     pub fn all(&self) -> f64 {
         self.by_node.values().sum()
     }
@@ -105,11 +100,8 @@ impl NodeFigures {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AccountedUnits"))]
 pub struct UnitCount {
-    /// Such as `select`.
     pub kind: String,
-    /// How often.
     pub count: u64,
-    /// Rows of one.
     pub rows_each: u64,
 }
 
@@ -145,7 +137,6 @@ impl Accounting {
         self.per_s(self.logical_reads()?)
     }
 
-    /// Misses a second.
     pub fn misses_per_s(&self) -> Option<f64> {
         self.per_s(self.misses()?)
     }
@@ -251,19 +242,14 @@ impl Accounting {
     }
 }
 
-/// What a device did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DeviceUse {
     /// Its name, such as `nvme0n1`.
     pub name: String,
-    /// Reads that ended.
     pub reads: u64,
-    /// Bytes of them.
     pub read_bytes: u64,
-    /// Writes that ended.
     pub writes: u64,
-    /// Bytes of them.
     pub written_bytes: u64,
 }
 
@@ -273,13 +259,11 @@ pub struct DeviceUse {
 pub struct Expected {
     /// The kind of unit, such as `select`.
     pub kind: String,
-    /// How many were explained.
     pub count: u64,
     /// Buffers of one, on average.
     pub mean: f64,
     /// The fewest that one read.
     pub min: u64,
-    /// The most.
     pub max: u64,
     /// The plan, node by node from the top, with the number of units that had it; most had the
     /// first.
@@ -305,17 +289,14 @@ impl Expected {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Accounted {
-    /// What was counted.
     #[serde(flatten)]
     pub accounting: Accounting,
-    /// What follows.
     pub figures: AccountingFigures,
 }
 
 /// What follows from an accounting: see the methods of [`Accounting`] of the same names.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-#[allow(missing_docs, reason = "the methods say it")]
 pub struct AccountingFigures {
     pub logical_reads: Option<u64>,
     pub liops: Option<f64>,

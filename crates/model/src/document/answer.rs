@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::Proof;
 
-/// What an experiment says.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Answer {
@@ -13,7 +12,6 @@ pub struct Answer {
     pub question: String,
     /// The answer, one sentence without its full stop. `` `code` `` stands between backquotes.
     pub sentence: String,
-    /// Whether there is one.
     pub state: AnswerState,
     /// Whether what was found is harm in itself (lost writes, a broken promise), and not a doubt.
     pub is_harm: bool,
@@ -42,17 +40,13 @@ pub struct Ranking {
     pub title: String,
     /// Where, in words: `8 clients`.
     pub columns: Vec<String>,
-    /// A workload each.
     pub rows: Vec<RankingRow>,
-    /// How it was judged.
     pub note: String,
 }
 
-/// A workload's row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RankingRow {
-    /// Its name.
     pub workload: String,
     /// By column; `null`: fewer than two were measured there.
     pub cells: Vec<Option<RankingCell>>,
@@ -73,7 +67,6 @@ pub struct RankingCell {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum AnswerState {
-    /// Yes.
     #[default]
     Known,
     /// It was measured, and what differs may be chance, time, or something else than what was asked for.
@@ -86,7 +79,6 @@ pub enum AnswerState {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Sure {
-    /// What came of it.
     pub state: SureState,
     /// What was checked, in a few words without a stop: `Repeats`, `No drift`.
     pub name: String,
@@ -95,7 +87,6 @@ pub struct Sure {
 }
 
 impl Sure {
-    /// A check that held.
     pub fn held(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self::of(SureState::Held, name, text)
     }
@@ -121,9 +112,7 @@ impl Sure {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum SureState {
-    /// ✓
     Held,
-    /// ✗
     Failed,
     /// ○ what is not known, or holds only so far.
     Limit,

@@ -11,7 +11,6 @@ pub enum Part {
     Rest,
     /// Before the scheduled start of the next transaction.
     Schedule,
-    /// In `\sleep`.
     Think,
     /// Making connections, and in pauses before another try.
     Between,
@@ -61,7 +60,6 @@ pub enum Part {
     Ipc,
     /// A session waits for something else.
     Others,
-    /// What no source explains.
     NotAttributed,
 }
 
@@ -132,7 +130,6 @@ impl Part {
         }
     }
 
-    /// For people.
     pub fn name(self) -> &'static str {
         match self {
             Part::Rest => "Resting, as -c asks for fewer",
@@ -171,9 +168,7 @@ impl Part {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TimeBudget {
-    /// Clients.
     pub clients: u64,
-    /// The measured time.
     pub elapsed_s: f64,
     /// All of it: what the parts are shares of.
     pub client_seconds: f64,
@@ -181,7 +176,6 @@ pub struct TimeBudget {
     pub blocks: usize,
     /// In the order of a request's way; those that are nothing are left out.
     pub parts: Vec<BudgetPart>,
-    /// The same by phase.
     pub phases: Vec<BudgetPhase>,
     /// Why the server's parts are not known, where they are not.
     pub unseen: Option<String>,
@@ -202,15 +196,12 @@ impl TimeBudget {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BudgetPart {
-    /// Which.
     pub part: Part,
-    /// For people.
     pub name: String,
     /// Of all of the time, 0 to 1.
     pub share: f64,
     /// 95 % of its mean over blocks; `null` below 2 %, or with fewer than five blocks.
     pub interval: Option<(f64, f64)>,
-    /// In client-seconds.
     pub client_s: f64,
     /// For each committed transaction; `null` without any.
     pub us_per_commit: Option<f64>,
@@ -226,7 +217,6 @@ pub struct BudgetPhase {
     pub name: String,
     /// When it begins, in microseconds since clients began to work.
     pub from_us: i64,
-    /// When it ends.
     pub to_us: i64,
     /// As the parts of the whole.
     pub shares: Vec<f64>,
@@ -242,7 +232,6 @@ pub struct AddedRow {
     pub followed: u64,
     /// The percentile that they have as they are shown.
     pub shown_us: f64,
-    /// The estimate.
     pub adds_us: f64,
     /// The most that it can be.
     pub at_most_us: f64,

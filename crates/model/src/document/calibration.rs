@@ -13,13 +13,10 @@ use crate::Fact;
 pub struct Calibration {
     /// Grows when a field changes its meaning or goes.
     pub format: u32,
-    /// Its name.
     pub calibration: String,
-    /// Its UUID.
     pub uuid: String,
     /// When it was begun, UTC.
     pub created: String,
-    /// Where, for people.
     pub target: String,
     /// The server's product and version, for people.
     pub server: String,
@@ -33,7 +30,6 @@ pub struct Calibration {
     pub baseline: Option<Baseline>,
     /// Those that were measured, in their order.
     pub lines: Vec<CalibrationLine>,
-    /// Of a commit.
     pub sync: Sync,
     /// What this host can do without a database, where it is the yardstick.
     pub host: Fact<HostSpeed>,
@@ -46,17 +42,13 @@ pub struct Calibration {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Baseline {
-    /// Both are.
     Met,
-    /// One is not.
     Missed,
 }
 
-/// One kind of transaction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CalibrationLine {
-    /// What it is of.
     pub line: What,
     /// Its number in the notebook.
     pub trial: i64,
@@ -65,21 +57,13 @@ pub struct CalibrationLine {
     pub endpoint: Option<String>,
     /// Each of several endpoints: the line is that of the slowest.
     pub endpoints: Vec<LineAt>,
-    /// Transactions.
     pub count: u64,
-    /// The least.
     pub min_us: Option<u64>,
-    /// The median.
     pub p50_us: Option<u64>,
-    /// A percentile.
     pub p95_us: Option<u64>,
-    /// A percentile.
     pub p99_us: Option<u64>,
-    /// The greatest.
     pub max_us: u64,
-    /// What is judged.
     pub mean_us: f64,
-    /// Of the mean.
     pub expected: Range,
     /// Where the expectation is from.
     pub yardstick: Yardstick,
@@ -92,11 +76,9 @@ pub struct CalibrationLine {
     /// What the mean consists of, by `client_us`, `network_us`, `sync_us`, `commit_us`, `server_us`,
     /// `tail_us`; empty when the round trip is not known.
     pub parts: BTreeMap<String, f64>,
-    /// Of a miss.
     pub cause: Option<Cause>,
     /// Why the figure is doubtful.
     pub doubts: Vec<String>,
-    /// What the server counted.
     pub server_side: Fact<Grown>,
 }
 
@@ -104,13 +86,9 @@ pub struct CalibrationLine {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LineAt {
-    /// Its name.
     pub name: String,
-    /// Transactions there.
     pub count: u64,
-    /// The median.
     pub p50_us: Option<u64>,
-    /// What is judged.
     pub mean_us: f64,
     /// What came of the expectation.
     pub verdict: LineVerdict,
@@ -122,13 +100,10 @@ pub struct LineAt {
 #[cfg_attr(test, ts(rename = "LineOf"))]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// An empty query.
     RoundTrip,
     /// One row changed and durable.
     Commit,
-    /// YCSB's read.
     Read,
-    /// YCSB's update.
     Update,
 }
 
@@ -151,14 +126,11 @@ impl What {
 pub enum LineVerdict {
     /// The mean lies in the range.
     Met,
-    /// It lies below.
     Better,
-    /// It lies above.
     Missed,
 }
 
 impl LineVerdict {
-    /// Its word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Met => "met",
@@ -183,7 +155,6 @@ pub struct Range {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Yardstick {
-    /// `--expect`.
     Asked,
     /// What the host itself can do, and what the product adds to it.
     Host,
@@ -210,7 +181,6 @@ pub struct HostSpeed {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// pgdyno's own CPU time.
     Client,
     /// The rest of the round trip.
     Network,
@@ -225,7 +195,6 @@ pub enum Part {
 }
 
 impl Part {
-    /// Its word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -242,11 +211,9 @@ impl Part {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Cause {
-    /// The greatest part.
     pub part: Part,
     /// What that means for the line.
     pub sentence: String,
-    /// What speaks for it.
     pub evidence: Vec<String>,
 }
 
@@ -270,7 +237,6 @@ pub struct Grown {
     pub source: String,
     /// Whether the trial's sessions had their syncs timed.
     pub timed: bool,
-    /// By name.
     pub counted: BTreeMap<String, u64>,
 }
 
@@ -281,7 +247,6 @@ impl Grown {
     }
 }
 
-/// More clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Concurrency {
@@ -289,9 +254,7 @@ pub struct Concurrency {
     pub steps: Vec<Step>,
     /// The share by which throughput must exceed the best so far to have grown.
     pub least_growth: f64,
-    /// Where throughput stops growing.
     pub throughput_stops: Option<Saturation>,
-    /// Where p99 bends.
     pub p99_bends: Option<Bend>,
     /// Why that is not known.
     pub p99_unknown: Option<String>,
@@ -301,23 +264,18 @@ pub struct Concurrency {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Step {
-    /// The trial's number.
     pub trial: i64,
-    /// Clients at work.
     pub clients: u32,
-    /// Committed transactions a second.
     pub goodput_per_s: f64,
     /// Of reads and updates together.
     pub p50_us: Option<u64>,
     /// Of reads and updates together; `None` with too few of them.
     pub p99_us: Option<u64>,
-    /// Transactions that failed.
     pub failed: u64,
     /// Whether pgdyno's busiest thread was on a CPU, or waited for one, nearly all of the time.
     pub client_bound: bool,
 }
 
-/// Where throughput stops growing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "is", rename_all = "kebab-case")]
@@ -326,33 +284,24 @@ pub enum Saturation {
     At {
         /// The fewest that give all but the last bit.
         clients: u32,
-        /// Transactions a second there.
         goodput_per_s: f64,
     },
     /// It still grew at the most clients that were tried.
     Beyond {
         /// The most that were tried.
         clients: u32,
-        /// Transactions a second there.
         goodput_per_s: f64,
     },
 }
 
-/// Where p99 bends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Bend {
     /// Beyond so many clients p99 grows faster than throughput.
-    At {
-        /// Clients.
-        clients: u32,
-    },
+    At { clients: u32 },
     /// From the first client on.
-    AtOrBelow {
-        /// Clients.
-        clients: u32,
-    },
+    AtOrBelow { clients: u32 },
     /// Not up to the greatest throughput.
     NotSeen,
 }
@@ -362,7 +311,6 @@ pub enum Bend {
 pub struct Calibrations {
     /// Grows when a field changes its meaning or goes.
     pub format: u32,
-    /// Each system.
     pub systems: Vec<Calibration>,
     /// By line: a bar a system that has it.
     pub bars: BTreeMap<What, Vec<Bar>>,
@@ -373,15 +321,11 @@ pub struct Calibrations {
 pub struct Bar {
     /// Its name, with the first characters of its UUID where another has the same.
     pub system: String,
-    /// Its UUID.
     pub uuid: String,
-    /// What is judged.
     pub mean_us: f64,
-    /// A percentile.
     pub p99_us: Option<u64>,
     /// The median without that of the round trip.
     pub without_round_trip_us: Option<f64>,
-    /// Of the mean.
     pub expected: Range,
     /// What came of the expectation.
     pub verdict: LineVerdict,

@@ -32,7 +32,6 @@ pub struct Ladder {
     /// The highest load that keeps the limit; `null`: not known, as no step is surely within the limit,
     /// and not all are over it.
     pub capacity: Option<Estimate>,
-    /// How it was found.
     pub search: Search,
     /// The search's steps, in the order in which they were made.
     pub steps: Vec<SearchStep>,
@@ -50,7 +49,6 @@ pub struct Ladder {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Search {
-    /// Trials.
     pub steps: u64,
     /// What they took together, warm-ups included, seconds.
     pub took_s: f64,
@@ -132,30 +130,24 @@ pub struct Load {
     pub trials: Vec<i64>,
     /// Transactions a second that were committed.
     pub goodput_per_s: Vec<Option<f64>>,
-    /// Of response times.
     pub response_p50_us: Vec<Option<u64>>,
     /// Of response times; `null` with too few transactions.
     pub response_p99_us: Vec<Option<u64>>,
     /// Of the response times of all of them together, as among the points of the experiment; `null` with too few
     /// transactions.
     pub p50_together_us: Option<u64>,
-    /// The same.
     pub p99_together_us: Option<u64>,
     /// The 95 % interval of that p99.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub p99_interval: Option<PercentileInterval>,
-    /// Transactions that failed.
     pub failed: Vec<Option<u64>>,
 }
 
-/// Where a load lies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Estimate {
-    /// As seen from `per_s`.
     pub is: EstimateIs,
-    /// Transactions a second.
     pub per_s: f64,
     /// Of what is `at` a load: `null` with fewer than six repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -168,7 +160,6 @@ pub struct Estimate {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum EstimateIs {
-    /// It is this one.
     At,
     /// The capacity is below the lowest rate.
     Below,

@@ -9,9 +9,7 @@ use crate::Note;
 /// A row of `pgdyno calibrate --self`: what the generator did against a server that answers at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CeilingRow {
-    /// Threads.
     pub threads: usize,
-    /// Clients.
     pub clients: usize,
     /// How statements travelled: `simple`, `extended`, `prepared`.
     pub query_mode: String,
@@ -24,7 +22,6 @@ pub struct CeilingRow {
     pub ceiling_per_s: f64,
     /// Median latency; `null` with too few.
     pub p50_us: Option<u64>,
-    /// 99th percentile.
     pub p99_us: Option<u64>,
 }
 
@@ -33,11 +30,8 @@ pub struct CeilingRow {
 pub struct SelfCalibration {
     /// Grows when a field changes its meaning or goes.
     pub format: u32,
-    /// pgdyno's version.
     pub pgdyno: String,
-    /// When it began, UTC.
     pub calibrated: String,
-    /// The machine.
     pub host: Host,
     /// How sockets were waited for: `io_uring`, `epoll`.
     pub io: String,
@@ -80,11 +74,8 @@ impl SelfCalibration {
 pub struct Ceiling {
     /// When `pgdyno calibrate --self` began, UTC.
     pub calibrated: String,
-    /// Its threads.
     pub threads: usize,
-    /// Its clients.
     pub clients: usize,
-    /// Its query mode.
     pub query_mode: String,
     /// CPU time of the generator's threads for each round trip.
     pub cpu_us_per_round_trip: f64,

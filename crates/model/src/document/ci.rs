@@ -8,15 +8,12 @@ use crate::NoteOfTrials;
 /// Two sides, a gate and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ci {
-    /// What the gate says.
     pub answer: GateResult,
     /// The gate as it was given, with its option.
     pub gate: String,
     /// `by turns`, or `duet`: both at once.
     pub mode: &'static str,
-    /// What was run.
     pub workload: String,
-    /// At so many clients.
     pub clients: u32,
     /// How long each trial measured.
     pub trial_s: f64,
@@ -32,9 +29,7 @@ pub struct Ci {
     pub base: CiSide,
     /// The side that is to be judged.
     pub head: CiSide,
-    /// The gate's figures.
     pub figures: Vec<CiFigure>,
-    /// The gate's conditions.
     pub conditions: Vec<CiCondition>,
     /// When it was looked at, and what that showed.
     pub looks: Vec<CiLook>,
@@ -46,14 +41,11 @@ pub struct Ci {
     pub kept_as: String,
 }
 
-/// One side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CiSide {
     /// As it was given, without a password.
     pub given: String,
-    /// `programs`, `url`, `settings`, `schema`.
     pub kind: &'static str,
-    /// The server's version.
     pub version: Option<String>,
     /// Numbers of its trials in the notebook.
     pub trials: Vec<i64>,
@@ -70,7 +62,6 @@ pub struct CiFigure {
     pub head: Option<f64>,
     /// Head's change as a share of base, from the blocks' contrasts; `None` where there is no verdict.
     pub change: Option<f64>,
-    /// Its interval.
     pub interval: Option<[f64; 2]>,
     /// The level of that at the last look; all looks together hold at 95 %.
     pub level: Option<f64>,
@@ -81,11 +72,8 @@ pub struct CiFigure {
 /// A condition of the gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CiCondition {
-    /// As it was written.
     pub condition: String,
-    /// What it comes to.
     pub result: GateResult,
-    /// Why.
     pub evidence: String,
 }
 
@@ -94,10 +82,8 @@ pub struct CiCondition {
 pub struct CiLook {
     /// The share of the time budget that was over.
     pub share: f64,
-    /// Blocks that were there.
     pub blocks: usize,
     /// The level of its intervals.
     pub level: f64,
-    /// What the gate said.
     pub result: GateResult,
 }

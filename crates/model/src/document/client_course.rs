@@ -24,7 +24,6 @@ pub struct ClientCourse {
     pub seconds: Vec<ClientSecond>,
 }
 
-/// Clients in a second.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ClientSecond {

@@ -14,7 +14,6 @@ use crate::Fact;
 pub struct Placement {
     /// What the parts are called: `ranges`, `tablets`.
     pub parts: String,
-    /// By table.
     pub tables: BTreeMap<String, TablePlacement>,
 }
 
@@ -48,13 +47,10 @@ pub struct Replication {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Standby {
-    /// Its `application_name`.
     pub name: Option<String>,
     /// Where it connected from; without a port, `null` over a Unix socket.
     pub address: Option<String>,
-    /// `streaming`, `catchup`, `startup`, `backup`.
     pub state: Option<String>,
-    /// `async`, `sync`, `potential`, `quorum`.
     pub sync_state: Option<String>,
     /// Log that it has not replayed yet.
     pub lag_bytes: Option<u64>,
@@ -66,9 +62,7 @@ pub struct Standby {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RoundTrip {
-    /// The shortest.
     pub min_us: u64,
-    /// The median.
     pub median_us: u64,
     /// How many were measured, one after another.
     pub count: u32,
@@ -77,7 +71,6 @@ pub struct RoundTrip {
 /// What a cluster was like after a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClusterAfter {
-    /// Its nodes.
     pub nodes: Fact<Vec<Node>>,
     /// Where the parts of the workload's tables were.
     pub placement: Fact<Placement>,
@@ -110,9 +103,7 @@ pub struct Member {
     pub id: Option<String>,
     /// `host:port` for clients; of a standby only the host, where no endpoint is known to be it.
     pub address: String,
-    /// Its position.
     pub locality: Option<String>,
-    /// What it runs.
     pub version: Option<String>,
     /// Its part: `leaders` (of parts of the workload's tables), `followers` (replicas alone), `gateway`
     /// (neither); `primary`, `standby`. `null`: not known.
@@ -149,9 +140,7 @@ pub struct Member {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Placed {
-    /// Its name.
     pub table: String,
-    /// Before.
     pub before: Option<TablePlacement>,
     /// After; `null` where that is not known.
     pub after: Option<TablePlacement>,

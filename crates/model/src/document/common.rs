@@ -59,7 +59,6 @@ impl Common {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Note"))]
 pub struct PageNote {
-    /// As everywhere else.
     #[serde(flatten)]
     pub note: Note,
     /// Headline figures that it affects: goodput, p50, p99, p99.9, retries, failed, client.
@@ -74,7 +73,6 @@ pub struct PageNote {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub from_us: Option<i64>,
-    /// Until when.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub to_us: Option<i64>,

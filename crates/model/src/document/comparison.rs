@@ -44,9 +44,7 @@ pub enum Says {
     Worse,
     /// Some are better and some are worse.
     Mixed,
-    /// None differs.
     NoDifference,
-    /// There is no verdict.
     CannotTell,
 }
 
@@ -81,27 +79,19 @@ pub struct ComparedPoint {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ComparedFigure {
-    /// It was not compared.
-    Not {
-        /// Why.
-        not_compared: String,
-    },
-    /// B vs. A.
+    Not { not_compared: String },
     Compared(Box<Compared>),
 }
 
 /// A figure of B vs. A's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// A alone.
     pub a: Summary,
-    /// B alone.
     pub b: Summary,
     /// The 95 % interval of the percentile of all of A's transactions together, from the whole seconds of its trials;
     /// left out of other figures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub a_within: Option<Interval>,
-    /// The same of B.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub b_within: Option<Interval>,
     /// Whether repeats were compared in pairs.
@@ -125,7 +115,6 @@ pub struct Compared {
     pub adjusted_p: Option<f64>,
     /// What time has to do with it; `null`: not tested.
     pub drift: Option<Drift>,
-    /// What may be said.
     pub verdict: Verdict,
     /// How many repeats a side it takes, where there are not enough.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -195,7 +184,6 @@ pub struct Drift {
     pub foretold: f64,
     /// From A's first repeat to its last, by a line through A alone, as a share.
     pub within_a: Option<f64>,
-    /// The same of B.
     pub within_b: Option<f64>,
     /// The figure at the first and at the last start, by one line through all repeats with no step
     /// between A and B.
@@ -231,9 +219,7 @@ impl Drift {
 #[cfg_attr(test, ts(rename = "DifferenceVerdict"))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// B's figures are higher.
     Higher,
-    /// B's figures are lower.
     Lower,
     /// What there is of a difference may be chance.
     NoSignificantDifference,
@@ -267,13 +253,11 @@ impl From<pgdyno_stats::Verdict> for Verdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Differing {
-    /// What it belongs to.
     pub kind: DifferingKind,
     /// A setting's name, or words: `clients`, `server version`.
     pub what: String,
     /// A's value; `–` where it has none.
     pub a: String,
-    /// B's value.
     pub b: String,
     /// What it does, in some words; missing: pgdyno has none for it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -294,6 +278,5 @@ pub enum DifferingKind {
     Trial,
     /// What else is known of the server.
     Server,
-    /// The load generator's host.
     Host,
 }

@@ -9,7 +9,6 @@ use serde::Serialize;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Counts {
-    /// Ended well.
     pub committed: u64,
     /// Ended badly: certainly not committed.
     pub failed: u64,
@@ -17,7 +16,6 @@ pub struct Counts {
     pub failed_by_class: BTreeMap<String, u64>,
     /// Never started: already later than the latency limit.
     pub skipped: u64,
-    /// Perhaps committed, perhaps not.
     pub unknown: u64,
     /// Committed, but later than the latency limit.
     pub late: u64,
@@ -28,7 +26,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All of them.
     pub fn total(&self) -> u64 {
         self.committed + self.failed + self.skipped + self.unknown
     }
@@ -58,13 +55,11 @@ impl From<&record::Counts> for Counts {
 pub struct Work {
     /// Time in tries that were committed, in microseconds.
     pub kept_us: u64,
-    /// Statements sent in them.
     pub kept_statements: u64,
     /// Tries that failed, whether another followed or not.
     pub lost_tries: u64,
     /// Time in them until they were rolled back, in microseconds.
     pub lost_us: u64,
-    /// Statements sent in them.
     pub lost_statements: u64,
     /// The share of the time in tries that was thrown away, 0 to 1; `null` without any.
     pub lost_time_share: Option<f64>,
@@ -108,7 +103,6 @@ pub struct Reason {
     pub reason: String,
     /// The SQLSTATE; `null` when there was none.
     pub sqlstate: Option<String>,
-    /// Tries lost to it.
     pub tries: u64,
     /// Of these, those after which the transaction was tried again.
     pub tries_retried: u64,

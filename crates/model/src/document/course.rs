@@ -22,9 +22,7 @@ pub struct Step {
     pub at_us: u64,
     /// When the number jumps next or begins to move, or the time ends.
     pub until_us: u64,
-    /// Before it.
     pub from: f64,
-    /// After it.
     pub to: f64,
 }
 

@@ -34,9 +34,7 @@ pub struct CommandRun {
     pub due_us: Option<u64>,
     /// When it was started; `null` when it was not.
     pub began_us: Option<u64>,
-    /// When it had ended.
     pub ended_us: Option<u64>,
-    /// How it ended.
     pub end: CommandEnd,
     /// Its exit code, where it ended by itself.
     pub exit_code: Option<i32>,
@@ -51,7 +49,6 @@ pub struct CommandRun {
     pub output_left_out: u64,
 }
 
-/// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -135,7 +132,6 @@ impl Disturbed {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisturbedTrial {
-    /// The commands.
     #[serde(flatten)]
     #[cfg_attr(test, ts(flatten))]
     pub disturbed: Disturbed,
@@ -158,7 +154,6 @@ pub struct DisturbFigures {
     pub offered_per_s: f64,
     /// The share of them that was served, 0 to 1.
     pub served_share_before: Option<f64>,
-    /// Before, during and after.
     pub phases: Vec<PhaseFigures>,
     /// Until the first error of a client; `null`: there was none.
     pub first_error_us: Option<u64>,
@@ -192,7 +187,6 @@ pub struct DisturbFigures {
     pub never_started: u64,
     /// Whether goodput stays down when the disturbance is over, at the same load.
     pub metastable: Metastable,
-    /// Why that is said.
     pub metastable_why: String,
     /// What was due and what was served, over time.
     pub course: DisturbCourse,
@@ -203,16 +197,12 @@ pub struct DisturbFigures {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum Metastable {
-    /// It does.
     Yes,
-    /// It does not.
     No,
-    /// It cannot be told.
     CannotTell,
 }
 
 impl Metastable {
-    /// For people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -252,11 +242,8 @@ pub struct DisturbErrors {
     /// The SQLSTATE; without one `connection-lost`, `connection-refused`, `wrong-server` (not what
     /// `target_session_attrs` asks for), or another word of `failed`.
     pub code: String,
-    /// The same in words.
     pub says: String,
-    /// Where: `host:port`.
     pub endpoint: String,
-    /// How many.
     pub count: u64,
     /// The seconds that have some: when each began, in microseconds since clients began to work, and
     /// how many.
@@ -267,7 +254,6 @@ pub struct DisturbErrors {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisturbEndpoint {
-    /// `host:port`.
     pub endpoint: String,
     /// When the first second began, in microseconds since clients began to work.
     pub from_us: u64,
@@ -281,13 +267,9 @@ pub struct DisturbEndpoint {
 pub struct DisturbSecond {
     /// When it began, in microseconds since clients began to work.
     pub start_us: u64,
-    /// Median.
     pub p50_us: Option<u64>,
-    /// 95th percentile.
     pub p95_us: Option<u64>,
-    /// 99th percentile.
     pub p99_us: Option<u64>,
-    /// The longest.
     pub max_us: Option<u64>,
 }
 

@@ -13,9 +13,7 @@ use crate::Fact;
 pub struct DisturbLab {
     /// Grows when a field changes its meaning or goes.
     pub format: u32,
-    /// `disturb`.
     pub lab: String,
-    /// pgdyno's version.
     pub pgdyno: String,
     /// The workload's name; `null`: no trial was begun.
     pub workload: Option<String>,
@@ -25,9 +23,7 @@ pub struct DisturbLab {
     pub offered: Option<String>,
     /// The commands with their moments, without secrets.
     pub commands: Vec<String>,
-    /// What undoes them.
     pub undo: Option<String>,
-    /// One for each target.
     pub targets: Vec<DisturbTarget>,
     /// What was found, in a sentence or two.
     pub says: Vec<String>,
@@ -37,11 +33,9 @@ pub struct DisturbLab {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisturbTarget {
-    /// For people.
     pub title: String,
     /// The disturbed trials, in the order in which they ran.
     pub repeats: Vec<DisturbRepeat>,
-    /// Those without a disturbance.
     pub controls: Vec<DisturbRepeat>,
     /// Figures over the repeats that count.
     pub summary: Vec<DisturbSummary>,
@@ -61,7 +55,6 @@ pub struct DisturbRepeat {
     pub trial: i64,
     /// Which repeat it is, from 1.
     pub repeat: u32,
-    /// How it ended.
     pub state: String,
     /// Why it is not complete.
     pub reason: Option<String>,
@@ -89,14 +82,12 @@ pub struct DisturbRepeat {
     pub clients_stalled: u64,
 }
 
-/// A figure over repeats.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisturbSummary {
     /// Which: `first_error_us`, `first_success_us`, `no_service_us`, `back_us`, `worst_client_us`,
     /// `missed`, `failed`, `unknown`, `skipped`, `late`.
     pub figure: String,
-    /// Repeats that have it.
     pub n: u64,
     /// Repeats in which it never came: those that were not back, or had no success, before the end.
     pub never: u64,
@@ -104,7 +95,6 @@ pub struct DisturbSummary {
     pub median: Option<f64>,
     /// Of those in which it came.
     pub min: Option<f64>,
-    /// The same.
     pub max: Option<f64>,
     /// Of the median, from six repeats on: from one of the repeats to another; its upper end is `null`
     /// where that never came.
@@ -115,9 +105,7 @@ pub struct DisturbSummary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisturbInterval {
-    /// Lower end.
     pub low: Option<f64>,
-    /// Upper end.
     pub high: Option<f64>,
     /// How surely it holds the median, 0 to 1.
     pub level: f64,
@@ -131,7 +119,6 @@ pub struct DisturbEffect {
     pub is_seen: Option<bool>,
     /// Of the rank sum test.
     pub p: Option<f64>,
-    /// In words.
     pub says: String,
 }
 

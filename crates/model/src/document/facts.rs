@@ -20,23 +20,17 @@ pub struct Facts {
     pub dialect_known: bool,
     /// What workloads may need and this version does not have, as packs name it: `for-update`.
     pub lacks: Vec<String>,
-    /// All of `version()`.
     pub version: Fact<String>,
     /// Of the product itself, such as `18.1` or `22.2.0`.
     pub server_version: Fact<String>,
-    /// Such as 180001.
     pub server_version_num: Fact<u32>,
-    /// Setting.
     pub fsync: Fact<bool>,
     /// Setting, as this session has it.
     pub synchronous_commit: Fact<String>,
-    /// Setting.
     pub full_page_writes: Fact<bool>,
     /// Whether the server was built with assertions.
     pub debug_assertions: Fact<bool>,
-    /// Setting, in bytes.
     pub shared_buffers_bytes: Fact<u64>,
-    /// Setting.
     pub max_connections: Fact<u32>,
     /// Setting, as this session has it.
     pub default_transaction_isolation: Fact<String>,
@@ -132,11 +126,8 @@ impl Facts {
 pub struct Node {
     /// Its number, where nodes have one.
     pub id: Option<String>,
-    /// `host:port` for clients.
     pub address: String,
-    /// Its position.
     pub locality: Option<String>,
-    /// What it runs.
     pub version: Option<String>,
     /// Whether it was alive when asked.
     pub is_live: Option<bool>,
@@ -144,11 +135,9 @@ pub struct Node {
     pub is_draining: Option<bool>,
 }
 
-/// What a connection met.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Reached {
-    /// The endpoint.
     pub endpoint: String,
     /// The node, as it calls itself.
     pub node: Fact<String>,
@@ -166,12 +155,10 @@ pub struct Reached {
     pub system_identifier: Option<String>,
 }
 
-/// Whose server it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum TargetKind {
-    /// The user named it.
     Named,
     /// The one that `pgdyno server start` keeps.
     Kept,

@@ -9,15 +9,11 @@ use super::{Counts, Latency, WarmupEnd, Work};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct UnitFigures {
-    /// The operation.
     pub operation: String,
-    /// How many units.
     pub units: u64,
-    /// The same by second.
     pub units_per_s: f64,
     /// Rows that they found or changed.
     pub rows: u64,
-    /// The same by second.
     pub rows_per_s: f64,
     /// How long a unit took.
     pub latency: Latency,
@@ -46,7 +42,6 @@ impl UnitFigures {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Figures {
-    /// How transactions ended.
     #[serde(flatten)]
     pub counts: Counts,
     /// Committed transactions a second of the asked duration.
@@ -59,7 +54,6 @@ pub struct Figures {
     pub response: Option<Latency>,
     /// How late transactions started; `null` without a rate.
     pub schedule_lag: Option<Latency>,
-    /// What tries cost.
     pub work: Work,
     /// Work units by operation; empty where none are counted.
     pub units: Vec<UnitFigures>,
@@ -86,15 +80,11 @@ impl Figures {
     }
 }
 
-/// Figures of one script.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ScriptFigures {
-    /// Its name.
     pub name: String,
-    /// Its weight.
     pub weight: u64,
-    /// What came of it.
     #[serde(flatten)]
     pub figures: Figures,
 }
@@ -109,10 +99,8 @@ pub struct Phase {
     pub drain_us: u64,
     /// Transactions committed in that time; they are in all figures but goodput.
     pub drain_committed: u64,
-    /// Of all scripts together.
     #[serde(flatten)]
     pub all: Figures,
-    /// By script.
     pub scripts: Vec<ScriptFigures>,
 }
 
@@ -145,7 +133,6 @@ impl Phase {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Warmup {
-    /// What came of it.
     #[serde(flatten)]
     pub phase: Phase,
     /// How it ended; `null` where its time was given.
@@ -163,30 +150,22 @@ pub struct Second {
     pub warmup: bool,
     /// Whether it lies after the asked duration.
     pub drain: bool,
-    /// By script.
     pub scripts: Vec<ScriptSecond>,
 }
 
 /// One script's part of a second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScriptSecond {
-    /// The script's name.
     pub name: String,
-    /// How transactions ended.
     #[serde(flatten)]
     pub counts: Counts,
-    /// As in [`Figures`].
     pub service: Latency,
-    /// As in [`Figures`].
     pub response: Option<Latency>,
-    /// As in [`Figures`].
     pub work: Work,
-    /// As in [`Figures`].
     pub units: Vec<UnitFigures>,
 }
 
 impl Second {
-    /// All of a recording.
     pub fn all(recording: &Recording) -> Vec<Self> {
         let seconds = recording.seconds.iter();
         seconds.map(|second| Self::of(recording, second)).collect()

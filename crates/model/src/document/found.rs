@@ -12,9 +12,7 @@ use crate::spec::Rate;
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum EndedBy {
-    /// The trial was steady.
     Steady,
-    /// The limit came first.
     Limit,
     /// The trial ended in it: nothing was measured.
     Trial,
@@ -24,10 +22,8 @@ pub enum EndedBy {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct WarmupEnd {
-    /// Why.
     #[serde(rename = "ended_by")]
     pub by: EndedBy,
-    /// What was watched.
     pub figure: Figure,
     /// At the limit, what was still going on: the change over the later half, as a share of the
     /// median there. `None` where it makes no share.
@@ -55,7 +51,6 @@ impl Figure {
         }
     }
 
-    /// In sentences.
     pub fn name(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
@@ -68,11 +63,9 @@ impl Figure {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct KeySkew {
-    /// Draws that were made.
     pub draws: u64,
     /// Whether the run made more than were replayed.
     pub is_sample: bool,
-    /// Different rows among them.
     pub distinct: u64,
     /// Share of the row that was drawn most, 0 to 1.
     pub hottest_share: f64,

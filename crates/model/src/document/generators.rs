@@ -48,23 +48,18 @@ impl GeneratorEnd {
     }
 }
 
-/// One generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Generator {
-    /// Its number, from 0.
     pub generator: u32,
-    /// What became of it.
     pub end: GeneratorEnd,
     /// Its own trial in the notebook.
     pub trial: Option<i64>,
     /// The name of its host.
     pub host: Option<String>,
-    /// Its clients.
     pub clients: u32,
     /// Transactions it committed in the measured time.
     pub committed: u64,
-    /// The same a second.
     pub goodput_per_s: f64,
     /// CPU time of its engine, in microseconds; `null` when it is not known.
     pub cpu_us: Option<u64>,
@@ -87,13 +82,11 @@ pub struct Generator {
     pub committed_by_second: Vec<u64>,
 }
 
-/// All of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Generators {
     /// How many there were to be.
     pub asked: u32,
-    /// Each of them.
     pub list: Vec<Generator>,
     /// From the first that began to the last, in microseconds, by their own clocks.
     pub start_spread_us: Option<u64>,

@@ -9,45 +9,34 @@ use super::GateResult;
 pub struct History {
     /// Its name: times are in microseconds, goodput in transactions a second.
     pub figure: String,
-    /// What was run.
     pub workload: String,
     /// Options of the load that are not the default, in words.
     pub load: Vec<String>,
-    /// Where.
     pub target: String,
     /// On which machine pgdyno ran.
     pub host: String,
-    /// The trials.
     pub trials: Vec<HistoryTrial>,
     /// Where the level changed, oldest first.
     pub changes: Vec<Change>,
     /// Trials that are none of these.
     pub left_out: Vec<LeftOut>,
-    /// Of `--fail-if`.
     pub gate: Option<HistoryGate>,
 }
 
-/// A trial's figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryTrial {
-    /// In the notebook.
     pub number: i64,
-    /// When it began, UTC.
     pub started: String,
-    /// The figure.
     pub value: f64,
-    /// The server's version.
     pub version: Option<String>,
 }
 
-/// A change of level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// The place of the first trial after it, from 0.
     pub index: usize,
     /// Its number in the notebook.
     pub first_after: i64,
-    /// When that began, UTC.
     pub started: String,
     /// The median since the change before.
     pub before: f64,
@@ -55,7 +44,6 @@ pub struct Change {
     pub after: f64,
     /// The change as a share of before: Hodges and Lehmann's shift of the logarithms.
     pub change: Option<f64>,
-    /// Its 95 % interval.
     pub interval: Option<[f64; 2]>,
     /// How rare so large a distance is among shuffled trials.
     pub p: f64,
@@ -68,17 +56,13 @@ pub struct Change {
 pub struct LeftOut {
     /// Why: `another load`, `another target` …
     pub why: &'static str,
-    /// How many.
     pub trials: usize,
 }
 
 /// What a gate says of the newest change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryGate {
-    /// As it was given.
     pub condition: String,
-    /// What came of it.
     pub result: GateResult,
-    /// Why.
     pub sentence: String,
 }

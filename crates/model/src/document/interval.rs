@@ -12,7 +12,6 @@ use crate::text::{self, PERCENTILES};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "PercentileInterval"))]
 pub struct Interval {
-    /// Such as 99.
     pub percentile: f64,
     /// The lower end; `null` in a trial of less than ten whole seconds.
     pub low_us: Option<u64>,
@@ -109,10 +108,8 @@ impl Latency {
 /// which they ran: repeats that differ are seconds that are like their neighbours.
 #[derive(Debug)]
 pub struct Intervals {
-    /// Percentiles with their values.
     values_us: Vec<(f64, u64)>,
     all: Latencies,
-    /// Of each percentile.
     blocks: Vec<Vec<Block>>,
 }
 

@@ -26,7 +26,6 @@ pub struct IsolationCheck {
     pub aborted: u64,
     /// Of them, those of which that is not known, and no read shows it.
     pub unknown: u64,
-    /// Dependencies between two transactions.
     pub dependencies: u64,
     /// Pairs of transactions that ran at the same time, of which one overwrote what the other read or
     /// wrote.
@@ -43,11 +42,9 @@ pub struct IsolationCheck {
     pub not_whole: Option<String>,
     /// Every level and session guarantee, from the weakest.
     pub levels: Vec<IsolationKept>,
-    /// Anomalies, by kind.
     pub found: Vec<IsolationFound>,
     /// What a reader must know to believe it.
     pub notes: Vec<String>,
-    /// How long it took.
     pub took_ms: u64,
 }
 
@@ -59,7 +56,6 @@ pub struct IsolationPromise {
     pub level: String,
     /// What it documents as possible, in words.
     pub allows: String,
-    /// Where it says so.
     pub source: String,
     /// Anomalies that the level forbids and that are documented as possible all the same in this trial.
     #[serde(default)]
@@ -80,7 +76,6 @@ pub struct IsolationKept {
     pub unknown: Option<String>,
 }
 
-/// An anomaly that occurred.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct IsolationFound {
@@ -88,13 +83,11 @@ pub struct IsolationFound {
     pub anomaly: String,
     /// What happened, in a phrase.
     pub meaning: String,
-    /// How often.
     pub count: u64,
     /// Whether there may be more.
     pub at_least: bool,
     /// Whether what the product promises forbids it; `null`: it is not known what it promises.
     pub forbidden: Option<bool>,
-    /// The smallest occurrence.
     pub example: IsolationExample,
 }
 
@@ -127,7 +120,6 @@ pub struct IsolationTransaction {
     pub began_us: Option<f64>,
     /// When its end was known.
     pub ended_us: Option<f64>,
-    /// `committed`, `aborted` or `unknown`.
     pub end: String,
     /// What it did, in order.
     pub operations: Vec<IsolationOperation>,
@@ -139,9 +131,7 @@ pub struct IsolationTransaction {
 pub struct IsolationOperation {
     /// `append 3 to 7`, `read 7 = [1 3]`.
     pub did: String,
-    /// The key.
     pub key: String,
-    /// Whether it wrote.
     pub writes: bool,
     /// The statement as the script has it; `null`: not known.
     pub statement: Option<String>,
@@ -159,7 +149,6 @@ pub struct IsolationLink {
     pub kind: String,
     /// The key, where it is about one.
     pub key: Option<String>,
-    /// Why, in words.
     pub why: String,
 }
 

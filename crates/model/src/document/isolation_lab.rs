@@ -12,17 +12,13 @@ use crate::Fact;
 pub struct IsolationLab {
     /// Grows when a field changes its meaning or goes.
     pub format: u32,
-    /// `isolation`.
     pub lab: String,
-    /// pgdyno's version.
     pub pgdyno: String,
     /// The packs whose histories were recorded.
     pub workloads: Vec<String>,
     /// Clients at the same time.
     pub clients: Option<u32>,
-    /// Where it ran.
     pub target: Option<String>,
-    /// The server's version.
     pub server: Option<String>,
     /// The commands of a disturbance with their moments, without secrets.
     pub commands: Vec<String>,
@@ -40,17 +36,13 @@ pub struct IsolationLab {
     pub examples: Vec<IsolationSeen>,
     /// The verdict's check of itself.
     pub checks: Vec<IsolationSelfCheck>,
-    /// Every trial.
     pub trials: Vec<IsolationTrial>,
 }
 
-/// A kind of anomaly.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct IsolationColumn {
-    /// `lost-update`.
     pub name: String,
-    /// For people: `Lost update`.
     pub title: String,
     /// What it is called in papers: `G2-item`; empty where it has the same name.
     pub code: String,
@@ -76,7 +68,6 @@ pub struct IsolationLevel {
     pub is_kept: Option<bool>,
     /// What was found, in a sentence.
     pub says: String,
-    /// Its trials that count.
     pub trials: Vec<i64>,
     /// Tries of transactions in their histories.
     pub recorded: u64,
@@ -98,9 +89,7 @@ pub struct IsolationLevel {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct IsolationRate {
-    /// The pack.
     pub workload: String,
-    /// Trials that count.
     pub repeats: u64,
     /// Committed transactions a second: the median of its trials.
     pub goodput_per_s: Option<f64>,
@@ -118,7 +107,6 @@ pub struct IsolationRate {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct IsolationCell {
-    /// The column's name.
     pub anomaly: String,
     /// How often it was seen.
     pub count: u64,
@@ -140,27 +128,21 @@ pub struct IsolationCell {
     pub unknown: Option<String>,
 }
 
-/// Something that was seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct IsolationSeen {
-    /// The level asked for.
     pub level: String,
-    /// The column's name.
     pub column: String,
-    /// The anomaly's own name.
     pub anomaly: String,
     /// What happened, in a phrase.
     pub meaning: String,
     /// The trial in which it was seen.
     pub trial: i64,
-    /// The pack.
     pub workload: String,
     /// Whether what is promised forbids it; `null`: it is not known what is promised.
     pub forbidden: Option<bool>,
     /// The file that a replay of it is written to by default.
     pub file: String,
-    /// What happened.
     pub example: IsolationExample,
 }
 
@@ -170,35 +152,26 @@ pub struct IsolationSeen {
 pub struct IsolationSelfCheck {
     /// `null`: a limit of what is known.
     pub held: Option<bool>,
-    /// In a few words.
     pub name: String,
-    /// Its figures.
     pub says: String,
 }
 
-/// A trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct IsolationTrial {
     /// Its number in the notebook.
     pub trial: i64,
-    /// The level asked for.
     pub level: String,
-    /// The pack.
     pub workload: String,
     /// Which repeat it is, from 1.
     pub repeat: u32,
-    /// How it ended.
     pub state: String,
     /// Why it does not count, or what is missing of its history.
     pub reason: Option<String>,
-    /// Whether it counts.
     pub counts: bool,
-    /// Committed transactions a second.
     pub goodput_per_s: Option<f64>,
     /// Tries of transactions in its history.
     pub recorded: u64,
-    /// Overlapping conflicting pairs.
     pub conflicting_pairs: u64,
     /// Anomalies with how often each was seen.
     pub found: Vec<(String, u64)>,

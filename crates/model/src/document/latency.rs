@@ -10,23 +10,15 @@ use crate::text;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Latencies"))]
 pub struct Latency {
-    /// How many there are.
     pub count: u64,
-    /// Their mean.
     pub mean_us: Option<f64>,
     /// Their standard deviation, over all of them.
     pub stddev_us: Option<f64>,
-    /// The median.
     pub p50_us: Option<u64>,
-    /// The 90th percentile.
     pub p90_us: Option<u64>,
-    /// The 95th percentile.
     pub p95_us: Option<u64>,
-    /// The 99th percentile.
     pub p99_us: Option<u64>,
-    /// The 99.9th percentile.
     pub p99_9_us: Option<u64>,
-    /// The longest.
     pub max_us: Option<u64>,
     /// The 95 % intervals of the percentiles that are shown; left out where there are no seconds to tell.
     #[serde(skip_serializing_if = "Option::is_none")]

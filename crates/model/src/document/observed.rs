@@ -7,10 +7,8 @@ use serde_json::Value;
 
 use crate::observed::{Kind, Total, mean};
 
-/// All of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Observed {
-    /// The instruments.
     pub instruments: Vec<ObservedBy>,
     /// CPU time of all of them on pgdyno's side, collecting included; `null` when that of one is not
     /// known.
@@ -18,9 +16,7 @@ pub struct Observed {
     /// CPU time of the server's processes for sessions of instruments; `null` where these are not
     /// seen from here.
     pub server_cpu_us: Option<u64>,
-    /// What was read.
     pub series: Vec<ObservedSeries>,
-    /// What was not seen.
     pub gaps: Vec<ObservedGap>,
     /// What happened, in its order.
     pub events: Vec<ObservedEvent>,
@@ -30,12 +26,10 @@ pub struct Observed {
     pub facts: BTreeMap<String, BTreeMap<String, Value>>,
 }
 
-/// An instrument.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ObservedBy {
     /// Its name, such as `pg.io`.
     pub name: String,
-    /// What it read.
     pub source: String,
     /// CPU time on pgdyno's side; `null` when it did not end in time.
     pub cpu_us: Option<u64>,
@@ -44,58 +38,43 @@ pub struct ObservedBy {
 /// A series with all that was read of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ObservedSeries {
-    /// The instrument's name.
     pub instrument: String,
-    /// What it is.
     pub name: String,
     /// Of which part, or empty.
     pub label: String,
-    /// Its unit.
     pub unit: String,
     /// How it is to be taken.
     pub kind: Kind,
     /// When and what, in its order.
     pub samples: Vec<(i64, f64)>,
-    /// Before and after.
     pub total: Option<Total>,
 }
 
-/// What was not seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ObservedGap {
-    /// The instrument's name.
     pub instrument: String,
     /// Which part, or empty: all of it.
     pub label: String,
-    /// `null`: from the beginning.
     pub from_us: Option<i64>,
-    /// `null`: to the end.
     pub to_us: Option<i64>,
-    /// Why.
     pub reason: String,
     /// The command that would close it.
     pub remedy: Option<String>,
 }
 
-/// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ObservedEvent {
-    /// The instrument's name.
     pub instrument: String,
-    /// When it began.
     pub at_us: i64,
     /// For how long, where it has a length.
     pub length_us: Option<u64>,
-    /// `checkpoint`, `autovacuum`.
     pub kind: String,
-    /// For people.
     pub text: String,
 }
 
 /// What the server says it did for one statement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ObservedStatement {
-    /// The instrument's name.
     pub instrument: String,
     /// As the server has it.
     pub text: String,
@@ -122,7 +101,6 @@ impl Observed {
 }
 
 impl ObservedSeries {
-    /// See [`mean`].
     pub fn mean(&self, from_us: i64, to_us: i64, readings: usize) -> Option<f64> {
         mean(self.kind, &self.samples, (from_us, to_us), readings)
     }

@@ -12,7 +12,6 @@ pub struct PackFigure {
     pub help: String,
     /// Its unit: `a minute`, `ms`, `%`.
     pub unit: String,
-    /// `null`: not known.
     pub value: Option<f64>,
     /// The least that it should be; `null` where any is right.
     pub at_least: Option<f64>,

@@ -16,7 +16,6 @@ pub struct Phase {
     pub name: String,
     /// Where it begins, in microseconds since clients began to work.
     pub from_us: u64,
-    /// Where it ends.
     pub to_us: u64,
 }
 
@@ -43,7 +42,6 @@ impl Phase {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PhaseFigures {
-    /// Which.
     #[serde(flatten)]
     #[cfg_attr(test, ts(flatten))]
     pub phase: Phase,

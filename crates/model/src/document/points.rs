@@ -15,12 +15,10 @@ use crate::{Note, NoteOfTrials, text};
 /// What an experiment came to, point by point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Points {
-    /// Which experiment.
     pub experiment: ExperimentName,
     /// What it says, in one sentence; `None`: nothing was measured that says anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
-    /// By what varies.
     pub points: Vec<PointResult>,
     /// Numbers of the trials that found the maximum for others' rates: no points of their own.
     pub maxima: Vec<i64>,
@@ -34,9 +32,7 @@ pub struct Points {
 pub struct ExperimentName {
     /// Its number in the notebook.
     pub number: i64,
-    /// Its UUID.
     pub uuid: String,
-    /// As it was named.
     pub name: String,
     /// Which answer is looked for in it.
     pub kind: Kind,
@@ -48,20 +44,16 @@ pub struct ExperimentName {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PointResult {
-    /// What varies, for people.
     pub title: String,
     /// What varies: values by path (`params.scale`).
     #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
     pub varied: BTreeMap<String, Value>,
-    /// The workload's name.
     pub workload: String,
-    /// All its parameters.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub point: Option<Value>,
     /// The isolation level at which its transactions really ran; `null` where that is not known, or not
     /// the same for all.
     pub isolation_in_effect: Option<String>,
-    /// How many trials count.
     pub repeats: usize,
     /// The trials that count, in the order in which they were run.
     pub trials: Vec<Repeat>,
@@ -73,9 +65,7 @@ pub struct PointResult {
     pub figures: BTreeMap<String, PointFigure>,
     /// Transactions of all trials that count.
     pub committed: u64,
-    /// Transactions that failed.
     pub failed: u64,
-    /// Tries beyond the first.
     pub retries: u64,
     /// Repeats that lie far from the others; they count all the same.
     pub outliers: Vec<Outlier>,
@@ -130,15 +120,11 @@ pub struct LeftOut {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Outlier {
-    /// In which figure.
     pub figure: String,
     /// Its number in the notebook.
     pub trial: i64,
-    /// Which repeat.
     pub repeat: Option<u32>,
-    /// In the figure's unit.
     pub value: f64,
-    /// Iglewicz & Hoaglin's.
     pub modified_z_score: f64,
 }
 
@@ -148,10 +134,7 @@ pub struct Outlier {
 pub struct Unsteady {
     /// Its number in the notebook.
     pub trial: i64,
-    /// Which repeat.
     pub repeat: Option<u32>,
-    /// The note's code.
     pub code: String,
-    /// What the note says.
     pub sentence: String,
 }

@@ -2,17 +2,13 @@
 
 use serde::Serialize;
 
-/// A figure over repeats.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Summary {
-    /// Repeats.
     pub n: usize,
     /// Their median, in the unit of the figure.
     pub median: f64,
-    /// The least.
     pub min: f64,
-    /// The greatest.
     pub max: f64,
     /// The 95 % interval of the median, from six repeats on: low and high end.
     pub interval: Option<[f64; 2]>,
@@ -36,14 +32,12 @@ impl From<&pgdyno_stats::Summary> for Summary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Spread {
-    /// Of all repeats.
     #[serde(flatten)]
     pub over: Summary,
     /// Of each repeat, in the order of the trials; `null`: it does not have the figure.
     pub values: Vec<Option<f64>>,
 }
 
-/// What latencies are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]

@@ -13,11 +13,8 @@ use super::{Facts, Latency};
 pub struct RetriesLab {
     /// Grows when a field changes its meaning or goes.
     pub format: u32,
-    /// `retries`.
     pub lab: String,
-    /// pgdyno's version.
     pub pgdyno: String,
-    /// True: a first look.
     pub exploratory: bool,
     /// The workload's name; `null`: no trial ended. So with `variables`, `trial` and `target`.
     pub workload: Option<String>,
@@ -25,11 +22,9 @@ pub struct RetriesLab {
     pub variables: Option<BTreeMap<String, String>>,
     /// What was asked of the first trial.
     pub trial: Option<LabTrial>,
-    /// Where it was measured.
     pub target: Option<LabTarget>,
     /// One for each number of clients, isolation level, policy.
     pub points: Vec<LabPoint>,
-    /// Remarks on all points.
     pub says: Vec<String>,
 }
 
@@ -45,11 +40,9 @@ pub struct LabTrial {
     pub max_tries: u32,
 }
 
-/// Where it was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LabTarget {
-    /// For people.
     pub title: String,
     /// What is known about the server.
     pub facts: Facts,
@@ -64,7 +57,6 @@ pub struct LabPoint {
     pub given: Value,
     /// The isolation level that was found to be in effect.
     pub isolation: Option<String>,
-    /// The best first.
     pub forms: Vec<LabForm>,
     /// Each form's goodput beside each other's that follows it, judged together.
     pub pairs: Vec<LabPair>,
@@ -78,7 +70,6 @@ pub struct LabPoint {
 pub struct LabPair {
     /// The one with the higher median goodput, or the first of equals.
     pub first: String,
-    /// The other.
     pub second: String,
     /// By what share the first's goodput exceeds the other's: 0.78 is 1.78 times as much; `null`: too few
     /// repeats to compare.
@@ -97,33 +88,25 @@ pub struct LabPair {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LabForm {
-    /// Its name.
     pub form: String,
-    /// `null`: no trial ended.
     pub goodput_per_s: Option<LabGoodput>,
     /// The other figures of each repeat, in the order of those of goodput.
     pub repeats: Vec<LabRepeat>,
     /// Of all repeats, from the start of each transaction's first try.
     pub service: Latency,
-    /// Transactions that were committed.
     pub committed: u64,
-    /// Transactions that failed.
     pub failed: u64,
     /// All transactions that were to be done.
     pub transactions: u64,
     /// Transactions that were given up.
     pub given_up: u64,
-    /// Retries by clients.
     pub retries: u64,
     /// Retries by the server, as transactions report or as it counts.
     pub server_retries: u64,
-    /// `null`: nothing was committed.
     pub retries_per_commit: Option<f64>,
-    /// `null`: nothing was committed.
     pub server_retries_per_commit: Option<f64>,
     /// The share of the time in tries that was spent in those that failed, 0 to 1.
     pub lost_time_share: Option<f64>,
-    /// The same of statements.
     pub lost_statement_share: Option<f64>,
     /// Why trials came to nothing, each reason once.
     pub not_run: Vec<String>,
@@ -149,14 +132,10 @@ pub struct LabRepeat {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LabGoodput {
-    /// Of the repeats.
     pub median: f64,
-    /// The least.
     pub min: f64,
-    /// The greatest.
     pub max: f64,
     /// Of the median, from six repeats on.
     pub interval: Option<(f64, f64)>,
-    /// Of each.
     pub repeats: Vec<f64>,
 }

@@ -9,11 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::{Ceiling, Counts, Facts, Latency, Stall, TargetKind};
 use crate::State;
 
-/// What was run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Workload {
-    /// Its name.
     pub name: String,
     /// The pack's content, when it is a pack.
     pub pack_sha256: Option<String>,
@@ -21,13 +19,10 @@ pub struct Workload {
     pub variables: BTreeMap<String, String>,
 }
 
-/// Where the database was.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Target {
-    /// For people.
     pub title: String,
-    /// Whose server it is.
     pub kind: TargetKind,
     /// What is known about it.
     pub facts: Facts,
@@ -37,15 +32,12 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Host {
-    /// Its name.
     pub name: Option<String>,
-    /// Release of its kernel.
     pub kernel: Option<String>,
     /// Model of its first CPU.
     pub cpu_model: Option<String>,
     /// CPUs that pgdyno might use.
     pub cpus: usize,
-    /// Main memory.
     pub memory_bytes: Option<u64>,
     /// What its load generator can do, by `pgdyno calibrate --self`; left out where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +46,6 @@ pub struct Host {
 }
 
 impl Host {
-    /// This one.
     pub fn read() -> Self {
         let host = host::Host::read();
         Self {
@@ -68,16 +59,12 @@ impl Host {
     }
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum End {
-    /// The trial ended normally.
     Complete,
-    /// It has not ended.
     Running,
-    /// It was stopped.
     Interrupted,
     /// A client ended before its time, and the run with it.
     ClientAborted,
@@ -104,9 +91,7 @@ impl From<record::End> for End {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ScriptStatements {
-    /// The script's name.
     pub script: String,
-    /// In their order.
     pub commands: Vec<Statement>,
 }
 
@@ -116,7 +101,6 @@ pub struct ScriptStatements {
 pub struct Statement {
     /// Its number in the script.
     pub command: usize,
-    /// As reports print it.
     pub text: String,
     /// Whether it goes to the server.
     pub is_sql: bool,
@@ -158,7 +142,6 @@ pub fn in_pipeline(statements: &[StatementRecord]) -> Vec<bool> {
 }
 
 impl ScriptStatements {
-    /// By script.
     pub fn all(recording: &Recording) -> Vec<Self> {
         let by_script = recording.scripts.iter().zip(&recording.statements);
         let by_script = by_script.map(|(record, totals)| {
@@ -189,7 +172,6 @@ impl ScriptStatements {
 pub struct Connections {
     /// Until all clients were connected; 0 with a connection per transaction.
     pub initial_us: u64,
-    /// Of each connection.
     pub latency: Latency,
 }
 
@@ -202,7 +184,6 @@ impl From<&record::Connections> for Connections {
     }
 }
 
-/// Times without a connection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Outages {
@@ -262,9 +243,7 @@ pub struct Endpoint {
     /// Transactions of the measured time, all scripts together.
     #[serde(flatten)]
     pub counts: Counts,
-    /// As in the figures.
     pub service: Latency,
-    /// As in the figures.
     pub response: Option<Latency>,
     /// Times in which nothing was committed there, a second or longer; only where there are several
     /// endpoints.
@@ -298,7 +277,6 @@ pub struct ConnectionEvent {
     pub at_us: u64,
     /// `outage`, `reconnected`, `moved`, `returned`, `endpoint-down`, `endpoint-up`, `without-tls`, `server-replaced`.
     pub kind: String,
-    /// For people.
     pub text: String,
 }
 
@@ -316,7 +294,6 @@ impl From<&record::Event> for ConnectionEvent {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SlowTransaction {
-    /// Its script's name.
     pub script: Option<String>,
     /// The number of its client.
     pub client: usize,
@@ -327,7 +304,6 @@ pub struct SlowTransaction {
 }
 
 impl SlowTransaction {
-    /// The longest first.
     pub fn all(recording: &Recording) -> Vec<Self> {
         let worst = recording.worst.iter();
         worst
@@ -341,11 +317,9 @@ impl SlowTransaction {
     }
 }
 
-/// How the clients ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Clients {
-    /// All clients.
     pub total: usize,
     /// Those that ended before their time, because of an error.
     pub aborted: usize,
@@ -381,7 +355,6 @@ pub struct ClientCpu {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(optional, as = "Option<Vec<usize>>"))]
     pub pinned_cpus: Vec<usize>,
-    /// By thread.
     pub threads: Vec<ClientThread>,
 }
 
@@ -389,7 +362,6 @@ pub struct ClientCpu {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ClientThread {
-    /// Wall time.
     pub wall_us: u64,
     /// CPU time in user mode.
     pub user_us: u64,
@@ -440,32 +412,25 @@ impl From<&Recording> for ClientCpu {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Stored {
-    /// In its notebook.
     pub number: i64,
-    /// Everywhere.
     pub uuid: String,
-    /// `complete`, `aborted`, …
     pub state: State,
     /// Why it did not end.
     pub reason: Option<String>,
-    /// When it ended, UTC.
     pub ended: Option<String>,
     /// The name of its experiment.
     pub experiment: Option<String>,
     /// Its place in the order of that.
     pub position: Option<u32>,
-    /// The swept parameters.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub point: Option<serde_json::Value>,
     /// Which repeat of its point.
     pub repeat: Option<u32>,
-    /// Words given by people.
     pub tags: Vec<String>,
     /// A note given by people.
     pub note: Option<String>,
     /// Why it does not count.
     pub excluded: Option<String>,
-    /// The command line.
     pub command: String,
     /// The version of pgdyno that ran it.
     pub pgdyno: String,

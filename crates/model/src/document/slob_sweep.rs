@@ -8,9 +8,7 @@ use super::repeats::Spread;
 /// Logical reads and what they cost, a row a point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SlobSweepResult {
-    /// What varies.
     pub sweep: SlobVary,
-    /// By what varies.
     pub points: Vec<SlobPoint>,
     /// Where the caches end; `null`: no sizes were swept.
     pub caches: Option<SlobCaches>,
@@ -20,9 +18,7 @@ pub struct SlobSweepResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlobVary {
-    /// The active set.
     Size,
-    /// The sessions.
     Sessions,
     /// How much of the work is reads.
     Reads,
@@ -35,13 +31,10 @@ pub struct SlobPoint {
     pub value: u64,
     /// The active set, where sizes are swept.
     pub size_bytes: Option<u64>,
-    /// Logical reads a second.
     pub liops: Option<f64>,
     /// Of logical reads, 0 to 1.
     pub hit_ratio: Option<f64>,
-    /// Of shared_buffers.
     pub misses_per_s: Option<f64>,
-    /// Of the device.
     pub device_reads_per_s: Option<f64>,
     /// Time of a session for a logical read.
     pub us_per_logical_read: Option<f64>,
@@ -62,15 +55,12 @@ pub struct SlobPoint {
 /// Where the caches end, and what a read costs on each level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SlobCaches {
-    /// The server's setting.
     pub shared_buffers_bytes: u64,
     /// Of the server's host, where pgdyno is on it.
     pub memory_bytes: Option<u64>,
-    /// `null`: not known.
     pub shared_buffers_end: Option<CacheEnd>,
     /// How much of larger sets it keeps.
     pub shared_buffers_keeps_bytes: Option<f64>,
-    /// `null`: not known.
     pub page_cache_end: Option<CacheEnd>,
     /// How much of larger sets it keeps.
     pub page_cache_keeps_bytes: Option<f64>,
@@ -105,11 +95,8 @@ impl From<pgdyno_stats::CacheEnd> for CacheEnd {
 /// Microseconds of a logical read, by where it is answered from; `null`: not known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ReadCosts {
-    /// The server's own cache.
     pub shared_buffers: Option<f64>,
-    /// The operating system's.
     pub page_cache: Option<f64>,
-    /// Neither.
     pub device: Option<f64>,
 }
 
@@ -118,13 +105,10 @@ pub struct ReadCosts {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SlobSweep {
-    /// What is swept.
     pub x: SlobAxis,
-    /// By what is swept.
     pub points: Vec<SlobSweepPoint>,
     /// Vertical marks: where shared_buffers and memory end.
     pub marks: Vec<SlobMark>,
-    /// Where caches end.
     pub knees: Vec<SlobKnee>,
     /// What it all means; missing where no sizes are swept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,13 +116,11 @@ pub struct SlobSweep {
     pub sentences: Option<Vec<String>>,
 }
 
-/// What is swept.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SlobAxis {
     /// `active set`, `sessions`, `share of reads`.
     pub title: String,
-    /// `bytes`, `sessions`, `%`.
     pub unit: String,
 }
 
@@ -152,9 +134,7 @@ pub struct SlobSweepPoint {
     pub liops: Option<Spread>,
     /// Of logical reads, 0 to 1.
     pub hit_share: Option<f64>,
-    /// Of shared_buffers.
     pub misses_per_s: Option<f64>,
-    /// Of the device.
     pub device_reads_per_s: Option<f64>,
     /// Of the work units of all repeats.
     pub p50_us: Option<u64>,
@@ -172,16 +152,13 @@ pub struct SlobSweepPoint {
 pub struct SlobMark {
     /// In the unit of the axis.
     pub x: u64,
-    /// `shared_buffers`, `memory`.
     pub name: String,
 }
 
-/// Where a cache ends.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SlobKnee {
     /// The largest set that fits, in the unit of the axis.
     pub x: f64,
-    /// In words.
     pub sentence: String,
 }

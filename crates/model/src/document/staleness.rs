@@ -44,11 +44,8 @@ pub struct ClientStaleness {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Lags {
-    /// How many there are.
     pub count: u64,
-    /// The median.
     pub p50_us: Option<u64>,
-    /// The 99th percentile.
     pub p99_us: Option<u64>,
     /// The longest; `null` without any.
     pub max_us: Option<u64>,
@@ -60,13 +57,10 @@ pub struct Lags {
 pub struct StaleEndpoint {
     /// The role of the endpoint; `null`: the control.
     pub role: Option<String>,
-    /// The server that answered.
     pub name: String,
-    /// Reads that count.
     pub reads: u64,
     /// Reads before the first stamp was seen there: they count in none of the figures.
     pub before_first: u64,
-    /// Reads that failed.
     pub failed: u64,
     /// Why the last of them did.
     pub error: Option<String>,
@@ -83,7 +77,6 @@ pub struct StaleEndpoint {
     pub after_write: u64,
     /// How often a session read something older than what it had written itself: sessions and reads.
     pub own_unseen: u64,
-    /// The worst of these.
     pub own_unseen_worst: Option<OwnUnseen>,
     /// Sessions and reads before which the session had read a stamp: what `went_back` is of.
     #[serde(default)]
@@ -91,24 +84,20 @@ pub struct StaleEndpoint {
     /// How often a session read something older than what it had read before: at any endpoint of the role, a
     /// client at any endpoint.
     pub went_back: u64,
-    /// The worst of these.
     pub went_back_worst: Option<WentBack>,
     /// The same by session; not of clients.
     pub by_session: Vec<SessionReads>,
     /// What the server says of its replay.
     pub replay: Fact<Replay>,
-    /// By second.
     pub seconds: Vec<StaleSecond>,
 }
 
-/// Reads by their staleness.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct StaleBucket {
     /// The longest staleness that belongs here, in microseconds: 0 for reads that were not stale, 100 and
     /// then ten to a decade.
     pub upto_us: u64,
-    /// How many.
     pub reads: u64,
 }
 
@@ -116,7 +105,6 @@ pub struct StaleBucket {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SessionReads {
-    /// Its number, from 0.
     pub session: u32,
     /// Reads without its own last acknowledged stamp.
     pub own_unseen: u64,
@@ -128,13 +116,10 @@ pub struct SessionReads {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct OwnUnseen {
-    /// Whose.
     pub session: u32,
     /// Its oldest stamp that the read did not show.
     pub stamp: u64,
-    /// When that was acknowledged.
     pub written_us: u64,
-    /// When the read began.
     pub read_us: u64,
     /// The stamp that it showed.
     pub shown: u64,
@@ -144,11 +129,9 @@ pub struct OwnUnseen {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct WentBack {
-    /// Whose.
     pub session: u32,
     /// The stamp that it had read.
     pub stamp: u64,
-    /// Where.
     pub at: String,
     /// When that read had ended.
     pub seen_us: u64,
@@ -178,7 +161,6 @@ pub struct StaleSecond {
     pub at_s: u64,
     /// Reads that began in it.
     pub reads: u64,
-    /// Of these, stale ones.
     pub stale: u64,
     /// The median of the staleness, in microseconds; `null` with fewer than ten reads beyond it.
     #[serde(default)]

@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::Latency;
 
 const SECOND_US: u64 = 1_000_000;
-/// So many are listed.
 const LISTED_MAX: usize = 1000;
 /// So many seconds before a stall say what the rate was.
 const BEFORE_MAX: usize = 10;
@@ -21,15 +20,11 @@ const BACK_SHARE: f64 = 0.9;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Stalls {
-    /// How many.
     pub count: usize,
-    /// Together.
     pub total_us: u64,
-    /// The longest.
     pub longest_us: u64,
     /// The share of the asked duration, 0 to 1.
     pub share: f64,
-    /// Each, the first thousand.
     pub each: Vec<Stall>,
     /// The longest times in which one client wanted to commit and did not, ten at most, the longest
     /// first: failures, connections lost and waits for locks, from 100 ms on.
@@ -66,7 +61,6 @@ pub struct Stall {
 pub struct GeneratorStop {
     /// When it began, in microseconds since clients began to work.
     pub start_us: u64,
-    /// Its length.
     pub length_us: u64,
 }
 
@@ -74,12 +68,10 @@ pub struct GeneratorStop {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ClientStall {
-    /// Which client.
     pub client: usize,
     /// When it began, in microseconds since clients began to work: with its last commit, or when what it
     /// wanted next was scheduled.
     pub start_us: u64,
-    /// Its length.
     pub length_us: u64,
     /// Whether a commit ended it; else the run did, or the client's end.
     pub is_over: bool,

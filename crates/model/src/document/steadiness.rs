@@ -70,19 +70,15 @@ struct Done {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Steadiness {
-    /// Which figure.
     pub figure: Figure,
     /// How many seconds were judged.
     pub seconds: usize,
-    /// What was found.
     pub verdict: SteadinessVerdict,
     /// From the first to the last quarter, as a share.
     pub change: Option<f64>,
-    /// Of the trend.
     pub p: Option<f64>,
     /// From which second on, after a warm-up.
     pub steady_from_s: Option<usize>,
-    /// The same in words.
     pub sentence: String,
 }
 
@@ -91,9 +87,7 @@ pub struct Steadiness {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum SteadinessVerdict {
-    /// Nothing was found.
     Steady,
-    /// A trend.
     Drifts,
     /// It begins with a warm-up.
     WarmUp,
@@ -105,7 +99,6 @@ pub enum SteadinessVerdict {
     Level,
     /// Too few seconds to say.
     TooShort,
-    /// Seconds without the figure.
     Incomplete,
 }
 

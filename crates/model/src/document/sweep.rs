@@ -10,19 +10,13 @@ use super::capacity::Capacity;
 /// A trial of a sweep that is over.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SweepTrial {
-    /// The experiment's name.
     pub experiment: String,
-    /// What it was for.
     pub role: &'static str,
     /// What it was to measure.
     pub point: Value,
-    /// Which repeat, from 1.
     pub repeat: u32,
-    /// How it ended.
     pub state: &'static str,
-    /// What went wrong.
     pub error: Option<String>,
-    /// What happened before it.
     pub before: Value,
     /// What was measured, if anything was: the document of a trial.
     #[serde(flatten)]
@@ -39,13 +33,10 @@ pub struct SweepCapacity {
 /// What a sweep would do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SweepPlan {
-    /// The experiment's name.
     pub name: String,
-    /// In their order.
     pub trials: Vec<PlannedTrial>,
     /// How long it will take.
     pub estimate_s: f64,
-    /// Of each point.
     pub repeats: u32,
     /// How many a side comparisons take.
     pub repeats_needed: RepeatsNeeded,
@@ -69,7 +60,6 @@ pub struct PlannedSearch {
 /// Repeats a side that a comparison takes; below them it cannot tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RepeatsNeeded {
-    /// Of two points.
     pub two_points: usize,
     /// Of all points with those of another sweep.
     pub all_points: usize,
@@ -93,10 +83,8 @@ impl RepeatsNeeded {
 /// A trial of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlannedTrial {
-    /// What it is for.
     pub role: &'static str,
     /// What it is to measure.
     pub point: Value,
-    /// Which repeat, from 1.
     pub repeat: u32,
 }

@@ -18,17 +18,12 @@ use crate::{Fact, Note, TrialSpec};
 pub struct Run {
     /// Grows when a field changes its meaning or goes.
     pub format: u32,
-    /// pgdyno's version.
     pub pgdyno: String,
     /// When clients began to work, UTC.
     pub started: String,
-    /// What was run.
     pub workload: Workload,
-    /// The requested warm-up.
     pub trial: TrialSpec,
-    /// Where the database was.
     pub target: Target,
-    /// Where pgdyno was.
     pub host: Host,
     /// Figures by phase: of the steps, bursts, parts of ramps or periods of a rate, or number of
     /// clients, that moves; left out of other trials.
@@ -44,11 +39,9 @@ pub struct Run {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(optional, as = "Option<Vec<RateStep>>"))]
     pub rate_steps: Vec<RateStep>,
-    /// How it ended.
     pub end: End,
     /// What `\error` said, behind its script and line.
     pub broken_invariant: Option<String>,
-    /// The figures.
     pub measured: Phase,
     /// The warm-up's, apart from all others.
     pub warmup: Option<Warmup>,
@@ -83,11 +76,8 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub isolation: Option<Fact<IsolationCheck>>,
-    /// By script and command.
     pub statements: Vec<ScriptStatements>,
-    /// Connections made.
     pub connections: Connections,
-    /// Times without a connection.
     pub outages: Outages,
     /// By server that clients connected to.
     pub endpoints: Vec<Endpoint>,
@@ -95,13 +85,10 @@ pub struct Run {
     pub cluster: Option<Cluster>,
     /// What happened to connections, the first thousand.
     pub events: Vec<ConnectionEvent>,
-    /// Times without service.
     pub stalls: Stalls,
     /// The committed transactions of the measured time that took longest, the longest first.
     pub worst: Vec<SlowTransaction>,
-    /// How the clients ended.
     pub clients: Clients,
-    /// What pgdyno itself used.
     pub client_cpu: ClientCpu,
     /// How much of what its generator can do that was; `null` when nothing was measured.
     pub generator_share: Option<GeneratorShare>,
@@ -134,7 +121,6 @@ pub struct Trial {
 /// What `--json` prints of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WholeTrial {
-    /// All but its seconds.
     #[serde(flatten)]
     pub trial: Trial,
     /// By second, warm-up included and marked.

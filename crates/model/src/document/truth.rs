@@ -15,13 +15,11 @@ pub struct Truth {
     pub acknowledged: u64,
     /// Of these, those without their receipt: lost writes.
     pub lost: u64,
-    /// The first of them.
     pub lost_first: Vec<LostWrite>,
     /// Of which clients do not know whether they were committed.
     pub in_doubt: u64,
     /// Of these, those that were.
     pub in_doubt_landed: u64,
-    /// The first of them.
     pub in_doubt_first: Vec<InDoubt>,
     /// Of which clients know that they were rolled back.
     pub failed: u64,
@@ -43,7 +41,6 @@ pub struct Truth {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LostWrite {
-    /// The client's number.
     pub client: usize,
     /// Which of its transactions, from 1.
     pub number: u64,
@@ -57,14 +54,12 @@ pub struct LostWrite {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct InDoubt {
-    /// The client's number.
     pub client: usize,
     /// Which of its transactions, from 1.
     pub number: u64,
     /// When the client gave it up, in microseconds since clients began to work; of several one after
     /// another the first.
     pub at_us: u64,
-    /// Whether it was committed.
     pub landed: bool,
 }
 
@@ -78,7 +73,6 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Whether all tables agree.
     pub fn agree(&self) -> bool {
         self.grown.windows(2).all(|pair| pair[0].1 == pair[1].1)
     }

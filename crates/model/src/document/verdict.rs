@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// What limited a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Verdict {
@@ -16,7 +15,6 @@ pub struct Verdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub label: Option<String>,
-    /// The one sentence.
     pub sentence: String,
     /// What proves it, the strongest first.
     pub evidence: Vec<Proof>,
@@ -46,13 +44,11 @@ pub struct Verdict {
 pub enum Cause {
     /// Nothing: the asked rate was met.
     RateMet,
-    /// The scripts' own pauses.
     ThinkTime,
     /// pgdyno itself: its threads were busy, or got no CPU.
     Client,
     /// Others used the CPUs that client and server needed.
     OtherProcesses,
-    /// The way: round trips.
     Network,
     /// The way: bytes a second.
     Bandwidth,
@@ -66,7 +62,6 @@ pub enum Cause {
     ServerCpu,
     /// The quota of the server's control group.
     CpuQuota,
-    /// Making commits durable.
     DurableCommit,
     /// Locks of transactions, and tries thrown away for each other.
     Contention,
@@ -80,9 +75,7 @@ pub enum Cause {
     DataWrites,
     /// Sorts and hashes that did not fit `work_mem`.
     TemporaryFiles,
-    /// Pages of transaction states.
     Slru,
-    /// Tables that grow.
     RelationExtension,
     /// Processes of the server that wait for each other.
     Ipc,
@@ -122,7 +115,6 @@ pub struct Check {
     pub name: String,
     /// Whether it does; `null`: that cannot be said.
     pub passed: Option<bool>,
-    /// Its figures.
     pub figures: String,
 }
 
@@ -130,19 +122,15 @@ pub struct Check {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LimitOf {
-    /// The rule's code.
     pub limit: String,
-    /// In one sentence.
     pub sentence: String,
 }
 
-/// One piece of evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Evidence"))]
 pub struct Proof {
     /// Ready to be shown, short, with its unit: `99.0 %`, `1.32 s`, `37 ×`, `16 → 32`.
     pub figure: String,
-    /// What it is.
     pub sentence: String,
     /// Where the page shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,7 +139,6 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Without a link.
     pub fn new(figure: impl Into<String>, sentence: impl Into<String>) -> Self {
         Self {
             figure: figure.into(),
@@ -178,7 +165,6 @@ impl Proof {
 pub struct Link {
     /// What to read on it.
     pub text: String,
-    /// The section's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub section: Option<String>,
@@ -186,7 +172,6 @@ pub struct Link {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub from_us: Option<i64>,
-    /// Up to here.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub to_us: Option<i64>,
@@ -196,11 +181,8 @@ pub struct Link {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Rule"))]
 pub struct RuleRow {
-    /// Its code.
     pub code: String,
-    /// Its name for people.
     pub name: String,
-    /// What came of it.
     pub state: RuleState,
     /// The deciding figure, or the reason why there is none.
     pub figure: String,
@@ -213,9 +195,7 @@ pub struct RuleRow {
 pub enum RuleState {
     /// This is what limited the trial.
     Limit,
-    /// This would be next.
     Second,
-    /// It was not this.
     RuledOut,
     /// The rule says nothing on a trial of this kind.
     NotApplicable,
@@ -227,9 +207,7 @@ pub enum RuleState {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Gate {
-    /// `--fail-if` as typed.
     pub condition: String,
-    /// What came of it.
     pub result: GateResult,
     /// The same in a sentence.
     pub sentence: String,
@@ -242,7 +220,6 @@ pub struct Gate {
 pub enum GateResult {
     /// The condition does not hold.
     Passed,
-    /// It holds.
     Failed,
     /// Too little was measured to say.
     CannotTell,

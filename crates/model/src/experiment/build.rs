@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::{Axis, Capacity, Exclude, Experiment, Kind, Order};
 
 impl Experiment {
-    /// Of this kind.
     pub fn kind(mut self, kind: Kind) -> Experiment {
         self.kind = kind;
         self
@@ -69,7 +68,6 @@ impl Experiment {
         self
     }
 
-    /// Trials in this order.
     pub fn order(mut self, order: Order) -> Experiment {
         self.order = order;
         self

@@ -13,7 +13,6 @@ pub const READ: &str = "read";
 /// The names of its scripts.
 pub const UPDATE: &str = "update";
 
-/// One measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Measure {
     /// The way there and back.
@@ -29,7 +28,6 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// For people.
     pub fn title(self) -> String {
         match self {
             Self::RoundTrip => "round trip".to_owned(),
@@ -65,7 +63,6 @@ impl Measure {
         all.into_iter().find(|measure| measure.word() == name)
     }
 
-    /// Clients at work.
     pub fn clients(self) -> u32 {
         match self {
             Self::Clients(clients) => clients,

@@ -20,7 +20,6 @@ The commands are in [disturb]; they run on the host of pgdyno: pgdyno sweep FILE
 pub struct DisturbLab {
     /// What the experiment is called.
     pub name: &'static str,
-    /// The disturbed trial.
     pub spec: TrialSpec,
     /// Trials with the disturbance, on each target.
     pub repeats: u32,

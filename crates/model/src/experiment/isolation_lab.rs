@@ -40,9 +40,7 @@ pub const LEVELS_OF_STANDBYS: [Isolation; 2] =
 pub struct IsolationLab {
     /// A trial of it, without its mix and its level.
     pub spec: TrialSpec,
-    /// The mixes.
     pub mixes: Vec<String>,
-    /// The levels.
     pub levels: Vec<Isolation>,
     /// Trials of each mix at each level.
     pub repeats: u32,

@@ -9,20 +9,14 @@ pub enum Kind {
     /// A matrix, shown as curves and rows.
     #[default]
     Sweep,
-    /// `pgdyno lab retries`.
     Retries,
-    /// `pgdyno lab disturb`.
     Disturb,
-    /// `pgdyno lab failover`.
     Failover,
-    /// `pgdyno lab isolation`.
     Isolation,
-    /// `pgdyno slob sweep`.
     Slob,
 }
 
 impl Kind {
-    /// Its word in files.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Sweep => "sweep",

@@ -41,24 +41,18 @@ pub use toml::{Commented, Comments};
 /// are seconds with a fraction, rates are numbers with a fraction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// What to call it.
     pub name: String,
     /// Which answer is looked for in it.
     #[serde(default)]
     pub kind: Kind,
-    /// Parameters with one value.
     pub fixed: BTreeMap<String, Value>,
     /// Parameters with several; axes multiply, and the first turns slowest.
     pub axes: Vec<Axis>,
-    /// Points to leave out.
     pub excludes: Vec<Exclude>,
-    /// Trials of each point.
     pub repeats: u32,
-    /// In which order.
     pub order: Order,
     /// Where order and trials take their random numbers from.
     pub seed: Option<i64>,
-    /// What happens between trials.
     pub reset: Reset,
     /// A shell command that restarts the server, for settings that need it.
     #[serde(default)]
@@ -110,7 +104,6 @@ impl Axis {
 /// Points that have, for each of these parameters, one of these values.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Exclude {
-    /// The values by parameter.
     pub values: BTreeMap<String, Vec<Value>>,
     /// Where it is in a file, for messages.
     #[serde(skip)]
@@ -135,14 +128,12 @@ pub enum Order {
     /// that need different tables on one server are kept apart, so that each table is loaded once.
     #[default]
     Interleaved,
-    /// Drawn.
     Random,
     /// All repeats of a point, then the next point.
     Sequential,
 }
 
 impl Order {
-    /// Its word in files.
     pub fn word(self) -> &'static str {
         match self {
             Order::Interleaved => "interleaved",
@@ -193,7 +184,6 @@ impl Capacity {
         Self::TIME
     }
 
-    /// The limit in microseconds.
     pub fn slo_us(&self) -> f64 {
         self.slo.as_secs_f64() * 1e6
     }

@@ -17,7 +17,6 @@ const DISTURBED_MAXIMUM: Duration = Duration::from_secs(15);
 
 /// The workload's parameters among those of a point.
 const PARAMS: &str = "params";
-/// What disturbs it.
 const DISTURB: &str = "disturb";
 
 /// Values by parameter; those of the workload and the server as `params.NAME`, `settings.NAME`.
@@ -27,7 +26,6 @@ pub struct Point(BTreeMap<String, Value>);
 /// The pace of a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rate {
-    /// A closed loop.
     Max,
     /// Transactions a second, which may move with the time.
     Asked(spec::Rate),
@@ -41,7 +39,6 @@ impl Point {
         Point(values)
     }
 
-    /// From records.
     pub fn from_json(record: &Value) -> Option<Point> {
         let mut values = BTreeMap::new();
         for (name, value) in record.as_object()? {
@@ -189,7 +186,6 @@ impl Point {
         point
     }
 
-    /// Its pace.
     pub fn rate(&self) -> Rate {
         match self.0.get("rate") {
             Some(Value::String(text)) => match (share(text), text.parse()) {

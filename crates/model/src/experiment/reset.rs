@@ -45,14 +45,11 @@ impl Default for Reset {
 pub enum Vacuum {
     /// When a trial has written to them, or the server counts changes since the last time.
     Needed,
-    /// Before every trial.
     Always,
-    /// Never.
     Never,
 }
 
 impl Vacuum {
-    /// Its word in files.
     pub fn word(self) -> &'static str {
         match self {
             Vacuum::Needed => "needed",

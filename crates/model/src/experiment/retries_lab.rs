@@ -33,17 +33,12 @@ pub const LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializabl
 /// What is to be compared.
 #[derive(Debug, Clone)]
 pub struct Lab {
-    /// One of [`WORKLOADS`].
     pub workload: String,
-    /// Some of [`FORMS`].
     pub forms: Vec<String>,
-    /// Numbers of clients.
     pub clients: Vec<u32>,
     /// Isolation levels; empty: the server's.
     pub isolation: Vec<String>,
-    /// Length of a trial.
     pub length: Length,
-    /// Trials of each point.
     pub repeats: u32,
     /// Where random numbers come from.
     pub seed: Option<i64>,
@@ -53,10 +48,8 @@ pub struct Lab {
     pub full: bool,
 }
 
-/// When a trial ends.
 #[derive(Debug, Clone, Copy)]
 pub enum Length {
-    /// After so much time.
     Time(Duration),
     /// When each client has ended so many.
     Transactions(u64),
@@ -66,7 +59,6 @@ pub enum Length {
 const WHOLE: [&str; 4] = ["batch", "cte", "pipeline", "procedure"];
 
 impl Lab {
-    /// The experiment.
     pub fn experiment(&self) -> Commented {
         let mut experiment = Experiment::named("lab-retries")
             .kind(Kind::Retries)

@@ -10,12 +10,10 @@ pub fn seconds(time: Duration) -> Value {
     Value::from(time.as_secs_f64())
 }
 
-/// For serde: seconds.
 pub fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64(time.as_secs_f64())
 }
 
-/// For serde: seconds.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     let seconds = f64::deserialize(from)?;
     Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom)

@@ -43,9 +43,7 @@ impl Vary {
 /// What is known of the server before anything is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// shared_buffers.
     pub shared_buffers: u64,
-    /// Bytes of a block.
     pub block: u64,
     /// Memory of its host, where pgdyno is on it.
     pub memory: Option<u64>,
@@ -58,7 +56,6 @@ pub struct Room {
 /// The largest set, and why it is no larger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Largest {
-    /// In bytes.
     pub bytes: u64,
     /// What a reader must know of it.
     pub remark: Option<String>,
@@ -144,10 +141,8 @@ impl Room {
 /// A smaller table is none that the method is about.
 const BLOCKS_MIN: u64 = 1024;
 
-/// The experiment.
 #[derive(Debug, Clone)]
 pub struct SlobSweep {
-    /// What varies.
     pub vary: Vary,
     /// Rows of the table, a block each.
     pub blocks: u64,
@@ -163,7 +158,6 @@ pub struct SlobSweep {
     pub duration: Duration,
     /// How long sessions work before.
     pub warmup: Duration,
-    /// Trials of each point.
     pub repeats: u32,
     /// Where random numbers come from.
     pub seed: Option<i64>,
@@ -175,7 +169,6 @@ pub struct SlobSweep {
 pub const PREFIX: &str = "slob_sweep";
 
 impl SlobSweep {
-    /// As an experiment.
     pub fn experiment(&self) -> Commented {
         let (name, heading) = match self.vary {
             Vary::Size => (

@@ -16,7 +16,6 @@ const FIRST: [&str; 3] = ["workload", "tables", "mix"];
 /// Tables of parameters whose names are the workload's and the server's.
 const TABLES: [&str; 3] = ["params", "settings", "disturb"];
 
-/// Comments for a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comments {
     heading: String,
@@ -43,9 +42,7 @@ impl Comments {
 /// An experiment with the comments of its file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Commented {
-    /// The experiment.
     pub experiment: Experiment,
-    /// What explains it.
     pub comments: Comments,
 }
 
@@ -63,7 +60,6 @@ impl Experiment {
         self.to_toml_with(&Comments::default())
     }
 
-    /// The same with comments.
     pub fn to_toml_with(&self, comments: &Comments) -> String {
         let mut writer = Writer {
             text: String::new(),
@@ -303,7 +299,6 @@ fn written(name: &str, value: &Value) -> String {
     }
 }
 
-/// Texts as a list.
 fn list(items: &[Value]) -> String {
     let items: Vec<String> = items.iter().map(|item| written("", item)).collect();
     format!("[{}]", items.join(", "))

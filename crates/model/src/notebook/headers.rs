@@ -31,7 +31,6 @@ pub struct TrialHeader {
     pub tags: Vec<String>,
     /// What there is to say of it.
     pub note: Option<String>,
-    /// The workload's name.
     pub workload: String,
     /// The pack's content, when it is a pack.
     pub pack_sha256: Option<String>,
@@ -39,7 +38,6 @@ pub struct TrialHeader {
     pub variables: BTreeMap<String, String>,
     /// Where it runs, for people, without secrets.
     pub target: String,
-    /// Whose server that is.
     pub target_kind: TargetKind,
     /// What is known about the server.
     pub facts: Facts,
@@ -49,9 +47,7 @@ pub struct TrialHeader {
     pub notes: Vec<Note>,
     /// What was typed, without secrets.
     pub command: String,
-    /// The trial.
     pub spec: TrialSpec,
-    /// What it runs.
     pub scripts: Vec<ScriptRecord>,
     /// The operations whose work units these count.
     pub operations: Vec<String>,

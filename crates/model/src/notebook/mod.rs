@@ -125,7 +125,6 @@ pub struct SecondLatencies {
     pub start_us: u64,
     /// Whether it counts for intervals ([`is_whole`]).
     pub is_whole: bool,
-    /// Of all scripts.
     pub latencies: Latencies,
 }
 

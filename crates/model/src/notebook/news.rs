@@ -13,7 +13,6 @@ const LATE_US: i64 = 15_000_000;
 /// was of the warm-up. A warm-up may end, and what is measured begin, in the same microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LastSecond {
-    /// When it began.
     pub start_us: u64,
     /// Whether it was of the warm-up.
     pub warmup: bool,
@@ -38,7 +37,6 @@ pub struct News {
     pub failed: u64,
     /// When what is measured began, in microseconds since clients began to work; none while they warm up.
     pub measured_from_us: Option<u64>,
-    /// Validity notes.
     pub notes: Vec<Note>,
     /// How its warm-up ended, where that is found while it runs.
     pub warmup_ended: Option<WarmupEnd>,
@@ -89,7 +87,6 @@ impl Outcome {
         }
     }
 
-    /// The rest.
     pub fn add_news(&mut self, news: News) {
         self.notes = news.notes;
         self.warmup_ended = news.warmup_ended;

@@ -21,15 +21,11 @@ pub struct Offer {
 /// A meeting that was joined. The first four fields are those of the first to arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meeting {
-    /// Everywhere.
     pub uuid: String,
-    /// Its name.
     pub key: String,
     /// How many generators there are to be.
     pub generators: u32,
-    /// The load.
     pub load_sha256: String,
-    /// The trial.
     pub spec: String,
     /// When the first came, by the notebook's clock, in microseconds since 1970.
     pub created_us: u64,
@@ -40,18 +36,14 @@ pub struct Meeting {
 pub struct Word {
     /// For the how manieth time.
     pub step: u32,
-    /// Which generator.
     pub generator: u32,
     /// When, by the notebook's clock, in microseconds since 1970.
     pub at_us: u64,
-    /// Further.
     pub text: String,
 }
 
-/// Who may say something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// Each generator for itself.
     Each,
     /// Whoever is first, for all.
     First,

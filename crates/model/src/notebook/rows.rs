@@ -9,11 +9,8 @@ use crate::{Exit, Failure, State, TrialSpec};
 pub struct Filter {
     /// Of the experiment with this name, or whose UUID begins so.
     pub experiment: Option<String>,
-    /// With this workload.
     pub workload: Option<String>,
-    /// With all of these.
     pub tags: Vec<String>,
-    /// In this state.
     pub state: Option<State>,
     /// Begun at this time or later (a stamp of the notebook: RFC 3339 in UTC, with microseconds).
     pub since: Option<String>,
@@ -26,25 +23,19 @@ pub struct Filter {
     pub skip: u64,
 }
 
-/// An experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExperimentRow {
-    /// In this store.
     pub number: i64,
-    /// Everywhere.
     pub uuid: String,
-    /// For people.
     pub name: String,
     /// When it was begun, UTC.
     pub created: String,
-    /// What defines it.
     pub definition: String,
 }
 
 /// Latencies of the measured time, in microseconds. A percentile with fewer than ten values beyond
 /// it is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the names say it")]
 pub struct Latency {
     pub mean_us: Option<f64>,
     pub p50_us: Option<u64>,
@@ -58,7 +49,6 @@ pub struct Latency {
 /// A trial and its figures, without its seconds. The fields are the columns of `trial`
 /// (docs/store.md).
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the names are those of the columns")]
 pub struct TrialRow {
     pub number: i64,
     pub uuid: String,
@@ -66,11 +56,9 @@ pub struct TrialRow {
     pub reason: Option<String>,
     pub started: String,
     pub ended: Option<String>,
-    /// The experiment's number.
     pub experiment: Option<i64>,
     pub experiment_name: Option<String>,
     pub position: Option<u32>,
-    /// The swept parameters.
     pub point: Option<serde_json::Value>,
     pub repeat: Option<u32>,
     /// Why it does not count.
@@ -111,7 +99,6 @@ pub struct TrialRow {
 
 /// What a list shows of a trial: with thousands of them nothing else is read.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of the columns")]
 pub struct ListedTrial {
     pub number: i64,
     pub uuid: String,
@@ -147,7 +134,6 @@ impl ListedTrial {
 
 /// Where a trial stands in its experiment.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of the columns")]
 pub struct PlacedTrial {
     pub number: i64,
     pub state: State,
@@ -181,7 +167,6 @@ impl TrialRow {
     }
 }
 
-/// Which latencies of transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// From the first try's start to the end.

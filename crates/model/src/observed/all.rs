@@ -11,7 +11,6 @@ pub const SERVER_CPU: &str = "server_cpu_us";
 /// All of it. Instruments, series and gaps stand at the place of their number.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observed {
-    /// The instruments.
     pub instruments: Vec<InstrumentRow>,
     /// What each used of the CPU on pgdyno's side, in microseconds; `None` when it did not end in
     /// time.
@@ -19,9 +18,7 @@ pub struct Observed {
     /// What all of them used, collecting included; `None` when that of one is not known, or there
     /// was none.
     pub cpu_us: Option<u64>,
-    /// What was read.
     pub series: Vec<Course>,
-    /// What was not seen.
     pub gaps: Vec<Span>,
     /// What happened, in its order.
     pub events: Vec<ObservedEvent>,
@@ -36,16 +33,13 @@ pub struct Observed {
 /// A series with all that was read of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
-    /// What it is.
     pub of: NewSeries,
     /// When (microseconds since clients began to work) and what, in its order.
     pub samples: Vec<(i64, f64)>,
-    /// Before and after.
     pub total: Option<Total>,
 }
 
 impl Observed {
-    /// Adds what has come.
     pub fn add(&mut self, batch: Batch) {
         self.instrument_cpu_us
             .resize(self.instruments.len() + batch.instruments.len(), None);
@@ -134,7 +128,6 @@ impl Observed {
 }
 
 impl Course {
-    /// See [`mean`].
     pub fn mean(&self, from_us: i64, to_us: i64, readings: usize) -> Option<f64> {
         mean(self.of.kind, &self.samples, (from_us, to_us), readings)
     }

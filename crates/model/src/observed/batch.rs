@@ -19,7 +19,6 @@ pub struct Batch {
     /// What was not observed; a gap is reported when it begins and, with the same number, when it
     /// ends.
     pub gaps: Vec<Span>,
-    /// What happened.
     pub events: Vec<ObservedEvent>,
     /// What the server did by statement, with the instrument's number.
     pub statements: Vec<(usize, ServerStatement)>,
@@ -27,14 +26,11 @@ pub struct Batch {
     pub facts: Vec<(usize, String, serde_json::Value)>,
     /// CPU time in microseconds of instruments that have ended, by their number.
     pub cpu: Vec<(usize, u64)>,
-    /// Validity notes.
     pub notes: Vec<Note>,
 }
 
-/// An instrument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstrumentRow {
-    /// Its number.
     pub number: usize,
     /// Which it is, parts divided by dots, the general one first: `host.disk`, `pg.io`.
     pub name: String,
@@ -42,16 +38,11 @@ pub struct InstrumentRow {
     pub source: String,
 }
 
-/// A series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewSeries {
-    /// Its number.
     pub number: usize,
-    /// That of its instrument.
     pub instrument: usize,
-    /// What it is.
     pub series: Series,
-    /// How it is taken.
     pub kind: Kind,
 }
 
@@ -60,7 +51,6 @@ pub struct NewSeries {
 pub struct Sample {
     /// The number of its series.
     pub series: usize,
-    /// When it was read.
     pub at_us: i64,
     /// In the unit of the series.
     pub value: f64,
@@ -74,7 +64,6 @@ pub struct Total {
     pub series: usize,
     /// When the first reading was.
     pub before_at_us: i64,
-    /// What it was.
     pub before: f64,
     /// When the last reading was.
     pub after_at_us: i64,
@@ -97,22 +86,17 @@ pub struct Span {
     pub from_us: Option<i64>,
     /// Until when; `None` until the end.
     pub to_us: Option<i64>,
-    /// Why.
     pub gap: Gap,
 }
 
-/// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObservedEvent {
     /// The number of the instrument that saw it.
     pub instrument: usize,
-    /// When it began.
     pub at_us: i64,
     /// For how long, where it has a length.
     pub length_us: Option<u64>,
-    /// `checkpoint`, `autovacuum`.
     pub kind: String,
-    /// What, for people.
     pub text: String,
 }
 

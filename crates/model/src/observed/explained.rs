@@ -12,7 +12,6 @@ pub struct Explained {
     pub text: String,
     /// How often it was run.
     pub samples: u64,
-    /// All of its execution.
     pub execution_us: u64,
     /// What the server calls its storage layer.
     pub layer: String,

@@ -63,7 +63,6 @@ impl Kind {
         }
     }
 
-    /// From [`Kind::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Gauge, Self::Sparse, Self::Counter, Self::BeforeAfter]
             .into_iter()
@@ -75,11 +74,8 @@ impl Kind {
 /// from one of these, so that the list is complete.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// See [`Series::name`].
     pub name: &'static str,
-    /// See [`Series::unit`].
     pub unit: &'static str,
-    /// How it is taken.
     pub kind: Kind,
     /// Where it is from, with versions: `pg_stat_wal.wal_bytes (14+)`.
     pub source: &'static str,
@@ -92,7 +88,6 @@ pub struct Row {
 pub struct Chapter {
     /// What it is about, as its heading says.
     pub title: &'static str,
-    /// Its series.
     pub rows: &'static [Row],
 }
 

@@ -27,7 +27,6 @@ impl fmt::Display for Pauses {
     }
 }
 
-/// What `exponential` alone means.
 pub const DEFAULT: Backoff = Backoff {
     base: Duration::from_millis(1),
     cap: Duration::from_secs(1),

@@ -12,7 +12,6 @@ use serde_json::Value;
 use super::profile::Grammar;
 use super::rate;
 
-/// No trial has more.
 const CLIENTS_MAX: u32 = 100_000;
 /// What may stand in a number of clients.
 const GRAMMAR: Grammar = Grammar {

@@ -19,7 +19,6 @@ impl ShellCommand {
         &self.0
     }
 
-    /// To keep and show.
     pub fn public(&self) -> String {
         masked(&self.0)
     }

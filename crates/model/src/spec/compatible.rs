@@ -42,7 +42,6 @@ pub struct SysbenchDraws {
     pub drawn: u32,
 }
 
-/// When a client commits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Commits {

@@ -9,7 +9,6 @@ use super::command::ShellCommand;
 use super::duration;
 use crate::text::as_typed;
 
-/// How each begins.
 pub const NETWORK: &str = "pgdyno:net-";
 
 /// What holds unless it is said.
@@ -20,11 +19,8 @@ const RATE: &str = "1MB";
 /// Which way bytes go that are disturbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ways {
-    /// What clients send.
     ToServer,
-    /// What the server sends.
     ToClient,
-    /// Both.
     Both,
 }
 
@@ -70,7 +66,6 @@ pub enum NetworkFault {
 /// One of them with its endpoint and its length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkStep {
-    /// What becomes of it.
     pub fault: NetworkFault,
     /// The endpoint, by its name or its number from 1; all of them without.
     pub endpoint: Option<String>,

@@ -29,18 +29,14 @@ pub struct Grammar {
     pub of: &'static str,
     /// Its unit in sentences: `transactions a second`.
     pub unit: &'static str,
-    /// Only whole numbers.
     pub is_whole: bool,
-    /// No number is greater.
     pub max: f64,
 }
 
-/// What was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Read {
     /// The profile; where its numbers are shares, of 1.
     pub profile: Profile,
-    /// Whether they are: `80%`.
     pub has_shares: bool,
 }
 
@@ -179,7 +175,6 @@ impl Grammar {
     }
 }
 
-/// Reads one text.
 struct Reader<'a> {
     grammar: &'a Grammar,
     text: &'a str,

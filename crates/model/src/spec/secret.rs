@@ -18,7 +18,6 @@ impl Address {
         &self.0
     }
 
-    /// Without its passwords.
     pub fn public(&self) -> String {
         without_secrets(&self.0, None)
     }
@@ -56,7 +55,6 @@ impl Serialize for Address {
     }
 }
 
-/// Replaces a secret.
 pub const MASK: &str = "***";
 
 /// The value to keep and show: [`MASK`] if the name is that of a secret.
@@ -177,7 +175,6 @@ fn of_param(param: &str, mask: Option<&str>) -> Option<String> {
     }
 }
 
-/// `user:password@host/path` without the password.
 fn of_authority(place: &str, mask: Option<&str>) -> String {
     let authority = place.find('/').unwrap_or(place.len());
     // An unencoded slash in a password is a mistake, and no reason to keep it: it is told from a port.

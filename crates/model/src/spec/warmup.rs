@@ -13,15 +13,12 @@ use crate::text::as_typed;
 /// The longest that a detected warm-up takes when the user does not say.
 const LIMIT_DEFAULT: Duration = Duration::from_secs(60);
 
-/// The requested warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Recorded", into = "Recorded")]
 pub enum Warmup {
-    /// So long.
     Given(Duration),
     /// Until the trial is steady, at most so long.
     Detected {
-        /// So long.
         limit: Duration,
     },
 }
@@ -66,7 +63,6 @@ impl Warmup {
     }
 }
 
-/// Reads `10s`, `auto`, `auto=2m`.
 impl FromStr for Warmup {
     type Err = String;
 

@@ -28,9 +28,7 @@ pub struct Moment {
 /// How to ask a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Asker {
-    /// The product's.
     pub buffers: &'static Buffers,
-    /// The server's.
     pub version: Version,
 }
 

@@ -103,7 +103,6 @@ fn unit(table: &str, key: u64, rows: u64) -> String {
     format!("SELECT sum(scratch) FROM {table} WHERE mykey BETWEEN {key} AND {last}")
 }
 
-/// Keys that jump about.
 fn keys(count: u64, rows: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |n| n * 7919 % (ROWS - rows) + 1)
 }

@@ -16,7 +16,6 @@ use pgdyno_database::dialect::{Product, Times};
 use pgdyno_database::open::Target;
 use pgdyno_model::observed::{EXPLAINED, Explained, Gap};
 
-/// The instrument's name.
 pub const NAME: &str = "cluster.explain";
 
 /// How long connecting may take, and an answer.
@@ -35,7 +34,6 @@ pub struct PlainRead {
     pub drawn: Vec<String>,
 }
 
-/// The instrument.
 struct Explain {
     target: Target,
     product: Product,

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 /// A histogram at one moment, of one part (a store, a tablet).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
-    /// Of all values.
     pub sum: f64,
-    /// How many there were.
     pub count: f64,
     /// Upper bounds, and how many values were at most that; in any order. A server may leave out
     /// those in which nothing has changed since the one before (captured: CockroachDB 19.1 does).

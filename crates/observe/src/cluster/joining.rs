@@ -70,7 +70,6 @@ pub struct JoinedPages {
 }
 
 impl JoinedPages {
-    /// Nothing has joined yet.
     pub fn new(page: &'static Page, dialect: &'static Dialect, joining: Joining) -> Self {
         Self {
             page,

@@ -33,7 +33,6 @@ pub const INSTRUMENTS: &[&str] = &[
 /// Nodes beyond are left out: each is a request and some fifty figures a second.
 const NODES_MAX: usize = 32;
 
-/// What its instruments give.
 pub const CHAPTERS: [Chapter; 4] = [
     Chapter {
         title: "CockroachDB: each node, /_status/vars",

@@ -20,7 +20,6 @@ use pgdyno_model::document::Node;
 use pgdyno_model::observed::Gap;
 use pgdyno_model::spec::Discover;
 
-/// The instrument's name.
 pub const NAME: &str = "cluster.nodes";
 
 /// How far apart looks are: the parts of a table are dear to list.
@@ -32,7 +31,6 @@ const PAUSE_TIMES: u32 = 20;
 /// Moves between so many pairs of nodes are told one by one, for each look.
 const MOVES_MAX: usize = 16;
 
-/// The instrument.
 pub struct Moves {
     target: Target,
     dialect: &'static Dialect,
@@ -55,7 +53,6 @@ struct Last {
     nodes: Option<Vec<Node>>,
     /// All that were ever listed, by number or address.
     seen: BTreeSet<String>,
-    /// By table and part.
     leaders: BTreeMap<(String, String), String>,
 }
 

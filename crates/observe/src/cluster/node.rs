@@ -12,7 +12,6 @@ use pgdyno_model::observed::Gap;
 /// How long one answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
-/// The instrument.
 pub struct NodePage {
     page: &'static Page,
     node: Node,
@@ -22,7 +21,6 @@ pub struct NodePage {
 }
 
 impl NodePage {
-    /// Nothing is asked yet.
     pub fn new(page: &'static Page, node: Node, places: Places) -> Self {
         Self {
             page,

@@ -84,7 +84,6 @@ fn is_histogram(metric: &Metric) -> bool {
 }
 
 impl Reader {
-    /// Of these.
     pub fn new(metrics: &'static [Metric], number: Option<&'static str>) -> Self {
         let mut by_name: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
         for (index, metric) in metrics.iter().enumerate() {

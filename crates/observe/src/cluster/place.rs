@@ -23,9 +23,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 pub struct Node {
     /// For series: `node 1`, or its address where nodes have no numbers.
     pub label: String,
-    /// Its number.
     pub id: Option<String>,
-    /// `host:port` for clients.
     pub address: String,
 }
 
@@ -71,7 +69,6 @@ struct Inner {
 }
 
 impl Places {
-    /// Of this target.
     pub fn new(target: &Target, dialect: &'static Dialect) -> Self {
         Self(Arc::new(Inner {
             target: target.clone(),

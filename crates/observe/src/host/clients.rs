@@ -18,7 +18,6 @@ const TASKS: &str = "/proc/self/task";
 /// As the engine names its threads.
 const NAME: &str = "clients-";
 
-/// What it gives.
 pub const ROWS: &[Row] = &[CPU, THREAD_CPU, THREAD_WAITED, LAG_P99, LAG_MAX];
 
 const CPU: Row = Row {
@@ -81,7 +80,6 @@ impl ThreadLags {
     }
 }
 
-/// The instrument.
 pub struct Clients {
     lags: ThreadLags,
     /// By thread id, the number of those that belong to clients.

@@ -17,7 +17,6 @@ use pgdyno_model::{Note, Severity, text};
 const STAT: &str = "/proc/stat";
 const PRESSURES: [&str; 3] = ["cpu", "memory", "io"];
 
-/// What it gives.
 pub const ROWS: &[Row] = &[
     MODE, OTHERS, RUNNING, BLOCKED, SWITCHES, PRESSURE, THROTTLED,
 ];
@@ -83,7 +82,6 @@ const STEAL_SHARE: f64 = 0.02;
 /// Means over less time say nothing.
 const MEAN_MIN_S: f64 = 2.0;
 
-/// The instrument.
 pub struct Cpu {
     scout: Scout,
     servers: Option<Servers>,

@@ -13,7 +13,6 @@ use pgdyno_database::locate::{Device, Role};
 use pgdyno_model::Fact;
 use pgdyno_model::observed::{Gap, Kind, Row};
 
-/// What it gives.
 pub const ROWS: &[Row] = &[
     READS,
     READ_BYTES,
@@ -83,7 +82,6 @@ const UTIL: Row = row(
     "time with any request under way; a disk that works on many at once has more to give at 100 %",
 );
 
-/// The instrument.
 pub struct Disks {
     named: Vec<String>,
     scout: Scout,

@@ -9,7 +9,6 @@ use pgdyno_model::observed::{Gap, Kind, Row};
 const MEMINFO: &str = "/proc/meminfo";
 const VMSTAT: &str = "/proc/vmstat";
 
-/// What it gives.
 pub const ROWS: &[Row] = &[
     AVAILABLE,
     CACHED,
@@ -116,7 +115,6 @@ const MAJOR_FAULTS: Row = moved(
     "page faults that waited for a disk",
 );
 
-/// The instrument.
 pub struct Memory;
 
 impl Instrument for Memory {

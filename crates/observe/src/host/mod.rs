@@ -35,7 +35,6 @@ pub const INSTRUMENTS: &[&str] = &[
     "host.network",
 ];
 
-/// What its instruments give.
 pub const CHAPTERS: [Chapter; 7] = [
     chapter("This host: CPUs", cpu::ROWS),
     chapter("This host: memory", memory::ROWS),

@@ -12,7 +12,6 @@ const DEV: &str = "/proc/net/dev";
 /// A host of many containers has hundreds; these are enough to see by.
 const INTERFACES_MAX: usize = 8;
 
-/// What it gives.
 pub const ROWS: &[Row] = &[
     RECEIVED,
     SENT,

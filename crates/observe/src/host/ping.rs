@@ -18,7 +18,6 @@ use crate::{Instrument, Readings};
 
 /// So often while clients work.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// So many before.
 const FIRST: usize = 20;
 /// So often what was seen is told.
 const TELL_INTERVAL: Duration = Duration::from_secs(1);
@@ -26,7 +25,6 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// An answer that takes longer is told as having taken so long.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
-/// What it gives.
 pub const ROWS: &[Row] = &[PING];
 
 const PING: Row = Row {
@@ -38,7 +36,6 @@ const PING: Row = Row {
            stands between, and its queues",
 };
 
-/// The instrument.
 pub struct Ping {
     endpoint: Option<Endpoint>,
     dialect: &'static Dialect,

@@ -26,7 +26,6 @@ impl Scout {
         }))
     }
 
-    /// Where it is.
     pub fn located(&self) -> &Located {
         let Inner {
             target, dialect, ..
@@ -36,7 +35,6 @@ impl Scout {
             .get_or_init(|| Located::find(target, dialect))
     }
 
-    /// What it is.
     pub fn dialect(&self) -> &'static Dialect {
         self.0.dialect
     }

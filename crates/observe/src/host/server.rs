@@ -7,7 +7,6 @@ use crate::Readings;
 use pgdyno_database::locate::{Backends, CpuMeter, Process, Role};
 use pgdyno_model::observed::{Gap, Kind, Row};
 
-/// What it gives.
 pub const ROWS: &[Row] = &[
     CPU,
     SESSIONS,
@@ -91,16 +90,13 @@ pub struct Server {
 
 /// The servers of a trial.
 pub enum Servers {
-    /// On this host.
     Here(Vec<Server>),
     /// On another: nothing of theirs is used here.
     Elsewhere(Gap),
-    /// Nobody knows.
     Unclear(Gap),
 }
 
 impl Servers {
-    /// Looks where they are.
     pub fn find(scout: &Scout) -> Self {
         let located = scout.located();
         let gap = || {

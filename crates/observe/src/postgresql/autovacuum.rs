@@ -43,7 +43,6 @@ const COUNTS_INTERVAL: Duration = Duration::from_secs(5);
 pub struct Autovacuum {
     /// By name, from the last reading.
     tables: Option<BTreeMap<String, Table>>,
-    /// When these were read.
     counted: Option<Instant>,
     /// Workers seen since then, as in `working`.
     starts: BTreeMap<String, Instant>,

@@ -14,12 +14,10 @@ use crate::Readings;
 const LATEST: &str = "SELECT checkpoint_lsn, \
     (extract(epoch FROM checkpoint_time) * 1000000)::bigint, ";
 
-/// Until 16.
 const OF_BGWRITER: &str = "checkpoints_timed, checkpoints_req, \
     checkpoint_write_time + checkpoint_sync_time, buffers_checkpoint \
     FROM pg_control_checkpoint(), pg_stat_bgwriter";
 
-/// From 17 on.
 const OF_CHECKPOINTER: &str = "num_timed + restartpoints_timed, \
     num_requested + restartpoints_req, write_time + sync_time, buffers_written \
     FROM pg_control_checkpoint(), pg_stat_checkpointer";

@@ -14,10 +14,8 @@ use pgdyno_model::observed::{Gap, Kind};
 /// So many tables and so many indexes are read one by one.
 const RELATIONS_MAX: usize = 20;
 
-/// SQLSTATE duplicate_prepared_statement.
 const ALREADY_PREPARED: &str = "42P05";
 
-/// The instrument `pg.counters`.
 pub struct Counters {
     line: Line<Ready>,
 }
@@ -39,7 +37,6 @@ struct Query {
 }
 
 impl Counters {
-    /// Not connected yet.
     pub fn new(place: Place) -> Self {
         Self {
             line: Line::to(place),

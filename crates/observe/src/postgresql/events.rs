@@ -13,7 +13,6 @@ use super::standbys::Standbys;
 use crate::{Instrument, Readings};
 use pgdyno_model::observed::Gap;
 
-/// The instrument `pg.events`.
 pub struct Events {
     /// With why workers are not seen.
     line: Line<Option<Gap>>,
@@ -25,7 +24,6 @@ pub struct Events {
 }
 
 impl Events {
-    /// Not connected yet.
     pub fn new(place: Place) -> Self {
         Self {
             line: Line::to(place),

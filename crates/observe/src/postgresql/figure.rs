@@ -3,10 +3,8 @@
 
 use pgdyno_model::observed::{Kind, Row};
 
-/// A figure.
 #[derive(Debug, Clone, Copy)]
 pub struct Figure {
-    /// What it is.
     pub row: Row,
     /// Its position; at most one place a version.
     at: [Option<At>; PLACES_MAX],
@@ -18,22 +16,18 @@ const PLACES_MAX: usize = 3;
 /// Where some versions have a figure.
 #[derive(Debug, Clone, Copy)]
 pub struct At {
-    /// The first major version.
     pub since: u32,
     /// The first major version that has it no more.
     pub until: u32,
     /// What it is read from.
     pub view: &'static View,
-    /// The expression.
     pub sql: &'static str,
     /// A setting that must be on, or it stays at zero.
     pub needs: Option<&'static str>,
 }
 
-/// Something to select from.
 #[derive(Debug)]
 pub struct View {
-    /// Its name, for people.
     pub name: &'static str,
     /// What stands after FROM. `{tables}` and `{indexes}` are lists of relations, with the columns
     /// `oid` and `label`.
@@ -42,11 +36,9 @@ pub struct View {
     pub label: &'static str,
 }
 
-/// No version yet.
 const NEVER: u32 = u32::MAX;
 
 impl At {
-    /// From this version on.
     pub const fn since(since: u32, view: &'static View, sql: &'static str) -> Self {
         Self::between(since, NEVER, view, sql)
     }

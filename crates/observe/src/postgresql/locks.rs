@@ -26,7 +26,6 @@ const WAITING: Row = Row {
     what: "sessions that wait for a lock, by its kind (transactionid: for another's row)",
 };
 
-/// For the catalog.
 pub const ROWS: &[Row] = &[WAITING];
 
 /// Who waits; a statement that goes on is the same wait. The whole of a session's state is made only of
@@ -48,12 +47,10 @@ const DETAILS: &str = "SELECT l.pid, l.locktype, l.mode, \
     FROM pg_locks l JOIN pg_stat_get_activity(NULL) a ON a.pid = l.pid \
     WHERE NOT l.granted AND l.pid IN ({pids})";
 
-/// The instrument `pg.locks`.
 pub struct Locks {
     /// With why other roles' sessions are not seen.
     line: Line<Option<Gap>>,
     clock: ServerClock,
-    /// By session and statement.
     waits: BTreeMap<(String, String), Wait>,
     told: usize,
     untold: u64,
@@ -68,7 +65,6 @@ struct Wait {
 }
 
 impl Locks {
-    /// Not connected yet.
     pub fn new(place: Place) -> Self {
         Self {
             line: Line::to(place),

@@ -36,7 +36,6 @@ use super::{Instrument, Scene};
 use pgdyno_database::dialect::ServerView;
 use pgdyno_model::observed::Chapter;
 
-/// Their names.
 pub const INSTRUMENTS: &[&str] = &[
     "pg.counters",
     "pg.events",

@@ -14,9 +14,7 @@ const DEAD_MIN: f64 = 1000.0;
 /// What vacuum has left behind in a table, before the trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Vacuumed {
-    /// Rows that await it.
     pub dead: f64,
-    /// Rows that do not.
     pub live: f64,
     /// Whether it has rows that the planner knows nothing of.
     pub never_analyzed: bool,

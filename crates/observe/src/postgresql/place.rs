@@ -192,17 +192,14 @@ impl Open {
     }
 }
 
-/// An instrument's session.
 pub struct Connection {
     session: Session,
     dialect: &'static Dialect,
     /// Statements that the server has planned for this session.
     planned: BTreeSet<String>,
-    /// The server's major version.
     pub major: u32,
     /// Whom it is logged in as.
     pub role: String,
-    /// With which database.
     pub database: String,
     /// The name that clients of this trial go by, as they log in in the same way.
     pub clients_name: String,
@@ -390,7 +387,6 @@ pub struct Line<S> {
 }
 
 impl<S> Line<S> {
-    /// Not connected yet.
     pub fn to(place: Place) -> Self {
         Self {
             place,
@@ -399,7 +395,6 @@ impl<S> Line<S> {
         }
     }
 
-    /// Where it leads.
     pub fn place(&self) -> &Place {
         &self.place
     }

@@ -25,7 +25,6 @@ const DIRTY: Row = Row {
     what: "of these changed and not written yet",
 };
 
-/// For the catalog.
 pub const ROWS: &[Row] = &[BUFFERED, DIRTY];
 
 /// Relations of this database by name; `{all}` is what is left of the total.
@@ -43,7 +42,6 @@ const RESIDENCY: &str = "WITH b AS (SELECT relfilenode, reltablespace, reldataba
     FROM (SELECT * FROM named UNION ALL SELECT 'all', sum(buffers), sum(dirty) FROM b) AS told, \
         (SELECT current_setting('block_size')::bigint AS size) AS s";
 
-/// The instrument `pg.residency`.
 pub struct Residency {
     place: Place,
     /// With a session of its own: looking at all buffers may take long.
@@ -51,7 +49,6 @@ pub struct Residency {
 }
 
 impl Residency {
-    /// Not connected yet.
     pub fn new(place: Place) -> Self {
         let alone = place.alone();
         Self { place, alone }
@@ -91,7 +88,6 @@ impl Instrument for Residency {
     }
 }
 
-/// Where the extension is.
 fn schema(connection: &mut Connection) -> Result<String, Gap> {
     let grant = connection.grant_monitor();
     let told = |e| place::gap(&e, &grant);

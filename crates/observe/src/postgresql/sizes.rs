@@ -33,7 +33,6 @@ const INDEX: Row = Row {
     what: "the index; the 20 largest",
 };
 
-/// For the catalog.
 pub const ROWS: &[Row] = &[DATABASE, TABLE, INDEX];
 
 /// By size as vacuum last knew it: asking each for its size is dear where there are thousands.
@@ -60,7 +59,6 @@ const STATES: &str = "SELECT CASE n.nspname WHEN 'public' THEN '' ELSE n.nspname
     AND n.nspname <> 'information_schema' AND c.relpersistence <> 't' \
     ORDER BY c.relpages DESC, c.oid LIMIT 200";
 
-/// The instrument `pg.sizes`.
 pub struct Sizes {
     place: Place,
     states: BTreeMap<String, State>,
@@ -75,7 +73,6 @@ struct State {
 }
 
 impl Sizes {
-    /// Not connected yet.
     pub fn new(place: Place) -> Self {
         Self {
             place,

@@ -27,7 +27,6 @@ const BEHIND: Row = Row {
     what: "log that the standby has not replayed yet; on a standby, of what it received",
 };
 
-/// For the catalog.
 pub const ROWS: &[Row] = &[LAG, BEHIND];
 
 /// A row a standby; NULL where the role may not see it, or nothing is known yet. The functions under

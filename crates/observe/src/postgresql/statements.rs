@@ -41,7 +41,6 @@ const DETAILS: [&str; 20] = [
     "wal_buffers_full",
 ];
 
-/// The instrument `pg.statements`.
 pub struct Statements {
     place: Place,
     before: Option<Snapshot>,
@@ -62,7 +61,6 @@ type Key = [String; 3];
 
 /// The extension as this database has it.
 struct Extension {
-    /// Its schema, quoted.
     schema: String,
     /// Its columns that are read: calls, time and rows first.
     columns: Vec<String>,
@@ -72,7 +70,6 @@ struct Extension {
 }
 
 impl Statements {
-    /// Not connected yet.
     pub fn new(place: Place) -> Self {
         Self {
             place,
@@ -262,7 +259,6 @@ fn find(connection: &mut Connection) -> Result<Extension, Why> {
 }
 
 impl Extension {
-    /// What tells statements apart.
     fn key(&self) -> &'static str {
         match self.has_toplevel {
             true => "userid::text, toplevel::text, queryid::text",

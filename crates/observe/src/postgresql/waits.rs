@@ -44,7 +44,6 @@ const CONNECTED: Row = Row {
     what: "sessions of this trial's clients, idle ones included; behind a pooler fewer than clients",
 };
 
-/// For the catalog.
 pub const ROWS: &[Row] = &[WAITS, OTHERS, CONNECTED];
 
 /// Under the view, without what that joins. `f` tells the trial's own sessions by role, database and
@@ -57,7 +56,6 @@ const SAMPLE: &str = "SELECT \
     count(*), count(*) FILTER (WHERE backend_type = 'client backend') \
     FROM pg_stat_get_activity(NULL) GROUP BY 1, 2";
 
-/// The instrument `pg.waits`.
 pub struct Waits {
     line: Line<Ready>,
     /// Clients of the trial: sessions beyond them are others'.
@@ -83,7 +81,6 @@ struct Second {
     ours: u64,
 }
 
-/// Over the whole trial.
 #[derive(Default)]
 struct Totals {
     samples: u64,
@@ -104,7 +101,6 @@ struct Sample {
 }
 
 impl Waits {
-    /// Not connected yet.
     pub fn new(place: Place, clients: usize) -> Self {
         Self {
             // Looks that waited for the answers of others would be fewer on a far server, and less even.

@@ -31,9 +31,7 @@ const WIDTH_DEFAULT: usize = 80;
 /// How a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Only errors.
     Quiet,
-    /// A line a second.
     Lines,
     /// A bar, and a view of what goes on.
     Bar,
@@ -44,9 +42,7 @@ pub enum Form {
 enum Length {
     /// After so much time of warm-up, at most, and so much that is measured.
     Time {
-        /// Before it is measured.
         warmup: Duration,
-        /// Measured.
         measured: Duration,
     },
     /// After so many transactions, beside the warm-up.
@@ -76,11 +72,8 @@ pub struct Screen {
     recent: Recent,
     is_measuring: bool,
     transactions: u64,
-    /// Errors of clients.
     errors: Said,
-    /// Notices of the server.
     notices: Said,
-    /// Connections that were lost.
     outages: Said,
     /// What else happened to connections.
     events: u64,

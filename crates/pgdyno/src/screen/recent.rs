@@ -17,7 +17,6 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// A second is over.
     pub(super) fn second(&mut self, latencies: &Latencies) {
         self.seconds.push_front(latencies.clone());
         self.seconds.truncate(SECONDS_MAX);

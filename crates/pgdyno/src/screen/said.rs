@@ -4,12 +4,10 @@
 /// Texts that are shown; further ones are only counted.
 const TEXTS_MAX: usize = 20;
 
-/// Texts of one kind.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     /// What was shown, and how often it came again.
     known: Vec<(String, u64)>,
-    /// Others.
     more: u64,
 }
 

@@ -27,7 +27,6 @@ const EVENT_S: f64 = 30.0;
 pub struct View {
     /// Goodput of the last seconds.
     recent: VecDeque<f64>,
-    /// The last second.
     second: ScriptInterval,
     /// The present phase: warm-up, or what is measured.
     phase: ScriptInterval,
@@ -63,7 +62,6 @@ impl View {
         }
     }
 
-    /// Instruments have read something.
     pub fn observed(&mut self, batch: &Batch) {
         for new in &batch.series {
             if new.series.name == "pg.waits" {

@@ -14,7 +14,6 @@ use crate::support::Ran;
 /// No run of these tests takes so long: one that does hangs.
 const HANGS: Duration = Duration::from_secs(180);
 
-/// A program that runs.
 pub struct Running {
     child: Child,
     stdout: Option<JoinHandle<String>>,

@@ -121,7 +121,6 @@ pub fn document_of(report: &std::path::Path) -> serde_json::Value {
     serde_json::from_str(document).unwrap()
 }
 
-/// How a program ended.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,

@@ -8,32 +8,25 @@ use super::{Epoll, Uring};
 /// io_uring's one (docs/engine.md).
 pub(super) const FEW: usize = 8;
 
-/// What was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// io_uring where it is available and there are more than a few connections, else epoll.
     #[default]
     Auto,
-    /// io_uring, or nothing.
     Uring,
-    /// epoll.
     Epoll,
 }
 
-/// What is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// [`Epoll`]
     #[default]
     Epoll,
-    /// [`Uring`]
     Uring,
 }
 
 /// What is used, why it is not the better one, and where its threads are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Used {
-    /// What it is.
     pub backend: Backend,
     /// Why it is not io_uring, when that was looked for without success.
     pub why_not_uring: Option<String>,
@@ -42,7 +35,6 @@ pub struct Used {
 }
 
 impl Backend {
-    /// What people call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Epoll => "epoll",
@@ -58,10 +50,8 @@ impl Backend {
 }
 
 impl Choice {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Auto, Self::Uring, Self::Epoll];
 
-    /// Its word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -123,9 +113,7 @@ impl Choice {
 
 /// The sockets of each event loop.
 pub enum Sockets {
-    /// Of epoll.
     Epoll(Vec<Epoll>),
-    /// Of io_uring.
     Uring(Vec<Uring>),
 }
 

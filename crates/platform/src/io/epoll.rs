@@ -20,7 +20,6 @@ use super::{Event, Io, Key, Socket, Waker};
 const EVENTS_MAX: usize = 256;
 /// The waker's token; no connection has one as low, because generations start at 1.
 const WAKER: u64 = 0;
-/// The alarm's, likewise.
 const ALARM: u64 = 1;
 
 /// The sockets of one event loop, watched by epoll.

@@ -27,11 +27,9 @@ const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 /// How a TCP connection notices that its peer has vanished. What is zero stays the system's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpOptions {
-    /// Whether to send keepalives.
     pub keepalives: bool,
     /// Silence before the first one.
     pub keepalives_idle: Duration,
-    /// Time between two.
     pub keepalives_interval: Duration,
     /// How many may stay unanswered.
     pub keepalives_count: u32,
@@ -124,7 +122,6 @@ pub fn connect_unix(path: &Path, peer: Option<&str>) -> io::Result<Socket> {
 }
 
 impl From<UnixStream> for Socket {
-    /// An established connection.
     fn from(stream: UnixStream) -> Self {
         Self {
             fd: stream.into(),

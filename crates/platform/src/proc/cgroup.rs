@@ -10,7 +10,6 @@ pub struct Group {
     pub path: String,
 }
 
-/// Reads /proc/PID/cgroup.
 pub fn of_process(text: &str) -> Vec<Group> {
     text.lines().filter_map(group).collect()
 }
@@ -30,17 +29,11 @@ fn group(line: &str) -> Option<Group> {
 /// What a group has done at a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Io {
-    /// The device's number.
     pub major: u32,
-    /// The same.
     pub minor: u32,
-    /// Reads that were begun.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: u64,
-    /// Writes that were begun.
     pub writes: u64,
-    /// Bytes written.
     pub written_bytes: u64,
 }
 
@@ -79,7 +72,6 @@ fn device(line: &str) -> Option<Io> {
 /// What a group has used of the CPUs, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cpu {
-    /// CPU time.
     pub used_us: Option<u64>,
     /// Time in which it was held back because its quota was used up, all CPUs together.
     pub throttled_us: Option<u64>,

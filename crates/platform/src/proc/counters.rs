@@ -18,15 +18,10 @@ pub const DISKSTATS: &str = "/proc/diskstats";
 /// Counters since the machine was started.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
-    /// Seconds since then.
     pub uptime_s: f64,
-    /// All CPUs together.
     pub all: Ticks,
-    /// Each of them.
     pub cpus: Vec<Ticks>,
-    /// Interrupts.
     pub interrupts: u64,
-    /// Context switches.
     pub switches: u64,
     /// Processes that run or could.
     pub running: u64,
@@ -34,7 +29,6 @@ pub struct Reading {
     pub blocked: u64,
     /// Of `vmstat`: pages and kB in and out.
     pub pages: BTreeMap<String, u64>,
-    /// Of `meminfo`, in kB.
     pub memory: BTreeMap<String, u64>,
     /// Whole disks by name: all counters of `diskstats` in their order.
     pub disks: BTreeMap<String, Vec<u64>>,

@@ -9,13 +9,10 @@ pub struct Modes {
     pub user: u64,
     /// Programs that are nice to others.
     pub nice: u64,
-    /// The kernel.
     pub system: u64,
-    /// Nothing.
     pub idle: u64,
     /// Nothing, while something waited for a disk.
     pub iowait: u64,
-    /// Interrupts.
     pub irq: u64,
     /// What follows interrupts: most of a network's work.
     pub softirq: u64,
@@ -46,12 +43,9 @@ impl Modes {
     }
 }
 
-/// What /proc/stat tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stat {
-    /// CPU time.
     pub modes: Modes,
-    /// CPUs that are online.
     pub cpus: usize,
     /// Switches from one task to another since the kernel started.
     pub switches: Option<u64>,

@@ -7,25 +7,19 @@ const SECTOR_BYTES: u64 = 512;
 /// What a device has done since the kernel started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Disk {
-    /// Its number.
     pub major: u32,
-    /// The same.
     pub minor: u32,
     /// Its name, such as `nvme0n1`.
     pub name: String,
     /// Reads that have ended, after merging neighbours.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: u64,
     /// How long reads took in total, in milliseconds.
     pub read_ms: u64,
-    /// Writes that have ended.
     pub writes: u64,
-    /// Bytes written.
     pub written_bytes: u64,
     /// How long writes took in total, in milliseconds.
     pub write_ms: u64,
-    /// Requests under way.
     pub in_flight: u64,
     /// Milliseconds in which any request was under way.
     pub busy_ms: u64,
@@ -73,19 +67,14 @@ fn line(line: &str) -> Option<Disk> {
 /// counter ran backwards (the device was taken out and put in again, or its 32 bits were full).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Figures {
-    /// Reads a second.
     pub reads_per_s: Option<f64>,
-    /// Bytes read a second.
     pub read_bytes_per_s: Option<f64>,
     /// How long a read took on average, in milliseconds; `None` without reads.
     pub read_await_ms: Option<f64>,
-    /// Writes a second.
     pub writes_per_s: Option<f64>,
-    /// Bytes written a second.
     pub written_bytes_per_s: Option<f64>,
     /// How long a write took on average, in milliseconds; `None` without writes.
     pub write_await_ms: Option<f64>,
-    /// Cache flushes a second.
     pub flushes_per_s: Option<f64>,
     /// How long a flush took on average, in milliseconds; `None` without flushes.
     pub flush_await_ms: Option<f64>,

@@ -6,7 +6,6 @@ use super::number_behind;
 /// Main memory in bytes; what a kernel does not report is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
-    /// All of it.
     pub total: Option<u64>,
     /// What programs could get without swapping, by the kernel's estimate.
     pub available: Option<u64>,
@@ -14,21 +13,16 @@ pub struct Memory {
     pub free: Option<u64>,
     /// Files: the page cache, with shared memory.
     pub cached: Option<u64>,
-    /// Raw block devices.
     pub buffers: Option<u64>,
     /// What waits to be written.
     pub dirty: Option<u64>,
-    /// What is being written.
     pub writeback: Option<u64>,
-    /// Programs' own.
     pub anonymous: Option<u64>,
-    /// Shared memory and tmpfs.
     pub shared: Option<u64>,
     /// Swap that is in use.
     pub swapped: Option<u64>,
 }
 
-/// Reads /proc/meminfo.
 pub fn parse(text: &str) -> Memory {
     let bytes = |name: &str| {
         let value = super::behind(text, name)?;
@@ -53,19 +47,15 @@ pub fn parse(text: &str) -> Memory {
 /// What has moved since the kernel started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Paging {
-    /// Bytes read from disks.
     pub read_bytes: Option<u64>,
-    /// Bytes written to disks.
     pub written_bytes: Option<u64>,
     /// Pages brought back from swap.
     pub swapped_in: Option<u64>,
-    /// Pages put into swap.
     pub swapped_out: Option<u64>,
     /// Page faults that had to wait for a disk.
     pub major_faults: Option<u64>,
 }
 
-/// Reads /proc/vmstat.
 pub fn paging(text: &str) -> Paging {
     // In KiB, whatever the size of a page is.
     let bytes = |name| number_behind(text, name).and_then(|kib| kib.checked_mul(1024));

@@ -4,16 +4,12 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// Something that is mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     /// The number of its device.
     pub major: u32,
-    /// The same.
     pub minor: u32,
-    /// Where it is.
     pub point: PathBuf,
-    /// Such as `ext4`.
     pub file_system: String,
     /// Such as `/dev/vda`; may be anything.
     pub source: String,

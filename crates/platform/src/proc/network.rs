@@ -8,21 +8,16 @@ use super::numbers;
 pub struct Interface {
     /// Its name, such as `eth0`.
     pub name: String,
-    /// Bytes received.
     pub received_bytes: u64,
-    /// Packets received.
     pub received_packets: u64,
     /// Packets received that were damaged or dropped.
     pub received_lost: u64,
-    /// Bytes sent.
     pub sent_bytes: u64,
-    /// Packets sent.
     pub sent_packets: u64,
     /// Packets to send that were damaged or dropped.
     pub sent_lost: u64,
 }
 
-/// Reads /proc/net/dev.
 pub fn interfaces(text: &str) -> Vec<Interface> {
     text.lines().filter_map(interface).collect()
 }
@@ -65,7 +60,6 @@ fn interface(line: &str) -> Option<Interface> {
 pub struct Tcp {
     /// Segments sent again because nobody confirmed them.
     pub retransmitted: Option<u64>,
-    /// Segments sent, the others.
     pub sent: Option<u64>,
 }
 

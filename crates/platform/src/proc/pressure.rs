@@ -10,7 +10,6 @@ pub struct Pressure {
     pub full_us: Option<u64>,
 }
 
-/// Reads such a file.
 pub fn parse(text: &str) -> Pressure {
     let total = |kind: &str| {
         let line = super::behind(text, kind)?;

@@ -2,12 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// A TCP socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tcp {
-    /// Its own end.
     pub local: SocketAddr,
-    /// The other end.
     pub remote: SocketAddr,
     /// Whether it waits for connections.
     pub listens: bool,

@@ -3,10 +3,8 @@
 
 use super::behind;
 
-/// What /proc/PID/stat tells.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Task {
-    /// Its id.
     pub pid: u32,
     /// What it calls itself, at most 15 bytes. It may contain anything.
     pub name: String,
@@ -20,13 +18,11 @@ pub struct Task {
     pub system_ticks: u64,
     /// CPU time of its children that have ended and been waited for, user and kernel together.
     pub children_ticks: u64,
-    /// Its threads.
     pub threads: u64,
     /// When it started, in clock ticks since the kernel did.
     pub started_ticks: u64,
 }
 
-/// Reads /proc/PID/stat.
 pub fn stat(text: &str) -> Option<Task> {
     // The name stands in brackets and may contain brackets, blanks and line ends.
     let (pid, rest) = text.split_once('(')?;
@@ -59,7 +55,6 @@ impl Task {
 /// What the scheduler counts of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Scheduled {
-    /// Nanoseconds on a CPU.
     pub ran_ns: u64,
     /// Nanoseconds in which it could have run but waited for a CPU.
     pub waited_ns: u64,

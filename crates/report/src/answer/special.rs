@@ -27,9 +27,7 @@ pub struct Special<'a> {
     pub judged: Option<&'a BTreeMap<i64, String>>,
     /// Forms of one workload and their retries.
     pub retries_lab: Option<&'a RetriesLab>,
-    /// Disturbances and controls.
     pub disturb_lab: Option<&'a DisturbLab>,
-    /// Isolation levels.
     pub isolation_lab: Option<&'a IsolationLab>,
     /// A system beside what is expected of good infrastructure.
     pub calibration: Option<&'a Calibration>,

@@ -31,7 +31,6 @@ pub fn text(answer: &Answer) -> String {
     text
 }
 
-/// The same in Markdown.
 pub fn markdown(answer: &Answer) -> String {
     let mut text = format!("**{}.**\n\n", escaped(&answer.sentence));
     for proof in &answer.evidence {

@@ -10,7 +10,6 @@ use pgdyno_model::text as figures;
 /// Where the page shows it.
 const SECTION: &str = "calibration";
 
-/// The answer.
 pub fn answer(c: &Calibration) -> Answer {
     // Reads and updates are the question; round trips and commits explain them.
     let order = [What::Read, What::Update, What::Commit, What::RoundTrip];

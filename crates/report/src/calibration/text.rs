@@ -160,7 +160,6 @@ fn verdict(line: &CalibrationLine) -> String {
     }
 }
 
-/// `1–2`, `up to 1`.
 fn range(range: Range) -> String {
     let short = figures::ms_shortly;
     match range.low_us > 0.0 {

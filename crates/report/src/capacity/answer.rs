@@ -279,7 +279,6 @@ fn lengths(steps: &[SearchStep]) -> String {
     }
 }
 
-/// What would tell more.
 fn remedies(found: &Capacity, ladder: &Ladder) -> Vec<String> {
     let allowed = figures::seconds(found.time_s);
     let more = format!("allow more than {allowed} (`--capacity-time`)");

@@ -11,7 +11,6 @@ use pgdyno_model::text as figures;
 
 /// Characters of the longest bar.
 const BAR: f64 = 24.0;
-/// No table is wider.
 const WIDTH_MAX: usize = 100;
 
 /// All of it, ready to be printed.

@@ -38,7 +38,6 @@ pub fn block(found: &[CiFigure], blocks: usize, share: f64) -> String {
     )
 }
 
-/// All of it.
 pub fn text(document: &Ci) -> String {
     let mut text = match document.interrupted {
         true => format!(

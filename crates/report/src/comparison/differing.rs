@@ -8,7 +8,6 @@ use pgdyno_model::document::comparison::{Differing, DifferingKind};
 use super::address;
 use super::does::does;
 
-/// Where settings are.
 const SETTINGS: &str = "server.changed_settings.";
 /// Where those that an experiment gave are.
 const GIVEN: &str = "trial.settings.";

@@ -14,7 +14,6 @@ use pgdyno_model::experiment::words::named;
 
 /// One side as it was named.
 pub struct Set {
-    /// The trials that count.
     pub trials: Vec<TrialRow>,
     /// The parameters by which they were chosen among an experiment's (`NAME:clients=4`): these are
     /// what is compared, and need not be the same on both sides.

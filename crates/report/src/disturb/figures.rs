@@ -104,7 +104,6 @@ impl<'a> Trial<'a> {
         (from..self.count()).filter_map(|number| self.slot(number))
     }
 
-    /// The limit in microseconds.
     fn limit(&self) -> Fact<u64> {
         if let Some(given) = self.slots.within_us {
             return Fact::Known(given);
@@ -357,7 +356,6 @@ impl<'a> Trial<'a> {
         all
     }
 
-    /// What people call it.
     fn says(&self, failure: Failure) -> String {
         let reasons = self.recording.reasons.iter();
         let known = reasons.filter(|reason| !reason.sqlstate.is_empty());

@@ -124,7 +124,6 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
     Ok(lab)
 }
 
-/// When a command ran.
 fn ran(run: &CommandRun) -> Option<Phase> {
     let name = run.command.trim();
     let name = name.strip_prefix(OWN).unwrap_or(name);

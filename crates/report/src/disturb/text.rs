@@ -79,7 +79,6 @@ fn command(prefix: &str, run: &CommandRun) -> String {
     format!("{prefix}`{}` went well{took}", run.command)
 }
 
-/// The figures in words.
 fn told(it: &DisturbFigures) -> Vec<String> {
     let time = |us: u64| figures::time(us as f64);
     let mut lines = Vec::new();

@@ -25,7 +25,6 @@ use pgdyno_model::notebook::TrialRow;
 /// Grows when a field of the document changes its meaning or goes.
 const FORMAT: u32 = 1;
 
-/// What its reports show.
 pub fn trial(outcome: &Outcome) -> Trial {
     let (budget, verdict) = diagnose(outcome).unzip();
     let counts = outcome.recording.measured.all().counts;

@@ -135,7 +135,6 @@ fn generators() -> Generators {
     }
 }
 
-/// All words in backquotes.
 fn quoted(text: &str) -> BTreeSet<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }

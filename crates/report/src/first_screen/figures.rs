@@ -7,7 +7,6 @@ use super::{WIDTH, labelled};
 use crate::retries::by_server;
 use crate::wrap::fitted;
 
-/// Of all scripts together.
 pub fn text(run: &Run) -> String {
     let measured = &run.measured;
     end(run)

@@ -94,7 +94,6 @@ fn first_clause(sentence: &str) -> &str {
     &sentence[..ends.min().unwrap_or(sentence.len())]
 }
 
-/// With a capital letter.
 pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| {

@@ -5,7 +5,6 @@ use pgdyno_model::document::history::History;
 
 use crate::comparison::Metric;
 
-/// Rows of the plot.
 const ROWS: usize = 12;
 /// Columns of the whole, the axis among them.
 const WIDTH: usize = 80;

@@ -24,7 +24,6 @@ th:first-child,td:first-child{text-align:left}\
 .t{fill:var(--ink2);font-size:11.5px}.g{stroke:var(--line)}.d{fill:var(--a)}.m{stroke:var(--ink);stroke-width:2}\
 .c{stroke:var(--b);stroke-dasharray:4 3}.n{fill:var(--b);font-size:13px;font-weight:650}";
 
-/// The whole file.
 pub fn page(document: &History) -> String {
     let title = escaped(&sentence(document));
     let mut page = format!(

@@ -18,7 +18,6 @@ pub(super) const HEADS: [&str; 7] = [
     "p",
 ];
 
-/// All of it.
 pub fn text(document: &History) -> String {
     let Some(metric) = figure(&document.figure) else {
         return String::new();
@@ -60,7 +59,6 @@ pub fn text(document: &History) -> String {
     text
 }
 
-/// What came of it.
 pub(super) fn sentence(document: &History) -> String {
     let count = figures::plural(document.trials.len() as u64, "trial");
     let what = format!("{} of {}", document.figure, document.workload);
@@ -116,7 +114,6 @@ pub(super) fn day(stamp: &str) -> &str {
     stamp.get(..10).unwrap_or(stamp)
 }
 
-/// `2026-01-31 12:00`.
 fn minute(stamp: &str) -> String {
     stamp.get(..16).unwrap_or(stamp).replace('T', " ")
 }

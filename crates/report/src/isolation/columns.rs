@@ -8,15 +8,10 @@ use pgdyno_model::text as figures;
 /// Why nothing could have read what was rolled back.
 pub const NOTHING_ABORTED: &str = "no transaction that was recorded was aborted";
 
-/// A kind of anomaly.
 pub struct Column {
-    /// In JSON.
     pub name: &'static str,
-    /// For people.
     pub title: &'static str,
-    /// In papers.
     pub code: &'static str,
-    /// What happens.
     pub meaning: &'static str,
     /// Names of the anomalies of this kind; one that ends with `*` is a beginning or, before it, an end.
     names: &'static [&'static str],
@@ -24,7 +19,6 @@ pub struct Column {
     of: Anomaly,
     /// The weakest level that forbids it: if that is not known, the history does not tell.
     needs: Level,
-    /// What could show it.
     of_what: Of,
 }
 
@@ -33,7 +27,6 @@ pub struct Column {
 enum Of {
     /// Two transactions that ran at the same time and conflicted.
     Overlaps,
-    /// Any dependency of two.
     Dependencies,
     /// An acknowledged write of a list or row whose key was read after all of its writes.
     Writes,

@@ -26,9 +26,7 @@ pub(super) const DEFAULT: &str = "the server's default";
 pub struct Tried {
     /// Its place in the table of trials.
     pub shown: IsolationTrial,
-    /// Transactions of its figures.
     pub committed: u64,
-    /// Their retries.
     pub retries: u64,
     /// What disturbed it, without secrets.
     pub during: Vec<String>,
@@ -36,7 +34,6 @@ pub struct Tried {
     pub trouble: Option<String>,
     /// A check of its workload that failed: of what the transactions left behind.
     pub failed_check: Option<String>,
-    /// What its history shows.
     pub check: Fact<IsolationCheck>,
 }
 
@@ -128,7 +125,6 @@ fn of(
     }
 }
 
-/// Without a trial.
 pub fn empty() -> IsolationLab {
     IsolationLab {
         format: FORMAT,
@@ -150,7 +146,6 @@ pub fn empty() -> IsolationLab {
     }
 }
 
-/// Judges the trials.
 pub fn finish(lab: &mut IsolationLab, tried: &[Tried]) {
     let mut names: Vec<&str> = Vec::new();
     for trial in tried {

@@ -7,7 +7,6 @@ use pgdyno_model::text as figures;
 use super::{escaped, rate, table};
 use crate::isolation::words;
 
-/// Its tables.
 pub fn lab(lab: &IsolationLab) -> String {
     let mut heading = vec!["anomaly".to_owned()];
     heading.extend(lab.levels.iter().map(|level| level.asked.to_uppercase()));

@@ -24,12 +24,10 @@ const EVENTS_MAX: usize = 30;
 pub struct Window {
     /// From here on, in microseconds since clients began to work.
     pub from_us: i64,
-    /// Up to here.
     pub to_us: i64,
 }
 
 impl Window {
-    /// That of a trial.
     pub fn of(run: &Run) -> Self {
         let warmup = run.warmup.as_ref();
         let warmup_us = warmup.map_or(0, |w| w.phase.elapsed_us as i64);
@@ -116,7 +114,6 @@ fn waits(observed: &Observed, window: Window, width: usize) -> String {
     text
 }
 
-/// `and 3 more …`
 fn rest(all: usize, shown: usize, what: &str) -> String {
     match all.saturating_sub(shown) {
         0 => String::new(),

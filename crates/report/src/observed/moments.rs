@@ -12,13 +12,10 @@ const WAITS_MAX: usize = 3;
 
 /// Something that happened: to the server or to connections.
 pub struct Moment<'a> {
-    /// When it began.
     pub at_us: i64,
     /// How long it took, where it has a length.
     pub length_us: Option<u64>,
-    /// What kind of thing.
     pub kind: &'a str,
-    /// For people.
     pub text: &'a str,
 }
 
@@ -41,7 +38,6 @@ pub fn all<'a>(run: &'a Run, observed: &'a Observed) -> Vec<Moment<'a>> {
     all
 }
 
-/// A line each.
 pub fn events(run: &Run, observed: &Observed) -> String {
     let all = all(run, observed);
     if all.is_empty() {

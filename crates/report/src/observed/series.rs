@@ -12,13 +12,11 @@ const BINS: usize = 30;
 /// So many parts of one thing are shown unless it is asked for.
 const LABELS_MAX: usize = 4;
 
-/// Which series are shown.
 #[derive(Debug, Clone)]
 pub struct Choice {
     /// Those of these names, `*` for anything, with all of their labels. None: those that moved, of
     /// each the labels with the highest mean.
     pub names: Vec<String>,
-    /// What they are.
     pub rows: Rows,
 }
 

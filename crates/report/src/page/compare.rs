@@ -23,19 +23,15 @@ const STEP_US: u64 = 1_000_000;
 /// What is compared: names as they were typed, points with what came of them, and what differs
 /// around them.
 pub struct Sides<'a> {
-    /// How A was named.
     pub a: &'a str,
-    /// How B was named.
     pub b: &'a str,
     /// Each point with its figures.
     pub compared: &'a [(&'a Pair<'a>, Vec<Compared>)],
-    /// Whether repeats were paired.
     pub paired: bool,
     /// What is around the figures.
     pub around: &'a Around,
     /// The gate, where there is one.
     pub gate: Option<Gate>,
-    /// The command line.
     pub command: &'a str,
 }
 

@@ -585,7 +585,6 @@ fn title(row: &ExperimentRow, found: &Points, axes: &Axes, capacity: Option<&Cap
     title
 }
 
-/// Each once, by name.
 fn workloads(points: &[Point]) -> String {
     let mut workloads: Vec<&str> = points.iter().map(|p| p.result.workload.as_str()).collect();
     workloads.sort_unstable();

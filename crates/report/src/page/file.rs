@@ -19,15 +19,12 @@ const PAGE: &str = include_str!("../../../../web/dist/report.html");
 const EMPTY: &str = "<script type=\"application/json\" id=\"data\">null</script>";
 /// By this a file is known to be a report.
 pub const BEGIN: &str = "<script type=\"application/json\" id=\"data\">";
-/// What ends its document.
 pub const END: &str = "</script>";
 /// A report's mark is looked for in so many bytes: reports are smaller than that.
 const LOOK_BYTES: u64 = 256 << 20;
 
-/// Where a report goes.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// The file.
     pub path: PathBuf,
     /// Whether a file that is no report may be replaced.
     pub force: bool,

@@ -36,7 +36,6 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Of lists of histograms.
     pub fn of(lists: &[Vec<Latencies>]) -> Self {
         let is_fine = fits(lists);
         let resolution = if is_fine { FINE } else { COARSE };
@@ -95,7 +94,6 @@ fn set_distances(pairs: &mut [u64], buckets_us: &[u64]) {
 pub struct Grid(Vec<u64>);
 
 impl Grid {
-    /// The coarser ones.
     pub fn new() -> Self {
         let empty = empty_coarse();
         let mut ends_us = Vec::new();

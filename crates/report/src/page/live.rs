@@ -26,7 +26,6 @@ const COST_TIMES: u32 = 50;
 /// ended, and a class of failures when the first of them comes.
 const COMPUTED: [&str; 3] = ["due", "failed_by_class", "committed_by_script"];
 
-/// A running trial's page.
 pub struct Running {
     row: TrialRow,
     rows: Rows,
@@ -44,7 +43,6 @@ pub struct Running {
 /// What came of looking again.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// Nothing.
     Same,
     /// The document has changed by this ([`delta`]).
     Changed(Value),

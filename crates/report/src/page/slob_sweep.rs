@@ -9,7 +9,6 @@ use pgdyno_model::document::slob_sweep::{SlobAxis, SlobKnee, SlobMark, SlobSweep
 use pgdyno_model::experiment::slob_sweep::Vary;
 use pgdyno_model::text::bytes;
 
-/// Its document.
 pub fn document(results: &Results) -> SlobSweep {
     let (title, unit) = match results.vary {
         Vary::Size => ("active set", "bytes"),

@@ -52,7 +52,6 @@ fn side(store: &dyn Notebook, trials: &[&TrialRow]) -> Result<Option<Parts>, Fai
     Ok(Some(all))
 }
 
-/// The greatest first.
 fn rows(a: &Parts, b: &Parts) -> Vec<TimePerCommit> {
     let whole = |parts: &Parts| parts.values().sum::<f64>();
     let (whole_a, whole_b) = (whole(a), whole(b));

@@ -86,7 +86,6 @@ pub fn due(seconds: &[Second], rate: &Rate) -> Vec<f64> {
     seconds.iter().map(of).collect()
 }
 
-/// Where there are several.
 pub fn committed_by_script(seconds: &[Second]) -> Option<Vec<Vec<u64>>> {
     let scripts = seconds.iter().map(|second| second.scripts.len()).max()?;
     let of = |script: usize| -> Vec<u64> {

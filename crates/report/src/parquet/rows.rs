@@ -168,7 +168,6 @@ fn kept(latency: &Latency) -> [Value; 7] {
     ]
 }
 
-/// The same of latencies.
 fn latencies(latencies: Option<&Latencies>) -> [Value; 7] {
     let percentile = |percent| latencies.and_then(|latencies| latencies.percentile_us(percent));
     let any = latencies.filter(|latencies| latencies.count() > 0);

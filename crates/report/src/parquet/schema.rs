@@ -6,7 +6,6 @@ use Type::{Bool, Int, Real, Text, Time};
 /// A table, which is a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableName {
-    /// A row a trial.
     Trials,
     /// A row a second of a trial, its scripts together.
     Seconds,
@@ -16,27 +15,18 @@ pub enum TableName {
     Series,
 }
 
-/// What a column has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
-    /// 64 bits, signed.
     Int,
-    /// 64 bits.
     Real,
-    /// UTF-8.
     Text,
-    /// True or false.
     Bool,
-    /// UTC, microseconds.
     Time,
 }
 
-/// A column.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
-    /// Its name.
     pub name: &'static str,
-    /// What it has.
     pub of: Type,
     /// Whether a row may lack it.
     pub is_optional: bool,
@@ -169,10 +159,8 @@ const SERIES: &[Column] = &[
 ];
 
 impl TableName {
-    /// All.
     pub const ALL: [Self; 4] = [Self::Trials, Self::Seconds, Self::Histograms, Self::Series];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Trials => "trials",
@@ -182,7 +170,6 @@ impl TableName {
         }
     }
 
-    /// The file's name.
     pub fn file(self) -> String {
         format!("{}.parquet", self.name())
     }

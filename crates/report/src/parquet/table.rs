@@ -23,15 +23,12 @@ const GROUP_ROWS: usize = 128 * 1024;
 /// A value of a row.
 #[derive(Debug, Clone)]
 pub(super) enum Value {
-    /// None is known.
     Missing,
     /// Of [`Type::Int`] and, in microseconds since 1970, [`Type::Time`].
     Int(i64),
-    /// Of [`Type::Real`].
     Real(f64),
     /// Of [`Type::Text`]; cheap to clone.
     Text(ByteArray),
-    /// Of [`Type::Bool`].
     Bool(bool),
 }
 

@@ -66,7 +66,6 @@ fn stored() -> (TrialRow, Outcome) {
     (store.trial(&number.to_string()).unwrap(), outcome)
 }
 
-/// The files in memory.
 fn written(
     trials: &[(&TrialRow, Option<&Outcome>)],
 ) -> Vec<(TableName, SerializedFileReader<File>)> {

@@ -13,7 +13,6 @@ use pgdyno_model::experiment::words;
 
 /// The code of the note on points whose levels are one.
 const SAME_ISOLATION: &str = "same-isolation";
-/// What varies.
 const ISOLATION: &str = "isolation";
 const SETTING: &str = "settings.default_transaction_isolation";
 

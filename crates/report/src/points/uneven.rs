@@ -56,7 +56,6 @@ pub fn notes(store: &dyn Notebook, trials: &[TrialRow]) -> Result<Vec<Note>, Fai
     Ok(notes)
 }
 
-/// `trials 3 and 7`.
 fn named(trials: &[&TrialRow]) -> String {
     let numbers: Vec<String> = trials
         .iter()

@@ -93,9 +93,7 @@ enum Is<'a> {
         best: &'a LabForm,
         other: &'a LabForm,
     },
-    /// One form only.
     Alone(&'a LabForm),
-    /// None, and why.
     Nothing(Option<&'a str>),
 }
 
@@ -317,7 +315,6 @@ impl<'a> Said<'a> {
     }
 }
 
-/// ` or `batch``.
 fn or(peers: &[&str]) -> String {
     match peers {
         [] => String::new(),

@@ -96,14 +96,12 @@ impl Point {
     }
 }
 
-/// `1 client`, `32 clients`.
 pub(super) fn clients(given: &Value) -> String {
     figures::plural(given["clients"].as_u64().unwrap_or(1), "client")
 }
 
 /// How much more one sample is than another.
 enum Gain {
-    /// So much, in words.
     Times(String),
     /// Nothing that the repeats would support, and why.
     None(String),

@@ -39,9 +39,7 @@ use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, Progress, State}
 pub enum GoOn {
     /// More clients when the baseline is met.
     WhenMet,
-    /// More clients either way.
     Anyway,
-    /// Nothing.
     Never,
 }
 
@@ -56,9 +54,7 @@ pub struct CalibrateOptions {
     pub duration: Duration,
     /// The workload's parameters, with their values as they were typed.
     pub params: Vec<(String, String)>,
-    /// What is expected.
     pub expectations: Expectations,
-    /// What comes after it.
     pub go_on: GoOn,
     /// When more clients are no use.
     pub growth: Growth,
@@ -66,17 +62,13 @@ pub struct CalibrateOptions {
 
 /// What it is carried out with.
 pub struct Means<'a> {
-    /// The server's options.
     pub wanted: TargetSpec,
-    /// Where trials are kept.
     pub notebook: &'a dyn Notebook,
-    /// Who watches its trials.
     pub observer: &'a mut dyn Observer<Outcome>,
     /// Who is told the steps before a trial, loads among them.
     pub progress: &'a mut dyn Progress,
     /// The other generators, where several measure each trial together and this one decides.
     pub generators: Option<Conductor<'a>>,
-    /// Ctrl-C.
     pub interrupts: &'static Interrupts,
 }
 

@@ -71,7 +71,6 @@ pub fn point(
     point
 }
 
-/// Settings of its sessions.
 fn settings(measure: Measure, server: &Server) -> BTreeMap<&'static str, &'static str> {
     let wait = server.probes.wait.as_ref().ok();
     let value = match measure {
@@ -87,7 +86,6 @@ fn settings(measure: Measure, server: &Server) -> BTreeMap<&'static str, &'stati
 /// What the trials depend on.
 #[derive(Debug, Clone, Copy)]
 pub struct Server {
-    /// What its product has.
     pub probes: &'static Probes,
     /// Whether it is set not to wait for the disk.
     pub waits_not: bool,

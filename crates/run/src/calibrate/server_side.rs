@@ -27,7 +27,6 @@ struct Reading {
     counted: BTreeMap<String, u64>,
 }
 
-/// Reads them.
 pub fn before(target: &Target, product: &Product, timed: bool) -> Before {
     let counters = match product.dialect.probes.counters(product.version) {
         Ok(counters) => counters,

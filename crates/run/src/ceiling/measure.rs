@@ -24,11 +24,8 @@ const STATEMENT: &str = "SELECT abalance FROM pgbench_accounts WHERE aid = 1;\n"
 /// What is to be measured: every combination in which each thread has a client.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// Numbers of threads.
     pub threads: Vec<usize>,
-    /// Numbers of clients.
     pub clients: Vec<usize>,
-    /// Query modes.
     pub query_modes: Vec<QueryMode>,
     /// How long each is measured.
     pub duration: Duration,
@@ -36,14 +33,10 @@ pub struct Wanted {
     pub io: Choice,
 }
 
-/// One combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Combination {
-    /// Threads.
     pub threads: usize,
-    /// Clients.
     pub clients: usize,
-    /// Query mode.
     pub query_mode: QueryMode,
 }
 

@@ -20,7 +20,6 @@ struct Sampler {
     endpoint: Endpoint,
     all: Arc<Vec<Mutex<Asked>>>,
     session: Option<Session>,
-    /// When each is due.
     due: Vec<Option<Instant>>,
     interval: Duration,
 }

@@ -45,7 +45,6 @@ struct Shared {
 struct State {
     /// When clients began to work.
     anchor: Option<Instant>,
-    /// The trial is over.
     stop: bool,
     /// What has happened and was not read yet.
     happened: Vec<Happened>,
@@ -186,13 +185,11 @@ struct AtWork {
     told: CommandEnd,
 }
 
-/// What is at work.
 enum Work {
     Shell(Running),
     Own(Doing),
 }
 
-/// How it ended.
 #[derive(Default)]
 struct Ended {
     code: Option<i32>,
@@ -434,7 +431,6 @@ impl Commands {
         run
     }
 
-    /// A command has ended.
     fn book(
         &self,
         run: &mut CommandRun,

@@ -53,7 +53,6 @@ pub struct Told {
 struct State {
     is_over: bool,
     words: String,
-    /// What it waits for.
     statement: Option<CancelHandle>,
 }
 
@@ -163,12 +162,10 @@ impl Doing {
         Ok(())
     }
 
-    /// Whether it has returned.
     pub fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Tells it to end.
     pub fn end(&mut self) {
         self.is_told = true;
         self.told.end();

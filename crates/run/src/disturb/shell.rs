@@ -25,7 +25,6 @@ pub const GRACE: Duration = Duration::from_secs(2);
 pub struct Running {
     child: Child,
     output: Arc<Mutex<Output>>,
-    /// When it was started.
     pub began: Instant,
     /// When it was told to end.
     told: Option<Instant>,

@@ -10,7 +10,6 @@ const SAMPLE_BYTES: usize = 24;
 /// So many are read at a time.
 const READ_SAMPLES: usize = 1000;
 
-/// Samples in their order.
 #[derive(Default)]
 pub struct Samples {
     spool: Spool,
@@ -18,7 +17,6 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Adds these.
     pub fn keep(&mut self, samples: &[Sample]) {
         for sample in samples {
             self.spool.push(&bytes(sample));

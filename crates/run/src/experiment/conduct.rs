@@ -62,15 +62,12 @@ pub struct Means<'a> {
     pub observer: &'a mut dyn Observer<Outcome>,
     /// What is done besides the plan's trials.
     pub study: &'a mut dyn Study,
-    /// Where trials are kept.
     pub notebook: &'a Kept<'a>,
     /// The other generators, where several measure each trial together and this one decides.
     pub generators: Option<Conductor<'a>>,
-    /// Ctrl-C.
     pub interrupts: &'static Interrupts,
 }
 
-/// How a sweep ended.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ended {
     /// Trials that are complete, those of earlier sessions included.
@@ -81,7 +78,6 @@ pub struct Ended {
     pub trials: usize,
     /// Whether one of them failed because the server was lost.
     pub lost_server: bool,
-    /// Why it ended early.
     pub early: Option<Failure>,
 }
 
@@ -148,7 +144,6 @@ struct Sweep<'a> {
     plan: &'a Plan,
     /// The plan's trials, and those that were added.
     slots: Vec<Slot>,
-    /// Of each.
     keys: Vec<Key>,
     means: Means<'a>,
     done: BTreeMap<Key, f64>,
@@ -162,7 +157,6 @@ struct Sweep<'a> {
 /// What one trial came to.
 struct Ran {
     outcome: Outcome,
-    /// Without loading.
     total_s: f64,
 }
 

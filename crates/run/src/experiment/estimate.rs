@@ -28,18 +28,14 @@ pub struct Learnt {
 /// The time that trials will take.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Estimate {
-    /// What can be told.
     pub time: Duration,
     /// Trials that end by count, whose length cannot be determined.
     pub unknown: usize,
-    /// Loads among it.
     pub loads: usize,
-    /// Rows of these loads.
     pub rows: u64,
 }
 
 impl Learnt {
-    /// A load is done.
     pub fn loaded(&mut self, rows: u64, elapsed_s: f64) {
         self.rows += rows;
         self.loading_s += elapsed_s;
@@ -126,7 +122,6 @@ impl LoadedTables {
 }
 
 impl Estimate {
-    /// For people.
     pub fn words(&self) -> String {
         let mut text = format!("about {}", text::about(self.time));
         if self.loads > 0 {

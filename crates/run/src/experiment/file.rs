@@ -47,7 +47,6 @@ pub struct Sections {
     pub capacity: Option<CapacityTable>,
 }
 
-/// `[reset]`.
 #[derive(Deserialize)]
 #[serde(remote = "Reset", deny_unknown_fields, default = "Reset::default")]
 struct ResetTable {
@@ -62,7 +61,6 @@ struct ResetTable {
     settle: Duration,
 }
 
-/// `[capacity]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CapacityTable {
@@ -95,7 +93,6 @@ pub struct Parameters(pub Vec<Entry>);
 /// One `name = value`, with the names in `params` and `settings` spelled out.
 pub struct Entry {
     pub name: String,
-    /// Where the name is.
     pub at: Range<usize>,
     pub value: Spanned<Value>,
 }
@@ -151,7 +148,6 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
     }
 }
 
-/// One of some words.
 fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<T, D::Error> {
     let text = match Value::deserialize(from)? {
         Value::String(text) => text,

@@ -23,7 +23,6 @@ const TAG_OF_MAXIMUM: &str = "maximum";
 /// What tells one experiment from another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Identity {
-    /// What it is called.
     pub name: String,
     /// Over its points, its workloads' content and its `[reset]`; more repeats do not change it.
     pub sha256: String,
@@ -54,12 +53,10 @@ pub struct Circumstances {
     pub loaded: Option<(u64, f64)>,
     /// Settings of the server that it ran with, with the way each was set.
     pub settings: Vec<(String, String, &'static str)>,
-    /// What was tidied up.
     pub reset: Option<reset::Record>,
 }
 
 impl Circumstances {
-    /// For records.
     pub fn to_json(&self) -> Value {
         let settings = self.settings.iter();
         let settings =
@@ -75,9 +72,7 @@ impl Circumstances {
 /// A trial that need not be run again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Done {
-    /// Which.
     pub key: Key,
-    /// What it came to.
     pub goodput_per_s: f64,
 }
 
@@ -95,9 +90,7 @@ pub struct Kept<'a> {
 
 /// An experiment that was begun before, and what it was begun with.
 pub struct Begun<'a> {
-    /// Goes on with it.
     pub notebook: Kept<'a>,
-    /// Its seed.
     pub seed: i64,
 }
 
@@ -199,7 +192,6 @@ impl<'a> Kept<'a> {
         Ok(Some(Begun { notebook, seed }))
     }
 
-    /// Where it is kept.
     pub fn notebook(&self) -> &'a dyn Notebook {
         self.notebook
     }

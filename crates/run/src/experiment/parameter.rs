@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 const WORKLOAD: &str = "workload";
 
-/// One parameter.
 #[derive(Debug, Clone, Copy)]
 pub enum Parameter {
     /// An option of a trial.

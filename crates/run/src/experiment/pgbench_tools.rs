@@ -97,13 +97,9 @@ pub fn convert(name: &str, config: &str, folder: &Path) -> Result<Converted, Fai
     })
 }
 
-/// What SCRIPT names.
 enum Script {
     /// A file of the user's.
-    File {
-        /// From the root.
-        path: PathBuf,
-    },
+    File { path: PathBuf },
     /// A pack in place of one of pgbench-tools' own.
     Pack(&'static str),
 }

@@ -37,15 +37,12 @@ pub struct Plan {
 
 /// A point and what is known of its workload.
 pub struct Planned {
-    /// The point.
     pub point: Point,
     /// Its trial, but for rate and seed.
     pub spec: TrialSpec,
     /// The tables it needs, if it needs any.
     pub tables: Option<Tables>,
-    /// Whether it changes rows.
     pub writes: bool,
-    /// The workload's content.
     content_sha256: String,
 }
 

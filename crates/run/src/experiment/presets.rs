@@ -8,7 +8,6 @@ use pgdyno_platform::host::Host;
 use pgdyno_model::Experiment;
 use pgdyno_model::experiment::{Commented, Comments, seconds};
 
-/// Their names.
 pub const NAMES: [&str; 3] = ["quick", "capacity", "pgbench-tools"];
 
 /// Data of tpcb for each unit of scale, indexes included: what `pgbench -i` makes is about 15 MB.

@@ -16,7 +16,6 @@ pub struct Slot {
     pub index: usize,
     /// What is measured: that point, or the same one in a closed loop.
     pub point: Point,
-    /// What for.
     pub role: Role,
     /// From 1; 0 for a maximum.
     pub repeat: u32,
@@ -26,7 +25,6 @@ pub struct Slot {
 pub type Key = (Role, String, u32);
 
 impl Slot {
-    /// The trial's key.
     pub fn key(&self) -> Key {
         (self.role, self.point.key(), self.repeat)
     }

@@ -9,7 +9,6 @@ use crate::prepare::Prepared;
 use pgdyno_model::Failure;
 use pgdyno_model::event::PlannedTrial;
 
-/// Does nothing by default.
 pub trait Study {
     /// A trial is prepared and begins when this returns.
     fn before(&mut self, _trial: &PlannedTrial, _prepared: &Prepared) {}
@@ -39,7 +38,6 @@ pub trait Study {
     }
 }
 
-/// Trials alone.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialsAlone;
 

@@ -10,7 +10,6 @@ use pgdyno_model::{Exit, Failure};
 pub struct Source<'a> {
     /// File name, or what stands for one.
     pub name: &'a str,
-    /// The whole text.
     pub text: &'a str,
 }
 

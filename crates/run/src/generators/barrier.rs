@@ -38,7 +38,6 @@ pub struct Barrier {
     passed: Passed,
 }
 
-/// How a generator began.
 #[derive(Debug, Clone, Copy)]
 pub struct Began {
     /// How late after the agreed instant, in microseconds.
@@ -47,7 +46,6 @@ pub struct Began {
     pub clock: ClockReading,
 }
 
-/// What came of it.
 #[derive(Clone, Default)]
 pub struct Passed(Arc<Mutex<Option<Result<Began, Failure>>>>);
 
@@ -84,7 +82,6 @@ impl Barrier {
         })
     }
 
-    /// What comes of it.
     pub fn passed(&self) -> Passed {
         self.passed.clone()
     }

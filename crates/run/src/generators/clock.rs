@@ -99,7 +99,6 @@ impl Clock {
         self.at(self.time.now())
     }
 
-    /// When it says that.
     pub fn when(&self, at_us: u64) -> Instant {
         planted!(1, return self.when_by_wall(at_us));
         planted!(
@@ -118,7 +117,6 @@ impl Clock {
         self.time.now() + Duration::from_micros((at_us as i64 - wall_us).max(0) as u64)
     }
 
-    /// What it says then.
     pub fn at(&self, when: Instant) -> u64 {
         self.notebook_us + when.saturating_duration_since(self.read).as_micros() as u64
     }

@@ -20,13 +20,10 @@ use super::{Clock, Filling, place};
 /// What generators say. Of those in the first list each says its own, of those in the second one says it
 /// for all.
 pub(super) mod words {
-    /// It is alive.
     pub const ALIVE: &str = "alive";
     /// It will not measure, for this reason.
     pub const LEFT: &str = "left";
-    /// Its clients are connected.
     pub const READY: &str = "ready";
-    /// It has measured.
     pub const DONE: &str = "done";
 
     /// It prepares what all need.
@@ -37,15 +34,11 @@ pub(super) mod words {
     pub const PREPARED: &str = "prepared";
     /// When all begin, and who.
     pub const START: &str = "start";
-    /// All are to end.
     pub const STOP: &str = "stop";
-    /// It adds up.
     pub const MERGING: &str = "merging";
-    /// That is done.
     pub const MERGED: &str = "merged";
     /// It decides what comes next.
     pub const CONDUCTING: &str = "conducting";
-    /// The next trial.
     pub const ORDER: &str = "order";
     /// Nothing comes next, or why it ended early.
     pub const OVER: &str = "over";
@@ -129,7 +122,6 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    /// Of so many.
     pub(super) fn new(time: &Arc<dyn Time>, generators: u32) -> Self {
         let each = LISTEN_EACH.saturating_mul(generators);
         Self {
@@ -141,7 +133,6 @@ impl Heard {
         }
     }
 
-    /// Hears who is alive.
     pub(super) fn listen(&mut self, room: &dyn Rendezvous, meeting: &Meeting) {
         if self
             .listened
@@ -198,7 +189,6 @@ impl Heard {
         last.is_some_and(|at| self.time.since(at) > SILENCE_MAX)
     }
 
-    /// Those that have come.
     pub(super) fn all(&self) -> impl Iterator<Item = u32> {
         self.last.keys().copied()
     }
@@ -532,7 +522,6 @@ impl Company {
         }
     }
 
-    /// Who began, and when.
     pub(super) fn started(&self) -> Result<Start, Failure> {
         let start = self.heard(words::START)?;
         let start = start
@@ -632,7 +621,6 @@ impl Company {
         self.patiently(|room, it| room.heard(it, what))
     }
 
-    /// Ctrl-C.
     pub(super) fn interrupts(&self) -> &'static Interrupts {
         self.interrupts
     }
@@ -726,7 +714,6 @@ fn refuse(whole: &TrialSpec) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses another load.
 fn check(meeting: &Meeting, offer: &Offer) -> Result<(), Failure> {
     let key = &meeting.key;
     if meeting.generators != offer.generators {
@@ -752,7 +739,6 @@ fn other(text: String) -> Failure {
         .hint("another trial needs another --join KEY")
 }
 
-/// There is no place.
 fn taken(meeting: &Meeting, generator: Option<u32>) -> Failure {
     let key = &meeting.key;
     let text = match generator {

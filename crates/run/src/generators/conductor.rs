@@ -22,11 +22,9 @@ struct Order {
     spec: TrialSpec,
     /// The number of its point in the experiment.
     point: usize,
-    /// Generators that have gone.
     gone: Vec<u32>,
 }
 
-/// The generator that decides.
 pub struct Conductor<'a> {
     company: &'a mut Company,
     leaves: bool,
@@ -121,13 +119,11 @@ impl<'a> Conductor<'a> {
 /// What became of an experiment that this generator did not conduct.
 #[derive(Debug, PartialEq)]
 pub enum Followed {
-    /// It is over.
     Over,
     /// Nobody conducts it: this generator does now, from the beginning (false) or where another was.
     Conducts(bool),
 }
 
-/// What following needs.
 pub struct Follows<'a> {
     /// A trial of this point of the experiment, with what is never told: secrets, and the way to the
     /// server.
@@ -138,7 +134,6 @@ pub struct Follows<'a> {
     pub progress: &'a mut dyn Progress,
     /// Where its parts are kept.
     pub notebook: &'a dyn Notebook,
-    /// Who watches.
     pub observer: &'a mut dyn Observer<Outcome>,
 }
 

@@ -18,7 +18,6 @@ pub struct Filling<'a> {
 }
 
 impl<'a> Filling<'a> {
-    /// The one that prepares.
     pub(super) fn calling(company: &'a Company) -> Self {
         Self {
             company,

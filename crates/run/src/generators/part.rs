@@ -16,13 +16,10 @@ use crate::trial::Trial;
 
 /// What measuring a part needs.
 pub struct Means<'a> {
-    /// Where it is kept.
     pub notebook: &'a dyn Notebook,
     /// Who watches it, beside the notebook.
     pub observer: &'a mut dyn Observer<Outcome>,
-    /// Ctrl-C.
     pub interrupts: &'static Interrupts,
-    /// Listens to the others.
     pub watch: &'a Watch,
     /// Whether an end of this one is not the end of all.
     pub leaves: bool,
@@ -47,9 +44,7 @@ impl<'a> From<Means<'a>> for Beside<'a> {
     }
 }
 
-/// What came of it.
 pub struct Measured {
-    /// What this generator measured.
     pub outcome: Outcome,
     /// Where it is kept, or why it is not.
     pub kept: Result<Part, Failure>,

@@ -5,10 +5,8 @@
 
 use pgdyno_model::{Exit, Failure};
 
-/// What a scheduler says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Which generator, from 0.
     pub generator: Option<u32>,
     /// What tells its job from others.
     pub job: Option<String>,

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Time and threads of one generator.
 pub(super) trait Time: Send + Sync {
-    /// The monotonic clock.
     fn now(&self) -> Instant;
 
     /// The wall clock, which may step.
@@ -28,7 +27,6 @@ pub(super) trait Time: Send + Sync {
     }
 }
 
-/// Those of this host.
 pub(super) struct OfHost;
 
 impl OfHost {

@@ -7,7 +7,6 @@ use pgdyno_model::document::isolation::IsolationPromise;
 
 use crate::prepare::Prepared;
 
-/// It.
 pub(super) fn of(prepared: &Prepared, in_effect: &Fact<String>) -> Fact<IsolationPromise> {
     let product = &prepared.product;
     let level = match in_effect {

@@ -25,12 +25,10 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much longer than its own limit a statement may take before the connection is given up.
 const ANSWER_GRACE: Duration = Duration::from_secs(10);
 
-/// What was done.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Record {
     /// Why nothing was done at all.
     pub left_alone: Option<String>,
-    /// In their order.
     pub steps: Vec<Step>,
     /// All of it, settling included.
     pub elapsed_s: f64,
@@ -39,11 +37,8 @@ pub struct Record {
 /// One thing done, or not.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
-    /// `truncate`, `vacuum`, `checkpoint`, `settle`.
     pub what: &'static str,
-    /// The table.
     pub table: Option<String>,
-    /// How long it took.
     pub elapsed_s: f64,
     /// Why it could not be done.
     pub not_done: Option<String>,

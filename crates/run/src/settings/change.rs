@@ -25,14 +25,12 @@ pub(super) const SESSION: &str = "pid || ' ' || extract(epoch FROM backend_start
 pub enum Way {
     /// For the sessions of the trial alone, when they connect.
     Session,
-    /// For the whole server.
     System,
     /// For the whole server, when it starts.
     Restart,
 }
 
 impl Way {
-    /// Its word in records.
     pub fn word(self) -> &'static str {
         match self {
             Way::Session => "session",

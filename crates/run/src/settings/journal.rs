@@ -16,12 +16,10 @@ use pgdyno_model::Failure;
 const DRAFT: &str = "new";
 const ENDING: &str = "jsonl";
 
-/// Whose settings they are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// `key=value` pairs that lead to the server, without secrets.
     pub target: String,
-    /// The same for people.
     pub title: String,
     /// What the server calls itself, where it could be seen.
     pub system_identifier: Option<String>,
@@ -56,11 +54,8 @@ pub struct Journal {
 /// A journal that somebody left.
 #[derive(Debug)]
 pub struct Leftover {
-    /// Where it is.
     pub path: PathBuf,
-    /// Whose settings.
     pub header: Header,
-    /// What they were.
     pub found: BTreeMap<String, Option<String>>,
     /// The session that changed them last.
     pub session: Option<String>,
@@ -77,7 +72,6 @@ pub struct Leftover {
 pub enum Seen {
     /// Its sweep is at work.
     InUse,
-    /// Its sweep is gone.
     Left(Leftover),
 }
 

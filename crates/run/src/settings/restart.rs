@@ -13,10 +13,8 @@ use pgdyno_model::{Exit, Failure};
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
-/// What restarts a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Restart {
-    /// pgdyno, which started it.
     Own,
     /// A command, run with `sh -c`.
     Command(String),

@@ -23,7 +23,6 @@ const ENDS_WITHIN: Duration = Duration::from_secs(10);
 /// What was put back on one server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Restored {
-    /// The server, for people.
     pub server: String,
     /// Each setting with what it is again in `postgresql.auto.conf`; nothing: it is out of it.
     pub settings: Vec<(String, Option<String>)>,

@@ -15,7 +15,6 @@ const REMEMBERED_MIN: usize = 1 << 10;
 const REMEMBERED_MAX: usize = 1 << 18;
 const SECOND_US: u64 = 1_000_000;
 
-/// An acknowledged stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// Its number within its session, from 1.
@@ -138,7 +137,6 @@ pub struct Books {
 /// What a read was of one session.
 #[derive(Debug, Clone, Copy, Default)]
 struct Judged {
-    /// 0: it showed all.
     stale_us: u64,
     went_back: bool,
 }

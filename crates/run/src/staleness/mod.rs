@@ -42,13 +42,11 @@ struct Running {
     shared: Arc<Shared>,
     writer: Option<JoinHandle<Written>>,
     readers: Vec<JoinHandle<Vec<Books>>>,
-    /// Where the table is.
     primary: Endpoint,
     interval: Duration,
     clients: Option<Clients>,
 }
 
-/// What its threads share.
 struct Shared {
     origin: Instant,
     acknowledged: Mutex<Acknowledged>,

@@ -7,7 +7,6 @@ use pgdyno_model::document::StaleSecond;
 
 /// So many seconds are open at the same time.
 const OPEN_MAX: usize = 16;
-/// So many are kept.
 const SECONDS_MAX: usize = 24 * 3600;
 
 /// The seconds of one server.

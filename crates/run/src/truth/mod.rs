@@ -56,7 +56,6 @@ pub struct Receipts {
     mark: i64,
     /// The tables that they are in.
     tables: Vec<&'static str>,
-    /// Balances before the trial.
     sums: Option<Fact<Vec<(String, i64)>>>,
 }
 

@@ -45,7 +45,6 @@ impl<'a> Reckoning<'a> {
         *bits |= bit;
     }
 
-    /// What it comes to.
     pub fn finish(self) -> Truth {
         let mut truth = Truth {
             twice: self.twice,

@@ -4,7 +4,6 @@ use pgdyno_model::{Note, Severity, text};
 
 use pgdyno_model::observed::{Course, Observed};
 
-/// Fewer seconds tell nothing.
 const READINGS_MIN: usize = 9;
 /// From this share of blocks on that were not in the server's cache, a cache can be said to warm.
 const MISSES_MIN: f64 = 0.01;

@@ -18,11 +18,8 @@ pub(crate) const MAX_FUNCTION_ARGS: usize = 16;
 /// One step. Jumps are forward and relative: 0 goes on with the next step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Step {
-    /// Push a constant.
     Constant(Value),
-    /// Push a variable's value.
     Variable(Slot),
-    /// Push a constant text.
     Literal(u32),
     /// Push a variable's value; what pgbench would refuse is a text.
     ValueOrText(Slot),
@@ -44,7 +41,6 @@ pub(crate) enum Step {
     LogicRight,
     /// Drop the topmost value and jump unless it is true.
     Unless(u32),
-    /// Jump.
     Jump(u32),
     /// Replace the topmost values by the function's result.
     Call(Function, u8),
@@ -133,7 +129,6 @@ fn is_number(value: Value) -> bool {
     matches!(value, Value::Int(_) | Value::Double(_))
 }
 
-/// Values on their way.
 struct Stack<'a> {
     values: &'a mut [Value],
     used: usize,

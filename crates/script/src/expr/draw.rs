@@ -70,7 +70,6 @@ pub(super) fn length_of_text(length: i64) -> Option<usize> {
     (length <= MAX_TEXT_BYTES).then_some(length)
 }
 
-/// Appends a random string.
 pub(super) fn write_random(length: usize, prng: &mut Prng, out: &mut Vec<u8>) {
     // As many as one number gives; four of its bits are left over.
     const AT_ONCE: usize = 10;

@@ -80,7 +80,6 @@ pub(crate) enum Arity {
     Between(usize, usize),
 }
 
-/// A function's entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub name: &'static str,

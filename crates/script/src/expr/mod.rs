@@ -24,7 +24,6 @@ const ROOM: usize = 16;
 /// Nearly all need no more than this, and room that is cleared costs time.
 const LITTLE_ROOM: usize = 4;
 
-/// A parsed expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expr {
     steps: Box<[Step]>,

@@ -69,7 +69,6 @@ struct Parser<'w, 'a> {
     language: Language,
 }
 
-/// A parsed expression.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     pub steps: Vec<Step>,

@@ -23,11 +23,9 @@ const DEPTH_MAX: u32 = 16;
 /// An expression's form, if it is one of those here.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Quick {
-    /// It is none.
     None,
     /// `random()` between two constants that are right.
     Between(i64, i64),
-    /// `random()` between others.
     Random(Number, Number),
     Number(Number),
     Truth(Truth),
@@ -90,7 +88,6 @@ pub(crate) struct Scrambled {
 enum Ranks {
     /// With constants that depend on theta alone.
     Gray(Gray),
-    /// By this theta.
     Exact(f64),
 }
 
@@ -391,7 +388,6 @@ fn constant(step: Step) -> Option<Value> {
     }
 }
 
-/// What steps leave behind.
 #[derive(Debug, Clone)]
 enum Operand {
     Number(Number),

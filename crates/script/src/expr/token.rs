@@ -6,7 +6,6 @@ use crate::Language;
 use crate::names::continues_name;
 use crate::number::{parse_bigint, parse_double};
 
-/// One word.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Token<'a> {
     Plus,

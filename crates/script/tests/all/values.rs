@@ -305,7 +305,6 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     (":é + 1", "int 9"),
 ];
 
-/// Variables from outside.
 const DEFINED: &[(&str, &str)] = &[
     ("i", "41"),
     ("d", "1.25"),

@@ -26,7 +26,6 @@ pub fn each_message(bytes: &[u8], mut tell: impl FnMut(u8, &[u8])) -> usize {
 pub struct Pieces(Vec<u8>);
 
 impl Pieces {
-    /// Takes what has arrived.
     pub fn take(&mut self, bytes: &[u8], tell: impl FnMut(u8, &[u8])) {
         if self.0.is_empty() {
             let used = each_message(bytes, tell);

@@ -21,7 +21,6 @@ pub(super) struct Host {
     host: String,
     hostaddr: String,
     port: String,
-    /// From the password file.
     pub password: Option<Secret>,
 }
 
@@ -90,7 +89,6 @@ impl Host {
         ]
     }
 
-    /// How messages call it.
     pub(super) fn display_name(&self) -> &str {
         if self.hostaddr.is_empty() {
             &self.host

@@ -32,13 +32,9 @@ pub struct Given {
     /// A URI, a `key=value` string or the name of a database. Where it is one of the first two it
     /// wins over the fields below, as with psql and pgbench.
     pub target: Option<String>,
-    /// `-h`
     pub host: Option<String>,
-    /// `-p`
     pub port: Option<String>,
-    /// `-U`
     pub user: Option<String>,
-    /// A password asked for.
     pub password: Option<String>,
     /// The application's name unless the user sets another.
     pub fallback_application_name: Option<String>,
@@ -50,7 +46,6 @@ pub struct Given {
 }
 
 impl Given {
-    /// A target alone.
     pub fn target(target: impl Into<String>) -> Given {
         Given {
             target: Some(target.into()),
@@ -98,7 +93,6 @@ impl fmt::Display for ConnInfoError {
 
 impl std::error::Error for ConnInfoError {}
 
-/// `sslmode`, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SslMode {
     Disable,
@@ -109,7 +103,6 @@ pub(crate) enum SslMode {
     VerifyFull,
 }
 
-/// `target_session_attrs`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     One(SessionAttrs),
@@ -144,7 +137,6 @@ pub struct ConnInfo {
 /// Candidates in the order in which they are to be tried, and what is worth a warning.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
-    /// Never empty.
     pub list: Vec<Candidate>,
     /// Hosts that could not be looked up, TLS that could not be set up where plain is allowed.
     pub warnings: Vec<String>,

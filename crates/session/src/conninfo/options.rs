@@ -2,7 +2,6 @@
 
 use super::ConnInfoError;
 
-/// One option.
 pub(super) struct Known {
     pub name: &'static str,
     pub variable: Option<&'static str>,
@@ -158,7 +157,6 @@ impl Options {
             .map(|(name, value)| (*name, value.as_str()))
     }
 
-    /// One of several words.
     pub fn choice<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<T, ConnInfoError> {
         let value = self.get(name).unwrap_or_default();
         words

@@ -5,7 +5,6 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What is looked up.
 pub(super) struct Key<'a> {
     /// A name, an address, or `localhost` for the default socket directory.
     pub host: &'a str,

@@ -9,7 +9,6 @@ const SCHEMES: [&str; 2] = ["postgresql://", "postgres://"];
 pub(super) enum Form<'a> {
     /// A URI; the text after its scheme.
     Uri(&'a str),
-    /// A `key=value` string.
     KeyValue,
     /// Just the name of a database.
     Name,
@@ -192,7 +191,6 @@ fn parse_hosts<'a>(
     }
 }
 
-/// `name=value[&…]`
 fn parse_parameters(parameters: &str, options: &mut Options) -> Result<(), ConnInfoError> {
     // A "&" at the very end is allowed, an empty parameter elsewhere is not.
     let parameters = parameters.strip_suffix('&').unwrap_or(parameters);

@@ -20,11 +20,8 @@ pub enum Outcome {
 /// A condition with what was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tested {
-    /// The condition.
     pub condition: Condition,
-    /// What comes of it.
     pub outcome: Outcome,
-    /// Why, in words.
     pub evidence: String,
 }
 

@@ -32,7 +32,6 @@ impl fmt::Display for GateError {
 
 impl std::error::Error for GateError {}
 
-/// Reads groups of conditions.
 pub(super) fn gate(
     text: &str,
     figures: &[Figure<'_>],

@@ -13,7 +13,6 @@ const BYTES_MAX: usize = 64 << 20;
 /// Parameters as the protocol has them.
 pub type Texts = Vec<Option<String>>;
 
-/// What a server answered.
 #[derive(Debug, Default)]
 pub struct Answer {
     pub columns: Vec<Column>,

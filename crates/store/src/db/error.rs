@@ -5,7 +5,6 @@ use std::fmt;
 /// A failure of a file, of a server, or of what was read.
 #[derive(Debug)]
 pub enum Error {
-    /// SQLite's.
     File(rusqlite::Error),
     /// A server's, or of the way to it.
     Server(Box<pgdyno_session::Error>),
@@ -15,7 +14,6 @@ pub enum Error {
     NoRow,
 }
 
-/// What comes of it.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl From<rusqlite::Error> for Error {

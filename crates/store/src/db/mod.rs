@@ -20,11 +20,8 @@ pub use row::{At, Row};
 pub use rusqlite::types::Value;
 pub use server::Server;
 
-/// An open database.
 pub enum Db {
-    /// A file.
     File(Connection),
-    /// A server.
     Server(Box<Server>),
 }
 

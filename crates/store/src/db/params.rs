@@ -4,7 +4,6 @@ use rusqlite::types::Value;
 
 /// What can be a parameter.
 pub trait Sql {
-    /// As databases have it.
     fn value(&self) -> Value;
 }
 
@@ -70,7 +69,6 @@ impl Sql for std::borrow::Cow<'_, str> {
 
 /// The parameters of a statement, in their order.
 pub trait Params {
-    /// Their values.
     fn values(self) -> Vec<Value>;
 }
 
@@ -86,7 +84,6 @@ impl<T: Sql, const N: usize> Params for [T; N] {
     }
 }
 
-/// Parameters of several types.
 macro_rules! params {
     ($($value:expr),* $(,)?) => {
         vec![$($crate::db::Sql::value(&$value)),*]

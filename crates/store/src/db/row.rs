@@ -7,13 +7,11 @@ use pgdyno_session::Column;
 
 /// A row, while it is there.
 pub enum Row<'a> {
-    /// Of a file.
     File(&'a rusqlite::Row<'a>),
     /// Of a server: its columns, and its values as text.
     Server(&'a [Column], &'a [Option<&'a [u8]>]),
 }
 
-/// What names a column.
 pub trait At: Copy {
     /// Its place in the row.
     ///
@@ -40,12 +38,9 @@ impl At for &str {
     }
 }
 
-/// What can be read.
 pub trait Read: FromSql {
-    /// From a server's text.
     fn parse(text: &str) -> Option<Self>;
 
-    /// From NULL.
     fn null() -> Option<Self> {
         None
     }

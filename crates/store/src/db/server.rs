@@ -56,7 +56,6 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it is.
     pub fn info(&self) -> &ConnInfo {
         &self.info
     }

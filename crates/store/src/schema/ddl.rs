@@ -6,19 +6,14 @@
 
 use std::sync::LazyLock;
 
-/// Tables, indexes and views.
 const DESCRIPTION: &str = include_str!("schema.sql");
 
 /// What stands in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// 63 bits.
     Integer,
-    /// A double.
     Real,
-    /// Unicode.
     Text,
-    /// Bytes.
     Blob,
     /// True or false; 1 or 0 in a file.
     Boolean,
@@ -27,14 +22,11 @@ pub enum Kind {
 /// A column that is written: not one that is made of others.
 #[derive(Debug)]
 pub struct Column {
-    /// Its name.
     pub name: &'static str,
 }
 
-/// A table.
 #[derive(Debug)]
 pub struct Table {
-    /// Its name.
     pub name: &'static str,
     /// Its columns, in their order.
     pub columns: Vec<Column>,
@@ -70,14 +62,12 @@ pub fn of(name: &str) -> &'static Table {
     found.unwrap_or_else(|| panic!("no table {name} in schema.sql"))
 }
 
-/// Where tables are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
     /// A notebook in a file.
     Sqlite,
     /// A file in which rows wait for a notebook on a server: they are numbered as they come.
     Waiting,
-    /// A server.
     Server,
 }
 

@@ -17,9 +17,7 @@ const NOTEBOOK: &str = "CREATE TABLE IF NOT EXISTS notebook (
 /// A notebook on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notebook {
-    /// Its own.
     pub uuid: String,
-    /// Of its tables.
     pub version: i64,
 }
 

@@ -65,7 +65,6 @@ struct Client<'a> {
 /// What is under way in a session.
 #[derive(Debug, Default)]
 struct Course {
-    /// ReadyForQuery messages to come.
     awaited: u64,
     /// Messages were sent that no Sync has followed yet.
     is_unsynced: bool,

@@ -36,7 +36,6 @@ pub(super) struct Pool {
 
 #[derive(Debug)]
 struct Places {
-    /// Sessions without a client.
     free: Vec<Session>,
     /// How many more may be opened.
     unopened: usize,

@@ -13,16 +13,13 @@ const GSS: u32 = (1234 << 16) | 5680;
 /// What a client's first message asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Request {
-    /// A session.
     Session(Startup),
     /// To cancel what the client with this key does.
     Cancel(Vec<u8>),
 }
 
-/// A startup message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Startup {
-    /// As it was sent.
     pub(super) bytes: Vec<u8>,
     /// Clients with the same user and database share sessions.
     pub(super) user_and_database: (String, String),

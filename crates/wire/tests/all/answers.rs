@@ -232,7 +232,6 @@ fn a_long_row_is_checked_in_any_pieces() {
     );
 }
 
-/// How messages are taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Take {
     OneByOne,

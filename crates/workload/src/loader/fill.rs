@@ -14,7 +14,6 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 /// The rows of a table are in.
 pub(super) struct Filled {
-    /// How many.
     pub(super) rows: u64,
     /// Whether the server has counted them: they are one COPY's, and it had the table to itself until it was
     /// committed. Others are counted when the load is over.

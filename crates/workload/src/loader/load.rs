@@ -25,7 +25,6 @@ use pgdyno_model::{Exit, Failure};
 /// What of the tables would stay if the load ended now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reached {
-    /// All as it was.
     Nothing,
     /// The old tables are gone for good, and perhaps some new ones are there.
     Dropped,
@@ -45,7 +44,6 @@ pub(super) struct Resume {
     pub(super) is_shared: bool,
 }
 
-/// One load under way.
 pub(super) struct Load<'s, 'r, 'w, 'p> {
     pub(super) session: &'s mut Session,
     pub(super) request: &'r Request<'r>,

@@ -21,7 +21,6 @@ use pgdyno_model::{Exit, Failure, text};
 /// The ranges with which a process begins: of so many processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Which process, from 0.
     pub index: u32,
     /// Of how many, those that never come included.
     pub of: u32,
@@ -29,7 +28,6 @@ pub struct Share {
 
 /// Other processes that fill the same tables.
 pub trait Others {
-    /// This process's share.
     fn share(&self) -> Share;
 
     /// The tables are there: they may begin.

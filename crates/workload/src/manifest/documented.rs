@@ -7,7 +7,6 @@ use super::parse;
 
 const README: &str = include_str!("../../../../workloads/README.md");
 
-/// The pack of crates/pgdyno/tests/all/cli/own_pack.rs.
 const OWN: &str = include_str!("../../../pgdyno/tests/all/cli/own_pack/pack.toml");
 
 /// The sections, with the text that a key of theirs follows.

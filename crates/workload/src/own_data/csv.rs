@@ -26,7 +26,6 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// How records are written; the options have COPY's names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Format {
-    /// What separates fields.
     pub delimiter: u8,
     /// What surrounds a field in which anything may be.
     pub quote: u8,
@@ -43,7 +42,6 @@ pub struct Format {
 pub(super) struct Index {
     pub(super) rows: u64,
     format: Format,
-    /// Fields of each record.
     width: usize,
     /// Which field each wanted one is.
     taken: Vec<usize>,
@@ -65,9 +63,7 @@ pub(super) struct Records {
     record: Vec<u8>,
     /// Its bytes in the file.
     taken: usize,
-    /// Where it begins.
     line: u64,
-    /// The line behind it.
     next_line: u64,
     /// All fields of the record.
     fields: Fields,
@@ -145,7 +141,6 @@ impl Format {
         is_inside
     }
 
-    /// Takes a record apart.
     fn split(&self, record: &[u8], fields: &mut Fields) {
         fields.clear();
         let null = self.null.as_bytes();

@@ -34,13 +34,11 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// pgbench's own.
     pub const PGBENCH: Tables = Tables {
         prefix: "pgbench",
         keys_in_create: false,
         batch_rows: None,
     };
-    /// ysql_bench's.
     pub const YSQL_BENCH: Tables = Tables {
         prefix: "ysql_bench",
         keys_in_create: true,

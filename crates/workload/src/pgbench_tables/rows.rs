@@ -9,7 +9,6 @@ use crate::line::Line;
 /// One table to be filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fill {
-    /// The table's name.
     pub table: String,
     /// How many rows it gets.
     pub rows: u64,

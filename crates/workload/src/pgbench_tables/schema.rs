@@ -30,7 +30,6 @@ const REFERENCES: [(&str, &str, &str); 5] = [
 pub enum PartitionMethod {
     /// By ranges of equal size, open at both ends.
     Range,
-    /// By the account's hash.
     Hash,
 }
 
@@ -47,15 +46,10 @@ impl PartitionMethod {
 /// The tables as they are wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Schema<'a> {
-    /// Whose tables.
     pub tables: Tables,
-    /// The server's product.
     pub dialect: &'static Dialect,
-    /// Its version.
     pub version: Version,
-    /// Scale factor: branches.
     pub scale: u32,
-    /// Fill factor in percent.
     pub fillfactor: u32,
     /// Method and number of partitions of the accounts table; none: not partitioned.
     pub partitioning: Option<(PartitionMethod, u32)>,
@@ -122,7 +116,6 @@ impl Schema<'_> {
         format!("{}_{table}", self.tables.prefix)
     }
 
-    /// One statement a table.
     pub fn create_tables(&self) -> [String; 4] {
         // The blanks stand in pgbench's text.
         let (history_aid, aid) = if self.scale >= BIGINT_SCALE {

@@ -5,7 +5,6 @@
 use super::{Cluster, FollowerReads, IsolationQuery, PlacementQueries, View};
 use crate::dialect::Version;
 
-/// The facts of CockroachDB.
 pub const COCKROACHDB: Cluster = Cluster {
     nodes: &[
         // Documented (crdb_internal, v20.1 and later): clients may have an address of their own.

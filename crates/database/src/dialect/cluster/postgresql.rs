@@ -3,7 +3,6 @@
 
 use super::{Cluster, IsolationQuery, View};
 
-/// The facts of PostgreSQL.
 pub const POSTGRESQL: Cluster = Cluster {
     nodes: &[],
     without_nodes: "PostgreSQL has no list of cluster nodes: give each server with --url",

@@ -4,7 +4,6 @@
 use super::{Cluster, FollowerReads, IsolationQuery, PlacementQueries, View};
 use crate::dialect::Version;
 
-/// The facts of YugabyteDB.
 pub const YUGABYTEDB: Cluster = Cluster {
     // Documented (smart drivers): an address that is empty is none.
     nodes: &[
@@ -114,6 +113,5 @@ pub const YUGABYTEDB: Cluster = Cluster {
     ],
 };
 
-/// Documented (isolation levels).
 const READ_COMMITTED: &str = "it runs as REPEATABLE READ unless the servers' flag \
     yb_enable_read_committed_isolation is on, which this version does not show in SQL";

@@ -15,7 +15,6 @@ const ALL_SELDOM: &str = "19.1 (captured) and later lists; the node looks every 
 const NS_PER_S: u64 = 1_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// CockroachDB, from 19.1 on.
 pub const COCKROACHDB: Metrics = Metrics {
     pages: &[Page {
         instrument: "crdb.vars",

@@ -9,7 +9,6 @@ const DOCUMENTED: &str = "documented, v2024.2 to v2025.2; never read from a real
 const US_PER_MS: u64 = 1_000;
 const US_PER_S: u64 = 1_000_000;
 
-/// YugabyteDB.
 pub const YUGABYTEDB: Metrics = Metrics {
     pages: &[
         Page {
@@ -80,7 +79,6 @@ const fn gauge(
     Metric::counter(series, unit, from, DOCUMENTED, what).taken(taken)
 }
 
-/// Of tablet servers.
 pub const YUGABYTEDB_TSERVER: [Metric; 26] = [
     counter(
         "yb.reads",
@@ -235,7 +233,6 @@ pub const YUGABYTEDB_TSERVER: [Metric; 26] = [
     .divided_by(1_000),
 ];
 
-/// Of the SQL layer.
 pub const YUGABYTEDB_SQL: [Metric; 9] = [
     counter(
         "yb.sql.select",
@@ -291,7 +288,6 @@ pub const YUGABYTEDB_SQL: [Metric; 9] = [
     ),
 ];
 
-/// Of masters.
 pub const YUGABYTEDB_MASTER: [Metric; 3] = [
     counter(
         "yb.master.reads",

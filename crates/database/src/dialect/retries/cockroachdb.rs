@@ -7,7 +7,6 @@ use pgdyno_drive::{ErrorClass, ErrorRule};
 use super::super::Version;
 use super::{Counters, Inject, Retries};
 
-/// CockroachDB, from 19.1 on.
 pub const COCKROACHDB: Retries = Retries {
     errors: ERRORS,
     // Captured: goes back, replays, and RELEASE commits. Measured on 19.1 in all query modes: tpcb with

@@ -5,7 +5,6 @@ use pgdyno_drive::{ErrorClass, ErrorRule};
 
 use super::{Counters, Retries};
 
-/// PostgreSQL, all supported versions.
 pub const POSTGRESQL: Retries = Retries {
     errors: ERRORS,
     // Documented ("Transaction Isolation"): a transaction keeps its snapshot until its end.

@@ -5,7 +5,6 @@ use pgdyno_drive::{ErrorClass, ErrorRule};
 
 use super::Retries;
 
-/// YugabyteDB, from 2.8 on.
 pub const YUGABYTEDB: Retries = Retries {
     errors: ERRORS,
     // Documented (concurrency control): in REPEATABLE READ and SERIALIZABLE a transaction that has

@@ -7,7 +7,6 @@ use super::{most, of_budget, of_nodes, summed, unread};
 use crate::evidence::Evidence;
 use crate::rule::{Examined, Found, Rule};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::Admission,
     code: "admission",

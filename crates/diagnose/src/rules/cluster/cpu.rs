@@ -34,7 +34,6 @@ fn is_host_full(evidence: &Evidence<'_>) -> bool {
     idle.is_some_and(|idle| idle <= FULL_IDLE_SHARE)
 }
 
-/// Of what nodes tell.
 pub fn examine(evidence: &Evidence<'_>) -> Examined {
     let cores = summed(
         evidence,

@@ -10,7 +10,6 @@ use crate::rule::{Examined, Found, check};
 /// A node whose log takes so many times as long as that of the others is named.
 const SLOWER: f64 = 2.0;
 
-/// Of what nodes tell.
 pub fn examine(evidence: &Evidence<'_>) -> Examined {
     let means = log_commits(evidence);
     let Some((node, slowest_s)) = most(&means) else {

@@ -9,7 +9,6 @@ use crate::nodes::Whole;
 use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::PassedOn,
     code: "passed-on",

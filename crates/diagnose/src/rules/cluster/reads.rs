@@ -8,7 +8,6 @@ use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Examined, Found};
 
-/// Of what nodes tell.
 pub fn examine(evidence: &Evidence<'_>) -> Examined {
     let mean = |of_product: [&str; 2]| of_product.into_iter().find_map(|name| evidence.mean(name));
     let missed = mean(["crdb.cache.misses", "yb.cache.misses"]);

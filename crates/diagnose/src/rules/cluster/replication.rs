@@ -9,7 +9,6 @@ use crate::nodes::Whole;
 use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule, check};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::Replication,
     code: "replication",

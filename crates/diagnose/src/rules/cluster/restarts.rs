@@ -10,7 +10,6 @@ use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::Restarts,
     code: "restarts",

@@ -12,7 +12,6 @@ use crate::nodes::{REQUESTS, STATEMENTS};
 use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule, check};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::SlowNode,
     code: "slow-node",

@@ -7,7 +7,6 @@ use super::{of_nodes, unread};
 use crate::evidence::{Evidence, IN_TRANSACTIONS};
 use crate::rule::{Examined, Found, Rule, check};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::Unavailable,
     code: "unavailable",

@@ -11,7 +11,6 @@ use super::{BUSY_SHARE, alone, cpu_shares, most, of_nodes, requests, summed};
 use crate::evidence::Evidence;
 use crate::rule::{Examined, Found, Rule, check};
 
-/// Leaders are not spread.
 pub const LEADERS: Rule = Rule {
     cause: Cause::Leaders,
     code: "leaders",
@@ -42,7 +41,6 @@ enum Why {
 
 /// The node that does most.
 pub struct Busiest<'a> {
-    /// Its name.
     pub node: &'a str,
     /// The share of all requests that it did.
     pub share: f64,

@@ -8,7 +8,6 @@ use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Examined, Found, Rule};
 
-/// The rule.
 pub const RULE: Rule = Rule {
     cause: Cause::WriteStalls,
     code: "write-stalls",

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::{Accounting, BufferCounters, DeviceUse, Expected, UnitCount};
 use crate::Fact;
 
-/// Counters by name.
 pub fn counters(pairs: [(&str, u64); 2]) -> BTreeMap<String, u64> {
     pairs.map(|(name, value)| (name.to_owned(), value)).into()
 }

@@ -12,7 +12,6 @@ use crate::document::{Common, Gate, Histogram, Packed};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "CompareData"))]
 pub struct ComparePage {
-    /// `compare`.
     #[cfg_attr(test, ts(type = "'compare'"))]
     pub kind: &'static str,
     /// What every page begins with.
@@ -20,13 +19,10 @@ pub struct ComparePage {
     pub common: Common,
     /// What comes of all points together; of one point what comes of that.
     pub answer: Answer,
-    /// Which way it points.
     pub says: Says,
     /// The gate, and what came of it.
     pub gate: Option<Gate>,
-    /// One side.
     pub a: Side,
-    /// The other one.
     pub b: Side,
     /// A table of differences for each point that both sides have. The first is the page's subject.
     pub pairs: Vec<Pair>,
@@ -64,13 +60,10 @@ pub struct Pair {
     pub paired: bool,
     /// Which way its headline's figures point.
     pub says: Says,
-    /// In one sentence.
     pub sentence: String,
     /// Which latencies all figures are of.
     pub latency: LatencyKind,
-    /// One side.
     pub a: SideFigures,
-    /// The other one.
     pub b: SideFigures,
     /// What came of comparing each figure.
     pub differences: Vec<Difference>,
@@ -88,7 +81,6 @@ pub struct Pair {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ComparedStatement {
-    /// As reports print it.
     pub text: String,
     /// Of an execution on A's side.
     pub a_mean_us: Option<f64>,
@@ -108,7 +100,6 @@ pub struct ComparedStatement {
 pub struct SideFigures {
     /// In the order in which they were run.
     pub trials: Vec<OrderedTrial>,
-    /// All repeats' transactions together.
     pub histogram: Histogram,
     /// Each repeat's, for the range.
     pub repeats: Vec<Histogram>,
@@ -141,7 +132,6 @@ pub struct OverTime {
     pub step_us: u64,
     /// Where each bucket ends (its highest equivalent value), ascending.
     pub buckets_us: Vec<u64>,
-    /// A step each.
     pub merged: Vec<Packed>,
     /// The least p99 of a repeat in each step. Not computed yet.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,13 +147,9 @@ pub struct OverTime {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Difference {
-    /// `goodput`, `p50`, `p99.9`.
     pub figure: &'static str,
-    /// For people.
     pub name: String,
-    /// `tps`, `µs`.
     pub unit: &'static str,
-    /// Which direction is good.
     pub higher_is_better: bool,
     /// A relative limit of the gate on it, as a share.
     pub gate: Option<f64>,
@@ -171,11 +157,9 @@ pub struct Difference {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub not_compared: Option<String>,
-    /// A over its repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub a: Option<Spread>,
-    /// B over its repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub b: Option<Spread>,
@@ -184,7 +168,6 @@ pub struct Difference {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub a_within: Option<Interval>,
-    /// The same of B.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub b_within: Option<Interval>,
@@ -219,7 +202,6 @@ pub struct Difference {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub p: Option<f64>,
-    /// What may be said.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub verdict: Option<Verdict>,
@@ -231,10 +213,7 @@ pub struct Difference {
 pub struct TimePerCommit {
     /// The class of wait events; `CPU`: none, `Client`: outside the server, `Other`: the small ones.
     pub class: String,
-    /// For people.
     pub name: String,
-    /// On A's side.
     pub a_us: f64,
-    /// On B's side.
     pub b_us: f64,
 }

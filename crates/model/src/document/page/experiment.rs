@@ -17,7 +17,6 @@ use crate::document::slob_sweep::SlobSweep;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ExperimentData"))]
 pub struct ExperimentPage {
-    /// `experiment`.
     #[cfg_attr(test, ts(type = "'experiment'"))]
     pub kind: &'static str,
     /// What every page begins with.
@@ -27,11 +26,9 @@ pub struct ExperimentPage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub answer: Option<Answer>,
-    /// As it was named.
     pub name: String,
     /// Its UUID; empty where no experiment holds the trials together.
     pub uuid: String,
-    /// What defines it.
     pub definition: String,
     /// In order: Server, Target, Database, Load generator, pgdyno, Pack, … with words each.
     #[cfg_attr(test, ts(type = "Array<[name: string, words: string]>"))]
@@ -55,7 +52,6 @@ pub struct ExperimentPage {
     /// The change from the first to the last quarter of the trials, as medians of their shares of their
     /// points' medians; `null` with fewer than eight.
     pub drift: Option<f64>,
-    /// By what varies.
     pub points: Vec<Point>,
     /// Every trial of the points, in run order, those that do not count too.
     pub trials: Vec<TrialRef>,
@@ -93,7 +89,6 @@ pub struct ExperimentPage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub calibrations: Option<Vec<Calibration>>,
-    /// Where the caches end.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub slob: Option<SlobSweep>,
@@ -103,15 +98,11 @@ pub struct ExperimentPage {
     pub pages: Option<Vec<TrialPage>>,
 }
 
-/// Something that varies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Axis {
-    /// `clients`, `params.scale`, `rate`.
     pub name: String,
-    /// `clients`, `scale`.
     pub title: String,
-    /// What its values are.
     pub kind: AxisKind,
     /// In words, in order: numbers as typed, targets by their names.
     pub values: Vec<String>,
@@ -132,15 +123,12 @@ pub enum AxisKind {
     Workload,
     /// Kinds, which have no order: never joined by a line.
     Category,
-    /// Numbers, or shares.
     Number,
 }
 
-/// One of several targets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TargetRow {
-    /// Short: `orders-01`.
     pub name: String,
     /// What it is: `PostgreSQL 18.1`; `null`: it was never reached.
     pub product: Option<String>,
@@ -156,7 +144,6 @@ pub struct TargetRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Missing {
-    /// In words.
     pub title: String,
     /// Index of its value on each axis; `null` where it has one that no measured point has.
     pub at: Option<Vec<usize>>,
@@ -168,12 +155,10 @@ pub struct Missing {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Point {
-    /// What it came to.
     #[serde(flatten)]
     pub result: PointResult,
     /// Index of its value on each axis.
     pub at: Vec<usize>,
-    /// `null`: nothing was committed.
     pub retries_per_commit: Option<f64>,
     /// The verdict of most of its repeats; `null`: none has one.
     pub limit: Option<PointLimit>,
@@ -183,13 +168,10 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PointLimit {
-    /// The rule's code.
     pub code: String,
-    /// Its name for people.
     pub name: String,
     /// So many repeats have this verdict.
     pub agree: u64,
-    /// So many have one.
     pub of: u64,
 }
 
@@ -199,21 +181,16 @@ pub struct PointLimit {
 pub struct TrialRef {
     /// Its number in the notebook.
     pub trial: i64,
-    /// Its UUID.
     pub uuid: String,
-    /// Index in points.
     pub point: usize,
     /// Which repeat of its point.
     pub repeat: Option<u32>,
-    /// How it ended.
     pub state: String,
     /// Whether it counts in its point.
     pub counts: bool,
-    /// Committed transactions a second.
     pub goodput_per_s: Option<f64>,
     /// Of response times under a rate, else of service times.
     pub p50_us: Option<u64>,
-    /// The same.
     pub p99_us: Option<u64>,
     /// What limited it; `null`: no diagnosis was made.
     pub limit: Option<TrialLimit>,
@@ -225,13 +202,10 @@ pub struct TrialRef {
     pub started: String,
 }
 
-/// What limited a trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TrialLimit {
-    /// The rule's code.
     pub code: String,
-    /// Its name for people.
     pub name: String,
 }
 
@@ -239,9 +213,7 @@ pub struct TrialLimit {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Zones {
-    /// The axis' name.
     pub axis: String,
-    /// The server's setting.
     pub shared_buffers_bytes: Option<u64>,
     /// Of the server's host, where pgdyno is on it.
     pub memory_bytes: Option<u64>,

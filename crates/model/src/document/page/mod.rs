@@ -36,12 +36,8 @@ use serde::Serialize;
 #[serde(untagged)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "Data"))]
 pub enum Page {
-    /// Of a trial.
     Trial(Box<TrialPage>),
-    /// Of an experiment.
     Experiment(Box<ExperimentPage>),
-    /// Of a comparison.
     Compare(Box<ComparePage>),
-    /// Of a notebook.
     Notebook(Box<NotebookPage>),
 }

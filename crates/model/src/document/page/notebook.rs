@@ -6,31 +6,23 @@ use crate::State;
 use crate::document::Common;
 use crate::document::page::PartOf;
 
-/// A notebook's page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "NotebookData"))]
 pub struct NotebookPage {
-    /// `notebook`.
     #[cfg_attr(test, ts(type = "'notebook'"))]
     pub kind: &'static str,
-    /// What every page has.
     #[serde(flatten)]
     pub common: Common,
-    /// Trials in the notebook.
     pub trials_total: u64,
-    /// Experiments in the notebook.
     pub experiments_total: u64,
     /// Trials that run now, the newest first.
     pub running: Vec<RunningTrial>,
     /// Experiments with a trial that runs now.
     pub growing: Vec<GrowingExperiment>,
-    /// The newest experiments.
     pub experiments: Vec<ExperimentItem>,
     /// What the list was asked for.
     pub query: Query,
-    /// Trials that this finds.
     pub found: u64,
-    /// Pages of the list.
     pub pages: u64,
     /// This page of them, the newest first.
     pub trials: Vec<TrialItem>,
@@ -49,9 +41,7 @@ pub struct Query {
     /// Words that all stand in the workload, target, note, tags or experiment's name; a number or the
     /// beginning of a UUID finds that trial.
     pub q: Option<String>,
-    /// With this workload.
     pub workload: Option<String>,
-    /// With this tag.
     pub tag: Option<String>,
     /// In this state, by its name.
     pub state: Option<String>,
@@ -65,11 +55,8 @@ pub struct Query {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RunningTrial {
-    /// In this notebook.
     pub number: i64,
-    /// Everywhere.
     pub uuid: String,
-    /// What it runs.
     pub workload: String,
     /// How many clients it has.
     pub clients: Option<u32>,
@@ -77,32 +64,23 @@ pub struct RunningTrial {
     pub target: String,
     /// The name of its experiment.
     pub experiment: Option<String>,
-    /// When it began, UTC.
     pub started: String,
-    /// As [`super::Live::now_us`].
     pub now_us: Option<u64>,
-    /// As [`super::Live::planned_us`].
     pub planned_us: Option<u64>,
     /// Committed transactions a second in up to 40 seconds, the last one is the newest.
     pub goodput_per_s: Vec<f64>,
-    /// Whether it warms up.
     pub warmup: bool,
     /// Of the last five seconds, in microseconds; `null` with fewer than ten transactions beyond it.
     pub p50_us: Option<u64>,
-    /// The same.
     pub p99_us: Option<u64>,
     /// Failed transactions of the measured time so far.
     pub failed: u64,
     /// What most sessions waited for in the last five seconds, and how many did on average.
     #[cfg_attr(test, ts(type = "Array<[event: string, sessions: number]>"))]
     pub waits: Vec<(String, f64)>,
-    /// As [`super::Live::cannot_stop`].
     pub cannot_stop: Option<String>,
-    /// As [`super::Live::silent_s`].
     pub silent_s: Option<u64>,
-    /// As [`super::Live::is_gone`].
     pub is_gone: bool,
-    /// As [`super::Served::part`].
     pub part: Option<PartOf>,
     /// Where several generators measure one trial: figures above are of all of them together, these of
     /// each. Empty: it is measured by one.
@@ -113,7 +91,6 @@ pub struct RunningTrial {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct GeneratorNow {
-    /// Which one, from 0.
     pub generator: u32,
     /// The number of its own trial.
     pub trial: i64,
@@ -135,17 +112,13 @@ pub struct GeneratorNow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct GrowingExperiment {
-    /// In this notebook.
     pub number: i64,
-    /// Everywhere.
     pub uuid: String,
-    /// For people.
     pub name: String,
     /// When it was begun, UTC.
     pub created: String,
     /// Trials that it will have; `null`: it decides on the way.
     pub planned: Option<u64>,
-    /// Trials that are complete.
     pub done: u64,
     /// Trials that failed, were aborted or are partial.
     pub failed: u64,
@@ -161,7 +134,6 @@ pub struct GrowingExperiment {
 pub struct GrowingPoint {
     /// In words: `select-only, 8 clients`.
     pub what: String,
-    /// Its repeats, in order.
     pub repeats: Vec<GrowingRepeat>,
 }
 
@@ -181,15 +153,11 @@ pub struct GrowingRepeat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ExperimentItem {
-    /// In this notebook.
     pub number: i64,
-    /// Everywhere.
     pub uuid: String,
-    /// For people.
     pub name: String,
     /// When it was begun, UTC.
     pub created: String,
-    /// Its trials.
     pub trials: u64,
     /// Those that count: complete and not excluded.
     pub counted: u64,
@@ -199,9 +167,7 @@ pub struct ExperimentItem {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TrialItem {
-    /// In this notebook.
     pub number: i64,
-    /// Everywhere.
     pub uuid: String,
     /// How far it has come.
     pub state: State,
@@ -211,9 +177,7 @@ pub struct TrialItem {
     pub excluded: Option<String>,
     /// What people say of it.
     pub note: Option<String>,
-    /// Its tags.
     pub tags: Vec<String>,
-    /// What it ran.
     pub workload: String,
     /// How many clients it had.
     pub clients: Option<u32>,
@@ -221,14 +185,10 @@ pub struct TrialItem {
     pub target: String,
     /// The name of its experiment.
     pub experiment: Option<String>,
-    /// When it began, UTC.
     pub started: String,
-    /// Committed transactions a second.
     pub goodput_per_s: Option<f64>,
     /// Response times with a rate, else service times, in microseconds.
     pub p50_us: Option<u64>,
-    /// The same.
     pub p99_us: Option<u64>,
-    /// Failed transactions.
     pub failed: Option<u64>,
 }

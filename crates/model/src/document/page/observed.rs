@@ -5,32 +5,25 @@ use serde::Serialize;
 use super::{SlowestStatement, digits};
 use crate::observed::Kind;
 
-/// An instrument.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Instrument {
-    /// `pg.io`, `host.disk`, `waits`, `scrape.node`.
     pub name: String,
     /// What it read: `PostgreSQL, pg_stat_io`, `/proc of db1`.
     pub source: String,
-    /// Its column.
     pub of: InstrumentOf,
     /// What it did not see.
     pub gaps: Vec<Gap>,
 }
 
-/// An instrument's column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub enum InstrumentOf {
-    /// The database.
     Server,
     /// The machine that it is on.
     Host,
-    /// pgdyno, and its machine.
     Client,
-    /// None of these.
     Other,
 }
 
@@ -42,9 +35,7 @@ pub struct Gap {
     pub label: String,
     /// `null`: from the beginning. Both `null`: never read.
     pub from_us: Option<i64>,
-    /// `null`: to the end.
     pub to_us: Option<i64>,
-    /// Why.
     pub reason: String,
     /// The one command that closes it.
     pub remedy: Option<String>,
@@ -54,13 +45,10 @@ pub struct Gap {
     pub times: Option<u64>,
 }
 
-/// A series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Series {
-    /// Index in `instruments`.
     pub instrument: usize,
-    /// `pg.wal.bytes`, `host.cpu.user`.
     pub name: String,
     /// Of which part: `node 1`, `vda`; empty where there is but one.
     pub label: String,
@@ -83,10 +71,8 @@ pub struct Series {
     )]
     #[cfg_attr(test, ts(optional, type = "Array<number | null>"))]
     pub value: Option<Vec<f64>>,
-    /// What it was before.
     #[cfg_attr(test, ts(optional = nullable))]
     pub before: Option<f64>,
-    /// What it was after.
     #[cfg_attr(test, ts(optional = nullable))]
     pub after: Option<f64>,
     /// How often it was found reset.
@@ -98,7 +84,6 @@ pub struct Series {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Waits {
-    /// Index in `clocks_us`.
     pub clock: usize,
     /// The server's cores, where known: a dashed line.
     pub cores: Option<f64>,
@@ -106,7 +91,6 @@ pub struct Waits {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub how: Option<String>,
-    /// By event.
     pub events: Vec<WaitEvent>,
 }
 
@@ -116,7 +100,6 @@ pub struct Waits {
 pub struct WaitEvent {
     /// Class `CPU` is working, without a wait.
     pub class: String,
-    /// Its name.
     pub event: String,
     /// Same length as the clock.
     #[serde(serialize_with = "digits::list")]
@@ -124,18 +107,15 @@ pub struct WaitEvent {
     pub sessions: Vec<f64>,
 }
 
-/// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Event {
-    /// When it began.
     pub at_us: i64,
     /// For how long, where it has a length.
     #[cfg_attr(test, ts(optional = nullable))]
     pub length_us: Option<u64>,
     /// checkpoint, autovacuum, wal-switch, outage, reconnected, moved, returned, endpoint-down, endpoint-up, error, standby, …
     pub kind: String,
-    /// For people.
     pub text: String,
     /// The instrument that saw it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,7 +125,6 @@ pub struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub sync_after_us: Option<u64>,
-    /// How long that took.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub sync_us: Option<u64>,
@@ -155,13 +134,11 @@ pub struct Event {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Worst {
-    /// When it ended.
     pub at_us: u64,
     /// From the scheduled start, with a rate.
     pub response_us: Option<u64>,
     /// How much of that it waited to begin. Not recorded yet.
     pub queued_us: Option<u64>,
-    /// From the start.
     pub service_us: Option<u64>,
     /// How often it was tried. Not recorded yet.
     pub tries: Option<u64>,
@@ -177,8 +154,6 @@ pub struct Worst {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub slowest: Option<SlowestStatement>,
-    /// What happened around it.
     pub around: String,
-    /// Indexes in `events`.
     pub events: Vec<usize>,
 }

@@ -41,7 +41,6 @@ pub struct PartOf {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct GeneratorPart {
-    /// Which one, from 0.
     pub generator: u32,
     /// The number of its trial.
     pub trial: i64,

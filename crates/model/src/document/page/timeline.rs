@@ -8,31 +8,24 @@ use crate::document::Packed;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Timeline {
-    /// When each second began.
     pub start_us: Vec<u64>,
-    /// How long it was.
     pub length_us: Vec<u64>,
     /// Of the warm-up: 1, else 0. Missing: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub warmup: Option<Vec<u8>>,
-    /// Transactions that ended well.
     pub committed: Vec<u64>,
-    /// That ended badly.
     pub failed: Vec<u64>,
-    /// That never started.
     pub skipped: Vec<u64>,
     /// Of which it is not known.
     pub unknown: Vec<u64>,
     /// Committed, but later than the limit.
     pub late: Vec<u64>,
-    /// Tries beyond the first.
     pub retries: Vec<u64>,
     /// Transactions that the schedule asked for in that second; missing: no rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub due: Option<Vec<f64>>,
-    /// The longest service time.
     pub service_max_us: Vec<Option<u64>>,
     /// The longest response time, with a rate.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +36,6 @@ pub struct Timeline {
     /// Largest relative error of a bucket: 0.001 as the notebook has them; larger where there were too
     /// many of these for a page.
     pub resolution: f64,
-    /// Histograms of service times.
     pub service: Vec<Packed>,
     /// Histograms of response times, with a rate.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +45,6 @@ pub struct Timeline {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub retries_by_reason: Option<Vec<NamedCounts>>,
-    /// Failed transactions by class.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub failed_by_class: Option<Vec<NamedCounts>>,
@@ -67,8 +58,6 @@ pub struct Timeline {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct NamedCounts {
-    /// What is counted.
     pub name: String,
-    /// A row a second.
     pub count: Vec<u64>,
 }

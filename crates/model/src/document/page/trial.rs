@@ -8,14 +8,11 @@ use super::{Event, Instrument, Series, Timeline, Waits, Worst};
 use crate::document::answer::Sure;
 use crate::document::{Common, Histogram, Run, TimeBudget};
 
-/// A trial's page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "TrialData"))]
 pub struct TrialPage {
-    /// `trial`.
     #[cfg_attr(test, ts(type = "'trial'"))]
     pub kind: &'static str,
-    /// What every page has.
     #[serde(flatten)]
     pub common: Common,
     /// What `pgdyno show TRIAL --json` prints, without `seconds`, `observed` and `verdict`.
@@ -30,7 +27,6 @@ pub struct TrialPage {
     pub budget: Option<TimeBudget>,
     /// The other repeats of its point, this one included, in the order of repeats.
     pub siblings: Vec<Sibling>,
-    /// Its seconds.
     pub timeline: Timeline,
     /// Whole-run histograms of the measured time.
     pub histograms: Histograms,
@@ -48,7 +44,6 @@ pub struct TrialPage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub balance: Option<Balance>,
-    /// What was looked through.
     pub instruments: Vec<Instrument>,
     /// Times of samples, shared by series.
     pub clocks_us: Vec<Vec<i64>>,
@@ -60,7 +55,6 @@ pub struct TrialPage {
     pub waits: Option<Waits>,
     /// What happened to the server.
     pub events: Vec<Event>,
-    /// The longest transactions.
     pub worst: Vec<Worst>,
     /// What the server counted by statement, the most expensive first.
     pub server_statements: Vec<ServerStatement>,
@@ -91,7 +85,6 @@ pub struct TrialPage {
 pub struct Balance {
     /// `null`: that cannot be said.
     pub balanced: Option<bool>,
-    /// In a sentence.
     pub sentence: String,
 }
 
@@ -104,7 +97,6 @@ impl TrialPage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Histograms {
-    /// Of service times.
     pub service: Histogram,
     /// Of response times, with a rate.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,21 +114,15 @@ pub struct Histograms {
 pub struct Sibling {
     /// Its number in the notebook.
     pub trial: i64,
-    /// Which repeat.
     pub repeat: Option<u32>,
     /// The trial of this page.
     pub this: bool,
-    /// Committed transactions a second.
     pub goodput_per_s: Option<f64>,
     /// Of response times with a rate, else of service times.
     pub p50_us: Option<u64>,
-    /// Likewise.
     pub p99_us: Option<u64>,
-    /// Likewise.
     pub p99_9_us: Option<u64>,
-    /// Tries beyond the first.
     pub retries_per_commit: Option<f64>,
-    /// Failed transactions.
     pub failed: Option<u64>,
 }
 
@@ -144,25 +130,16 @@ pub struct Sibling {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct StatementRow {
-    /// The script's name.
     pub script: String,
-    /// As reports print it.
     pub text: String,
-    /// Executions that went well.
     pub executions: u64,
     /// Errors after which the transaction was tried again.
     pub retries: u64,
-    /// Errors that ended it.
     pub failures: u64,
-    /// Time in all executions.
     pub sum_us: u64,
-    /// Of an execution.
     pub mean_us: Option<f64>,
-    /// Of executions.
     pub p50_us: Option<u64>,
-    /// Of executions.
     pub p99_us: Option<u64>,
-    /// The longest.
     pub max_us: Option<u64>,
     /// Where its sessions mostly waited. Not known yet.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,11 +151,8 @@ pub struct StatementRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct StatementWait {
-    /// Class `CPU` for none.
     pub class: String,
-    /// Its name.
     pub event: String,
-    /// Of its time.
     pub share: f64,
 }
 
@@ -186,9 +160,7 @@ pub struct StatementWait {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SlowestStatement {
-    /// As reports print it.
     pub text: String,
-    /// How long it took.
     pub us: u64,
 }
 
@@ -200,7 +172,6 @@ pub struct ServerStatement {
     pub text: String,
     /// How often it was executed.
     pub calls: u64,
-    /// Time in all executions.
     pub time_us: f64,
     /// Rows it gave or changed.
     pub rows: Option<u64>,
@@ -212,13 +183,10 @@ pub struct ServerStatement {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Setting {
-    /// Its name.
     pub name: String,
-    /// With its unit.
     pub value: String,
     /// What the server's program has.
     pub default: Option<String>,
-    /// Where it is set.
     pub from: Option<String>,
     /// Whether it is listed although it is the default. No verdict names any yet.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -232,9 +200,7 @@ pub struct Setting {
 pub struct SlobTrial {
     /// A row each, in order.
     pub accounting: Vec<AccountingRow>,
-    /// Work units' times.
     pub units: Option<Histogram>,
-    /// What they are of.
     pub units_label: String,
     /// What the server's count came to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -246,11 +212,8 @@ pub struct SlobTrial {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AccountingRow {
-    /// `Logical reads (LIOPS)`.
     pub name: String,
-    /// `null`: not known.
     pub value: Option<f64>,
-    /// Its unit.
     pub unit: String,
     /// The same for each work unit.
     pub per_unit: Option<f64>,
@@ -258,7 +221,6 @@ pub struct AccountingRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub unknown: Option<String>,
-    /// Who counted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub what: Option<String>,

@@ -39,7 +39,6 @@ const fn moved(old: &'static str, new: &'static str) -> [At; 2] {
     ]
 }
 
-/// The figures.
 pub const FIGURES: &[Figure] = &[
     Figure::counter(
         "pg.checkpoints.timed",
@@ -153,5 +152,4 @@ pub const FIGURES: &[Figure] = &[
     ),
 ];
 
-/// Their rows.
 pub const ROWS: &[Row] = &rows::<{ FIGURES.len() }>(FIGURES);

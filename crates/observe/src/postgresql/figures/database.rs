@@ -14,7 +14,6 @@ const fn all(sql: &'static str) -> At {
     At::since(0, &DATABASE, sql)
 }
 
-/// The figures.
 pub const FIGURES: &[Figure] = &[
     Figure::gauge(
         "pg.sessions",
@@ -144,5 +143,4 @@ pub const FIGURES: &[Figure] = &[
     ),
 ];
 
-/// Their rows.
 pub const ROWS: &[Row] = &rows::<{ FIGURES.len() }>(FIGURES);

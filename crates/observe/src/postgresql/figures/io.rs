@@ -22,7 +22,6 @@ pub(super) static IO_WHOLE: View = View {
     label: "''",
 };
 
-/// The figures.
 pub const FIGURES: &[Figure] = &[
     Figure::counter(
         "pg.io.reads",
@@ -118,5 +117,4 @@ pub const FIGURES: &[Figure] = &[
     ),
 ];
 
-/// Their rows.
 pub const ROWS: &[Row] = &rows::<{ FIGURES.len() }>(FIGURES);

@@ -16,7 +16,6 @@ const READ_TIMES: &str = "track_io_timing";
 /// Without it times of the log's writes and syncs stay at zero.
 const WAL_TIMES: &str = "track_wal_io_timing";
 
-/// By subject.
 pub const ALL: [&[Figure]; 5] = [
     database::FIGURES,
     checkpoints::FIGURES,

@@ -21,7 +21,6 @@ const fn table(sql: &'static str) -> At {
     At::since(0, &TABLES, sql)
 }
 
-/// The figures.
 pub const FIGURES: &[Figure] = &[
     Figure::counter(
         "pg.table.blocks_hit",
@@ -87,5 +86,4 @@ pub const FIGURES: &[Figure] = &[
     ),
 ];
 
-/// Their rows.
 pub const ROWS: &[Row] = &rows::<{ FIGURES.len() }>(FIGURES);

@@ -37,7 +37,6 @@ const fn moved(old: &'static str, new: &'static str) -> [At; 2] {
     ]
 }
 
-/// The figures.
 pub const FIGURES: &[Figure] = &[
     Figure::counter(
         "pg.wal.position",
@@ -112,5 +111,4 @@ pub const FIGURES: &[Figure] = &[
     ),
 ];
 
-/// Their rows.
 pub const ROWS: &[Row] = &rows::<{ FIGURES.len() }>(FIGURES);

@@ -239,7 +239,6 @@ fn read(session: &mut Session, known: &[&Known]) -> Vec<f64> {
         .collect()
 }
 
-/// Something of everything.
 const WORK: &str = "INSERT INTO worked SELECT g, g FROM generate_series(1001, 9000) g; \
     UPDATE worked SET y = y + 1 WHERE x < 300; \
     DELETE FROM worked WHERE x BETWEEN 400 AND 500; \

@@ -114,7 +114,6 @@ fn by_side(trials: Vec<TrialRow>) -> [Vec<TrialRow>; 2] {
     sides
 }
 
-/// Which trials follow.
 struct Turns<'a, 'b> {
     asked: &'a mut Asked<'b>,
     points: [Point; 2],
@@ -123,7 +122,6 @@ struct Turns<'a, 'b> {
 }
 
 impl Turns<'_, '_> {
-    /// Since the first trial.
     fn elapsed(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }

@@ -183,7 +183,6 @@ fn said<T>(value: T, by: &Path) -> Said<T> {
 }
 
 impl Observe {
-    /// As `--observe` takes it.
     fn words(&self) -> String {
         match self {
             Observe::Words(words) => words.clone(),

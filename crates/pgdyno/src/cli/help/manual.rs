@@ -10,14 +10,12 @@ static TUTORIAL: &str = include_str!("../../../../../workloads/README.md");
 /// What the tutorial is called here.
 pub const PACKS: &str = "packs";
 
-/// One document.
 #[derive(Debug, Clone, Copy)]
 pub struct Document {
     name: &'static str,
     text: &'static str,
 }
 
-/// All, by name.
 pub fn documents() -> impl Iterator<Item = Document> {
     let mut all: Vec<Document> = DOCS.files().filter_map(of_file).collect();
     all.push(Document {
@@ -41,7 +39,6 @@ fn of_file(file: &'static File<'static>) -> Option<Document> {
 }
 
 impl Document {
-    /// What one types.
     pub fn name(self) -> &'static str {
         self.name
     }
@@ -51,13 +48,11 @@ impl Document {
         self.text
     }
 
-    /// Its first heading.
     pub fn title(self) -> &'static str {
         let heading = self.text.lines().find_map(heading);
         heading.map_or(self.name, |(_, text)| text)
     }
 
-    /// Headings below the title.
     pub fn headings(self) -> impl Iterator<Item = &'static str> {
         self.sections_by_heading().into_iter().map(|(text, _)| text)
     }

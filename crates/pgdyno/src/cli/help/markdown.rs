@@ -72,7 +72,6 @@ struct Shown {
 }
 
 impl Shown {
-    /// One empty line.
     fn gap(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');

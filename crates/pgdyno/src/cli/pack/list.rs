@@ -42,7 +42,6 @@ fn found(word: Option<&str>) -> Result<Vec<Pack>, Failure> {
     }
 }
 
-/// For people.
 pub(super) fn text(word: Option<&str>, verbose: bool) -> Result<String, Failure> {
     let mut packs = found(word)?;
     if let [pack] = packs.as_slice() {
@@ -110,7 +109,6 @@ fn in_full(pack: &Pack) -> String {
     text
 }
 
-/// For machines.
 pub(super) fn json(word: Option<&str>) -> Result<String, Failure> {
     let packs = found(word)?;
     let packs = packs.iter().map(|pack| {

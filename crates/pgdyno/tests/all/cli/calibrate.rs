@@ -12,9 +12,7 @@ use crate::child::Running;
 use crate::support::notebook::by_kind;
 use crate::support::{Database, Ran, connect, pgdyno, ran, sql};
 
-/// Nobody is so slow.
 const MET: &str = "read=1h,update=1h,round-trip=1h,commit=1h";
-/// Nobody is so fast.
 const MISSED: &str = "read=1us,update=1us,round-trip=1us,commit=1us";
 
 /// Fewer rows are loaded sooner.

@@ -24,7 +24,6 @@ pub struct Stage {
     dir: tempfile::TempDir,
     /// Of the trial against its repeats.
     pub sets: PathBuf,
-    /// Of the script's.
     pub script: PathBuf,
 }
 

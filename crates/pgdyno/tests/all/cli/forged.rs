@@ -93,7 +93,6 @@ type Way = (
     Option<&'static str>,
 );
 
-/// With hashes that fit.
 const WAYS: &[Way] = &[
     (
         "goodput in a document",

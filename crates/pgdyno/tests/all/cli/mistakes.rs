@@ -216,7 +216,6 @@ const NO_COMMANDS: &[Row] = &[
     ("ls tpcb", 2, &["pgdyno ls --workload NAME"]),
 ];
 
-/// Options of other tools.
 const OF_OTHERS: &[Row] = &[
     (
         "run oltp_read_write --threads=4 --tables=10",
@@ -279,7 +278,6 @@ const OF_OTHERS: &[Row] = &[
     ),
 ];
 
-/// Values, or none.
 const VALUES: &[Row] = &[
     ("run tpcb -U", 2, &["-U needs a user: -U me"]),
     ("run tpcb -p", 2, &["-p needs a port"]),
@@ -513,7 +511,6 @@ const WORDS: &[Row] = &[
     ("check-history none.edn", 2, &["none.edn", "--history FILE"]),
 ];
 
-/// In scripts.
 const SCRIPTS: &[Row] = &[
     (
         "run value.sql --url URL -t 1",

@@ -12,7 +12,6 @@ use crate::support::{Database, pgdyno, ran};
 const WRITES: &str = "PGDYNO_WRITE_DOCS";
 const MARK: &str = "<!-- sample: ";
 
-/// A block of output.
 struct Sample {
     /// Where its mark stands, from 1.
     line: usize,

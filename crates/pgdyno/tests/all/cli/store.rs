@@ -48,7 +48,6 @@ impl Notebook {
         self.dir.path().join("notebook.sqlite")
     }
 
-    /// A file beside it.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }

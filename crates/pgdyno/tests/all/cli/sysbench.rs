@@ -60,7 +60,6 @@ fn counts(text: &str) -> [u64; 4] {
     })
 }
 
-/// Digits become N.
 fn shape(text: &str) -> String {
     let mut shape = String::new();
     for c in text.chars() {

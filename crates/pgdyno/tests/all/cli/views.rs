@@ -47,7 +47,6 @@ impl Shown {
         PERCENTILES.iter().map(of).collect()
     }
 
-    /// Three digits are shown.
     fn is_like(self, other: Self) -> bool {
         match (self.us, other.us) {
             (Some(a), Some(b)) => (a - b).abs() <= 0.005 * a.max(b) + 0.5,
@@ -83,7 +82,6 @@ fn agree(view: &str, shown: &[Shown], known: &[Shown]) {
     }
 }
 
-/// The page's data.
 fn data(page: &Path) -> Value {
     let text = std::fs::read_to_string(page).unwrap();
     let from = text.find("id=\"data\">").unwrap() + "id=\"data\">".len();

@@ -73,7 +73,6 @@ impl Killable {
         self.signal_all("-STOP");
     }
 
-    /// They go on.
     pub fn thaw(&self) {
         self.signal_all("-CONT");
     }

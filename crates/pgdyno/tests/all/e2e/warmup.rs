@@ -11,7 +11,6 @@ use serde_json::Value;
 use crate::child::Running;
 use crate::support::{Database, Ran, pgdyno, ran};
 
-/// Always takes as long.
 const STEADY: &str = "SELECT pg_sleep(0.05);\n";
 /// The same with the noise that servers have; clients do not stay in step.
 const NOISY: &str = "\\set ms random(60, 140)\nSELECT pg_sleep(:ms / 1000.0);\n";

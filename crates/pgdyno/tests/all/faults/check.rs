@@ -12,9 +12,7 @@ pub struct Counted {
     pub failed: u64,
     pub unknown: u64,
     pub rows: u64,
-    /// Clients that ended early.
     pub aborted: u64,
-    /// Connections lost, with `--reconnect`.
     pub outages: u64,
     /// Of the failed ones: broken off by Ctrl-C.
     pub interrupted: u64,

@@ -14,7 +14,6 @@ use crate::faults::kinds::{Fault, Way};
 use crate::faults::server::{Server, Template};
 use crate::support::{Ran, pgdyno};
 
-/// Clients of each trial.
 pub const CLIENTS: u64 = 100;
 /// Transactions of a client, of 40 ms or more each.
 pub const TRANSACTIONS: u64 = 40;
@@ -33,12 +32,10 @@ end;
 \\endif
 ";
 
-/// How pgdyno is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     /// `pgdyno pgbench`, not `pgdyno run`.
     pub as_pgbench: bool,
-    /// `--reconnect`
     pub reconnects: bool,
 }
 

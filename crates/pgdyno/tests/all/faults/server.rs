@@ -34,11 +34,9 @@ const SETTINGS: &str = "listen_addresses='127.0.0.1'\nfsync=off\nshared_buffers=
 /// What a server differs in from the others.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Setup {
-    /// Lines of its configuration.
     pub settings: &'static str,
     /// Its own certificate, and clients that check it.
     pub tls: bool,
-    /// Clients need a password.
     pub password: bool,
 }
 
@@ -48,7 +46,6 @@ pub struct Template {
     bindir: PathBuf,
 }
 
-/// A server.
 pub struct Server {
     dir: TempDir,
     bindir: PathBuf,
@@ -257,12 +254,10 @@ impl Server {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its first process.
     pub fn postmaster(&self) -> u32 {
         self.child().as_ref().unwrap().id()
     }
 
-    /// All of its processes.
     pub fn processes(&self) -> Vec<u32> {
         server_processes(self.dir.path())
     }
@@ -309,7 +304,6 @@ impl Server {
         self.reload();
     }
 
-    /// Reads the configuration again.
     pub fn reload(&self) {
         let before = self.sql("SELECT pg_conf_load_time()");
         self.sql("SELECT pg_reload_conf()");

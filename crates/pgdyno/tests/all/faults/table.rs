@@ -10,7 +10,6 @@ use crate::faults::scene::Call;
 pub struct Row {
     pub fault: &'static Fault,
     pub call: Call,
-    /// Skipped for this reason.
     pub skipped: Option<String>,
     /// What was counted, or what is wrong.
     pub seen: Result<Counted, String>,

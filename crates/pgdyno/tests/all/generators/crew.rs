@@ -18,11 +18,8 @@ pub fn notes() -> &'static Server {
     NOTES.get_or_init(|| pgdyno_testkit::postgres_with(&["max_connections=300"]))
 }
 
-/// All that generators share.
 pub struct Crew {
-    /// What is measured.
     pub target: Database,
-    /// What `--store` names.
     pub store: String,
     /// By which way generators reach it, where that is another.
     pub says: Option<String>,
@@ -87,7 +84,6 @@ impl Crew {
         ran(&mut self.command(line))
     }
 
-    /// One generator.
     pub fn start(&self, line: &str) -> Running {
         let mut command = self.command(line);
         if let Some(says) = &self.says {
@@ -103,7 +99,6 @@ impl Crew {
         all.into_iter().map(Running::ended).collect()
     }
 
-    /// The same, all well.
     #[track_caller]
     pub fn run_well(&self, count: u32, line: &str) {
         let all = self.run(count, line);
@@ -219,7 +214,6 @@ impl Crew {
         self.shown(*number)
     }
 
-    /// A trial as JSON.
     #[track_caller]
     pub fn shown(&self, number: u64) -> Value {
         let shown = self.pgdyno(&format!("show {number} --json")).expect(0, &[]);
@@ -233,7 +227,6 @@ pub fn rows(whole: &Value) -> &[Value] {
     whole["generators"]["list"].as_array().unwrap()
 }
 
-/// How each generator ended.
 #[track_caller]
 pub fn ends(whole: &Value) -> Vec<&str> {
     let ends = rows(whole).iter().map(|row| row["end"].as_str().unwrap());

@@ -37,7 +37,6 @@ impl Daemons {
         self.running.push((name.to_owned(), child));
     }
 
-    /// Kills one.
     pub fn kill(&mut self, name: &str) {
         let found = self.running.iter_mut().find(|(known, _)| known == name);
         let (_, child) = found.unwrap();

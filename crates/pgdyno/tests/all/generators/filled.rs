@@ -70,7 +70,6 @@ impl Held {
         Held::by(crew, &format!("LOCK TABLE {record} IN SHARE MODE"))
     }
 
-    /// By this statement.
     pub fn by(crew: &Crew, lock: &str) -> Held {
         let mut session = connect(&crew.target.url);
         session.simple_query(&format!("BEGIN; {lock}")).unwrap();
@@ -97,7 +96,6 @@ pub fn wait_until_loaded(crew: &Crew, table: &str) {
     crew.target.wait_for(&complete);
 }
 
-/// Who prepares.
 pub fn preparing(crew: &Crew) -> usize {
     let sql = "SELECT generator FROM word WHERE what = 'preparing'";
     crew.number(sql).unwrap() as usize

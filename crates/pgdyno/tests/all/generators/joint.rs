@@ -40,7 +40,6 @@ fn four_are_one(crew: &Crew) {
     assert!(!shown.stdout.contains("died"), "{shown:#?}");
 }
 
-/// Committed transactions by second.
 fn add_seconds(sums: &mut Vec<u64>, document: &Value) {
     for second in document["seconds"].as_array().unwrap() {
         let at = (number(&second["start_us"]) / 1_000_000) as usize;

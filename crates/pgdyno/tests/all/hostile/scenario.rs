@@ -6,7 +6,6 @@ use pgdyno_testkit::hostile::{Step, When};
 /// Exit codes of `pgdyno run` and `pgdyno pgbench`.
 type Codes = (i32, i32);
 
-/// The work is done.
 pub const WELL: Codes = (0, 0);
 /// There was no connection to begin with.
 pub const REFUSED: Codes = (3, 1);
@@ -14,22 +13,16 @@ pub const REFUSED: Codes = (3, 1);
 pub const LOST: Codes = (3, 2);
 /// The server answered with an error, or the script cannot go on.
 pub const FAILED: Codes = (1, 2);
-/// Ended by Ctrl-C.
 pub const INTERRUPTED: Codes = (130, 130);
 
-/// One server, one script.
 pub struct Scenario {
-    /// What the server does.
     pub name: &'static str,
     pub when: When,
     pub steps: Vec<Step>,
     /// The text of the script.
     pub script: String,
-    /// Of both commands.
     pub options: &'static str,
-    /// Of `pgdyno run` alone.
     pub run_options: &'static str,
-    /// Of the connection.
     pub url: &'static str,
     /// Sent once the server is at its steps.
     pub signal: Option<Signal>,
@@ -79,7 +72,6 @@ pub fn answering(name: &'static str, steps: Vec<Step>, codes: Codes) -> Scenario
     scenario(name, When::Asked("marked"), steps, codes)
 }
 
-/// Messages, sent at once.
 pub fn sends(messages: &[Vec<u8>]) -> Vec<Step> {
     vec![Step::Send(messages.concat())]
 }
@@ -90,7 +82,6 @@ pub fn sends_and(messages: &[Vec<u8>], then: Step) -> Vec<Step> {
 }
 
 impl Scenario {
-    /// Both say this.
     pub fn says(mut self, words: &str) -> Scenario {
         self.run_says = words.to_owned();
         self.pgbench_says = words.to_owned();

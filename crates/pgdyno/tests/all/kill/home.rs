@@ -302,7 +302,6 @@ impl Drop for Home {
     }
 }
 
-/// Since the epoch.
 pub fn seconds(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
 }

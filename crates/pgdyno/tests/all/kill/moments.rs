@@ -10,7 +10,6 @@ use pgdyno_testkit::SplitMix64;
 pub struct Moment {
     /// The how many-th of its command.
     pub number: usize,
-    /// After its start.
     pub at: Duration,
     /// Whether all of its process group is killed, as the kernel does when memory runs out in a
     /// container, or pgdyno alone.

@@ -60,7 +60,6 @@ impl Case {
         self
     }
 
-    /// What standard input says.
     pub fn stdin(mut self, text: &'static str) -> Case {
         self.stdin = Some(text);
         self
@@ -107,7 +106,6 @@ impl Case {
         !self.before.is_empty()
     }
 
-    /// Its own files.
     pub fn shown_files(&self) -> String {
         let file = |(name, text): &(&str, String)| format!("  {name}:\n{text}");
         self.files.iter().map(file).collect()
@@ -141,7 +139,6 @@ pub fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Where cases run.
 pub struct Setting<'a> {
     server: &'a Server,
     name: &'a str,

@@ -173,7 +173,6 @@ pub enum Log {
         /// Whether the column is there.
         lag: bool,
     },
-    /// A line an interval.
     Intervals,
 }
 

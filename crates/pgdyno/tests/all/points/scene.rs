@@ -46,12 +46,10 @@ impl Scene {
         self.beside("work")
     }
 
-    /// A file in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder().join(name)
     }
 
-    /// The same as text.
     pub fn text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
@@ -78,7 +76,6 @@ impl Scene {
         copy(&self.folder(), &self.beside("begin"));
     }
 
-    /// Puts the folder back.
     pub fn reset(&self) {
         for folder in [self.folder(), self.beside("tmp")] {
             fs::remove_dir_all(&folder).unwrap();

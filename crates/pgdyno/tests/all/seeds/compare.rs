@@ -8,7 +8,6 @@ use crate::seeds::shape::{Columns, shape};
 use crate::seeds::table::{Differs, Line, Side};
 use crate::support::Ran;
 
-/// Where recordings are.
 fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/seeds/recorded")
 }

@@ -35,7 +35,6 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// Tools' names mean pgdyno.
     pub fn ours(server: &Server, database: &str) -> Shell {
         let shell = Shell::new(server, database, Side::Ours);
         for name in NAMES {
@@ -84,7 +83,6 @@ impl Shell {
         self.env.push((name.to_owned(), value.to_owned()));
     }
 
-    /// Where its server is.
     pub fn url(&self) -> String {
         let mut env = self.env.iter();
         let url = env.find_map(|(name, value)| (name == "URL").then(|| value.clone()));
@@ -109,7 +107,6 @@ impl Shell {
         self.dir.path().join(name)
     }
 
-    /// A file in it.
     pub fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("within the folder")).expect("our folder");
@@ -127,7 +124,6 @@ impl Shell {
         self.type_in(&line.command(self.side))
     }
 
-    /// Types this.
     pub fn type_in(&self, command: &str) -> Ran {
         let path = std::env::var("PATH").unwrap_or_default();
         let stock = stock_bindir().unwrap_or_default();

@@ -4,7 +4,6 @@
 //! Lines of psql, of package managers and of shells are left out, but for those that pgio's article
 //! types between pgio's own.
 
-/// Who runs a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Ours,
@@ -61,16 +60,13 @@ pub enum Beside {
     Stock,
     /// A recording, and the tool itself where it is here.
     Recorded,
-    /// What the article shows.
     Article(&'static str),
     /// Nothing, and why not: the test says what must be so.
     Nothing(&'static str),
 }
 
-/// A line.
 #[derive(Debug)]
 pub struct Line {
-    /// Of its recording.
     pub name: &'static str,
     pub from: From,
     pub tool: Tool,
@@ -98,7 +94,6 @@ pub fn of(tool: Tool) -> impl Iterator<Item = &'static Line> {
     all().filter(move |line| line.tool == tool)
 }
 
-/// All lines.
 pub fn all() -> impl Iterator<Item = &'static Line> {
     let lists = [PGBENCH, PGIO, YBIO, PGBENCH_TOOLS, COCKROACH, YCSB];
     lists.into_iter().flatten()

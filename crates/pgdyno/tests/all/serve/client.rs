@@ -216,7 +216,6 @@ impl Serving {
         ))
     }
 
-    /// A page's document.
     #[track_caller]
     pub fn document(&self, path: &str) -> Value {
         self.get(path).document()
@@ -240,7 +239,6 @@ impl Serving {
         ))
     }
 
-    /// Opens events.
     #[track_caller]
     pub fn events(&self, path: &str) -> Events {
         let mut stream = self.connect();
@@ -271,7 +269,6 @@ impl Drop for Serving {
     }
 }
 
-/// An answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,

@@ -12,7 +12,6 @@ use crate::serve::client::{Notebook, Serving};
 use crate::serve::live::running;
 use crate::support::Database;
 
-/// Viewers beside the first.
 const VIEWERS: usize = 50;
 const MEASURED: Duration = Duration::from_secs(20);
 /// What they may take together, as a share of a CPU.

@@ -17,7 +17,6 @@ const TRIALS_OF_EXPERIMENT: usize = 1000;
 /// The best of so many runs is what it takes.
 const RUNS: usize = 3;
 
-/// What a command took.
 struct Took {
     wall: Duration,
     peak_mib: u64,
@@ -37,7 +36,6 @@ const NO_GOAL: Goal = Goal {
     page_mb: None,
 };
 
-/// Runs it once.
 fn run(args: &[&str], store: &str, dir: &Path) -> Took {
     let output = dir.join("output.txt");
     let file = fs::File::create(&output).unwrap();

@@ -15,7 +15,6 @@ use crate::sweep::written::Experiment;
 /// answers late is little.
 const SERVICE: Duration = Duration::from_millis(5);
 
-/// The limit of p99.
 const LIMIT: Duration = Duration::from_millis(75);
 
 /// The rate at which 99 of 100 statements have waited at most so long that they keep the limit.

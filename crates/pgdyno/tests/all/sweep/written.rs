@@ -27,7 +27,6 @@ impl Experiment {
         Experiment { dir, url }
     }
 
-    /// Its notebook.
     pub fn store(&self) -> PathBuf {
         notebook::at(&self.dir.path().join("notebook.sqlite"))
     }

@@ -25,7 +25,6 @@ pub struct Case {
     pub command: &'static str,
 }
 
-/// All of them.
 pub const CASES: &[Case] = &[
     Case {
         name: "load",

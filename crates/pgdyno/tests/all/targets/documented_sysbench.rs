@@ -68,7 +68,6 @@ fn every_script_prepares_runs_and_cleans_up_on_each_product() {
     }
 }
 
-/// What `prepare` makes.
 fn prepared(product: Product, line: &str) -> Vec<String> {
     let server = Documented::start(product);
     let (ran, statements) = sysbench(&server, line);

@@ -49,7 +49,6 @@ impl Message {
         bytes
     }
 
-    /// For people.
     pub fn shown(&self) -> String {
         let text = String::from_utf8_lossy(&self.body).replace('\0', "·");
         format!("{} {text}", self.tag as char)

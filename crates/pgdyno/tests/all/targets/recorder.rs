@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use crate::targets::message::Message;
 use crate::targets::recording::{Copying, Event};
 
-/// The proxy.
 pub struct Recorder {
     port: u16,
     tapes: Arc<Mutex<Vec<Tape>>>,

@@ -59,7 +59,6 @@ pub fn known() -> PathBuf {
     all().join("cockroachdb-19.1")
 }
 
-/// A connection.
 pub struct Recorded {
     /// Which server it led to, from 0.
     pub node: usize,

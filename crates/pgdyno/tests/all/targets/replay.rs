@@ -29,7 +29,6 @@ pub struct Replay {
 #[derive(Default)]
 struct Stage {
     recorded: Vec<Recorded>,
-    /// As [`SINCE_RECORDED`].
     since: &'static [&'static str],
     /// Which of them have been played to their end.
     played: Vec<bool>,
@@ -41,7 +40,6 @@ struct Stage {
 }
 
 impl Replay {
-    /// Plays these connections.
     pub fn start(recorded: Vec<Recorded>) -> Replay {
         Self::start_since(recorded, SINCE_RECORDED)
     }
@@ -67,7 +65,6 @@ impl Replay {
         }
     }
 
-    /// Where the servers listen.
     pub fn ports(&self) -> &[u16] {
         &self.ports
     }
@@ -217,7 +214,6 @@ fn is_since_recorded(event: &Event, since: &[&str]) -> bool {
     message.tag == b'Q' && since.iter().any(begins)
 }
 
-/// Whether nobody answered.
 fn is_refused(recorded: &Recorded) -> bool {
     let has_answer = |event: &Event| matches!(event, Event::Server(_));
     !recorded.events.iter().any(has_answer)
@@ -238,7 +234,6 @@ fn is_refused_at(stage: &Stage, node: usize, said: &[Event]) -> bool {
     said.len() == 1 && recorded.any(|one| agrees(&one.events, said))
 }
 
-/// Whether the client goes.
 fn ends(event: &Event) -> bool {
     matches!(event, Event::ClientClosed) || matches!(event, Event::Client(m) if m.tag == b'X')
 }

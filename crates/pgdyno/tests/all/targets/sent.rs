@@ -17,20 +17,17 @@ const EXIT_CODE: &str = "exit-code";
 
 /// Whom to record, and how.
 struct Owner {
-    /// `HOST:PORT`.
     servers: Vec<String>,
     user: String,
     /// A database that is there.
     database: String,
     /// Words that are replaced besides those that are found.
     words: Vec<String>,
-    /// Pages of figures.
     pages: Vec<String>,
     /// Commands that kill the second node, drain it, and bring it back.
     kill: String,
     drain: String,
     restart: String,
-    /// Where the recording goes.
     to: PathBuf,
 }
 

@@ -22,7 +22,6 @@ use table::{Row, Said};
 const IDLE_SHARE_MIN: f64 = 0.5;
 /// So long others may take to end.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Repeats of each limit.
 const ROUNDS: usize = 3;
 /// So many are to be named.
 const NAMED_MIN: usize = 24;

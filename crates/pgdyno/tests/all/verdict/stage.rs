@@ -120,7 +120,6 @@ impl Stage {
     }
 }
 
-/// A trial: `pgdyno run`.
 pub struct Trial<'a> {
     script: std::path::PathBuf,
     args: Vec<&'a str>,
@@ -158,7 +157,6 @@ impl<'a> Trial<'a> {
         self
     }
 
-    /// Its result.
     pub fn run(&self) -> Value {
         let own = pgdyno(&["run"]);
         let mut command = self.start(&own);

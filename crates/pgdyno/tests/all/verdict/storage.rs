@@ -79,7 +79,6 @@ impl Storage {
         })
     }
 
-    /// The programs to start.
     pub fn bindir(&self) -> &Path {
         &self.bindir
     }

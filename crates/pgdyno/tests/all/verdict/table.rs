@@ -14,7 +14,6 @@ pub enum Said {
     Right,
     /// That it is not known, or something that is true and does not name it.
     NotKnown,
-    /// Another one.
     Wrong,
 }
 

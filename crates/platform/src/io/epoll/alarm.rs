@@ -19,7 +19,6 @@ const NEVER: u64 = u64::MAX;
 /// The one alarm of an event loop, on the monotonic clock.
 pub(super) struct Alarm {
     timer: OwnedFd,
-    /// When it goes off.
     at_ns: u64,
 }
 
@@ -63,7 +62,6 @@ impl Alarm {
         Ok(true)
     }
 
-    /// It has gone off.
     pub(super) fn rang(&mut self) {
         self.at_ns = NEVER;
     }

@@ -14,7 +14,6 @@ const NEVER: u64 = u64::MAX;
 
 /// The one alarm of a ring, on the monotonic clock.
 pub(super) struct Alarm {
-    /// When it goes off.
     at_ns: u64,
     /// Where the kernel reads the time when it takes an entry.
     time: Box<Timespec>,
@@ -50,7 +49,6 @@ impl Alarm {
         })
     }
 
-    /// It has gone off.
     pub(super) fn rang(&mut self) {
         self.at_ns = NEVER;
     }

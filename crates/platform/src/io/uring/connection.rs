@@ -62,7 +62,6 @@ pub(super) struct Connection {
     pub(super) is_dirty: bool,
     /// Whether the kernel has been asked to receive.
     receives: bool,
-    /// Nothing more will arrive.
     is_at_end: bool,
     /// Nothing can be sent before the kernel says so.
     awaits_room: bool,

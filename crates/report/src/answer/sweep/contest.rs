@@ -36,7 +36,6 @@ pub struct Side<'a> {
 /// What may be said of who is ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// One is, surely.
     Ahead,
     /// Those in front cannot be told apart by more than chance.
     Tied,

@@ -52,7 +52,6 @@ pub struct Spot<'a> {
     pub x: Option<f64>,
 }
 
-/// Rates that were kept.
 pub struct Kept<'a> {
     /// The highest below which all are.
     pub highest: Option<Spot<'a>>,

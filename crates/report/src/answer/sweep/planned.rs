@@ -23,7 +23,6 @@ pub struct Planned {
 pub struct Progress {
     /// Trials that have ended, whatever their end.
     pub done: u64,
-    /// All that were planned.
     pub of: u64,
 }
 

@@ -32,7 +32,6 @@ pub struct Group<'a> {
     pub workload: String,
     /// Its place among all, from 0.
     index: usize,
-    /// Indices among all points.
     pub points: Vec<usize>,
     /// What its points differ in, with the values that there are.
     pub varied: Vec<(String, AxisKind)>,

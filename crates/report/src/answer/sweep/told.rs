@@ -22,14 +22,14 @@ pub struct Duel<'a> {
 /// What may be said of B beside A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// B's figure is higher.
     Higher,
-    /// B's figure is lower.
     Lower,
     /// No more than chance explains.
     Same,
     /// Too few repeats: so many a side are needed.
-    Few { need: usize },
+    Few {
+        need: usize,
+    },
     /// They ran one after the other.
     NotByTurns,
     /// A trial does not have the figure.
@@ -42,7 +42,6 @@ pub struct Judged {
     pub comparison: Option<Comparison>,
 }
 
-/// All of them together.
 pub fn judge(duels: &[Duel<'_>]) -> Vec<Judged> {
     let samples: Vec<Option<(Sample, Sample)>> = duels.iter().map(Duel::samples).collect();
     let starts: Vec<Option<Starts>> = duels.iter().map(Duel::starts).collect();

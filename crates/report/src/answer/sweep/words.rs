@@ -85,7 +85,6 @@ pub fn matrix<'p>(workloads: &[&str], axes: impl IntoIterator<Item = (&'p str, u
     parts.join(" × ")
 }
 
-/// Who is ahead.
 pub fn of_contests(
     sweep: &Sweep<'_>,
     groups: &[Group<'_>],
@@ -668,7 +667,6 @@ fn sentence(peak: &Peak<'_>, limit: Option<&PointLimit>) -> (String, AnswerState
     (text, AnswerState::Known)
 }
 
-/// `8 and 16 clients`.
 fn front_words(peak: &Peak<'_>) -> String {
     let mut places: Vec<(f64, String)> = peak
         .front

@@ -22,11 +22,9 @@ const SYS: &str = "/sys";
 /// What a controller is called.
 #[derive(Debug)]
 pub(super) struct Controller {
-    /// In v1.
     v1: &'static str,
     /// A file of each of its groups there.
     v1_has: &'static str,
-    /// In v2.
     v2: &'static str,
     /// What the names of its groups end with: v2 has all of them in one place.
     ending: &'static str,

@@ -11,21 +11,16 @@ use serde::Serialize;
 
 use super::Entry;
 
-/// An option.
 #[derive(Debug, Serialize)]
 pub struct Key {
-    /// Its name.
     pub name: &'static str,
     /// Its value when the user gives none; empty: chosen by what the server has.
     pub default: &'static str,
-    /// What it takes.
     #[serde(skip)]
     pub kind: Kind,
-    /// What it says.
     pub help: &'static str,
 }
 
-/// What an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A time such as `5s`.
@@ -36,13 +31,10 @@ pub enum Kind {
     Between(u64, u64),
     /// Bytes a second, as [`rate_of`] reads them.
     Rate,
-    /// A name.
     Name,
-    /// One of these words.
     Words(&'static [&'static str]),
 }
 
-/// How long it lasts.
 pub(super) const fn lasting(default: &'static str) -> Key {
     Key {
         name: "for",
@@ -141,7 +133,6 @@ impl Given {
         duration::parse(self.text(name)).unwrap_or_default()
     }
 
-    /// It lasts so long.
     pub fn last(&mut self, time: Duration) {
         self.0.insert("for", text::as_typed(time));
     }

@@ -40,11 +40,9 @@ use crate::via::Via;
 /// A disturbance: what the user reads of it, and how it is made.
 #[derive(Debug, Serialize)]
 pub struct Entry {
-    /// Its name: `pgdyno:NAME`.
     pub name: &'static str,
     /// What it does, in a sentence without a full stop.
     pub summary: &'static str,
-    /// Its options.
     pub keys: &'static [Key],
     /// What it needs; looked at before the trial.
     pub needs: &'static [Need],
@@ -67,11 +65,8 @@ pub type Make = fn(&Scene<'_>, &Given) -> Made;
 /// A disturbance ready to be done.
 pub type Made = Result<Box<dyn Act>, String>;
 
-/// Where it is done.
 pub struct Scene<'a> {
-    /// The database.
     pub target: &'a Target,
-    /// What it is.
     pub product: &'a Product,
     /// What is known of it.
     pub facts: &'a Facts,
@@ -82,7 +77,6 @@ pub struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// That of a trial.
     pub fn of(prepared: &'a Prepared, via: Option<&'a Arc<Via>>) -> Self {
         let pack = prepared.workload.pack.iter();
         let mut tables: Vec<String> = pack

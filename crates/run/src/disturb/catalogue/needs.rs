@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::{Given, Scene, cgroup, sql, wal};
 
-/// What a disturbance needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
@@ -20,7 +19,6 @@ pub enum Need {
     Pair,
     /// pgdyno runs on the server's host, as root or as the server's user.
     SameHost,
-    /// pgdyno is root.
     Root,
     /// The host has a cgroup hierarchy with the controller for CPU.
     Cgroup,
@@ -43,7 +41,6 @@ pub enum Need {
 }
 
 impl Need {
-    /// For people.
     pub fn words(self) -> &'static str {
         match self {
             Need::Superuser => "a superuser",

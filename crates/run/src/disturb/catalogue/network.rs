@@ -193,7 +193,6 @@ impl Act for Disturbed {
 }
 
 impl Disturbed {
-    /// Whether it still held.
     fn end(&mut self) -> bool {
         let number = self.holds.take();
         number.into_iter().for_each(|number| self.via.end(number));

@@ -17,7 +17,6 @@ use pgdyno_stats::SplitMix64;
 
 use super::{Entry, Given, Kind, Need, Scene, all, cgroup};
 
-/// What `--with` calls it.
 pub const NAME: &str = "random";
 
 /// How long one lasts: whole seconds from 1 to this.
@@ -41,13 +40,10 @@ const LEFT_OUT: [(&str, &str); 2] = [
 /// What is to be drawn from.
 #[derive(Debug, Default)]
 pub struct Wanted<'a> {
-    /// These alone, unless empty.
     pub only: &'a [String],
-    /// None of these.
     pub except: &'a [String],
     /// What could harm a server that is not pgdyno's own may be done.
     pub yes: bool,
-    /// Clients go through proxies.
     pub via: bool,
 }
 
@@ -202,7 +198,6 @@ pub fn draw(
 struct Draw(SplitMix64);
 
 impl Draw {
-    /// From 0 on.
     fn below(&mut self, count: u64) -> u64 {
         (self.0.share() * count as f64) as u64
     }

@@ -128,7 +128,6 @@ fn restart(scene: &Scene<'_>, how: How) -> Result<Box<dyn Act>, String> {
 enum How {
     Fast,
     Immediate,
-    /// Down for so long.
     Killed(Duration),
 }
 
@@ -175,7 +174,6 @@ impl Act for Restart {
 
 struct Promotion {
     pair: Arc<Pair>,
-    /// Zero: not at all.
     behind: Duration,
     is_cut_off: bool,
 }

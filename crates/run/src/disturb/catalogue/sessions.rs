@@ -87,7 +87,6 @@ pub(super) static ENTRIES: [Entry; 2] = [
     },
 ];
 
-/// Nothing would be locked.
 fn no_row(table: &str) -> String {
     format!("{table} has no row that could be locked: name another table=NAME, or lock=table")
 }

@@ -25,7 +25,6 @@ use pgdyno_workload::loader::Others;
 /// The engine looks so often whether it is to end; its transactions take less.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// One process.
 pub(super) struct Process {
     pub(super) room: Room,
     pub(super) log: Log,
@@ -41,7 +40,6 @@ impl Observer<Outcome> for Silent {}
 pub(super) const CLIENTS: u32 = 2;
 
 impl Process {
-    /// All of its life.
     pub(super) fn live(self) {
         let ended = self.measure_all();
         let now = self.room.world.now();

@@ -30,13 +30,9 @@ const LISTED_MAX: usize = 20;
 /// What happened, in true time.
 #[derive(Default)]
 struct Logged {
-    /// Who took each index.
     indexes: BTreeMap<u32, usize>,
-    /// By index.
     runs: BTreeMap<u32, Run>,
-    /// By host.
     controls: Vec<Option<Control>>,
-    /// By host.
     ended: Vec<Option<(u64, Result<(), String>)>>,
     merged: Vec<Merging>,
     /// Which host put in each range of the tables, when they are there.
@@ -45,12 +41,10 @@ struct Logged {
 
 type Log = Arc<Mutex<Logged>>;
 
-/// One generator's work.
 #[derive(Debug, Clone)]
 struct Run {
     host: usize,
     began: u64,
-    /// When each second began.
     seconds: Vec<u64>,
     ended: Option<u64>,
 }

@@ -40,7 +40,6 @@ impl Rates {
         }
     }
 
-    /// While they measure.
     fn measuring(generators: f64) -> Self {
         Self {
             writes: generators * says(generators),

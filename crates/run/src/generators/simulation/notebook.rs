@@ -14,7 +14,6 @@ use super::world::World;
 /// A statement that gets no answer is given up after so long.
 const PATIENCE: u64 = 300 * MS;
 
-/// What a notebook keeps.
 #[derive(Default)]
 pub(super) struct Book {
     meeting: Option<Meeting>,
@@ -30,24 +29,19 @@ pub(super) struct Book {
 
 /// A statement that the notebook answered.
 pub(super) struct Asked {
-    /// In true time.
     pub(super) at: u64,
     pub(super) what: What,
     /// How many rows it has to read.
     pub(super) rows: usize,
 }
 
-/// What a statement does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum What {
-    /// Writes a row.
     Write,
     Read,
-    /// Asks for the time.
     Clock,
 }
 
-/// A trial.
 #[derive(Default, Clone)]
 pub(super) struct Kept {
     pub(super) seconds: Vec<Second>,
@@ -211,7 +205,6 @@ impl Room {
         self.world.draw(|draw| draw.range(1, 1000) <= permille)
     }
 
-    /// There and back.
     fn ask<T>(&self, what: What, answer: impl FnOnce(&mut Book) -> T) -> Result<T, Failure> {
         let (out, back) = self.world.plan.hosts[self.host].ways;
         self.world.wait(self.way(out));

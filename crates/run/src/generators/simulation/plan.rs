@@ -6,7 +6,6 @@ pub(super) const US: u64 = 1_000;
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const S: u64 = 1_000_000_000;
 
-/// Random numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Draw(SplitMix64);
 
@@ -32,7 +31,6 @@ impl Draw {
 /// One generator and its host.
 #[derive(Debug, Clone)]
 pub(super) struct Host {
-    /// `None`: it never arrives.
     pub(super) arrives: Option<u64>,
     /// The index that it asks for.
     pub(super) asks: Option<u32>,
@@ -42,9 +40,7 @@ pub(super) struct Host {
     pub(super) connects: u64,
     /// How long transactions in flight take to end when it is told to.
     pub(super) drains: u64,
-    /// Its process is killed.
     pub(super) dies: Option<u64>,
-    /// It gets a SIGINT.
     pub(super) signal: Option<u64>,
     /// Wall clock minus true time, in microseconds.
     pub(super) skew_us: i64,
@@ -58,7 +54,6 @@ pub(super) struct Host {
     pub(super) oversleeps: u64,
 }
 
-/// One schedule.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) seed: u64,

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use super::plan::{Draw, Plan, S};
 use crate::generators::time::Time;
 
-/// No schedule takes longer.
 const LONGEST: u64 = 900 * S;
 /// When it begins, in microseconds since 1970.
 const BEGIN_US: u64 = 1_800_000_000_000_000;
@@ -59,7 +58,6 @@ struct Inner {
     violation: Option<String>,
 }
 
-/// All of it.
 pub(super) struct World {
     pub(super) plan: Plan,
     base: Instant,
@@ -91,7 +89,6 @@ impl World {
         self.inner.lock().unwrap()
     }
 
-    /// True time.
     pub(super) fn now(&self) -> u64 {
         self.inner().now
     }
@@ -220,7 +217,6 @@ impl World {
         BEGIN_US + drifted(self.now(), self.plan.notebook_ppm) / 1000
     }
 
-    /// Time of one host.
     pub(super) fn time(self: &Arc<Self>, host: usize) -> Arc<dyn Time> {
         let world = Arc::clone(self);
         Arc::new(TimeOf { world, host })

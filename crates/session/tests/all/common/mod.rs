@@ -1,6 +1,6 @@
 //! A real PostgreSQL for these tests: started on demand, shared by the tests of one binary, stopped
 //! and removed with the last of them.
-#![allow(dead_code, missing_docs, clippy::unwrap_used)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::ffi::OsStr;
 use std::fs;
@@ -253,7 +253,6 @@ impl Server {
         connect(&target, &Env::empty())
     }
 
-    /// Connects by TCP.
     pub fn tcp(&self, options: &str) -> Result<Session, String> {
         self.try_connect(&format!("host=127.0.0.1 {options}"))
     }

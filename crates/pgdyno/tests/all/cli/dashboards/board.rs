@@ -5,7 +5,6 @@ use serde_json::Value;
 /// A query of a panel.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// The panel's title.
     pub panel: String,
     /// In the data source's language, with what Grafana replaces.
     pub text: String,
@@ -13,13 +12,11 @@ pub struct Query {
     pub is_instant: bool,
 }
 
-/// A dashboard.
 pub struct Board {
     document: Value,
 }
 
 impl Board {
-    /// The one of `examples/grafana/dashboards`.
     pub fn shipped(name: &str) -> Board {
         let folder = concat!(
             env!("CARGO_MANIFEST_DIR"),

@@ -16,7 +16,6 @@ use crate::support::pgdyno;
 
 /// How long the trial runs: some scrapes, and windows of rates.
 const TRIAL_S: u64 = 40;
-/// What `$__rate_interval` stands for.
 const INTERVAL: &str = "10s";
 /// Connections that ask nothing, all the while.
 const STUCK: usize = 200;

@@ -184,7 +184,6 @@ impl Private {
 
 /// What is looked at of a private server.
 enum Shown {
-    /// Of itself.
     Server(Trace),
     /// Of the last of both.
     Standby(Trace),

@@ -44,7 +44,6 @@ pub struct Watched {
     trace: Trace,
     url: String,
     session: Option<Session>,
-    /// The server's first process.
     first: u32,
     /// The answer at the beginning.
     before: Option<String>,

@@ -24,7 +24,6 @@ pub struct Total {
     pub latencies_ms: [f64; 5],
 }
 
-/// All that was printed.
 #[derive(Debug, Default)]
 pub struct Output {
     pub ticks: Vec<Tick>,

@@ -17,7 +17,6 @@ use shape::{go_properties_left_out, only_of_java_left_out, shape};
 
 /// The keys of 1000 rows that YCSB loaded, in their order, as one MD5.
 const JAVA_KEYS: &str = "1000|09f175d5e132de73f062aff8f8e7da96|100|100";
-/// The same of go-ycsb.
 const GO_KEYS: &str = "1000|56dd5eb29328c4f1d0452d31f4c6b5f3|100|100";
 /// How they are asked for, with the lengths of fields.
 const KEYS: &str = "SELECT count(*), md5(string_agg(ycsb_key, ',' ORDER BY ycsb_key COLLATE \"C\")), \

@@ -41,7 +41,6 @@ pub fn cannot_mount() -> Option<String> {
     (!can).then(|| "only root can mount".to_owned())
 }
 
-/// The case's small disk.
 fn disk(dir: &Path) -> PathBuf {
     dir.join("disk")
 }

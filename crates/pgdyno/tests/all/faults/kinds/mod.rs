@@ -17,9 +17,7 @@ use crate::faults::server::Setup;
 /// How clients get to the server.
 #[derive(Debug, Clone, Copy)]
 pub enum Way {
-    /// By TCP.
     Direct,
-    /// By this host name.
     Named(&'static str),
     /// By a network that can be harmed.
     Link,
@@ -27,14 +25,12 @@ pub enum Way {
     Late,
 }
 
-/// A fault.
 pub struct Fault {
     pub name: &'static str,
     /// How it is made, for the documentation.
     pub how: &'static str,
     pub setup: Setup,
     pub way: Way,
-    /// Options of pgdyno.
     pub args: &'static [&'static str],
     /// Seconds of the trial; else it has a number of transactions.
     pub seconds: Option<u64>,
@@ -44,7 +40,6 @@ pub struct Fault {
     pub strike: fn(&Scene),
     /// Exit codes in the order of [`Call::ALL`].
     pub codes: [i32; 4],
-    /// What `pgdyno run` says.
     pub words: &'static [&'static str],
     /// What shows that it was made and counted for what it is.
     pub shows: fn(&Counted, Call) -> bool,
@@ -56,7 +51,6 @@ pub struct Fault {
     pub cannot: fn() -> Option<String>,
 }
 
-/// Nothing goes wrong.
 const CALM: [i32; 4] = [0, 0, 0, 0];
 /// Connections are lost, and the server comes back.
 const LOST: [i32; 4] = [3, 0, 2, 0];
@@ -113,7 +107,6 @@ fn ended(counted: &Counted, _: Call) -> bool {
     counted.aborted > 0 && counted.unknown == 0 && counted.failed > 0
 }
 
-/// All of them.
 pub fn all() -> Vec<&'static Fault> {
     [
         processes::FAULTS,

@@ -9,7 +9,6 @@ use super::{Fault, LOST, NO_FAULT, Way, all_lost};
 use crate::faults::scene::Scene;
 
 const NAME: &str = "db.faults.example";
-/// Nothing listens there.
 const DEAD: &str = "127.0.0.9";
 
 fn hosts(dir: &Path, addresses: &[&str]) {

@@ -11,7 +11,6 @@ use crate::faults::check::Counted;
 use crate::faults::scene::{CLIENTS, Call, Scene};
 use crate::faults::server::Setup;
 
-/// So long nothing arrives.
 const AWHILE: Duration = Duration::from_millis(1000);
 
 /// Nothing arrives this way until all connections are cut.

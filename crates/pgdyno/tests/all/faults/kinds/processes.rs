@@ -12,7 +12,6 @@ use crate::child::wait_until;
 /// So long something stands still or is away.
 const AWHILE: Duration = Duration::from_millis(1000);
 
-/// Stops or continues processes.
 fn signal(name: &str, pids: &[u32]) {
     let pids = pids.iter().map(u32::to_string);
     // Some may have ended by now.

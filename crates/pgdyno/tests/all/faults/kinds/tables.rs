@@ -10,7 +10,6 @@ use super::{ERRORS, Fault, LOST, NO_FAULT, ended, lost, survived, unharmed};
 use crate::child::wait_until;
 use crate::faults::scene::Scene;
 
-/// So long it lasts.
 const AWHILE: Duration = Duration::from_millis(700);
 
 const GOES_ON: &[&str] = &["--continue-on-error"];

@@ -11,7 +11,6 @@ use crate::child::wait_until;
 use crate::generators::daemons::Daemons;
 use crate::support::{Ran, ran};
 
-/// A running control plane.
 pub struct Plane {
     daemons: Daemons,
     programs: PathBuf,

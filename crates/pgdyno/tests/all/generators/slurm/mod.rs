@@ -32,7 +32,6 @@ fn submit(cluster: &Cluster, crew: &Crew, name: &str, args: &[&str]) -> String {
     ran.stdout.trim_end().to_owned()
 }
 
-/// What a job printed.
 fn printed(crew: &Crew, job: &str) -> String {
     fs::read_to_string(crew.file(&format!("slurm-{job}.out"))).unwrap()
 }

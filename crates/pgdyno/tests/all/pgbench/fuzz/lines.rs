@@ -123,7 +123,6 @@ const RUN: [Choice; 25] = [
     ),
 ];
 
-/// Options of an initialization.
 const INIT: [Choice; 12] = [
     choice(
         'I',

@@ -51,7 +51,6 @@ const LINES: [&str; 44] = [
     "COPY (SELECT 1) TO STDOUT;",
 ];
 
-/// Leaves of expressions.
 const LEAVES: [&str; 16] = [
     "0",
     "1",

@@ -47,7 +47,6 @@ impl Copied {
         );
     }
 
-    /// By node.
     pub fn rows(&self) -> Vec<u64> {
         self.lock().clone()
     }

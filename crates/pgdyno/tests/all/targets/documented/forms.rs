@@ -43,7 +43,6 @@ impl Cited {
     }
 }
 
-/// A list.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Forms {
@@ -76,7 +75,6 @@ pub struct Unknown {
 #[derive(Debug, Deserialize)]
 pub struct Release {
     pub number: Version,
-    /// What `version()` says.
     pub version: String,
     /// Parameters that a session is told when it starts.
     pub parameters: Vec<[String; 2]>,
@@ -161,7 +159,6 @@ pub struct Reworded {
     pub cited: Cited,
 }
 
-/// Figures of a page.
 #[derive(Debug, Deserialize)]
 pub struct Metric {
     /// The node's port on which the page is: 0 for the first.
@@ -440,7 +437,6 @@ fn named_as(before: Option<&Token>, name: &str, after: Option<&Token>) -> Option
 struct Matcher<'a> {
     forms: &'a Forms,
     tokens: &'a [Token],
-    /// `None`: any.
     version: Option<Version>,
 }
 

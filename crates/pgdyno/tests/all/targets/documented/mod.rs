@@ -42,7 +42,6 @@ pub fn list(product: &str) -> &'static Forms {
 /// The beginning of a statement, SQLSTATE and message.
 pub type Refusal = (&'static str, &'static str, &'static str);
 
-/// What to play.
 #[derive(Clone)]
 pub struct Product {
     /// Name and version, such as `cockroachdb 23.2`; without a version a product that nobody knows: it takes
@@ -81,7 +80,6 @@ pub struct Documented {
     pub database: Database,
 }
 
-/// What all sessions share.
 struct Played {
     product: Product,
     list: Option<(&'static Forms, Version)>,
@@ -138,7 +136,6 @@ impl Documented {
         }
     }
 
-    /// Its nodes, `HOST:PORT`.
     pub fn addresses(&self) -> Vec<String> {
         self.nodes
             .iter()

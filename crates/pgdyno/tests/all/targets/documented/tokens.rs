@@ -1,16 +1,13 @@
 //! The words of a statement. Not a parser: what they mean is in the lists (`forms.rs`).
 
-/// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// An identifier or keyword.
     Word,
     /// An identifier in quotation marks.
     Quoted,
     /// A literal: text or dollar-quoted text.
     Text,
     Number,
-    /// `$1`.
     Parameter,
     /// An operator or a bracket.
     Sign,
@@ -103,7 +100,6 @@ pub fn statements(sql: &str) -> Vec<Vec<Token>> {
     statements.filter(|tokens| !tokens.is_empty()).collect()
 }
 
-/// Back to a text.
 pub fn joined(tokens: &[Token]) -> String {
     let texts: Vec<&str> = tokens.iter().map(|token| token.text.as_str()).collect();
     texts.join(" ")

@@ -36,5 +36,4 @@ pub fn all() -> Vec<&'static Limit> {
 const READ: &str = "\\set id random(1, 10000)\nSELECT n FROM point WHERE id = :id;\n";
 /// Some 5 ms of a CPU.
 const COMPUTE: &str = "SELECT sum(sqrt(i)) FROM generate_series(1, 20000) i;\n";
-/// One durable commit.
 const INSERT: &str = "INSERT INTO journal VALUES (1);\n";
