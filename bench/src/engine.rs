@@ -100,9 +100,10 @@ impl Engine {
         let recording = drive.run(&Control::default(), &mut Quiet)?;
         let committed = recording.measured.all().counts.committed;
         let wanted = self.transactions * self.clients as u64;
-        match committed == wanted {
-            true => Ok(()),
-            false => Err(format!("{committed} of {wanted} transactions were committed").into()),
+        if committed == wanted {
+            Ok(())
+        } else {
+            Err(format!("{committed} of {wanted} transactions were committed").into())
         }
     }
 }

@@ -153,9 +153,10 @@ impl Bench {
                 );
             }
         }
-        match above.is_empty() {
-            true => Ok(()),
-            false => Err(format!("above the budgets of bench/src/budgets.rs:{above}").into()),
+        if above.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("above the budgets of bench/src/budgets.rs:{above}").into())
         }
     }
 

@@ -62,9 +62,10 @@ impl Run {
         if !status.success() {
             return Err(format!("{name} failed ({status}): {}", errors.trim()).into());
         }
-        let reported = match job.workload.is_load() {
-            true => Reported::loaded(),
-            false => program.read(&output)?,
+        let reported = if job.workload.is_load() {
+            Reported::loaded()
+        } else {
+            program.read(&output)?
         };
         if reported.failed > 0 {
             let failed = reported.failed;

@@ -147,9 +147,10 @@ fn or_why<P: Program>(found: &Result<P, String>) -> Result<&dyn Program, &str> {
 fn find(variable: &str, name: &str) -> Result<PathBuf, String> {
     if let Some(path) = std::env::var_os(variable) {
         let path = PathBuf::from(path);
-        return match path.is_file() {
-            true => Ok(path),
-            false => Err(format!("{variable} names no file: {}", path.display())),
+        return if path.is_file() {
+            Ok(path)
+        } else {
+            Err(format!("{variable} names no file: {}", path.display()))
         };
     }
     let path = std::env::var_os("PATH").unwrap_or_default();

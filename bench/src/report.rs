@@ -62,9 +62,10 @@ impl Report<'_> {
         for measured in self.rows {
             let (seconds, _) = self.settings.of(&measured.row.job);
             let rounds = measured.ours.len();
-            let runs = match measured.row.job.workload.is_load() {
-                true => format!("{rounds}"),
-                false => format!("{rounds} of {seconds} s"),
+            let runs = if measured.row.job.workload.is_load() {
+                format!("{rounds}")
+            } else {
+                format!("{rounds} of {seconds} s")
             };
             let pgdyno = self.programs.pgdyno.version().to_owned();
             cells.push(vec![
@@ -244,9 +245,10 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
     };
     let is_told = |told: bool, text: String| if told { text } else { dash() };
     let is_alone = matches!(goal.bound, Bound::Most(_));
-    let met = match goal.bound.holds(compared.ours, compared.ratio) {
-        true => "yes",
-        false => "no",
+    let met = if goal.bound.holds(compared.ours, compared.ratio) {
+        "yes"
+    } else {
+        "no"
     };
     let theirs = match &measured.missing {
         Some(why) => why.clone(),
@@ -281,9 +283,10 @@ fn bare_loops(measured: &Measured, figure: Figure, theirs: &[Run]) -> String {
         (!ratio.is_nan()).then_some(text)
     });
     let bare: Vec<String> = bare.collect();
-    match bare.is_empty() {
-        true => "–".to_owned(),
-        false => bare.join(", "),
+    if bare.is_empty() {
+        "–".to_owned()
+    } else {
+        bare.join(", ")
     }
 }
 

@@ -39,7 +39,6 @@ export type Common = {
   served?: Served;
 };
 
-/** What limited a trial. */
 export type Verdict = {
   /**
    * The cause's code ([`Cause`]), or `not-known`; of an experiment or a comparison a code of its
@@ -53,7 +52,6 @@ export type Verdict = {
   causes: Array<LimitCause>;
   /** Words above the sentence; without it "What limited it". */
   label?: string;
-  /** The one sentence. */
   sentence: string;
   /** What proves it, the strongest first. */
   evidence: Array<Evidence>;
@@ -74,11 +72,9 @@ export type Verdict = {
 /** What can limit a trial (docs/verdict.md). */
 export type LimitCause = "rate-met" | "think-time" | "client" | "other-processes" | "network" | "bandwidth" | "pooler" | "server-stopped" | "connections" | "server-cpu" | "cpu-quota" | "durable-commit" | "contention" | "lightweight-locks" | "buffer-misses" | "device-reads" | "data-writes" | "temporary-files" | "slru" | "relation-extension" | "ipc" | "other-waits" | "stalls" | "stragglers" | "clock-uncertainty" | "leaders" | "hot-range" | "slow-node" | "replication" | "passed-on" | "restarts" | "admission" | "write-stalls" | "unavailable";
 
-/** One piece of evidence. */
 export type Evidence = {
   /** Ready to be shown, short, with its unit: `99.0 %`, `1.32 s`, `37 ×`, `16 → 32`. */
   figure: string;
-  /** What it is. */
   sentence: string;
   /** Where the page shows it. */
   link?: Link;
@@ -88,27 +84,21 @@ export type Evidence = {
 export type Link = {
   /** What to read on it. */
   text: string;
-  /** The section's id. */
   section?: string;
   /** From here on, in microseconds on the trial's clock. */
   from_us?: number;
-  /** Up to here. */
   to_us?: number;
 };
 
 /** A limit and its sentence. */
 export type LimitOf = {
-  /** The rule's code. */
   limit: string;
-  /** In one sentence. */
   sentence: string;
 };
 
 /** A gate of a comparison. */
 export type Gate = {
-  /** `--fail-if` as typed. */
   condition: string;
-  /** What came of it. */
   result: GateResult;
   /** The same in a sentence. */
   sentence: string;
@@ -123,17 +113,13 @@ export type Check = {
   name: string;
   /** Whether it does; `null`: that cannot be said. */
   passed: boolean | null;
-  /** Its figures. */
   figures: string;
 };
 
 /** What became of a rule. */
 export type Rule = {
-  /** Its code. */
   code: string;
-  /** Its name for people. */
   name: string;
-  /** What came of it. */
   state: RuleState;
   /** The deciding figure, or the reason why there is none. */
   figure: string;
@@ -150,11 +136,8 @@ export type Note = {
   title?: string;
   /** From when on it holds, in microseconds on the trial's clock. */
   from_us?: number;
-  /** Until when. */
   to_us?: number;
-  /** Such as `fsync-off`. */
   code: string;
-  /** How much it matters. */
   severity: Severity;
   /** What is the case, with its figures. */
   sentence: string;
@@ -225,7 +208,6 @@ export type PartOf = {
 
 /** What one of several generators measures. */
 export type GeneratorPart = {
-  /** Which one, from 0. */
   generator: number;
   /** The number of its trial. */
   trial: number;
@@ -241,9 +223,7 @@ export type State = "running" | "complete" | "partial" | "failed" | "aborted";
 /** A page, by its kind. */
 export type Data = TrialData | ExperimentData | CompareData | NotebookData;
 
-/** A trial's page. */
 export type TrialData = {
-  /** `trial`. */
   kind: 'trial';
   /** What `pgdyno show TRIAL --json` prints, without `seconds`, `observed` and `verdict`. */
   run: Run;
@@ -253,7 +233,6 @@ export type TrialData = {
   budget?: TimeBudget;
   /** The other repeats of its point, this one included, in the order of repeats. */
   siblings: Array<Sibling>;
-  /** Its seconds. */
   timeline: Timeline;
   /** Whole-run histograms of the measured time. */
   histograms: Histograms;
@@ -265,7 +244,6 @@ export type TrialData = {
   counters_sentence?: string;
   /** What the database holds beside what was counted. Not asked for yet. */
   balance?: Balance;
-  /** What was looked through. */
   instruments: Array<Instrument>;
   /** Times of samples, shared by series. */
   clocks_us: Array<Array<number>>;
@@ -275,7 +253,6 @@ export type TrialData = {
   waits?: Waits;
   /** What happened to the server. */
   events: Array<Event>;
-  /** The longest transactions. */
   worst: Array<Worst>;
   /** What the server counted by statement, the most expensive first. */
   server_statements: Array<ServerStatement>;
@@ -315,17 +292,12 @@ export type TrialData = {
 export type Run = {
   /** Grows when a field changes its meaning or goes. */
   format: number;
-  /** pgdyno's version. */
   pgdyno: string;
   /** When clients began to work, UTC. */
   started: string;
-  /** What was run. */
   workload: Workload;
-  /** The requested warm-up. */
   trial: TrialSpec;
-  /** Where the database was. */
   target: Target;
-  /** Where pgdyno was. */
   host: Host;
   /**
    * Figures by phase: of the steps, bursts, parts of ramps or periods of a rate, or number of
@@ -339,11 +311,9 @@ export type Run = {
    * did not.
    */
   rate_steps?: Array<RateStep>;
-  /** How it ended. */
   end: End;
   /** What `\error` said, behind its script and line. */
   broken_invariant: string | null;
-  /** The figures. */
   measured: Phase;
   /** The warm-up's, apart from all others. */
   warmup: Warmup | null;
@@ -372,11 +342,8 @@ export type Run = {
   staleness?: Staleness;
   /** What its history shows, or why that is not known; left out where none was recorded. */
   isolation?: Fact<IsolationCheck>;
-  /** By script and command. */
   statements: Array<ScriptStatements>;
-  /** Connections made. */
   connections: Connections;
-  /** Times without a connection. */
   outages: Outages;
   /** By server that clients connected to. */
   endpoints: Array<Endpoint>;
@@ -384,13 +351,10 @@ export type Run = {
   cluster: Cluster | null;
   /** What happened to connections, the first thousand. */
   events: Array<ConnectionEvent>;
-  /** Times without service. */
   stalls: Stalls;
   /** The committed transactions of the measured time that took longest, the longest first. */
   worst: Array<SlowTransaction>;
-  /** How the clients ended. */
   clients: Clients;
-  /** What pgdyno itself used. */
   client_cpu: ClientCpu;
   /** How much of what its generator can do that was; `null` when nothing was measured. */
   generator_share: GeneratorShare | null;
@@ -402,9 +366,7 @@ export type Run = {
   stored?: Stored;
 };
 
-/** What was run. */
 export type Workload = {
-  /** Its name. */
   name: string;
   /** The pack's content, when it is a pack. */
   pack_sha256: string | null;
@@ -761,7 +723,6 @@ export type SysbenchDraws = {
   drawn: number;
 };
 
-/** When a client commits. */
 export type Commits = {
   /** The number of the script that writes, among those of the trial. */
   script: number;
@@ -769,17 +730,13 @@ export type Commits = {
   every: number;
 };
 
-/** Where the database was. */
 export type Target = {
-  /** For people. */
   title: string;
-  /** Whose server it is. */
   kind: TargetKind;
   /** What is known about it. */
   facts: Facts;
 };
 
-/** Whose server it is. */
 export type TargetKind = "named" | "kept" | "own";
 
 /** What is known about the server. */
@@ -790,23 +747,17 @@ export type Facts = {
   dialect_known: boolean;
   /** What workloads may need and this version does not have, as packs name it: `for-update`. */
   lacks: Array<string>;
-  /** All of `version()`. */
   version: Fact<string>;
   /** Of the product itself, such as `18.1` or `22.2.0`. */
   server_version: Fact<string>;
-  /** Such as 180001. */
   server_version_num: Fact<number>;
-  /** Setting. */
   fsync: Fact<boolean>;
   /** Setting, as this session has it. */
   synchronous_commit: Fact<string>;
-  /** Setting. */
   full_page_writes: Fact<boolean>;
   /** Whether the server was built with assertions. */
   debug_assertions: Fact<boolean>;
-  /** Setting, in bytes. */
   shared_buffers_bytes: Fact<number>;
-  /** Setting. */
   max_connections: Fact<number>;
   /** Setting, as this session has it. */
   default_transaction_isolation: Fact<string>;
@@ -852,11 +803,8 @@ export type Fact<T> = T | {
 export type ClusterNode = {
   /** Its number, where nodes have one. */
   id: string | null;
-  /** `host:port` for clients. */
   address: string;
-  /** Its position. */
   locality: string | null;
-  /** What it runs. */
   version: string | null;
   /** Whether it was alive when asked. */
   is_live: boolean | null;
@@ -872,9 +820,7 @@ export type TableShape = {
   keys: string | null;
 };
 
-/** What a connection met. */
 export type Reached = {
-  /** The endpoint. */
   endpoint: string;
   /** The node, as it calls itself. */
   node: Fact<string>;
@@ -890,9 +836,7 @@ export type Reached = {
 
 /** How long an idle session waits for the answer to a trivial query. */
 export type RoundTrip = {
-  /** The shortest. */
   min_us: number;
-  /** The median. */
   median_us: number;
   /** How many were measured, one after another. */
   count: number;
@@ -902,7 +846,6 @@ export type RoundTrip = {
 export type Placement = {
   /** What the parts are called: `ranges`, `tablets`. */
   parts: string;
-  /** By table. */
   tables: { [key in string]: TablePlacement };
 };
 
@@ -934,13 +877,10 @@ export type Replication = {
  * the role.
  */
 export type Standby = {
-  /** Its `application_name`. */
   name: string | null;
   /** Where it connected from; without a port, `null` over a Unix socket. */
   address: string | null;
-  /** `streaming`, `catchup`, `startup`, `backup`. */
   state: string | null;
-  /** `async`, `sync`, `potential`, `quorum`. */
   sync_state: string | null;
   /** Log that it has not replayed yet. */
   lag_bytes: number | null;
@@ -950,15 +890,12 @@ export type Standby = {
 
 /** The machine that pgdyno ran on. */
 export type Host = {
-  /** Its name. */
   name: string | null;
-  /** Release of its kernel. */
   kernel: string | null;
   /** Model of its first CPU. */
   cpu_model: string | null;
   /** CPUs that pgdyno might use. */
   cpus: number;
-  /** Main memory. */
   memory_bytes: number | null;
   /** What its load generator can do, by `pgdyno calibrate --self`; left out where that is not known. */
   ceiling?: Ceiling;
@@ -968,11 +905,8 @@ export type Host = {
 export type Ceiling = {
   /** When `pgdyno calibrate --self` began, UTC. */
   calibrated: string;
-  /** Its threads. */
   threads: number;
-  /** Its clients. */
   clients: number;
-  /** Its query mode. */
   query_mode: string;
   /** CPU time of the generator's threads for each round trip. */
   cpu_us_per_round_trip: number;
@@ -1005,9 +939,7 @@ export type PhaseFigures = {
   name: string;
   /** Where it begins, in microseconds since clients began to work. */
   from_us: number;
-  /** Where it ends. */
   to_us: number;
-  /** Ended well. */
   committed: number;
   /** Ended badly: certainly not committed. */
   failed: number;
@@ -1015,7 +947,6 @@ export type PhaseFigures = {
   failed_by_class: { [key in string]: number };
   /** Never started: already later than the latency limit. */
   skipped: number;
-  /** Perhaps committed, perhaps not. */
   unknown: number;
   /** Committed, but later than the latency limit. */
   late: number;
@@ -1027,23 +958,15 @@ export type PhaseFigures = {
 
 /** Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`. */
 export type Latencies = {
-  /** How many there are. */
   count: number;
-  /** Their mean. */
   mean_us: number | null;
   /** Their standard deviation, over all of them. */
   stddev_us: number | null;
-  /** The median. */
   p50_us: number | null;
-  /** The 90th percentile. */
   p90_us: number | null;
-  /** The 95th percentile. */
   p95_us: number | null;
-  /** The 99th percentile. */
   p99_us: number | null;
-  /** The 99.9th percentile. */
   p99_9_us: number | null;
-  /** The longest. */
   max_us: number | null;
   /** The 95 % intervals of the percentiles that are shown; left out where there are no seconds to tell. */
   intervals?: Array<PercentileInterval>;
@@ -1051,7 +974,6 @@ export type Latencies = {
 
 /** The 95 % interval of a percentile that is shown, its transactions depending on one another. */
 export type PercentileInterval = {
-  /** Such as 99. */
   percentile: number;
   /** The lower end; `null` in a trial of less than ten whole seconds. */
   low_us: number | null;
@@ -1080,7 +1002,6 @@ export type ClientCourse = {
   seconds: Array<ClientSecond>;
 };
 
-/** Clients in a second. */
 export type ClientSecond = {
   /** When it began, in microseconds since clients began to work. */
   start_us: number;
@@ -1118,7 +1039,6 @@ export type RateStep = {
   missed: number | null;
 };
 
-/** How a run ended. */
 export type End = "complete" | "running" | "interrupted" | "client-aborted" | "all-clients-aborted" | "invariant-broken";
 
 /** Figures of the measured time, or of the warm-up. */
@@ -1129,7 +1049,6 @@ export type Phase = {
   drain_us: number;
   /** Transactions committed in that time; they are in all figures but goodput. */
   drain_committed: number;
-  /** By script. */
   scripts: Array<ScriptFigures>;
   /** Committed transactions a second of the asked duration. */
   goodput_per_s: number;
@@ -1141,11 +1060,9 @@ export type Phase = {
   response: Latencies | null;
   /** How late transactions started; `null` without a rate. */
   schedule_lag: Latencies | null;
-  /** What tries cost. */
   work: Work;
   /** Work units by operation; empty where none are counted. */
   units: Array<UnitFigures>;
-  /** Ended well. */
   committed: number;
   /** Ended badly: certainly not committed. */
   failed: number;
@@ -1153,7 +1070,6 @@ export type Phase = {
   failed_by_class: { [key in string]: number };
   /** Never started: already later than the latency limit. */
   skipped: number;
-  /** Perhaps committed, perhaps not. */
   unknown: number;
   /** Committed, but later than the latency limit. */
   late: number;
@@ -1163,11 +1079,8 @@ export type Phase = {
   retried: number;
 };
 
-/** Figures of one script. */
 export type ScriptFigures = {
-  /** Its name. */
   name: string;
-  /** Its weight. */
   weight: number;
   /** Committed transactions a second of the asked duration. */
   goodput_per_s: number;
@@ -1179,11 +1092,9 @@ export type ScriptFigures = {
   response: Latencies | null;
   /** How late transactions started; `null` without a rate. */
   schedule_lag: Latencies | null;
-  /** What tries cost. */
   work: Work;
   /** Work units by operation; empty where none are counted. */
   units: Array<UnitFigures>;
-  /** Ended well. */
   committed: number;
   /** Ended badly: certainly not committed. */
   failed: number;
@@ -1191,7 +1102,6 @@ export type ScriptFigures = {
   failed_by_class: { [key in string]: number };
   /** Never started: already later than the latency limit. */
   skipped: number;
-  /** Perhaps committed, perhaps not. */
   unknown: number;
   /** Committed, but later than the latency limit. */
   late: number;
@@ -1205,13 +1115,11 @@ export type ScriptFigures = {
 export type Work = {
   /** Time in tries that were committed, in microseconds. */
   kept_us: number;
-  /** Statements sent in them. */
   kept_statements: number;
   /** Tries that failed, whether another followed or not. */
   lost_tries: number;
   /** Time in them until they were rolled back, in microseconds. */
   lost_us: number;
-  /** Statements sent in them. */
   lost_statements: number;
   /** The share of the time in tries that was thrown away, 0 to 1; `null` without any. */
   lost_time_share: number | null;
@@ -1229,15 +1137,11 @@ export type Work = {
 
 /** Work units of one operation. */
 export type UnitFigures = {
-  /** The operation. */
   operation: string;
-  /** How many units. */
   units: number;
-  /** The same by second. */
   units_per_s: number;
   /** Rows that they found or changed. */
   rows: number;
-  /** The same by second. */
   rows_per_s: number;
   /** How long a unit took. */
   latency: Latencies;
@@ -1253,7 +1157,6 @@ export type Warmup = {
   drain_us: number;
   /** Transactions committed in that time; they are in all figures but goodput. */
   drain_committed: number;
-  /** By script. */
   scripts: Array<ScriptFigures>;
   /** Committed transactions a second of the asked duration. */
   goodput_per_s: number;
@@ -1265,11 +1168,9 @@ export type Warmup = {
   response: Latencies | null;
   /** How late transactions started; `null` without a rate. */
   schedule_lag: Latencies | null;
-  /** What tries cost. */
   work: Work;
   /** Work units by operation; empty where none are counted. */
   units: Array<UnitFigures>;
-  /** Ended well. */
   committed: number;
   /** Ended badly: certainly not committed. */
   failed: number;
@@ -1277,7 +1178,6 @@ export type Warmup = {
   failed_by_class: { [key in string]: number };
   /** Never started: already later than the latency limit. */
   skipped: number;
-  /** Perhaps committed, perhaps not. */
   unknown: number;
   /** Committed, but later than the latency limit. */
   late: number;
@@ -1289,9 +1189,7 @@ export type Warmup = {
 
 /** How such a warm-up ended. */
 export type WarmupEnd = {
-  /** Why. */
   ended_by: EndedBy;
-  /** What was watched. */
   figure: Figure;
   /**
    * At the limit, what was still going on: the change over the later half, as a share of the
@@ -1308,11 +1206,9 @@ export type Figure = "throughput" | "response_time";
 
 /** What the draws came to. */
 export type KeySkew = {
-  /** Draws that were made. */
   draws: number;
   /** Whether the run made more than were replayed. */
   is_sample: boolean;
-  /** Different rows among them. */
   distinct: number;
   /** Share of the row that was drawn most, 0 to 1. */
   hottest_share: number;
@@ -1322,11 +1218,9 @@ export type KeySkew = {
 
 /** The accounting with what follows from it; `null` where that is not known. */
 export type Accounted = {
-  /** What follows. */
   figures: AccountingFigures;
   /** From the barrier to the end of the last transaction, in microseconds. */
   elapsed_us: number;
-  /** Sessions at work. */
   sessions: number;
   /** CPUs of the server's host, where pgdyno is on it. */
   cpus: number | null;
@@ -1334,7 +1228,6 @@ export type Accounted = {
   buffers: Fact<BufferCounters>;
   /** Reads of tables and indexes by who made them, where the server reports. */
   io: Fact<Array<IoRow>>;
-  /** Bytes of log written. */
   wal_bytes: Fact<number>;
   /** What the device under the server's files did (all processes). */
   device: Fact<DeviceUse>;
@@ -1373,7 +1266,6 @@ export type AccountingFigures = {
 export type BufferCounters = {
   /** Whose they are: the database. */
   database: string;
-  /** Bytes of a block. */
   block_bytes: number;
   /** By name, at the barrier. */
   before: { [key in string]: number };
@@ -1389,33 +1281,24 @@ export type IoRow = {
   context: string;
   /** Reads, of one block or of several. */
   reads: number;
-  /** Bytes of them. */
   read_bytes: number;
   /** Blocks found in the pool. */
   hits: number;
 };
 
-/** What a device did. */
 export type DeviceUse = {
   /** Its name, such as `nvme0n1`. */
   name: string;
-  /** Reads that ended. */
   reads: number;
-  /** Bytes of them. */
   read_bytes: number;
-  /** Writes that ended. */
   writes: number;
-  /** Bytes of them. */
   written_bytes: number;
 };
 
 /** How often the sessions did one kind of work. */
 export type AccountedUnits = {
-  /** Such as `select`. */
   kind: string;
-  /** How often. */
   count: number;
-  /** Rows of one. */
   rows_each: number;
 };
 
@@ -1423,13 +1306,11 @@ export type AccountedUnits = {
 export type Expected = {
   /** The kind of unit, such as `select`. */
   kind: string;
-  /** How many were explained. */
   count: number;
   /** Buffers of one, on average. */
   mean: number;
   /** The fewest that one read. */
   min: number;
-  /** The most. */
   max: number;
   /**
    * The plan, node by node from the top, with the number of units that had it; most had the
@@ -1487,7 +1368,6 @@ export type DisturbFigures = {
   offered_per_s: number;
   /** The share of them that was served, 0 to 1. */
   served_share_before: number | null;
-  /** Before, during and after. */
   phases: Array<PhaseFigures>;
   /** Until the first error of a client; `null`: there was none. */
   first_error_us: number | null;
@@ -1521,7 +1401,6 @@ export type DisturbFigures = {
   never_started: number;
   /** Whether goodput stays down when the disturbance is over, at the same load. */
   metastable: Metastable;
-  /** Why that is said. */
   metastable_why: string;
   /** What was due and what was served, over time. */
   course: DisturbCourse;
@@ -1560,11 +1439,8 @@ export type DisturbErrors = {
    * `target_session_attrs` asks for), or another word of `failed`.
    */
   code: string;
-  /** The same in words. */
   says: string;
-  /** Where: `host:port`. */
   endpoint: string;
-  /** How many. */
   count: number;
   /**
    * The seconds that have some: when each began, in microseconds since clients began to work, and
@@ -1577,19 +1453,14 @@ export type DisturbErrors = {
 export type DisturbSecond = {
   /** When it began, in microseconds since clients began to work. */
   start_us: number;
-  /** Median. */
   p50_us: number | null;
-  /** 95th percentile. */
   p95_us: number | null;
-  /** 99th percentile. */
   p99_us: number | null;
-  /** The longest. */
   max_us: number | null;
 };
 
 /** What was committed at an endpoint, over time. */
 export type DisturbEndpoint = {
-  /** `host:port`. */
   endpoint: string;
   /** When the first second began, in microseconds since clients began to work. */
   from_us: number;
@@ -1605,9 +1476,7 @@ export type CommandRun = {
   due_us: number | null;
   /** When it was started; `null` when it was not. */
   began_us: number | null;
-  /** When it had ended. */
   ended_us: number | null;
-  /** How it ended. */
   end: CommandEnd;
   /** Its exit code, where it ended by itself. */
   exit_code: number | null;
@@ -1624,7 +1493,6 @@ export type CommandRun = {
   output_left_out: number;
 };
 
-/** How a command ended. */
 export type CommandEnd = "exited" | "ended" | "timed_out" | "never_ended" | "not_run";
 
 /**
@@ -1662,7 +1530,6 @@ export type PackFigure = {
   help: string;
   /** Its unit: `a minute`, `ms`, `%`. */
   unit: string;
-  /** `null`: not known. */
   value: number | null;
   /** The least that it should be; `null` where any is right. */
   at_least: number | null;
@@ -1676,19 +1543,15 @@ export type PackFigure = {
 
 /** Whether a figure was steady over the seconds of the measured time. */
 export type Steadiness = {
-  /** Which figure. */
   figure: Figure;
   /** How many seconds were judged. */
   seconds: number;
-  /** What was found. */
   verdict: SteadinessVerdict;
   /** From the first to the last quarter, as a share. */
   change: number | null;
-  /** Of the trend. */
   p: number | null;
   /** From which second on, after a warm-up. */
   steady_from_s: number | null;
-  /** The same in words. */
   sentence: string;
 };
 
@@ -1703,7 +1566,6 @@ export type Reason = {
   reason: string;
   /** The SQLSTATE; `null` when there was none. */
   sqlstate: string | null;
-  /** Tries lost to it. */
   tries: number;
   /** Of these, those after which the transaction was tried again. */
   tries_retried: number;
@@ -1735,13 +1597,11 @@ export type Truth = {
   acknowledged: number;
   /** Of these, those without their receipt: lost writes. */
   lost: number;
-  /** The first of them. */
   lost_first: Array<LostWrite>;
   /** Of which clients do not know whether they were committed. */
   in_doubt: number;
   /** Of these, those that were. */
   in_doubt_landed: number;
-  /** The first of them. */
   in_doubt_first: Array<InDoubt>;
   /** Of which clients know that they were rolled back. */
   failed: number;
@@ -1761,7 +1621,6 @@ export type Truth = {
 
 /** An acknowledged transaction that the database does not have. */
 export type LostWrite = {
-  /** The client's number. */
   client: number;
   /** Which of its transactions, from 1. */
   number: number;
@@ -1773,7 +1632,6 @@ export type LostWrite = {
 
 /** A transaction of which its client did not know whether it was committed. */
 export type InDoubt = {
-  /** The client's number. */
   client: number;
   /** Which of its transactions, from 1. */
   number: number;
@@ -1782,7 +1640,6 @@ export type InDoubt = {
    * another the first.
    */
   at_us: number;
-  /** Whether it was committed. */
   landed: boolean;
 };
 
@@ -1818,11 +1675,8 @@ export type Staleness = {
 
 /** Times of one kind in microseconds. A percentile is `null` with fewer than ten values beyond it. */
 export type Lags = {
-  /** How many there are. */
   count: number;
-  /** The median. */
   p50_us: number | null;
-  /** The 99th percentile. */
   p99_us: number | null;
   /** The longest; `null` without any. */
   max_us: number | null;
@@ -1832,13 +1686,10 @@ export type Lags = {
 export type StaleEndpoint = {
   /** The role of the endpoint; `null`: the control. */
   role: string | null;
-  /** The server that answered. */
   name: string;
-  /** Reads that count. */
   reads: number;
   /** Reads before the first stamp was seen there: they count in none of the figures. */
   before_first: number;
-  /** Reads that failed. */
   failed: number;
   /** Why the last of them did. */
   error: string | null;
@@ -1855,7 +1706,6 @@ export type StaleEndpoint = {
   after_write: number;
   /** How often a session read something older than what it had written itself: sessions and reads. */
   own_unseen: number;
-  /** The worst of these. */
   own_unseen_worst: OwnUnseen | null;
   /** Sessions and reads before which the session had read a stamp: what `went_back` is of. */
   after_read: number;
@@ -1864,36 +1714,29 @@ export type StaleEndpoint = {
    * client at any endpoint.
    */
   went_back: number;
-  /** The worst of these. */
   went_back_worst: WentBack | null;
   /** The same by session; not of clients. */
   by_session: Array<SessionReads>;
   /** What the server says of its replay. */
   replay: Fact<Replay>;
-  /** By second. */
   seconds: Array<StaleSecond>;
 };
 
-/** Reads by their staleness. */
 export type StaleBucket = {
   /**
    * The longest staleness that belongs here, in microseconds: 0 for reads that were not stale, 100 and
    * then ten to a decade.
    */
   upto_us: number;
-  /** How many. */
   reads: number;
 };
 
 /** A session did not read what it had written. Times in microseconds since clients began to work. */
 export type OwnUnseen = {
-  /** Whose. */
   session: number;
   /** Its oldest stamp that the read did not show. */
   stamp: number;
-  /** When that was acknowledged. */
   written_us: number;
-  /** When the read began. */
   read_us: number;
   /** The stamp that it showed. */
   shown: number;
@@ -1901,11 +1744,9 @@ export type OwnUnseen = {
 
 /** A session read less than before. Times in microseconds since clients began to work. */
 export type WentBack = {
-  /** Whose. */
   session: number;
   /** The stamp that it had read. */
   stamp: number;
-  /** Where. */
   at: string;
   /** When that read had ended. */
   seen_us: number;
@@ -1917,7 +1758,6 @@ export type WentBack = {
 
 /** One session at one server. */
 export type SessionReads = {
-  /** Its number, from 0. */
   session: number;
   /** Reads without its own last acknowledged stamp. */
   own_unseen: number;
@@ -1945,7 +1785,6 @@ export type StaleSecond = {
   at_s: number;
   /** Reads that began in it. */
   reads: number;
-  /** Of these, stale ones. */
   stale: number;
   /** The median of the staleness, in microseconds; `null` with fewer than ten reads beyond it. */
   p50_us: number | null;
@@ -1992,7 +1831,6 @@ export type IsolationCheck = {
   aborted: number;
   /** Of them, those of which that is not known, and no read shows it. */
   unknown: number;
-  /** Dependencies between two transactions. */
   dependencies: number;
   /**
    * Pairs of transactions that ran at the same time, of which one overwrote what the other read or
@@ -2009,11 +1847,9 @@ export type IsolationCheck = {
   not_whole: string | null;
   /** Every level and session guarantee, from the weakest. */
   levels: Array<IsolationKept>;
-  /** Anomalies, by kind. */
   found: Array<IsolationFound>;
   /** What a reader must know to believe it. */
   notes: Array<string>;
-  /** How long it took. */
   took_ms: number;
 };
 
@@ -2023,7 +1859,6 @@ export type IsolationPromise = {
   level: string;
   /** What it documents as possible, in words. */
   allows: string;
-  /** Where it says so. */
   source: string;
   /** Anomalies that the level forbids and that are documented as possible all the same in this trial. */
   except: Array<string>;
@@ -2041,19 +1876,16 @@ export type IsolationKept = {
   unknown: string | null;
 };
 
-/** An anomaly that occurred. */
 export type IsolationFound = {
   /** Its name, such as `G2-item`. */
   anomaly: string;
   /** What happened, in a phrase. */
   meaning: string;
-  /** How often. */
   count: number;
   /** Whether there may be more. */
   at_least: boolean;
   /** Whether what the product promises forbids it; `null`: it is not known what it promises. */
   forbidden: boolean | null;
-  /** The smallest occurrence. */
   example: IsolationExample;
 };
 
@@ -2084,7 +1916,6 @@ export type IsolationTransaction = {
   began_us: number | null;
   /** When its end was known. */
   ended_us: number | null;
-  /** `committed`, `aborted` or `unknown`. */
   end: string;
   /** What it did, in order. */
   operations: Array<IsolationOperation>;
@@ -2094,9 +1925,7 @@ export type IsolationTransaction = {
 export type IsolationOperation = {
   /** `append 3 to 7`, `read 7 = [1 3]`. */
   did: string;
-  /** The key. */
   key: string;
-  /** Whether it wrote. */
   writes: boolean;
   /** The statement as the script has it; `null`: not known. */
   statement: string | null;
@@ -2112,15 +1941,12 @@ export type IsolationLink = {
   kind: string;
   /** The key, where it is about one. */
   key: string | null;
-  /** Why, in words. */
   why: string;
 };
 
 /** The commands of a script. */
 export type ScriptStatements = {
-  /** The script's name. */
   script: string;
-  /** In their order. */
   commands: Array<Statement>;
 };
 
@@ -2128,7 +1954,6 @@ export type ScriptStatements = {
 export type Statement = {
   /** Its number in the script. */
   command: number;
-  /** As reports print it. */
   text: string;
   /** Whether it goes to the server. */
   is_sql: boolean;
@@ -2147,11 +1972,9 @@ export type Statement = {
 export type Connections = {
   /** Until all clients were connected; 0 with a connection per transaction. */
   initial_us: number;
-  /** Of each connection. */
   latency: Latencies;
 };
 
-/** Times without a connection. */
 export type Outages = {
   /** How often a client was without a connection. */
   count: number;
@@ -2188,16 +2011,13 @@ export type Endpoint = {
   arrived: number;
   /** How often a client of this endpoint came back to it; among those that arrived. */
   returned: number;
-  /** As in the figures. */
   service: Latencies;
-  /** As in the figures. */
   response: Latencies | null;
   /**
    * Times in which nothing was committed there, a second or longer; only where there are several
    * endpoints.
    */
   stalls: Array<Stall>;
-  /** Ended well. */
   committed: number;
   /** Ended badly: certainly not committed. */
   failed: number;
@@ -2205,7 +2025,6 @@ export type Endpoint = {
   failed_by_class: { [key in string]: number };
   /** Never started: already later than the latency limit. */
   skipped: number;
-  /** Perhaps committed, perhaps not. */
   unknown: number;
   /** Committed, but later than the latency limit. */
   late: number;
@@ -2257,9 +2076,7 @@ export type Member = {
   id: string | null;
   /** `host:port` for clients; of a standby only the host, where no endpoint is known to be it. */
   address: string;
-  /** Its position. */
   locality: string | null;
-  /** What it runs. */
   version: string | null;
   /**
    * Its part: `leaders` (of parts of the workload's tables), `followers` (replicas alone), `gateway`
@@ -2296,9 +2113,7 @@ export type Member = {
 
 /** A table, before the trial and after. */
 export type Placed = {
-  /** Its name. */
   table: string;
-  /** Before. */
   before: TablePlacement | null;
   /** After; `null` where that is not known. */
   after: TablePlacement | null;
@@ -2310,7 +2125,6 @@ export type ConnectionEvent = {
   at_us: number;
   /** `outage`, `reconnected`, `moved`, `returned`, `endpoint-down`, `endpoint-up`, `without-tls`, `server-replaced`. */
   kind: string;
-  /** For people. */
   text: string;
 };
 
@@ -2319,15 +2133,11 @@ export type ConnectionEvent = {
  * not usual for the trial (docs/results.md).
  */
 export type Stalls = {
-  /** How many. */
   count: number;
-  /** Together. */
   total_us: number;
-  /** The longest. */
   longest_us: number;
   /** The share of the asked duration, 0 to 1. */
   share: number;
-  /** Each, the first thousand. */
   each: Array<Stall>;
   /**
    * The longest times in which one client wanted to commit and did not, ten at most, the longest
@@ -2345,14 +2155,12 @@ export type Stalls = {
 
 /** A time in which a client wanted to commit something and did not. */
 export type ClientStall = {
-  /** Which client. */
   client: number;
   /**
    * When it began, in microseconds since clients began to work: with its last commit, or when what it
    * wanted next was scheduled.
    */
   start_us: number;
-  /** Its length. */
   length_us: number;
   /** Whether a commit ended it; else the run did, or the client's end. */
   is_over: boolean;
@@ -2366,13 +2174,11 @@ export type ClientStall = {
 export type GeneratorStop = {
   /** When it began, in microseconds since clients began to work. */
   start_us: number;
-  /** Its length. */
   length_us: number;
 };
 
 /** One of the committed transactions that took longest. */
 export type SlowTransaction = {
-  /** Its script's name. */
   script: string | null;
   /** The number of its client. */
   client: number;
@@ -2382,9 +2188,7 @@ export type SlowTransaction = {
   latency_us: number;
 };
 
-/** How the clients ended. */
 export type Clients = {
-  /** All clients. */
   total: number;
   /** Those that ended before their time, because of an error. */
   aborted: number;
@@ -2406,13 +2210,11 @@ export type ClientCpu = {
   why_not_io_uring: string | null;
   /** By thread, the CPU that `--pin` kept it on; without that left out. */
   pinned_cpus?: Array<number>;
-  /** By thread. */
   threads: Array<ClientThread>;
 };
 
 /** What one thread of pgdyno used. */
 export type ClientThread = {
-  /** Wall time. */
   wall_us: number;
   /** CPU time in user mode. */
   user_us: number;
@@ -2449,11 +2251,9 @@ export type GeneratorShare = {
   calibration: Ceiling | null;
 };
 
-/** All of them. */
 export type Generators = {
   /** How many there were to be. */
   asked: number;
-  /** Each of them. */
   list: Array<Generator>;
   /** From the first that began to the last, in microseconds, by their own clocks. */
   start_spread_us: number | null;
@@ -2461,21 +2261,16 @@ export type Generators = {
   start_uncertainty_us: number | null;
 };
 
-/** One generator. */
 export type Generator = {
-  /** Its number, from 0. */
   generator: number;
-  /** What became of it. */
   end: GeneratorEnd;
   /** Its own trial in the notebook. */
   trial: number | null;
   /** The name of its host. */
   host: string | null;
-  /** Its clients. */
   clients: number;
   /** Transactions it committed in the measured time. */
   committed: number;
-  /** The same a second. */
   goodput_per_s: number;
   /** CPU time of its engine, in microseconds; `null` when it is not known. */
   cpu_us: number | null;
@@ -2516,9 +2311,7 @@ export type ClockReading = {
 
 /** One note. The code is stable: programs may look for it. */
 export type ValidityNote = {
-  /** Such as `fsync-off`. */
   code: string;
-  /** How much it matters. */
   severity: Severity;
   /** What is the case, with its figures. */
   sentence: string;
@@ -2528,31 +2321,24 @@ export type ValidityNote = {
 
 /** What the notebook knows of a trial beside its result. */
 export type Stored = {
-  /** In its notebook. */
   number: number;
-  /** Everywhere. */
   uuid: string;
-  /** `complete`, `aborted`, … */
   state: State;
   /** Why it did not end. */
   reason: string | null;
-  /** When it ended, UTC. */
   ended: string | null;
   /** The name of its experiment. */
   experiment: string | null;
   /** Its place in the order of that. */
   position: number | null;
-  /** The swept parameters. */
   point: unknown;
   /** Which repeat of its point. */
   repeat: number | null;
-  /** Words given by people. */
   tags: Array<string>;
   /** A note given by people. */
   note: string | null;
   /** Why it does not count. */
   excluded: string | null;
-  /** The command line. */
   command: string;
   /** The version of pgdyno that ran it. */
   pgdyno: string;
@@ -2560,7 +2346,6 @@ export type Stored = {
 
 /** One check of an answer. */
 export type Sure = {
-  /** What came of it. */
   state: SureState;
   /** What was checked, in a few words without a stop: `Repeats`, `No drift`. */
   name: string;
@@ -2573,9 +2358,7 @@ export type SureState = "held" | "failed" | "limit";
 
 /** The clients' time of a trial's measured time. */
 export type TimeBudget = {
-  /** Clients. */
   clients: number;
-  /** The measured time. */
   elapsed_s: number;
   /** All of it: what the parts are shares of. */
   client_seconds: number;
@@ -2583,7 +2366,6 @@ export type TimeBudget = {
   blocks: number;
   /** In the order of a request's way; those that are nothing are left out. */
   parts: Array<BudgetPart>;
-  /** The same by phase. */
   phases: Array<BudgetPhase>;
   /** Why the server's parts are not known, where they are not. */
   unseen: string | null;
@@ -2593,15 +2375,12 @@ export type TimeBudget = {
 
 /** A part of the clients' time. */
 export type BudgetPart = {
-  /** Which. */
   part: TimePart;
-  /** For people. */
   name: string;
   /** Of all of the time, 0 to 1. */
   share: number;
   /** 95 % of its mean over blocks; `null` below 2 %, or with fewer than five blocks. */
   interval: [number, number] | null;
-  /** In client-seconds. */
   client_s: number;
   /** For each committed transaction; `null` without any. */
   us_per_commit: number | null;
@@ -2618,7 +2397,6 @@ export type BudgetPhase = {
   name: string;
   /** When it begins, in microseconds since clients began to work. */
   from_us: number;
-  /** When it ends. */
   to_us: number;
   /** As the parts of the whole. */
   shares: Array<number>;
@@ -2632,7 +2410,6 @@ export type AddedRow = {
   followed: number;
   /** The percentile that they have as they are shown. */
   shown_us: number;
-  /** The estimate. */
   adds_us: number;
   /** The most that it can be. */
   at_most_us: number;
@@ -2644,47 +2421,34 @@ export type AddedRow = {
 export type Sibling = {
   /** Its number in the notebook. */
   trial: number;
-  /** Which repeat. */
   repeat: number | null;
   /** The trial of this page. */
   this: boolean;
-  /** Committed transactions a second. */
   goodput_per_s: number | null;
   /** Of response times with a rate, else of service times. */
   p50_us: number | null;
-  /** Likewise. */
   p99_us: number | null;
-  /** Likewise. */
   p99_9_us: number | null;
-  /** Tries beyond the first. */
   retries_per_commit: number | null;
-  /** Failed transactions. */
   failed: number | null;
 };
 
 /** All scripts together, column by column, a row a second; warm-up included and marked. */
 export type Timeline = {
-  /** When each second began. */
   start_us: Array<number>;
-  /** How long it was. */
   length_us: Array<number>;
   /** Of the warm-up: 1, else 0. Missing: none. */
   warmup?: Array<number>;
-  /** Transactions that ended well. */
   committed: Array<number>;
-  /** That ended badly. */
   failed: Array<number>;
-  /** That never started. */
   skipped: Array<number>;
   /** Of which it is not known. */
   unknown: Array<number>;
   /** Committed, but later than the limit. */
   late: Array<number>;
-  /** Tries beyond the first. */
   retries: Array<number>;
   /** Transactions that the schedule asked for in that second; missing: no rate. */
   due?: Array<number>;
-  /** The longest service time. */
   service_max_us: Array<number | null>;
   /** The longest response time, with a rate. */
   response_max_us?: Array<number | null>;
@@ -2695,13 +2459,11 @@ export type Timeline = {
    * many of these for a page.
    */
   resolution: number;
-  /** Histograms of service times. */
   service: Array<Packed>;
   /** Histograms of response times, with a rate. */
   response?: Array<Packed>;
   /** Retries by reason, most frequent first. No notebook splits them yet: `retries` is drawn. */
   retries_by_reason?: Array<NamedCounts>;
-  /** Failed transactions by class. */
   failed_by_class?: Array<NamedCounts>;
   /** Committed by script, in the order of `run.measured.scripts`; two scripts and more. */
   committed_by_script?: Array<Array<number>>;
@@ -2715,15 +2477,12 @@ export type Packed = Array<number>;
 
 /** A column with a name. */
 export type NamedCounts = {
-  /** What is counted. */
   name: string;
-  /** A row a second. */
   count: Array<number>;
 };
 
 /** Histograms of the measured time. */
 export type Histograms = {
-  /** Of service times. */
   service: Histogram;
   /** Of response times, with a rate. */
   response?: Histogram;
@@ -2746,25 +2505,16 @@ export type Histogram = {
 
 /** An SQL command of a script. */
 export type StatementRow = {
-  /** The script's name. */
   script: string;
-  /** As reports print it. */
   text: string;
-  /** Executions that went well. */
   executions: number;
   /** Errors after which the transaction was tried again. */
   retries: number;
-  /** Errors that ended it. */
   failures: number;
-  /** Time in all executions. */
   sum_us: number;
-  /** Of an execution. */
   mean_us: number | null;
-  /** Of executions. */
   p50_us: number | null;
-  /** Of executions. */
   p99_us: number | null;
-  /** The longest. */
   max_us: number | null;
   /** Where its sessions mostly waited. Not known yet. */
   wait?: StatementWait;
@@ -2772,11 +2522,8 @@ export type StatementRow = {
 
 /** Where a statement's sessions mostly waited. */
 export type StatementWait = {
-  /** Class `CPU` for none. */
   class: string;
-  /** Its name. */
   event: string;
-  /** Of its time. */
   share: number;
 };
 
@@ -2784,23 +2531,18 @@ export type StatementWait = {
 export type Balance = {
   /** `null`: that cannot be said. */
   balanced: boolean | null;
-  /** In a sentence. */
   sentence: string;
 };
 
-/** An instrument. */
 export type Instrument = {
-  /** `pg.io`, `host.disk`, `waits`, `scrape.node`. */
   name: string;
   /** What it read: `PostgreSQL, pg_stat_io`, `/proc of db1`. */
   source: string;
-  /** Its column. */
   of: InstrumentOf;
   /** What it did not see. */
   gaps: Array<Gap>;
 };
 
-/** An instrument's column. */
 export type InstrumentOf = "server" | "host" | "client" | "other";
 
 /** What an instrument did not see. */
@@ -2809,9 +2551,7 @@ export type Gap = {
   label: string;
   /** `null`: from the beginning. Both `null`: never read. */
   from_us: number | null;
-  /** `null`: to the end. */
   to_us: number | null;
-  /** Why. */
   reason: string;
   /** The one command that closes it. */
   remedy: string | null;
@@ -2819,11 +2559,8 @@ export type Gap = {
   times?: number;
 };
 
-/** A series. */
 export type Series = {
-  /** Index in `instruments`. */
   instrument: number;
-  /** `pg.wal.bytes`, `host.cpu.user`. */
   name: string;
   /** Of which part: `node 1`, `vda`; empty where there is but one. */
   label: string;
@@ -2837,9 +2574,7 @@ export type Series = {
   clock?: number;
   /** Same length as the clock. `null`: no reading (a gap). */
   value?: Array<number | null>;
-  /** What it was before. */
   before?: number | null;
-  /** What it was after. */
   after?: number | null;
   /** How often it was found reset. */
   resets?: number | null;
@@ -2850,13 +2585,11 @@ export type SeriesKind = "gauge" | "sparse" | "counter" | "before_after";
 
 /** Average active sessions by what they waited for. */
 export type Waits = {
-  /** Index in `clocks_us`. */
   clock: number;
   /** The server's cores, where known: a dashed line. */
   cores: number | null;
   /** `sampled 10 × a second`. */
   how?: string;
-  /** By event. */
   events: Array<WaitEvent>;
 };
 
@@ -2864,39 +2597,32 @@ export type Waits = {
 export type WaitEvent = {
   /** Class `CPU` is working, without a wait. */
   class: string;
-  /** Its name. */
   event: string;
   /** Same length as the clock. */
   sessions: Array<number | null>;
 };
 
-/** Something that happened. */
 export type Event = {
-  /** When it began. */
   at_us: number;
   /** For how long, where it has a length. */
   length_us?: number | null;
   /** checkpoint, autovacuum, wal-switch, outage, reconnected, moved, returned, endpoint-down, endpoint-up, error, standby, … */
   kind: string;
-  /** For people. */
   text: string;
   /** The instrument that saw it. */
   source?: string;
   /** For a checkpoint: start of its sync phase, after `at_us`. No instrument reports it yet. */
   sync_after_us?: number;
-  /** How long that took. */
   sync_us?: number;
 };
 
 /** One of the longest transactions, with what happened around it. */
 export type Worst = {
-  /** When it ended. */
   at_us: number;
   /** From the scheduled start, with a rate. */
   response_us: number | null;
   /** How much of that it waited to begin. Not recorded yet. */
   queued_us: number | null;
-  /** From the start. */
   service_us: number | null;
   /** How often it was tried. Not recorded yet. */
   tries: number | null;
@@ -2906,17 +2632,13 @@ export type Worst = {
   endpoint?: string;
   /** Its slowest statement. Not recorded yet. */
   slowest?: SlowestStatement;
-  /** What happened around it. */
   around: string;
-  /** Indexes in `events`. */
   events: Array<number>;
 };
 
 /** The statement that took longest in a transaction. */
 export type SlowestStatement = {
-  /** As reports print it. */
   text: string;
-  /** How long it took. */
   us: number;
 };
 
@@ -2926,7 +2648,6 @@ export type ServerStatement = {
   text: string;
   /** How often it was executed. */
   calls: number;
-  /** Time in all executions. */
   time_us: number;
   /** Rows it gave or changed. */
   rows: number | null;
@@ -2938,9 +2659,7 @@ export type ServerStatement = {
 export type SlobTrial = {
   /** A row each, in order. */
   accounting: Array<AccountingRow>;
-  /** Work units' times. */
   units: Histogram | null;
-  /** What they are of. */
   units_label: string;
   /** What the server's count came to. */
   sentence?: string;
@@ -2948,29 +2667,22 @@ export type SlobTrial = {
 
 /** A figure of the storage layer, or why there is none. */
 export type AccountingRow = {
-  /** `Logical reads (LIOPS)`. */
   name: string;
-  /** `null`: not known. */
   value: number | null;
-  /** Its unit. */
   unit: string;
   /** The same for each work unit. */
   per_unit: number | null;
   /** Why it is not known. */
   unknown?: string;
-  /** Who counted it. */
   what?: string;
 };
 
 /** A setting of the server. */
 export type Setting = {
-  /** Its name. */
   name: string;
-  /** With its unit. */
   value: string;
   /** What the server's program has. */
   default: string | null;
-  /** Where it is set. */
   from: string | null;
   /** Whether it is listed although it is the default. No verdict names any yet. */
   named_by_verdict?: boolean;
@@ -2978,15 +2690,12 @@ export type Setting = {
 
 /** An experiment's points on a grid of what varies, and every trial in run order. */
 export type ExperimentData = {
-  /** `experiment`. */
   kind: 'experiment';
   /** What it says: stands in the verdict's place, which is `null` then. */
   answer?: Answer;
-  /** As it was named. */
   name: string;
   /** Its UUID; empty where no experiment holds the trials together. */
   uuid: string;
-  /** What defines it. */
   definition: string;
   /** In order: Server, Target, Database, Load generator, pgdyno, Pack, … with words each. */
   environment: Array<[name: string, words: string]>;
@@ -3005,7 +2714,6 @@ export type ExperimentData = {
    * points' medians; `null` with fewer than eight.
    */
   drift: number | null;
-  /** By what varies. */
   points: Array<Point>;
   /** Every trial of the points, in run order, those that do not count too. */
   trials: Array<TrialRef>;
@@ -3027,7 +2735,6 @@ export type ExperimentData = {
   isolation_lab?: IsolationLab;
   /** Times beside what is expected of good infrastructure, a system each. */
   calibrations?: Array<Calibration>;
-  /** Where the caches end. */
   slob?: SlobSweep;
   /** Trials that have a page of their own within this file: `#trial=NUMBER`. */
   pages?: Array<TrialData>;
@@ -3053,13 +2760,11 @@ export type ExperimentData = {
   served?: Served;
 };
 
-/** What an experiment says. */
 export type Answer = {
   /** What was asked, in some words: `What was asked: tpcb with 1 to 64 clients`. */
   question: string;
   /** The answer, one sentence without its full stop. `` `code` `` stands between backquotes. */
   sentence: string;
-  /** Whether there is one. */
   state: AnswerState;
   /** Whether what was found is harm in itself (lost writes, a broken promise), and not a doubt. */
   is_harm: boolean;
@@ -3084,15 +2789,11 @@ export type Ranking = {
   title: string;
   /** Where, in words: `8 clients`. */
   columns: Array<string>;
-  /** A workload each. */
   rows: Array<RankingRow>;
-  /** How it was judged. */
   note: string;
 };
 
-/** A workload's row. */
 export type RankingRow = {
-  /** Its name. */
   workload: string;
   /** By column; `null`: fewer than two were measured there. */
   cells: Array<RankingCell | null>;
@@ -3106,13 +2807,9 @@ export type RankingCell = {
   is_sure: boolean;
 };
 
-/** Something that varies. */
 export type Axis = {
-  /** `clients`, `params.scale`, `rate`. */
   name: string;
-  /** `clients`, `scale`. */
   title: string;
-  /** What its values are. */
   kind: AxisKind;
   /** In words, in order: numbers as typed, targets by their names. */
   values: Array<string>;
@@ -3125,9 +2822,7 @@ export type Axis = {
 /** What the values of an axis are. */
 export type AxisKind = "workload" | "category" | "number";
 
-/** One of several targets. */
 export type TargetRow = {
-  /** Short: `orders-01`. */
   name: string;
   /** What it is: `PostgreSQL 18.1`; `null`: it was never reached. */
   product: string | null;
@@ -3141,7 +2836,6 @@ export type TargetRow = {
 
 /** A planned point that has no figures. */
 export type Missing = {
-  /** In words. */
   title: string;
   /** Index of its value on each axis; `null` where it has one that no measured point has. */
   at: Array<number> | null;
@@ -3153,24 +2847,19 @@ export type Missing = {
 export type Point = {
   /** Index of its value on each axis. */
   at: Array<number>;
-  /** `null`: nothing was committed. */
   retries_per_commit: number | null;
   /** The verdict of most of its repeats; `null`: none has one. */
   limit: PointLimit | null;
-  /** What varies, for people. */
   title: string;
   /** What varies: values by path (`params.scale`). */
   varied: Record<string, unknown>;
-  /** The workload's name. */
   workload: string;
-  /** All its parameters. */
   point: unknown;
   /**
    * The isolation level at which its transactions really ran; `null` where that is not known, or not
    * the same for all.
    */
   isolation_in_effect: string | null;
-  /** How many trials count. */
   repeats: number;
   /** The trials that count, in the order in which they were run. */
   trials: Array<Repeat>;
@@ -3182,9 +2871,7 @@ export type Point = {
   figures: { [key in string]: PointFigure };
   /** Transactions of all trials that count. */
   committed: number;
-  /** Transactions that failed. */
   failed: number;
-  /** Tries beyond the first. */
   retries: number;
   /** Repeats that lie far from the others; they count all the same. */
   outliers: Array<Outlier>;
@@ -3198,13 +2885,10 @@ export type Point = {
 
 /** What limited most repeats of a point. */
 export type PointLimit = {
-  /** The rule's code. */
   code: string;
-  /** Its name for people. */
   name: string;
   /** So many repeats have this verdict. */
   agree: number;
-  /** So many have one. */
   of: number;
 };
 
@@ -3226,7 +2910,6 @@ export type LeftOut = {
   why: string;
 };
 
-/** What latencies are of. */
 export type LatencyKind = "service" | "response";
 
 /** A figure of a point. */
@@ -3243,13 +2926,10 @@ export type PointFigure = {
 export type Spread = {
   /** Of each repeat, in the order of the trials; `null`: it does not have the figure. */
   values: Array<number | null>;
-  /** Repeats. */
   n: number;
   /** Their median, in the unit of the figure. */
   median: number;
-  /** The least. */
   min: number;
-  /** The greatest. */
   max: number;
   /** The 95 % interval of the median, from six repeats on: low and high end. */
   interval: [number, number] | null;
@@ -3257,15 +2937,11 @@ export type Spread = {
 
 /** A repeat that lies far from the others. */
 export type Outlier = {
-  /** In which figure. */
   figure: string;
   /** Its number in the notebook. */
   trial: number;
-  /** Which repeat. */
   repeat: number | null;
-  /** In the figure's unit. */
   value: number;
-  /** Iglewicz & Hoaglin's. */
   modified_z_score: number;
 };
 
@@ -3273,11 +2949,8 @@ export type Outlier = {
 export type Unsteady = {
   /** Its number in the notebook. */
   trial: number;
-  /** Which repeat. */
   repeat: number | null;
-  /** The note's code. */
   code: string;
-  /** What the note says. */
   sentence: string;
 };
 
@@ -3285,9 +2958,7 @@ export type Unsteady = {
 export type NoteOfTrials = {
   /** Numbers of the trials that have it, ascending. */
   trials: Array<number>;
-  /** Such as `fsync-off`. */
   code: string;
-  /** How much it matters. */
   severity: Severity;
   /** What is the case, with its figures. */
   sentence: string;
@@ -3299,21 +2970,16 @@ export type NoteOfTrials = {
 export type TrialRef = {
   /** Its number in the notebook. */
   trial: number;
-  /** Its UUID. */
   uuid: string;
-  /** Index in points. */
   point: number;
   /** Which repeat of its point. */
   repeat: number | null;
-  /** How it ended. */
   state: string;
   /** Whether it counts in its point. */
   counts: boolean;
-  /** Committed transactions a second. */
   goodput_per_s: number | null;
   /** Of response times under a rate, else of service times. */
   p50_us: number | null;
-  /** The same. */
   p99_us: number | null;
   /** What limited it; `null`: no diagnosis was made. */
   limit: TrialLimit | null;
@@ -3323,19 +2989,14 @@ export type TrialRef = {
   started: string;
 };
 
-/** What limited a trial. */
 export type TrialLimit = {
-  /** The rule's code. */
   code: string;
-  /** Its name for people. */
   name: string;
 };
 
 /** Where on the axis of sizes memory ends. */
 export type Zones = {
-  /** The axis' name. */
   axis: string;
-  /** The server's setting. */
   shared_buffers_bytes: number | null;
   /** Of the server's host, where pgdyno is on it. */
   memory_bytes: number | null;
@@ -3366,7 +3027,6 @@ export type Ladder = {
    * and not all are over it.
    */
   capacity: Estimate | null;
-  /** How it was found. */
   search: Search;
   /** The search's steps, in the order in which they were made. */
   steps: Array<SearchStep>;
@@ -3386,7 +3046,6 @@ export type Load = {
   trials: Array<number>;
   /** Transactions a second that were committed. */
   goodput_per_s: Array<number | null>;
-  /** Of response times. */
   response_p50_us: Array<number | null>;
   /** Of response times; `null` with too few transactions. */
   response_p99_us: Array<number | null>;
@@ -3395,19 +3054,14 @@ export type Load = {
    * transactions.
    */
   p50_together_us: number | null;
-  /** The same. */
   p99_together_us: number | null;
   /** The 95 % interval of that p99. */
   p99_interval?: PercentileInterval;
-  /** Transactions that failed. */
   failed: Array<number | null>;
 };
 
-/** Where a load lies. */
 export type Estimate = {
-  /** As seen from `per_s`. */
   is: EstimateIs;
-  /** Transactions a second. */
   per_s: number;
   /** Of what is `at` a load: `null` with fewer than six repeats. */
   interval?: Interval | null;
@@ -3428,7 +3082,6 @@ export type Interval = {
 
 /** How a capacity was found. */
 export type Search = {
-  /** Trials. */
   steps: number;
   /** What they took together, warm-ups included, seconds. */
   took_s: number;
@@ -3469,11 +3122,8 @@ export type LimitSide = "within" | "over" | "cannot-tell";
 export type RetriesLab = {
   /** Grows when a field changes its meaning or goes. */
   format: number;
-  /** `retries`. */
   lab: string;
-  /** pgdyno's version. */
   pgdyno: string;
-  /** True: a first look. */
   exploratory: boolean;
   /** The workload's name; `null`: no trial ended. So with `variables`, `trial` and `target`. */
   workload: string | null;
@@ -3481,11 +3131,9 @@ export type RetriesLab = {
   variables: { [key in string]: string } | null;
   /** What was asked of the first trial. */
   trial: LabTrial | null;
-  /** Where it was measured. */
   target: LabTarget | null;
   /** One for each number of clients, isolation level, policy. */
   points: Array<LabPoint>;
-  /** Remarks on all points. */
   says: Array<string>;
 };
 
@@ -3499,9 +3147,7 @@ export type LabTrial = {
   max_tries: number;
 };
 
-/** Where it was measured. */
 export type LabTarget = {
-  /** For people. */
   title: string;
   /** What is known about the server. */
   facts: Facts;
@@ -3513,7 +3159,6 @@ export type LabPoint = {
   given: Record<string, unknown>;
   /** The isolation level that was found to be in effect. */
   isolation: string | null;
-  /** The best first. */
   forms: Array<LabForm>;
   /** Each form's goodput beside each other's that follows it, judged together. */
   pairs: Array<LabPair>;
@@ -3523,33 +3168,25 @@ export type LabPoint = {
 
 /** All trials of a form at a point. */
 export type LabForm = {
-  /** Its name. */
   form: string;
-  /** `null`: no trial ended. */
   goodput_per_s: LabGoodput | null;
   /** The other figures of each repeat, in the order of those of goodput. */
   repeats: Array<LabRepeat>;
   /** Of all repeats, from the start of each transaction's first try. */
   service: Latencies;
-  /** Transactions that were committed. */
   committed: number;
-  /** Transactions that failed. */
   failed: number;
   /** All transactions that were to be done. */
   transactions: number;
   /** Transactions that were given up. */
   given_up: number;
-  /** Retries by clients. */
   retries: number;
   /** Retries by the server, as transactions report or as it counts. */
   server_retries: number;
-  /** `null`: nothing was committed. */
   retries_per_commit: number | null;
-  /** `null`: nothing was committed. */
   server_retries_per_commit: number | null;
   /** The share of the time in tries that was spent in those that failed, 0 to 1. */
   lost_time_share: number | null;
-  /** The same of statements. */
   lost_statement_share: number | null;
   /** Why trials came to nothing, each reason once. */
   not_run: Array<string>;
@@ -3557,15 +3194,11 @@ export type LabForm = {
 
 /** Committed transactions a second over the repeats. */
 export type LabGoodput = {
-  /** Of the repeats. */
   median: number;
-  /** The least. */
   min: number;
-  /** The greatest. */
   max: number;
   /** Of the median, from six repeats on. */
   interval: [number, number] | null;
-  /** Of each. */
   repeats: Array<number>;
 };
 
@@ -3587,7 +3220,6 @@ export type LabRepeat = {
 export type LabPair = {
   /** The one with the higher median goodput, or the first of equals. */
   first: string;
-  /** The other. */
   second: string;
   /**
    * By what share the first's goodput exceeds the other's: 0.78 is 1.78 times as much; `null`: too few
@@ -3608,9 +3240,7 @@ export type LabPair = {
 export type DisturbLab = {
   /** Grows when a field changes its meaning or goes. */
   format: number;
-  /** `disturb`. */
   lab: string;
-  /** pgdyno's version. */
   pgdyno: string;
   /** The workload's name; `null`: no trial was begun. */
   workload: string | null;
@@ -3620,9 +3250,7 @@ export type DisturbLab = {
   offered: string | null;
   /** The commands with their moments, without secrets. */
   commands: Array<string>;
-  /** What undoes them. */
   undo: string | null;
-  /** One for each target. */
   targets: Array<DisturbTarget>;
   /** What was found, in a sentence or two. */
   says: Array<string>;
@@ -3630,11 +3258,9 @@ export type DisturbLab = {
 
 /** All trials on a target. */
 export type DisturbTarget = {
-  /** For people. */
   title: string;
   /** The disturbed trials, in the order in which they ran. */
   repeats: Array<DisturbRepeat>;
-  /** Those without a disturbance. */
   controls: Array<DisturbRepeat>;
   /** Figures over the repeats that count. */
   summary: Array<DisturbSummary>;
@@ -3652,7 +3278,6 @@ export type DisturbRepeat = {
   trial: number;
   /** Which repeat it is, from 1. */
   repeat: number;
-  /** How it ended. */
   state: string;
   /** Why it is not complete. */
   reason: string | null;
@@ -3690,18 +3315,15 @@ export type NamedPhase = {
   name: string;
   /** Where it begins, in microseconds since clients began to work. */
   from_us: number;
-  /** Where it ends. */
   to_us: number;
 };
 
-/** A figure over repeats. */
 export type DisturbSummary = {
   /**
    * Which: `first_error_us`, `first_success_us`, `no_service_us`, `back_us`, `worst_client_us`,
    * `missed`, `failed`, `unknown`, `skipped`, `late`.
    */
   figure: string;
-  /** Repeats that have it. */
   n: number;
   /** Repeats in which it never came: those that were not back, or had no success, before the end. */
   never: number;
@@ -3709,7 +3331,6 @@ export type DisturbSummary = {
   median: number | null;
   /** Of those in which it came. */
   min: number | null;
-  /** The same. */
   max: number | null;
   /**
    * Of the median, from six repeats on: from one of the repeats to another; its upper end is `null`
@@ -3720,9 +3341,7 @@ export type DisturbSummary = {
 
 /** An interval of a median between two of the figures. */
 export type DisturbInterval = {
-  /** Lower end. */
   low: number | null;
-  /** Upper end. */
   high: number | null;
   /** How surely it holds the median, 0 to 1. */
   level: number;
@@ -3734,7 +3353,6 @@ export type DisturbEffect = {
   is_seen: boolean | null;
   /** Of the rank sum test. */
   p: number | null;
-  /** In words. */
   says: string;
 };
 
@@ -3742,17 +3360,13 @@ export type DisturbEffect = {
 export type IsolationLab = {
   /** Grows when a field changes its meaning or goes. */
   format: number;
-  /** `isolation`. */
   lab: string;
-  /** pgdyno's version. */
   pgdyno: string;
   /** The packs whose histories were recorded. */
   workloads: Array<string>;
   /** Clients at the same time. */
   clients: number | null;
-  /** Where it ran. */
   target: string | null;
-  /** The server's version. */
   server: string | null;
   /** The commands of a disturbance with their moments, without secrets. */
   commands: Array<string>;
@@ -3770,15 +3384,11 @@ export type IsolationLab = {
   examples: Array<IsolationSeen>;
   /** The verdict's check of itself. */
   checks: Array<IsolationSelfCheck>;
-  /** Every trial. */
   trials: Array<IsolationTrial>;
 };
 
-/** A kind of anomaly. */
 export type IsolationColumn = {
-  /** `lost-update`. */
   name: string;
-  /** For people: `Lost update`. */
   title: string;
   /** What it is called in papers: `G2-item`; empty where it has the same name. */
   code: string;
@@ -3802,7 +3412,6 @@ export type IsolationLevel = {
   is_kept: boolean | null;
   /** What was found, in a sentence. */
   says: string;
-  /** Its trials that count. */
   trials: Array<number>;
   /** Tries of transactions in their histories. */
   recorded: number;
@@ -3822,9 +3431,7 @@ export type IsolationLevel = {
 
 /** What a level came to with a pack: of wrong answers, if there were any. */
 export type IsolationRate = {
-  /** The pack. */
   workload: string;
-  /** Trials that count. */
   repeats: number;
   /** Committed transactions a second: the median of its trials. */
   goodput_per_s: number | null;
@@ -3840,7 +3447,6 @@ export type IsolationRate = {
 
 /** What was seen of an anomaly at a level. */
 export type IsolationCell = {
-  /** The column's name. */
   anomaly: string;
   /** How often it was seen. */
   count: number;
@@ -3866,25 +3472,19 @@ export type IsolationCell = {
   unknown: string | null;
 };
 
-/** Something that was seen. */
 export type IsolationSeen = {
-  /** The level asked for. */
   level: string;
-  /** The column's name. */
   column: string;
-  /** The anomaly's own name. */
   anomaly: string;
   /** What happened, in a phrase. */
   meaning: string;
   /** The trial in which it was seen. */
   trial: number;
-  /** The pack. */
   workload: string;
   /** Whether what is promised forbids it; `null`: it is not known what is promised. */
   forbidden: boolean | null;
   /** The file that a replay of it is written to by default. */
   file: string;
-  /** What happened. */
   example: IsolationExample;
 };
 
@@ -3892,33 +3492,24 @@ export type IsolationSeen = {
 export type IsolationSelfCheck = {
   /** `null`: a limit of what is known. */
   held: boolean | null;
-  /** In a few words. */
   name: string;
-  /** Its figures. */
   says: string;
 };
 
-/** A trial. */
 export type IsolationTrial = {
   /** Its number in the notebook. */
   trial: number;
-  /** The level asked for. */
   level: string;
-  /** The pack. */
   workload: string;
   /** Which repeat it is, from 1. */
   repeat: number;
-  /** How it ended. */
   state: string;
   /** Why it does not count, or what is missing of its history. */
   reason: string | null;
-  /** Whether it counts. */
   counts: boolean;
-  /** Committed transactions a second. */
   goodput_per_s: number | null;
   /** Tries of transactions in its history. */
   recorded: number;
-  /** Overlapping conflicting pairs. */
   conflicting_pairs: number;
   /** Anomalies with how often each was seen. */
   found: Array<[string, number]>;
@@ -3930,13 +3521,10 @@ export type IsolationTrial = {
 export type Calibration = {
   /** Grows when a field changes its meaning or goes. */
   format: number;
-  /** Its name. */
   calibration: string;
-  /** Its UUID. */
   uuid: string;
   /** When it was begun, UTC. */
   created: string;
-  /** Where, for people. */
   target: string;
   /** The server's product and version, for people. */
   server: string;
@@ -3950,7 +3538,6 @@ export type Calibration = {
   baseline: Baseline | null;
   /** Those that were measured, in their order. */
   lines: Array<CalibrationLine>;
-  /** Of a commit. */
   sync: Sync;
   /** What this host can do without a database, where it is the yardstick. */
   host: Fact<HostSpeed>;
@@ -3961,9 +3548,7 @@ export type Calibration = {
 /** Whether read and update are as expected or better. */
 export type Baseline = "met" | "missed";
 
-/** One kind of transaction. */
 export type CalibrationLine = {
-  /** What it is of. */
   line: LineOf;
   /** Its number in the notebook. */
   trial: number;
@@ -3974,21 +3559,13 @@ export type CalibrationLine = {
   endpoint: string | null;
   /** Each of several endpoints: the line is that of the slowest. */
   endpoints: Array<LineAt>;
-  /** Transactions. */
   count: number;
-  /** The least. */
   min_us: number | null;
-  /** The median. */
   p50_us: number | null;
-  /** A percentile. */
   p95_us: number | null;
-  /** A percentile. */
   p99_us: number | null;
-  /** The greatest. */
   max_us: number;
-  /** What is judged. */
   mean_us: number;
-  /** Of the mean. */
   expected: Range;
   /** Where the expectation is from. */
   yardstick: Yardstick;
@@ -4003,11 +3580,9 @@ export type CalibrationLine = {
    * `tail_us`; empty when the round trip is not known.
    */
   parts: { [key in string]: number };
-  /** Of a miss. */
   cause: Cause | null;
   /** Why the figure is doubtful. */
   doubts: Array<string>;
-  /** What the server counted. */
   server_side: Fact<Grown>;
 };
 
@@ -4016,13 +3591,9 @@ export type LineOf = "round-trip" | "commit" | "read" | "update";
 
 /** What a line came to at one of several endpoints. */
 export type LineAt = {
-  /** Its name. */
   name: string;
-  /** Transactions there. */
   count: number;
-  /** The median. */
   p50_us: number | null;
-  /** What is judged. */
   mean_us: number;
   /** What came of the expectation. */
   verdict: LineVerdict;
@@ -4044,11 +3615,9 @@ export type Yardstick = "asked" | "host" | "article";
 
 /** The likely cause of a missed expectation. */
 export type Cause = {
-  /** The greatest part. */
   part: Part;
   /** What that means for the line. */
   sentence: string;
-  /** What speaks for it. */
   evidence: Array<string>;
 };
 
@@ -4061,7 +3630,6 @@ export type Grown = {
   source: string;
   /** Whether the trial's sessions had their syncs timed. */
   timed: boolean;
-  /** By name. */
   counted: { [key in string]: number };
 };
 
@@ -4087,15 +3655,12 @@ export type HostSpeed = {
   work_us: number;
 };
 
-/** More clients. */
 export type Concurrency = {
   /** Numbers of clients, from one on. */
   steps: Array<Step>;
   /** The share by which throughput must exceed the best so far to have grown. */
   least_growth: number;
-  /** Where throughput stops growing. */
   throughput_stops: Saturation | null;
-  /** Where p99 bends. */
   p99_bends: Bend | null;
   /** Why that is not known. */
   p99_unknown: string | null;
@@ -4103,45 +3668,35 @@ export type Concurrency = {
 
 /** What was measured at one number of clients. */
 export type Step = {
-  /** The trial's number. */
   trial: number;
-  /** Clients at work. */
   clients: number;
-  /** Committed transactions a second. */
   goodput_per_s: number;
   /** Of reads and updates together. */
   p50_us: number | null;
   /** Of reads and updates together; `None` with too few of them. */
   p99_us: number | null;
-  /** Transactions that failed. */
   failed: number;
   /** Whether pgdyno's busiest thread was on a CPU, or waited for one, nearly all of the time. */
   client_bound: boolean;
 };
 
-/** Where throughput stops growing. */
 export type Saturation = {
   "is": "at";
   /** The fewest that give all but the last bit. */
   clients: number;
-  /** Transactions a second there. */
   goodput_per_s: number;
 } | {
   "is": "beyond";
   /** The most that were tried. */
   clients: number;
-  /** Transactions a second there. */
   goodput_per_s: number;
 };
 
-/** Where p99 bends. */
 export type Bend = {
   "is": "at";
-  /** Clients. */
   clients: number;
 } | {
   "is": "at-or-below";
-  /** Clients. */
   clients: number;
 } | {
   "is": "not-seen"
@@ -4152,23 +3707,18 @@ export type Bend = {
  * caches end.
  */
 export type SlobSweep = {
-  /** What is swept. */
   x: SlobAxis;
-  /** By what is swept. */
   points: Array<SlobSweepPoint>;
   /** Vertical marks: where shared_buffers and memory end. */
   marks: Array<SlobMark>;
-  /** Where caches end. */
   knees: Array<SlobKnee>;
   /** What it all means; missing where no sizes are swept. */
   sentences?: Array<string>;
 };
 
-/** What is swept. */
 export type SlobAxis = {
   /** `active set`, `sessions`, `share of reads`. */
   title: string;
-  /** `bytes`, `sessions`, `%`. */
   unit: string;
 };
 
@@ -4180,9 +3730,7 @@ export type SlobSweepPoint = {
   liops: Spread | null;
   /** Of logical reads, 0 to 1. */
   hit_share: number | null;
-  /** Of shared_buffers. */
   misses_per_s: number | null;
-  /** Of the device. */
   device_reads_per_s: number | null;
   /** Of the work units of all repeats. */
   p50_us: number | null;
@@ -4198,31 +3746,24 @@ export type SlobSweepPoint = {
 export type SlobMark = {
   /** In the unit of the axis. */
   x: number;
-  /** `shared_buffers`, `memory`. */
   name: string;
 };
 
-/** Where a cache ends. */
 export type SlobKnee = {
   /** The largest set that fits, in the unit of the axis. */
   x: number;
-  /** In words. */
   sentence: string;
 };
 
 /** Two sets of trials beside each other, point by point. */
 export type CompareData = {
-  /** `compare`. */
   kind: 'compare';
   /** What comes of all points together; of one point what comes of that. */
   answer: Answer;
-  /** Which way it points. */
   says: Says;
   /** The gate, and what came of it. */
   gate: Gate | null;
-  /** One side. */
   a: Side;
-  /** The other one. */
   b: Side;
   /** A table of differences for each point that both sides have. The first is the page's subject. */
   pairs: Array<Pair>;
@@ -4277,13 +3818,10 @@ export type Pair = {
   paired: boolean;
   /** Which way its headline's figures point. */
   says: Says;
-  /** In one sentence. */
   sentence: string;
   /** Which latencies all figures are of. */
   latency: LatencyKind;
-  /** One side. */
   a: SideFigures;
-  /** The other one. */
   b: SideFigures;
   /** What came of comparing each figure. */
   differences: Array<Difference>;
@@ -4297,7 +3835,6 @@ export type Pair = {
 export type SideFigures = {
   /** In the order in which they were run. */
   trials: Array<OrderedTrial>;
-  /** All repeats' transactions together. */
   histogram: Histogram;
   /** Each repeat's, for the range. */
   repeats: Array<Histogram>;
@@ -4326,7 +3863,6 @@ export type OverTime = {
   step_us: number;
   /** Where each bucket ends (its highest equivalent value), ascending. */
   buckets_us: Array<number>;
-  /** A step each. */
   merged: Array<Packed>;
   /** The least p99 of a repeat in each step. Not computed yet. */
   p99_low_us?: Array<number | null>;
@@ -4336,28 +3872,21 @@ export type OverTime = {
 
 /** A figure of B vs. A's. */
 export type Difference = {
-  /** `goodput`, `p50`, `p99.9`. */
   figure: string;
-  /** For people. */
   name: string;
-  /** `tps`, `µs`. */
   unit: string;
-  /** Which direction is good. */
   higher_is_better: boolean;
   /** A relative limit of the gate on it, as a share. */
   gate: number | null;
   /** Why it was not compared; then nothing of what follows is there. */
   not_compared?: string;
-  /** A over its repeats. */
   a?: Spread;
-  /** B over its repeats. */
   b?: Spread;
   /**
    * The 95 % interval of the percentile of all of A's transactions together, from the whole seconds of its trials;
    * left out of other figures.
    */
   a_within?: PercentileInterval;
-  /** The same of B. */
   b_within?: PercentileInterval;
   /** What it was judged with. */
   family: Family;
@@ -4378,7 +3907,6 @@ export type Difference = {
   repeats_needed?: number;
   /** Two-sided p-value among its family; missing without a verdict. */
   p?: number;
-  /** What may be said. */
   verdict?: DifferenceVerdict;
 };
 
@@ -4399,7 +3927,6 @@ export type Drift = {
   foretold: number;
   /** From A's first repeat to its last, by a line through A alone, as a share. */
   within_a: number | null;
-  /** The same of B. */
   within_b: number | null;
   /**
    * The figure at the first and at the last start, by one line through all repeats with no step
@@ -4419,17 +3946,13 @@ export type DifferenceVerdict = "higher" | "lower" | "no-significant-difference"
 export type TimePerCommit = {
   /** The class of wait events; `CPU`: none, `Client`: outside the server, `Other`: the small ones. */
   class: string;
-  /** For people. */
   name: string;
-  /** On A's side. */
   a_us: number;
-  /** On B's side. */
   b_us: number;
 };
 
 /** A statement on both sides. */
 export type ComparedStatement = {
-  /** As reports print it. */
   text: string;
   /** Of an execution on A's side. */
   a_mean_us: number | null;
@@ -4453,13 +3976,11 @@ export type Lacking = {
 
 /** Something that is not the same on both sides. */
 export type Differing = {
-  /** What it belongs to. */
   kind: DifferingKind;
   /** A setting's name, or words: `clients`, `server version`. */
   what: string;
   /** A's value; `–` where it has none. */
   a: string;
-  /** B's value. */
   b: string;
   /** What it does, in some words; missing: pgdyno has none for it. */
   does?: string;
@@ -4468,25 +3989,18 @@ export type Differing = {
 /** What something that differs belongs to. */
 export type DifferingKind = "setting" | "version" | "trial" | "server" | "host";
 
-/** A notebook's page. */
 export type NotebookData = {
-  /** `notebook`. */
   kind: 'notebook';
-  /** Trials in the notebook. */
   trials_total: number;
-  /** Experiments in the notebook. */
   experiments_total: number;
   /** Trials that run now, the newest first. */
   running: Array<RunningTrial>;
   /** Experiments with a trial that runs now. */
   growing: Array<GrowingExperiment>;
-  /** The newest experiments. */
   experiments: Array<ExperimentItem>;
   /** What the list was asked for. */
   query: NotebookQuery;
-  /** Trials that this finds. */
   found: number;
-  /** Pages of the list. */
   pages: number;
   /** This page of them, the newest first. */
   trials: Array<TrialItem>;
@@ -4514,11 +4028,8 @@ export type NotebookData = {
 
 /** A trial that is running. */
 export type RunningTrial = {
-  /** In this notebook. */
   number: number;
-  /** Everywhere. */
   uuid: string;
-  /** What it runs. */
   workload: string;
   /** How many clients it has. */
   clients: number | null;
@@ -4526,31 +4037,22 @@ export type RunningTrial = {
   target: string;
   /** The name of its experiment. */
   experiment: string | null;
-  /** When it began, UTC. */
   started: string;
-  /** As [`super::Live::now_us`]. */
   now_us: number | null;
-  /** As [`super::Live::planned_us`]. */
   planned_us: number | null;
   /** Committed transactions a second in up to 40 seconds, the last one is the newest. */
   goodput_per_s: Array<number>;
-  /** Whether it warms up. */
   warmup: boolean;
   /** Of the last five seconds, in microseconds; `null` with fewer than ten transactions beyond it. */
   p50_us: number | null;
-  /** The same. */
   p99_us: number | null;
   /** Failed transactions of the measured time so far. */
   failed: number;
   /** What most sessions waited for in the last five seconds, and how many did on average. */
   waits: Array<[event: string, sessions: number]>;
-  /** As [`super::Live::cannot_stop`]. */
   cannot_stop: string | null;
-  /** As [`super::Live::silent_s`]. */
   silent_s: number | null;
-  /** As [`super::Live::is_gone`]. */
   is_gone: boolean;
-  /** As [`super::Served::part`]. */
   part: PartOf | null;
   /**
    * Where several generators measure one trial: figures above are of all of them together, these of
@@ -4561,7 +4063,6 @@ export type RunningTrial = {
 
 /** One of several generators, now. */
 export type GeneratorNow = {
-  /** Which one, from 0. */
   generator: number;
   /** The number of its own trial. */
   trial: number;
@@ -4581,17 +4082,13 @@ export type GeneratorNow = {
 
 /** An experiment that is running. */
 export type GrowingExperiment = {
-  /** In this notebook. */
   number: number;
-  /** Everywhere. */
   uuid: string;
-  /** For people. */
   name: string;
   /** When it was begun, UTC. */
   created: string;
   /** Trials that it will have; `null`: it decides on the way. */
   planned: number | null;
-  /** Trials that are complete. */
   done: number;
   /** Trials that failed, were aborted or are partial. */
   failed: number;
@@ -4605,7 +4102,6 @@ export type GrowingExperiment = {
 export type GrowingPoint = {
   /** In words: `select-only, 8 clients`. */
   what: string;
-  /** Its repeats, in order. */
   repeats: Array<GrowingRepeat>;
 };
 
@@ -4621,15 +4117,11 @@ export type GrowingRepeat = {
 
 /** An experiment of the notebook. */
 export type ExperimentItem = {
-  /** In this notebook. */
   number: number;
-  /** Everywhere. */
   uuid: string;
-  /** For people. */
   name: string;
   /** When it was begun, UTC. */
   created: string;
-  /** Its trials. */
   trials: number;
   /** Those that count: complete and not excluded. */
   counted: number;
@@ -4642,9 +4134,7 @@ export type NotebookQuery = {
    * beginning of a UUID finds that trial.
    */
   q: string | null;
-  /** With this workload. */
   workload: string | null;
-  /** With this tag. */
   tag: string | null;
   /** In this state, by its name. */
   state: string | null;
@@ -4656,9 +4146,7 @@ export type NotebookQuery = {
 
 /** A trial of the list. */
 export type TrialItem = {
-  /** In this notebook. */
   number: number;
-  /** Everywhere. */
   uuid: string;
   /** How far it has come. */
   state: State;
@@ -4668,9 +4156,7 @@ export type TrialItem = {
   excluded: string | null;
   /** What people say of it. */
   note: string | null;
-  /** Its tags. */
   tags: Array<string>;
-  /** What it ran. */
   workload: string;
   /** How many clients it had. */
   clients: number | null;
@@ -4678,14 +4164,10 @@ export type TrialItem = {
   target: string;
   /** The name of its experiment. */
   experiment: string | null;
-  /** When it began, UTC. */
   started: string;
-  /** Committed transactions a second. */
   goodput_per_s: number | null;
   /** Response times with a rate, else service times, in microseconds. */
   p50_us: number | null;
-  /** The same. */
   p99_us: number | null;
-  /** Failed transactions. */
   failed: number | null;
 };

@@ -314,9 +314,10 @@ impl Bed {
             peak_bytes: peak.end(),
             output_bytes: None,
         };
-        match status.success() {
-            true => Ok(run),
-            false => Err(format!("{name} failed ({status}): {}", last_lines(&errors)).into()),
+        if status.success() {
+            Ok(run)
+        } else {
+            Err(format!("{name} failed ({status}): {}", last_lines(&errors)).into())
         }
     }
 

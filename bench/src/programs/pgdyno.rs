@@ -75,9 +75,10 @@ impl Pgdyno {
 
 impl Program for Pgdyno {
     fn name(&self) -> &'static str {
-        match self.records {
-            true => "pgdyno",
-            false => "pgdyno without it",
+        if self.records {
+            "pgdyno"
+        } else {
+            "pgdyno without it"
         }
     }
 

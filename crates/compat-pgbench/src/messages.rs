@@ -204,9 +204,10 @@ fn painted(line: &mut String, color: &Option<String>, text: &str) {
 
 /// Text that may be the server's: as pgbench prints it, but for what a terminal would obey.
 pub fn theirs(text: &str) -> Cow<'_, str> {
-    match pgdyno_platform::terminal::stderr_is_terminal() {
-        true => text::shown(text),
-        false => Cow::Borrowed(text),
+    if pgdyno_platform::terminal::stderr_is_terminal() {
+        text::shown(text)
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

@@ -80,9 +80,10 @@ fn columns(session: &mut Session) -> Result<Vec<Vec<String>>, Error> {
 /// to be known when they were loaded before), and the table.
 pub fn base_load(session: &mut Session, was_there: bool, rows: u64, took: Duration) -> String {
     let base = base();
-    let dropped = match was_there {
-        true => "DROP TABLE".to_owned(),
-        false => format!("ERROR:  table \"{base}\" does not exist"),
+    let dropped = if was_there {
+        "DROP TABLE".to_owned()
+    } else {
+        format!("ERROR:  table \"{base}\" does not exist")
     };
     let schema = admin::value(session, "SELECT current_schema()").ok();
     let title = format!("Table \"{}.{base}\"", schema.flatten().unwrap_or_default());

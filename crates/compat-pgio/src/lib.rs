@@ -167,12 +167,11 @@ fn wanted(conf: &Conf) -> Result<TargetSpec, Failure> {
 
 /// The directory in which files are to be written.
 fn folder(out: &Path) -> Result<Folder<'_>, Failure> {
-    match out.is_dir() {
-        true => Ok(Folder(out)),
-        false => {
-            let text = format!("--out {}: no such directory", out.display());
-            Err(Failure::with(Exit::Usage, text))
-        }
+    if out.is_dir() {
+        Ok(Folder(out))
+    } else {
+        let text = format!("--out {}: no such directory", out.display());
+        Err(Failure::with(Exit::Usage, text))
     }
 }
 

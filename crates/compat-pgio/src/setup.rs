@@ -28,9 +28,10 @@ pub fn open(args: &SetupArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let params = Params::parse(&pack, None, &given).map_err(usage)?;
     let interrupts = interrupts()?;
     let mut session = target.connect()?;
-    let stock = match conf.recreates {
-        true => stock::find(&mut session, conf.tables)?,
-        false => Vec::new(),
+    let stock = if conf.recreates {
+        stock::find(&mut session, conf.tables)?
+    } else {
+        Vec::new()
     };
     if !stock.is_empty() {
         let names = stock.join(", ");

@@ -333,11 +333,12 @@ fn rand_type(typed: &Typed, version: Version) -> Result<String, Stop> {
         (false, Version::Master) => "uniform",
         _ => typed.text("rand-type"),
     };
-    match ["uniform", "gaussian", "special", "pareto", "zipfian"].contains(&said) {
-        true => Ok(said.to_owned()),
-        false => Err(Stop::fatal(format!(
+    if ["uniform", "gaussian", "special", "pareto", "zipfian"].contains(&said) {
+        Ok(said.to_owned())
+    } else {
+        Err(Stop::fatal(format!(
             "Invalid random numbers distribution: {said}."
-        ))),
+        )))
     }
 }
 

@@ -96,9 +96,12 @@ impl Totals {
     /// The text after a run.
     pub fn text(&self, version: Version, percentile: Option<u64>) -> String {
         let tally = &self.tally;
-        let rate = |count: u64| match self.elapsed_s > 0.0 {
-            true => count as f64 / self.elapsed_s,
-            false => 0.0,
+        let rate = |count: u64| {
+            if self.elapsed_s > 0.0 {
+                count as f64 / self.elapsed_s
+            } else {
+                0.0
+            }
         };
         let counted = |name: &str, count: u64| {
             format!("    {name:<36} {count:<6} ({:.2} per sec.)\n", rate(count))

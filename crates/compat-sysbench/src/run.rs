@@ -131,9 +131,10 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         0 => None,
         seed => Some(seed as i64),
     };
-    let query_mode = match options.is_prepared() {
-        true => QueryMode::Prepared,
-        false => QueryMode::Simple,
+    let query_mode = if options.is_prepared() {
+        QueryMode::Prepared
+    } else {
+        QueryMode::Simple
     };
     let mut params = options.params.clone();
     params.extend(of_tables);
@@ -149,9 +150,10 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
         params,
         target: options.target.clone(),
         clients: Some((threads as u32).into()),
-        duration: Some(match options.time.is_zero() {
-            true => FOREVER,
-            false => options.time,
+        duration: Some(if options.time.is_zero() {
+            FOREVER
+        } else {
+            options.time
         }),
         warmup: Warmup::Given(options.warmup),
         rate: (options.rate > 0).then(|| (options.rate as f64).into()),
@@ -189,9 +191,10 @@ fn trial(options: &Options, of_tables: Vec<String>) -> Trial {
 
 /// The random numbers of sysbench's threads.
 fn draws(options: &Options) -> SysbenchDraws {
-    let names = match options.is_prepared() {
-        true => options.script.prepared(&options.work, options.tables),
-        false => 0,
+    let names = if options.is_prepared() {
+        options.script.prepared(&options.work, options.tables)
+    } else {
+        0
     };
     SysbenchDraws {
         threads_before: u32::from(options.report_interval_s > 0) + u32::from(options.rate > 0),
@@ -216,9 +219,10 @@ fn fatal(options: &Options, reason: Option<&Reason>, told: Option<&str>) -> Stop
     // As libpq's primary message: without severity and context.
     let message = message.lines().next().unwrap_or_default();
     let message = message.split_once(":  ").map_or(message, |(_, text)| text);
-    let call = match options.is_prepared() {
-        true => "PQexecPrepared",
-        false => "PQexec",
+    let call = if options.is_prepared() {
+        "PQexecPrepared"
+    } else {
+        "PQexec"
     };
     Stop::fatal(format!("{call}() failed: 7 {message}")).and(format!(
         "FATAL: `thread_run' function failed: SQL error, errno = 0, state = '{sqlstate}': {message}"

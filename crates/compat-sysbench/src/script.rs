@@ -80,9 +80,10 @@ impl Script {
 
     /// Queries that return rows, of one event; those of [`Self::Tpcc`] differ from event to event.
     pub fn reads(self, work: &Work) -> u64 {
-        let ranges = match work.range_selects {
-            true => work.ranges.iter().sum(),
-            false => 0,
+        let ranges = if work.range_selects {
+            work.ranges.iter().sum()
+        } else {
+            0
         };
         match self {
             Self::ReadWrite | Self::ReadOnly => work.point_selects + ranges,

@@ -144,12 +144,13 @@ pub fn is_loading(table: &Found) -> bool {
 /// # Errors
 /// One was.
 pub fn must_be_whole(there: &[Found]) -> Result<(), Stop> {
-    match there.iter().any(is_loading) {
-        true => Err(
+    if there.iter().any(is_loading) {
+        Err(
             Stop::fatal("the tables are half loaded: prepare was interrupted")
                 .hint("the same command with prepare goes on"),
-        ),
-        false => Ok(()),
+        )
+    } else {
+        Ok(())
     }
 }
 
@@ -283,9 +284,10 @@ pub fn of_run(options: &Options) -> Result<Vec<String>, Stop> {
     must_be_whole(&there)?;
     say_fewer_rows(&mut database, options)?;
     let is_marked = there.iter().any(|table| table.mark.is_some());
-    Ok(match is_marked {
-        true => Vec::new(),
-        false => vec![format!("tables={}", options.tables)],
+    Ok(if is_marked {
+        Vec::new()
+    } else {
+        vec![format!("tables={}", options.tables)]
     })
 }
 

@@ -159,11 +159,12 @@ impl Counts {
         let statements = script.work.kept_statements;
         let others = 2 * events;
         let is_rollback = self.rollback == Some(place);
-        let writes = match is_rollback {
+        let writes = if is_rollback {
             // Work units that are rolled back are forgotten. Such an order has eight statements, two of
             // them writes, and four for each line, of which two are writes.
-            true => (statements / 2).saturating_sub(2 * events),
-            false => script.units.iter().map(|units| units.count()).sum(),
+            (statements / 2).saturating_sub(2 * events)
+        } else {
+            script.units.iter().map(|units| units.count()).sum()
         };
         let failed = script.counts.failed_total() + script.counts.unknown;
         Tally {
@@ -195,16 +196,17 @@ pub fn must_be_there(tpcc: &Tpcc, there: &[Found]) -> Result<(), Stop> {
     let Some(loaded) = loaded.and_then(|number| number.parse::<u64>().ok()) else {
         return Ok(());
     };
-    match tpcc.warehouses > loaded {
-        true => Err(Stop::fatal(format!(
+    if tpcc.warehouses > loaded {
+        Err(Stop::fatal(format!(
             "--scale={}: there are only {loaded} warehouses",
             tpcc.warehouses
         ))
         .hint(format!(
             "--scale={loaded}, or more of them: pgdyno load tpcc --param warehouses={} --grow",
             tpcc.warehouses
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

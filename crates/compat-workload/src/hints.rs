@@ -42,9 +42,10 @@ pub fn fit(mut failure: Failure, flags: &[&'static Flag]) -> Failure {
     let hints = std::mem::take(&mut failure.hints);
     let mut fitting: Vec<String> = Vec::new();
     for hint in hints {
-        let hint = match lacks(&hint, flags) {
-            false => Some(hint),
-            true => instead_of(&hint),
+        let hint = if !lacks(&hint, flags) {
+            Some(hint)
+        } else {
+            instead_of(&hint)
         };
         fitting.extend(hint.filter(|hint| !fitting.contains(hint)));
     }

@@ -179,9 +179,10 @@ fn instead_of_fixtures(verb: &str, rest: &[String]) -> Option<String> {
         return None;
     }
     let words = rest.strip_prefix(&["import".to_owned()]).unwrap_or(rest);
-    let words = match words.is_empty() {
-        true => "WORKLOAD [flags] [URL...]".to_owned(),
-        false => words.join(" "),
+    let words = if words.is_empty() {
+        "WORKLOAD [flags] [URL...]".to_owned()
+    } else {
+        words.join(" ")
     };
     Some(format!(
         "init makes and fills the tables here: {NAME} init {words}"
@@ -194,13 +195,14 @@ fn is_help(argument: &str) -> bool {
 
 /// What is no verb, and no workload of pgdyno's.
 fn unknown(name: Name, verb: &str, word: &str) -> u8 {
-    let said = match word.starts_with('-') {
-        true => format!("unknown flag: {word}"),
-        false => format!(
+    let said = if word.starts_with('-') {
+        format!("unknown flag: {word}")
+    } else {
+        format!(
             "unknown command {} for {}",
             go_values::quoted(word),
             go_values::quoted(&format!("{}{verb}", name.0))
-        ),
+        )
     };
     pgdyno_output::remark!("Error: {said}");
     if !verb.is_empty() {

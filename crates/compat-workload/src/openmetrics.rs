@@ -127,9 +127,10 @@ fn number(value: f64) -> String {
         return format!("{digits}e{sign}{:02}", size.abs());
     }
     let plain = format!("{value}");
-    match plain.contains('.') {
-        true => plain,
-        false => plain + ".0",
+    if plain.contains('.') {
+        plain
+    } else {
+        plain + ".0"
     }
 }
 

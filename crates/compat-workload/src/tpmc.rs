@@ -203,9 +203,10 @@ fn remote(seen: &Seen<'_>, script: &str, what: &str, of: &str) -> String {
 }
 
 fn within(value: f64, (low, high): (f64, f64), what: &str) -> String {
-    match (low..=high).contains(&value) {
-        true => "PASS".to_owned(),
-        false => format!("FAIL: {what} {value:.1} is not between allowed bounds [{low}, {high}]"),
+    if (low..=high).contains(&value) {
+        "PASS".to_owned()
+    } else {
+        format!("FAIL: {what} {value:.1} is not between allowed bounds [{low}, {high}]")
     }
 }
 

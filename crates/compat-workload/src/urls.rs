@@ -74,10 +74,7 @@ impl Url {
     fn read(text: &str, database: &str) -> Result<Self, String> {
         let (scheme, rest) = text.split_once("://").unwrap_or((text, ""));
         if !["postgres", "postgresql"].contains(&scheme) {
-            let scheme = match text.contains("://") {
-                true => scheme,
-                false => "",
-            };
+            let scheme = if text.contains("://") { scheme } else { "" };
             return Err(format!("unsupported scheme: {scheme}"));
         }
         let (before, query) = match rest.find('?') {
@@ -107,9 +104,10 @@ fn without_password(scheme: &str, authority: &str, path: &str, query: &str) -> S
         },
         None => authority.to_owned(),
     };
-    let query = match query.to_ascii_lowercase().contains("password") {
-        true => "?***",
-        false => query,
+    let query = if query.to_ascii_lowercase().contains("password") {
+        "?***"
+    } else {
+        query
     };
     format!("{scheme}://{authority}/{path}{query}")
 }

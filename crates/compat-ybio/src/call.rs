@@ -115,9 +115,10 @@ fn value(text: &str) -> Result<Option<String>, String> {
     };
     let Some(quoted) = literal.strip_prefix('\'') else {
         let literal = literal.split("::").next().unwrap_or(literal).trim_end();
-        return match literal.eq_ignore_ascii_case("null") {
-            true => Ok(None),
-            false => Ok(Some(literal.to_owned())),
+        return if literal.eq_ignore_ascii_case("null") {
+            Ok(None)
+        } else {
+            Ok(Some(literal.to_owned()))
         };
     };
     let mut unquoted = String::new();
@@ -132,9 +133,10 @@ fn value(text: &str) -> Result<Option<String>, String> {
     }
     let rest: String = chars.collect();
     let rest = rest.trim();
-    match rest.is_empty() || rest.starts_with("::") {
-        true => Ok(Some(unquoted)),
-        false => Err(format!("{text}: an expression; give its value")),
+    if rest.is_empty() || rest.starts_with("::") {
+        Ok(Some(unquoted))
+    } else {
+        Err(format!("{text}: an expression; give its value"))
     }
 }
 

@@ -39,9 +39,10 @@ pub fn open(
     let duration = duration(&mut session, parameters)?;
     let tab_rows = parameters.whole("tab_rows");
     let batch_size = parameters.whole("batch_size").min(tab_rows);
-    let counted = match parameters.flag("initial_count") {
-        true => Some(count(&mut session, &name, tab_rows)?),
-        false => None,
+    let counted = if parameters.flag("initial_count") {
+        Some(count(&mut session, &name, tab_rows)?)
+    } else {
+        None
     };
     if let Maker::Pgdyno { tab_rows: made } = maker
         && made < tab_rows
@@ -157,14 +158,15 @@ fn count(session: &mut Session, table: &str, wanted: u64) -> Result<(u64, Option
         .next()
         .flatten()
         .and_then(|scratch| scratch.parse().ok());
-    match rows < wanted {
-        true => Err(Failure::new(format!(
+    if rows < wanted {
+        Err(Failure::new(format!(
             "Cannot read {wanted} rows from a {rows} rows table"
         ))
         .hint(format!(
             "lower tab_rows, or make {table} larger: pgdyno ybio setup"
-        ))),
-        false => Ok((rows, scratch)),
+        )))
+    } else {
+        Ok((rows, scratch))
     }
 }
 

@@ -34,9 +34,10 @@ pub fn open(
     let name = parameters.table();
     let recreates = parameters.flag("recreate");
     let is_ybios = table::maker(&mut session, &name)? == Some(Maker::Ybio);
-    let stock = match recreates && is_ybios {
-        true => vec![name.clone()],
-        false => Vec::new(),
+    let stock = if recreates && is_ybios {
+        vec![name.clone()]
+    } else {
+        Vec::new()
     };
     if !stock.is_empty() {
         remark!("pgdyno: note: replaces {name} of ybio's own setup");
@@ -79,11 +80,12 @@ pub fn open(
 fn in_these_words(mut failure: Failure) -> Failure {
     let hints = failure.hints.len();
     failure.hints.retain(|hint| !hint.contains("--param "));
-    match failure.hints.len() == hints {
-        true => failure,
-        false => failure.hint(
-            "say what the table was made with; or recreate=>true, which drops it and makes it again",
-        ),
+    if failure.hints.len() == hints {
+        failure
+    } else {
+        failure.hint(
+        "say what the table was made with; or recreate=>true, which drops it and makes it again",
+    )
     }
 }
 

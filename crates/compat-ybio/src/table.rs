@@ -54,8 +54,9 @@ fn find(session: &mut Session, table: &str) -> Result<Option<Maker>, Error> {
          WHERE table_schema = current_schema() AND table_name = {literal}"
     );
     let columns = admin::value(session, &columns)?;
-    Ok(Some(match columns.as_deref() == Some(COLUMNS) {
-        true => Maker::Ybio,
-        false => Maker::Others,
+    Ok(Some(if columns.as_deref() == Some(COLUMNS) {
+        Maker::Ybio
+    } else {
+        Maker::Others
     }))
 }

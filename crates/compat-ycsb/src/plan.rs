@@ -230,12 +230,13 @@ fn identifier(properties: &Properties, name: &str, default: &str) -> Result<Stri
     let said = said.unwrap_or(default).to_ascii_lowercase();
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let begins = said.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    match begins && said.chars().all(is_part) && said.len() <= 63 {
-        true => Ok(said),
-        false => Err(Refusal::usage(format!(
+    if begins && said.chars().all(is_part) && said.len() <= 63 {
+        Ok(said)
+    } else {
+        Err(Refusal::usage(format!(
             "{name}={said} is no name that SQL has without quotes"
         ))
-        .hint("letters, digits and _; a schema is chosen in the URL: ?currentSchema=NAME")),
+        .hint("letters, digits and _; a schema is chosen in the URL: ?currentSchema=NAME"))
     }
 }
 
@@ -475,9 +476,10 @@ fn params(command: &Command) -> Result<(Vec<String>, Vec<String>), Refusal> {
     for (property, param) in SAME.into_iter().filter(|(name, _)| is_known(name)) {
         if let Some(value) = properties.get(property) {
             let pair = format!("{param}={}", value.trim());
-            match OF_TABLE.contains(&param) {
-                true => table.push(pair),
-                false => run.push(pair),
+            if OF_TABLE.contains(&param) {
+                table.push(pair)
+            } else {
+                run.push(pair)
             }
         }
     }
@@ -530,12 +532,13 @@ fn distribution(properties: &Properties) -> Result<String, Refusal> {
         "exponential",
         "sequential",
     ];
-    match known.contains(&name) {
-        true => Ok(name.to_owned()),
-        false => Err(
+    if known.contains(&name) {
+        Ok(name.to_owned())
+    } else {
+        Err(
             Refusal::usage(format!("Unknown request distribution \"{name}\""))
                 .hint(format!("it is one of {}", known.join(", "))),
-        ),
+        )
     }
 }
 

@@ -172,11 +172,12 @@ fn commits(plan: &Plan, prepared: &Prepared) -> Option<Commits> {
 fn in_these_words(mut failure: Failure) -> Failure {
     let hints = failure.hints.len();
     failure.hints.retain(|hint| !hint.contains("--param"));
-    match failure.hints.len() == hints {
-        true => failure,
-        false => failure.hint(
-            "give the properties that it was loaded with; or DROP TABLE usertable, and load it again",
-        ),
+    if failure.hints.len() == hints {
+        failure
+    } else {
+        failure.hint(
+        "give the properties that it was loaded with; or DROP TABLE usertable, and load it again",
+    )
     }
 }
 

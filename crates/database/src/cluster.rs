@@ -111,9 +111,10 @@ pub fn nodes_in_json(text: &str) -> Result<Vec<Node>, String> {
         })
     };
     let nodes: Vec<Node> = nodes.iter().filter_map(node).collect();
-    match nodes.is_empty() {
-        true => Err("no node in it has an address".to_owned()),
-        false => Ok(nodes),
+    if nodes.is_empty() {
+        Err("no node in it has an address".to_owned())
+    } else {
+        Ok(nodes)
     }
 }
 

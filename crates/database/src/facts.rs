@@ -24,9 +24,10 @@ const SETTINGS: &str = "'server_version_num', 'fsync', 'synchronous_commit', 'fu
 pub fn collect(session: &mut Session) -> Facts {
     // Without an answer nothing speaks for another product than PostgreSQL, and nothing for it.
     let product = Product::ask(session).unwrap_or_else(|_| Product::recognise(""));
-    let version = match product.is_other() {
-        true => Fact::Known(format!("{} ({})", product.title(), product.text)),
-        false => ask(session, "SELECT version()"),
+    let version = if product.is_other() {
+        Fact::Known(format!("{} ({})", product.title(), product.text))
+    } else {
+        ask(session, "SELECT version()")
     };
     let server_version = match Product::own_version(session) {
         Some(text) => Fact::Known(text.to_owned()),

@@ -55,9 +55,10 @@ impl Origin {
             Some((_, port)) if !host.ends_with(']') => port.parse::<u16>().is_ok(),
             _ => true,
         };
-        match is_all && is_host && is_port {
-            true => Ok(Self { public, login }),
-            false => Err(wrong()),
+        if is_all && is_host && is_port {
+            Ok(Self { public, login })
+        } else {
+            Err(wrong())
         }
     }
 
@@ -94,9 +95,10 @@ impl Origin {
     /// In one line: nobody answers, or the answer is not 200.
     pub fn get(&self, path: &str, bearer: Option<&str>, limit: Duration) -> Result<String, String> {
         let url = format!("{}{path}", self.public);
-        let agent = match self.public.starts_with("https:") {
-            false => &PLAIN,
-            true => ENCRYPTED.as_ref().map_err(|why| format!("{url}: {why}"))?,
+        let agent = if !self.public.starts_with("https:") {
+            &PLAIN
+        } else {
+            ENCRYPTED.as_ref().map_err(|why| format!("{url}: {why}"))?
         };
         let given = bearer.map(|token| format!("Bearer {token}"));
         let given = given.or_else(|| Some(format!("Basic {}", self.login.as_ref()?)));
@@ -156,9 +158,10 @@ static PLAIN: LazyLock<Agent> = LazyLock::new(|| agent(TlsConfig::default()));
 
 static ENCRYPTED: LazyLock<Result<Agent, String>> = LazyLock::new(|| {
     let roots = rustls_native_certs::load_native_certs().certs;
-    match roots.is_empty() {
-        true => Err("this system has no CA certificates (package ca-certificates)".to_owned()),
-        false => Ok(trusting(roots.iter().map(AsRef::as_ref))),
+    if roots.is_empty() {
+        Err("this system has no CA certificates (package ca-certificates)".to_owned())
+    } else {
+        Ok(trusting(roots.iter().map(AsRef::as_ref)))
     }
 });
 

@@ -35,12 +35,11 @@ pub fn ask(infos: &mut [ConnInfo], wanted: &TargetSpec) -> Result<(), Failure> {
     if !wanted.password && !is_wanted(first)? {
         return Ok(());
     }
-    let place = match wanted.is_of_file {
-        false => String::new(),
-        true => {
-            let hosts: Vec<&str> = infos.iter().flat_map(ConnInfo::hosts).collect();
-            format!(" at {}, which a file names", hosts.join(", "))
-        }
+    let place = if !wanted.is_of_file {
+        String::new()
+    } else {
+        let hosts: Vec<&str> = infos.iter().flat_map(ConnInfo::hosts).collect();
+        format!(" at {}, which a file names", hosts.join(", "))
     };
     let prompt = format!("Password for user {}{place}: ", first.user());
     let password = terminal::ask_password(&prompt)

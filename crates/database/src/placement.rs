@@ -105,9 +105,12 @@ impl Reader {
         let rows = admin::rows(session, &query)?;
         let names = rows.into_iter().filter_map(|row| row.into_iter().next()?);
         Ok(names
-            .map(|name| match is_plain(&name) {
-                true => name,
-                false => quote_ident(&name),
+            .map(|name| {
+                if is_plain(&name) {
+                    name
+                } else {
+                    quote_ident(&name)
+                }
             })
             .collect())
     }

@@ -66,16 +66,15 @@ impl Target {
         if host == STANDBY && all.iter().all(|endpoint| hosts(endpoint).len() < 2) {
             return self.standbys(all);
         }
-        match listed.is_empty() {
-            false => Ok(listed),
-            true => {
-                let known: Vec<String> = all.iter().flat_map(hosts).collect();
-                let text = format!("there is no endpoint {host}");
-                Err(refused(&text).hint(format!(
-                    "hosts are named as in --url, which has: {}",
-                    known.join(", ")
-                )))
-            }
+        if !listed.is_empty() {
+            Ok(listed)
+        } else {
+            let known: Vec<String> = all.iter().flat_map(hosts).collect();
+            let text = format!("there is no endpoint {host}");
+            Err(refused(&text).hint(format!(
+                "hosts are named as in --url, which has: {}",
+                known.join(", ")
+            )))
         }
     }
 
@@ -100,11 +99,10 @@ impl Target {
             .partition::<Vec<_>, _>(|endpoint| names.contains(&endpoint.name.as_str()));
         self.endpoints = left;
         if standbys.is_empty() || self.endpoints.is_empty() {
-            let text = match standbys.is_empty() {
-                true => "no endpoint that can be reached is a standby",
-                false => {
-                    "all endpoints are standbys, and scripts without a role have nowhere to go"
-                }
+            let text = if standbys.is_empty() {
+                "no endpoint that can be reached is a standby"
+            } else {
+                "all endpoints are standbys, and scripts without a role have nowhere to go"
             };
             return Err(refused(text).hint(
                 "name the primary and its standbys with --url, or start both: --pg-standby async",

@@ -63,9 +63,10 @@ pub fn of(session: &mut Session, dialect: &Dialect) -> Rooms {
     });
     let of_server: Vec<Room> = of_server.collect();
     let server = admin::value(session, dialect.cluster.identity);
-    let of_pooler = match session.is_own() {
-        true => None,
-        false => of_pgbouncer(session.candidate()),
+    let of_pooler = if session.is_own() {
+        None
+    } else {
+        of_pgbouncer(session.candidate())
     };
     Rooms {
         server: server.ok().flatten(),

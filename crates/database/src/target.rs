@@ -482,9 +482,10 @@ pub(super) mod tests {
     /// The target of a connection string, which is not connected to.
     pub(crate) fn over(url: &str) -> Target {
         let info = resolve(&Given::target(url.to_owned()), &Env::empty()).unwrap();
-        let infos = match info.searches_hosts() {
-            true => vec![info],
-            false => info.each_host(),
+        let infos = if info.searches_hosts() {
+            vec![info]
+        } else {
+            info.each_host()
         };
         Target::over(&infos, TargetKind::Named).unwrap()
     }

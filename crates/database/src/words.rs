@@ -87,12 +87,13 @@ pub fn differences(product: &Product) -> Vec<String> {
         sentences.push("transactions can restart from a savepoint: --retry savepoint".to_owned());
     }
     if let Ok(inject) = &dialect.retries.inject {
-        sentences.push(match product.is_since(inject.since) {
-            true => "the server can inject transaction failures: --inject-retries".to_owned(),
-            false => format!(
+        sentences.push(if product.is_since(inject.since) {
+            "the server can inject transaction failures: --inject-retries".to_owned()
+        } else {
+            format!(
                 "the server cannot inject transaction failures: that needs {} {}",
                 dialect.title, inject.since
-            ),
+            )
         });
     }
     if let Ok(reads) = &dialect.cluster.follower_reads

@@ -143,9 +143,10 @@ fn step(trial: &TrialRow, (from_s, to_s): (f64, f64)) -> Step {
     let high = trial
         .response_p99_high_us
         .map_or(f64::INFINITY, |us| us as f64);
-    let (latency, between) = match falls_behind {
-        true => (f64::INFINITY, (f64::INFINITY, f64::INFINITY)),
-        false => (p99, (trial.response_p99_low_us.unwrap_or(0) as f64, high)),
+    let (latency, between) = if falls_behind {
+        (f64::INFINITY, (f64::INFINITY, f64::INFINITY))
+    } else {
+        (p99, (trial.response_p99_low_us.unwrap_or(0) as f64, high))
     };
     Step {
         rate,

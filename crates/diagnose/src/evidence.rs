@@ -84,9 +84,12 @@ impl<'a> Evidence<'a> {
         let share = blocks.map(|block| {
             let idle = [Part::Rest, Part::Schedule].map(|part| block.parts[part as usize]);
             let all = block.parts.iter().sum::<f64>() - idle.iter().sum::<f64>();
-            let of = |part: &Part| match IN_TRANSACTIONS.contains(part) {
-                true => kept * block.parts[*part as usize],
-                false => block.parts[*part as usize],
+            let of = |part: &Part| {
+                if IN_TRANSACTIONS.contains(part) {
+                    kept * block.parts[*part as usize]
+                } else {
+                    block.parts[*part as usize]
+                }
             };
             ratio(parts.iter().map(of).sum(), all)
         });

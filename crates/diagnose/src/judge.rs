@@ -173,9 +173,10 @@ fn not_known(
     let is_either = matches!(why, Why::Either(_));
     Verdict {
         limit: NOT_KNOWN.to_owned(),
-        causes: match is_either {
-            true => nearest.iter().map(|of| of.rule.cause).collect(),
-            false => Vec::new(),
+        causes: if is_either {
+            nearest.iter().map(|of| of.rule.cause).collect()
+        } else {
+            Vec::new()
         },
         sentence: match why {
             Why::Either(both) => format!("{both}: which of them is not known"),
@@ -201,9 +202,10 @@ fn why(
     let not = |why: &str| Why::Not(why.to_owned());
     let longer = || {
         let blocks = evidence.budget.blocks.len();
-        match blocks < BLOCKS_MIN {
-            true => format!("measure for {BLOCKS_MIN} s or more"),
-            false => "measure longer: intervals shrink with the root of the time".to_owned(),
+        if blocks < BLOCKS_MIN {
+            format!("measure for {BLOCKS_MIN} s or more")
+        } else {
+            "measure longer: intervals shrink with the root of the time".to_owned()
         }
     };
     let Some(first) = first.filter(|first| first.share > 0.0) else {

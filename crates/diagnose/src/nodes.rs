@@ -133,9 +133,10 @@ impl Nodes {
         let log_s = ratio(of("crdb.raft.log.time"), of("crdb.raft.log.commits"));
         // A write of YugabyteDB waits for its followers, and by default for no log.
         let update_s = ratio(of("yb.consensus.time"), of("yb.consensus.updates"));
-        let replication = match whole.copies > 1.0 {
-            true => waits * round_trip_s + of("yb.writes") * update_s,
-            false => 0.0,
+        let replication = if whole.copies > 1.0 {
+            waits * round_trip_s + of("yb.writes") * update_s
+        } else {
+            0.0
         };
         let passed_on = (of("crdb.rpc.sent") - of("crdb.rpc.local")).max(0.0);
         Some(Self {

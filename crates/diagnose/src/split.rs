@@ -176,16 +176,18 @@ impl Seen {
             parts[Part::ServerCpu as usize] += cpu;
             parts[Part::ServerWait as usize] += beyond - cpu;
         }
-        let queued = match self.is_pooled {
-            true => rest.0,
-            false => trips * self.queue_us / 1e6,
+        let queued = if self.is_pooled {
+            rest.0
+        } else {
+            trips * self.queue_us / 1e6
         };
         parts[Part::Queued as usize] += rest.take(queued);
         // Answers of clients that share a thread come together: then each has waited for more than half
         // of what its thread waited for a CPU, up to all of it.
-        let more = match self.is_generator_saturated() {
-            true => rest.0,
-            false => self.added_s(self.time.added_max_ns) - self.added_s(self.time.added_ns),
+        let more = if self.is_generator_saturated() {
+            rest.0
+        } else {
+            self.added_s(self.time.added_max_ns) - self.added_s(self.time.added_ns)
         };
         parts[Part::GeneratorWait as usize] += rest.take(more);
     }

@@ -64,9 +64,10 @@ impl Stalls {
             let end_us = begin_us + second.length_us as i64;
             let overlap = |(from, to): &(i64, i64)| to.min(&end_us) - from.max(&begin_us);
             let rate = second.committed() as f64 * 1e6 / second.length_us as f64;
-            match all.iter().any(|span| overlap(span) >= OVERLAP_MIN_US) {
-                true => with.push(rate),
-                false => without.push(rate),
+            if all.iter().any(|span| overlap(span) >= OVERLAP_MIN_US) {
+                with.push(rate)
+            } else {
+                without.push(rate)
             }
         }
         let seconds = (with.len() + without.len()) as f64;

@@ -651,12 +651,11 @@ impl Client {
         if !self.in_pipeline {
             return self.state = State::EndTransaction;
         }
-        let text = match cx.drive.speaks_as_pgbench {
-            true => "aborted: end of script reached with pipeline open".to_owned(),
-            false => {
-                let text = "end of script reached with pipeline open: end it with \\endpipeline";
-                format!("aborted at {}", self.placed(cx, text))
-            }
+        let text = if cx.drive.speaks_as_pgbench {
+            "aborted: end of script reached with pipeline open".to_owned()
+        } else {
+            let text = "end of script reached with pipeline open: end it with \\endpipeline";
+            format!("aborted at {}", self.placed(cx, text))
         };
         self.abort(cx, Failure::Script, &text);
     }
@@ -735,9 +734,10 @@ impl Client {
             self.draws.savepoint();
         }
         self.command += 1;
-        self.state = match self.command < program.commands() || self.in_pipeline {
-            true => State::Command,
-            false => State::EndTransaction,
+        self.state = if self.command < program.commands() || self.in_pipeline {
+            State::Command
+        } else {
+            State::EndTransaction
         };
     }
 
@@ -764,17 +764,16 @@ impl Client {
     #[cold]
     fn leaves_block_open<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         const OPEN: &str = "aborted: end of script reached without completing the last transaction";
-        let text = match cx.drive.speaks_as_pgbench {
-            true => OPEN.to_owned(),
-            false => {
-                let text = "end of script reached without completing the last transaction: end it with COMMIT or END";
-                // Measured: pgpool-II 4.3 begins one for a write in the extended protocol, and leaves it open.
-                let pooler = match cx.program(self.script).mode() {
-                    QueryMode::Simple => "",
-                    _ => ", or use -M simple if a pooler (pgpool-II) began it",
-                };
-                format!("aborted at {}", self.placed(cx, &format!("{text}{pooler}")))
-            }
+        let text = if cx.drive.speaks_as_pgbench {
+            OPEN.to_owned()
+        } else {
+            let text = "end of script reached without completing the last transaction: end it with COMMIT or END";
+            // Measured: pgpool-II 4.3 begins one for a write in the extended protocol, and leaves it open.
+            let pooler = match cx.program(self.script).mode() {
+                QueryMode::Simple => "",
+                _ => ", or use -M simple if a pooler (pgpool-II) began it",
+            };
+            format!("aborted at {}", self.placed(cx, &format!("{text}{pooler}")))
         };
         self.abort(cx, Failure::OpenBlock, &text);
     }

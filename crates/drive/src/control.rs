@@ -168,9 +168,10 @@ impl Control {
     /// Those that a thread has not seen, of which it knows so many. It is asked at each step.
     #[inline]
     pub(crate) fn silences_after(&self, seen: usize) -> Vec<Silence> {
-        match self.0.silences_count.load(Ordering::Relaxed) > seen {
-            true => self.silences()[seen..].to_vec(),
-            false => Vec::new(),
+        if self.0.silences_count.load(Ordering::Relaxed) > seen {
+            self.silences()[seen..].to_vec()
+        } else {
+            Vec::new()
         }
     }
 

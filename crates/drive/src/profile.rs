@@ -231,9 +231,10 @@ impl Straight {
     fn when(&self, area: f64) -> f64 {
         let (rounds, left) = match self.then {
             Then::Holds(value) if area >= self.area => {
-                return match value > 0.0 {
-                    true => self.length_s + (area - self.area) / value,
-                    false => f64::INFINITY,
+                return if value > 0.0 {
+                    self.length_s + (area - self.area) / value
+                } else {
+                    f64::INFINITY
                 };
             }
             Then::Holds(_) => (0.0, area),
@@ -314,14 +315,16 @@ impl Profile {
                 // Newton's method within a bracket: 60 halvings are all bits of a number.
                 for _ in 0..60 {
                     let over = self.area(at_s) - area;
-                    match over > 0.0 {
-                        true => high = at_s,
-                        false => low = at_s,
+                    if over > 0.0 {
+                        high = at_s
+                    } else {
+                        low = at_s
                     }
                     let newton = at_s - over / self.value(at_s);
-                    let next = match newton > low && newton < high {
-                        true => newton,
-                        false => f64::midpoint(low, high),
+                    let next = if newton > low && newton < high {
+                        newton
+                    } else {
+                        f64::midpoint(low, high)
                     };
                     if (next - at_s).abs() < 1e-10 {
                         return next;
@@ -498,9 +501,10 @@ impl fmt::Display for Profile {
                     for (at, Placed { piece, .. }) in pieces.iter().enumerate() {
                         let comma = if at > 0 { "," } else { "" };
                         let Piece { from, to, length_s } = piece;
-                        match from == to {
-                            true => write!(f, "{comma}{from}@{length_s}s")?,
-                            false => write!(f, "{comma}{from}..{to}/{length_s}s")?,
+                        if from == to {
+                            write!(f, "{comma}{from}@{length_s}s")?
+                        } else {
+                            write!(f, "{comma}{from}..{to}/{length_s}s")?
                         }
                         last = *to;
                     }

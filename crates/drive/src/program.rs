@@ -207,9 +207,10 @@ impl Program {
                 }
             };
             let is_release = block.as_ref().is_some_and(|block| block.release == index);
-            let effects = match is_release {
-                true => Effects::of_release(),
-                false => Effects::of(&sql.text),
+            let effects = if is_release {
+                Effects::of_release()
+            } else {
+                Effects::of(&sql.text)
             };
             let mut statement = Statement {
                 prepare,

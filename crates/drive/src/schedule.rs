@@ -140,9 +140,10 @@ impl Schedule {
     fn at(&self, since_s: f64) -> Nanos {
         let since_ns = since_s * 1e9;
         // A number that is too great becomes the greatest.
-        match since_ns < 0.0 {
-            true => self.origin.saturating_sub(-since_ns as u64),
-            false => self.origin.saturating_add(since_ns as u64),
+        if since_ns < 0.0 {
+            self.origin.saturating_sub(-since_ns as u64)
+        } else {
+            self.origin.saturating_add(since_ns as u64)
         }
     }
 

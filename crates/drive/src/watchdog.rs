@@ -63,9 +63,10 @@ impl Look {
         Some(Stop {
             from: until - missed,
             until,
-            suspended_ns: match suspended_ns < STOP_MIN_NS {
-                true => 0,
-                false => suspended_ns,
+            suspended_ns: if suspended_ns < STOP_MIN_NS {
+                0
+            } else {
+                suspended_ns
             },
         })
     }

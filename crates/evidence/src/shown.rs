@@ -54,18 +54,17 @@ pub fn compared(
     );
     let (differences, left_out) = comparison::differences(&sides.0, &sides.1);
     // Numbers of trials are each notebook's own.
-    let notes = match std::ptr::eq(store_a, store_b) {
-        true => notes::of(store_a, a.trials.iter().chain(&b.trials))?,
-        false => {
-            let mut all = Vec::new();
-            for (side, store, set) in [("A", store_a, a), ("B", store_b, b)] {
-                for mut of in notes::of(store, &set.trials)? {
-                    of.note.sentence = format!("of {side}: {}", of.note.sentence);
-                    all.push(of);
-                }
+    let notes = if std::ptr::eq(store_a, store_b) {
+        notes::of(store_a, a.trials.iter().chain(&b.trials))?
+    } else {
+        let mut all = Vec::new();
+        for (side, store, set) in [("A", store_a, a), ("B", store_b, b)] {
+            for mut of in notes::of(store, &set.trials)? {
+                of.note.sentence = format!("of {side}: {}", of.note.sentence);
+                all.push(of);
             }
-            all
         }
+        all
     };
     let around = Around {
         lacking,

@@ -69,11 +69,12 @@ pub fn collect(
 fn pack_of(workload: &[String], sha256: &str) -> Result<(String, Pack), String> {
     let name = workload.first().cloned().unwrap_or_default();
     let pack = resolve::pack(&name).map_err(|e| e.to_string())?;
-    match pack.content_hash() == sha256 {
-        true => Ok((name, pack)),
-        false => Err(format!(
+    if pack.content_hash() == sha256 {
+        Ok((name, pack))
+    } else {
+        Err(format!(
             "the files of {name} are no longer those that were run"
-        )),
+        ))
     }
 }
 
@@ -176,9 +177,10 @@ pub(crate) fn file_name(text: &str) -> String {
         _ => '_',
     };
     let name: String = text.chars().map(plain).take(80).collect();
-    match name.trim_matches('.').is_empty() {
-        true => "unnamed".to_owned(),
-        false => name.trim_start_matches('.').to_owned(),
+    if name.trim_matches('.').is_empty() {
+        "unnamed".to_owned()
+    } else {
+        name.trim_start_matches('.').to_owned()
     }
 }
 

@@ -202,9 +202,10 @@ impl Connection {
                 }
             }
         }
-        match self.pipes.iter().all(Option::is_none) {
-            true => Fate::Over,
-            false => Fate::Open,
+        if self.pipes.iter().all(Option::is_none) {
+            Fate::Over
+        } else {
+            Fate::Open
         }
     }
 
@@ -220,9 +221,10 @@ impl Connection {
             }
         }
         let is_late = matches!(self.state, State::Ending(until) if until <= now);
-        match is_late || self.sockets.iter().all(Option::is_none) {
-            true => Fate::Over,
-            false => Fate::Open,
+        if is_late || self.sockets.iter().all(Option::is_none) {
+            Fate::Over
+        } else {
+            Fate::Open
         }
     }
 

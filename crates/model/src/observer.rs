@@ -164,9 +164,10 @@ mod tests {
 
         fn trial_finished(&mut self, finished: &Finished<'_, u32>) -> Result<(), Failure> {
             self.write(&format!("finished {:?}", finished.outcome));
-            match self.is_full {
-                true => Err(Failure::new(format!("{} is full", self.name))),
-                false => Ok(()),
+            if self.is_full {
+                Err(Failure::new(format!("{} is full", self.name)))
+            } else {
+                Ok(())
             }
         }
     }

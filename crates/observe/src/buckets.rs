@@ -28,9 +28,10 @@ static BOUNDS_NS: LazyLock<[u64; BOUNDS]> = LazyLock::new(|| {
 static LABELS: LazyLock<[String; BOUNDS]> = LazyLock::new(|| {
     BOUNDS_NS.map(|bound_ns| {
         let bound_s = (bound_ns as f64 / 1e9).to_string();
-        match bound_s.contains('.') {
-            true => bound_s,
-            false => bound_s + ".0",
+        if bound_s.contains('.') {
+            bound_s
+        } else {
+            bound_s + ".0"
         }
     })
 });

@@ -49,9 +49,10 @@ impl Format {
                 _ => {}
             }
         }
-        match open_metrics > 0.0 && open_metrics >= text {
-            true => Self::OpenMetrics,
-            false => Self::Text,
+        if open_metrics > 0.0 && open_metrics >= text {
+            Self::OpenMetrics
+        } else {
+            Self::Text
         }
     }
 }

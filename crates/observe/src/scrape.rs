@@ -195,9 +195,10 @@ impl Scrape {
     /// Without filters all but the parts of histograms: they are many, and their sums and counts
     /// tell the mean.
     fn takes(&self, sample: &Sample<'_>) -> bool {
-        match self.filters.is_empty() {
-            true => !sample.name.ends_with("_bucket"),
-            false => self.filters.iter().any(|filter| filter.takes(sample)),
+        if self.filters.is_empty() {
+            !sample.name.ends_with("_bucket")
+        } else {
+            self.filters.iter().any(|filter| filter.takes(sample))
         }
     }
 

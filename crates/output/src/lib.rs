@@ -38,9 +38,10 @@ pub fn width() -> usize {
 
 /// How wide a table may be: as the terminal is, and as it likes where it is for programs and files.
 pub fn table_width() -> usize {
-    match terminal::stdout_is_terminal() {
-        true => width(),
-        false => usize::MAX,
+    if terminal::stdout_is_terminal() {
+        width()
+    } else {
+        usize::MAX
     }
 }
 
@@ -62,9 +63,10 @@ macro_rules! answer {
 pub fn write_remark(line: Arguments<'_>) {
     let line = line.to_string();
     let line = text::message(&line);
-    let line = match terminal::stderr_is_terminal() {
-        true => fitting(&line),
-        false => line.into_owned(),
+    let line = if terminal::stderr_is_terminal() {
+        fitting(&line)
+    } else {
+        line.into_owned()
     };
     // In one piece: lines of several threads stay apart.
     let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
@@ -98,9 +100,10 @@ pub fn write_answer(answer: Arguments<'_>) -> Result<(), Failure> {
 /// # Errors
 /// As [`write_answer`].
 pub fn write_report(report: Arguments<'_>) -> Result<(), Failure> {
-    match terminal::stdout_is_terminal() {
-        true => write_answer(format_args!("{}", fitted(&report.to_string(), width()))),
-        false => write_answer(report),
+    if terminal::stdout_is_terminal() {
+        write_answer(format_args!("{}", fitted(&report.to_string(), width())))
+    } else {
+        write_answer(report)
     }
 }
 
@@ -111,9 +114,10 @@ pub fn write_report(report: Arguments<'_>) -> Result<(), Failure> {
 /// A full disk and the like.
 pub fn write_promised(answer: Arguments<'_>) -> Result<(), Failure> {
     let answer = answer.to_string();
-    match terminal::stdout_is_terminal() {
-        true => write_out(&octets(&text::shown(&answer))),
-        false => write_out(&octets(&answer)),
+    if terminal::stdout_is_terminal() {
+        write_out(&octets(&text::shown(&answer)))
+    } else {
+        write_out(&octets(&answer))
     }
 }
 

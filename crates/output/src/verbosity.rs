@@ -25,9 +25,10 @@ pub struct Verbosity {
 impl Verbosity {
     /// How a load reports.
     pub fn progress(self) -> Loading {
-        match self.quiet {
-            true => Loading::quiet(),
-            false => Loading::new(terminal::stderr_is_terminal()),
+        if self.quiet {
+            Loading::quiet()
+        } else {
+            Loading::new(terminal::stderr_is_terminal())
         }
     }
 }

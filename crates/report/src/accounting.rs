@@ -109,9 +109,10 @@ fn cpu(it: &Accounting) -> String {
             n => format!("{} sessions", figures::count(n)),
         };
         line += &format!("{cores:.2} cores busy for {sessions}");
-        line += match is_busy(share) {
-            true => ": sessions keep their cores busy",
-            false => ": sessions also wait",
+        line += if is_busy(share) {
+            ": sessions keep their cores busy"
+        } else {
+            ": sessions also wait"
         };
     }
     line

@@ -25,12 +25,11 @@ pub fn text(budget: &TimeBudget) -> String {
     let title = "WHERE THE CLIENTS’ TIME WENT";
     let clients = figures::plural(budget.clients, "client");
     let all = seconds(budget.client_seconds);
-    let of = match budget.is_whole() {
-        true => {
-            let elapsed = figures::significant(budget.elapsed_s, 3);
-            format!("{clients} x {elapsed} s = {all} client-seconds")
-        }
-        false => format!("{clients} till their ends: {all} client-seconds"),
+    let of = if budget.is_whole() {
+        let elapsed = figures::significant(budget.elapsed_s, 3);
+        format!("{clients} x {elapsed} s = {all} client-seconds")
+    } else {
+        format!("{clients} till their ends: {all} client-seconds")
     };
     let mut text = apart(title, &of) + &bar(budget, &rows);
     let columns = "    %  client-s  ms/commit";
@@ -89,10 +88,13 @@ fn line(
     name: &str,
     shares: impl Iterator<Item = f64>,
 ) -> String {
-    let percent = |share: f64| match share < 1.0 {
-        // Never rounded up to all.
-        true => format!("{:.1}", (share * 100.0).min(99.9)),
-        false => format!("{:.1}", share * 100.0),
+    let percent = |share: f64| {
+        if share < 1.0 {
+            // Never rounded up to all.
+            format!("{:.1}", (share * 100.0).min(99.9))
+        } else {
+            format!("{:.1}", share * 100.0)
+        }
     };
     let ms = us_per_commit.map_or("–".to_owned(), |us| figures::significant(us / 1000.0, 3));
     let left = format!(

@@ -32,9 +32,12 @@ pub fn document(c: &read::Calibration) -> Calibration {
         facts: c.facts.clone(),
         params: c.params.clone(),
         variables: c.variables.iter().cloned().collect(),
-        baseline: judged.is_met().map(|is_met| match is_met {
-            true => Baseline::Met,
-            false => Baseline::Missed,
+        baseline: judged.is_met().map(|is_met| {
+            if is_met {
+                Baseline::Met
+            } else {
+                Baseline::Missed
+            }
         }),
         lines: judged.lines.iter().map(line).collect(),
         sync: judged.sync.clone(),

@@ -121,9 +121,12 @@ fn streaming(facts: &Facts, after: Option<&Replication>) -> Option<Vec<Member>> 
         }
         all.push(Member {
             address: node.clone(),
-            role: reached.is_standby.map(|is_standby| match is_standby {
-                true => "standby".to_owned(),
-                false => "primary".to_owned(),
+            role: reached.is_standby.map(|is_standby| {
+                if is_standby {
+                    "standby".to_owned()
+                } else {
+                    "primary".to_owned()
+                }
             }),
             ..Member::default()
         });

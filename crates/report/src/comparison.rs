@@ -235,9 +235,10 @@ impl Within {
             if trials.len() > REPEATS_READ_MAX {
                 return Ok(Vec::new());
             }
-            let kind = match trials.iter().all(|trial| trial.spec.rate.is_some()) {
-                true => Kind::Response,
-                false => Kind::Service,
+            let kind = if trials.iter().all(|trial| trial.spec.rate.is_some()) {
+                Kind::Response
+            } else {
+                Kind::Service
             };
             let mut all = Latencies::default();
             for trial in trials {

@@ -70,9 +70,10 @@ pub fn sure(all: &Generators) -> Vec<Sure> {
             "{}{uncertain} from first to last",
             text::time(spread_us as f64)
         );
-        sure.push(match spread_us <= Generators::APART_MAX_US {
-            true => Sure::held("Common start", words),
-            false => Sure::failed("No common start", words),
+        sure.push(if spread_us <= Generators::APART_MAX_US {
+            Sure::held("Common start", words)
+        } else {
+            Sure::failed("No common start", words)
         });
     } else {
         sure.push(Sure::limit(

@@ -72,9 +72,10 @@ impl Group {
 
 /// Where it ran. A private server is called by its version, which may change.
 pub fn target(trial: &TrialRow) -> String {
-    match trial.target.contains(", started for this run") {
-        true => "a private server".to_owned(),
-        false => trial.target.clone(),
+    if trial.target.contains(", started for this run") {
+        "a private server".to_owned()
+    } else {
+        trial.target.clone()
     }
 }
 

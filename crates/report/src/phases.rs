@@ -70,10 +70,7 @@ impl Columns {
         if self.moves {
             heading.extend(["clients", "working"]);
         }
-        heading.push(match self.has_rate {
-            true => "resp p50",
-            false => "p50",
-        });
+        heading.push(if self.has_rate { "resp p50" } else { "p50" });
         heading.extend(["p95", "p99 ms", "failed"]);
         heading.extend(self.skipped.then_some("skipped"));
         heading.extend(self.late.then_some("late"));

@@ -11,9 +11,10 @@ pub fn of(values: &[Option<f64>]) -> String {
         return " ".repeat(values.len());
     };
     let level = |value: f64| {
-        let share = match high > low {
-            true => (value - low) / (high - low),
-            false => 0.0,
+        let share = if high > low {
+            (value - low) / (high - low)
+        } else {
+            0.0
         };
         LEVELS[((share * LEVELS.len() as f64) as usize).min(LEVELS.len() - 1)]
     };

@@ -64,13 +64,15 @@ fn parts(
         (Some(verdict), true) => verdict::text(verdict),
         _ => first_screen::limit(trial),
     };
-    let trust = match has_more {
-        true => notes(&run.notes),
-        false => first_screen::trust(trial, most.0),
+    let trust = if has_more {
+        notes(&run.notes)
+    } else {
+        first_screen::trust(trial, most.0)
     };
-    let slowest = match has_more {
-        true => statements(&run.statements, width),
-        false => first_screen::slowest(trial, most.1),
+    let slowest = if has_more {
+        statements(&run.statements, width)
+    } else {
+        first_screen::slowest(trial, most.1)
     };
     let parts = [
         first_screen::heading(trial) + &or_nothing(detail == Detail::All, how(run)),
@@ -81,9 +83,10 @@ fn parts(
         within(&(stalls(run) + &connected(run) + &outages(run))),
         units::text(&run.measured.all.units, width),
         or_nothing(has_more, servers(run)),
-        match has_more {
-            true => limit + "\n" + &trust,
-            false => limit + &trust,
+        if has_more {
+            limit + "\n" + &trust
+        } else {
+            limit + &trust
         },
         phases::text(run, width, !has_more),
         endpoints(run, width),
@@ -225,12 +228,13 @@ pub fn settings(trial: &Trial) -> String {
     let lines = changed
         .iter()
         .map(|(name, value)| format!("  {name} = {value}\n"));
-    match changed.is_empty() {
-        true => String::new(),
-        false => format!(
+    if changed.is_empty() {
+        String::new()
+    } else {
+        format!(
             "settings of the server that are not its defaults\n{}",
             lines.collect::<String>()
-        ),
+        )
     }
 }
 
@@ -314,13 +318,10 @@ fn waited_for(run: &Run, stall: &Stall) -> &'static str {
     if !is_waited_for || stall.length_us < WAITED_LONG_US || run.trial.statement_timeout.is_some() {
         return "";
     }
-    match run.trial.errors.reconnect {
-        true => {
-            "             its clients waited for it: with --statement-timeout 1s they go elsewhere\n"
-        }
-        false => {
-            "             its clients waited for it: with --statement-timeout 1s --reconnect they go elsewhere\n"
-        }
+    if run.trial.errors.reconnect {
+        "             its clients waited for it: with --statement-timeout 1s they go elsewhere\n"
+    } else {
+        "             its clients waited for it: with --statement-timeout 1s --reconnect they go elsewhere\n"
     }
 }
 
@@ -328,9 +329,10 @@ fn waited_for(run: &Run, stall: &Stall) -> &'static str {
 pub(super) fn span(start_us: u64, length_us: u64, is_over: bool) -> String {
     let second = |us: u64| figures::seconds(us as f64 / 1e6);
     let (from, to) = (second(start_us), second(start_us + length_us));
-    match is_over {
-        true => format!("from {from} to {to}"),
-        false => format!("from {from} to the end"),
+    if is_over {
+        format!("from {from} to {to}")
+    } else {
+        format!("from {from} to the end")
     }
 }
 
@@ -342,9 +344,10 @@ fn went_wrong(failed: &BTreeMap<String, u64>, unknown: u64) -> String {
     if unknown > 0 {
         all.push(format!("{} unknown", figures::count(unknown)));
     }
-    match all.is_empty() {
-        true => String::new(),
-        false => format!("; failed meanwhile: {}", all.join(", ")),
+    if all.is_empty() {
+        String::new()
+    } else {
+        format!("; failed meanwhile: {}", all.join(", "))
     }
 }
 

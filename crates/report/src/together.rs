@@ -206,9 +206,10 @@ impl Together {
             clock: None,
             clock_drift_us: None,
             until_us: part.now_us.unwrap_or_default(),
-            committed_by_second: match shows_seconds {
-                true => part.committed_by_second.clone(),
-                false => Vec::new(),
+            committed_by_second: if shows_seconds {
+                part.committed_by_second.clone()
+            } else {
+                Vec::new()
             },
         };
         Generators {

@@ -42,9 +42,10 @@ pub fn of(
     let sessions = u64::from(outcome.spec.clients());
     if let Some(mut accounting) = reader.after(measured_us, sessions) {
         accounting.units = units(&outcome.recording);
-        accounting.expected = match control.is_stopping() {
-            true => Fact::Unknown("the run was interrupted".to_owned()),
-            false => explained(&mut reader, prepared, &accounting.units),
+        accounting.expected = if control.is_stopping() {
+            Fact::Unknown("the run was interrupted".to_owned())
+        } else {
+            explained(&mut reader, prepared, &accounting.units)
         };
         let names = prepared.product.dialect.storage.nodes;
         accounting.nodes = nodes(&outcome.observed, names, &outcome.recording);

@@ -69,9 +69,10 @@ impl Checks {
             .iter()
             .any(|asked| lock(asked).is_at(Moment::After))
         {
-            let session = match control.is_stopping() {
-                true => Err("the trial was interrupted".to_owned()),
-                false => prepared.target.connect().map_err(|failure| failure.message),
+            let session = if control.is_stopping() {
+                Err("the trial was interrupted".to_owned())
+            } else {
+                prepared.target.connect().map_err(|failure| failure.message)
             };
             match session {
                 Ok(mut session) => {

@@ -243,9 +243,10 @@ fn keys_of(history: &History, example: &Example) -> Vec<u32> {
             .flat_map(|&of| history.operations(of))
             .map(|of| of.key())
     };
-    let mut keys: Vec<u32> = match linked.is_empty() {
-        true => own().collect(),
-        false => linked,
+    let mut keys: Vec<u32> = if linked.is_empty() {
+        own().collect()
+    } else {
+        linked
     };
     keys.sort_unstable();
     keys.dedup();

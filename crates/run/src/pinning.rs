@@ -11,9 +11,10 @@ use pgdyno_platform::affinity;
 /// # Errors
 /// There are more threads than CPUs, or the system does not say which CPUs pgdyno may use.
 pub fn cpus(spec: &TrialSpec) -> Result<Option<Vec<usize>>, Failure> {
-    match spec.pin {
-        true => for_threads(spec.threads() as usize, affinity::spread()).map(Some),
-        false => Ok(None),
+    if spec.pin {
+        for_threads(spec.threads() as usize, affinity::spread()).map(Some)
+    } else {
+        Ok(None)
     }
 }
 

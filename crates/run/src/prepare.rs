@@ -331,9 +331,10 @@ pub fn help(
 
 /// The target with the rights that scripts are to have on a private server.
 fn with_rights(target: Target, asked: &TrialSpec) -> Target {
-    match asked.allow_shell {
-        true => target.with_all_rights(),
-        false => target,
+    if asked.allow_shell {
+        target.with_all_rights()
+    } else {
+        target
     }
 }
 

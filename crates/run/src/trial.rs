@@ -94,12 +94,13 @@ impl Trial {
             .via(prepared)
             .map_err(|error| explain(&error, prepared))?;
         // What cannot be done is said before anything is.
-        let acts = match self.share.is_some_and(|share| share.generator > 0) {
-            true => Vec::new(),
-            false => catalogue::acts(
+        let acts = if self.share.is_some_and(|share| share.generator > 0) {
+            Vec::new()
+        } else {
+            catalogue::acts(
                 &self.spec.disturb,
                 &catalogue::Scene::of(prepared, via.as_ref()),
-            )?,
+            )?
         };
         history::begin((&self.spec, self.share), prepared, control)?;
         let receipts = Receipts::begin((&self.spec, self.share), prepared)?;
@@ -115,21 +116,21 @@ impl Trial {
         );
         let marked = receipts.as_ref();
         let probe = Probe::start((&self.spec, self.share), prepared, control)?;
-        let measured = match account::is_due(prepared) && !control.is_stopping() {
-            true => account::of(prepared, control, observer, |observer| {
+        let measured = if account::is_due(prepared) && !control.is_stopping() {
+            account::of(prepared, control, observer, |observer| {
                 let beside = (via, marked, sampler, acts, probe);
                 self.measure_with(beside, &beforehand, prepared, control, observer)
-            }),
-            false => {
-                let beside = (via, marked, sampler, acts, probe);
-                self.measure_with(beside, &beforehand, prepared, control, observer)
-            }
+            })
+        } else {
+            let beside = (via, marked, sampler, acts, probe);
+            self.measure_with(beside, &beforehand, prepared, control, observer)
         };
         let mut outcome = measured.map_err(|error| explain(&error, prepared))?;
         if let Some(receipts) = receipts {
-            let truth = match control.is_stopping() {
-                true => Fact::Unknown("the run was interrupted".to_owned()),
-                false => receipts.ask(prepared, &outcome.recording),
+            let truth = if control.is_stopping() {
+                Fact::Unknown("the run was interrupted".to_owned())
+            } else {
+                receipts.ask(prepared, &outcome.recording)
             };
             outcome.notes.splice(..0, validity::truth(&truth));
             outcome.truth = Some(truth);
@@ -290,14 +291,15 @@ impl Trial {
     /// What may be run once more after it; of several generators the first one does that.
     fn plain_reads(&self, prepared: &Prepared) -> Vec<PlainRead> {
         let is_first = self.share.is_none_or(|share| share.generator == 0);
-        match is_first && prepared.product.dialect.explain.is_some() {
-            true => reads::of(
+        if is_first && prepared.product.dialect.explain.is_some() {
+            reads::of(
                 &prepared.scripts,
                 &prepared.names,
                 &prepared.variables,
                 self.spec.seed.unwrap_or_default(),
-            ),
-            false => Vec::new(),
+            )
+        } else {
+            Vec::new()
         }
     }
 

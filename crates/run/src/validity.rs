@@ -318,9 +318,10 @@ pub fn server_replaced(recording: &Recording, is_disturbed: bool) -> Option<Note
     let event = events.find(|event| event.kind == EventKind::ServerReplaced)?;
     Some(Note::new(
         "server-replaced",
-        match is_disturbed {
-            true => Severity::Notice,
-            false => Severity::Serious,
+        if is_disturbed {
+            Severity::Notice
+        } else {
+            Severity::Serious
         },
         format!("more than one server was measured: {}", event.text),
         "measure each server by itself",
@@ -357,12 +358,13 @@ fn without_tls(said: &str) -> Note {
 
 fn lost_server((without, share): (u64, f64), clients: usize) -> Note {
     // Clients that do not connect again end, and their time with them.
-    let of_time = match share > 0.0 {
-        true => format!(
+    let of_time = if share > 0.0 {
+        format!(
             "; clients had no connection for {} of their time",
             text::share(share)
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     Note::new(
         "server-lost",
@@ -598,11 +600,10 @@ fn client_bound(thread: &ThreadUse) -> Note {
             text::roughly(thread.busy_share()),
             text::roughly(thread.waited_share())
         ),
-        match thread.waited_share() > thread.busy_share() {
-            true => {
-                "run pgdyno on a host of its own, stop other processes there, or ask for a rate that leaves CPUs idle (-R)"
-            }
-            false => "use more threads (-j) or another host",
+        if thread.waited_share() > thread.busy_share() {
+            "run pgdyno on a host of its own, stop other processes there, or ask for a rate that leaves CPUs idle (-R)"
+        } else {
+            "use more threads (-j) or another host"
         },
     )
 }

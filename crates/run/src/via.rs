@@ -238,9 +238,10 @@ impl Via {
                     }
                     NetworkFault::Blocked(_) => {
                         let blocks = |fault: &NetworkFault| matches!(*fault, NetworkFault::Blocked(ways) if is_it(ways));
-                        match faults.iter().any(blocks) {
-                            true => link.block(direction),
-                            false => link.unblock(direction),
+                        if faults.iter().any(blocks) {
+                            link.block(direction)
+                        } else {
+                            link.unblock(direction)
                         }
                     }
                     NetworkFault::Cut | NetworkFault::HalfOpen(_) => {}

@@ -97,9 +97,10 @@ impl Computing {
             Some(Begins::Draws) => self.draw(from, vars, prng),
             _ => from,
         };
-        match self.may_begin(at) {
-            true => self.run_all(at, vars, prng, draws),
-            false => at,
+        if self.may_begin(at) {
+            self.run_all(at, vars, prng, draws)
+        } else {
+            at
         }
     }
 

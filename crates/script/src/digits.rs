@@ -63,9 +63,10 @@ fn append(room: &[u8; INT_ROOM], bytes: usize, out: &mut Vec<u8>) {
 /// Writes a number at `at`, which is 0 or 1, and says where it ends.
 #[inline(always)]
 fn put(number: u64, at: usize, room: &mut [u8; INT_ROOM]) -> usize {
-    match number < EIGHT_DIGITS {
-        true => put_short(number as u32, at, room),
-        false => put_long(number, at, room),
+    if number < EIGHT_DIGITS {
+        put_short(number as u32, at, room)
+    } else {
+        put_long(number, at, room)
     }
 }
 
@@ -93,12 +94,11 @@ fn put_short(number: u32, at: usize, room: &mut [u8; INT_ROOM]) -> usize {
 #[inline(never)]
 fn put_long(number: u64, at: usize, room: &mut [u8; INT_ROOM]) -> usize {
     let (high, low) = (number / EIGHT_DIGITS, number % EIGHT_DIGITS);
-    let at = match high < EIGHT_DIGITS {
-        true => put_short(high as u32, at, room),
-        false => {
-            let at = put_short((high / EIGHT_DIGITS) as u32, at, room);
-            put_eight((high % EIGHT_DIGITS) as u32, at, room)
-        }
+    let at = if high < EIGHT_DIGITS {
+        put_short(high as u32, at, room)
+    } else {
+        let at = put_short((high / EIGHT_DIGITS) as u32, at, room);
+        put_eight((high % EIGHT_DIGITS) as u32, at, room)
     };
     put_eight(low as u32, at, room)
 }

@@ -544,9 +544,10 @@ impl<'a> Parser<'a, '_> {
             }
             _ => false,
         };
-        match has_statement {
-            true => Ok(()),
-            false => Err(self.error(meta, "it must follow an SQL command", None)),
+        if has_statement {
+            Ok(())
+        } else {
+            Err(self.error(meta, "it must follow an SQL command", None))
         }
     }
 

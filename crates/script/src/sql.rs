@@ -129,9 +129,10 @@ impl Sql {
     /// A text that an expression made is mentioned inside quotes or a comment.
     #[inline]
     pub fn check_simple(&self, vars: &Vars) -> Result<(), EvalError> {
-        match self.quoted.is_empty() {
-            true => Ok(()),
-            false => self.check_quoted(vars),
+        if self.quoted.is_empty() {
+            Ok(())
+        } else {
+            self.check_quoted(vars)
         }
     }
 

@@ -4,9 +4,12 @@
 /// letters differ (insertions, deletions, replacements: Levenshtein's distance).
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Letters that were only mixed up are one mistake.
-    let near = known.into_iter().map(|word| match same(typed, word) {
-        true => (distance(typed, word).min(1), false, word),
-        false => (distance(typed, word), true, word),
+    let near = known.into_iter().map(|word| {
+        if same(typed, word) {
+            (distance(typed, word).min(1), false, word)
+        } else {
+            (distance(typed, word), true, word)
+        }
     });
     let (distance, _, word) = near.min_by_key(|(distance, differs, _)| (*distance, *differs))?;
     let length = word.len().max(typed.len());

@@ -57,26 +57,31 @@ impl Gate {
             return Err(Answer::text(403, "another site's page may not do this"));
         }
         if let Some(given) = request.parameter("token") {
-            return Err(match request.method == "GET" && equal(given, &self.token) {
-                true => self.cookie(request),
-                false => refused(),
+            return Err(if request.method == "GET" && equal(given, &self.token) {
+                self.cookie(request)
+            } else {
+                refused()
             });
         }
         let bearer = request.header("authorization");
         if let Some(given) = bearer.and_then(|value| value.strip_prefix("Bearer ")) {
-            return match equal(given, &self.token) {
-                true => Ok(()),
-                false => Err(refused()),
+            return if equal(given, &self.token) {
+                Ok(())
+            } else {
+                Err(refused())
             };
         }
         match request.cookie(&self.cookie) {
-            Some(given) if equal(given, &self.token) => match is_from_page(request, is_guarded) {
-                true => Ok(()),
-                false => Err(Answer::text(
-                    403,
-                    "the page must say where it is from: Origin",
-                )),
-            },
+            Some(given) if equal(given, &self.token) => {
+                if is_from_page(request, is_guarded) {
+                    Ok(())
+                } else {
+                    Err(Answer::text(
+                        403,
+                        "the page must say where it is from: Origin",
+                    ))
+                }
+            }
             Some(_) => Err(refused()),
             // A link on another site: the browser keeps the cookie back until the link is this
             // server's own.
@@ -113,13 +118,14 @@ impl Gate {
         };
         let name = name.to_ascii_lowercase();
         let is_address = || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-        match self.names.contains(&name) || self.is_everywhere && is_address() {
-            true => Ok(host),
-            false => Err(Answer::text(
+        if self.names.contains(&name) || self.is_everywhere && is_address() {
+            Ok(host)
+        } else {
+            Err(Answer::text(
                 403,
                 "this server has another name: open the link that it printed, or start it with \
-                 --host NAME for this one",
-            )),
+             --host NAME for this one",
+            ))
         }
     }
 

@@ -167,9 +167,10 @@ fn events(query: &Query) -> String {
         Some(format!("{name}={value}"))
     });
     let given: Vec<String> = given.collect();
-    match given.is_empty() {
-        true => "/events".to_owned(),
-        false => format!("/events?{}", given.join("&")),
+    if given.is_empty() {
+        "/events".to_owned()
+    } else {
+        format!("/events?{}", given.join("&"))
     }
 }
 

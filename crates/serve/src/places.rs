@@ -72,9 +72,10 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut open = self.places.open();
-        match self.is_known {
-            true => open.known -= 1,
-            false => drop(open.strangers.remove(&self.number)),
+        if self.is_known {
+            open.known -= 1
+        } else {
+            drop(open.strangers.remove(&self.number))
         }
     }
 }

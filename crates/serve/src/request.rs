@@ -96,9 +96,10 @@ impl Request {
                 .parse()
                 .map_err(|_| Answer::text(400, "Content-Length is no number"))?,
         };
-        match length > BODY_BYTES_MAX {
-            true => Err(Answer::text(413, "the request's body is too large")),
-            false => Ok(length),
+        if length > BODY_BYTES_MAX {
+            Err(Answer::text(413, "the request's body is too large"))
+        } else {
+            Ok(length)
         }
     }
 

@@ -317,9 +317,10 @@ impl Server {
     /// When it does not end; its data stay then.
     pub fn stop(self) -> Result<()> {
         let mut child = self.child();
-        match postmaster::end(&mut child) {
-            true => Ok(()),
-            false => Err(not_ended(&child)),
+        if postmaster::end(&mut child) {
+            Ok(())
+        } else {
+            Err(not_ended(&child))
         }
     }
 }

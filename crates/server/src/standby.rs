@@ -129,9 +129,12 @@ impl Server {
     /// # Errors
     /// As [`Server::standby`]; it does not run then.
     pub fn rejoin(&self, primary: &Server, standby: &Standby) -> Result<()> {
-        self.with_plan(|_, _, child| match postmaster::end(child) {
-            true => Ok(()),
-            false => Err(failed("throw the data away", "the server does not end")),
+        self.with_plan(|_, _, child| {
+            if postmaster::end(child) {
+                Ok(())
+            } else {
+                Err(failed("throw the data away", "the server does not end"))
+            }
         })?;
         let data_dir = self.data_dir();
         if data_dir.exists() {
@@ -159,10 +162,11 @@ impl Server {
     fn copy_to(&self, instance: &Instance, options: &Options) -> Result<()> {
         let before_15 = self.version().major < 15;
         let mut session = self.session()?;
-        let start = match before_15 {
+        let start = if before_15 {
             // Not exclusive: the label is returned, not written into the primary's directory.
-            true => "SELECT pg_start_backup('pgdyno', true, false)",
-            false => "SELECT pg_backup_start('pgdyno', true)",
+            "SELECT pg_start_backup('pgdyno', true, false)"
+        } else {
+            "SELECT pg_backup_start('pgdyno', true)"
         };
         ask(&mut session, start)?;
         let new = instance.new_data_dir()?;
@@ -172,10 +176,11 @@ impl Server {
             interrupted: options.interrupted,
         };
         copy.directory(&self.data_dir(), &new)?;
-        let stop = match before_15 {
+        let stop = if before_15 {
             // It does not wait for an archive.
-            true => "SELECT labelfile, spcmapfile FROM pg_stop_backup(false, false)",
-            false => "SELECT labelfile, spcmapfile FROM pg_backup_stop(false)",
+            "SELECT labelfile, spcmapfile FROM pg_stop_backup(false, false)"
+        } else {
+            "SELECT labelfile, spcmapfile FROM pg_backup_stop(false)"
         };
         let mut label = ask(&mut session, stop)?.into_iter().flatten();
         let label = label.next().unwrap_or_default();

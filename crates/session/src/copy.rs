@@ -132,9 +132,12 @@ impl<'a> CopyIn<'a> {
         } = self;
         frontend::end_copy_data(buffer);
         // Nothing is left to be sent from before: the whole message changes places with that buffer.
-        session.send(|out| match out.is_empty() {
-            true => std::mem::swap(out, buffer),
-            false => out.append(buffer),
+        session.send(|out| {
+            if out.is_empty() {
+                std::mem::swap(out, buffer)
+            } else {
+                out.append(buffer)
+            }
         })?;
         session.request_goes_on();
         buffer.clear();

@@ -508,9 +508,10 @@ impl Session {
     }
 
     pub(crate) fn start_query(&mut self, sql: &str) -> Result<(), Error> {
-        let (mut text, skips) = match self.brings_settings(sql) {
-            true => self.brought.statements(),
-            false => (String::new(), 0),
+        let (mut text, skips) = if self.brings_settings(sql) {
+            self.brought.statements()
+        } else {
+            (String::new(), 0)
         };
         self.begin(sql)?;
         self.expect_silence()?;
@@ -651,9 +652,10 @@ impl Session {
             (None, false) => self.patience.silence_limit,
             (timeout, _) => timeout,
         };
-        match self.cleans_up {
-            true => Some(limit.map_or(GRACE, |limit| limit.min(GRACE))),
-            false => limit,
+        if self.cleans_up {
+            Some(limit.map_or(GRACE, |limit| limit.min(GRACE)))
+        } else {
+            limit
         }
     }
 

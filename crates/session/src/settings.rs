@@ -68,9 +68,10 @@ fn local<N: AsRef<str>, V: AsRef<str>>(settings: &[(N, V)]) -> String {
 
 /// A value as SET has it: CockroachDB takes no text where it wants a number (captured: 19.1), PostgreSQL takes both.
 fn literal(value: &str) -> String {
-    match !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => value.to_owned(),
-        false => quote_literal(value),
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        value.to_owned()
+    } else {
+        quote_literal(value)
     }
 }
 

@@ -85,9 +85,10 @@ impl Arrival {
         // As near as the figures are exact.
         for _ in 0..60 {
             let middle = 0.5 * (low + high);
-            match self.beyond(middle) > wanted {
-                true => low = middle,
-                false => high = middle,
+            if self.beyond(middle) > wanted {
+                low = middle
+            } else {
+                high = middle
             }
         }
         high

@@ -56,9 +56,10 @@ impl Dependence {
         let spread = Spread::of(percent, blocks, MIN_BLOCKS, BLOCKS)?;
         let n = spread.residuals.len();
         // Residuals that sum to zero are a little too unlike (Marriott & Pope 1954).
-        let alike = match n < 10 || spread.squares == 0.0 {
-            true => 0.0,
-            false => spread.neighbours() + 1.0 / n as f64,
+        let alike = if n < 10 || spread.squares == 0.0 {
+            0.0
+        } else {
+            spread.neighbours() + 1.0 / n as f64
         };
         let alike = alike.clamp(0.0, ALIKE_MAX);
         let effective = spread.effective((1.0 + alike) / (1.0 - alike));
@@ -78,12 +79,11 @@ impl Dependence {
     pub fn alone(percent: f64, blocks: &[Block]) -> Option<Self> {
         let spread = Spread::of(percent, blocks, MIN_BLOCKS_ALONE, BLOCKS_ALONE)?;
         let n = spread.residuals.len() as f64;
-        let (alike, unsure) = match spread.squares == 0.0 {
-            true => (0.0, 0.0),
-            false => {
-                let alike = (n * spread.neighbours() + 1.0) / (n - 4.0) + 1.0 / n.sqrt();
-                (alike.clamp(0.0, ALIKE_MAX_ALONE), spread.unsure())
-            }
+        let (alike, unsure) = if spread.squares == 0.0 {
+            (0.0, 0.0)
+        } else {
+            let alike = (n * spread.neighbours() + 1.0) / (n - 4.0) + 1.0 / n.sqrt();
+            (alike.clamp(0.0, ALIKE_MAX_ALONE), spread.unsure())
         };
         let by_neighbours = (1.0 + alike) / (1.0 - alike);
         let freedom = (n / by_neighbours - 1.0).round().max(1.0) as usize;
@@ -153,9 +153,10 @@ impl Spread {
         let variance = n / (n - 1.0) * self.squares / (self.count * self.count) * times;
         let effective = self.share * (1.0 - self.share) / variance;
         // Nothing beyond: equal latencies, which no block contradicts.
-        match effective.is_finite() {
-            true => effective.min(self.count),
-            false => self.count,
+        if effective.is_finite() {
+            effective.min(self.count)
+        } else {
+            self.count
         }
     }
 

@@ -355,17 +355,19 @@ fn is_positive(row: &Row<'_>) -> bool {
 /// The logarithms, or the figures where one is not positive.
 fn on_scale(row: &Row<'_>) -> (Vec<f64>, Vec<f64>) {
     let (a, b) = (row.a.values(), row.b.values());
-    match is_positive(row) {
-        true => (logarithms(a), logarithms(b)),
-        false => (a.to_vec(), b.to_vec()),
+    if is_positive(row) {
+        (logarithms(a), logarithms(b))
+    } else {
+        (a.to_vec(), b.to_vec())
     }
 }
 
 fn p_value(row: &Row<'_>, paired: bool) -> f64 {
     let (a, b) = on_scale(row);
-    match paired {
-        true => ranks::signed_rank_p(&differences(&a, &b)),
-        false => ranks::rank_sum_p(&a, &b),
+    if paired {
+        ranks::signed_rank_p(&differences(&a, &b))
+    } else {
+        ranks::rank_sum_p(&a, &b)
     }
 }
 
@@ -391,20 +393,22 @@ fn noise(a: &[f64], b: &[f64], paired: bool) -> f64 {
         let mean = crate::order::mean(values);
         values.iter().map(|v| (v - mean).powi(2)).sum()
     };
-    let (sum, freedom) = match paired {
-        true => (
+    let (sum, freedom) = if paired {
+        (
             squares(&differences(a, b)),
             a.len().min(b.len()) as f64 - 1.0,
-        ),
-        false => (squares(a) + squares(b), (a.len() + b.len()) as f64 - 2.0),
+        )
+    } else {
+        (squares(a) + squares(b), (a.len() + b.len()) as f64 - 2.0)
     };
     (sum / freedom.max(1.0)).sqrt()
 }
 
 fn least_p(a: usize, b: usize, paired: bool) -> f64 {
-    match paired {
-        true => ranks::least_signed_rank_p(a),
-        false => ranks::least_rank_sum_p(a, b),
+    if paired {
+        ranks::least_signed_rank_p(a)
+    } else {
+        ranks::least_rank_sum_p(a, b)
     }
 }
 
@@ -426,9 +430,10 @@ fn verdict(is_significant: bool, shift: Shift) -> Verdict {
         down if down < 0.0 => Direction::Lower,
         _ => return Verdict::NoSignificantDifference,
     };
-    match is_significant {
-        true => Verdict::Different { direction },
-        false => Verdict::NoSignificantDifference,
+    if is_significant {
+        Verdict::Different { direction }
+    } else {
+        Verdict::NoSignificantDifference
     }
 }
 
@@ -462,9 +467,10 @@ impl Comparison {
     /// step between A and B.
     pub fn line_over_time(&self) -> Option<[f64; 2]> {
         let line = self.drift?.line;
-        Some(match self.is_log {
-            true => line.map(f64::exp),
-            false => line,
+        Some(if self.is_log {
+            line.map(f64::exp)
+        } else {
+            line
         })
     }
 

@@ -21,15 +21,17 @@ pub(crate) fn in_deviations(a: usize, b: usize, paired: bool, level: f64) -> f64
     }
     let mut rng = Rng::new(17);
     let mut draw = |n: usize| -> Vec<f64> { (0..n).map(|_| rng.normal()).collect() };
-    let trim = match paired {
-        true => ranks::signed_rank_trim(a, level),
-        false => ranks::rank_sum_trim(a, b, level),
+    let trim = if paired {
+        ranks::signed_rank_trim(a, level)
+    } else {
+        ranks::rank_sum_trim(a, b, level)
     };
     let mut shifts: Vec<f64> = (0..DRAWS)
         .map(|_| {
-            let differences = match paired {
-                true => select::walsh_averages(&draw(a)),
-                false => select::differences(&draw(a), &draw(b)),
+            let differences = if paired {
+                select::walsh_averages(&draw(a))
+            } else {
+                select::differences(&draw(a), &draw(b))
             };
             -ranks::shift(&differences, trim).low
         })
@@ -42,10 +44,7 @@ pub(crate) fn in_deviations(a: usize, b: usize, paired: bool, level: f64) -> f64
 /// 3 / π (Hodges & Lehmann 1963).
 fn of_many(a: usize, b: usize, paired: bool, level: f64) -> f64 {
     let (a, b) = (a as f64, b as f64);
-    let variance = match paired {
-        true => 1.0 / a,
-        false => 1.0 / a + 1.0 / b,
-    };
+    let variance = if paired { 1.0 / a } else { 1.0 / a + 1.0 / b };
     let error = (variance * std::f64::consts::PI / 3.0).sqrt();
     let ends = [(1.0 - level) / 2.0, 1.0 - POWER].map(normal::z_of_upper_tail);
     error * ends.iter().sum::<f64>()

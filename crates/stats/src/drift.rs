@@ -72,9 +72,10 @@ pub struct Drift {
 
 impl fmt::Display for Drift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let order = match self.by_turns {
-            true => "the sides ran by turns",
-            false => "the sides did not run by turns",
+        let order = if self.by_turns {
+            "the sides ran by turns"
+        } else {
+            "the sides did not run by turns"
         };
         let [time, change] = [self.time_explains, self.change_explains].map(percent);
         write!(
@@ -133,9 +134,12 @@ pub(crate) fn drift(
     let rest: Vec<f64> = (0..count)
         .map(|i| figures[i] - slope * times[i] - step * sides[i])
         .collect();
-    let share = |explained: f64| match total > 0.0 {
-        true => (explained / total).clamp(0.0, 1.0),
-        false => 0.0,
+    let share = |explained: f64| {
+        if total > 0.0 {
+            (explained / total).clamp(0.0, 1.0)
+        } else {
+            0.0
+        }
     };
     let (time_explains, change_explains) = (share(ty * ty / tt), share(gy * gy / gg));
     let freedom = count as f64 - 3.0;
@@ -145,9 +149,10 @@ pub(crate) fn drift(
         estimate.abs() > critical * error * (of / determinant).sqrt() && estimate != 0.0
     };
     let hides_change = !by_turns
-        && match differ {
-            true => time_explains >= change_explains || !stands_out(step, tt),
-            false => stands_out(slope, gg),
+        && if differ {
+            time_explains >= change_explains || !stands_out(step, tt)
+        } else {
+            stands_out(slope, gg)
         };
     let apart_s = middle(&starts.b) - middle(&starts.a);
     let span = times[count - 1] - times[0];

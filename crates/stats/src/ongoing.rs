@@ -208,9 +208,12 @@ impl Ongoing {
 fn samples(figure: &OfBlocks) -> Option<(&str, Sample, Sample)> {
     let all = figure.a.iter().chain(&figure.b).flatten();
     let is_positive = { all }.all(|value| *value > 0.0);
-    let of_block = |[first, second]: &[f64; 2]| match is_positive {
-        true => (first * second).sqrt(),
-        false => 0.5 * (first + second),
+    let of_block = |[first, second]: &[f64; 2]| {
+        if is_positive {
+            (first * second).sqrt()
+        } else {
+            0.5 * (first + second)
+        }
     };
     let side = |blocks: &[[f64; 2]]| {
         let values: Vec<f64> = blocks.iter().map(of_block).collect();

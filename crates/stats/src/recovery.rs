@@ -241,9 +241,10 @@ impl Course<'_> {
         let commits: f64 = self.commits[last.start..].iter().sum();
         // More was committed than was due: what had piled up becomes less. By chance it is so by two
         // standard deviations of as many arrivals.
-        match commits > due + 2.0 * due.sqrt() {
-            true => Stays::CatchingUp,
-            false => Stays::Down,
+        if commits > due + 2.0 * due.sqrt() {
+            Stays::CatchingUp
+        } else {
+            Stays::Down
         }
     }
 }
@@ -272,9 +273,10 @@ pub fn effect(disturbed: &[f64], controls: &[f64]) -> Seen {
     }
     let p = ranks::rank_sum_p(controls, disturbed);
     let shift = ranks::rank_sum_shift(controls, disturbed, 1.0 - EFFECT_LEVEL);
-    match p <= EFFECT_LEVEL && shift.estimate > 0.0 {
-        true => Seen::Yes { p },
-        false => Seen::No { p },
+    if p <= EFFECT_LEVEL && shift.estimate > 0.0 {
+        Seen::Yes { p }
+    } else {
+        Seen::No { p }
     }
 }
 

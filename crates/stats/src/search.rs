@@ -418,9 +418,10 @@ fn place(asked: &Asked, steps: &[Step]) -> Option<Place> {
     };
     let (y_low, y_high) = (at(low), at(high));
     let slope = (y_high - y_low) / (high - low);
-    let (middle, slope) = match slope < 0.0 {
-        true => (low + (target - y_low) / slope, slope),
-        false => ((low + high) / 2.0, -target / low),
+    let (middle, slope) = if slope < 0.0 {
+        (low + (target - y_low) / slope, slope)
+    } else {
+        ((low + high) / 2.0, -target / low)
     };
     let aim = |middle: f64, slope: f64| {
         (AIM * target / -slope).clamp(AIM_LEAST * middle, AIM_MOST * middle)
@@ -595,9 +596,10 @@ impl Regression {
     /// `beyond` values beyond it lies low by half a value (of `beyond` and one), which in an exponential tail, as queues
     /// have it, is 1 / (2 (beyond + 1)) of the tail's scale.
     fn unbiased(&self, inverse: f64, beyond: f64) -> f64 {
-        let low = match beyond > 0.0 {
-            true => 1.0 / (2.0 * (beyond + 1.0) * SCALES),
-            false => 0.0,
+        let low = if beyond > 0.0 {
+            1.0 / (2.0 * (beyond + 1.0) * SCALES)
+        } else {
+            0.0
         };
         inverse * (1.0 + low) + self.of_a_step / inverse
     }

@@ -60,9 +60,10 @@ impl Ordered {
         let (mut low, mut high) = (place(f64::NEG_INFINITY), place(f64::INFINITY));
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.up_to(number(middle)) > rank {
-                true => high = middle,
-                false => low = middle + 1,
+            if self.up_to(number(middle)) > rank {
+                high = middle
+            } else {
+                low = middle + 1
             }
         }
         number(low)

@@ -58,9 +58,10 @@ impl Looks {
         let (mut low, mut high) = (0.0, 10.0 * pairs.sqrt());
         for _ in 0..50 {
             let middle = 0.5 * (low + high);
-            match beyond(middle) > to_spend {
-                true => low = middle,
-                false => high = middle,
+            if beyond(middle) > to_spend {
+                low = middle
+            } else {
+                high = middle
             }
         }
         self.spent += to_spend;
@@ -90,9 +91,10 @@ fn moved(points: &[(f64, f64)], step: f64, boundary: f64) -> Vec<(f64, f64)> {
             };
             let density: f64 = points.iter().map(density).sum();
             // Half a cell at the ends.
-            let cell = match place.abs() < boundary - 0.5 * width {
-                true => width,
-                false => 0.5 * width,
+            let cell = if place.abs() < boundary - 0.5 * width {
+                width
+            } else {
+                0.5 * width
             };
             let scale = step * std::f64::consts::TAU.sqrt();
             (place, density * cell / scale)

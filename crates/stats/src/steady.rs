@@ -285,9 +285,10 @@ impl Steadiness {
 /// "40 % below", of a mean beside that of the rest.
 fn far(mean: f64, rest: f64) -> String {
     let side = if mean < rest { "below" } else { "above" };
-    match rest == 0.0 {
-        true => format!("far {side}"),
-        false => format!("{} {side}", percent((mean - rest) / rest)),
+    if rest == 0.0 {
+        format!("far {side}")
+    } else {
+        format!("{} {side}", percent((mean - rest) / rest))
     }
 }
 

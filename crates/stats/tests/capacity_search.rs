@@ -60,9 +60,10 @@ impl Server {
                 let (mut low, mut high) = (0.5 * SERVED_PER_S, 0.99 * SERVED_PER_S);
                 for _ in 0..60 {
                     let middle = (low + high) / 2.0;
-                    match waits_at_most(middle, LIMIT_S - 1.0 / SERVED_PER_S) > 0.99 {
-                        true => low = middle,
-                        false => high = middle,
+                    if waits_at_most(middle, LIMIT_S - 1.0 / SERVED_PER_S) > 0.99 {
+                        low = middle
+                    } else {
+                        high = middle
                     }
                 }
                 low

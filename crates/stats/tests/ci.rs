@@ -112,12 +112,13 @@ fn check(count: usize) {
             "{title}: pass {passed}, fail {failed}, cannot tell {cannot_tell} of {count}; \
              {blocks:.1} of {BLOCKS} blocks in the mean"
         );
-        match is_slowed {
-            true => assert!(failed * 10 >= count * 9, "{failed} of {count} are found"),
-            false => assert!(
+        if is_slowed {
+            assert!(failed * 10 >= count * 9, "{failed} of {count} are found")
+        } else {
+            assert!(
                 failed * 100 <= count * 6,
                 "{failed} of {count} are false alarms"
-            ),
+            )
         }
     }
 }

@@ -137,9 +137,10 @@ fn comparison(
             a,
             b,
             starts: with_times.then_some(&starts),
-            family: match figure < 3 {
-                true => Family::Primary,
-                false => Family::Exploratory,
+            family: if figure < 3 {
+                Family::Primary
+            } else {
+                Family::Exploratory
             },
         })
         .collect();

@@ -126,9 +126,10 @@ impl Server {
                 loop {
                     arrival += draw.exponential(gap);
                     free = arrival.max(free)
-                        + match equal {
-                            true => service,
-                            false => draw.exponential(service),
+                        + if equal {
+                            service
+                        } else {
+                            draw.exponential(service)
                         };
                     if free >= 0.0 {
                         match found.get_mut(free as usize) {
@@ -144,17 +145,19 @@ impl Server {
                 regular,
             } => {
                 let cycle_s = between_s + length_s;
-                let mut begins = match regular {
-                    true => draw.uniform() * cycle_s,
-                    false => draw.exponential(between_s),
+                let mut begins = if regular {
+                    draw.uniform() * cycle_s
+                } else {
+                    draw.exponential(between_s)
                 } - length_s;
                 let mut now = 0.0;
                 while now < seconds as f64 {
                     now += draw.exponential(1e-3);
                     while now > begins + length_s {
-                        begins += match regular {
-                            true => cycle_s,
-                            false => length_s + draw.exponential(between_s),
+                        begins += if regular {
+                            cycle_s
+                        } else {
+                            length_s + draw.exponential(between_s)
                         };
                     }
                     let waits = (now >= begins).then_some(begins + length_s - now);
@@ -202,9 +205,12 @@ impl Server {
                 ..
             } => {
                 let cycle_s = between_s + length_s;
-                let usual = |x: f64| match x > 0.0 {
-                    true => normal_beyond((x * 1e3).ln() / SIGMA),
-                    false => 1.0,
+                let usual = |x: f64| {
+                    if x > 0.0 {
+                        normal_beyond((x * 1e3).ln() / SIGMA)
+                    } else {
+                        1.0
+                    }
                 };
                 let steps = 2_000;
                 let width = length_s / f64::from(steps);
@@ -222,9 +228,10 @@ impl Server {
         }
         for _ in 0..50 {
             let middle = 0.5 * (low + high);
-            match is_above(middle) {
-                true => low = middle,
-                false => high = middle,
+            if is_above(middle) {
+                low = middle
+            } else {
+                high = middle
             }
         }
         high

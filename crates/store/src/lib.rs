@@ -242,9 +242,10 @@ impl Store {
         connection.execute_batch(pragmas).map_err(failed)?;
         self.version = schema::set_up(connection, path, on)?;
         // The file is synced when trials end, and by nobody else: another trial may be running.
-        let pragmas = match self.version > schema::VERSION {
-            false => "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL;",
-            true => "PRAGMA query_only = ON;",
+        let pragmas = if self.version <= schema::VERSION {
+            "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL;"
+        } else {
+            "PRAGMA query_only = ON;"
         };
         connection.execute_batch(pragmas).map_err(failed)
     }
@@ -293,20 +294,24 @@ impl Store {
                 _ => failure,
             }
         })?;
-        let store = Self::on_server(url).map_err(|failure| match made {
-            // Measured: pgpool-II 4.3 does not commit what it is told in the extended protocol without BEGIN.
-            true => Failure::new(format!("{shown} took the notebook's tables and has none"))
-                .hint("a pooler did not commit them: name the server itself"),
-            false => failure,
+        let store = Self::on_server(url).map_err(|failure| {
+            if made {
+                // Measured: pgpool-II 4.3 does not commit what it is told in the extended protocol without BEGIN.
+                Failure::new(format!("{shown} took the notebook's tables and has none"))
+                    .hint("a pooler did not commit them: name the server itself")
+            } else {
+                failure
+            }
         })?;
         Ok((store, made))
     }
 
     /// Refuses to write what a newer pgdyno has made.
     fn check_version(&self) -> Result<(), Failure> {
-        match self.version > schema::VERSION {
-            true => Err(schema::too_new(&self.place(), self.version)),
-            false => Ok(()),
+        if self.version > schema::VERSION {
+            Err(schema::too_new(&self.place(), self.version))
+        } else {
+            Ok(())
         }
     }
 

@@ -92,9 +92,10 @@ pub fn server(path: &Path) -> Option<&str> {
 pub fn shown(info: &ConnInfo) -> String {
     let (user, port, dbname) = (info.user(), info.port(), info.dbname());
     let host = info.hosts().next().unwrap_or_default();
-    match host.starts_with('/') || host.is_empty() {
-        true => format!("postgresql://{user}@/{dbname}?host={host}&port={port}"),
-        false => format!("postgresql://{user}@{host}:{port}/{dbname}"),
+    if host.starts_with('/') || host.is_empty() {
+        format!("postgresql://{user}@/{dbname}?host={host}&port={port}")
+    } else {
+        format!("postgresql://{user}@{host}:{port}/{dbname}")
     }
 }
 

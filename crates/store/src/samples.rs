@@ -37,9 +37,10 @@ pub fn write(db: &Db, number: i64, samples: impl Iterator<Item = Sample>) -> db:
 /// A figure as it is shortest; what is infinite or no number has no form in JSON, and is not kept.
 fn number_of(value: f64) -> Option<serde_json::Number> {
     const WHOLE_MAX: f64 = 9e15;
-    match value.fract() == 0.0 && value.abs() < WHOLE_MAX {
-        true => Some((value as i64).into()),
-        false => serde_json::Number::from_f64(value),
+    if value.fract() == 0.0 && value.abs() < WHOLE_MAX {
+        Some((value as i64).into())
+    } else {
+        serde_json::Number::from_f64(value)
     }
 }
 

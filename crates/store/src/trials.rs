@@ -144,9 +144,10 @@ fn stands_in(word: &str) -> (String, Vec<Value>) {
     ];
     let mut values = vec![pattern; 5];
     // As everywhere: four characters of a UUID are enough to mean it.
-    let prefix = match lower.len() >= 4 {
-        true => format!("{escaped}%"),
-        false => escaped,
+    let prefix = if lower.len() >= 4 {
+        format!("{escaped}%")
+    } else {
+        escaped
     };
     values.push(Value::Text(prefix));
     values.push(Value::Integer(word.parse().unwrap_or(-1)));

@@ -108,9 +108,10 @@ impl Middlebox {
 /// Debian's, which root's PATH alone has.
 fn program(name: &str) -> Command {
     let path = Path::new("/usr/sbin").join(name);
-    let mut command = match path.exists() {
-        true => Command::new(path),
-        false => Command::new(name),
+    let mut command = if path.exists() {
+        Command::new(path)
+    } else {
+        Command::new(name)
     };
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command

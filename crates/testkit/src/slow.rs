@@ -20,13 +20,14 @@ pub fn programs(folder: &Path, bindir: &Path, spin: Duration) -> Option<PathBuf>
     fs::create_dir(&made).expect("a new folder");
     for program in fs::read_dir(bindir).expect("programs").flatten() {
         let name = program.file_name();
-        let preload = match name == "postgres" {
-            true => format!(
+        let preload = if name == "postgres" {
+            format!(
                 "LD_PRELOAD='{}' PGDYNO_SPIN_NS={} ",
                 library.display(),
                 spin.as_nanos()
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         };
         let real = program.path();
         let text = format!("#!/bin/sh\n{preload}exec '{}' \"$@\"\n", real.display());

@@ -125,9 +125,10 @@ fn answer(
                 spent.way += way;
                 spent.working += working;
             });
-            match word == "fail" && asked % 2 == 1 {
-                true => server_text(b'E', "ERROR", "40001", "could not serialize access"),
-                false => complete("SELECT 0"),
+            if word == "fail" && asked % 2 == 1 {
+                server_text(b'E', "ERROR", "40001", "could not serialize access")
+            } else {
+                complete("SELECT 0")
             }
         }
         "trickle" => {

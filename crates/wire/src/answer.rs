@@ -236,9 +236,10 @@ impl Answer {
         };
         let is_over = is_there || self.has_failed;
         self.is_over();
-        match is_over {
-            true => Ok(()),
-            false => Err(ProtocolError::Incomplete),
+        if is_over {
+            Ok(())
+        } else {
+            Err(ProtocolError::Incomplete)
         }
     }
 
@@ -253,9 +254,10 @@ impl Answer {
     #[inline]
     fn aside(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
         self.asides_bytes += frame.len as u64;
-        match self.asides_bytes > ASIDES_BYTES_MAX {
-            true => Err(ProtocolError::Flood { tag: frame.tag }),
-            false => Ok(()),
+        if self.asides_bytes > ASIDES_BYTES_MAX {
+            Err(ProtocolError::Flood { tag: frame.tag })
+        } else {
+            Ok(())
         }
     }
 }

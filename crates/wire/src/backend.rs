@@ -461,9 +461,10 @@ impl<'a> DataRow<'a> {
             };
             rest = &rest[next..];
         }
-        match rest.len() == length {
-            true => Ok(()),
-            false => Err(BAD),
+        if rest.len() == length {
+            Ok(())
+        } else {
+            Err(BAD)
         }
     }
 

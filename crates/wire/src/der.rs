@@ -42,9 +42,10 @@ pub(crate) fn expect<'a>(input: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
 
 /// The contents of the next element if it has this tag; nothing is taken otherwise.
 pub(crate) fn optional<'a>(input: &mut &'a [u8], tag: u8) -> Option<Option<&'a [u8]>> {
-    match input.first() == Some(&tag) {
-        true => expect(input, tag).map(Some),
-        false => Some(None),
+    if input.first() == Some(&tag) {
+        expect(input, tag).map(Some)
+    } else {
+        Some(None)
     }
 }
 

@@ -73,9 +73,10 @@ pub(crate) fn known_password(login: &Login) -> Result<&Secret, ConnectError> {
         .as_ref()
         .filter(|p| !p.expose().is_empty())
         .ok_or_else(|| {
-            let kind = match login.withholds_password {
-                true => ConnectErrorKind::PasswordWithheld,
-                false => ConnectErrorKind::PasswordMissing,
+            let kind = if login.withholds_password {
+                ConnectErrorKind::PasswordWithheld
+            } else {
+                ConnectErrorKind::PasswordMissing
             };
             ConnectError::new(kind, Retry::Stop)
         })

@@ -41,9 +41,12 @@ fn percent_encoded(text: &str) -> String {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     let bytes = text.bytes();
     bytes
-        .map(|b| match is_plain(b) {
-            true => char::from(b).to_string(),
-            false => format!("%{b:02x}"),
+        .map(|b| {
+            if is_plain(b) {
+                char::from(b).to_string()
+            } else {
+                format!("%{b:02x}")
+            }
         })
         .collect()
 }

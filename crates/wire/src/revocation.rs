@@ -45,9 +45,10 @@ impl RevocationLists {
             }
             self.0.push(list);
         }
-        match self.0.len() > before {
-            true => Ok(()),
-            false => Err("it contains no revocation list in PEM form".to_owned()),
+        if self.0.len() > before {
+            Ok(())
+        } else {
+            Err("it contains no revocation list in PEM form".to_owned())
         }
     }
 
@@ -158,9 +159,10 @@ impl<'a> List<'a> {
     /// Whether the certificate is among those that the list is about.
     fn is_about(&self, link: &Link<'_>, is_authority: bool) -> bool {
         let scope = &self.scope;
-        let of_kind = match is_authority {
-            true => !scope.only_users,
-            false => !scope.only_authorities,
+        let of_kind = if is_authority {
+            !scope.only_users
+        } else {
+            !scope.only_authorities
         };
         let at_place = scope.point.is_none_or(|point| {
             let points = link.certificate.extensions.list_points.unwrap_or_default();
@@ -173,11 +175,10 @@ impl<'a> List<'a> {
         if now < self.from {
             return Err("CRL is not yet valid".to_owned());
         }
-        match self.next.is_some_and(|next| next < now) {
-            true => {
-                Err("CRL has expired: ask the authority for its newest revocation list".to_owned())
-            }
-            false => Ok(()),
+        if self.next.is_some_and(|next| next < now) {
+            Err("CRL has expired: ask the authority for its newest revocation list".to_owned())
+        } else {
+            Ok(())
         }
     }
 
@@ -198,9 +199,10 @@ impl<'a> List<'a> {
         if self.unknown_critical {
             return Err("unhandled critical CRL extension".to_owned());
         }
-        match self.revoked.contains(&link.certificate.serial) {
-            true => Err("certificate revoked".to_owned()),
-            false => Ok(()),
+        if self.revoked.contains(&link.certificate.serial) {
+            Err("certificate revoked".to_owned())
+        } else {
+            Ok(())
         }
     }
 }

@@ -70,9 +70,10 @@ pub fn roots(pem: &[u8]) -> Result<Vec<Root>, TlsConfigError> {
             _ => {}
         }
     }
-    match roots.is_empty() && !has_list {
-        true => Err(TlsConfigError::NoCertificate),
-        false => Ok(roots),
+    if roots.is_empty() && !has_list {
+        Err(TlsConfigError::NoCertificate)
+    } else {
+        Ok(roots)
     }
 }
 

@@ -141,9 +141,10 @@ impl From<Error> for Trouble {
 impl Job<'_> {
     /// How many connections fill this table.
     pub fn connections_for(&self, table: &TableRows) -> usize {
-        let unasked = match table.by_ranges {
-            true => host::cpus().min(JOBS_DEFAULT_MAX).max(self.endpoints.len()),
-            false => 1,
+        let unasked = if table.by_ranges {
+            host::cpus().min(JOBS_DEFAULT_MAX).max(self.endpoints.len())
+        } else {
+            1
         };
         self.connections.jobs.unwrap_or(unasked).max(1)
     }
@@ -469,9 +470,10 @@ impl Shared<'_> {
                 break;
             };
             let rows = range.end - range.start;
-            let said = match self.range(&mut session, &mut table, range, sender)? {
-                true => Said::Rows(rows),
-                false => Said::RowsOfOthers(rows),
+            let said = if self.range(&mut session, &mut table, range, sender)? {
+                Said::Rows(rows)
+            } else {
+                Said::RowsOfOthers(rows)
             };
             // The collector outlives its workers.
             let _ = sender.send(said);
@@ -595,12 +597,13 @@ impl Shared<'_> {
             }
         }
         let (copied, rows) = (copy.finish()?, range.end - range.start);
-        match copied == rows {
-            true => Ok(()),
-            false => Err(Trouble::Other(Failure::new(format!(
+        if copied == rows {
+            Ok(())
+        } else {
+            Err(Trouble::Other(Failure::new(format!(
                 "the server took {copied} rows of {} and not {rows}",
                 table.name
-            )))),
+            ))))
         }
     }
 

@@ -575,9 +575,10 @@ impl Pack {
                         None => self.place_at("script", &s.name, "weight"),
                     };
                     let weight = expression::number(&place, text, values)?;
-                    match weight >= 0.0 && weight.is_finite() {
-                        true => Ok((weight, true)),
-                        false => Err(format!("{place}: {weight} is no weight")),
+                    if weight >= 0.0 && weight.is_finite() {
+                        Ok((weight, true))
+                    } else {
+                        Err(format!("{place}: {weight} is no weight"))
                     }
                 }
             }

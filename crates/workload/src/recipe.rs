@@ -159,9 +159,12 @@ impl Recipe {
                 }
                 Rows::Given(wanted) => {
                     let data = Data::open(&wanted, reading);
-                    let data = data.map_err(|why| match why.starts_with("from = ") {
-                        true => format!("{}: {why}", table.place),
-                        false => why,
+                    let data = data.map_err(|why| {
+                        if why.starts_with("from = ") {
+                            format!("{}: {why}", table.place)
+                        } else {
+                            why
+                        }
                     })?;
                     files.extend(data.identity());
                     (data.rows, Some(Cursor::new(data)))
@@ -359,9 +362,12 @@ fn maker(place: &str, text: &str, names: &mut Names) -> Result<Maker, String> {
 fn group(text: &str) -> Option<(u64, i64)> {
     let text: String = text.split_whitespace().collect();
     let (rows, first) = text.strip_prefix("(:row-1)/")?.split_once('+')?;
-    let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => text.parse::<u32>().ok(),
-        false => None,
+    let number = |text: &str| {
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            text.parse::<u32>().ok()
+        } else {
+            None
+        }
     };
     let (rows, first) = (number(rows)?, number(first)?);
     // Division by zero is for the language to refuse.

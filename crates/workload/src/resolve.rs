@@ -42,9 +42,10 @@ pub fn pack(name: &str) -> Result<Pack, ManifestError> {
 /// # Errors
 /// No pack has this name ([`Exit::Usage`]), or it has a mistake.
 pub fn typed_pack(name: &str) -> Result<Pack, Failure> {
-    let exit = match shipped::exists(name) || folder::exists(name) {
-        true => Exit::Failed,
-        false => Exit::Usage,
+    let exit = if shipped::exists(name) || folder::exists(name) {
+        Exit::Failed
+    } else {
+        Exit::Usage
     };
     pack(name).map_err(|e| Failure::with(exit, e.to_string()))
 }

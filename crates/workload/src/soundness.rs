@@ -25,12 +25,13 @@ const SET_BY_PGDYNO: [&str; 5] = [
 /// Reads a pack, a shipped one by its name or a folder by its path, and finds all that is wrong with it.
 pub fn check(name: &str) -> (Option<Pack>, Vec<ManifestError>) {
     let is_shipped = shipped::exists(name);
-    let (pack, mut wrong) = match is_shipped {
-        true => match shipped::find(name) {
+    let (pack, mut wrong) = if is_shipped {
+        match shipped::find(name) {
             Ok(pack) => (Some(pack), Vec::new()),
             Err(error) => (None, vec![error]),
-        },
-        false => folder::find_all(name),
+        }
+    } else {
+        folder::find_all(name)
     };
     if let Some(pack) = &pack {
         wrong.extend(files_of_no_dialect(pack));

@@ -64,9 +64,10 @@ pub fn find(
             .filter(|name| !names.contains(name))
             .collect::<Vec<_>>(),
     );
-    match names.len() == known {
-        true => Ok(found),
-        false => find_named(session, dialect, &names).map_err(ask),
+    if names.len() == known {
+        Ok(found)
+    } else {
+        find_named(session, dialect, &names).map_err(ask)
     }
 }
 

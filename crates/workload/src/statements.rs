@@ -137,9 +137,10 @@ pub(super) fn made_at(
             Op::For(its) => {
                 let Chance { prng, draws } = &mut chance;
                 let begun = its.begin(&mut vars, prng, draws, &mut |_| {});
-                match begun.map_err(|e| fail(e.to_string()))? {
-                    true => next,
-                    false => its.end,
+                if begun.map_err(|e| fail(e.to_string()))? {
+                    next
+                } else {
+                    its.end
                 }
             }
             Op::EndFor { begin } => match &script.commands[*begin].op {

@@ -208,9 +208,10 @@ impl Made<'_> {
         (what, line): (&str, usize),
     ) -> Result<(), String> {
         let here = at_line(place, line);
-        let range = match live {
-            true => Some(range(&here, what, &self.values)?),
-            false => None,
+        let range = if live {
+            Some(range(&here, what, &self.values)?)
+        } else {
+            None
         };
         let begin = *at;
         let mut body = |this: &mut Self, live| {
@@ -258,9 +259,10 @@ impl Made<'_> {
 
     fn step(&mut self, place: &str) -> Result<(), String> {
         self.steps += 1;
-        match self.steps > STEPS_MAX {
-            true => Err(format!("{place}: takes more than {STEPS_MAX} steps")),
-            false => Ok(()),
+        if self.steps > STEPS_MAX {
+            Err(format!("{place}: takes more than {STEPS_MAX} steps"))
+        } else {
+            Ok(())
         }
     }
 
@@ -303,9 +305,10 @@ pub fn range(
 
 /// A line of a text; what stands in the manifest has its place already.
 fn at_line(place: &str, line: usize) -> String {
-    match place.contains(": ") {
-        true => place.to_owned(),
-        false => format!("{place}:{line}"),
+    if place.contains(": ") {
+        place.to_owned()
+    } else {
+        format!("{place}:{line}")
     }
 }
 

@@ -158,29 +158,32 @@ impl Run<'_> {
             };
             let was_false = std::mem::take(&mut is_false);
             at = match &command.op {
-                Op::If { cond, on_false } => match self.eval(cond)?.is_true() {
-                    true => at + 1,
-                    false => {
+                Op::If { cond, on_false } => {
+                    if self.eval(cond)?.is_true() {
+                        at + 1
+                    } else {
                         is_false = true;
                         *on_false
                     }
-                },
-                Op::Elif { cond, on_false, .. } if was_false => match self.eval(cond)?.is_true() {
-                    true => at + 1,
-                    false => {
+                }
+                Op::Elif { cond, on_false, .. } if was_false => {
+                    if self.eval(cond)?.is_true() {
+                        at + 1
+                    } else {
                         is_false = true;
                         *on_false
                     }
-                },
+                }
                 Op::Elif { end, .. } | Op::Else { end } => *end,
                 Op::For(step) => {
                     let trace = &mut self.trace;
                     let mut debug =
                         |output: pgdyno_script::DebugOutput| trace.push(output.to_string());
                     let (vars, prng) = (&mut self.vars, &mut self.prng);
-                    match step.begin(vars, prng, &mut self.draws, &mut debug)? {
-                        true => at + 1,
-                        false => step.end,
+                    if step.begin(vars, prng, &mut self.draws, &mut debug)? {
+                        at + 1
+                    } else {
+                        step.end
                     }
                 }
                 Op::EndFor { begin } => match &script.commands[*begin].op {

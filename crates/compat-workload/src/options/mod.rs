@@ -165,9 +165,12 @@ pub fn workload(generator: Generator, verb: Verb, parsed: &Parsed) -> Result<Wor
         Generator::Querybench => querybench::workload(&flags),
         other => others::workload(other, verb, &flags),
     };
-    workload.map_err(|why| match why.starts_with("--") {
-        true => why,
-        false => format!("could not validate: {why}"),
+    workload.map_err(|why| {
+        if why.starts_with("--") {
+            why
+        } else {
+            format!("could not validate: {why}")
+        }
     })
 }
 
@@ -223,9 +226,10 @@ pub fn run(parsed: &Parsed, workload: &Workload) -> Result<Run, String> {
             ..ErrorPolicy::default()
         },
         query_mode: Some(query_mode(flags.text("method").unwrap_or("prepare"))?),
-        isolation: match flags.is_set("serializable") {
-            true => Some(Isolation::Serializable),
-            false => isolation(flags.text("isolation-level").unwrap_or_default())?,
+        isolation: if flags.is_set("serializable") {
+            Some(Isolation::Serializable)
+        } else {
+            isolation(flags.text("isolation-level").unwrap_or_default())?
         },
         seed: Some(flags.int("seed").unwrap_or(1)),
         connection_per_transaction: workload.connects,

@@ -115,9 +115,10 @@ impl Figures {
 
     /// Those from the start, or from the schedule on.
     pub fn latencies(&self, is_of_schedule: bool) -> &Latencies {
-        match is_of_schedule {
-            true => &self.response,
-            false => &self.service,
+        if is_of_schedule {
+            &self.response
+        } else {
+            &self.service
         }
     }
 }

@@ -78,9 +78,10 @@ impl Product {
         };
         let lack = self.dialect.lacks.iter().find(is_it)?;
         // Without numbers in what it says about itself.
-        let version = match self.version == Version::default() {
-            true => String::new(),
-            false => format!(" {}", self.version),
+        let version = if self.version == Version::default() {
+            String::new()
+        } else {
+            format!(" {}", self.version)
         };
         Some(format!(
             "{}{version} has no {feature}: {}",

@@ -171,9 +171,10 @@ impl Dialect {
     /// The statements for this table when its rows and keys are there; `settles`: so that the first
     /// reads find nothing to be done.
     pub fn after_load(&self, table: &str, settles: bool) -> impl Iterator<Item = String> {
-        let statements = match settles {
-            true => self.after_settled_load.iter(),
-            false => self.after_load.iter(),
+        let statements = if settles {
+            self.after_settled_load.iter()
+        } else {
+            self.after_load.iter()
         };
         statements.map(move |statement| statement.replace("{table}", table))
     }

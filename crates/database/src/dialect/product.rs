@@ -61,12 +61,11 @@ pub struct Product {
 /// What a trial's notes say of a product that is not known: by its dialect's name, and by what its facts have of
 /// its version.
 pub fn unknown(dialect: &str, version: &str) -> String {
-    match dialect == OTHER.name {
-        true => {
-            let name = version.split(" (").next().unwrap_or_default();
-            format!("{name} is not PostgreSQL: what needs its catalogues was left out")
-        }
-        false => as_postgresql(version),
+    if dialect == OTHER.name {
+        let name = version.split(" (").next().unwrap_or_default();
+        format!("{name} is not PostgreSQL: what needs its catalogues was left out")
+    } else {
+        as_postgresql(version)
     }
 }
 
@@ -197,12 +196,11 @@ impl Product {
         if !self.known {
             return self.text.clone();
         }
-        let version = match self.dialect.name == POSTGRESQL.name {
-            true => {
-                let reported = session.parameter("server_version").unwrap_or_default();
-                reported.split(' ').next().unwrap_or_default().to_owned()
-            }
-            false => self.version.to_string(),
+        let version = if self.dialect.name == POSTGRESQL.name {
+            let reported = session.parameter("server_version").unwrap_or_default();
+            reported.split(' ').next().unwrap_or_default().to_owned()
+        } else {
+            self.version.to_string()
         };
         format!("{} {version}", self.dialect.title)
     }
@@ -225,9 +223,10 @@ impl Product {
     }
 
     fn is_no_postgresql(&self) -> String {
-        let lacks = match self.missing.is_empty() {
-            true => String::new(),
-            false => format!("; it lacks {}", self.lacked()),
+        let lacks = if self.missing.is_empty() {
+            String::new()
+        } else {
+            format!("; it lacks {}", self.lacked())
         };
         format!(
             "{} is not PostgreSQL: scripts run, and what needs PostgreSQL's catalogues is left out{lacks}",

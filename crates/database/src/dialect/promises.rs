@@ -332,9 +332,10 @@ mod tests {
             let title = dialect.title;
             for promise in dialect.promises.levels {
                 let possible: Vec<&str> = promise.possible.iter().map(|of| of.what).collect();
-                let possible = match possible.is_empty() {
-                    true => "nothing".to_owned(),
-                    false => possible.join("; "),
+                let possible = if possible.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    possible.join("; ")
                 };
                 let (asked, is, source) = (promise.in_effect, promise.level, promise.source);
                 rows.push(format!(
@@ -347,9 +348,10 @@ mod tests {
                     .map(|before| format!("always before {before}"));
                 let unless = of.unless.map(|unless| format!("unless {unless}"));
                 let when: Vec<String> = before.into_iter().chain(unless).collect();
-                let when = match when.is_empty() {
-                    true => "always".to_owned(),
-                    false => when.join(", then "),
+                let when = if when.is_empty() {
+                    "always".to_owned()
+                } else {
+                    when.join(", then ")
                 };
                 let (asked, runs_as, source) = (of.asked, of.runs_as, of.source);
                 rows.push(format!(

@@ -154,9 +154,10 @@ fn promised(dialect: &Dialect) -> Vec<Sourced> {
 
 /// What a fact rests on of which no comment says it.
 fn without_comment(dialect: &Dialect) -> (Source, &'static str) {
-    match dialect == &POSTGRESQL {
-        true => (Source::Measured, "the tests run on it"),
-        false => (Source::Assumed, "no source is noted"),
+    if dialect == &POSTGRESQL {
+        (Source::Measured, "the tests run on it")
+    } else {
+        (Source::Assumed, "no source is noted")
     }
 }
 

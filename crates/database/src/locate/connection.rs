@@ -49,9 +49,10 @@ fn holder(near: SocketAddr, names: &[&str], proc: &Proc) -> Result<Process, Stri
         }
     }
     let names = names.join(" or ");
-    Err(match called.is_empty() {
-        true => format!("no process called {names} can be seen"),
-        false => format!("no process called {names} has the other end of the connection"),
+    Err(if called.is_empty() {
+        format!("no process called {names} can be seen")
+    } else {
+        format!("no process called {names} has the other end of the connection")
     })
 }
 

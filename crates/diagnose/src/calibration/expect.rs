@@ -18,23 +18,25 @@ fn range(text: &str) -> Result<Range, String> {
         Some((low, high)) => (us(low)?, us(high)?),
         None => (0.0, us(text)?),
     };
-    match high > 0.0 && low < high {
-        true => Ok(Range {
+    if high > 0.0 && low < high {
+        Ok(Range {
             low_us: low,
             high_us: high,
-        }),
-        false => Err(format!(
+        })
+    } else {
+        Err(format!(
             "{text}: the lower end comes first, and the upper end is more than nothing"
-        )),
+        ))
     }
 }
 
 /// A bare number is in milliseconds here.
 fn us(text: &str) -> Result<f64, String> {
     let text = text.trim();
-    let with_unit = match text.ends_with(|c: char| c.is_ascii_digit()) {
-        true => format!("{text}ms"),
-        false => text.to_owned(),
+    let with_unit = if text.ends_with(|c: char| c.is_ascii_digit()) {
+        format!("{text}ms")
+    } else {
+        text.to_owned()
     };
     let time = duration::parse(&with_unit).map_err(|_| {
         format!("{text}: a time is a number of milliseconds, or has a unit: 2, 500us, 2ms")

@@ -42,15 +42,16 @@ impl Growth {
     pub fn saturation(&self, steps: &[Step]) -> Option<Saturation> {
         let best = self.best(steps).filter(|_| steps.len() > 1)?;
         let (clients, goodput_per_s) = (steps[best].clients, steps[best].goodput_per_s);
-        Some(match best + 1 == steps.len() {
-            true => Saturation::Beyond {
+        Some(if best + 1 == steps.len() {
+            Saturation::Beyond {
                 clients,
                 goodput_per_s,
-            },
-            false => Saturation::At {
+            }
+        } else {
+            Saturation::At {
                 clients,
                 goodput_per_s,
-            },
+            }
         })
     }
 }

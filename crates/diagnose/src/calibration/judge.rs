@@ -333,9 +333,10 @@ impl<'a> Judging<'a, '_> {
             steady.max_by(|a, b| a.1.total_cmp(&b.1))?
         };
         let rest_us = median_us - us;
-        let within = match rest_us <= expected.high_us {
-            true => "within expectation",
-            false => "which is still too much",
+        let within = if rest_us <= expected.high_us {
+            "within expectation"
+        } else {
+            "which is still too much"
         };
         let (us, median, rest) = (ms(us), ms(median_us), ms(rest_us));
         let of_median = format!("{us} of {median} ms (median)");
@@ -410,16 +411,15 @@ impl<'a> Judging<'a, '_> {
         let grown = self.measured.server_side.known()?;
         let (read, hit) = (grown.get("blocks_read")?, grown.get("blocks_hit")?);
         let each = read as f64 / self.measured.transactions.max(1) as f64;
-        Some(match each >= 0.01 {
-            true => format!(
+        Some(if each >= 0.01 {
+            format!(
                 "{each:.2} blocks per transaction were not in shared_buffers, {read} of {}: they \
-                 came from the disk or the page cache",
+             came from the disk or the page cache",
                 read + hit
-            ),
-            false => {
-                "its rows were in shared_buffers: what is left is CPU time, or waiting for a CPU"
-                    .to_owned()
-            }
+            )
+        } else {
+            "its rows were in shared_buffers: what is left is CPU time, or waiting for a CPU"
+                .to_owned()
         })
     }
 

@@ -87,9 +87,10 @@ pub fn generator_share_behind_others(evidence: &Evidence<'_>) -> f64 {
     let held_back = evidence.mean("host.throttled").unwrap_or(0.0).min(1.0);
     let threads_s = evidence.outcome.recording.threads.len() as f64 * evidence.elapsed_s;
     let waited = ratio(evidence.budget.time.waited_ns as f64 / 1e9, threads_s);
-    match held_back > 0.0 {
-        true => share_behind_others(evidence) * ratio((waited - held_back).max(0.0), waited),
-        false => share_behind_others(evidence),
+    if held_back > 0.0 {
+        share_behind_others(evidence) * ratio((waited - held_back).max(0.0), waited)
+    } else {
+        share_behind_others(evidence)
     }
 }
 
@@ -150,17 +151,18 @@ fn server(evidence: &Evidence<'_>) -> Examined {
         Proof::new(text::roughly(idle), "of its host’s CPU time was idle")
             .at("instruments", "Server’s host")
     }));
-    let (sentence, remedy) = match are_all_busy {
-        true => (
+    let (sentence, remedy) = if are_all_busy {
+        (
             "The server’s CPUs limited it: all of them were busy",
             "give the server more or faster CPUs, or optimise the most expensive statements \
-             (`EXPLAIN (ANALYZE, BUFFERS)`)",
-        ),
-        false => (
+         (`EXPLAIN (ANALYZE, BUFFERS)`)",
+        )
+    } else {
+        (
             "The server’s CPU limited it: each session needs CPU time for its statements",
             "optimise the most expensive statements (`EXPLAIN (ANALYZE, BUFFERS)`); add clients \
-             while CPUs are idle",
-        ),
+         while CPUs are idle",
+        )
     };
     let explained = cpu * budget.working_s() / evidence.elapsed_s;
     Examined::found(Found {
@@ -200,9 +202,10 @@ fn quota(evidence: &Evidence<'_>) -> Examined {
     if behind(evidence) != Behind::Quota {
         return Examined::nothing(evidence, figure);
     }
-    let parts: &[Part] = match throttled >= THROTTLED_FULLY {
-        true => &[Part::ServerCpu, Part::ServerWait],
-        false => &[Part::ServerWait],
+    let parts: &[Part] = if throttled >= THROTTLED_FULLY {
+        &[Part::ServerCpu, Part::ServerWait]
+    } else {
+        &[Part::ServerWait]
     };
     let share: f64 = parts.iter().map(|part| evidence.budget.share(*part)).sum();
     let used = evidence.mean("host.server.cpu").unwrap_or(0.0);
@@ -255,9 +258,10 @@ fn others(evidence: &Evidence<'_>) -> Examined {
         return Examined::nothing(evidence, figure);
     }
     let of_generator = generator_share_behind_others(evidence);
-    let of_server = match evidence.budget.is_of_nodes {
-        true => super::cluster::waiting(evidence),
-        false => evidence.shares(&[Part::ServerWait]),
+    let of_server = if evidence.budget.is_of_nodes {
+        super::cluster::waiting(evidence)
+    } else {
+        evidence.shares(&[Part::ServerWait])
     };
     let shares = of_server.iter().copied();
     let shares = shares.zip(evidence.shares(&[Part::GeneratorWait]));

@@ -48,9 +48,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     );
     let is_met = !short && !queues && all.counts.skipped == 0 && all.counts.failed_total() == 0;
     if !is_met {
-        let figure = match queues && !short {
-            true => format!("{figure}, but transactions queued"),
-            false => figure,
+        let figure = if queues && !short {
+            format!("{figure}, but transactions queued")
+        } else {
+            figure
         };
         return Examined::nothing(evidence, figure);
     }

@@ -125,9 +125,10 @@ fn waits(evidence: &Evidence<'_>, part: Part, sentence: &str, remedy: &str) -> E
 pub fn proof(evidence: &Evidence<'_>, part: Part) -> Proof {
     let events = evidence.budget.events_of(part).take(2);
     let events: Vec<&str> = events.map(|(event, _)| event).collect();
-    let events = match events.is_empty() {
-        true => String::new(),
-        false => format!(" in {}", events.join(" and ")),
+    let events = if events.is_empty() {
+        String::new()
+    } else {
+        format!(" in {}", events.join(" and "))
     };
     Proof::new(
         text::roughly(evidence.budget.share(part)),

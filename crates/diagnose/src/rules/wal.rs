@@ -102,9 +102,10 @@ fn sharing(evidence: &Evidence<'_>, syncs: f64) -> String {
     let committed = ratio(evidence.all.counts.committed as f64, evidence.elapsed_s);
     let shared = committed / syncs;
     let clients = evidence.outcome.recording.working_clients();
-    match clients > 1.0 && shared >= 1.0 && shared <= clients {
-        true => format!(", {} transactions for each", text::some(shared)),
-        false => String::new(),
+    if clients > 1.0 && shared >= 1.0 && shared <= clients {
+        format!(", {} transactions for each", text::some(shared))
+    } else {
+        String::new()
     }
 }
 

@@ -146,9 +146,10 @@ fn bandwidth(evidence: &Evidence<'_>) -> Examined {
     }
     let of_answers = 1.0 - trips_share(evidence);
     let wire = evidence.shares(&[Part::Wire]);
-    let sending = match is_sending {
-        true => evidence.shares(&[Part::ClientIo]),
-        false => evidence.constant(0.0),
+    let sending = if is_sending {
+        evidence.shares(&[Part::ClientIo])
+    } else {
+        evidence.constant(0.0)
     };
     let shares = wire.iter().zip(&sending);
     let receiving = ratio(budget.time.receiving_ns as f64 / 1e9, budget.working_s());

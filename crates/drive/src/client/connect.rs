@@ -317,9 +317,10 @@ impl Client {
                 self.read_leftover(cx);
                 if before == Before::Run {
                     // The run begins when it has a connection in each of its roles.
-                    match self.turn_to_unconnected() {
-                        true => self.connect_first(cx, Before::Run),
-                        false => cx.client_connected(),
+                    if self.turn_to_unconnected() {
+                        self.connect_first(cx, Before::Run)
+                    } else {
+                        cx.client_connected()
                     }
                 }
             }
@@ -430,9 +431,10 @@ impl Client {
             attempt.candidate = next;
             attempt.machine = None;
             // The time is one address's, whatever is tried there.
-            return match is_same_address {
-                true => self.try_candidate(cx, attempt),
-                false => self.begin_candidate(cx, attempt),
+            return if is_same_address {
+                self.try_candidate(cx, attempt)
+            } else {
+                self.begin_candidate(cx, attempt)
             };
         }
         let step = attempt.step + 1;

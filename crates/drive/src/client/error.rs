@@ -95,12 +95,13 @@ impl Client {
         }
         if cx.drive.verbose_errors {
             let (id, what) = (self.id, &error.text);
-            let text = match cx.drive.speaks_as_pgbench {
-                true => format!(
+            let text = if cx.drive.speaks_as_pgbench {
+                format!(
                     "client {id} got an error in command {} (SQL) of script {}; {what}",
                     self.command, self.script
-                ),
-                false => format!("client {id} got an error at {what}"),
+                )
+            } else {
+                format!("client {id} got an error at {what}")
             };
             cx.say(Level::Info, text);
         }
@@ -127,12 +128,13 @@ impl Client {
 
     /// That the client ends with this error.
     fn aborted_text<I: Io>(&self, cx: &Context<'_, I>, error: &TransactionError) -> String {
-        match cx.drive.speaks_as_pgbench {
-            true => format!(
+        if cx.drive.speaks_as_pgbench {
+            format!(
                 "script {} aborted in command {} query {}: {}",
                 self.script, self.command, error.query, error.text
-            ),
-            false => format!("aborted at {}", error.text),
+            )
+        } else {
+            format!("aborted at {}", error.text)
         }
     }
 
@@ -497,9 +499,10 @@ impl Client {
             None => Outcome::Failed(Failure::Script),
         };
         let mut ended = self.ended(cx, outcome);
-        ended.given_up = is_retryable.then_some(match self.is_cut_off {
-            true => GivenUp::CutOff,
-            false => GivenUp::AfterLastTry,
+        ended.given_up = is_retryable.then_some(if self.is_cut_off {
+            GivenUp::CutOff
+        } else {
+            GivenUp::AfterLastTry
         });
         self.book(cx, ended);
         error
@@ -606,9 +609,10 @@ impl Client {
 
     /// What went wrong at the present command, with its place in pgdyno's own words.
     fn reason_text<I: Io>(&self, cx: &Context<'_, I>, reason: &str) -> String {
-        match cx.drive.speaks_as_pgbench {
-            true => reason.to_owned(),
-            false => self.placed(cx, reason),
+        if cx.drive.speaks_as_pgbench {
+            reason.to_owned()
+        } else {
+            self.placed(cx, reason)
         }
     }
 
@@ -620,12 +624,13 @@ impl Client {
         word: &str,
         reason: &str,
     ) {
-        let text = match cx.drive.speaks_as_pgbench {
-            true => format!(
+        let text = if cx.drive.speaks_as_pgbench {
+            format!(
                 "aborted in command {} ({word}) of script {}; {reason}",
                 self.command, self.script
-            ),
-            false => format!("aborted at {}", self.placed(cx, reason)),
+            )
+        } else {
+            format!("aborted at {}", self.placed(cx, reason))
         };
         self.abort(cx, Failure::Script, &text);
     }
@@ -668,9 +673,10 @@ impl Client {
             return self.begin_outage(cx, words.unwrap_or("the server closed it unexpectedly"));
         }
         let (script, command) = (self.script, self.command);
-        let mut died = match cx.drive.speaks_as_pgbench {
-            true => "perhaps the backend died while processing".to_owned(),
-            false => "the connection is lost".to_owned(),
+        let mut died = if cx.drive.speaks_as_pgbench {
+            "perhaps the backend died while processing".to_owned()
+        } else {
+            "the connection is lost".to_owned()
         };
         if let Some(reason) = reason {
             died += &format!(": {reason}");

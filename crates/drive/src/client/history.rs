@@ -155,9 +155,10 @@ impl Client {
 
     /// The server is ready outside of a block, and has refused nothing.
     pub(super) fn observed_ready<I: Io>(&mut self, cx: &mut Context<'_, I>) {
-        let status = match self.observing.was_rolled_back {
-            true => Status::Aborted,
-            false => Status::Committed,
+        let status = if self.observing.was_rolled_back {
+            Status::Aborted
+        } else {
+            Status::Committed
         };
         self.observed_ended(cx, status);
     }

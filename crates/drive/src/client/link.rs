@@ -282,9 +282,10 @@ impl Link {
         key: Key,
         sealed: &mut Vec<u8>,
     ) -> Result<(), Option<String>> {
-        let sent = match self.channel.is_plain() {
-            true => sockets.send(key, self.batch.as_bytes()),
-            false => sockets.send(key, self.seal(sealed)?),
+        let sent = if self.channel.is_plain() {
+            sockets.send(key, self.batch.as_bytes())
+        } else {
+            sockets.send(key, self.seal(sealed)?)
         };
         self.batch.clear();
         let may_commit = std::mem::take(&mut self.may_commit);

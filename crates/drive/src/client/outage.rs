@@ -64,9 +64,10 @@ impl Client {
             State::Begin => Resume::Begin,
             _ => {
                 planted!(5, self.error = None; self.link = None; self.disconnect(cx); self.draws.end(); return self.state = State::Choose);
-                match self.lose_transaction(cx, words) {
-                    true => Resume::Retry,
-                    false => Resume::Choose,
+                if self.lose_transaction(cx, words) {
+                    Resume::Retry
+                } else {
+                    Resume::Choose
                 }
             }
         };
@@ -114,9 +115,10 @@ impl Client {
                 begun,
                 attempts: 1,
                 pause: PAUSE_MIN_NS,
-                resume: match is_between {
-                    true => Resume::Choose,
-                    false => Resume::Begin,
+                resume: if is_between {
+                    Resume::Choose
+                } else {
+                    Resume::Begin
                 },
             }
         });
@@ -147,9 +149,10 @@ impl Client {
 
     /// Whether the endpoint that it came to is its own, where it was before.
     fn kind_of_move(&self) -> EventKind {
-        match self.has_returned() {
-            true => EventKind::Returned,
-            false => EventKind::Moved,
+        if self.has_returned() {
+            EventKind::Returned
+        } else {
+            EventKind::Moved
         }
     }
 

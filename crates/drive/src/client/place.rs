@@ -90,8 +90,9 @@ fn hint_of_name(name: &str) -> String {
 
 /// The command's line, below what is wrong with it.
 fn line_of(command: &Command) -> String {
-    match redact::has_secret(&command.text) {
-        true => String::new(),
-        false => format!("\n{}", command.text.trim_end()),
+    if redact::has_secret(&command.text) {
+        String::new()
+    } else {
+        format!("\n{}", command.text.trim_end())
     }
 }

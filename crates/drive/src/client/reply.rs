@@ -202,9 +202,10 @@ impl Client {
     /// Takes messages apart; true when what the client waits for is complete.
     #[inline]
     pub(super) fn read<I: Io>(&mut self, cx: &mut Context<'_, I>, bytes: &[u8]) -> bool {
-        match self.link.as_ref().is_some_and(Link::is_plain) {
-            true => self.read_plain(cx, bytes),
-            false => self.read_sealed(cx, bytes),
+        if self.link.as_ref().is_some_and(Link::is_plain) {
+            self.read_plain(cx, bytes)
+        } else {
+            self.read_sealed(cx, bytes)
         }
     }
 
@@ -371,9 +372,10 @@ impl Client {
         if is_asked_for {
             let (tag, limit) = (tag::DATA_ROW, ROW_KEPT_BYTES_MAX);
             let bytes = bytes.len() + backend::missing(bytes);
-            return match bytes > limit {
-                true => Err(ProtocolError::TooLong { tag, bytes, limit }),
-                false => Ok(0),
+            return if bytes > limit {
+                Err(ProtocolError::TooLong { tag, bytes, limit })
+            } else {
+                Ok(0)
             };
         }
         let used = head + row.take(&bytes[head..])?;
@@ -501,13 +503,12 @@ impl Client {
                 }
             }
             tag::COPY_IN_RESPONSE | tag::COPY_OUT_RESPONSE | tag::COPY_BOTH_RESPONSE => {
-                let text = match cx.drive.speaks_as_pgbench {
-                    true => "COPY is not supported in pgbench, aborting".to_owned(),
-                    false => {
-                        let text =
-                            "COPY is not supported in scripts, but from and to files of the server";
-                        format!("client {} aborted at {}", self.id, self.placed(cx, text))
-                    }
+                let text = if cx.drive.speaks_as_pgbench {
+                    "COPY is not supported in pgbench, aborting".to_owned()
+                } else {
+                    let text =
+                        "COPY is not supported in scripts, but from and to files of the server";
+                    format!("client {} aborted at {}", self.id, self.placed(cx, text))
                 };
                 cx.say(Level::Error, text);
                 if frame.tag == tag::COPY_IN_RESPONSE && self.end_copy_of_pipeline(cx) {
@@ -751,11 +752,10 @@ impl Client {
     fn gset_error<I: Io>(&mut self, cx: &mut Context<'_, I>, text: &str) {
         let query = self.reply.queries;
         let (id, script, command) = (self.id, self.script, self.command);
-        let text = match cx.drive.speaks_as_pgbench {
-            true => {
-                format!("client {id} script {script} command {command} query {query}: {text}")
-            }
-            false => format!("client {id} aborted at {}", self.placed(cx, text)),
+        let text = if cx.drive.speaks_as_pgbench {
+            format!("client {id} script {script} command {command} query {query}: {text}")
+        } else {
+            format!("client {id} aborted at {}", self.placed(cx, text))
         };
         cx.say(Level::Error, text.clone());
         let failure = Failure::Script;

@@ -13,9 +13,10 @@ pub const CLIENT_STALLS_OF_SLOTS_MAX: usize = 4096;
 
 /// How many are kept of a run, with slots or without.
 pub(crate) fn client_stalls_max(with_slots: bool) -> usize {
-    match with_slots {
-        true => CLIENT_STALLS_OF_SLOTS_MAX,
-        false => CLIENT_STALLS_MAX,
+    if with_slots {
+        CLIENT_STALLS_OF_SLOTS_MAX
+    } else {
+        CLIENT_STALLS_MAX
     }
 }
 

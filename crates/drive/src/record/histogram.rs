@@ -238,9 +238,12 @@ impl Histogram {
             seen = seen.saturating_add(bucket.count);
             seen < wanted
         });
-        reached.next().map(|bucket| match share == 0.0 {
-            true => bucket.lowest_us,
-            false => bucket.highest_us,
+        reached.next().map(|bucket| {
+            if share == 0.0 {
+                bucket.lowest_us
+            } else {
+                bucket.highest_us
+            }
         })
     }
 

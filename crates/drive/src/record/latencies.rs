@@ -171,9 +171,10 @@ impl Latencies {
 
     /// The same values in little memory.
     pub fn pack(&self) -> Packed {
-        let histogram = match self.histogram.is_empty() {
-            true => Vec::new(),
-            false => self.histogram.encode(),
+        let histogram = if self.histogram.is_empty() {
+            Vec::new()
+        } else {
+            self.histogram.encode()
         };
         Packed {
             histogram,
@@ -204,10 +205,11 @@ pub struct Packed {
 
 impl Packed {
     pub fn unpack(&self) -> Latencies {
-        let histogram = match self.histogram.is_empty() {
-            true => Histogram::default(),
+        let histogram = if self.histogram.is_empty() {
+            Histogram::default()
+        } else {
             // `pack` made the bytes, or `from_parts` has tried them.
-            false => Histogram::decode(&self.histogram).expect("bytes of a histogram"),
+            Histogram::decode(&self.histogram).expect("bytes of a histogram")
         };
         let mut latencies = Latencies {
             histogram,

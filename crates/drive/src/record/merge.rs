@@ -197,9 +197,10 @@ fn common(spans: &[(u64, u64)]) -> (u64, u64) {
         return (0, u64::MAX);
     };
     let until = spans.iter().map(|(_, until)| *until).min();
-    match last - first < LATE_MIN_US {
-        true => (0, u64::MAX),
-        false => (last, until.unwrap_or(u64::MAX)),
+    if last - first < LATE_MIN_US {
+        (0, u64::MAX)
+    } else {
+        (last, until.unwrap_or(u64::MAX))
     }
 }
 

@@ -426,9 +426,12 @@ impl Recorder {
             end.outcome,
             Outcome::Committed | Outcome::Failed(Failure::OpenBlock)
         );
-        let lasted_us = |from: Nanos, to: Nanos| match is_processed {
-            true => micros(to.saturating_sub(from)),
-            false => 0,
+        let lasted_us = |from: Nanos, to: Nanos| {
+            if is_processed {
+                micros(to.saturating_sub(from))
+            } else {
+                0
+            }
         };
         let transaction = LoggedTransaction {
             client: end.client,
@@ -454,9 +457,10 @@ impl Recorder {
         latency: Nanos,
         is_missing: bool,
     ) {
-        let ended = match is_missing {
-            true => HowEnded::Missing,
-            false => HowEnded::Well,
+        let ended = if is_missing {
+            HowEnded::Missing
+        } else {
+            HowEnded::Well
         };
         self.executed((script, command), latency, ended);
     }
@@ -727,9 +731,10 @@ impl Recorder {
     /// that of the asked duration.
     fn next_boundary(&self, now: Nanos) -> Nanos {
         let second = now + SECOND_NS;
-        let end = match self.interval.warmup {
-            true => Some(self.warmup_end),
-            false => self.measured_end().filter(|end| *end > now),
+        let end = if self.interval.warmup {
+            Some(self.warmup_end)
+        } else {
+            self.measured_end().filter(|end| *end > now)
         };
         end.map_or(second, |end| second.min(end))
     }

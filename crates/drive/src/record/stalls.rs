@@ -162,9 +162,10 @@ impl Stall {
             let mut stalls = Vec::new();
             loop {
                 let without: f64 = stalls.iter().map(|gap| asked(load, gap)).sum();
-                let by_chance = match committed >= 1.0 && whole > without {
-                    true => (TRIALS_PER_CHANCE * committed).ln() * (whole - without) / committed,
-                    false => return stalls,
+                let by_chance = if committed >= 1.0 && whole > without {
+                    (TRIALS_PER_CHANCE * committed).ln() * (whole - without) / committed
+                } else {
+                    return stalls;
                 };
                 let longer =
                     |gap: &&Gap| length(gap) as f64 >= limit && asked(load, gap) >= by_chance;
@@ -217,10 +218,7 @@ fn common(threads: &[GapsOfThread], end: Nanos) -> Vec<Gap> {
                 common.push((from, to));
             }
             // The one that ends first has no more to give.
-            match x.1 <= y.1 {
-                true => a += 1,
-                false => b += 1,
-            }
+            if x.1 <= y.1 { a += 1 } else { b += 1 }
         }
         common
     };

@@ -118,13 +118,15 @@ impl Plan {
             }),
             retry_deadline: some(self.retry_deadline_ms).map(ms),
             checks_commit: self.checks_commit == 1,
-            on_error: match goes_on {
-                true => OnError::Continue,
-                false => OnError::EndClient,
+            on_error: if goes_on {
+                OnError::Continue
+            } else {
+                OnError::EndClient
             },
-            on_connection_loss: match goes_on {
-                true => OnConnectionLoss::Reconnect,
-                false => OnConnectionLoss::EndClient,
+            on_connection_loss: if goes_on {
+                OnConnectionLoss::Reconnect
+            } else {
+                OnConnectionLoss::EndClient
             },
             connection_per_transaction: self.connect_each == 1,
             seed: self.seed as i64,

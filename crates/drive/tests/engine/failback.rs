@@ -236,12 +236,13 @@ fn a_transaction_that_loses_its_last_try_has_failed_and_none_is_tried_again_unas
             .filter(|reason| reason.class == ErrorClass::ConnectionLost)
             .map(|reason| (reason.sqlstate.as_str(), reason.retried, reason.ended))
             .collect();
-        match retries_lost {
-            true => assert_eq!(
+        if retries_lost {
+            assert_eq!(
                 (reasons.as_slice(), counts.retries),
                 (&[("57P01", 12, 12)][..], 12)
-            ),
-            false => assert_eq!((reasons.len(), counts.retries), (0, 0)),
+            )
+        } else {
+            assert_eq!((reasons.len(), counts.retries), (0, 0))
         }
     }
 }

@@ -135,9 +135,12 @@ fn what_breaks_the_protocol_is_no_commit() {
     ];
     for (name, messages, words) in cases {
         let steps = || sends(&[messages.concat(), complete("SELECT 1"), ready(b'I')]);
-        let steps = || match words == incomplete {
-            true => sends(&[messages.concat(), ready(b'I')]),
-            false => steps(),
+        let steps = || {
+            if words == incomplete {
+                sends(&[messages.concat(), ready(b'I')])
+            } else {
+                steps()
+            }
         };
         for mode in [QueryMode::Simple, QueryMode::Extended] {
             let said = fails(name, mode, "select 1 as marked;", steps());

@@ -108,12 +108,11 @@ fn clients_without_failback_go_to_it_when_they_connect_again_and_of_none_there_i
         rows_are_those_booked(&recording, "newcomers_stay");
         let moved = { recording.events.iter() }.filter(|event| event.kind == EventKind::Moved);
         let clients: Vec<u64> = recording.endpoints.iter().map(|one| one.clients).collect();
-        match joins {
-            true => {
-                assert_eq!(moved.count(), 3, "{:?}", recording.events);
-                assert_eq!(clients, [3, 3]);
-            }
-            false => assert_eq!((moved.count(), clients), (0, vec![6])),
+        if joins {
+            assert_eq!(moved.count(), 3, "{:?}", recording.events);
+            assert_eq!(clients, [3, 3]);
+        } else {
+            assert_eq!((moved.count(), clients), (0, vec![6]))
         }
     }
 }

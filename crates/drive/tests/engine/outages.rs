@@ -216,9 +216,10 @@ fn an_outage_ends_with_the_time_of_the_run_and_when_it_is_stopped() {
     for by_time in [true, false] {
         let server = pgdyno_testkit::postgres_with(&[]);
         let socket = server.address().socket_path();
-        let until = match by_time {
-            true => Until::Elapsed(millis(2500)),
-            false => transactions(1_000_000_000),
+        let until = if by_time {
+            Until::Elapsed(millis(2500))
+        } else {
+            transactions(1_000_000_000)
         };
         let drive = Drive {
             clients: 5,

@@ -362,9 +362,10 @@ fn lost_connections(test: &str, mode: QueryMode) {
     let socket = server.address().socket_path();
     let kill = |signal: &str, application: &str, is_asleep: bool| {
         let mut admin = connected(&socket);
-        let condition = match is_asleep {
-            true => "wait_event = 'PgSleep'",
-            false => "state = 'idle in transaction'",
+        let condition = if is_asleep {
+            "wait_event = 'PgSleep'"
+        } else {
+            "state = 'idle in transaction'"
         };
         let pid = format!(
             "select coalesce(min(pid), 0) from pg_stat_activity

@@ -55,9 +55,10 @@ pub fn read(path: &Path) -> Result<Parts, Failure> {
         .read_to_end(&mut file)
         .map_err(unreadable)?;
     if !file.starts_with(&GZIP) {
-        let why = match file.is_empty() {
-            true => "the file is empty",
-            false => "it does not begin as a gzip file does",
+        let why = if file.is_empty() {
+            "the file is empty"
+        } else {
+            "it does not begin as a gzip file does"
         };
         return Err(no_bundle(path, why));
     }
@@ -107,9 +108,10 @@ pub fn read(path: &Path) -> Result<Parts, Failure> {
     let end = (&mut gzip).take(1 << 20).read_to_end(&mut rest);
     end.map_err(|e| damaged(&parts, &e.to_string()))?;
     let behind = whole.saturating_sub(gzip.into_inner().position());
-    match behind == 0 && rest.iter().all(|byte| *byte == 0) {
-        true => Ok(parts),
-        false => Err(no_bundle(path, "something follows its end")),
+    if behind == 0 && rest.iter().all(|byte| *byte == 0) {
+        Ok(parts)
+    } else {
+        Err(no_bundle(path, "something follows its end"))
     }
 }
 

@@ -162,9 +162,10 @@ fn of_notebook(checker: &mut Checker, path: &Path) -> Result<Of, Failure> {
     let bytes = std::fs::read(path)
         .map_err(|e| unreadable(Failure::new(format!("cannot read {}: {e}", path.display()))))?;
     let store = Store::unjudged(path).map_err(unreadable)?;
-    let trials = match rows::check(checker, &store).map_err(unreadable)? {
-        true => trials_of(&store).map_err(unreadable)?.len(),
-        false => 0,
+    let trials = if rows::check(checker, &store).map_err(unreadable)? {
+        trials_of(&store).map_err(unreadable)?.len()
+    } else {
+        0
     };
     checker.not(
         "what was shown of its trials",

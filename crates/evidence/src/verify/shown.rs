@@ -226,9 +226,10 @@ struct Path {
 
 impl Path {
     fn key(&self, key: &str) -> Self {
-        let text = match self.text.is_empty() {
-            true => key.to_owned(),
-            false => format!("{}.{key}", self.text),
+        let text = if self.text.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.text)
         };
         let is_computed = self.is_computed || COMPUTED.contains(&text.as_str());
         Self { text, is_computed }
@@ -292,9 +293,10 @@ fn leaf(
     };
     let is_number = |value: Option<&Value>| value.is_some_and(Value::is_number);
     let is_figure = path.is_computed && (is_number(shown) || is_number(found));
-    match is_figure {
-        true => checker.figure(&path.text, text(shown), text(found), agrees),
-        false => checker.value(&path.text, text(shown), text(found), agrees),
+    if is_figure {
+        checker.figure(&path.text, text(shown), text(found), agrees)
+    } else {
+        checker.value(&path.text, text(shown), text(found), agrees)
     }
 }
 

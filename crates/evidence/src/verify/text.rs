@@ -42,19 +42,18 @@ pub fn text(found: &Verified) -> String {
     for (number, what) in lines {
         let _ = writeln!(text, "{:>12}  {what}", count(number));
     }
-    match found.agrees {
-        true => text += "\nAll of it agrees.\n",
-        false => {
-            let number = found.disagreements.len();
-            let _ = writeln!(
-                text,
-                "\n{} not agree:",
-                match number {
-                    1 => "1 does".to_owned(),
-                    number => format!("{number} do"),
-                }
-            );
-        }
+    if found.agrees {
+        text += "\nAll of it agrees.\n"
+    } else {
+        let number = found.disagreements.len();
+        let _ = writeln!(
+            text,
+            "\n{} not agree:",
+            match number {
+                1 => "1 does".to_owned(),
+                number => format!("{number} do"),
+            }
+        );
     }
     for one in found.disagreements.iter().take(LISTED_MAX) {
         let whose = one

@@ -68,10 +68,7 @@ pub fn both(one: Vec<Phase>, other: Vec<Phase>) -> Vec<Phase> {
             }
         }
     }
-    match all.len() <= PHASES_MAX {
-        true => all,
-        false => one,
-    }
+    if all.len() <= PHASES_MAX { all } else { one }
 }
 
 /// Pieces one after the other up to this time, what is held or repeated after them included.
@@ -114,9 +111,12 @@ fn cuts(profile: &Profile, (before, after): (&str, &str), length_s: f64) -> Vec<
         };
         return (0..periods).map(cut).collect();
     }
-    let number = |value: f64| match value.fract() == 0.0 {
-        true => text::count(value as u64),
-        false => text::rate(value),
+    let number = |value: f64| {
+        if value.fract() == 0.0 {
+            text::count(value as u64)
+        } else {
+            text::rate(value)
+        }
     };
     let mut cuts = Vec::new();
     for (start_s, piece) in pieces(profile, length_s) {

@@ -136,9 +136,10 @@ impl Stall {
             is_over: stall.is_over,
             failed,
             unknown: counts().map(|counts| counts.unknown).sum(),
-            recovered_us: match stall.is_over {
-                true => recovered_us(stall, &recording.stalls, whole_seconds(recording)),
-                false => None,
+            recovered_us: if stall.is_over {
+                recovered_us(stall, &recording.stalls, whole_seconds(recording))
+            } else {
+                None
             },
         }
     }
@@ -167,9 +168,10 @@ impl Stall {
                 is_over: stall.is_over,
                 failed,
                 unknown,
-                recovered_us: match stall.is_over {
-                    true => recovered_us(stall, &endpoint.stalls, seconds_at(seconds)),
-                    false => None,
+                recovered_us: if stall.is_over {
+                    recovered_us(stall, &endpoint.stalls, seconds_at(seconds))
+                } else {
+                    None
                 },
             }
         };

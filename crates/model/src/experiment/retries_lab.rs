@@ -84,9 +84,10 @@ impl Lab {
             .axis("clients", self.clients.clone())
             .axis("mix", self.forms.clone());
         Commented {
-            experiment: match self.full {
-                true => self.with_policies(experiment),
-                false => experiment.fix("retry", "restart"),
+            experiment: if self.full {
+                self.with_policies(experiment)
+            } else {
+                experiment.fix("retry", "restart")
             },
             comments: Comments::heading(HEADING),
         }

@@ -166,12 +166,11 @@ impl Writer<'_> {
             self.lists(axis);
         }
         for axis in others {
-            match axis.is_even() {
-                true => {
-                    self.section("[[zip]]");
-                    self.lists(axis);
-                }
-                false => self.points(axis),
+            if axis.is_even() {
+                self.section("[[zip]]");
+                self.lists(axis);
+            } else {
+                self.points(axis)
             }
         }
     }
@@ -271,9 +270,10 @@ fn dotted(name: &str) -> String {
 /// A key, quoted where it must be.
 fn bare(key: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    match !key.is_empty() && key.chars().all(is_bare) {
-        true => key.to_owned(),
-        false => quoted(key),
+    if !key.is_empty() && key.chars().all(is_bare) {
+        key.to_owned()
+    } else {
+        quoted(key)
     }
 }
 

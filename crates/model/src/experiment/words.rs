@@ -70,9 +70,10 @@ pub fn named(path: &str, of: &Value) -> String {
 
 fn rate(of: &Value, words: String) -> String {
     if let Some(per_s) = of.as_f64() {
-        return match per_s.fract() == 0.0 && per_s >= 0.0 {
-            true => format!("{}/s", count(per_s as u64)),
-            false => format!("{words}/s"),
+        return if per_s.fract() == 0.0 && per_s >= 0.0 {
+            format!("{}/s", count(per_s as u64))
+        } else {
+            format!("{words}/s")
         };
     }
     match words.strip_suffix('%') {

@@ -110,9 +110,10 @@ impl FromStr for Clients {
             };
         }
         let read = GRAMMAR.read(text)?;
-        match read.has_shares {
-            true => Err("a number of clients is no share of a capacity: 8..64/60s".to_owned()),
-            false => Ok(read.profile.into()),
+        if read.has_shares {
+            Err("a number of clients is no share of a capacity: 8..64/60s".to_owned())
+        } else {
+            Ok(read.profile.into())
         }
     }
 }

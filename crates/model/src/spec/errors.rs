@@ -64,17 +64,19 @@ pub struct ErrorPolicy {
 impl ErrorPolicy {
     /// What the engine does after an error that is not tried again.
     pub fn on_error(&self) -> OnError {
-        match self.continue_on_error {
-            true => OnError::Continue,
-            false => OnError::EndClient,
+        if self.continue_on_error {
+            OnError::Continue
+        } else {
+            OnError::EndClient
         }
     }
 
     /// What the engine does when a connection is lost, or cannot be made.
     pub fn on_connection_loss(&self) -> OnConnectionLoss {
-        match self.reconnect {
-            true => OnConnectionLoss::Reconnect,
-            false => OnConnectionLoss::EndClient,
+        if self.reconnect {
+            OnConnectionLoss::Reconnect
+        } else {
+            OnConnectionLoss::EndClient
         }
     }
 
@@ -85,9 +87,10 @@ impl ErrorPolicy {
 
     /// What the engine does when the last try has failed.
     pub fn on_last_try(&self) -> OnLastTry {
-        match self.ends_on_last_try {
-            true => OnLastTry::EndClient,
-            false => OnLastTry::FailOnly,
+        if self.ends_on_last_try {
+            OnLastTry::EndClient
+        } else {
+            OnLastTry::FailOnly
         }
     }
 }

@@ -144,16 +144,18 @@ impl Grammar {
             length_s: pair[1].0 - pair[0].0,
         });
         let profile = Profile::straight(pieces, Then::Holds(last));
-        match profile.max() > 0.0 {
-            true => Ok(profile),
-            false => Err(format!("{file}: {} is 0 all the time", self.of)),
+        if profile.max() > 0.0 {
+            Ok(profile)
+        } else {
+            Err(format!("{file}: {} is 0 all the time", self.of))
         }
     }
 
     fn allowed(&self) -> String {
-        match self.is_whole {
-            true => format!("{} is a positive whole number", self.of),
-            false => format!("{} is a positive number of {}", self.of, self.unit),
+        if self.is_whole {
+            format!("{} is a positive whole number", self.of)
+        } else {
+            format!("{} is a positive number of {}", self.of, self.unit)
         }
     }
 
@@ -168,9 +170,10 @@ impl Grammar {
         if value > self.max {
             return Err(format!("{} is at most {}", self.of, self.max));
         }
-        match self.is_whole && value.fract() != 0.0 {
-            true => Err(format!("{} is a whole number", self.of)),
-            false => Ok(()),
+        if self.is_whole && value.fract() != 0.0 {
+            Err(format!("{} is a whole number", self.of))
+        } else {
+            Ok(())
         }
     }
 }
@@ -229,9 +232,10 @@ impl<'a> Reader<'a> {
     }
 
     fn expects(&mut self, word: &str, why: &str) -> Result<(), String> {
-        match self.takes(word) {
-            true => Ok(()),
-            false => self.here(why),
+        if self.takes(word) {
+            Ok(())
+        } else {
+            self.here(why)
         }
     }
 
@@ -267,9 +271,10 @@ impl<'a> Reader<'a> {
             return Err(self.wrong(start, why));
         }
         if is_share {
-            return match value <= 1000.0 {
-                true => Ok(value / 100.0),
-                false => Err(self.wrong(start, "a share is at most 1000%")),
+            return if value <= 1000.0 {
+                Ok(value / 100.0)
+            } else {
+                Err(self.wrong(start, "a share is at most 1000%"))
             };
         }
         let checked = self.grammar.check(value);
@@ -294,9 +299,10 @@ impl<'a> Reader<'a> {
 
     /// It stands alone: nothing may follow.
     fn alone(&self, profile: Profile, what: &str) -> Result<Profile, String> {
-        match self.ended() {
-            true => Ok(profile),
-            false => self.here(format!("nothing follows {what}, which repeat for ever")),
+        if self.ended() {
+            Ok(profile)
+        } else {
+            self.here(format!("nothing follows {what}, which repeat for ever"))
         }
     }
 
@@ -322,9 +328,10 @@ impl<'a> Reader<'a> {
             let start = self.at;
             let from = self.number()?;
             if self.ended() {
-                return Ok(match pieces.is_empty() {
-                    true => Profile::Constant(from),
-                    false => Profile::straight(pieces, Then::Holds(from)),
+                return Ok(if pieces.is_empty() {
+                    Profile::Constant(from)
+                } else {
+                    Profile::straight(pieces, Then::Holds(from))
                 });
             }
             if pieces.is_empty() && self.takes("~") {
@@ -344,13 +351,12 @@ impl<'a> Reader<'a> {
                 pieces.push(Piece { from, to, length_s });
                 to
             } else {
-                let why = match self.rest().starts_with(['~', '+']) {
-                    true => "a sine and bursts stand alone: they repeat for ever",
-                    false => {
-                        "behind a number stands @ and how long (500@30s), .. and where a ramp ends \
-                         (100..2000/60s), ~ and how far a sine goes (1000~400/60s), or + and a burst \
-                         (200+1500@2s/20s)"
-                    }
+                let why = if self.rest().starts_with(['~', '+']) {
+                    "a sine and bursts stand alone: they repeat for ever"
+                } else {
+                    "behind a number stands @ and how long (500@30s), .. and where a ramp ends \
+                     (100..2000/60s), ~ and how far a sine goes (1000~400/60s), or + and a burst \
+                     (200+1500@2s/20s)"
                 };
                 return self.here(why);
             };

@@ -264,9 +264,10 @@ mod tests {
             };
             let record = to_value(&spec).unwrap();
             let is_moving = kept.is_string();
-            let (key, other) = match is_moving {
-                true => ("rate_profile", "rate_per_s"),
-                false => ("rate_per_s", "rate_profile"),
+            let (key, other) = if is_moving {
+                ("rate_profile", "rate_per_s")
+            } else {
+                ("rate_per_s", "rate_profile")
             };
             assert_eq!(record[key], kept, "{text}");
             assert!(record[other].is_null(), "{text}");

@@ -141,9 +141,10 @@ impl FromStr for EndpointRoles {
             let role = role.to_owned();
             roles.push(EndpointRole { role, hosts });
         }
-        match roles.is_empty() {
-            true => Err("there is no ROLE=HOST,… in it".to_owned()),
-            false => Ok(Self(roles)),
+        if roles.is_empty() {
+            Err("there is no ROLE=HOST,… in it".to_owned())
+        } else {
+            Ok(Self(roles))
         }
     }
 }

@@ -59,10 +59,7 @@ pub const MASK: &str = "***";
 
 /// The value to keep and show: [`MASK`] if the name is that of a secret.
 pub fn kept<'v>(name: &str, value: &'v str) -> &'v str {
-    match is_secret_name(name) {
-        true => MASK,
-        false => value,
-    }
+    if is_secret_name(name) { MASK } else { value }
 }
 
 /// Whether a value of this name is probably a secret: a word of the name is or ends with `token`,
@@ -121,9 +118,10 @@ pub fn without_secrets(text: &str, mask: Option<&str>) -> String {
     // A URL may also be a value of a conninfo string, or look like one within the password itself.
     let is_conninfo =
         text.contains(char::is_whitespace) || before.to_ascii_lowercase().contains("password");
-    match is_conninfo {
-        true => of_conninfo(&made, mask),
-        false => made,
+    if is_conninfo {
+        of_conninfo(&made, mask)
+    } else {
+        made
     }
 }
 
@@ -248,9 +246,10 @@ fn cut(text: &mut String, name_at: usize, end: usize) -> usize {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let start = text[..name_at].trim_end_matches(is_name).len();
     let after = text[end..].len() - text[end..].trim_start().len();
-    let start = match end + after == text.len() {
-        true => text[..start].trim_end().len(),
-        false => start,
+    let start = if end + after == text.len() {
+        text[..start].trim_end().len()
+    } else {
+        start
     };
     text.replace_range(start..end + after, "");
     start

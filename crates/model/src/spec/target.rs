@@ -161,9 +161,10 @@ pub enum Discover {
 
 impl From<String> for Discover {
     fn from(text: String) -> Self {
-        match text.is_empty() {
-            true => Self::Sql,
-            false => Self::Http(text.into()),
+        if text.is_empty() {
+            Self::Sql
+        } else {
+            Self::Http(text.into())
         }
     }
 }

@@ -137,9 +137,10 @@ impl TryFrom<Recorded> for Warmup {
         };
         let time = Duration::try_from_secs_f64(seconds);
         let time = time.map_err(|why| format!("warmup of {seconds} s: {why}"))?;
-        Ok(match recorded.warmup_detected {
-            true => Self::Detected { limit: time },
-            false => Self::Given(time),
+        Ok(if recorded.warmup_detected {
+            Self::Detected { limit: time }
+        } else {
+            Self::Given(time)
         })
     }
 }

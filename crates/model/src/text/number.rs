@@ -40,9 +40,10 @@ pub fn fixed(value: f64, decimals: usize) -> String {
         None => grouped(&text),
     };
     let is_nothing = text.chars().all(|c| matches!(c, '0' | '.'));
-    match value < 0.0 && !is_nothing {
-        true => format!("-{shown}"),
-        false => shown,
+    if value < 0.0 && !is_nothing {
+        format!("-{shown}")
+    } else {
+        shown
     }
 }
 
@@ -55,9 +56,10 @@ fn halves_up(size: f64, decimals: usize) -> String {
         .get(all.len() - BEYOND..)
         .and_then(|rest| rest.strip_prefix('5'))
         .is_some_and(|rest| rest.bytes().all(|digit| digit == b'0'));
-    match is_half {
-        true => format!("{:.decimals$}", size.next_up()),
-        false => format!("{size:.decimals$}"),
+    if is_half {
+        format!("{:.decimals$}", size.next_up())
+    } else {
+        format!("{size:.decimals$}")
     }
 }
 
@@ -78,9 +80,10 @@ pub fn significant(value: f64, digits: usize) -> String {
 
 /// Noughts at the end of decimals left out.
 pub(super) fn trimmed(text: &str) -> &str {
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
     }
 }
 
@@ -128,9 +131,10 @@ pub fn quantity(value: f64) -> String {
                 _ => 0,
             };
             let text = format!("{value:.digits$}");
-            let text = match prefix.is_empty() {
-                true => trimmed(&text).to_owned(),
-                false => text,
+            let text = if prefix.is_empty() {
+                trimmed(&text).to_owned()
+            } else {
+                text
             };
             return format!("{text}{prefix}");
         }

@@ -21,10 +21,11 @@ pub fn share(share: f64) -> String {
         return format!("{sign}0.001 %");
     }
     if (99.95..100.0).contains(&percent) {
-        return match percent > 99.999 {
-            true => "> 99.999 %".to_owned(),
+        return if percent > 99.999 {
+            "> 99.999 %".to_owned()
+        } else {
             // Rounded down.
-            false => format!("{} %", fixed((percent * 1000.0).floor() / 1000.0, 3)),
+            format!("{} %", fixed((percent * 1000.0).floor() / 1000.0, 3))
         };
     }
     let decimals = match size {
@@ -71,9 +72,10 @@ pub fn change(share: f64) -> String {
 
 /// Of a percentile in percent: `p50`, `p99.9`.
 pub fn percentile_name(percent: f64) -> String {
-    match percent < 100.0 {
-        true => format!("p{percent}"),
-        false => "max".to_owned(),
+    if percent < 100.0 {
+        format!("p{percent}")
+    } else {
+        "max".to_owned()
     }
 }
 

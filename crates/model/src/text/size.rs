@@ -30,9 +30,10 @@ pub fn bytes(number: f64) -> String {
 
 /// Bytes a second: `100 MB/s` are 104,857,600 of them.
 pub fn bytes_per_s(number: f64) -> String {
-    match number.is_finite() {
-        true => format!("{}/s", bytes(number)),
-        false => DASH.to_owned(),
+    if number.is_finite() {
+        format!("{}/s", bytes(number))
+    } else {
+        DASH.to_owned()
     }
 }
 

@@ -39,9 +39,10 @@ pub fn asked(time: Duration) -> String {
 
 /// Microseconds as milliseconds, for a column: to the microsecond where that is less than a second.
 pub fn ms(latency_us: u64) -> String {
-    match latency_us < 1_000_000 {
-        true => ms_precisely(latency_us as f64),
-        false => format!("{}.{}", count(latency_us / 1000), latency_us % 1000 / 100),
+    if latency_us < 1_000_000 {
+        ms_precisely(latency_us as f64)
+    } else {
+        format!("{}.{}", count(latency_us / 1000), latency_us % 1000 / 100)
     }
 }
 

@@ -62,9 +62,10 @@ impl Asker {
             thread::sleep(LOOK_INTERVAL);
         }
         let begun = Instant::now();
-        let step = match self.version >= self.buffers.current_since {
-            true => LOOK_INTERVAL,
-            false => Duration::from_millis(self.buffers.stale_ms),
+        let step = if self.version >= self.buffers.current_since {
+            LOOK_INTERVAL
+        } else {
+            Duration::from_millis(self.buffers.stale_ms)
         };
         if step > LOOK_INTERVAL {
             thread::sleep(step);
@@ -97,9 +98,10 @@ impl Asker {
             Some((row.next()?, row.next()?.parse().ok()?))
         });
         let counters: BTreeMap<String, u64> = counters.collect();
-        match counters.is_empty() {
-            true => Fact::Unknown("the server does not count its reads for this role".to_owned()),
-            false => Fact::Known(counters),
+        if counters.is_empty() {
+            Fact::Unknown("the server does not count its reads for this role".to_owned())
+        } else {
+            Fact::Known(counters)
         }
     }
 

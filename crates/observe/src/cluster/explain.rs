@@ -76,12 +76,13 @@ impl Instrument for Explain {
 
     fn begin(&mut self, _out: &mut Readings) -> Result<(), Gap> {
         let (title, since) = (self.product.dialect.title, self.times.since);
-        match self.product.is_since(since) {
-            true => Ok(()),
-            false => Err(Gap::because(format!(
+        if self.product.is_since(since) {
+            Ok(())
+        } else {
+            Err(Gap::because(format!(
                 "{title} tells the parts of a statement's time from {since} on, and this is {}",
                 self.product.version
-            ))),
+            )))
         }
     }
 

@@ -268,9 +268,10 @@ fn changes<'a>(
     for new in now {
         let old = before.iter().find(|old| key(old) == key(new));
         if is_up(new) && !old.is_some_and(is_up) {
-            let kind = match seen.contains(key(new)) {
-                true => "node-up",
-                false => "node-joined",
+            let kind = if seen.contains(key(new)) {
+                "node-up"
+            } else {
+                "node-joined"
             };
             found.push((kind, new));
         }

@@ -88,9 +88,10 @@ impl Reader {
         let mut by_name: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
         for (index, metric) in metrics.iter().enumerate() {
             for (place, name) in metric.from.iter().enumerate() {
-                let names = match is_histogram(metric) {
-                    true => PARTS.map(|part| format!("{name}{part}")).to_vec(),
-                    false => vec![(*name).to_owned()],
+                let names = if is_histogram(metric) {
+                    PARTS.map(|part| format!("{name}{part}")).to_vec()
+                } else {
+                    vec![(*name).to_owned()]
                 };
                 for name in names {
                     by_name.entry(name).or_default().push((index, place));

@@ -93,12 +93,13 @@ impl Autovacuum {
         if !(is_due || is_gone || is_last) {
             return Ok(());
         }
-        let times = match connection.major >= 18 {
-            true => [
+        let times = if connection.major >= 18 {
+            [
                 "pg_stat_get_total_autovacuum_time(c.oid)",
                 "pg_stat_get_total_autoanalyze_time(c.oid)",
-            ],
-            false => ["NULL"; 2],
+            ]
+        } else {
+            ["NULL"; 2]
         };
         let sql = COUNTS
             .replace("{vacuum_time}", times[0])

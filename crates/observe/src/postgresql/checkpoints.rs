@@ -54,9 +54,10 @@ struct Pending {
 impl Checkpoints {
     /// The question, for a server of this major version.
     pub fn sql(major: u32) -> String {
-        let rest = match major < 17 {
-            true => OF_BGWRITER,
-            false => OF_CHECKPOINTER,
+        let rest = if major < 17 {
+            OF_BGWRITER
+        } else {
+            OF_CHECKPOINTER
         };
         format!("{LATEST}{rest}")
     }

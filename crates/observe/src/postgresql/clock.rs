@@ -45,9 +45,10 @@ impl ServerClock {
     pub fn here(&self, there_us: i64) -> Option<Instant> {
         let last = self.last?;
         let apart = Duration::from_micros(there_us.abs_diff(last.there_us));
-        match there_us >= last.there_us {
-            true => last.here.checked_add(apart),
-            false => last.here.checked_sub(apart),
+        if there_us >= last.there_us {
+            last.here.checked_add(apart)
+        } else {
+            last.here.checked_sub(apart)
         }
     }
 

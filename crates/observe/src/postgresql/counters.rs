@@ -127,9 +127,10 @@ fn ask(
 impl Query {
     /// What asks it, planned before or not.
     fn text(&self, is_planned: bool) -> String {
-        match is_planned {
-            true => format!("EXECUTE {}", statement(self.view)),
-            false => self.sql.clone(),
+        if is_planned {
+            format!("EXECUTE {}", statement(self.view))
+        } else {
+            self.sql.clone()
         }
     }
 
@@ -202,9 +203,10 @@ fn prepare(connection: &mut Connection) -> Result<Ready, Error> {
     let mut prepared = Vec::new();
     let grant = connection.grant_monitor();
     for query in queries {
-        let result = match is_done {
-            true => Ok(Vec::new()),
-            false => connection.query(&query.prepare()),
+        let result = if is_done {
+            Ok(Vec::new())
+        } else {
+            connection.query(&query.prepare())
         };
         match result {
             Ok(_) => prepared.push(query),

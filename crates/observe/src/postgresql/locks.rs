@@ -183,9 +183,10 @@ fn look(
     let (before, there_us, after) = connection.clock()?;
     clock.compare(before, there_us, after);
     let pids: Vec<&str> = again.iter().map(|(pid, _)| pid.as_str()).collect();
-    let waitstart = match connection.major >= 14 {
-        true => "l.waitstart",
-        false => "NULL::timestamptz",
+    let waitstart = if connection.major >= 14 {
+        "l.waitstart"
+    } else {
+        "NULL::timestamptz"
     };
     let sql = DETAILS
         .replace("{waitstart}", waitstart)

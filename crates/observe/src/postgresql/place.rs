@@ -167,9 +167,10 @@ impl Shared {
                     self.refused = Some((Instant::now(), gap.clone()));
                 })?;
                 self.opened += 1;
-                let clock = match connection.is_own() {
-                    true => locate::session_clock(&mut connection.session, connection.dialect),
-                    false => None,
+                let clock = if connection.is_own() {
+                    locate::session_clock(&mut connection.session, connection.dialect)
+                } else {
+                    None
                 };
                 Open {
                     connection,
@@ -334,9 +335,10 @@ impl Connection {
     pub fn grant_monitor(&self) -> String {
         let role = &self.role;
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        match role.chars().all(is_plain) && !role.starts_with(|c: char| c.is_ascii_digit()) {
-            true => format!("GRANT pg_monitor TO {role}"),
-            false => format!("GRANT pg_monitor TO {}", pgdyno_session::quote_ident(role)),
+        if role.chars().all(is_plain) && !role.starts_with(|c: char| c.is_ascii_digit()) {
+            format!("GRANT pg_monitor TO {role}")
+        } else {
+            format!("GRANT pg_monitor TO {}", pgdyno_session::quote_ident(role))
         }
     }
 

@@ -97,15 +97,16 @@ fn schema(connection: &mut Connection) -> Result<String, Gap> {
         let sql =
             "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_buffercache')";
         let is_installed = connection.value(sql).map_err(told)?.as_deref() == Some("t");
-        return Err(match is_installed {
-            true => Gap::because(format!(
+        return Err(if is_installed {
+            Gap::because(format!(
                 "the extension pg_buffercache is not in database {}",
                 connection.database
             ))
-            .remedy("CREATE EXTENSION pg_buffercache"),
-            false => Gap::because(
+            .remedy("CREATE EXTENSION pg_buffercache")
+        } else {
+            Gap::because(
                 "pg_buffercache is not installed with the server (package postgresql-contrib)",
-            ),
+            )
         });
     };
     Ok(schema)

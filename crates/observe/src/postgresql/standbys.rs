@@ -53,9 +53,10 @@ pub struct Standbys {
 impl Standbys {
     /// The question, for this server.
     pub fn sql(connection: &Connection) -> String {
-        let sql = match connection.is_standby {
-            true => OF_STANDBY,
-            false => OF_PRIMARY,
+        let sql = if connection.is_standby {
+            OF_STANDBY
+        } else {
+            OF_PRIMARY
         };
         sql.to_owned()
     }

@@ -260,9 +260,10 @@ fn find(connection: &mut Connection) -> Result<Extension, Why> {
 
 impl Extension {
     fn key(&self) -> &'static str {
-        match self.has_toplevel {
-            true => "userid::text, toplevel::text, queryid::text",
-            false => "userid::text, '', queryid::text",
+        if self.has_toplevel {
+            "userid::text, toplevel::text, queryid::text"
+        } else {
+            "userid::text, '', queryid::text"
         }
     }
 }
@@ -293,12 +294,11 @@ fn snapshot(connection: &mut Connection) -> Result<Snapshot, Why> {
             _ => hidden += 1,
         }
     }
-    let evictions = match of.has_info {
-        true => {
-            let sql = format!("SELECT dealloc FROM {}.pg_stat_statements_info", of.schema);
-            connection.value(&sql)?.and_then(|text| text.parse().ok())
-        }
-        false => None,
+    let evictions = if of.has_info {
+        let sql = format!("SELECT dealloc FROM {}.pg_stat_statements_info", of.schema);
+        connection.value(&sql)?.and_then(|text| text.parse().ok())
+    } else {
+        None
     };
     Ok(Snapshot {
         of,

@@ -68,9 +68,10 @@ pub fn open(
     if args.answer {
         return answer().map(|()| Exit::Ok);
     }
-    let threads = match args.threads.is_empty() {
-        true => vec![1, host::cpus() as u32],
-        false => args.threads.clone(),
+    let threads = if args.threads.is_empty() {
+        vec![1, host::cpus() as u32]
+    } else {
+        args.threads.clone()
     };
     let mut query_modes = args.query_mode.clone();
     query_modes.sort_by_key(|mode| *mode as u8);

@@ -232,9 +232,10 @@ impl Asked<'_> {
 /// The share of the budget that is over, of time or blocks; 1 where no other block fits in.
 fn share(args: &CiArgs, elapsed: Duration, blocks: u32) -> f64 {
     let of_block = elapsed / blocks.max(1);
-    let of_time = match elapsed + of_block > args.time_budget {
-        true => 1.0,
-        false => elapsed.as_secs_f64() / args.time_budget.as_secs_f64(),
+    let of_time = if elapsed + of_block > args.time_budget {
+        1.0
+    } else {
+        elapsed.as_secs_f64() / args.time_budget.as_secs_f64()
     };
     let of_blocks = args
         .blocks
@@ -273,9 +274,10 @@ pub fn open(args: &CiArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         let (mode, budget) = (mode(args), text::as_typed(args.time_budget));
         remark!("pgdyno: ci: measuring {mode}, for {budget} at most");
     }
-    let measured = match args.duet {
-        true => duet::measure(&mut asked, [&base, &head], interrupts)?,
-        false => turns::measure(&mut asked, [&base, &head], interrupts)?,
+    let measured = if args.duet {
+        duet::measure(&mut asked, [&base, &head], interrupts)?
+    } else {
+        turns::measure(&mut asked, [&base, &head], interrupts)?
     };
     let document = document(&asked, (&gate_text, &measured), [&base, &head])?;
     let interrupted = measured.interrupted;
@@ -396,17 +398,15 @@ fn document(
 }
 
 fn mode(args: &CiArgs) -> &'static str {
-    match args.duet {
-        true => "duet",
-        false => "by turns",
-    }
+    if args.duet { "duet" } else { "by turns" }
 }
 
 /// What would tell: how many blocks more, where an interval says it, and what else helps.
 fn advice(asked: &Asked<'_>, last: Option<&Look>, elapsed: Duration) -> String {
-    let duet = match asked.args.duet {
-        true => "",
-        false => ", --duet where neighbours make the noise",
+    let duet = if asked.args.duet {
+        ""
+    } else {
+        ", --duet where neighbours make the noise"
     };
     let others = format!("a quieter machine{duet}");
     let Some((look, needed)) =
@@ -419,16 +419,17 @@ fn advice(asked: &Asked<'_>, last: Option<&Look>, elapsed: Duration) -> String {
     };
     let more = (needed - look.blocks as f64).max(1.0).ceil();
     let time = elapsed.mul_f64(more / look.blocks as f64);
-    match more > BLOCKS_FAR * look.blocks as f64 {
-        true => format!(
+    if more > BLOCKS_FAR * look.blocks as f64 {
+        format!(
             "what would tell: {others}; with this noise more than {BLOCKS_FAR} times these blocks, as the change \
-             lies near the threshold"
-        ),
-        false => format!(
+         lies near the threshold"
+        )
+    } else {
+        format!(
             "what would tell: about {} more, {}, if the change stays as it is; {others}",
             text::plural(more as u64, "block"),
             text::about(time)
-        ),
+        )
     }
 }
 

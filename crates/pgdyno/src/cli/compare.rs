@@ -140,9 +140,10 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
         // That was the answer.
     } else {
         let document = comparison::document(&compared, &around);
-        match args.json {
-            true => answer!("{:#}", sorted(&document)?)?,
-            false => write_report(format_args!("{}", comparison::text(&document, width())))?,
+        if args.json {
+            answer!("{:#}", sorted(&document)?)?
+        } else {
+            write_report(format_args!("{}", comparison::text(&document, width())))?
         }
     }
     let Some(judged) = verdict else {

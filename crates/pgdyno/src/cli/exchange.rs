@@ -98,10 +98,11 @@ fn sets(store: &Store, args: &ExportArgs) -> Result<Vec<Vec<i64>>, Failure> {
         let all = store.trials(&Filter::default())?;
         sets.push(all.into_iter().map(|trial| trial.number).collect());
     }
-    match sets.iter().all(Vec::is_empty) {
-        false => Ok(sets),
-        true => Err(Failure::with(Exit::Usage, "there is no trial to export")
-            .hint("pgdyno ls lists trials")),
+    if !sets.iter().all(Vec::is_empty) {
+        Ok(sets)
+    } else {
+        Err(Failure::with(Exit::Usage, "there is no trial to export")
+            .hint("pgdyno ls lists trials"))
     }
 }
 
@@ -171,12 +172,13 @@ fn meant(store: &Store, called: &str) -> Result<Vec<i64>, Failure> {
             tags: vec![tag.to_owned()],
             ..Filter::default()
         })?;
-        return match found.is_empty() {
-            false => Ok(found),
-            true => Err(
+        return if !found.is_empty() {
+            Ok(found)
+        } else {
+            Err(
                 Failure::with(Exit::Usage, format!("no trial has the tag {tag}"))
                     .hint("pgdyno ls lists trials and their tags"),
-            ),
+            )
         };
     }
     let experiment = those(&Filter {
@@ -229,9 +231,10 @@ pub fn import(args: &ImportArgs, verbosity: Verbosity) -> Result<Exit, Failure> 
         }
         (Some(file), None) => {
             let store = args.store.open()?;
-            let unpacked = match bundle::is_one(file) {
-                true => Some(Bundle::read(file)?.notebook()?),
-                false => None,
+            let unpacked = if bundle::is_one(file) {
+                Some(Bundle::read(file)?.notebook()?)
+            } else {
+                None
             };
             let from = unpacked
                 .as_ref()

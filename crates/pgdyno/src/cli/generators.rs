@@ -234,10 +234,11 @@ fn all_reach(prepared: Prepared) -> Result<Prepared, Failure> {
 /// # Errors
 /// It was begun.
 pub fn check_new(goes_on: bool) -> Result<(), Failure> {
-    match goes_on {
-        false => Ok(()),
-        true => Err(Failure::new("the generator that conducted it has died")
-            .hint("begin it again; a sweep's points can be gone on with")),
+    if !goes_on {
+        Ok(())
+    } else {
+        Err(Failure::new("the generator that conducted it has died")
+            .hint("begin it again; a sweep's points can be gone on with"))
     }
 }
 

@@ -216,9 +216,10 @@ fn judged((condition, threshold): &(Condition, f64), newest: Option<&Change>) ->
     };
     HistoryGate {
         condition: condition.to_string(),
-        result: match is_met {
-            true => GateResult::Failed,
-            false => GateResult::Passed,
+        result: if is_met {
+            GateResult::Failed
+        } else {
+            GateResult::Passed
         },
         sentence: format!("{}: {sentence}", if is_met { "fails" } else { "passes" }),
     }

@@ -235,9 +235,10 @@ pub fn read(command: &Command, mut words: Vec<OsString>) -> Result<ArgMatches, W
             });
         };
         let Some(value) = take(&mut words, verb, *letter, *takes_value) else {
-            return Err(match *takes_value {
-                true => Wrong::Letter(without_value(*letter, means)),
-                false => Wrong::Clap(without_dashes(wrong)),
+            return Err(if *takes_value {
+                Wrong::Letter(without_value(*letter, means))
+            } else {
+                Wrong::Clap(without_dashes(wrong))
             });
         };
         words = put(words, *letter, means, &value, verb).map_err(Wrong::Letter)?;
@@ -307,9 +308,10 @@ fn no_number(command: &Command, words: &[OsString], wrong: &clap::Error) -> Opti
         Some((least, most)) => {
             let most = most.trim_start_matches('=');
             // Nobody means the largest number that there is.
-            match most.len() > 12 || most.is_empty() {
-                true => format!("it must be a whole number of {least} or more"),
-                false => format!("it must be a whole number from {least} to {most}"),
+            if most.len() > 12 || most.is_empty() {
+                format!("it must be a whole number of {least} or more")
+            } else {
+                format!("it must be a whole number from {least} to {most}")
             }
         }
         None if is_too_large => "the number is too large".to_owned(),
@@ -336,9 +338,10 @@ fn no_number(command: &Command, words: &[OsString], wrong: &clap::Error) -> Opti
         _ => {
             let verbs = named(command, words).into_iter().map(Command::get_name);
             let verbs: Vec<&str> = verbs.collect();
-            match verbs.is_empty() {
-                false => failure.hint(format!("pgdyno {} --help explains {name}", verbs.join(" "))),
-                true => failure,
+            if !verbs.is_empty() {
+                failure.hint(format!("pgdyno {} --help explains {name}", verbs.join(" ")))
+            } else {
+                failure
             }
         }
     })
@@ -480,9 +483,10 @@ fn in_two_words(words: &[OsString]) -> Option<Failure> {
         let next = texts.get(at + 2).copied().unwrap_or_default();
         if NAMED.contains(option) && !value.contains('=') && !value.starts_with('-') {
             let is_value = next.starts_with(|c: char| c.is_ascii_digit());
-            let typed = match is_value {
-                true => format!("{option} {value} {next}"),
-                false => format!("{option} {value}"),
+            let typed = if is_value {
+                format!("{option} {value} {next}")
+            } else {
+                format!("{option} {value}")
             };
             let meant = if is_value { next } else { "VALUE" };
             let text = format!("{typed}: it must be NAME=VALUE, with = between them");
@@ -555,9 +559,10 @@ fn take(
         (true, "") => return None,
         (true, after) => after.trim_start_matches('=').to_owned(),
     };
-    let left = match takes_value {
-        true => before.to_owned(),
-        false => format!("{before}{after}"),
+    let left = if takes_value {
+        before.to_owned()
+    } else {
+        format!("{before}{after}")
     };
     match left.as_str() {
         "-" => drop(words.remove(at)),
@@ -605,9 +610,12 @@ fn put(
     };
     // The script or workload of pgdyno run; other commands have no use for it.
     let is_run = name == "run";
-    let pack = |name: &str| match is_run {
-        true => Ok(OsString::from(name)),
-        false => Err(says(format!("{name} is a workload's name here"))),
+    let pack = |name: &str| {
+        if is_run {
+            Ok(OsString::from(name))
+        } else {
+            Err(says(format!("{name} is a workload's name here")))
+        }
     };
     match means {
         Means::Place("port") if value.contains('=') => {
@@ -652,12 +660,13 @@ fn put(
 fn place(words: &mut Vec<OsString>, key: &str, value: &str) -> Result<(), String> {
     const OURS: &str = "--url=";
     let whole = key == "dbname" && (value.contains("://") || value.contains('='));
-    let part = match whole {
-        true => value.to_owned(),
-        false => format!(
+    let part = if whole {
+        value.to_owned()
+    } else {
+        format!(
             "{key}='{}'",
             value.replace('\\', "\\\\").replace('\'', "\\'")
-        ),
+        )
     };
     let given = words.iter().position(|word| {
         word.to_str()

@@ -119,9 +119,12 @@ pub fn open(args: &LoadArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     };
     let stops = OwnStops::begin();
     let loaded = match args.generators.generators {
-        None => on(&target, verbosity, None, |session, watch| match args.grow {
-            true => loader::grow(session, &pack, &params, watch),
-            false => loader::load(session, &request, watch),
+        None => on(&target, verbosity, None, |session, watch| {
+            if args.grow {
+                loader::grow(session, &pack, &params, watch)
+            } else {
+                loader::load(session, &request, watch)
+            }
         })?,
         Some(_) => load_together::load(args, &request, &target, verbosity)?,
     };

@@ -147,9 +147,10 @@ pub fn open(args: &LsArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
 
 /// How many there are, where no more than one beyond `most` were counted.
 fn up_to(all: u64, most: u64) -> String {
-    match all > most {
-        true => format!("more than {}", text::count(most)),
-        false => text::count(all),
+    if all > most {
+        format!("more than {}", text::count(most))
+    } else {
+        text::count(all)
     }
 }
 
@@ -249,9 +250,10 @@ impl<'a> Row<'a> {
             Some(_) => Kind::Response,
             None => Kind::Service,
         };
-        let intervals = match has_marks && p50_us.is_some() {
-            true => Intervals::of_seconds(&store.latencies_by_second(trial.number, kind)?),
-            false => Vec::new(),
+        let intervals = if has_marks && p50_us.is_some() {
+            Intervals::of_seconds(&store.latencies_by_second(trial.number, kind)?)
+        } else {
+            Vec::new()
         };
         let ms = |(percentile, us): (f64, Option<u64>)| {
             let interval = intervals.iter().find(|it| it.percentile == percentile);
@@ -300,9 +302,10 @@ fn table(rows: &[Row<'_>]) -> String {
     }
     let whole = table.text(usize::MAX);
     let widest = whole.lines().map(|line| line.chars().count()).max();
-    match widest > Some(width()) {
-        true => narrow(rows, width()),
-        false => whole,
+    if widest > Some(width()) {
+        narrow(rows, width())
+    } else {
+        whole
     }
 }
 

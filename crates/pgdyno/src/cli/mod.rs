@@ -312,9 +312,10 @@ pub struct Compatible {
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|arg| {
         let takes_value = !arg.is_positional() && arg.get_action().takes_values();
-        match takes_value {
-            true => arg.allow_negative_numbers(true),
-            false => arg,
+        if takes_value {
+            arg.allow_negative_numbers(true)
+        } else {
+            arg
         }
     });
     command.mut_subcommands(with_negative_numbers)

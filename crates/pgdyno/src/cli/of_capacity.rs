@@ -89,12 +89,13 @@ fn one<'a>(name: &str, capacity: Option<&'a Capacity>) -> Result<&'a Estimate, F
             let lowest = lowest.fold(f64::INFINITY, f64::min);
             let text = format!(
                 "experiment {name} has not found its capacity: no step is surely within the limit{}",
-                match lowest.is_finite() {
-                    true => format!(
+                if lowest.is_finite() {
+                    format!(
                         ", the lowest rate that was tried is {}/s",
                         text::rate(lowest)
-                    ),
-                    false => String::new(),
+                    )
+                } else {
+                    String::new()
                 }
             );
             usage(

@@ -27,9 +27,10 @@ impl PackArgs {
             let wrong = |what| Failure::with(Exit::Usage, format!("--param {text}: {what}"));
             match text.split_once('=') {
                 Some((name, value)) if pgdyno_script::is_valid_name(name) => {
-                    match seen.insert(name.to_owned()) {
-                        true => Ok((name.to_owned(), value.to_owned())),
-                        false => Err(wrong("it is given twice")),
+                    if seen.insert(name.to_owned()) {
+                        Ok((name.to_owned(), value.to_owned()))
+                    } else {
+                        Err(wrong("it is given twice"))
                     }
                 }
                 _ => Err(wrong("it must be NAME=VALUE")),

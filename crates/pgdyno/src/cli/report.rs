@@ -111,12 +111,13 @@ fn show<T: Serialize>(
     document: &T,
     as_markdown: fn(&T) -> String,
 ) -> Result<(), Failure> {
-    match args.markdown {
-        true => write_answer(format_args!("{}", as_markdown(document))),
-        false => match &args.folder {
+    if args.markdown {
+        write_answer(format_args!("{}", as_markdown(document)))
+    } else {
+        match &args.folder {
             Some(folder) => put(&in_folder(folder)?, args.force, title, document),
             None => put(&args.output, args.force, title, document),
-        },
+        }
     }
 }
 

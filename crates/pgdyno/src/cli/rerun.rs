@@ -196,9 +196,10 @@ fn elsewhere(own: TargetSpec, typed: &TargetSpec) -> TargetSpec {
         is_of_file: own.is_of_file,
         points_are_of_file: own.points_are_of_file,
         may_run_programs: own.may_run_programs,
-        own: match typed.own.is_empty() {
-            true => own.own,
-            false => typed.own.clone(),
+        own: if typed.own.is_empty() {
+            own.own
+        } else {
+            typed.own.clone()
         },
     }
 }

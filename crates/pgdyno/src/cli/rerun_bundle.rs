@@ -57,12 +57,11 @@ pub fn open(args: &RerunArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     }
     let subject = subject(&bundle, &there, args.only.as_deref())?;
     let scratch;
-    let root = match args.dry_run {
-        true => {
-            scratch = Scratch::new()?;
-            scratch.0.clone()
-        }
-        false => kept_at(&bundle)?,
+    let root = if args.dry_run {
+        scratch = Scratch::new()?;
+        scratch.0.clone()
+    } else {
+        kept_at(&bundle)?
     };
     match subject {
         Subject::Trial(trial) => of_trial(args, (&bundle, &there), &trial, &root, verbosity),
@@ -291,13 +290,16 @@ fn of_experiment(
                 .any(|(_, path)| word.starts_with(path.as_str()))
         })
     };
-    experiment = experiment.with_each("workload", |value| match is_bundled(value) {
-        true => Ok(value.clone()),
-        false => Err(Failure::with(
-            Exit::Usage,
-            format!("the bundle does not have what experiment {name} runs: {value}"),
-        )
-        .hint("what is not in it: pgdyno verify FILE")),
+    experiment = experiment.with_each("workload", |value| {
+        if is_bundled(value) {
+            Ok(value.clone())
+        } else {
+            Err(Failure::with(
+                Exit::Usage,
+                format!("the bundle does not have what experiment {name} runs: {value}"),
+            )
+            .hint("what is not in it: pgdyno verify FILE"))
+        }
     })?;
     if experiment.fixed.remove("target").is_some() {
         pgdyno_output::remark!(
@@ -474,12 +476,13 @@ fn beside(
         &trials,
         &trials.iter().map(|trial| trial.number).collect::<Vec<_>>(),
     );
-    let say = |text: &str| match args.result.json.replaces_text() {
-        true => {
+    let say = |text: &str| {
+        if args.result.json.replaces_text() {
             pgdyno_output::remark!("{}", text.trim_end());
             Ok(())
+        } else {
+            write_answer(format_args!("{text}"))
         }
-        false => write_answer(format_args!("{text}")),
     };
     if a.trials.is_empty() || b.trials.is_empty() {
         let side = if a.trials.is_empty() {

@@ -57,9 +57,10 @@ impl RowsArgs {
         }
         let text = table.text(usize::MAX);
         let widest = text.lines().map(|line| line.chars().count()).max();
-        match widest > Some(table_width()) {
-            true => write_answer(format_args!("{}", one_below_the_other(columns, &rows))),
-            false => write_answer(format_args!("{text}")),
+        if widest > Some(table_width()) {
+            write_answer(format_args!("{}", one_below_the_other(columns, &rows)))
+        } else {
+            write_answer(format_args!("{text}"))
         }
     }
 }

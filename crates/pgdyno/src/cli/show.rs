@@ -112,9 +112,10 @@ fn newest(store: &Store, tags: Vec<String>) -> Result<TrialRow, Failure> {
 
 fn experiment(args: &ShowArgs, store: &Store, called: &str) -> Result<Exit, Failure> {
     let file = Path::new(called);
-    let row = match file.is_file() {
-        true => store.experiment(&sweep::of_file(file, &sweep::text_of(file)?)?.name)?,
-        false => store.experiment(called)?,
+    let row = if file.is_file() {
+        store.experiment(&sweep::of_file(file, &sweep::text_of(file)?)?.name)?
+    } else {
+        store.experiment(called)?
     };
     let json_to = args.json.open()?;
     if let Some(calibrated) = pgdyno_diagnose::calibration::read::of_experiment(store, &row)? {

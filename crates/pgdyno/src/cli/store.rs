@@ -79,9 +79,10 @@ pub fn open(verb: &StoreVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
                 Store::init(url).map_err(|failure| no_place(url, &failure).unwrap_or(failure));
             let (store, made) = made?;
             let place = store.place();
-            say(match made {
-                true => format!("made a notebook at {place}"),
-                false => format!("there is a notebook at {place} already; nothing was changed"),
+            say(if made {
+                format!("made a notebook at {place}")
+            } else {
+                format!("there is a notebook at {place} already; nothing was changed")
             });
         }
         StoreVerb::Check { store } => check(&store.existing()?)?,

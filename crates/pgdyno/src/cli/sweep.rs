@@ -560,9 +560,10 @@ fn conducted(
     (json_to, observe, interrupts): (Sink, ObserveOptions, &'static Interrupts),
 ) -> Result<Exit, Failure> {
     let journals = settings::directory()?;
-    let notebook = match args.resume || goes_on {
-        true => resumed(store, &mut plan, (args, seed, goes_on))?,
-        false => None,
+    let notebook = if args.resume || goes_on {
+        resumed(store, &mut plan, (args, seed, goes_on))?
+    } else {
+        None
     };
     let notebook = match notebook {
         Some(notebook) => notebook,
@@ -630,13 +631,13 @@ fn conducted(
     };
     let is_defined =
         args.file.is_some() || args.preset.is_some() || args.from_pgbench_tools.is_some();
-    Err(match is_defined {
-        true => failure.hint(format!(
+    Err(if is_defined {
+        failure.hint(format!(
             "continue with incomplete trials: pgdyno sweep {} --resume",
             again(args)
-        )),
-        // Repeats of a trial, which have no file.
-        false => failure,
+        ))
+    } else {
+        failure
     })
 }
 

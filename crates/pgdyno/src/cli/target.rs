@@ -130,9 +130,10 @@ pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
     }
     written?;
     let is_missing = found.endpoints.iter().flat_map(|met| &met.nodes);
-    Ok(match { is_missing }.any(|node| node.is_err()) {
-        true => Exit::Connection,
-        false => Exit::Ok,
+    Ok(if { is_missing }.any(|node| node.is_err()) {
+        Exit::Connection
+    } else {
+        Exit::Ok
     })
 }
 
@@ -402,9 +403,12 @@ fn zone_lines(placement: &Placement) -> Vec<String> {
         }
     }
     let is_one = zones.len() == 1;
-    let line = |(zone, tables): (&str, Vec<&str>)| match is_one {
-        true => format!("zone: {zone}"),
-        false => format!("zone of {}: {zone}", tables.join(", ")),
+    let line = |(zone, tables): (&str, Vec<&str>)| {
+        if is_one {
+            format!("zone: {zone}")
+        } else {
+            format!("zone of {}: {zone}", tables.join(", "))
+        }
     };
     zones.into_iter().map(line).collect()
 }

@@ -95,9 +95,12 @@ pub fn own_server(of: &str, target: &TargetSpec, is_allowed: bool) -> Result<(),
     let address = running.address;
     let at_port = address.port.to_string();
     for info in resolved(target) {
-        let is_it = |host: &str| match Path::new(host).is_absolute() {
-            true => Path::new(host).canonicalize().ok() == address.socket_dir.canonicalize().ok(),
-            false => address.loopback && info.port() == at_port,
+        let is_it = |host: &str| {
+            if Path::new(host).is_absolute() {
+                Path::new(host).canonicalize().ok() == address.socket_dir.canonicalize().ok()
+            } else {
+                address.loopback && info.port() == at_port
+            }
         };
         if info.hosts().any(is_it) {
             let text = format!("{of} names pgdyno's own server, as {}", info.user());

@@ -41,8 +41,5 @@ pub fn open(args: &VerifyArgs) -> Result<Exit, Failure> {
         write_answer(format_args!("{}", verify::text(&found)))?;
     }
     written?;
-    Ok(match found.agrees {
-        true => Exit::Ok,
-        false => Exit::Failed,
-    })
+    Ok(if found.agrees { Exit::Ok } else { Exit::Failed })
 }

@@ -30,9 +30,10 @@ impl Lines {
     /// Figures are results, or the JSON on standard output is.
     pub fn with_results(form: impl Into<Form>, json_replaces_text: bool) -> Self {
         let form = form.into();
-        let results = match json_replaces_text {
-            true => Results::Hidden,
-            false => Results::Stdout,
+        let results = if json_replaces_text {
+            Results::Hidden
+        } else {
+            Results::Stdout
         };
         Self { form, results }
     }

@@ -96,18 +96,20 @@ impl View {
     }
 
     fn phase_name(&self) -> &'static str {
-        match self.is_warmup {
-            true => "warm-up",
-            false => "measured",
+        if self.is_warmup {
+            "warm-up"
+        } else {
+            "measured"
         }
     }
 
     fn goodput(&self) -> String {
         let recent: Vec<Option<f64>> = self.recent.iter().copied().map(Some).collect();
         let last = self.recent.back().copied().unwrap_or_default();
-        let mean = match self.phase_s > 0.0 {
-            true => self.phase.counts.committed as f64 / self.phase_s,
-            false => 0.0,
+        let mean = if self.phase_s > 0.0 {
+            self.phase.counts.committed as f64 / self.phase_s
+        } else {
+            0.0
         };
         format!(
             "goodput      {:>10}/s, {} {}/s  {}",

@@ -329,9 +329,10 @@ impl Io for Epoll {
         while let Some(event) = self.events.get(self.seen) {
             let (token, flags) = (event.data.u64(), event.flags);
             let key = token as u32;
-            let open = match flags == epoll::EventFlags::IN {
-                true => self.open_socket(token),
-                false => None,
+            let open = if flags == epoll::EventFlags::IN {
+                self.open_socket(token)
+            } else {
+                None
             };
             let Some(socket) = open else {
                 if let Some(event) = self.other_event(token, flags, buffer) {

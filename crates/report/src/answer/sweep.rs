@@ -74,19 +74,18 @@ impl<'a> Sweep<'a> {
             return Ok(Some(self.nothing(question)));
         }
         let contests = contest::contests(self, &groups);
-        let mut answer = match contests.iter().any(|of| !of.is_empty()) {
-            true => words::of_contests(self, &groups, &contests),
-            false => {
-                let peaks = peak::peaks(self, &groups);
-                let mut limits = Vec::new();
-                for peak in &peaks {
-                    limits.push(match peak {
-                        Some(peak) => limit_of(peak.best)?,
-                        None => None,
-                    });
-                }
-                words::of_peaks(self, &peaks, &limits)
+        let mut answer = if contests.iter().any(|of| !of.is_empty()) {
+            words::of_contests(self, &groups, &contests)
+        } else {
+            let peaks = peak::peaks(self, &groups);
+            let mut limits = Vec::new();
+            for peak in &peaks {
+                limits.push(match peak {
+                    Some(peak) => limit_of(peak.best)?,
+                    None => None,
+                });
             }
+            words::of_peaks(self, &peaks, &limits)
         };
         answer.question = question;
         sure::common(self, &mut answer);

@@ -164,13 +164,14 @@ fn verdict(line: &CalibrationLine) -> String {
 
 /// `1.00 ms to 2.00 ms`, `up to 1.00 ms`.
 fn range(range: Range) -> String {
-    match range.low_us > 0.0 {
-        true => format!(
+    if range.low_us > 0.0 {
+        format!(
             "{} to {}",
             figures::time(range.low_us),
             figures::time(range.high_us)
-        ),
-        false => format!("up to {}", figures::time(range.high_us)),
+        )
+    } else {
+        format!("up to {}", figures::time(range.high_us))
     }
 }
 
@@ -233,9 +234,10 @@ fn sure(c: &Calibration, lines: &[&CalibrationLine], doubts: &[(Vec<What>, &str)
             continue;
         }
         let text = format!("{}: {text}", of.join(", "));
-        all.push(match held {
-            true => Sure::held(name, text),
-            false => Sure::limit(name, text),
+        all.push(if held {
+            Sure::held(name, text)
+        } else {
+            Sure::limit(name, text)
         });
     }
     let causes = lines

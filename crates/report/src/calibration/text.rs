@@ -39,9 +39,10 @@ fn heading(c: &Calibration) -> String {
     let params: String = params.collect();
     let server = one_line(&c.server);
     // A server of pgdyno's own says it already.
-    let server = match c.target.contains(&server) {
-        true => String::new(),
-        false => format!(" ({server})"),
+    let server = if c.target.contains(&server) {
+        String::new()
+    } else {
+        format!(" ({server})")
     };
     format!(
         "calibration {}, begun {}\n{}{server}\nreads and updates: YCSB B{rows}{params}, prepared \
@@ -154,17 +155,19 @@ fn yardsticks(c: &Calibration) -> String {
 }
 
 fn verdict(line: &CalibrationLine) -> String {
-    match line.doubts.is_empty() {
-        true => line.verdict.name().to_owned(),
-        false => format!("{} (!)", line.verdict.name()),
+    if line.doubts.is_empty() {
+        line.verdict.name().to_owned()
+    } else {
+        format!("{} (!)", line.verdict.name())
     }
 }
 
 fn range(range: Range) -> String {
     let short = figures::ms_shortly;
-    match range.low_us > 0.0 {
-        true => format!("{}–{}", short(range.low_us), short(range.high_us)),
-        false => format!("up to {}", short(range.high_us)),
+    if range.low_us > 0.0 {
+        format!("{}–{}", short(range.low_us), short(range.high_us))
+    } else {
+        format!("up to {}", short(range.high_us))
     }
 }
 
@@ -245,9 +248,10 @@ fn concurrency(c: &Concurrency) -> String {
             time(step.p50_us),
             time(step.p99_us),
             figures::count(step.failed),
-            match step.client_bound {
-                true => "pgdyno is the limit".to_owned(),
-                false => String::new(),
+            if step.client_bound {
+                "pgdyno is the limit".to_owned()
+            } else {
+                String::new()
             },
         ]);
     }
@@ -301,9 +305,10 @@ fn clients_words(clients: u32) -> String {
 pub fn label(c: &Calibration, systems: &[Calibration]) -> String {
     let name = one_line(&c.calibration);
     let mut others = systems.iter().filter(|o| o.uuid != c.uuid);
-    match others.any(|other| other.calibration == c.calibration) {
-        true => format!("{name} ({:.8})", c.uuid),
-        false => name,
+    if others.any(|other| other.calibration == c.calibration) {
+        format!("{name} ({:.8})", c.uuid)
+    } else {
+        name
     }
 }
 

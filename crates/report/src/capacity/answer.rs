@@ -111,9 +111,10 @@ fn sentence(found: &Capacity, ladder: &Ladder) -> String {
                 .steps
                 .iter()
                 .any(|step| step.rate_per_s < capacity.per_s);
-            let why = match lower {
-                false => "the lowest rate that was tried is too much",
-                true => "that is too much, and of lower rates it cannot be told",
+            let why = if !lower {
+                "the lowest rate that was tried is too much"
+            } else {
+                "that is too much, and of lower rates it cannot be told"
             };
             format!("It serves fewer than {rate} transactions a second {within}: {why}")
         }
@@ -129,9 +130,10 @@ fn interval(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Option<(S
     let of = capacity.interval.as_ref()?.as_ref()?;
     let level = figures::roughly(of.level);
     let asked = figures::roughly(found.width);
-    let width = match ladder.search.is_narrow {
-        true => "no wider",
-        false => "wider",
+    let width = if ladder.search.is_narrow {
+        "no wider"
+    } else {
+        "wider"
     };
     Some(match (of.low, of.high) {
         (Some(low), Some(high)) => (
@@ -273,9 +275,10 @@ fn lengths(steps: &[SearchStep]) -> String {
         seconds.clone().fold(f64::INFINITY, f64::min),
         seconds.fold(0.0, f64::max),
     );
-    match figures::seconds(least) == figures::seconds(most) {
-        true => figures::seconds(most),
-        false => format!("{} to {}", figures::seconds(least), figures::seconds(most)),
+    if figures::seconds(least) == figures::seconds(most) {
+        figures::seconds(most)
+    } else {
+        format!("{} to {}", figures::seconds(least), figures::seconds(most))
     }
 }
 
@@ -404,9 +407,10 @@ fn of_several(found: &Capacity, ladders: &[&Ladder]) -> Answer {
         "{narrow} of {searches} reached ± {}",
         figures::roughly(found.width)
     );
-    all.push(match narrow == ladders.len() {
-        true => Sure::held("As narrow as asked", text),
-        false => Sure::limit("Not all as narrow as asked", text),
+    all.push(if narrow == ladders.len() {
+        Sure::held("As narrow as asked", text)
+    } else {
+        Sure::limit("Not all as narrow as asked", text)
     });
     let drifted: Vec<&str> = { ladders.iter() }
         .filter(|ladder| ladder.search.drift.is_some())

@@ -47,9 +47,10 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
     let text = match capacity.is {
         EstimateIs::Below | EstimateIs::AtOrBelow => {
             let mut lower = ladder.steps.iter();
-            let why = match lower.any(|step| step.rate_per_s < capacity.per_s) {
-                false => "the lowest rate that was tried",
-                true => "that is too much, and of lower rates it cannot be told",
+            let why = if !lower.any(|step| step.rate_per_s < capacity.per_s) {
+                "the lowest rate that was tried"
+            } else {
+                "that is too much, and of lower rates it cannot be told"
             };
             format!("capacity  below {per_s} transactions/s, {why}\n")
         }
@@ -157,9 +158,10 @@ fn side_at(ladder: &Ladder, load: &Load) -> Option<LimitSide> {
         .filter(|step| load.trials.contains(&step.trial))
         .map(|step| step.side);
     let first = sides.next()?;
-    Some(match sides.all(|side| side == first) {
-        true => first,
-        false => LimitSide::CannotTell,
+    Some(if sides.all(|side| side == first) {
+        first
+    } else {
+        LimitSide::CannotTell
     })
 }
 

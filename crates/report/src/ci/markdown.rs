@@ -16,9 +16,10 @@ pub fn markdown(document: &Ci) -> String {
         GateResult::Failed => "❌",
         GateResult::CannotTell => "❔",
     };
-    let answer = match document.interrupted {
-        true => format!("interrupted, {} so far", word(document.answer)),
-        false => word(document.answer).to_owned(),
+    let answer = if document.interrupted {
+        format!("interrupted, {} so far", word(document.answer))
+    } else {
+        word(document.answer).to_owned()
     };
     let mut text = format!("### {mark} pgdyno: {answer}\n\n`{}`\n\n", document.gate);
     for condition in &document.conditions {

@@ -39,13 +39,14 @@ pub fn block(found: &[CiFigure], blocks: usize, share: f64) -> String {
 }
 
 pub fn text(document: &Ci) -> String {
-    let mut text = match document.interrupted {
-        true => format!(
+    let mut text = if document.interrupted {
+        format!(
             "interrupted, {} so far: {}\n",
             word(document.answer),
             document.gate
-        ),
-        false => format!("{}: {}\n", word(document.answer), document.gate),
+        )
+    } else {
+        format!("{}: {}\n", word(document.answer), document.gate)
     };
     for condition in &document.conditions {
         text += &format!(
@@ -80,9 +81,10 @@ pub fn text(document: &Ci) -> String {
         document.workload,
         figures::plural(document.blocks as u64, "block"),
         figures::seconds(document.elapsed_s),
-        match document.interrupted {
-            true => "intervals of these blocks alone, and no verdict",
-            false => "all looks together hold at 95 %",
+        if document.interrupted {
+            "intervals of these blocks alone, and no verdict"
+        } else {
+            "all looks together hold at 95 %"
         },
     );
     for note in &document.notes {

@@ -20,14 +20,13 @@ pub fn command(
     let (a, b) = (pair.a.first()?, pair.b.first()?);
     if a.experiment.is_some() && a.experiment == b.experiment {
         let file = experiment_file(&a.command)?;
-        return Some(match by_turns {
-            true => {
-                format!("with `repeats = {repeats}` in its file: `pgdyno sweep {file} --resume`")
-            }
-            false => format!(
+        return Some(if by_turns {
+            format!("with `repeats = {repeats}` in its file: `pgdyno sweep {file} --resume`")
+        } else {
+            format!(
                 "without `order` and with `repeats = {repeats}` in its file: `pgdyno sweep {file} \
-                 --name by-turns`"
-            ),
+             --name by-turns`"
+            )
         });
     }
     // Scripts are read from their files again, where only one of both texts is.
@@ -119,8 +118,9 @@ fn experiment(spec: &TrialSpec, settings: &[&&Differing], repeats: usize) -> Opt
 
 /// A pack by its name, a script as a list of one.
 fn workload_of(workload: &str) -> String {
-    match workload.contains(['/', '.', '@']) {
-        true => format!("[{workload:?}]"),
-        false => format!("{workload:?}"),
+    if workload.contains(['/', '.', '@']) {
+        format!("[{workload:?}]")
+    } else {
+        format!("{workload:?}")
     }
 }

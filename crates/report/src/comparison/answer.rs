@@ -152,9 +152,10 @@ pub fn of(pair: &Pair<'_>, figures: &[Compared], around: &Around) -> (Says, Answ
     let gravest = gravest.filter(|of| of.note.severity == Severity::Serious);
     let remedy = gravest.max_by_key(|of| of.trials.len());
     let remedy = remedy.map(|of| &*of.note.remedy);
-    match withdraw(&mut answer, noted, pair.a.len() + pair.b.len(), remedy) {
-        true => (Says::CannotTell, answer),
-        false => (says, answer),
+    if withdraw(&mut answer, noted, pair.a.len() + pair.b.len(), remedy) {
+        (Says::CannotTell, answer)
+    } else {
+        (says, answer)
     }
 }
 
@@ -231,9 +232,10 @@ fn proof(metric: &Metric, found: &Comparison) -> Proof {
 /// Where the medians go one way and the estimate, which is of all pairs of repeats, the other.
 fn opposite(found: &Comparison) -> &'static str {
     let medians = found.change_of_medians().unwrap_or(0.0);
-    match medians * found.change().unwrap_or(0.0) < 0.0 {
-        true => "; the medians alone go the other way: the estimate is of all pairs of repeats",
-        false => "",
+    if medians * found.change().unwrap_or(0.0) < 0.0 {
+        "; the medians alone go the other way: the estimate is of all pairs of repeats"
+    } else {
+        ""
     }
 }
 

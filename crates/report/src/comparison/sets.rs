@@ -150,9 +150,12 @@ fn checked(pairs: Vec<Pair<'_>>) -> Result<Vec<Pair<'_>>, Failure> {
 
 /// Script files by their names alone: their folders say nothing to a reader.
 fn short(workload: &str) -> String {
-    let words = workload.split(' ').map(|word| match word.starts_with('/') {
-        true => word.rsplit('/').next().unwrap_or(word),
-        false => word,
+    let words = workload.split(' ').map(|word| {
+        if word.starts_with('/') {
+            word.rsplit('/').next().unwrap_or(word)
+        } else {
+            word
+        }
     });
     words.collect::<Vec<_>>().join(" ")
 }

@@ -161,9 +161,10 @@ fn point(point: &ComparedPoint, is_one_of_many: bool, width: usize) -> String {
     if point.figures.values().any(is_marked) {
         text += "; ~: of these trials only";
     }
-    match is_one_of_many {
-        true => format!("{text}\n{}\n", point.answer.sentence),
-        false => text + "\n",
+    if is_one_of_many {
+        format!("{text}\n{}\n", point.answer.sentence)
+    } else {
+        text + "\n"
     }
 }
 

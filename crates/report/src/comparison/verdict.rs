@@ -18,9 +18,10 @@ pub fn of(figures: &[Compared]) -> (Says, String) {
     for (name, found) in &primary {
         if let Verdict::Different { direction } = found.verdict {
             let said = format!("{name}{}", change(found.change()));
-            match (*name == "goodput") == (direction == Direction::Higher) {
-                true => better.push(said),
-                false => worse.push(said),
+            if (*name == "goodput") == (direction == Direction::Higher) {
+                better.push(said)
+            } else {
+                worse.push(said)
             }
         }
     }

@@ -216,25 +216,22 @@ fn of_several(targets: &[DisturbTarget]) -> Found {
         .filter(|(at, _)| *at != best)
         .all(|(_, other)| apart(all[best], other) == Some(true));
     let count = |it: &DisturbSummary| figures::count(median(it).round() as u64);
-    match is_apart {
-        true => {
-            let others: Vec<String> = { all.iter().enumerate() }
-                .filter(|(at, _)| *at != best)
-                .map(|(at, other)| format!("{} {}", nth(at), count(other)))
-                .collect();
-            let mut first = nth(best);
-            first.replace_range(..1, &first[..1].to_uppercase());
-            let words = format!(
-                "{first} missed least: {} transactions, {}",
-                count(all[best]),
-                others.join(", ")
-            );
-            (AnswerState::Known, false, words)
-        }
-        false => {
-            let words = "Cannot tell which database fares better: what they missed overlaps";
-            (AnswerState::CannotTell, false, words.to_owned())
-        }
+    if is_apart {
+        let others: Vec<String> = { all.iter().enumerate() }
+            .filter(|(at, _)| *at != best)
+            .map(|(at, other)| format!("{} {}", nth(at), count(other)))
+            .collect();
+        let mut first = nth(best);
+        first.replace_range(..1, &first[..1].to_uppercase());
+        let words = format!(
+            "{first} missed least: {} transactions, {}",
+            count(all[best]),
+            others.join(", ")
+        );
+        (AnswerState::Known, false, words)
+    } else {
+        let words = "Cannot tell which database fares better: what they missed overlaps";
+        (AnswerState::CannotTell, false, words.to_owned())
     }
 }
 
@@ -254,9 +251,12 @@ fn of_target(target: &DisturbTarget, name: &str) -> Vec<Proof> {
     ];
     let shown = proofs.into_iter().filter_map(|(figure, says)| {
         let it = of(target, figure).filter(|it| it.n > 0)?;
-        let value = |value: f64| match figure.ends_with("_us") {
-            true => figures::time(value),
-            false => figures::count(value.round() as u64),
+        let value = |value: f64| {
+            if figure.ends_with("_us") {
+                figures::time(value)
+            } else {
+                figures::count(value.round() as u64)
+            }
         };
         let median = it.median?;
         let says = match (&it.interval, it.min, it.max) {

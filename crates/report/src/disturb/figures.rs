@@ -188,9 +188,10 @@ impl<'a> Trial<'a> {
         let us = |seconds: f64| (seconds * 1e6).round() as u64;
         let back = |back: Option<f64>| {
             let after_us = self.end_us.saturating_sub(self.began_us);
-            let lasts = match self.is_over {
-                true => "",
-                false => "; until then it was disturbed",
+            let lasts = if self.is_over {
+                ""
+            } else {
+                "; until then it was disturbed"
             };
             let never = format!(
                 "not back {} after the start, when the trial ended{lasts}",
@@ -208,9 +209,10 @@ impl<'a> Trial<'a> {
         let due_after = sum(&|slot| slot.due.into());
         DisturbFigures {
             limit_given: self.slots.within_us.is_some(),
-            offered_per_s: match before_s > 0.0 {
-                true => offered / before_s,
-                false => 0.0,
+            offered_per_s: if before_s > 0.0 {
+                offered / before_s
+            } else {
+                0.0
             },
             served_share_before: recovery.as_ref().ok().map(|recovery| recovery.baseline),
             phases: phases(self.recording, &self.phases(), None, |from_us, to_us| {

@@ -102,9 +102,10 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
             figures: of_trial,
         };
         let target = target(&mut lab, &row.target);
-        match spec.disturb.control {
-            true => target.controls.push(repeat),
-            false => target.repeats.push(repeat),
+        if spec.disturb.control {
+            target.controls.push(repeat)
+        } else {
+            target.repeats.push(repeat)
         }
     }
     for target in &mut lab.targets {

@@ -197,14 +197,15 @@ fn table(target: &DisturbTarget, width: usize) -> String {
         table.row(summed("median", &target.summary, |it| {
             it.median.map(|m| (m, m))
         }));
-        match target.summary.iter().any(|it| it.interval.is_some()) {
-            true => table.row(summed("interval", &target.summary, |it| {
+        if target.summary.iter().any(|it| it.interval.is_some()) {
+            table.row(summed("interval", &target.summary, |it| {
                 let interval = it.interval.as_ref()?;
                 Some((interval.low?, interval.high.unwrap_or(f64::INFINITY)))
-            })),
-            false => table.row(summed("range", &target.summary, |it| {
+            }))
+        } else {
+            table.row(summed("range", &target.summary, |it| {
                 Some((it.min?, it.max?))
-            })),
+            }))
         }
     }
     for (at, repeat) in (1..).zip(&target.controls) {

@@ -90,9 +90,10 @@ pub fn run(outcome: &Outcome) -> Run {
         checks: outcome.checks.clone(),
         figures: outcome.figures.clone(),
         // What is asked to move is not steady.
-        steadiness: match outcome.spec.moves() {
-            true => Vec::new(),
-            false => Steadiness::all(recording),
+        steadiness: if outcome.spec.moves() {
+            Vec::new()
+        } else {
+            Steadiness::all(recording)
         },
         reasons: recording.reasons.iter().map(Reason::from).collect(),
         server_counters: outcome.server_counters.clone(),

@@ -163,9 +163,10 @@ fn interval(latency: &Latency) -> String {
         )
     });
     let parts: Vec<String> = [known, beyond].into_iter().flatten().collect();
-    match parts.is_empty() {
-        true => String::new(),
-        false => labelled("", &parts.join(", ")),
+    if parts.is_empty() {
+        String::new()
+    } else {
+        labelled("", &parts.join(", "))
     }
 }
 
@@ -182,9 +183,10 @@ fn doubt(measured: &Phase, latency: &Latency) -> String {
     if measured.all.counts.committed > 0 && latency.percentiles_us()[..4].contains(&None) {
         parts.push("– fewer than ten beyond it");
     }
-    match parts.is_empty() {
-        true => String::new(),
-        false => labelled("", &parts.join("; ")),
+    if parts.is_empty() {
+        String::new()
+    } else {
+        labelled("", &parts.join("; "))
     }
 }
 
@@ -192,9 +194,10 @@ fn doubt(measured: &Phase, latency: &Latency) -> String {
 fn steady(run: &Run) -> String {
     let mut parts: Vec<String> = found(&run.steadiness).into_iter().collect();
     parts.extend(stalls(&run.stalls));
-    match parts.is_empty() {
-        true => String::new(),
-        false => labelled("steady", &parts.join("; ")),
+    if parts.is_empty() {
+        String::new()
+    } else {
+        labelled("steady", &parts.join("; "))
     }
 }
 

@@ -27,9 +27,12 @@ pub fn lines(document: &History, metric: &Metric) -> Vec<String> {
         + 2;
     let columns = values.len().min(WIDTH.saturating_sub(margin));
     let column = |index: usize| index * columns / values.len();
-    let row = |value: f64| match high > low {
-        true => ((high - value) / (high - low) * (ROWS - 1) as f64).round() as usize,
-        false => ROWS / 2,
+    let row = |value: f64| {
+        if high > low {
+            ((high - value) / (high - low) * (ROWS - 1) as f64).round() as usize
+        } else {
+            ROWS / 2
+        }
     };
     let mut plot = vec![vec![' '; columns]; ROWS];
     let mut start = 0;

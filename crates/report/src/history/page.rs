@@ -60,9 +60,12 @@ fn drawing(document: &History) -> String {
     let (left, top, right, bottom) = MARGIN;
     let (width, height) = (WIDTH - left - right, HEIGHT - top - bottom);
     let x = |index: f64| left + (index + 0.5) / values.len().max(1) as f64 * width;
-    let y = |value: f64| match high > low {
-        true => top + (high - value) / (high - low) * height,
-        false => top + height / 2.0,
+    let y = |value: f64| {
+        if high > low {
+            top + (high - value) / (high - low) * height
+        } else {
+            top + height / 2.0
+        }
     };
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n",

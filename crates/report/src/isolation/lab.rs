@@ -209,9 +209,10 @@ fn headline(levels: &[IsolationLevel], tried: &[Tried]) -> Vec<String> {
         _ => ("promise", "they"),
     };
     if let Some((last, others)) = kept.split_last() {
-        let names = match others.is_empty() {
-            true => last.clone(),
-            false => format!("{} and {last}", others.join(", ")),
+        let names = if others.is_empty() {
+            last.clone()
+        } else {
+            format!("{} and {last}", others.join(", "))
         };
         let circumstances = circumstances(&tried.iter().collect::<Vec<_>>());
         says.push(format!("{names} kept what {them} {verb}{circumstances}"));
@@ -267,9 +268,10 @@ fn agreed<T: Clone + PartialEq>(
     let Some((first, others)) = checks.split_first() else {
         return Fact::Unknown("no history was checked".to_owned());
     };
-    match others.iter().all(|check| of(check) == of(first)) {
-        true => of(first).clone(),
-        false => Fact::Unknown(format!("its trials had different {what}")),
+    if others.iter().all(|check| of(check) == of(first)) {
+        of(first).clone()
+    } else {
+        Fact::Unknown(format!("its trials had different {what}"))
     }
 }
 
@@ -468,9 +470,10 @@ fn judged(level: &IsolationLevel, tried: &[&Tried]) -> (Option<bool>, String) {
         return unknown(&format!("{}: {why}", column.title.to_lowercase()));
     }
     let allowed = seen(Some(false));
-    let documented = match allowed.is_empty() {
-        true => String::new(),
-        false => format!("; as documented: {}", allowed.join(", ")),
+    let documented = if allowed.is_empty() {
+        String::new()
+    } else {
+        format!("; as documented: {}", allowed.join(", "))
     };
     let bound = match most_unseen(level) {
         Some(share) => format!(

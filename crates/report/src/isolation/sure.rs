@@ -53,19 +53,18 @@ pub fn checks(lab: &IsolationLab, tried: &[Tried]) -> Vec<IsolationSelfCheck> {
         .levels
         .iter()
         .all(|level| level.in_effect.known().is_some());
-    match asked {
-        true => add(
+    if asked {
+        add(
             Some(true),
             "In effect",
             "the level was read from the server inside transactions, not assumed".to_owned(),
-        ),
-        false => {
-            let why = lab.levels.iter().find_map(|level| match &level.in_effect {
-                Fact::Known(_) => None,
-                Fact::Unknown(why) => Some(format!("{}: {why}", level.asked)),
-            });
-            add(None, "Level in effect not known", why.unwrap_or_default());
-        }
+        )
+    } else {
+        let why = lab.levels.iter().find_map(|level| match &level.in_effect {
+            Fact::Known(_) => None,
+            Fact::Unknown(why) => Some(format!("{}: {why}", level.asked)),
+        });
+        add(None, "Level in effect not known", why.unwrap_or_default());
     }
 
     let others = lab.levels.iter().filter_map(|level| {

@@ -62,8 +62,9 @@ fn notes(notes: &[PageNote]) -> String {
         format!("- {severity}: {sentence} ({code})\n")
     });
     let told: String = told.collect();
-    match told.is_empty() {
-        true => told,
-        false => format!("Validity notes:\n\n{told}\n"),
+    if told.is_empty() {
+        told
+    } else {
+        format!("Validity notes:\n\n{told}\n")
     }
 }

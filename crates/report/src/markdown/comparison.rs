@@ -51,10 +51,7 @@ fn pair(pair: &Pair) -> String {
 fn row(one: &Difference) -> Vec<String> {
     let is_time = one.unit == "µs";
     let shown = |value: Option<f64>, within: Option<&Interval>| {
-        let shown = match is_time {
-            true => ms_of(value),
-            false => rate(value),
-        };
+        let shown = if is_time { ms_of(value) } else { rate(value) };
         Interval::marked(shown, within)
     };
     let dash = || "–".to_owned();

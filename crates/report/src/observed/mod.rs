@@ -141,9 +141,10 @@ fn statements(observed: &Observed, width: usize) -> String {
             0 => "–".to_owned(),
             calls => figures::ms_precisely(statement.time_us / calls as f64),
         };
-        let share = match all_us > 0.0 {
-            true => figures::share(statement.time_us / all_us),
-            false => "–".to_owned(),
+        let share = if all_us > 0.0 {
+            figures::share(statement.time_us / all_us)
+        } else {
+            "–".to_owned()
         };
         table.row([
             one_line(&statement.text),
@@ -212,12 +213,15 @@ fn cost(run: &Run, observed: &Observed) -> String {
     let elapsed_us = warmup_us + run.measured.elapsed_us;
     // Of one core. In a short trial, connecting and the last readings outweigh its own time: that is no
     // share of it.
-    let share = |cpu_us: u64| match cpu_us < elapsed_us {
-        true => format!(
-            ", {} of a core",
-            figures::share(cpu_us as f64 / elapsed_us as f64)
-        ),
-        false => String::new(),
+    let share = |cpu_us: u64| {
+        if cpu_us < elapsed_us {
+            format!(
+                ", {} of a core",
+                figures::share(cpu_us as f64 / elapsed_us as f64)
+            )
+        } else {
+            String::new()
+        }
     };
     let Some(cpu_us) = observed.cpu_us.filter(|_| elapsed_us > 0) else {
         return String::new();

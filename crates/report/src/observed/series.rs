@@ -68,9 +68,10 @@ pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) 
         }
     }
     if shown == 0 {
-        return match choice.names.is_empty() {
-            true => String::new(),
-            false => "no series of this trial is called so\n".to_owned(),
+        return if choice.names.is_empty() {
+            String::new()
+        } else {
+            "no series of this trial is called so\n".to_owned()
         };
     }
     let mut text = table.text(width);

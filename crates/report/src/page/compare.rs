@@ -248,9 +248,10 @@ fn method(is_paired: bool) -> Vec<(&'static str, &'static str)> {
         ),
         (
             "Pairs",
-            match is_paired {
-                true => "repeats in pairs",
-                false => "repeats are not paired",
+            if is_paired {
+                "repeats in pairs"
+            } else {
+                "repeats are not paired"
             },
         ),
         (
@@ -280,9 +281,10 @@ fn of_pair(
     figures: &[Compared],
 ) -> Result<PairDocument, Failure> {
     let mut trials = pair.a.iter().chain(&pair.b);
-    let (kind, latency) = match trials.all(|trial| trial.spec.rate.is_some()) {
-        true => (Kind::Response, LatencyKind::Response),
-        false => (Kind::Service, LatencyKind::Service),
+    let (kind, latency) = if trials.all(|trial| trial.spec.rate.is_some()) {
+        (Kind::Response, LatencyKind::Response)
+    } else {
+        (Kind::Service, LatencyKind::Service)
     };
     let gate = sides.gate.as_ref().map(|gate| gate.condition.as_str());
     // The answer's own judgement, which serious notes may have withdrawn.
@@ -299,9 +301,10 @@ fn of_pair(
         a: of_side(store, &pair.a, kind)?,
         b: of_side(store, &pair.b, kind)?,
         differences: differences.collect(),
-        time_per_commit: match are_many(pair) {
-            true => None,
-            false => time_per_commit::of(store, &pair.a, &pair.b)?,
+        time_per_commit: if are_many(pair) {
+            None
+        } else {
+            time_per_commit::of(store, &pair.a, &pair.b)?
         },
         statements: None,
     })
@@ -368,9 +371,10 @@ fn difference(
     };
     Difference {
         figure: name,
-        name: match is_time {
-            true => format!("{name} latency"),
-            false => "Goodput".to_owned(),
+        name: if is_time {
+            format!("{name} latency")
+        } else {
+            "Goodput".to_owned()
         },
         unit: if is_time { "µs" } else { "tps" },
         higher_is_better: !is_time,

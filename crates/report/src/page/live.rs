@@ -61,9 +61,10 @@ impl Running {
         rows: Rows,
         served: Served,
     ) -> Result<Self, Failure> {
-        let growing = match served.together {
-            true => Growing::together(store, row.number)?,
-            false => Growing::open(store, row.number)?,
+        let growing = if served.together {
+            Growing::together(store, row.number)?
+        } else {
+            Growing::open(store, row.number)?
         };
         let mut running = Self {
             siblings: trial::siblings(store, row)?,

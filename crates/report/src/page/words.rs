@@ -47,9 +47,10 @@ pub fn clients(trial: &TrialSpec) -> String {
 }
 
 fn shortened(text: String) -> String {
-    match text.chars().count() > ASKED_MAX {
-        true => text.chars().take(ASKED_MAX).chain(['…']).collect(),
-        false => text,
+    if text.chars().count() > ASKED_MAX {
+        text.chars().take(ASKED_MAX).chain(['…']).collect()
+    } else {
+        text
     }
 }
 

@@ -168,12 +168,11 @@ fn table(points: &[PointResult], width: usize) -> String {
     let are_long = longest > Some(width / 2);
     let mut titles = String::new();
     for (number, point) in (1..).zip(points) {
-        let title = match are_long {
-            true => {
-                titles += &format!("point {number:<3}  {}\n", point.title);
-                format!("point {number}")
-            }
-            false => point.title.clone(),
+        let title = if are_long {
+            titles += &format!("point {number:<3}  {}\n", point.title);
+            format!("point {number}")
+        } else {
+            point.title.clone()
         };
         let mut cells = vec![title, point.repeats.to_string()];
         let figure = |name: &str| Some((metric(name)?, point.figures.get(name)?));
@@ -218,9 +217,10 @@ fn table(points: &[PointResult], width: usize) -> String {
         .iter()
         .any(|point| point.latency == LatencyKind::Response);
     text += "goodput: median over the repeats; percentiles: of all repeats' ";
-    text += match has_rate {
-        true => "response times (without a rate: service times)",
-        false => "transactions",
+    text += if has_rate {
+        "response times (without a rate: service times)"
+    } else {
+        "transactions"
     };
     text += " together\n";
     let mut signs = Vec::new();

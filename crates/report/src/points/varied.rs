@@ -104,9 +104,10 @@ impl Given {
         });
         let by_values = by_values.unwrap_or_else(|| a.varied.len().cmp(&b.varied.len()));
         let first = |point: &PointResult| point.trials.first().map(|trial| trial.trial);
-        match a.varied.contains_key("workload") && b.varied.contains_key("workload") {
-            true => Ordering::Equal,
-            false => self.order("workload", &workload(a), &workload(b)),
+        if a.varied.contains_key("workload") && b.varied.contains_key("workload") {
+            Ordering::Equal
+        } else {
+            self.order("workload", &workload(a), &workload(b))
         }
         .then(by_values)
         .then_with(|| first(a).cmp(&first(b)))
@@ -165,9 +166,10 @@ pub fn title(workload: &str, varied: &[(&String, &Value)], targets: &Targets) ->
         _ => words::named(path, value),
     });
     let shown: Vec<String> = shown.collect();
-    match shown.is_empty() {
-        true => one_line(workload),
-        false => shown.join(", "),
+    if shown.is_empty() {
+        one_line(workload)
+    } else {
+        shown.join(", ")
     }
 }
 

@@ -38,9 +38,10 @@ pub fn answer(lab: &RetriesLab) -> Option<Answer> {
         let words = format!("{}: {words}", title(lab, point));
         evidence.push(Proof::new(figure, words).at(SECTION, "Forms"));
     }
-    let at = match several {
-        true => format!(" ({})", title(lab, shown)),
-        false => String::new(),
+    let at = if several {
+        format!(" ({})", title(lab, shown))
+    } else {
+        String::new()
     };
     Some(Answer {
         question: "What was asked: which form of the transaction wastes least under contention?"

@@ -55,15 +55,16 @@ fn of_sizes(
     if let (Some(knee), Some(mark)) = (knee, mark) {
         let is = figures::bytes(mark.x as f64);
         let factor = (mark.x as f64 / knee.x).max(knee.x / mark.x as f64);
-        sure.push(match factor <= NEAR {
-            true => Sure::held(
+        sure.push(if factor <= NEAR {
+            Sure::held(
                 "The setting says the same",
                 format!("shared_buffers is {is}"),
-            ),
-            false => Sure::limit(
+            )
+        } else {
+            Sure::limit(
                 "The setting says otherwise",
                 format!("shared_buffers is {is}"),
-            ),
+            )
         });
     }
     if sweep.knees.len() < 2 {

@@ -345,9 +345,10 @@ fn ended(title: &str, outcome: &Outcome, interrupts: &Interrupts) -> Result<(), 
         State::Complete | State::Partial => Ok(()),
         State::Aborted => Err(reset::interrupted(interrupts)),
         _ => {
-            let exit = match recording.has_lost_server() {
-                false => Exit::Failed,
-                true => Exit::Connection,
+            let exit = if !recording.has_lost_server() {
+                Exit::Failed
+            } else {
+                Exit::Connection
             };
             let text = format!("{title} could not be measured");
             let failure = Failure::with(exit, text).detail(why.unwrap_or_default());

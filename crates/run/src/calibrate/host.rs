@@ -70,21 +70,18 @@ pub fn speed(facts: &Facts, probes: &Probes, is_tcp: bool) -> Fact<HostSpeed> {
 
 /// The median of messages to a thread that sends them back.
 fn round_trip_us(is_tcp: bool) -> io::Result<f64> {
-    match is_tcp {
-        false => {
-            let (here, there) = UnixStream::pair()?;
-            here.set_read_timeout(Some(TIME_MAX))?;
-            echoed(here, there)
-        }
-        true => {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-            let here = TcpStream::connect(listener.local_addr()?)?;
-            let (there, _) = listener.accept()?;
-            here.set_nodelay(true)?;
-            there.set_nodelay(true)?;
-            here.set_read_timeout(Some(TIME_MAX))?;
-            echoed(here, there)
-        }
+    if !is_tcp {
+        let (here, there) = UnixStream::pair()?;
+        here.set_read_timeout(Some(TIME_MAX))?;
+        echoed(here, there)
+    } else {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let here = TcpStream::connect(listener.local_addr()?)?;
+        let (there, _) = listener.accept()?;
+        here.set_nodelay(true)?;
+        there.set_nodelay(true)?;
+        here.set_read_timeout(Some(TIME_MAX))?;
+        echoed(here, there)
     }
 }
 

@@ -52,10 +52,11 @@ pub fn point(
         ("mix".to_owned(), Value::from(mix)),
         (
             "clients".to_owned(),
-            Value::from(match measure.is_ycsb() {
-                true => measure.clients(),
+            Value::from(if measure.is_ycsb() {
+                measure.clients()
+            } else {
                 // Each endpoint has one: what it takes there is told apart.
-                false => server.endpoints,
+                server.endpoints
             }),
         ),
         ("duration".to_owned(), seconds(measured)),

@@ -51,9 +51,12 @@ fn path() -> Result<PathBuf, Failure> {
             .hint("name a directory: XDG_DATA_HOME")
     })?;
     let name = host::name().unwrap_or_else(|| "localhost".to_owned());
-    let plain = |c: char| match c.is_ascii_alphanumeric() || c == '.' || c == '-' {
-        true => c,
-        false => '_',
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' || c == '-' {
+            c
+        } else {
+            '_'
+        }
     };
     let name: String = name.chars().map(plain).collect();
     Ok(data.join(format!("pgdyno/self-calibration-{name}.json")))

@@ -319,14 +319,12 @@ impl Commands {
                 (true, None) => return done,
                 (false, _) => Instant::now() + LOOK_INTERVAL,
             };
-            let is_over = match at_work.iter().all(|one| one.work.is_told()) && !at_work.is_empty()
-            {
+            let is_over = if at_work.iter().all(|one| one.work.is_told()) && !at_work.is_empty() {
                 // They have been told, and nothing new is to be heard before they end.
-                true => {
-                    thread::sleep(LOOK_INTERVAL);
-                    self.shared.state().stop
-                }
-                false => self.shared.is_over_by(next),
+                thread::sleep(LOOK_INTERVAL);
+                self.shared.state().stop
+            } else {
+                self.shared.is_over_by(next)
             };
             let now = Instant::now();
             if is_over {

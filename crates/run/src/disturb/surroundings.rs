@@ -31,9 +31,10 @@ pub fn surroundings(target: &Target, facts: &Facts) -> Vec<(String, String)> {
         let database = login.parameters.iter().find(|(name, _)| name == "database");
         let database = database.map_or_else(|| login.user.clone(), |(_, value)| value.clone());
         // A directory has slashes, which stand in the query's part of a URL.
-        let url = match host.starts_with('/') {
-            true => format!("postgresql://{}@:{port}/{database}?host={host}", login.user),
-            false => format!("postgresql://{}@{host}:{port}/{database}", login.user),
+        let url = if host.starts_with('/') {
+            format!("postgresql://{}@:{port}/{database}?host={host}", login.user)
+        } else {
+            format!("postgresql://{}@{host}:{port}/{database}", login.user)
         };
         add("PGDYNO_URL", url);
         if let Some(password) = &login.password {

@@ -16,9 +16,12 @@ use pgdyno_model::{Experiment, Failure};
 /// out of range.
 pub fn check(experiment: &Experiment) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
-    let once = |name| match seen.insert(name) {
-        true => Ok(()),
-        false => Err(Failure::new(format!("{name} is given twice"))),
+    let once = |name| {
+        if seen.insert(name) {
+            Ok(())
+        } else {
+            Err(Failure::new(format!("{name} is given twice")))
+        }
     };
     let of_axes = experiment.axes.iter().flat_map(Axis::names);
     let fixed = experiment.fixed.keys().map(String::as_str);

@@ -84,9 +84,10 @@ pub struct Ended {
 impl Ended {
     /// The failure of a sweep with failed trials, with its exit code.
     pub fn of_failed(&self) -> Failure {
-        let exit = match self.lost_server {
-            false => Exit::Failed,
-            true => Exit::Connection,
+        let exit = if !self.lost_server {
+            Exit::Failed
+        } else {
+            Exit::Connection
         };
         Failure::with(exit, format!("{} trials failed", self.failed))
     }
@@ -500,9 +501,10 @@ impl Sweep<'_> {
                 self.means.progress.step(&step.to_string());
             })?,
         };
-        let target = match self.plan.experiment.gives("allow_shell") {
-            true => target.with_all_rights(),
-            false => target,
+        let target = if self.plan.experiment.gives("allow_shell") {
+            target.with_all_rights()
+        } else {
+            target
         };
         for warning in &target.warnings {
             self.means
@@ -633,9 +635,10 @@ impl Place {
             others: None,
         };
         let (pack, chosen) = (&tables.pack, &tables.chosen);
-        let loaded = match means.study.keeps_tables() {
-            true => loader::ensure_loaded(session, pack, chosen, &mut watch)?,
-            false => loader::load_as_asked(session, pack, chosen, leave, &mut watch)?,
+        let loaded = if means.study.keeps_tables() {
+            loader::ensure_loaded(session, pack, chosen, &mut watch)?
+        } else {
+            loader::load_as_asked(session, pack, chosen, leave, &mut watch)?
         };
         if loaded.how == How::LoadedNow {
             for remark in &loaded.remarks {

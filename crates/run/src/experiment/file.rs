@@ -75,11 +75,12 @@ pub struct CapacityTable {
 /// A share above 0 and below 1.
 fn width<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     let width = f64::deserialize(from)?;
-    match 0.0 < width && width < 1.0 {
-        true => Ok(Some(width)),
-        false => Err(D::Error::custom(
+    if 0.0 < width && width < 1.0 {
+        Ok(Some(width))
+    } else {
+        Err(D::Error::custom(
             "width is a share of the capacity, such as 0.05",
-        )),
+        ))
     }
 }
 

@@ -128,10 +128,7 @@ impl Parameter {
                 for line in text.filter(|_| option.name == "at").into_iter().flat_map(str::lines) {
                     line.parse::<Timed>()?;
                 }
-                match text.is_some_and(|text| !text.trim().is_empty()) {
-                    true => Ok(value.clone()),
-                    false => Err(option.wanted(&value.to_string())),
-                }
+                if text.is_some_and(|text| !text.trim().is_empty()) { Ok(value.clone()) } else { Err(option.wanted(&value.to_string())) }
             }
             Parameter::Disturb(option) => option.accept(value),
             Parameter::Rate(option) => match text {

@@ -326,9 +326,10 @@ impl Config {
         }
         let has_rates = !rates.is_empty() && each.is_empty();
         // Rates by client go up with the clients, counts for all clients down, threads divide them.
-        let of_each: Vec<Option<u64>> = match each.is_empty() {
-            true => vec![None],
-            false => each.into_iter().map(Some).collect(),
+        let of_each: Vec<Option<u64>> = if each.is_empty() {
+            vec![None]
+        } else {
+            each.into_iter().map(Some).collect()
         };
         let mut steps = Vec::new();
         for (clients, threads) in clients.into_iter().zip(threads) {

@@ -144,9 +144,12 @@ impl Plan {
             seed,
         );
         let axes = experiment.axes.iter().filter(|Axis(steps)| steps.len() > 1);
-        let varied = axes.flat_map(|axis| match axis.is_named() {
-            true => vec![POINT_NAME],
-            false => axis.names(),
+        let varied = axes.flat_map(|axis| {
+            if axis.is_named() {
+                vec![POINT_NAME]
+            } else {
+                axis.names()
+            }
         });
         let varied = varied.map(str::to_owned).collect();
         let identity = identity(&experiment, &points, seed);

@@ -150,9 +150,10 @@ impl Reader<'_> {
     fn exclude(&self, table: &Spanned<Parameters>) -> Result<Exclude, Failure> {
         let mut values = BTreeMap::new();
         for entry in self.entries("exclude", table)? {
-            let wanted = match entry.value.get_ref().is_array() {
-                true => self.list(entry)?,
-                false => vec![self.one(entry)?],
+            let wanted = if entry.value.get_ref().is_array() {
+                self.list(entry)?
+            } else {
+                vec![self.one(entry)?]
             };
             values.insert(entry.name.clone(), wanted);
         }

@@ -25,10 +25,11 @@ impl Source<'_> {
         let left = text.chars().count().saturating_sub(column - 1).max(1);
         let length = self.text.get(at).map_or(1, |t| t.chars().count());
         let carets = "^".repeat(length.clamp(1, left));
-        let shown = match has_secret(text) {
-            // Only its place.
-            true => String::new(),
-            false => format!("\n{text}\n{indent}{carets}"),
+        // Only its place.
+        let shown = if has_secret(text) {
+            String::new()
+        } else {
+            format!("\n{text}\n{indent}{carets}")
         };
         Failure::with(Exit::Failed, format!("{place}: {what}{shown}"))
     }

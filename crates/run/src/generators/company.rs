@@ -392,9 +392,10 @@ impl Company {
         let mut helped = None;
         let waiting = |company: &mut Self| {
             let call = company.heard(words::FILLING)?.pop().map(|word| word.step);
-            match call > helped {
-                true => help(&Filling::called(company)),
-                false => company.pause(),
+            if call > helped {
+                help(&Filling::called(company))
+            } else {
+                company.pause()
             }
             helped = call;
             Ok(())
@@ -725,10 +726,11 @@ fn check(meeting: &Meeting, offer: &Offer) -> Result<(), Failure> {
         return Ok(());
     }
     let differences = generators::differences(&meeting.spec, &offer.spec);
-    let what = match differences.is_empty() {
+    let what = if differences.is_empty() {
         // Whether the first had a seed of its own is not kept.
-        true => "its scripts have another content, or it has another --seed".to_owned(),
-        false => differences.join(", "),
+        "its scripts have another content, or it has another --seed".to_owned()
+    } else {
+        differences.join(", ")
     };
     Err(other(format!("{key} is a trial of another load: {what}")))
 }

@@ -147,12 +147,13 @@ pub fn follow(company: &mut Company, mut by: Follows<'_>) -> Result<Followed, Fa
     loop {
         company.check_interrupt()?;
         if let Some(word) = company.heard(words::OVER)?.first() {
-            return match word.text.is_empty() {
-                true => Ok(Followed::Over),
-                false => Err(Failure::new(word.text.clone()).detail(format!(
+            return if word.text.is_empty() {
+                Ok(Followed::Over)
+            } else {
+                Err(Failure::new(word.text.clone()).detail(format!(
                     "generator {}, which conducted, says so",
                     word.generator
-                ))),
+                )))
             };
         }
         let orders = company.heard(words::ORDER)?;

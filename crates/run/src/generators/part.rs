@@ -144,9 +144,10 @@ pub fn observed(asked: ObserveSpec, observes: bool, is_first_of_host: bool) -> O
         Wish::List(names) => names.iter().filter(|name| own(name)).cloned().collect(),
     };
     ObserveSpec {
-        instruments: match is_first_of_host && !of_host.is_empty() {
-            true => Wish::List(of_host),
-            false => Wish::None,
+        instruments: if is_first_of_host && !of_host.is_empty() {
+            Wish::List(of_host)
+        } else {
+            Wish::None
         },
         scrape: Vec::new(),
         metrics_listen: None,

@@ -152,9 +152,10 @@ impl Tidying<'_> {
             }
         }
         // Runs without the limit where the session is shared.
-        let vacuum = match self.session.is_own() {
-            true => self.dialect.vacuum,
-            false => self.dialect.vacuum_unless_locked,
+        let vacuum = if self.session.is_own() {
+            self.dialect.vacuum
+        } else {
+            self.dialect.vacuum_unless_locked
         };
         if let Some(vacuum) = vacuum {
             for table in tables {

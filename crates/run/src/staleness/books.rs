@@ -308,12 +308,13 @@ impl Books {
                 ..worst
             }),
             by_session: self.by_session,
-            replay: match is_told {
-                true => Fact::Known(Replay {
+            replay: if is_told {
+                Fact::Known(Replay {
                     by_position: lags(&self.by_position),
                     by_timestamp: lags(&self.by_timestamp),
-                }),
-                false => Fact::Unknown("the server tells nothing of a replay".to_owned()),
+                })
+            } else {
+                Fact::Unknown("the server tells nothing of a replay".to_owned())
             },
             seconds: self.seconds.finish(begun_us / SECOND_US),
             role: self.role,

@@ -31,15 +31,12 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// # Errors
 /// One stamp cannot stand for it.
 pub fn stamp(script: Script, text: &str, names: &mut Names) -> Result<Script, Failure> {
-    let stamped = match sql_words::writes(text) {
-        true => {
-            let sql = format!("UPDATE {TABLE} SET stamp = :{STAMP} WHERE session = :client_id;");
-            stamps::write(script, &sql, names)
-        }
-        false => {
-            let sql = format!("SELECT stamp AS {SHOWN} FROM {TABLE} WHERE session = :client_id;");
-            stamps::read(script, &sql, names)
-        }
+    let stamped = if sql_words::writes(text) {
+        let sql = format!("UPDATE {TABLE} SET stamp = :{STAMP} WHERE session = :client_id;");
+        stamps::write(script, &sql, names)
+    } else {
+        let sql = format!("SELECT stamp AS {SHOWN} FROM {TABLE} WHERE session = :client_id;");
+        stamps::read(script, &sql, names)
     };
     stamped.map_err(|error| Failure::with(Exit::Usage, error.to_string()))
 }

@@ -81,9 +81,10 @@ impl Receipts {
         if tables.contains(&OWN_TABLE) {
             make_own(&mut session, prepared)?;
         }
-        let used = match tables.contains(&HISTORY) {
-            true => used_marks(&mut session)?,
-            false => Vec::new(),
+        let used = if tables.contains(&HISTORY) {
+            used_marks(&mut session)?
+        } else {
+            Vec::new()
         };
         let count = Receipt::MARK_MAX - MARK_MIN + 1;
         let first = spec.seed.unwrap_or_default().rem_euclid(count);

@@ -153,9 +153,12 @@ mod tests {
             };
             let before = evaluated(&op);
             let mut settled = op.clone();
-            settled.settle(&|slot| match slot == name {
-                true => Some(Value::Null),
-                false => (slot == scale).then_some(Value::Int(100)),
+            settled.settle(&|slot| {
+                if slot == name {
+                    Some(Value::Null)
+                } else {
+                    (slot == scale).then_some(Value::Int(100))
+                }
             });
             let after = evaluated(&settled);
             assert_eq!((&before.0, &before.1), (&after.0, &after.1), "{text}");

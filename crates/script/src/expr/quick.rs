@@ -347,9 +347,10 @@ fn of_call(function: Function, arguments: &[Step], literals: &[Box<str>]) -> Opt
                 low,
                 // Fits: `range` has seen to it.
                 count: (high - low + 1) as u64,
-                ranks: match theta < 1.0 {
-                    true => Ranks::Gray(scrambled_ranks(theta)),
-                    false => Ranks::Exact(theta),
+                ranks: if theta < 1.0 {
+                    Ranks::Gray(scrambled_ranks(theta))
+                } else {
+                    Ranks::Exact(theta)
                 },
                 readable,
             }))
@@ -501,9 +502,10 @@ fn all(steps: &[Step], depth: u32) -> Option<Vec<Operand>> {
 
 /// The steps of a branch.
 fn deeper(steps: &[Step], depth: u32) -> Option<Operand> {
-    match depth < DEPTH_MAX {
-        true => one(steps, depth + 1),
-        false => None,
+    if depth < DEPTH_MAX {
+        one(steps, depth + 1)
+    } else {
+        None
     }
 }
 

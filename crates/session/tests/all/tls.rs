@@ -79,9 +79,10 @@ impl Stage {
     /// The server shows this from now on: signed by the authority, or by itself.
     fn show(&self, params: &CertificateParams, self_signed: bool) -> String {
         let key = KeyPair::generate().unwrap();
-        let pem = match self_signed {
-            true => params.self_signed(&key),
-            false => params.signed_by(&key, &self.issuer),
+        let pem = if self_signed {
+            params.self_signed(&key)
+        } else {
+            params.signed_by(&key, &self.issuer)
         };
         let pem = pem.unwrap().pem();
         self.show_pem(&pem, &key);

@@ -100,9 +100,10 @@ mod tests {
             ..CompareOptions::default()
         };
         let comparison = compare(&sample(&a), &sample(&b), &options).unwrap();
-        let gate = match required {
-            true => Gate::parse_required(gate, &FIGURES),
-            false => Gate::parse(gate, &FIGURES),
+        let gate = if required {
+            Gate::parse_required(gate, &FIGURES)
+        } else {
+            Gate::parse(gate, &FIGURES)
         };
         gate.unwrap().decide(|_| Some(&comparison), is_last).0
     }

@@ -201,9 +201,10 @@ pub(super) fn requirement(condition: &Condition, comparison: Option<&Comparison>
         Direction::Higher => interval.low,
         Direction::Lower => interval.high,
     };
-    match beyond(condition.side, worst, threshold) {
-        true => tested(Outcome::Passes, words),
-        false => tested(Outcome::Fails, format!("not shown: {words}")),
+    if beyond(condition.side, worst, threshold) {
+        tested(Outcome::Passes, words)
+    } else {
+        tested(Outcome::Fails, format!("not shown: {words}"))
     }
 }
 

@@ -86,9 +86,10 @@ impl Server {
         let is_own = session.is_own();
         if self.reads_only {
             // The default would only hold for the next transaction.
-            let name = match is_own {
-                true => "default_transaction_read_only",
-                false => "transaction_read_only",
+            let name = if is_own {
+                "default_transaction_read_only"
+            } else {
+                "transaction_read_only"
             };
             settings.push((name, "on"));
         }

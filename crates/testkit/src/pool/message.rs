@@ -50,12 +50,13 @@ pub(super) fn read_rest(from: &mut impl Read, mut message: Vec<u8>) -> io::Resul
 
 fn checked_length(bytes: &[u8]) -> io::Result<usize> {
     let length = bytes.try_into().map_or(0, u32::from_be_bytes) as usize;
-    match (4..=LENGTH_MAX).contains(&length) {
-        true => Ok(length),
-        false => Err(io::Error::new(
+    if (4..=LENGTH_MAX).contains(&length) {
+        Ok(length)
+    } else {
+        Err(io::Error::new(
             io::ErrorKind::InvalidData,
             format!("no message is {length} bytes long"),
-        )),
+        ))
     }
 }
 

@@ -225,9 +225,10 @@ impl Load<'_, '_, '_, '_> {
                 Some(code) => Failure::with(Exit::Interrupted(code), "growing was interrupted"),
                 None => failure,
             };
-            failure.detail(match is_whole {
-                true => "the tables are as they were: nothing was changed",
-                false => "incomplete tables are left: the next load drops them and starts again",
+            failure.detail(if is_whole {
+                "the tables are as they were: nothing was changed"
+            } else {
+                "incomplete tables are left: the next load drops them and starts again"
             })
         })?;
         let settles = self.request.pack.tables_pack().is_accounted();
@@ -250,14 +251,16 @@ impl Load<'_, '_, '_, '_> {
         is_whole: bool,
     ) -> Result<Vec<(String, u64)>, Failure> {
         let marking = |e| trouble::server(&e, "could not mark the tables");
-        match is_whole {
-            true => self.sql("BEGIN").map_err(marking)?,
-            false => self.mark(recipe, mark::State::Loading).map_err(marking)?,
+        if is_whole {
+            self.sql("BEGIN").map_err(marking)?
+        } else {
+            self.mark(recipe, mark::State::Loading).map_err(marking)?
         }
         let keys = |e| trouble::server(&e, "could not check the rows by the foreign keys");
-        let aside = match is_whole {
-            true => keys_aside::take(self.session, &growing(recipe, rows_before)).map_err(keys)?,
-            false => Vec::new(),
+        let aside = if is_whole {
+            keys_aside::take(self.session, &growing(recipe, rows_before)).map_err(keys)?
+        } else {
+            Vec::new()
         };
         let mut appended = Vec::new();
         for at in 0..recipe.tables.len() {

@@ -43,12 +43,13 @@ impl Load<'_, '_, '_, '_> {
         let mut names: Vec<String> = table_params::of(pack).into_iter().collect();
         let dialect = self.product.dialect.name;
         names.retain(|name| pack.param(name).is_some_and(|p| p.is_for(dialect)));
-        match names.is_empty() {
-            true => Err(failure),
-            false => Err(failure.hint(format!(
+        if names.is_empty() {
+            Err(failure)
+        } else {
+            Err(failure.hint(format!(
                 "the parameters that the tables depend on: {} (--param NAME=VALUE)",
                 names.join(", ")
-            ))),
+            )))
         }
     }
 

@@ -383,9 +383,10 @@ fn check_procedures(p: &mut Problems, m: &Manifest) {
 /// Without quoting rules a name is one thing in SQL, in messages and in the catalog. One that is
 /// made from parameters is checked when it is made.
 fn check_sql_name(at: &str, name: &str) -> Result<(), String> {
-    match name.contains("{{") {
-        true => Ok(()),
-        false => check_made_name(at, name),
+    if name.contains("{{") {
+        Ok(())
+    } else {
+        check_made_name(at, name)
     }
 }
 
@@ -439,12 +440,12 @@ fn check_tables(p: &mut Problems, m: &Manifest) {
 
 /// Of several that are made by numbers each has a name of its own.
 fn check_each(at: &str, has_each: bool, name: &str) -> Result<(), String> {
-    match has_each && !name.contains("{{") {
-        false => Ok(()),
-        true => Err(format!(
+    if has_each && !name.contains("{{") {
+        return Err(format!(
             "{at}: each makes several of this name: write the number in it, such as {name}_{{{{i}}}}"
-        )),
+        ));
     }
+    Ok(())
 }
 
 fn check_column(at: &str, m: &Manifest, t: &Table, c: &Column) -> Result<(), String> {

@@ -350,9 +350,10 @@ fn excerpt(record: &[u8]) -> String {
     } else {
         ""
     };
-    match record.is_empty() {
-        true => ": the line is empty".to_owned(),
-        false => format!(": {shown}{more}"),
+    if record.is_empty() {
+        ": the line is empty".to_owned()
+    } else {
+        format!(": {shown}{more}")
     }
 }
 
@@ -458,9 +459,12 @@ mod tests {
     fn data(text: &[u8], format: Format, fields: &[&str]) -> Result<Vec<String>, String> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("a.csv"), text).unwrap();
-        let number = |(at, name): (usize, &&str)| match format.header {
-            true => By::Name((*name).to_owned()),
-            false => By::Number(at),
+        let number = |(at, name): (usize, &&str)| {
+            if format.header {
+                By::Name((*name).to_owned())
+            } else {
+                By::Number(at)
+            }
         };
         let wanted = Wanted {
             folder: dir.path().to_owned(),

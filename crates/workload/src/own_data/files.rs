@@ -79,12 +79,13 @@ pub(super) fn find(wanted: &Wanted) -> Result<Vec<Found>, String> {
 /// By which a file is known again.
 pub(super) fn stamp(path: &Path) -> Result<Stamp, String> {
     let found = fs::metadata(path).map_err(|e| e.to_string())?;
-    match found.is_file() {
-        true => Ok(Stamp {
+    if found.is_file() {
+        Ok(Stamp {
             bytes: found.len(),
             modified: found.modified().ok(),
-        }),
-        false => Err("it is no file".to_owned()),
+        })
+    } else {
+        Err("it is no file".to_owned())
     }
 }
 

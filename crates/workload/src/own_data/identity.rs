@@ -41,9 +41,10 @@ pub(super) fn is_other(path: &Path, identity: &str) -> bool {
     if now != then {
         return true;
     }
-    let (known, found) = match now > WHOLE_BYTES_MAX {
-        true => (sampled, samples(path, now)),
-        false => (whole, all(path)),
+    let (known, found) = if now > WHOLE_BYTES_MAX {
+        (sampled, samples(path, now))
+    } else {
+        (whole, all(path))
     };
     known.is_some_and(|known| found.is_ok_and(|found| found != known))
 }

@@ -20,9 +20,10 @@ pub fn waiting(evidence: &Evidence<'_>) -> Vec<f64> {
         .map(|part| evidence.budget.seconds(*part))
         .sum();
     let used = evidence.mean("host.server.cpu").unwrap_or(0.0);
-    let part = match is_host_full(evidence) {
-        true => 1.0 - ratio(used * evidence.elapsed_s, work_s).min(1.0),
-        false => 0.0,
+    let part = if is_host_full(evidence) {
+        1.0 - ratio(used * evidence.elapsed_s, work_s).min(1.0)
+    } else {
+        0.0
     };
     let work = evidence.shares(&AT_WORK).into_iter();
     work.map(|share| share * part).collect()

@@ -63,9 +63,10 @@ fn unread(evidence: &Evidence<'_>) -> Option<Examined> {
     if evidence.budget.is_of_nodes {
         return None;
     }
-    Some(match is_cluster(evidence) {
-        true => Examined::NotKnown("the nodes’ own figures were not read".to_owned()),
-        false => Examined::NotApplicable("one node".to_owned()),
+    Some(if is_cluster(evidence) {
+        Examined::NotKnown("the nodes’ own figures were not read".to_owned())
+    } else {
+        Examined::NotApplicable("one node".to_owned())
     })
 }
 

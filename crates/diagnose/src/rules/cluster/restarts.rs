@@ -49,9 +49,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         .take(3)
         .map(|(reason, rate)| format!("{reason} {}", text::per_second(*rate)))
         .collect();
-    let of_which = match reasons.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", reasons.join(", ")),
+    let of_which = if reasons.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", reasons.join(", "))
     };
     let figure = format!(
         "{} restarts inside the server{of_which}",

@@ -79,9 +79,10 @@ impl<'a> Busiest<'a> {
 
     /// Whether it has the work of others, and no CPU left for it; `None` where the latter is not told.
     pub fn is_limit(&self) -> Option<bool> {
-        match self.is_uneven(self.share) {
-            true => self.cpu.map(|cpu| cpu >= BUSY_SHARE),
-            false => Some(false),
+        if self.is_uneven(self.share) {
+            self.cpu.map(|cpu| cpu >= BUSY_SHARE)
+        } else {
+            Some(false)
         }
     }
 
@@ -146,9 +147,10 @@ fn examine(evidence: &Evidence<'_>, why: Why) -> Examined {
         .filter(|(of, _)| *of != node)
         .map(|(of, cpu)| format!("{of} {}", text::roughly(cpu)))
         .collect();
-    let beside = match others.is_empty() {
-        true => String::new(),
-        false => format!(", {}", others.join(", ")),
+    let beside = if others.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", others.join(", "))
     };
     let mut proofs = vec![of_nodes(
         did.clone(),

@@ -29,9 +29,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     };
     // A store that stalls has all of its writes wait; writers of YugabyteDB each tell their own wait.
     let is_of_writers = evidence.mean("yb.lsm.stalls").is_some();
-    let clients = match is_of_writers {
-        true => evidence.busy_clients().max(1.0),
-        false => 1.0,
+    let clients = if is_of_writers {
+        evidence.busy_clients().max(1.0)
+    } else {
+        1.0
     };
     let part = ratio(longest, clients).min(1.0);
     let shares = evidence.shares(&AT_NODES).into_iter();

@@ -33,11 +33,12 @@ struct Reading(f64);
 impl Serialize for Reading {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = rounded(self.0);
-        match value.fract() == 0.0 && value.abs() <= WHOLE_MAX {
+        if value.fract() == 0.0 && value.abs() <= WHOLE_MAX {
             // Without `.0`.
-            true => serializer.serialize_i64(value as i64),
+            serializer.serialize_i64(value as i64)
+        } else {
             // A number that JSON does not have becomes null.
-            false => serializer.serialize_f64(value),
+            serializer.serialize_f64(value)
         }
     }
 }

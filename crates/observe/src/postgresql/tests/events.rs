@@ -24,9 +24,10 @@ fn what_happens_is_told_with_its_time(server: &Server, major: u32) {
         "CREATE TABLE emptied (x int) WITH (autovacuum_enabled = off); \
          INSERT INTO emptied SELECT generate_series(1, 5000)",
     );
-    let requested = match major < 17 {
-        true => "SELECT checkpoints_req FROM pg_stat_bgwriter",
-        false => "SELECT num_requested FROM pg_stat_checkpointer",
+    let requested = if major < 17 {
+        "SELECT checkpoints_req FROM pg_stat_bgwriter"
+    } else {
+        "SELECT num_requested FROM pg_stat_checkpointer"
     };
     let begun = Instant::now();
     let mut bench = Bench::new(Events::new(database.place()));

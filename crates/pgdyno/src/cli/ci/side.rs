@@ -68,13 +68,14 @@ impl Side {
         if path.is_file() {
             let content = fs::read_to_string(path)
                 .map_err(|error| wrong(format!("{text}: it cannot be read: {error}")))?;
-            let what = match path.extension().is_some_and(|end| end == "sql") {
-                true => What::Schema(content),
-                false => What::Settings(settings(&content).map_err(|(line, why)| {
+            let what = if path.extension().is_some_and(|end| end == "sql") {
+                What::Schema(content)
+            } else {
+                What::Settings(settings(&content).map_err(|(line, why)| {
                     wrong(format!("{text}:{line}: {why}"))
                         .hint("a settings file has lines as postgresql.conf: work_mem = '64MB'")
                         .hint("a schema's name ends in .sql")
-                })?),
+                })?)
             };
             return Ok(Self {
                 given: text.to_owned(),
@@ -232,9 +233,10 @@ fn settings(text: &str) -> Result<Vec<String>, (usize, String)> {
         }
         settings.push(format!("{name}={value}"));
     }
-    match settings.is_empty() {
-        true => Err((1, "there is no setting in it".to_owned())),
-        false => Ok(settings),
+    if settings.is_empty() {
+        Err((1, "there is no setting in it".to_owned()))
+    } else {
+        Ok(settings)
     }
 }
 

@@ -159,9 +159,10 @@ impl Study for Turns<'_, '_> {
         }
         let share = super::share(self.asked.args, self.elapsed(), pairs / 2);
         let is_over = self.asked.is_over((&base, &head), share, &mut self.looks)?;
-        Ok(match is_over {
-            true => Vec::new(),
-            false => self.pair(pairs + 1),
+        Ok(if is_over {
+            Vec::new()
+        } else {
+            self.pair(pairs + 1)
         })
     }
 }

@@ -120,12 +120,13 @@ fn text_of(place: &Path) -> io::Result<String> {
     let mut text = String::new();
     let file = fs::File::open(place)?;
     file.take(BYTES_MAX + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > BYTES_MAX {
-        true => Err(io::Error::other(format!(
+    if text.len() as u64 > BYTES_MAX {
+        Err(io::Error::other(format!(
             "it is longer than {} KiB",
             BYTES_MAX >> 10
-        ))),
-        false => Ok(text),
+        )))
+    } else {
+        Ok(text)
     }
 }
 

@@ -77,9 +77,10 @@ pub fn in_force(command: Command) -> Command {
 
 fn with_observe(command: Command, words: &'static str) -> Command {
     let has = command.get_arguments().any(|arg| arg.get_id() == "observe");
-    let command = match has {
-        true => command.mut_arg("observe", |arg| arg.default_value(words)),
-        false => command,
+    let command = if has {
+        command.mut_arg("observe", |arg| arg.default_value(words))
+    } else {
+        command
     };
     let names: Vec<String> = command
         .get_subcommands()

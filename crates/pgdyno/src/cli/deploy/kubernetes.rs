@@ -109,14 +109,15 @@ impl KubernetesArgs {
         let space = self.namespace.as_ref();
         let space = space.map_or(String::new(), |space| format!(" --namespace={space}"));
         let apply = format!("kubectl apply{space} -f FILE -l app.kubernetes.io/component");
-        let load = match loads {
-            false => String::new(),
-            true => format!(
+        let load = if !loads {
+            String::new()
+        } else {
+            format!(
                 "\
-#   {apply}=load
-#   kubectl wait{space} --for=condition=complete --timeout=24h job/{name}-load
-"
-            ),
+        #   {apply}=load
+        #   kubectl wait{space} --for=condition=complete --timeout=24h job/{name}-load
+        "
+            )
         };
         format!(
             "\
@@ -260,9 +261,10 @@ kind: Job
 
     fn of_secret(&self, variable: &str, is_optional: bool) -> String {
         let secret = string(&self.secret);
-        let optional = match is_optional {
-            true => "              optional: true\n",
-            false => "",
+        let optional = if is_optional {
+            "              optional: true\n"
+        } else {
+            ""
         };
         format!(
             "        - name: {variable}
@@ -303,9 +305,10 @@ fn string(text: &str) -> String {
 fn image(text: &str) -> Result<String, String> {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
     let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric());
-    match begins && text.chars().all(is_inner) {
-        true => Ok(text.to_owned()),
-        false => Err("an image is named like registry.example/pgdyno:1".to_owned()),
+    if begins && text.chars().all(is_inner) {
+        Ok(text.to_owned())
+    } else {
+        Err("an image is named like registry.example/pgdyno:1".to_owned())
     }
 }
 
@@ -325,9 +328,10 @@ fn quantity(text: &str, units: &[&str], allowed: &str) -> Result<String, String>
     let end = text.find(|c| !is_of_number(c)).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let number = number.parse::<f64>().is_ok_and(|number| number > 0.0);
-    match number && units.contains(&unit) {
-        true => Ok(text.to_owned()),
-        false => Err(allowed.to_owned()),
+    if number && units.contains(&unit) {
+        Ok(text.to_owned())
+    } else {
+        Err(allowed.to_owned())
     }
 }
 

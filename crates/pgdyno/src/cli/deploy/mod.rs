@@ -49,12 +49,13 @@ fn label(text: &str) -> Result<String, String> {
         && text.bytes().all(is_inner)
         && !text.starts_with('-')
         && !text.ends_with('-');
-    match is_label {
-        true => Ok(text.to_owned()),
-        false => Err(
+    if is_label {
+        Ok(text.to_owned())
+    } else {
+        Err(
             "a name has 1 to 63 lower-case letters, digits and, but for its ends, '-': pgdyno-1"
                 .to_owned(),
-        ),
+        )
     }
 }
 

@@ -46,9 +46,12 @@ fn below(command: Command, path: &[&str], names: &[&str]) -> Command {
     let Some((first, rest)) = path.split_first() else {
         return brief(command, names);
     };
-    command.mut_subcommands(|verb| match verb.get_name() == *first {
-        true => below(verb, rest, names),
-        false => verb,
+    command.mut_subcommands(|verb| {
+        if verb.get_name() == *first {
+            below(verb, rest, names)
+        } else {
+            verb
+        }
     })
 }
 

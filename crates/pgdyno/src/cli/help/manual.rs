@@ -81,13 +81,12 @@ impl Document {
                     cell.is_some_and(|cell| cell.split(',').any(|part| part.trim() == code))
                 };
                 let rows: Vec<&str> = lines.iter().filter(is_row).copied().collect();
-                match rows.is_empty() {
-                    true => paragraph.starts_with(&code).then(|| paragraph.to_owned()),
-                    false => {
-                        let table = lines.iter().position(|line| line.starts_with('|'))?;
-                        let head = lines.get(table..table + 2)?;
-                        Some([head, &rows].concat().join("\n"))
-                    }
+                if rows.is_empty() {
+                    paragraph.starts_with(&code).then(|| paragraph.to_owned())
+                } else {
+                    let table = lines.iter().position(|line| line.starts_with('|'))?;
+                    let head = lines.get(table..table + 2)?;
+                    Some([head, &rows].concat().join("\n"))
                 }
             })
             .collect()

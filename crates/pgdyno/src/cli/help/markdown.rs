@@ -115,9 +115,10 @@ impl Shown {
                     .unwrap_or(0)
             })
             .collect();
-        match widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1) <= self.width {
-            true => self.aligned(&rows, &widths),
-            false => self.listed(&rows),
+        if widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1) <= self.width {
+            self.aligned(&rows, &widths)
+        } else {
+            self.listed(&rows)
         }
     }
 
@@ -144,9 +145,10 @@ impl Shown {
             self.text += &broken(&row[0], "", "  ", self.width);
             for (name, cell) in names.iter().zip(row).skip(1) {
                 // With two columns it is clear what the second is.
-                let mark = match name.is_empty() || names.len() == 2 {
-                    true => "    ".to_owned(),
-                    false => format!("    {name}: "),
+                let mark = if name.is_empty() || names.len() == 2 {
+                    "    ".to_owned()
+                } else {
+                    format!("    {name}: ")
                 };
                 if !cell.is_empty() {
                     self.text += &broken(cell, &mark, "      ", self.width);

@@ -118,9 +118,10 @@ fn described(command: &Command, (names, does): &Line) -> String {
     };
     let named = format!("  {}", names.join(", "));
     let does = own.as_deref().unwrap_or(does);
-    match named.len() + 2 <= COLUMN {
-        true => format!("{named:COLUMN$}{does}\n"),
-        false => format!("{named}  {does}\n"),
+    if named.len() + 2 <= COLUMN {
+        format!("{named:COLUMN$}{does}\n")
+    } else {
+        format!("{named}  {does}\n")
     }
 }
 

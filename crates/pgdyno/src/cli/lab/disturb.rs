@@ -241,12 +241,13 @@ impl DisturbArgs {
     /// The target of points that name none.
     fn wanted(&self) -> TargetSpec {
         let target = self.spec.target.clone();
-        match self.against.is_empty() {
-            true => target,
-            false => TargetSpec {
+        if self.against.is_empty() {
+            target
+        } else {
+            TargetSpec {
                 urls: Vec::new(),
                 ..target
-            },
+            }
         }
     }
 }

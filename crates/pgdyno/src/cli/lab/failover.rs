@@ -111,9 +111,10 @@ pub struct FailoverArgs {
 
 impl FailoverArgs {
     fn disturb(&self) -> DisturbArgs {
-        let replication = match self.sync {
-            true => Replication::Sync,
-            false => Replication::Async,
+        let replication = if self.sync {
+            Replication::Sync
+        } else {
+            Replication::Async
         };
         DisturbArgs {
             spec: TrialSpec {

@@ -8,9 +8,10 @@ use pgdyno_workload::soundness;
 /// What is wrong, a paragraph each, or what is there; and how the command ends.
 pub(super) fn check(name: &str, is_json: bool) -> (String, Exit) {
     let (pack, wrong) = soundness::check(name);
-    let exit = match wrong.is_empty() {
-        true => Exit::Ok,
-        false => Exit::Failed,
+    let exit = if wrong.is_empty() {
+        Exit::Ok
+    } else {
+        Exit::Failed
     };
     if is_json {
         let wrong = wrong.iter();

@@ -32,13 +32,14 @@ fn found(word: Option<&str>) -> Result<Vec<Pack>, Failure> {
             .into_iter()
             .any(|text| text.to_lowercase().contains(&wanted))
     });
-    match packs.is_empty() {
-        false => Ok(packs),
-        true => Err(Failure::with(
+    if !packs.is_empty() {
+        Ok(packs)
+    } else {
+        Err(Failure::with(
             Exit::Usage,
             format!("no workload has \"{word}\" in its name, summary or tags"),
         )
-        .hint("all of them: pgdyno pack list; one of your own: pgdyno pack new NAME")),
+        .hint("all of them: pgdyno pack list; one of your own: pgdyno pack new NAME"))
     }
 }
 
@@ -79,9 +80,10 @@ pub(super) fn text(word: Option<&str>, verbose: bool) -> Result<String, Failure>
 
 /// So much of a line as a terminal shows.
 fn cut(line: &str) -> String {
-    match line.chars().count() > COLUMNS {
-        true => line.chars().take(COLUMNS - 1).chain(['…']).collect(),
-        false => line.to_owned(),
+    if line.chars().count() > COLUMNS {
+        line.chars().take(COLUMNS - 1).chain(['…']).collect()
+    } else {
+        line.to_owned()
     }
 }
 

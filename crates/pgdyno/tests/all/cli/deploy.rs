@@ -60,9 +60,10 @@ fn block(lines: &mut Vec<(usize, String)>, column: usize) -> Value {
         let before = mapping.insert(key.to_owned(), value);
         assert_eq!(before, None, "{key} is there twice");
     }
-    match list.is_empty() {
-        true => Value::Object(mapping),
-        false => Value::Array(list),
+    if list.is_empty() {
+        Value::Object(mapping)
+    } else {
+        Value::Array(list)
     }
 }
 

@@ -201,12 +201,11 @@ fn assert_in_no_file_below(folder: &Path) -> usize {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         assert!(!is_in(path.as_os_str().as_encoded_bytes()), "{path:?}");
-        match path.is_dir() {
-            true => count += assert_in_no_file_below(&path),
-            false => {
-                assert!(!is_in(&fs::read(&path).unwrap()), "{}", path.display());
-                count += 1;
-            }
+        if path.is_dir() {
+            count += assert_in_no_file_below(&path)
+        } else {
+            assert!(!is_in(&fs::read(&path).unwrap()), "{}", path.display());
+            count += 1;
         }
     }
     count
@@ -223,9 +222,10 @@ fn metrics() -> u16 {
             let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
             let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
             let knows = |line: &String| line.to_ascii_lowercase().starts_with("authorization:");
-            let (status, body) = match head.iter().any(knows) {
-                true => ("200 OK", "node_load1 0.5\n"),
-                false => ("401 Unauthorized", ""),
+            let (status, body) = if head.iter().any(knows) {
+                ("200 OK", "node_load1 0.5\n")
+            } else {
+                ("401 Unauthorized", "")
             };
             let length = body.len();
             let _ = write!(

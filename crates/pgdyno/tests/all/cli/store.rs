@@ -37,9 +37,10 @@ impl Notebook {
 
     /// What `--store` is to name.
     pub fn path(&self) -> PathBuf {
-        match self.is_file {
-            true => self.file(),
-            false => notebook::at(&self.file()),
+        if self.is_file {
+            self.file()
+        } else {
+            notebook::at(&self.file())
         }
     }
 

@@ -115,9 +115,10 @@ fn each_script_goes_where_its_role_is_and_a_client_has_a_connection_for_each() {
         assert_eq!(number(&primary["committed"]), committed[1]);
         for endpoint in [&primary, &standby] {
             let connections = number(&endpoint["connections"]);
-            let want = match more.contains(&"-C") {
-                true => number(&endpoint["committed"]),
-                false => 3,
+            let want = if more.contains(&"-C") {
+                number(&endpoint["committed"])
+            } else {
+                3
             };
             assert_eq!(connections, want, "{endpoint}");
             assert_eq!(number(&endpoint["clients"]), 3);

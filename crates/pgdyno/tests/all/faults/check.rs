@@ -51,9 +51,10 @@ pub fn check(fault: &Fault, call: Call, left: &Left) -> Result<Counted, String> 
         printed(&counted, &ran.stdout, call, &mut must);
     }
     must((fault.shows)(&counted, call), "what the fault is to show");
-    match wrong.is_empty() {
-        true => Ok(counted),
-        false => Err(format!("not so: {}; {counted:?}", wrong.join("; "))),
+    if wrong.is_empty() {
+        Ok(counted)
+    } else {
+        Err(format!("not so: {}; {counted:?}", wrong.join("; ")))
     }
 }
 
@@ -101,9 +102,10 @@ fn counts(
         must(ended == CLIENTS * TRANSACTIONS, "all were started");
     }
     // A client that ends early, or is interrupted, fails in its last transaction only.
-    let broken_off = match json["end"] == "interrupted" {
-        true => CLIENTS,
-        false => counted.aborted,
+    let broken_off = if json["end"] == "interrupted" {
+        CLIENTS
+    } else {
+        counted.aborted
     };
     if !call.reconnects && json["trial"]["continue_on_error"] == false {
         let most = left.highest + broken_off;

@@ -43,12 +43,10 @@ struct Templates([OnceLock<Template>; 2]);
 
 impl Templates {
     fn of(&self, fault: &Fault) -> &Template {
-        match fault.setup.tls {
-            false => {
-                self.0[0].get_or_init(|| Template::new(&pgdyno_testkit::installation().bindir))
-            }
-            true => self.0[1]
-                .get_or_init(|| Template::new(&pgdyno_testkit::installation_with_tls().bindir)),
+        if !fault.setup.tls {
+            self.0[0].get_or_init(|| Template::new(&pgdyno_testkit::installation().bindir))
+        } else {
+            self.0[1].get_or_init(|| Template::new(&pgdyno_testkit::installation_with_tls().bindir))
         }
     }
 }

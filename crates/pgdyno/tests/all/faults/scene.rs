@@ -190,9 +190,10 @@ fn command(fault: &Fault, call: Call, dir: &Path, json: &Path) -> Command {
     let script: PathBuf = dir.join("script.sql");
     fs::write(&script, SCRIPT).unwrap();
     let script = script.to_str().unwrap();
-    let mut command = match call.as_pgbench {
-        true => pgdyno(&["pgbench", "-n", "-f", script, "-D", "n=0"]),
-        false => pgdyno(&["run", script, "--param", "n=0"]),
+    let mut command = if call.as_pgbench {
+        pgdyno(&["pgbench", "-n", "-f", script, "-D", "n=0"])
+    } else {
+        pgdyno(&["run", script, "--param", "n=0"])
     };
     command.env("PGDYNO_STORE", dir.join("notebook.sqlite"));
     command.env("TMPDIR", dir);

@@ -65,10 +65,11 @@ fn eight_processes_measure_what_one_does() {
 fn totals_agree(how: &str, one: &Value, all: &Value) {
     let committed = |document: &Value| number(&document["measured"]["committed"]) as f64;
     let (of_one, of_all) = (committed(one), committed(all));
-    let share = match how.starts_with("-t") {
-        true => 0.0,
+    let share = if how.starts_with("-t") {
+        0.0
+    } else {
         // Three standard deviations of the difference, where that is more.
-        false => (3.0 * (2.0 / of_one).sqrt()).max(0.01),
+        (3.0 * (2.0 / of_one).sqrt()).max(0.01)
     };
     println!("{how}: {of_one} by one, {of_all} by eight");
     let apart = (of_one - of_all).abs();

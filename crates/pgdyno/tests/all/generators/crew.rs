@@ -159,9 +159,10 @@ impl Crew {
 
     /// The latencies of all seconds that a clause picks, added up behind pgdyno's back.
     pub fn latencies(&self, column: &str, of: &str) -> Histogram<u64> {
-        let texts = match self.store.starts_with("postgresql:") {
-            true => format!("string_agg(encode({column}, 'hex'), ' ')"),
-            false => format!("group_concat(hex({column}), ' ')"),
+        let texts = if self.store.starts_with("postgresql:") {
+            format!("string_agg(encode({column}, 'hex'), ' ')")
+        } else {
+            format!("group_concat(hex({column}), ' ')")
         };
         let texts = self.value(&format!("SELECT {texts} {of}"));
         let mut all = Histogram::new_with_bounds(1, 3_600_000_000, 3).unwrap();

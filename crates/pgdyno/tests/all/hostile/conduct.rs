@@ -119,9 +119,10 @@ fn run(scenario: &Scenario) -> Result<(), String> {
     let is_right = counted[0] == scenario.committed.0
         && counted.iter().sum::<u64>() == scenario.counted
         && classes == counted[1];
-    match is_right {
-        true => Ok(()),
-        false => Err(format!("counts {counted:?}, {measured}: {ran:#?}")),
+    if is_right {
+        Ok(())
+    } else {
+        Err(format!("counts {counted:?}, {measured}: {ran:#?}"))
     }
 }
 
@@ -160,9 +161,10 @@ fn pgbench(scenario: &Scenario) -> Result<(), String> {
         let rest = line.strip_prefix(&processed);
         rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
     });
-    match is_right {
-        true => Ok(()),
-        false => Err(format!("not {processed}: {ran:#?}")),
+    if is_right {
+        Ok(())
+    } else {
+        Err(format!("not {processed}: {ran:#?}"))
     }
 }
 

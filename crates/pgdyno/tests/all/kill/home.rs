@@ -320,9 +320,10 @@ fn wait_for_end(child: &mut Child, limit: Duration) -> bool {
 
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
-        match entry.path().is_dir() {
-            true => files_below(&entry.path(), found),
-            false => found.push(entry.path()),
+        if entry.path().is_dir() {
+            files_below(&entry.path(), found)
+        } else {
+            found.push(entry.path())
         }
     }
 }

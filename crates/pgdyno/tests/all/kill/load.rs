@@ -19,17 +19,18 @@ pub fn of_two_packs(count: usize) {
             Home::new(),
             Database::new(&format!("kill_load_{}", moment.number)),
         );
-        let (load, rows, expected) = match moment.heads {
-            true => (
+        let (load, rows, expected) = if moment.heads {
+            (
                 TPCB,
                 "SELECT count(*), count(DISTINCT aid) FROM pgbench_accounts",
                 "500000|500000",
-            ),
-            false => (
+            )
+        } else {
+            (
                 YCSB,
                 "SELECT count(*), count(DISTINCT ycsb_key) FROM usertable",
                 "60000|60000",
-            ),
+            )
         };
         let line = of(load, &database);
         let cut = home.cut_at(moment, &line, &line);

@@ -52,12 +52,11 @@ pub fn each(
         n.wrapping_mul(31).wrapping_add(u64::from(byte))
     }));
     let began = Instant::now();
-    let mut length = match count >= MEASURED_FROM {
-        true => {
-            whole();
-            began.elapsed()
-        }
-        false => ASSUMED,
+    let mut length = if count >= MEASURED_FROM {
+        whole();
+        began.elapsed()
+    } else {
+        ASSUMED
     };
     let mut killed = 0;
     for number in 0..count {

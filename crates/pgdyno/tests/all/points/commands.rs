@@ -547,8 +547,9 @@ fn is<A: PartialEq<B> + std::fmt::Debug + ?Sized, B: std::fmt::Debug + ?Sized>(
     found: &A,
     wanted: &B,
 ) -> Result<(), String> {
-    match found == wanted {
-        true => Ok(()),
-        false => Err(format!("{what}: {found:?}, not {wanted:?}")),
+    if found == wanted {
+        Ok(())
+    } else {
+        Err(format!("{what}: {found:?}, not {wanted:?}"))
     }
 }

@@ -37,9 +37,10 @@ fn smallest(scene: &Scene, option: &str, max: u64) -> u64 {
         let middle = u64::midpoint(low, high);
         let version = scene.pgdyno(&["--version"]);
         let limit = format!("{option}={middle}");
-        match limited(&version, &limit).output().unwrap().status.success() {
-            true => high = middle,
-            false => low = middle,
+        if limited(&version, &limit).output().unwrap().status.success() {
+            high = middle
+        } else {
+            low = middle
         }
     }
     high

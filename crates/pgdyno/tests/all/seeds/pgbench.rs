@@ -333,18 +333,20 @@ fn seed_2_a_series_for_retries_with_pgbench() {
     in_franck[0].must("pgbench -i -q");
     franck.sql(PROCEDURE);
     for line in table::of(Tool::Pgbench).filter(|line| line.from == From::Seed(2)) {
-        let (shells, database) = match line.typed.contains("franck") {
-            true => (&in_franck, "franck"),
-            false => (&in_postgres, "postgres"),
+        let (shells, database) = if line.typed.contains("franck") {
+            (&in_franck, "franck")
+        } else {
+            (&in_postgres, "postgres")
         };
-        match line.typed.contains("--initialize") {
-            true => compare_loads(line, shells),
-            false => compare_reports(
+        if line.typed.contains("--initialize") {
+            compare_loads(line, shells)
+        } else {
+            compare_reports(
                 line,
                 shells,
                 &Database { url: url(database) },
                 "pgbench_history",
-            ),
+            )
         }
     }
 }
@@ -368,9 +370,10 @@ fn seed_2_a_series_for_retries_with_ysql_bench() {
     assert_eq!(tables.value(keys), "3");
     for line in table::of(Tool::YsqlBench) {
         // The script names pgbench's tables.
-        let history = match line.typed.contains("--builtin") {
-            true => "ysql_bench_history",
-            false => "pgbench_history",
+        let history = if line.typed.contains("--builtin") {
+            "ysql_bench_history"
+        } else {
+            "pgbench_history"
         };
         compare_reports(line, &shells, &tables, history);
     }

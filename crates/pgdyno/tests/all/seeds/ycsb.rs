@@ -49,9 +49,12 @@ fn prepared(server: &Server, tool: Tool, mut shell: Shell) -> Shell {
 /// on chance: the unit of a run's time, and the remark on the one key that go-ycsb's zipfian asks for
 /// and no load inserts.
 fn in_order(text: &str) -> String {
-    let without_unit = |line: &'_ str| match line.starts_with("Run finished") {
-        true => line.trim_end_matches(['m', 's']).to_owned(),
-        false => line.to_owned(),
+    let without_unit = |line: &'_ str| {
+        if line.starts_with("Run finished") {
+            line.trim_end_matches(['m', 's']).to_owned()
+        } else {
+            line.to_owned()
+        }
     };
     let lines = text
         .lines()

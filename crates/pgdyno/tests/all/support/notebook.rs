@@ -130,8 +130,5 @@ pub fn has(notebook: &Path, text: &str) -> bool {
 
 /// What there is to ask or to expect of a notebook on a server, and of one in a file.
 pub fn by_kind<T>(server: T, file: T) -> T {
-    match is_on_server() {
-        true => server,
-        false => file,
-    }
+    if is_on_server() { server } else { file }
 }

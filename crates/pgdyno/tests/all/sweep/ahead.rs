@@ -88,17 +88,17 @@ fn what_the_last_trial_would_fail_with_is_said_before_the_first_load() {
             &["Connection refused"],
         ),
     ] {
-        let toml = match toml.starts_with("workload") {
-            true => format!("transactions = 5\nreset.settle = 0\n{toml}"),
-            false => format!("{SHORT}{toml}"),
+        let toml = if toml.starts_with("workload") {
+            format!("transactions = 5\nreset.settle = 0\n{toml}")
+        } else {
+            format!("{SHORT}{toml}")
         };
         let experiment = Experiment::new(&toml, database);
-        let ran = match toml.contains("target") {
-            true => {
-                let sweep = ["sweep", "e.toml", "--allow-shell"];
-                crate::support::ran(&mut experiment.command(&sweep))
-            }
-            false => experiment.run(&[]),
+        let ran = if toml.contains("target") {
+            let sweep = ["sweep", "e.toml", "--allow-shell"];
+            crate::support::ran(&mut experiment.command(&sweep))
+        } else {
+            experiment.run(&[])
         };
         ran.expect(code, want);
         assert_eq!(tables(database), "0", "{toml}");

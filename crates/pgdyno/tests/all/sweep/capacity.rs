@@ -22,9 +22,10 @@ fn true_capacity() -> f64 {
     let (mut low, mut high) = (100.0, 199.0);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        match waits_at_most(middle, LIMIT - SERVICE) > 0.99 {
-            true => low = middle,
-            false => high = middle,
+        if waits_at_most(middle, LIMIT - SERVICE) > 0.99 {
+            low = middle
+        } else {
+            high = middle
         }
     }
     low

@@ -29,12 +29,13 @@ fn standby_of(primary: &Server) -> Server {
     let mut session = connect(&primary.address().url());
     // Renamed in 15.
     let is_new = primary.version().major >= 15;
-    let [start, stop] = match is_new {
-        true => ["pg_backup_start('hb', true)", "pg_backup_stop(false)"],
-        false => [
+    let [start, stop] = if is_new {
+        ["pg_backup_start('hb', true)", "pg_backup_stop(false)"]
+    } else {
+        [
             "pg_start_backup('hb', true, false)",
             "pg_stop_backup(false, false)",
-        ],
+        ]
     };
     rows(&mut session, &format!("SELECT {start}"));
     let mut copied = Command::new("cp");

@@ -123,9 +123,10 @@ impl Connection {
         };
         if !(self.connecting || self.receives || self.is_at_end) {
             self.receives = true;
-            let receive = match bundles {
-                true => opcode::RecvMultiBundle::new(fd, GROUP).build(),
-                false => opcode::RecvMulti::new(fd, GROUP).build(),
+            let receive = if bundles {
+                opcode::RecvMultiBundle::new(fd, GROUP).build()
+            } else {
+                opcode::RecvMulti::new(fd, GROUP).build()
             };
             return Some(receive.user_data(token(Kind::Receive)));
         }

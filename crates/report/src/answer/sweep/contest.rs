@@ -143,9 +143,10 @@ impl Contest<'_> {
                 (Some(a), Some(b)) => b.total_cmp(&a),
                 (a, b) => b.is_some().cmp(&a.is_some()),
             };
-            match self.is_of_latency() && figure(*a).is_some() && figure(*b).is_some() {
-                true => by.reverse(),
-                false => by,
+            if self.is_of_latency() && figure(*a).is_some() && figure(*b).is_some() {
+                by.reverse()
+            } else {
+                by
             }
         });
         order
@@ -157,9 +158,10 @@ impl Contest<'_> {
         let Some((first, _, judged)) = self.pairs.iter().find(is_it) else {
             return (Err(Told::Lacking), None);
         };
-        let better = match self.is_of_latency() {
-            true => Told::Lower,
-            false => Told::Higher,
+        let better = if self.is_of_latency() {
+            Told::Lower
+        } else {
+            Told::Higher
         };
         let of_second = match judged.told {
             told if told == better => Ok(Ordering::Greater),
@@ -167,9 +169,10 @@ impl Contest<'_> {
             Told::Same => Ok(Ordering::Equal),
             cannot => Err(cannot),
         };
-        let of_b = match *first == a {
-            true => of_second,
-            false => of_second.map(Ordering::reverse),
+        let of_b = if *first == a {
+            of_second
+        } else {
+            of_second.map(Ordering::reverse)
         };
         (of_b, judged.comparison.as_ref())
     }

@@ -178,9 +178,10 @@ fn best(sweep: &Sweep<'_>, spots: &[Spot<'_>]) -> Option<usize> {
     let mut places = 0..spots.len();
     let first = places.next()?;
     Some(places.fold(first, |best, at| {
-        match median(&spots[at]) > median(&spots[best]) {
-            true => at,
-            false => best,
+        if median(&spots[at]) > median(&spots[best]) {
+            at
+        } else {
+            best
         }
     }))
 }

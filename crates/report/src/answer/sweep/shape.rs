@@ -89,9 +89,10 @@ impl Group<'_> {
             .iter()
             .filter(|(_, kind)| *kind == AxisKind::Category);
         let categories: Vec<String> = categories.map(|(path, _)| path.clone()).collect();
-        match categories.iter().any(|path| path == TARGET) {
-            true => vec![TARGET.to_owned()],
-            false => categories,
+        if categories.iter().any(|path| path == TARGET) {
+            vec![TARGET.to_owned()]
+        } else {
+            categories
         }
     }
 

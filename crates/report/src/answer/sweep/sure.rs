@@ -154,12 +154,11 @@ fn missing(sweep: &Sweep<'_>, answer: &mut Answer) {
 }
 
 fn shortened(names: &[String]) -> String {
-    match names.len() > NAMES_MAX + 1 {
-        false => and(names),
-        true => {
-            let more = names.len() - NAMES_MAX;
-            format!("{} and {more} more", names[..NAMES_MAX].join(", "))
-        }
+    if names.len() <= NAMES_MAX + 1 {
+        and(names)
+    } else {
+        let more = names.len() - NAMES_MAX;
+        format!("{} and {more} more", names[..NAMES_MAX].join(", "))
     }
 }
 

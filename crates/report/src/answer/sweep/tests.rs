@@ -669,12 +669,13 @@ fn targets_are_held_against_each_other_within_a_workload_at_equal_clients() {
 #[test]
 fn unequal_levels_are_said_beside_the_answer() {
     let mut made = targets(|_, is_direct, _| if is_direct { 100.0 } else { 50.0 });
-    made.isolation = Box::new(
-        |point| match point["target"].as_str().unwrap().contains("direct") {
-            true => "read committed".to_owned(),
-            false => "serializable".to_owned(),
-        },
-    );
+    made.isolation = Box::new(|point| {
+        if point["target"].as_str().unwrap().contains("direct") {
+            "read committed".to_owned()
+        } else {
+            "serializable".to_owned()
+        }
+    });
     let careful = made.answer().careful.unwrap();
     assert_eq!(
         careful,

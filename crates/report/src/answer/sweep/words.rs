@@ -25,9 +25,10 @@ const WORKLOADS_MAX: usize = 4;
 /// `What was asked: 2 workloads × 4 targets × 6 client counts`.
 pub fn question(sweep: &Sweep<'_>, groups: &[Group<'_>]) -> String {
     let so_far = sweep.planned.progress(sweep.all);
-    let label = match so_far.is_some_and(|of| of.done < of.of) {
-        true => "What was asked, so far",
-        false => "What was asked",
+    let label = if so_far.is_some_and(|of| of.done < of.of) {
+        "What was asked, so far"
+    } else {
+        "What was asked"
     };
     let workloads: Vec<&str> = groups.iter().map(|group| group.workload.as_str()).collect();
     let mut axes: Vec<(&str, Vec<&Value>)> = Vec::new();
@@ -174,9 +175,10 @@ fn standing(contests: &[Contest<'_>], what: &str) -> String {
     }
     let is_one = outcomes.len() == 1;
     let told = outcomes.iter().map(|(names, standing, places)| {
-        let at = match is_one {
-            true => String::new(),
-            false => format!("at {} ", places_words(places)),
+        let at = if is_one {
+            String::new()
+        } else {
+            format!("at {} ", places_words(places))
         };
         let (everywhere, anywhere) = match (is_one, are_clients(places)) {
             (false, _) => ("", ""),
@@ -300,27 +302,31 @@ fn evidence(
         let flipped = *leader < other;
         let interval = comparison.ratio.map(|ratio| {
             let (low, high) = (ratio.interval.low, ratio.interval.high);
-            match flipped {
-                true => (1.0 / high - 1.0, 1.0 / low - 1.0),
-                false => (low - 1.0, high - 1.0),
+            if flipped {
+                (1.0 / high - 1.0, 1.0 / low - 1.0)
+            } else {
+                (low - 1.0, high - 1.0)
             }
         });
-        let change = comparison.change().map(|change| match flipped {
-            true => 1.0 / (1.0 + change) - 1.0,
-            false => change,
+        let change = comparison.change().map(|change| {
+            if flipped {
+                1.0 / (1.0 + change) - 1.0
+            } else {
+                change
+            }
         });
-        let medians = comparison.change_of_medians().map(|change| match flipped {
-            true => 1.0 / (1.0 + change) - 1.0,
-            false => change,
+        let medians = comparison.change_of_medians().map(|change| {
+            if flipped {
+                1.0 / (1.0 + change) - 1.0
+            } else {
+                change
+            }
         });
         let shown = change
             .or(medians)
             .map_or_else(|| text::DASH.to_owned(), signed);
         // Names of several parts have commas themselves.
-        let between = match one.name.contains(", ") {
-            true => "; ",
-            false => ", ",
-        };
+        let between = if one.name.contains(", ") { "; " } else { ", " };
         let mut sentence = format!(
             "{place}{} {}{between}{} {}",
             one.name,
@@ -348,27 +354,25 @@ fn place_of(group: &Group<'_>, contest: &Contest<'_>, with_workload: bool) -> St
     let workload = with_workload.then(|| group.workload.clone());
     let place = Some(contest.place.clone()).filter(|place| !place.is_empty());
     let parts: Vec<String> = workload.into_iter().chain(place).collect();
-    match parts.is_empty() {
-        true => String::new(),
-        false => format!("{}: ", parts.join(", ")),
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", parts.join(", "))
     }
 }
 
 /// The figure of a side as the tables show it.
 fn figure(contest: &Contest<'_>, point: &PointResult) -> String {
     let of = point.figures.get(contest.metric.figure.name);
-    match contest.is_of_latency() {
-        true => {
-            let us = of.and_then(|of| of.together_us.flatten());
-            let p99 = us.map_or_else(|| text::DASH.to_owned(), |us| text::time(us as f64));
-            format!("p99 {p99}")
-        }
-        false => {
-            let median = of
-                .and_then(|of| of.over_repeats.as_ref())
-                .map(|of| of.over.median);
-            median.map_or_else(|| text::DASH.to_owned(), per_s)
-        }
+    if contest.is_of_latency() {
+        let us = of.and_then(|of| of.together_us.flatten());
+        let p99 = us.map_or_else(|| text::DASH.to_owned(), |us| text::time(us as f64));
+        format!("p99 {p99}")
+    } else {
+        let median = of
+            .and_then(|of| of.over_repeats.as_ref())
+            .map(|of| of.over.median);
+        median.map_or_else(|| text::DASH.to_owned(), per_s)
     }
 }
 
@@ -445,9 +449,10 @@ fn ranking(told: &[(&Group<'_>, &Vec<Contest<'_>>)]) -> Option<Ranking> {
         note += " A workload is never ranked against another.";
     }
     Some(Ranking {
-        title: match is_clients {
-            true => "Who is ahead, at equal clients".to_owned(),
-            false => "Who is ahead, all else equal".to_owned(),
+        title: if is_clients {
+            "Who is ahead, at equal clients".to_owned()
+        } else {
+            "Who is ahead, all else equal".to_owned()
         },
         columns: columns.clone(),
         rows: rows.collect(),
@@ -562,12 +567,13 @@ pub fn of_peaks(
         .filter(|(_, limit)| !limit.is_some_and(is_known));
     let unknown: Vec<String> = unknown.map(|(peak, _)| peak.workload.clone()).collect();
     if !unknown.is_empty() {
-        let what = match with_workload {
-            true => format!(
+        let what = if with_workload {
+            format!(
                 "not known of {}: the trials' own pages say why",
                 and(&unknown)
-            ),
-            false => "not known: the trials' own pages say why".to_owned(),
+            )
+        } else {
+            "not known: the trials' own pages say why".to_owned()
         };
         answer.sure.push(Sure::limit("What limits", what));
     }
@@ -727,12 +733,13 @@ fn peak_evidence(
     let Some(of) = goodput(best) else { return };
     let at = Some(spot).filter(|spot| !spot.is_empty());
     let at = at.map_or_else(String::new, |spot| format!(" at {spot}"));
-    let (by, of_it) = match with_workload {
-        true => (
+    let (by, of_it) = if with_workload {
+        (
             format!(" by {}", peak.workload),
             format!(" of {}", peak.workload),
-        ),
-        false => (String::new(), String::new()),
+        )
+    } else {
+        (String::new(), String::new())
     };
     if of.n == 1 {
         let words = format!("was most{at}{by}, in one repeat");
@@ -793,9 +800,12 @@ fn peak_checks(
     limit: Option<&PointLimit>,
     with_workload: bool,
 ) {
-    let of = |name: &str| match with_workload {
-        true => format!("{name}, {}", peak.workload),
-        false => name.to_owned(),
+    let of = |name: &str| {
+        if with_workload {
+            format!("{name}, {}", peak.workload)
+        } else {
+            name.to_owned()
+        }
     };
     if peak.cannot.is_none() && peak.kept.is_none() && peak.all.len() > 1 {
         let others = peak.all.len() - peak.front.len();

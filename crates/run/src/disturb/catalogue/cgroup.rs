@@ -206,9 +206,10 @@ fn disk(
         ));
     };
     // Documented: both versions take whole disks only. The directory of a partition lies in its disk's.
-    let device = match device.join("partition").exists() {
-        true => device.parent().unwrap_or(&device).to_owned(),
-        false => device,
+    let device = if device.join("partition").exists() {
+        device.parent().unwrap_or(&device).to_owned()
+    } else {
+        device
     };
     let numbers = fs::read_to_string(device.join("dev"))
         .map_err(|e| format!("{}/dev: {e}", device.display()))?;

@@ -97,11 +97,10 @@ impl Need {
             Need::Owner => self.unless_of_tables(scene, given, "pg_has_role(c.relowner, 'USAGE')"),
             Need::Maintainer => {
                 // Documented: MAINTAIN since 17.
-                let may = match scene.product.is_since(Version::new(17, 0)) {
-                    true => {
-                        "(pg_has_role(c.relowner, 'USAGE') OR has_table_privilege(c.oid, 'MAINTAIN'))"
-                    }
-                    false => "pg_has_role(c.relowner, 'USAGE')",
+                let may = if scene.product.is_since(Version::new(17, 0)) {
+                    "(pg_has_role(c.relowner, 'USAGE') OR has_table_privilege(c.oid, 'MAINTAIN'))"
+                } else {
+                    "pg_has_role(c.relowner, 'USAGE')"
                 };
                 self.unless_of_tables(scene, given, may)
             }

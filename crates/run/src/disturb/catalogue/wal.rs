@@ -244,11 +244,12 @@ impl WalFull {
 fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let done = command.output().map_err(|e| format!("{program}: {e}"))?;
-    match done.status.success() {
-        true => Ok(()),
-        false => Err(format!(
+    if done.status.success() {
+        Ok(())
+    } else {
+        Err(format!(
             "{program}: {}",
             String::from_utf8_lossy(&done.stderr).trim()
-        )),
+        ))
     }
 }

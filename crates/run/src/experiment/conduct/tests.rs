@@ -54,9 +54,10 @@ impl Observer<Outcome> for Written {
         );
         let state = finished.state.name();
         self.lines.push(format!("{state}: {committed}"));
-        match self.is_full {
-            true => Err(Failure::new("the disk is full")),
-            false => Ok(()),
+        if self.is_full {
+            Err(Failure::new("the disk is full"))
+        } else {
+            Ok(())
         }
     }
 }

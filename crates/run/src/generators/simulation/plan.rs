@@ -89,15 +89,19 @@ impl Plan {
         let spread = if draw.one_in(6) { 60 * S } else { 3 * S };
         let short_s = draw.range(2, 8);
         // Some go on when the notebook is back.
-        let duration_s = match more.one_in(12) {
-            true => more.range(30, 60),
-            false => short_s,
+        let duration_s = if more.one_in(12) {
+            more.range(30, 60)
+        } else {
+            short_s
         };
         let end = spread + (duration_s + 3) * S;
         let hosts = (0..count).map(|number| {
-            let way = |draw: &mut Draw| match is_lan {
-                true => draw.range(20 * US, 800 * US),
-                false => draw.range(MS, 80 * MS),
+            let way = |draw: &mut Draw| {
+                if is_lan {
+                    draw.range(20 * US, 800 * US)
+                } else {
+                    draw.range(MS, 80 * MS)
+                }
             };
             let mut host = Host {
                 arrives: Some(draw.range(0, spread)),
@@ -105,9 +109,10 @@ impl Plan {
                 prepares: draw.range(0, 800 * MS),
                 fills: load.range(5 * MS, 300 * MS),
                 connects: draw.range(0, spread / 3),
-                drains: match more.one_in(2) {
-                    true => more.range(0, 5 * S),
-                    false => 0,
+                drains: if more.one_in(2) {
+                    more.range(0, 5 * S)
+                } else {
+                    0
                 },
                 dies: None,
                 signal: None,
@@ -170,15 +175,17 @@ impl Plan {
             is_lan,
             join_deadline: spread + draw.range(2, 10) * S,
             duration_s,
-            ranges: match load.one_in(3) {
-                true => 0,
-                false => load.range(1, 30) as u32,
+            ranges: if load.one_in(3) {
+                0
+            } else {
+                load.range(1, 30) as u32
             },
             leaves: draw.one_in(3),
             away,
-            lost_permille: match has_trouble && draw.one_in(4) {
-                true => draw.range(1, 20),
-                false => 0,
+            lost_permille: if has_trouble && draw.one_in(4) {
+                draw.range(1, 20)
+            } else {
+                0
             },
             notebook_ppm: draw.signed(200),
         }

@@ -63,13 +63,14 @@ fn every_query_finds_rows_in_a_notebook_of_real_trials() {
         let found = ask(&chosen.replaced(&query));
         assert!(!found.is_empty(), "{name}: no rows from {query}");
         // The name that is shown stands before the value. The newest comes first.
-        let value = match query.contains("__value") {
-            true => found[0].rsplit('|').next().unwrap().to_owned(),
-            false => found
+        let value = if query.contains("__value") {
+            found[0].rsplit('|').next().unwrap().to_owned()
+        } else {
+            found
                 .iter()
                 .map(|value| format!("'{value}'"))
                 .collect::<Vec<_>>()
-                .join(","),
+                .join(",")
         };
         chosen.0.push((name, value));
     }

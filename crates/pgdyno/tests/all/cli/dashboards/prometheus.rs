@@ -69,9 +69,10 @@ impl Prometheus {
     /// What an expression gives, over the time or at its end: values of all series.
     fn ask(&self, expr: &str, (begin_s, end_s): (f64, f64), is_instant: bool) -> Vec<f64> {
         let expr: String = expr.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        let path = match is_instant {
-            true => format!("/api/v1/query?query={expr}&time={end_s}"),
-            false => format!("/api/v1/query_range?query={expr}&start={begin_s}&end={end_s}&step=1"),
+        let path = if is_instant {
+            format!("/api/v1/query?query={expr}&time={end_s}")
+        } else {
+            format!("/api/v1/query_range?query={expr}&start={begin_s}&end={end_s}&step=1")
         };
         let text = get(&self.at, &path, "").unwrap();
         let answer: Value = serde_json::from_str(&text).unwrap();
@@ -95,10 +96,11 @@ fn now_s() -> f64 {
 fn replaced(board: &Board, expr: &str) -> String {
     let mut text = expr.replace("$__rate_interval", INTERVAL);
     for (name, _, chosen) in board.variables() {
-        let value = match chosen.iter().any(|value| value == "$__all") {
-            true => ".*".to_owned(),
+        let value = if chosen.iter().any(|value| value == "$__all") {
+            ".*".to_owned()
+        } else {
             // A regular expression, as Grafana escapes it.
-            false => format!("({})", chosen.join("|").replace('.', "\\\\.")),
+            format!("({})", chosen.join("|").replace('.', "\\\\."))
         };
         text = text.replace(&format!("${name}"), &value);
     }

@@ -98,9 +98,10 @@ fn each_that_any_server_takes_is_seen_there_and_loses_and_leaves_nothing() {
         place.does(command, says, trace);
     }
     let what = "pgdyno:drop-page-cache";
-    match pgdyno_platform::user::is_root() && Path::new("/usr/bin/fincore").exists() {
-        true => place.does(what, "dropped the page cache", Trace::Uncached),
-        false => record_skip(what, "it takes root, and fincore"),
+    if pgdyno_platform::user::is_root() && Path::new("/usr/bin/fincore").exists() {
+        place.does(what, "dropped the page cache", Trace::Uncached)
+    } else {
+        record_skip(what, "it takes root, and fincore")
     }
 }
 

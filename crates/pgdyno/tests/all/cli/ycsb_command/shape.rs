@@ -35,9 +35,12 @@ pub fn only_of_java_left_out(text: &str) -> String {
 /// depends on how long the run took.
 pub fn go_properties_left_out(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with('"'));
-    let lines = lines.map(|line| match line.starts_with("Run finished") {
-        true => line.trim_end_matches(['m', 's']).to_owned() + "\n",
-        false => format!("{}\n", line.replace("READ  ", "READ")),
+    let lines = lines.map(|line| {
+        if line.starts_with("Run finished") {
+            line.trim_end_matches(['m', 's']).to_owned() + "\n"
+        } else {
+            format!("{}\n", line.replace("READ  ", "READ"))
+        }
     });
     lines.collect()
 }

@@ -59,12 +59,13 @@ fn with_disk(dir: &Path, command: &Command, size: &str) -> Command {
 /// The notebook, or pgbench's log, on that disk.
 fn files(dir: &Path, call: Call) -> Vec<String> {
     let on_disk = |name: &str| disk(dir).join(name).to_str().unwrap().to_owned();
-    match call.as_pgbench {
-        false => vec!["--store".to_owned(), on_disk("notebook.sqlite")],
-        true => vec![
+    if !call.as_pgbench {
+        vec!["--store".to_owned(), on_disk("notebook.sqlite")]
+    } else {
+        vec![
             "--log".to_owned(),
             format!("--log-prefix={}", on_disk("log")),
-        ],
+        ]
     }
 }
 

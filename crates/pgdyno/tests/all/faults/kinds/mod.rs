@@ -80,9 +80,10 @@ const NO_FAULT: Fault = Fault {
 
 /// Without `--reconnect` clients have ended, with it connections were lost and all clients went on.
 fn lost(counted: &Counted, call: Call) -> bool {
-    match call.reconnects {
-        false => counted.aborted > 0 && counted.outages == 0,
-        true => counted.aborted == 0 && counted.outages > 0,
+    if !call.reconnects {
+        counted.aborted > 0 && counted.outages == 0
+    } else {
+        counted.aborted == 0 && counted.outages > 0
     }
 }
 

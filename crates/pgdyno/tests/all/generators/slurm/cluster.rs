@@ -130,9 +130,10 @@ impl Cluster {
     /// What a program of Slurm prints; nothing where it fails.
     pub fn ask(&self, line: &str) -> String {
         let output = self.command(line).output().unwrap();
-        match output.status.success() {
-            true => String::from_utf8(output.stdout).unwrap(),
-            false => String::new(),
+        if output.status.success() {
+            String::from_utf8(output.stdout).unwrap()
+        } else {
+            String::new()
         }
     }
 

@@ -218,11 +218,12 @@ pub fn line(dice: &mut Dice, runs_a: bool) -> Case {
     if words.has(&["-L", "--la"]) {
         case = case.counts();
     }
-    match words.has(&["--a"]) {
-        true => case.log(Log::Intervals),
-        false => case.log(Log::Transactions {
+    if words.has(&["--a"]) {
+        case.log(Log::Intervals)
+    } else {
+        case.log(Log::Transactions {
             lag: words.has(&["-R", "--ra"]),
-        }),
+        })
     }
 }
 

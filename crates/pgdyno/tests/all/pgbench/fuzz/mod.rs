@@ -35,9 +35,10 @@ fn made(seed: u64) -> Case {
     let case = lines::line(&mut dice, runs_script);
     let other = "\\set n random(1, 10)\nSELECT :n;\n";
     let case = case.file("b.sql", other.to_owned());
-    match runs_script {
-        true => case.file("a.sql", scripts::script(&mut dice)),
-        false => case,
+    if runs_script {
+        case.file("a.sql", scripts::script(&mut dice))
+    } else {
+        case
     }
 }
 

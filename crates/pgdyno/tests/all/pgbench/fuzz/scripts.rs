@@ -135,9 +135,10 @@ fn expressions(dice: &mut Dice) -> String {
     for name in ["y", "x", "z", "y"] {
         let depth = dice.between(1, 3) as usize;
         let (value, is_shown) = (expression(dice, depth), dice.below(3) > 0);
-        text += &match is_shown {
-            true => format!("\\set {name} debug({value})\n"),
-            false => format!("\\set {name} {value}\n"),
+        text += &if is_shown {
+            format!("\\set {name} debug({value})\n")
+        } else {
+            format!("\\set {name} {value}\n")
         };
         if dice.once_in(4) {
             let condition = expression(dice, 2);
@@ -149,9 +150,10 @@ fn expressions(dice: &mut Dice) -> String {
 
 fn expression(dice: &mut Dice, depth: usize) -> String {
     if depth == 0 || dice.once_in(6) {
-        return match dice.once_in(25) {
-            true => dice.pick(&WRONG).to_owned(),
-            false => dice.pick(&LEAVES).to_owned(),
+        return if dice.once_in(25) {
+            dice.pick(&WRONG).to_owned()
+        } else {
+            dice.pick(&LEAVES).to_owned()
         };
     }
     let less = depth - 1;
@@ -178,9 +180,10 @@ fn expression(dice: &mut Dice, depth: usize) -> String {
         }
         _ => {
             let (name, takes) = FUNCTIONS[dice.below(FUNCTIONS.len())];
-            let count = match dice.once_in(15) {
-                true => dice.between(0, 4),
-                false => takes,
+            let count = if dice.once_in(15) {
+                dice.between(0, 4)
+            } else {
+                takes
             };
             let arguments: Vec<String> = (0..count).map(|_| expression(dice, less)).collect();
             format!("{name}({})", arguments.join(", "))

@@ -212,10 +212,11 @@ impl Drop for Documented {
         }
         let findings = std::mem::take(&mut self.played.seen().findings);
         let text = format!("{}:\n{}", self.played.product.name, findings.join("\n"));
-        match std::thread::panicking() {
+        if std::thread::panicking() {
             // What was not on the list may be why.
-            true => println!("{text}"),
-            false => assert!(findings.is_empty(), "{text}"),
+            println!("{text}")
+        } else {
+            assert!(findings.is_empty(), "{text}")
         }
     }
 }

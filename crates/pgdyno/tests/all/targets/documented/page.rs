@@ -29,9 +29,10 @@ pub fn serve(ip: Ipv4Addr, id: usize, played: &Arc<Played>, state: &Arc<State>) 
                 let request = String::from_utf8_lossy(&request[..count]).into_owned();
                 let path = request.split(' ').nth(1).unwrap_or_default();
                 let page = page(&played, &state, id, port, path);
-                let (status, page) = match page.is_empty() {
-                    true => ("404 Not Found", String::new()),
-                    false => ("200 OK", page),
+                let (status, page) = if page.is_empty() {
+                    ("404 Not Found", String::new())
+                } else {
+                    ("200 OK", page)
                 };
                 let length = page.len();
                 let head = format!(

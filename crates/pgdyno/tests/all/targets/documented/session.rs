@@ -287,9 +287,10 @@ impl Played {
             return (Vec::new(), given(*columns, values));
         }
         if self.list.is_none() {
-            return match text.eq_ignore_ascii_case("select version()") {
-                true => (Vec::new(), format!("SELECT '{}'", self.product.name)),
-                false => (Vec::new(), text.to_owned()),
+            return if text.eq_ignore_ascii_case("select version()") {
+                (Vec::new(), format!("SELECT '{}'", self.product.name))
+            } else {
+                (Vec::new(), text.to_owned())
             };
         }
         let (mut before, mut sql) = (Vec::new(), Vec::new());
@@ -347,9 +348,10 @@ impl Played {
         let is_commit = ["commit", "end"].contains(&last.trim());
         let one_less = |left: usize| left.checked_sub(1);
         let order = Ordering::SeqCst;
-        match is_commit && self.ambiguous.fetch_update(order, order, one_less).is_ok() {
-            true => Answers::Ambiguous,
-            false => Answers::HandedOn,
+        if is_commit && self.ambiguous.fetch_update(order, order, one_less).is_ok() {
+            Answers::Ambiguous
+        } else {
+            Answers::HandedOn
         }
     }
 
