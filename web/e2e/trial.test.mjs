@@ -266,7 +266,8 @@ test('what the instruments saw is on the page: series, the checkpoint, what sess
   const there = new Set(document.series.map((one) => one.name));
   const waits = series.filter((one) => one.name === 'pg.waits');
   for (const one of series) if (!waits.includes(one)) assert.ok(there.has(one.name), `${one.name} is on the page`);
-  assert.equal(document.waits !== undefined, waits.length > 0);
+  // It is there with no wait in it, too, where readings found none.
+  assert.ok(document.waits !== undefined || waits.length === 0);
   const checkpoints = document.events.filter((event) => event.kind === 'checkpoint');
   assert.ok(checkpoints.length > 0, 'the checkpoint was seen');
   await opened('trial', async (page) => {
