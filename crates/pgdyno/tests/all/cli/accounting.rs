@@ -19,9 +19,9 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {ran:?}"))
 }
 
-/// What the storage layer did in a run of `slob`.
+/// What the storage layer did in a run of `slob`; what observers read of the catalogues stays out of it.
 fn accounting(database: &Database, args: &str) -> Value {
-    let args = format!("run slob --no-store -q --json {args}");
+    let args = format!("run slob --no-store -q --json --observe none {args}");
     let args: Vec<&str> = args.split_whitespace().collect();
     let mut document = json(&database.pgdyno(&args).expect(0, &[]));
     document["accounting"].take()
@@ -60,9 +60,8 @@ fn a_set_that_fits_shows_no_misses_and_one_that_does_not_shows_the_expected_shar
     let server = pgdyno_testkit::postgres_with(&SMALL);
     let database = Database::on(&server, "acc_fits");
     // By count: the first run brings the blocks in, and those before out, however slow the machine is.
-    // What observers read of the catalogues each second stays out of it.
     let with = |before: u32, active: u64| {
-        let args = format!("--warmup 0 --observe none --param scale=8192 --param active={active}");
+        let args = format!("--warmup 0 --param scale=8192 --param active={active}");
         accounting(&database, &format!("-t {before} {args}"));
         accounting(&database, &format!("-t 10 {args}"))
     };
@@ -78,8 +77,9 @@ fn a_set_that_fits_shows_no_misses_and_one_that_does_not_shows_the_expected_shar
     let index_blocks = 8192.0 / 366.0 + 2.0;
     let missed = (1.0 - (2048.0 - index_blocks) / 8192.0) * (unit - index) / unit;
     let seen = 1.0 - figure(&spills, "hit_ratio");
+    // Each tenth of the pool that has something else in it (catalogues, what the load has left) is 0.025 more.
     assert!(
-        (seen - missed).abs() < 0.03,
+        (-0.03..0.08).contains(&(seen - missed)),
         "{seen}, not {missed}: {spills:#}"
     );
 }
