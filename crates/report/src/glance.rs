@@ -134,7 +134,7 @@ fn of_rows(store: &dyn Notebook, rows: &[TrialRow]) -> Result<Vec<Glance>, Failu
 ///
 /// # Errors
 /// The notebook cannot be read.
-pub fn of(store: &dyn Notebook, row: &TrialRow) -> Result<Glance, Failure> {
+fn of(store: &dyn Notebook, row: &TrialRow) -> Result<Glance, Failure> {
     let seconds = store.last_seconds(row.number, COURSE_US)?;
     let news = store.news(row.number)?;
     let observed = store.observed_after(row.number, Some(recent_from_us(&seconds) as i64))?;
@@ -235,7 +235,7 @@ fn recent_latencies(seconds: &[Second]) -> Latencies {
 }
 
 /// By second, without what is left of one.
-pub fn goodput(seconds: &[Second]) -> Vec<f64> {
+fn goodput(seconds: &[Second]) -> Vec<f64> {
     let whole = seconds.iter().filter(|second| second.length_us >= SHORT_US);
     let rate = |second: &Second| second.committed() as f64 * 1e6 / second.length_us as f64;
     whole.map(rate).collect()
@@ -251,7 +251,7 @@ fn latencies<'a>(seconds: impl Iterator<Item = &'a Second>) -> Latencies {
 }
 
 /// What most sessions waited for, on average over the readings that there are.
-pub fn waits(observed: &Observed) -> Vec<(String, f64)> {
+fn waits(observed: &Observed) -> Vec<(String, f64)> {
     let mut sums = BTreeMap::<&str, f64>::new();
     let mut readings = std::collections::BTreeSet::new();
     for course in observed.all("pg.waits") {

@@ -215,18 +215,6 @@ impl Store {
         .hint("or name another store with --store or PGDYNO_STORE"))
     }
 
-    /// What opening a file does: trials that are marked as running and whose process is gone become aborted. For
-    /// those who keep it open and watch.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn find_the_dead(&self) -> Result<(), Failure> {
-        match self.place {
-            Place::File(_) if self.version == schema::VERSION => self.abort_the_dead().map(|_| ()),
-            _ => Ok(()),
-        }
-    }
-
     fn set_up(&mut self, path: &Path, on: On) -> Result<(), Failure> {
         let failed = |e: rusqlite::Error| trouble(path, "cannot open", &e.into());
         let Db::File(connection) = &mut self.db else {

@@ -118,12 +118,12 @@ fn busy_cpus_of_nodes_limit_and_half_idle_ones_do_not() {
     // What each node used was not read: no figure of it is among the evidence.
     let unread = shared.without("crdb.cpu.user").without("crdb.cpu.system");
     let unread = assert_limit(&unread, Cause::ServerCpu);
-    let told = format!("{:?} {:?}", verdict.evidence, unread.evidence);
+    let evidence = format!("{:?} {:?}", verdict.evidence, unread.evidence);
     assert!(
-        told.contains("\"7.50\", sentence: \"CPUs used by all nodes"),
-        "{told}"
+        evidence.contains("\"7.50\", sentence: \"CPUs used by all nodes"),
+        "{evidence}"
     );
-    assert!(!told.contains("not read"), "{told}");
+    assert!(!evidence.contains("not read"), "{evidence}");
     // Others have them.
     let others = made()
         .on_all("crdb.cpu.share", 0.1)

@@ -18,8 +18,8 @@ The commands are in [disturb]; they run on the host of pgdyno: pgdyno sweep FILE
 /// What is to be found out.
 #[derive(Debug, Clone)]
 pub struct DisturbLab {
-    /// What the experiment is called.
-    pub name: &'static str,
+    /// [`Kind::Disturb`] or [`Kind::Failover`].
+    pub kind: Kind,
     pub spec: TrialSpec,
     /// Trials with the disturbance, on each target.
     pub repeats: u32,
@@ -33,8 +33,8 @@ impl DisturbLab {
     /// The experiment. Its commands have their secrets.
     pub fn experiment(&self) -> Commented {
         let spec = &self.spec;
-        let mut experiment = Experiment::of_trial(self.name, spec)
-            .kind(Kind::by_name(self.name))
+        let mut experiment = Experiment::of_trial(format!("lab-{}", self.kind.word()), spec)
+            .kind(self.kind)
             .repeats(self.repeats)
             .settle(Duration::ZERO);
         if !self.targets.is_empty() {
@@ -112,7 +112,7 @@ mod tests {
             ..TrialSpec::of("tpcb")
         };
         let lab = DisturbLab {
-            name: "lab-disturb",
+            kind: Kind::Disturb,
             spec: spec.clone(),
             repeats: 6,
             controls: true,

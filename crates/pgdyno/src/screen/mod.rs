@@ -9,7 +9,7 @@ mod view;
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pgdyno_drive::record::{Event, EventKind, Interval, Recording};
+use pgdyno_drive::record::{Counts, Event, EventKind, Interval, Recording};
 use pgdyno_drive::{DriveError, Level, Message, Until};
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::Batch;
@@ -119,6 +119,15 @@ impl Screen {
     }
 }
 
+/// `7 failed`; `None` where there are none.
+fn counted(number: u64, what: &str) -> Option<String> {
+    (number > 0).then(|| format!("{} {what}", figures::count(number)))
+}
+
+fn retries(counts: &Counts) -> Option<String> {
+    (counts.retries > 0).then(|| figures::plural(counts.retries, "retry"))
+}
+
 /// The view below the bar's line.
 fn message(view: &View) -> String {
     // The last column makes some terminals begin a new line.
@@ -197,17 +206,14 @@ impl<O> Observer<O> for Screen {
             figures::rate(counts.committed as f64 / interval.length_s()),
             self.recent.text()
         );
-        let said = |number, what| (number, format!("{} {what}", figures::count(number)));
         let others = [
-            said(counts.failed_total(), "failed"),
-            (counts.retries, figures::plural(counts.retries, "retry")),
-            said(counts.skipped, "skipped"),
-            said(counts.unknown, "unknown"),
+            counted(counts.failed_total(), "failed"),
+            retries(counts),
+            counted(counts.skipped, "skipped"),
+            counted(counts.unknown, "unknown"),
         ];
-        for (number, what) in others {
-            if number > 0 {
-                text += &format!("  {what}");
-            }
+        for what in others.into_iter().flatten() {
+            text += &format!("  {what}");
         }
         if interval.warmup {
             text += "  (warm-up)";

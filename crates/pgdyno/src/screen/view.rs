@@ -13,6 +13,8 @@ use pgdyno_report::table::{cut, one_line};
 use pgdyno_model::observed::Batch;
 use pgdyno_model::text::{self as figures, PERCENTILES};
 
+use super::{counted, retries};
+
 /// Seconds that the sparkline shows.
 const SECONDS: usize = 60;
 /// Waits are the mean of so many seconds: those of one jump.
@@ -123,16 +125,14 @@ impl View {
     /// What went wrong in the present phase; nothing when nothing did.
     fn errors(&self) -> Option<String> {
         let counts: &Counts = &self.phase.counts;
-        let said = |number, what| (number, format!("{} {what}", figures::count(number)));
         let others = [
-            said(counts.failed_total(), "failed"),
-            (counts.retries, figures::plural(counts.retries, "retry")),
-            said(counts.skipped, "skipped"),
-            said(counts.late, "late"),
-            said(counts.unknown, "unknown"),
+            counted(counts.failed_total(), "failed"),
+            retries(counts),
+            counted(counts.skipped, "skipped"),
+            counted(counts.late, "late"),
+            counted(counts.unknown, "unknown"),
         ];
-        let others = others.into_iter().filter(|(number, _)| *number > 0);
-        let mut parts: Vec<String> = others.map(|(_, text)| text).collect();
+        let mut parts: Vec<String> = others.into_iter().flatten().collect();
         let mut failed: Vec<_> = counts.failed.iter().collect();
         failed.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
         let failed = failed.into_iter().take(SHOWN);
@@ -178,7 +178,7 @@ fn latency(what: &str, of: &ScriptInterval) -> String {
 }
 
 /// The percentiles that there are, and the largest value, in ms.
-pub(super) fn percentiles(latencies: &Latencies) -> String {
+fn percentiles(latencies: &Latencies) -> String {
     let percentiles = PERCENTILES.iter().filter_map(|percent| {
         let name = figures::percentile_name(*percent);
         let us = latencies.percentile_us(*percent)?;

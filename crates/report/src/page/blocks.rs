@@ -52,8 +52,10 @@ impl Defined {
         store: &dyn Notebook,
         all: &[TrialRow],
     ) -> Result<Option<SlobSweep>, Failure> {
-        let Some(vary) = { Vary::in_points(&self.points) }.filter(|_| self.kind == Kind::Slob)
-        else {
+        if self.kind != Kind::Slob {
+            return Ok(None);
+        }
+        let Some(vary) = Vary::in_points(&self.points) else {
             return Ok(None);
         };
         let mut results: Option<slob_sweep::Results> = None;

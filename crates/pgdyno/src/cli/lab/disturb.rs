@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use pgdyno_model::experiment::Commented;
 use pgdyno_model::experiment::disturb_lab::DisturbLab;
+use pgdyno_model::experiment::{Commented, Kind};
 use pgdyno_model::notebook::Filter;
 use pgdyno_model::spec::secret::has_password;
 use pgdyno_model::spec::{GeneratorsSpec, OWN, Policy, TargetSpec, seed_from_clock};
@@ -70,9 +70,9 @@ pub struct DisturbArgs {
     #[command(flatten)]
     pub spec: TrialSpec,
 
-    /// What the experiment is called.
-    #[arg(skip = "lab-disturb")]
-    pub name: &'static str,
+    /// Of this laboratory, or of that of failovers.
+    #[arg(skip = Kind::Disturb)]
+    pub kind: Kind,
 
     /// Disturbances by name.
     #[command(flatten)]
@@ -184,7 +184,7 @@ impl DisturbArgs {
         spec.check()?;
         spec.rate = rate.or(spec.rate);
         Ok(DisturbLab {
-            name: self.name,
+            kind: self.kind,
             targets: self.targets(&spec)?,
             spec,
             repeats: self.repeat,
@@ -339,7 +339,7 @@ fn conducted(
     generators: Option<Conductor<'_>>,
 ) -> Result<Exit, Failure> {
     let ended = Conducted {
-        name: &args.name.replacen('-', " ", 1),
+        name: &format!("lab {}", args.kind.word()),
         plan: &plan,
         notebook: &notebook,
         wanted: args.wanted(),

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
+use pgdyno_model::experiment::Kind;
 use pgdyno_model::spec::{
     DisturbSpec, FAILOVER, GeneratorsSpec, OwnSpec, Rate, Replication, TargetSpec, duration,
 };
@@ -16,8 +17,6 @@ use super::super::serve::ServeArgs;
 use super::conducted::WithArgs;
 use super::disturb::{self, DisturbArgs};
 
-/// What its experiment is called.
-const NAME: &str = "lab-failover";
 /// A rate that any machine serves with ease, so that what is missing is the failover's.
 const RATE_PER_S: &str = "200";
 const CLIENTS: u32 = 8;
@@ -135,7 +134,7 @@ impl FailoverArgs {
                 },
                 ..TrialSpec::of("tpcb")
             },
-            name: NAME,
+            kind: Kind::Failover,
             with: WithArgs::default(),
             only: Vec::new(),
             except: Vec::new(),

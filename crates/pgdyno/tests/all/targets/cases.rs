@@ -525,9 +525,9 @@ fn all_twelve_conditions_of_tpcc_hold_on_a_real_cockroachdb() {
     // It has no UPDATE … FROM.
     let ran = replay("workload-tpcc");
     let ran = ran.expect(0, &["newOrder", "tpmC"]);
-    let told =
+    let remark =
         "each line of an order is a statement of its own: CockroachDB 19.1 has no UPDATE … FROM";
-    assert_eq!(ran.stderr.matches(told).count(), 1, "{ran:#?}");
+    assert_eq!(ran.stderr.matches(remark).count(), 1, "{ran:#?}");
 }
 
 #[test]

@@ -90,8 +90,8 @@ fn kv_has_other_keys_and_values_when_it_is_told_so() {
     ];
     let loaded = place.workload("init", &init);
     let loaded = loaded.expect(0, &["imported kv", "9 rows)"]);
-    let told = loaded.stderr.matches("--splits does nothing here").count();
-    assert_eq!(told, 1, "{loaded:#?}");
+    let remarks = loaded.stderr.matches("--splits does nothing here").count();
+    assert_eq!(remarks, 1, "{loaded:#?}");
     let loaded = place
         .db
         .value("SELECT min(k), max(k), min(length(v)), max(length(v)) FROM kv");
