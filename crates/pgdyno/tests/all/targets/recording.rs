@@ -59,6 +59,7 @@ pub fn known() -> PathBuf {
     all().join("cockroachdb-19.1")
 }
 
+#[derive(Clone)]
 pub struct Recorded {
     /// Which server it led to, from 0.
     pub node: usize,

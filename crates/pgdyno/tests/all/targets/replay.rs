@@ -5,7 +5,8 @@
 //! on what it said alone, so that the order of connections does not matter.
 //!
 //! Who only looks may do so more often than when it was recorded: a connection that asks nothing but
-//! SELECT and SHOW gets the answer that any recorded one got first, and ends when it likes.
+//! SELECT and SHOW gets the answer that any recorded one got first, and ends when it likes. Round trips are
+//! measured for a time, so that a slow server is asked fewer: repeated, they count as one.
 
 use std::io::{self, BufReader, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -44,7 +45,10 @@ impl Replay {
         Self::start_since(recorded, SINCE_RECORDED)
     }
 
-    fn start_since(recorded: Vec<Recorded>, since: &'static [&'static str]) -> Replay {
+    fn start_since(mut recorded: Vec<Recorded>, since: &'static [&'static str]) -> Replay {
+        for one in &mut recorded {
+            one.events = with_one_round_trip(std::mem::take(&mut one.events));
+        }
         let nodes = recorded.iter().map(|recorded| recorded.node + 1).max();
         let stage = Arc::new(Mutex::new(Stage {
             // How often a client looks whether a node is there again, or a second session what a slow answer
@@ -132,9 +136,16 @@ fn play(client: TcpStream, node: usize, stage: &Mutex<Stage>) -> io::Result<()> 
     let mut answers = client.try_clone()?;
     let mut requests = BufReader::new(client);
     let mut said: Vec<Event> = Vec::new();
+    let mut answered: Vec<Event> = Vec::new();
     let mut copying: Option<Copying> = None;
     loop {
         let message = match Message::read(&mut requests, said.is_empty())? {
+            Some(message) if is_repeated(said.last(), &message) => {
+                for event in &answered {
+                    send(&mut answers, event)?;
+                }
+                continue;
+            }
             Some(Message { tag: b'd', body }) => {
                 copying.get_or_insert_default().add(&body);
                 continue;
@@ -153,9 +164,10 @@ fn play(client: TcpStream, node: usize, stage: &Mutex<Stage>) -> io::Result<()> 
         let Some(&at) = fitting.first() else {
             if let Some(looked) = looked(&stage, node, &said) {
                 drop(stage);
-                for message in looked {
-                    answers.write_all(&message.bytes())?;
+                for event in &looked {
+                    send(&mut answers, event)?;
                 }
+                answered = looked;
                 match said.last() {
                     Some(event) if ends(event) => return Ok(()),
                     _ => continue,
@@ -195,15 +207,49 @@ fn play(client: TcpStream, node: usize, stage: &Mutex<Stage>) -> io::Result<()> 
         }
         drop(stage);
         for event in &answer {
-            match event {
-                Event::Server(message) => answers.write_all(&message.bytes())?,
-                _ => answers.shutdown(Shutdown::Both)?,
-            }
+            send(&mut answers, event)?;
         }
+        answered = answer;
         if is_end {
             return Ok(());
         }
     }
+}
+
+fn send(answers: &mut TcpStream, event: &Event) -> io::Result<()> {
+    match event {
+        Event::Server(message) => answers.write_all(&message.bytes()),
+        _ => answers.shutdown(Shutdown::Both),
+    }
+}
+
+fn is_round_trip(message: &Message) -> bool {
+    message.tag == b'Q' && message.body.starts_with(b"SELECT 1\0")
+}
+
+fn is_repeated(last: Option<&Event>, message: &Message) -> bool {
+    is_round_trip(message) && matches!(last, Some(Event::Client(last)) if is_round_trip(last))
+}
+
+/// Repeated round trips once, with their first answer.
+fn with_one_round_trip(events: Vec<Event>) -> Vec<Event> {
+    let mut kept: Vec<Event> = Vec::new();
+    let mut asked = None;
+    let mut is_again = false;
+    for event in events {
+        match &event {
+            Event::Server(_) => {}
+            Event::Client(message) => is_again = is_repeated(asked.as_ref(), message),
+            _ => is_again = false,
+        }
+        if of_client(&event) {
+            asked = Some(event.clone());
+        }
+        if !is_again {
+            kept.push(event);
+        }
+    }
+    kept
 }
 
 fn is_since_recorded(event: &Event, since: &[&str]) -> bool {
@@ -249,7 +295,7 @@ fn looks(event: &Event) -> bool {
 
 /// What a connection that has only looked is answered now: what was answered first when it was
 /// recorded. `None`: it has done more, or nobody ever asked that.
-fn looked(stage: &Stage, node: usize, said: &[Event]) -> Option<Vec<Message>> {
+fn looked(stage: &Stage, node: usize, said: &[Event]) -> Option<Vec<Event>> {
     let (greeting, asked) = said.split_first()?;
     let has_greeted = |recorded: &&Recorded| {
         let mut of_client = recorded.events.iter().filter(|event| of_client(event));
@@ -271,7 +317,7 @@ fn looked(stage: &Stage, node: usize, said: &[Event]) -> Option<Vec<Message>> {
         let mut events = recorded.events.iter();
         events.find(|event| same(event, last))?;
         let answer = events.map_while(|event| match event {
-            Event::Server(message) => Some(message.clone()),
+            Event::Server(_) => Some(event.clone()),
             _ => None,
         });
         Some(answer.collect())
@@ -393,17 +439,21 @@ mod tests {
         Recorded { node: 0, events }
     }
 
-    /// Says hello and this; what came back, and what the server had to complain about.
+    /// Says hello and this; what came back.
     fn said(replay: &Replay, sql: &str) -> Vec<u8> {
+        all_said(replay, &[sql])
+    }
+
+    fn all_said(replay: &Replay, queries: &[&str]) -> Vec<u8> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, replay.ports()[0])).unwrap();
         let hello = Message::new(crate::targets::message::STARTUP, *b"hello");
         stream.write_all(&hello.bytes()).unwrap();
         let mut ready = [0; 6];
         stream.read_exact(&mut ready).unwrap();
-        let Event::Client(query) = query(sql) else {
-            unreachable!()
-        };
-        stream.write_all(&query.bytes()).unwrap();
+        for sql in queries {
+            let message = Message::new(b'Q', format!("{sql}\0"));
+            stream.write_all(&message.bytes()).unwrap();
+        }
         // Cut off when the server had to complain.
         let _ = stream.write_all(&Message::new(b'X', *b"").bytes());
         let _ = stream.shutdown(Shutdown::Write);
@@ -472,6 +522,25 @@ mod tests {
             "{text}"
         );
         replay.ended();
+    }
+
+    #[test]
+    fn repeated_round_trips_are_as_many_as_the_client_likes() {
+        let mut twice = recorded("1");
+        let trip = twice.events[2..4].to_vec();
+        twice.events.splice(2..2, trip);
+        twice
+            .events
+            .splice(6..6, recorded("2").events[2..4].to_vec());
+        let first = Message::new(b'C', *b"1").bytes();
+        let second = Message::new(b'C', *b"2").bytes();
+        for trips in [1, 2, 3] {
+            let replay = Replay::start(vec![twice.clone()]);
+            let queries = [vec!["SELECT 1"; trips], vec!["SELECT 2"]].concat();
+            let answer = [first.repeat(trips), second.clone()].concat();
+            assert_eq!(all_said(&replay, &queries), answer);
+            replay.ended();
+        }
     }
 
     #[test]

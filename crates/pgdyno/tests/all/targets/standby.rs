@@ -157,8 +157,9 @@ fn a_primary_and_its_standby_are_seen_before_a_trial_during_it_and_after() {
     let trial = std::thread::spawn(move || support::ran(&mut command));
     wait_for(
         &first,
+        // The second reading, so that the first has ended.
         "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pgdyno_standbys%' \
-         AND application_name = 'pgdyno observer'",
+         AND application_name = 'pgdyno observer' AND query_start > backend_start + interval '1 second'",
     );
     drop(standby);
     let document = json(trial.join().unwrap());
