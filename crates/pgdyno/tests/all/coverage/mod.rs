@@ -1,7 +1,9 @@
 //! How often the 95 % interval of a percentile holds the truth on a real server: windows are cut from long
 //! trials, and the whole trial's percentile is what they are to hold. Where a figure has the mark `~` no claim is made.
+//!
+//! `PGDYNO_COVERAGE_STORE` names a notebook that is kept; where it has these trials already, they are not run again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pgdyno_drive::record::Latencies;
 use pgdyno_model::document::Intervals;
@@ -14,6 +16,8 @@ use crate::support::{pgdyno, ran};
 const WHOLE_S: u64 = 300;
 /// How many of 100 intervals without a mark are to hold the truth.
 const GOAL_PERCENT: f64 = 90.0;
+/// Of the trial that a rate is a share of.
+const RATE_S: u64 = 10;
 const WINDOWS_S: [usize; 4] = [10, 20, 30, 60];
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
@@ -102,34 +106,68 @@ fn run(store: &Path, (workload, clients, rate): (&str, u32, Option<f64>), length
     ran(&mut pgdyno(&words)).expect(0, &[]);
 }
 
+/// The numbers of the long trials, in their order.
+fn run_all(path: &Path, length_s: u64) -> Vec<i64> {
+    let newest = || {
+        let trials = Store::open(path).unwrap().trials(&Default::default());
+        trials.unwrap().into_iter().next().unwrap()
+    };
+    let long = TRIALS.map(|(workload, clients, share)| {
+        // What a closed loop does now.
+        let rate = share.map(|share| {
+            run(path, (workload, clients, None), RATE_S);
+            share * newest().goodput_per_s.unwrap()
+        });
+        run(path, (workload, clients, rate), length_s);
+        newest().number
+    });
+    long.into()
+}
+
+/// Those of a notebook of before.
+fn found_in(path: &Path) -> Vec<i64> {
+    let store = Store::open(path).unwrap();
+    let mut trials = store.trials(&Default::default()).unwrap();
+    trials.reverse();
+    let numbers = trials.into_iter().map(|trial| trial.number);
+    numbers
+        .filter(|number| seconds_of(&store, *number, Kind::Service).len() as u64 > RATE_S)
+        .collect()
+}
+
+/// A trial's whole seconds.
+fn seconds_of(store: &Store, number: i64, kind: Kind) -> Vec<SecondLatencies> {
+    let mut seconds = store.latencies_by_second(number, kind).unwrap();
+    seconds.retain(|second| second.is_whole);
+    seconds
+}
+
 #[test]
 #[ignore = "an hour: make test-long PART=coverage; PGDYNO_COVERAGE_S=30 for a try"]
 fn intervals_of_windows_hold_the_percentiles_of_their_long_trials() {
     let length_s = std::env::var("PGDYNO_COVERAGE_S").map_or(WHOLE_S, |text| text.parse().unwrap());
     let dir = tempfile::tempdir().unwrap();
-    let store = dir.path().join("n.sqlite");
+    let kept = std::env::var_os("PGDYNO_COVERAGE_STORE").map(PathBuf::from);
+    let (numbers, path) = match kept {
+        Some(path) if path.exists() => (found_in(&path), path),
+        kept => {
+            let path = kept.unwrap_or_else(|| dir.path().join("n.sqlite"));
+            (run_all(&path, length_s), path)
+        }
+    };
+    assert_eq!(numbers.len(), TRIALS.len(), "{numbers:?}");
+    let store = Store::open(&path).unwrap();
     let mut all = Coverage::default();
     let mut by_percentile = [Coverage::default(); PERCENTILES.len()];
     let mut by_window = [Coverage::default(); WINDOWS_S.len()];
-    for (workload, clients, share) in TRIALS {
-        // What a closed loop does now.
-        let rate = share.map(|share| {
-            run(&store, (workload, clients, None), 10);
-            let store = Store::open(&store).unwrap();
-            let found = store.trials(&Default::default()).unwrap();
-            share * found[0].goodput_per_s.unwrap()
-        });
-        run(&store, (workload, clients, rate), length_s);
-        let kept = Store::open(&store).unwrap();
-        let number = kept.trials(&Default::default()).unwrap()[0].number;
+    for ((workload, clients, share), number) in TRIALS.into_iter().zip(numbers) {
         let kind = match share {
             Some(_) => Kind::Response,
             None => Kind::Service,
         };
-        let mut seconds = kept.latencies_by_second(number, kind).unwrap();
-        seconds.retain(|second| second.is_whole);
+        let seconds = seconds_of(&store, number, kind);
         assert!(seconds.len() as u64 >= length_s - 2, "{} s", seconds.len());
-        let rate = rate.map_or("closed".to_owned(), |rate| format!("{rate:.0}/s"));
+        let rate = share.map_or("closed".to_owned(), |share| format!("{share} of it"));
         let clients = pgdyno_model::text::plural(clients.into(), "client");
         println!("{workload}, {clients}, {rate}: {} s", seconds.len());
         for (window_s, of_window) in WINDOWS_S.into_iter().zip(&mut by_window) {
