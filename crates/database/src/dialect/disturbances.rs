@@ -1,4 +1,4 @@
-//! Which disturbances of pgdyno's catalogue a product has (docs/disturbances.md).
+//! Which disturbances of pgdyno's catalogue a product has (docs/disturb.md).
 
 /// What can be done to it.
 #[derive(Debug, PartialEq, Eq)]

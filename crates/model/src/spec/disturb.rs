@@ -17,7 +17,7 @@ use crate::Exit;
 use crate::exit::Failure;
 use crate::text::as_typed;
 
-/// How a command of pgdyno's own begins: `pgdyno:NAME key=value …`, of the catalogue in docs/disturbances.md.
+/// How a command of pgdyno's own begins: `pgdyno:NAME key=value …`, of the catalogue in docs/disturb.md.
 pub const OWN: &str = "pgdyno:";
 
 /// The command that pgdyno carries out itself: it kills the primary of its private pair and promotes the

@@ -1,5 +1,5 @@
 //! The disturbances that pgdyno can carry out itself: `pgdyno:NAME key=value …` in `--during` and `--at`,
-//! `--with NAME:key=value,…` in `pgdyno lab disturb` (docs/disturbances.md). A new one is an [`Entry`] in a
+//! `--with NAME:key=value,…` in `pgdyno lab disturb` (docs/disturb.md). A new one is an [`Entry`] in a
 //! family's `ENTRIES`, and an [`Act`].
 //!
 //! Not for: when each is done, and that it is undone (`super`, `super::own`).
