@@ -35,6 +35,8 @@ mod state;
 pub mod suggest;
 pub mod text;
 #[cfg(test)]
+mod json_reference;
+#[cfg(test)]
 mod typescript;
 pub mod within;
 

@@ -23,7 +23,7 @@ fn declarations() -> Declarations {
 }
 
 #[derive(Default)]
-struct Declarations {
+pub struct Declarations {
     met: BTreeSet<TypeId>,
     /// By name, to notice two types of one name.
     names: BTreeMap<String, String>,
@@ -32,7 +32,7 @@ struct Declarations {
 }
 
 impl Declarations {
-    fn add<T: TS + 'static + ?Sized>(&mut self) {
+    pub fn add<T: TS + 'static + ?Sized>(&mut self) {
         self.roots.push(T::ident(&Config::new()));
         self.visit::<T>();
     }
@@ -56,6 +56,12 @@ impl Declarations {
             next.extend(named.into_iter().rev());
         }
         order
+    }
+
+    /// The declarations in that order.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let names = self.in_order().into_iter();
+        names.map(|name| self.names[name].as_str())
     }
 
     fn text(&self) -> String {

@@ -7,6 +7,7 @@ use crate::NoteOfTrials;
 
 /// Two sides, a gate and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Ci {
     pub answer: GateResult,
     /// The gate as it was given, with its option.
@@ -42,6 +43,7 @@ pub struct Ci {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CiSide {
     /// As it was given, without a password.
     pub given: String,
@@ -53,6 +55,7 @@ pub struct CiSide {
 
 /// A figure of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CiFigure {
     /// Its name: times are in microseconds, goodput in transactions a second.
     pub figure: String,
@@ -71,6 +74,7 @@ pub struct CiFigure {
 
 /// A condition of the gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CiCondition {
     pub condition: String,
     pub result: GateResult,
@@ -79,6 +83,7 @@ pub struct CiCondition {
 
 /// A look before the end, or the last one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CiLook {
     /// The share of the time budget that was over.
     pub share: f64,

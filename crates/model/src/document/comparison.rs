@@ -18,6 +18,7 @@ pub const HEADLINE: [&str; 3] = ["goodput", "p50", "p99"];
 
 /// Two sets of trials, point by point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Comparison {
     /// What comes of all points together; of one point what comes of that.
     pub answer: Answer,
@@ -60,6 +61,7 @@ pub struct Lacking {
 
 /// The repeats of one workload at one point on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ComparedPoint {
     /// What was measured, for people.
     pub point: String,
@@ -77,6 +79,7 @@ pub struct ComparedPoint {
 
 /// What came of comparing a figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(untagged)]
 pub enum ComparedFigure {
     Not { not_compared: String },
@@ -85,14 +88,17 @@ pub enum ComparedFigure {
 
 /// A figure of B vs. A's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Compared {
     pub a: Summary,
     pub b: Summary,
     /// The 95 % interval of the percentile of all of A's transactions together, from the whole seconds of its trials;
     /// left out of other figures.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub a_within: Option<Interval>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub b_within: Option<Interval>,
     /// Whether repeats were compared in pairs.
     pub paired: bool,
@@ -118,6 +124,7 @@ pub struct Compared {
     pub verdict: Verdict,
     /// How many repeats a side it takes, where there are not enough.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub repeats_needed: Option<usize>,
 }
 

@@ -141,6 +141,7 @@ pub struct Warmup {
 
 /// One second of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Second {
     /// When it began, in microseconds since clients began to work.
     pub start_us: u64,
@@ -155,6 +156,7 @@ pub struct Second {
 
 /// One script's part of a second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ScriptSecond {
     pub name: String,
     #[serde(flatten)]

@@ -6,6 +6,7 @@ use super::GateResult;
 
 /// A figure of trials that can be compared, in the order in which they ran.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct History {
     /// Its name: times are in microseconds, goodput in transactions a second.
     pub figure: String,
@@ -24,6 +25,7 @@ pub struct History {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct HistoryTrial {
     pub number: i64,
     pub started: String,
@@ -32,6 +34,7 @@ pub struct HistoryTrial {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Change {
     /// The place of the first trial after it, from 0.
     pub index: usize,
@@ -53,6 +56,7 @@ pub struct Change {
 
 /// Trials that were not mixed in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LeftOut {
     /// Why: `another load`, `another target` …
     pub why: &'static str,
@@ -61,6 +65,7 @@ pub struct LeftOut {
 
 /// What a gate says of the newest change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct HistoryGate {
     pub condition: String,
     pub result: GateResult,

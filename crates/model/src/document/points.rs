@@ -14,21 +14,25 @@ use crate::{Note, NoteOfTrials, text};
 
 /// What an experiment came to, point by point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Points {
     pub experiment: ExperimentName,
     /// What it says, in one sentence; `None`: nothing was measured that says anything.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub answer: Option<Answer>,
     pub points: Vec<PointResult>,
     /// Numbers of the trials that found the maximum for others' rates: no points of their own.
     pub maxima: Vec<i64>,
     /// How much load keeps the limit, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     pub capacity: Option<Capacity>,
 }
 
 /// An experiment of the notebook.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ExperimentName {
     /// Its number in the notebook.
     pub number: i64,

@@ -10,6 +10,7 @@ use crate::Fact;
 
 /// A database and its endpoints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Target {
     /// Grows when a field changes its meaning or goes.
     pub format: u32,
@@ -27,6 +28,7 @@ pub struct Target {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Product {
     pub name: &'static str,
     pub title: &'static str,
@@ -39,6 +41,7 @@ pub struct Product {
 
 /// Where a database was reached.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Endpoint {
     pub name: String,
     pub connections: Vec<Met>,
@@ -49,6 +52,7 @@ pub struct Endpoint {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Met {
     Node(Fact<String>),
@@ -56,6 +60,7 @@ pub enum Met {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Isolation {
     /// Where none is asked for.
     pub default: Fact<String>,
@@ -65,6 +70,7 @@ pub struct Isolation {
 
 /// Something that can be observed on this server, or why not.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Observable {
     pub what: &'static str,
     /// Whether it can be observed.

@@ -106,6 +106,7 @@ pub struct Run {
 
 /// A trial as its reports show it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Trial {
     /// What was run, and what came of it.
     #[serde(flatten)]
@@ -120,6 +121,7 @@ pub struct Trial {
 
 /// What `--json` prints of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct WholeTrial {
     #[serde(flatten)]
     pub trial: Trial,

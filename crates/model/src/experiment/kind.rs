@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// As `kind` in files and in the notebook.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ExperimentKind"))]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// A matrix, shown as curves and rows.
