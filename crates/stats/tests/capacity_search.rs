@@ -204,7 +204,7 @@ fn median(values: &mut [f64]) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A row of the table in docs/statistics.md.
+/// A row of the table in docs/internals/simulations.md.
 fn row(server: Server, count: u64, first_step_s: f64) -> (f64, f64) {
     let mut found = searches(server, count, first_step_s);
     let covered = 100.0 * found.covered as f64 / count as f64;

@@ -1,5 +1,5 @@
 //! Comparisons of simulated repeats: how often they raise a false alarm, what they find, and what
-//! order and drift do to them. The tables are those of docs/statistics.md:
+//! order and drift do to them. The tables are those of docs/internals/simulations.md:
 //! `make test-long PART=statistics`.
 
 use pgdyno_stats::{

@@ -1,6 +1,6 @@
 //! Percentiles of simulated trials whose true percentiles are known: how often they are shown without
 //! the mark of doubt, and how often the 95 % intervals of these hold the truth. The table is that of
-//! docs/statistics.md: `make test-long PART=statistics`.
+//! docs/internals/simulations.md: `make test-long PART=statistics`.
 
 use pgdyno_stats::{Block, Certainty, is_supported};
 

@@ -54,7 +54,7 @@ struct Found {
     row: String,
 }
 
-/// The search's answer on such a server, as a row of the table in docs/statistics.md.
+/// The search's answer on such a server, as a row of the table in docs/internals/simulations.md.
 fn searched(number: u64) -> Found {
     let socket = pgdyno_testkit::postgres()
         .address()
