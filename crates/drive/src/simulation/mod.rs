@@ -3,7 +3,7 @@
 //! accounting must agree with what the server has seen (`check.rs`).
 //!
 //! The first twenty seeds that fail are made smaller and printed, each with the command that runs it again; see
-//! `docs/reliability.md`.
+//! `docs/internals/reliability.md`.
 
 mod check;
 mod plan;

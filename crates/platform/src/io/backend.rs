@@ -5,7 +5,7 @@ use std::io;
 use super::{Epoll, Uring};
 
 /// With so many connections a wait mostly ends for one of them, and then epoll's three system calls cost less than
-/// io_uring's one (docs/engine.md).
+/// io_uring's one (docs/internals/engine.md).
 pub(super) const FEW: usize = 8;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

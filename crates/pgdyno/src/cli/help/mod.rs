@@ -84,7 +84,7 @@ fn text(words: &[&str], width: usize, commands: &Command) -> Result<String, Fail
 }
 
 /// The documents by what one wants to do, the first one to read first.
-const TASKS: [(&str, &[&str]); 8] = [
+const TASKS: [(&str, &[&str]); 7] = [
     ("Start here", &["start", "guide"]),
     (
         "Measure",
@@ -115,7 +115,6 @@ const TASKS: [(&str, &[&str]); 8] = [
         "Disturb, and check what is promised",
         &[
             "disturb",
-            "disturbances",
             "failover",
             "standbys",
             "isolation",
@@ -124,7 +123,14 @@ const TASKS: [(&str, &[&str]); 8] = [
     ),
     (
         "Keep, share, compute on",
-        &["store", "bundle", "json", "parquet", "dashboards"],
+        &[
+            "store",
+            "bundle",
+            "json",
+            "parquet",
+            "dashboards",
+            "security",
+        ],
     ),
     (
         "Coming from another tool",
@@ -139,7 +145,6 @@ const TASKS: [(&str, &[&str]); 8] = [
             "other-tools",
         ],
     ),
-    ("How pgdyno works", &["engine", "reliability"]),
 ];
 
 /// The documents by task.

@@ -1,4 +1,4 @@
-//! What was seen of each case, as it stands in docs/reliability.md.
+//! What was seen of each case, as `make test-long PART=faults` prints it.
 
 use std::fmt::Write;
 

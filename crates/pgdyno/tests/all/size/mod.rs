@@ -1,5 +1,5 @@
 //! Notebooks of many trials: how long lists, comparisons and pages of them take, in how much memory
-//! (docs/reliability.md, "Size"). `make test-long PART=size`, a release build; on a machine that does something else
+//! (docs/internals/reliability.md, "Size"). `make test-long PART=size`, a release build; on a machine that does something else
 //! times are longer, so that only twice the promised time fails.
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! A simulation of several generators: the code by which they meet, begin, end and are added up, on
 //! simulated hosts (wall clocks with skew, drift and steps, deaths, signals) around a simulated notebook
 //! (delays, lost answers, time in which it is away), all of it drawn from one seed. See
-//! `docs/reliability.md`.
+//! `docs/internals/reliability.md`.
 
 mod check;
 mod generator;
