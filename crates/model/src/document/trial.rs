@@ -18,12 +18,16 @@ use crate::{Fact, Note, TrialSpec};
 pub struct Run {
     /// Grows when a field changes its meaning or goes.
     pub format: u32,
+    /// The version of pgdyno.
     pub pgdyno: String,
     /// When clients began to work, UTC.
     pub started: String,
     pub workload: Workload,
+    /// All options, with defaults filled in and without passwords.
     pub trial: TrialSpec,
+    /// The server: facts, changed settings, nodes, tables.
     pub target: Target,
+    /// Where pgdyno ran.
     pub host: Host,
     /// Figures by phase: of the steps, bursts, parts of ramps or periods of a rate, or number of
     /// clients, that moves; left out of other trials.
@@ -39,9 +43,11 @@ pub struct Run {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(optional, as = "Option<Vec<RateStep>>"))]
     pub rate_steps: Vec<RateStep>,
+    /// How it ended.
     pub end: End,
     /// What `\error` said, behind its script and line.
     pub broken_invariant: Option<String>,
+    /// The figures, without the warm-up.
     pub measured: Phase,
     /// The warm-up's, apart from all others.
     pub warmup: Option<Warmup>,
@@ -76,8 +82,11 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub isolation: Option<Fact<IsolationCheck>>,
+    /// Times of each statement, by script.
     pub statements: Vec<ScriptStatements>,
+    /// How long connecting took.
     pub connections: Connections,
+    /// Lost connections, with `reconnect`.
     pub outages: Outages,
     /// By server that clients connected to.
     pub endpoints: Vec<Endpoint>,
@@ -85,10 +94,13 @@ pub struct Run {
     pub cluster: Option<Cluster>,
     /// What happened to connections, the first thousand.
     pub events: Vec<ConnectionEvent>,
+    /// Times without service.
     pub stalls: Stalls,
     /// The committed transactions of the measured time that took longest, the longest first.
     pub worst: Vec<SlowTransaction>,
+    /// How many clients there were, and how many ended early.
     pub clients: Clients,
+    /// CPU time and delays of pgdyno's threads.
     pub client_cpu: ClientCpu,
     /// How much of what its generator can do that was; `null` when nothing was measured.
     pub generator_share: Option<GeneratorShare>,

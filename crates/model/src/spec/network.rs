@@ -78,28 +78,28 @@ pub const FAULTS: [(&str, &str, &str); 7] = [
     (
         "delay",
         "ms=50 direction=both",
-        "what is sent arrives later; both directions: the round trip twice as much",
+        "messages arrive later in each direction, so a round trip is delayed twice",
     ),
     (
         "jitter",
         "ms=20 direction=both",
-        "what is sent arrives at most so much later, by chance; the order stays",
+        "messages arrive up to so much later, at random and in order",
     ),
     (
         "bandwidth",
         "rate=1MB direction=both",
-        "all connections together carry so many bytes a second",
+        "all connections to an endpoint share so many bytes a second",
     ),
     (
         "cut",
         "",
-        "the connections that there are are reset; new ones can be made",
+        "resets all connections; new ones work",
     ),
-    ("black-hole", "", "nothing passes, nothing is closed"),
+    ("black-hole", "", "nothing arrives, and no connection is closed"),
     (
         "half-open",
         "closed=server",
-        "one end of each connection is closed, and the other is not told",
+        "closes one end of each connection; the other end does not notice",
     ),
     ("one-way", "direction=to-client", "one direction is lost"),
 ];

@@ -47,7 +47,7 @@ pub(super) static ENTRIES: [Entry; 2] = [
     },
     Entry {
         name: "base-backup",
-        summary: "takes a base backup over the replication protocol, and throws it away",
+        summary: "takes a base backup over the replication protocol and discards it",
         keys: &[Key {
             name: "rate",
             default: "",

@@ -45,7 +45,7 @@ pub(super) static ENTRIES: [Entry; 3] = [
     },
     Entry {
         name: "block-limit",
-        summary: "limits what all of the server's processes read and write of the disk under its data (cgroup v1 or v2)",
+        summary: "limits how much the server's processes read and write on the disk under its data (cgroup v1 or v2)",
         keys: &[
             lasting("10s"),
             Key {

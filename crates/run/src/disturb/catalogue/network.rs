@@ -63,7 +63,7 @@ const fn entry(
 pub(super) static ENTRIES: [Entry; 7] = [
     entry(
         "net-delay",
-        "what is sent arrives later; both directions: a round trip takes twice as much longer",
+        "messages arrive later in each direction, so a round trip is delayed twice",
         &[
             lasting(LASTS),
             ms("50", "how much later"),
@@ -75,7 +75,7 @@ pub(super) static ENTRIES: [Entry; 7] = [
     ),
     entry(
         "net-jitter",
-        "what is sent arrives at most so much later, by chance; the order stays",
+        "messages arrive up to so much later, at random and in order",
         &[
             lasting(LASTS),
             ms("20", "at most so much later"),
@@ -87,7 +87,7 @@ pub(super) static ENTRIES: [Entry; 7] = [
     ),
     entry(
         "net-bandwidth",
-        "all connections together carry so many bytes a second",
+        "all connections to an endpoint share so many bytes a second",
         &[
             lasting(LASTS),
             Key {
@@ -104,21 +104,21 @@ pub(super) static ENTRIES: [Entry; 7] = [
     ),
     entry(
         "net-cut",
-        "the connections that there are are reset; new ones can be made",
+        "resets all connections; new ones work",
         &[ENDPOINT],
         None,
         |scene, given| made("cut", scene, given),
     ),
     entry(
         "net-black-hole",
-        "nothing passes, and nothing is closed",
+        "nothing arrives, and no connection is closed",
         &[lasting(LASTS), ENDPOINT],
         Some(LASTS),
         |scene, given| made("black-hole", scene, given),
     ),
     entry(
         "net-half-open",
-        "one end of each connection is closed, and the other is not told",
+        "closes one end of each connection; the other end does not notice",
         &[
             Key {
                 name: "closed",

@@ -37,7 +37,7 @@ pub(super) static ENTRIES: [Entry; 2] = [
         summary: "SIGSTOP of all of the server's processes: it hangs, and connections stay open",
         keys: &[lasting("5s")],
         needs: &[Need::SameHost],
-        risks: "nobody is served meanwhile; what watches the server may take it for dead",
+        risks: "no client is served meanwhile; monitors may take the server for dead",
         harms: true,
         undone: "SIGCONT after its time, also after Ctrl-C and kill -9 of pgdyno",
         lasts: Some("5s"),

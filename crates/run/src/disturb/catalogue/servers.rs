@@ -79,7 +79,7 @@ pub(super) static ENTRIES: [Entry; 5] = [
     },
     Entry {
         name: LAG,
-        summary: "a synchronous standby applies WAL late, and commits wait for that (remote_apply)",
+        summary: "a synchronous standby applies WAL late, and commits wait for it (remote_apply)",
         keys: &[
             lasting("10s"),
             Key {

@@ -12,7 +12,7 @@ use crate::disturb::own::Told;
 pub(super) static ENTRIES: [Entry; 2] = [
     Entry {
         name: "long-transaction",
-        summary: "an open transaction with an old snapshot: no vacuum removes what is dead since",
+        summary: "an open transaction with an old snapshot: vacuum cannot remove rows that died since",
         keys: &[lasting("20s")],
         needs: &[],
         risks: "tables and indexes grow by every update meanwhile, and do not shrink afterwards",
@@ -51,7 +51,7 @@ pub(super) static ENTRIES: [Entry; 2] = [
             },
         ],
         needs: &[Need::Table, Need::Writer],
-        risks: "who needs the row or table waits until the time is over, and keeps what it has locked",
+        risks: "transactions that need the row or table wait, and keep their own locks",
         harms: true,
         undone: "the transaction is rolled back after its time; after kill -9 by the server",
         lasts: Some("5s"),

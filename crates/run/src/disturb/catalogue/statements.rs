@@ -50,10 +50,10 @@ pub(super) static ENTRIES: [Entry; 7] = [
     },
     Entry {
         name: "vacuum-full",
-        summary: "VACUUM FULL of a table: rewrites it, and locks out everybody meanwhile",
+        summary: "VACUUM FULL of a table: rewrites it and blocks all access meanwhile",
         keys: &[TABLE],
         needs: &[Need::Table, Need::Maintainer],
-        risks: "nobody reads or writes the table meanwhile; it needs room for a second copy",
+        risks: "the table cannot be read or written meanwhile; it needs room for a second copy",
         harms: true,
         undone: "nothing is to be undone: the table is smaller",
         lasts: None,
@@ -69,10 +69,10 @@ pub(super) static ENTRIES: [Entry; 7] = [
     },
     Entry {
         name: "create-index",
-        summary: "CREATE INDEX on a table: locks out writers meanwhile",
+        summary: "CREATE INDEX on a table: blocks writes meanwhile",
         keys: &[TABLE],
         needs: &[Need::Table, Need::Owner],
-        risks: "nobody writes to the table meanwhile; it needs room for the index, and I/O",
+        risks: "the table cannot be written meanwhile; it needs room for the index, and I/O",
         harms: true,
         undone: "the index is dropped after the trial; after kill -9 by pgdyno restore",
         lasts: None,
@@ -80,7 +80,7 @@ pub(super) static ENTRIES: [Entry; 7] = [
     },
     Entry {
         name: "create-index-concurrently",
-        summary: "CREATE INDEX CONCURRENTLY on a table: nobody is locked out, it takes longer",
+        summary: "CREATE INDEX CONCURRENTLY on a table: blocks nothing and takes longer",
         keys: &[TABLE],
         needs: &[Need::Table, Need::Owner],
         risks: "two scans of the table and writes of a further index; waits for all old transactions",
@@ -106,7 +106,7 @@ pub(super) static ENTRIES: [Entry; 7] = [
             },
         ],
         needs: &[Need::Table, Need::Owner],
-        risks: "nobody reads or writes the table meanwhile, and again when it is put back; it needs room for a second \
+        risks: "the table cannot be read or written meanwhile, and again when it is put back; it needs room for a second \
                 copy; prepared statements that read the column fail until clients reconnect",
         harms: true,
         undone: "a second ALTER TABLE gives the column its type back after the trial, and ANALYZE its statistics; after \

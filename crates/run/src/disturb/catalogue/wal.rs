@@ -33,7 +33,7 @@ const SYS_ADMIN: u32 = 21;
 
 pub(super) static ENTRIES: [Entry; 1] = [Entry {
     name: "wal-full",
-    summary: "the file system of WAL is full: the server panics, and may not start before there is room",
+    summary: "fills the file system of WAL: the server panics, and starts only when there is room",
     keys: &[lasting("5s")],
     needs: &[Need::OwnServer, Need::Root, Need::Mount],
     risks: "nobody is served meanwhile; the server is restarted before and after the trial, to move its WAL",

@@ -150,7 +150,7 @@ fn what_cannot_be_done_is_refused_before_the_trial_with_what_is_missing() {
     );
     refuse(
         &["--with", "vacuum-full"],
-        &["nobody reads or writes the table meanwhile", "--yes"],
+        &["the table cannot be read or written meanwhile", "--yes"],
     );
     refuse(&["--with", "idle-lock:for=soon"], &["for: "]);
     refuse(&["--with", "promotion", "--yes"], &["leave --url out"]);
