@@ -180,34 +180,63 @@ fn section(
     text += "\n| Field | Type | Content |\n| --- | --- | --- |\n";
     for field in fields {
         let optional = if field.is_optional { ", optional" } else { "" };
-        let type_ = cell(&field.type_, types, short);
+        let type_ = in_words(&field.type_, types, short);
         let _ = writeln!(text, "| `{}` | {type_}{optional} | {} |", field.name, field.doc);
     }
     text
 }
 
-/// A type, with links to those that are listed.
-fn cell(type_: &str, types: &[Listed], short: &BTreeMap<&str, &str>) -> String {
-    let mut text = String::new();
-    let mut rest = type_;
-    while let Some(char) = rest.chars().next() {
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
-        let word = &rest[..end.unwrap_or(rest.len())];
-        if word.is_empty() {
-            text.push(char);
-            rest = &rest[char.len_utf8()..];
-            continue;
-        }
-        if let Some(of) = short.get(word) {
-            text += of;
-        } else if types.iter().any(|of| of.name == word) {
-            let _ = write!(text, "[{word}](#{})", word.to_lowercase());
-        } else {
-            text += word;
-        }
-        rest = &rest[word.len()..];
+/// A type in words, with links to those that are listed: `list of [Part](#part)`.
+fn in_words(type_: &str, types: &[Listed], short: &BTreeMap<&str, &str>) -> String {
+    let type_ = type_.trim();
+    let of = |type_| in_words(type_, types, short);
+    let any = split(type_, '|');
+    if any.len() > 1 {
+        let any: Vec<String> = any.into_iter().map(of).collect();
+        return any.join(" or ");
     }
-    text.replace('|', "\\|").replace('<', "&lt;")
+    for (begin, end, word) in [
+        ("Array<", ">", "list"),
+        ("{ [key in string]: ", " }", "map"),
+        ("Record<string, ", ">", "map"),
+        ("Fact<", ">", "fact"),
+        ("[", "]", "pair"),
+    ] {
+        let inner = type_.strip_prefix(begin);
+        if let Some(inner) = inner.and_then(|inner| inner.strip_suffix(end)) {
+            let parts = split(inner, ',').into_iter();
+            let parts = parts.map(|part| of(part.split_once(": ").map_or(part, |(_, type_)| type_)));
+            let mut parts: Vec<String> = parts.collect();
+            parts.dedup();
+            return format!("{word} of {}", parts.join(" and "));
+        }
+    }
+    match short.get(type_) {
+        Some(words) => of(words),
+        None if types.iter().any(|of| of.name == type_) => {
+            format!("[{type_}](#{})", type_.to_lowercase())
+        }
+        None if type_ == "unknown" => "any JSON".to_owned(),
+        None if type_.starts_with('{') => format!("`{type_}`"),
+        None => match type_.strip_prefix('"').and_then(|word| word.strip_suffix('"')) {
+            Some(word) => format!("`{word}`"),
+            None => type_.to_owned(),
+        },
+    }
+}
+
+/// The parts of `type_` between these, but for those within brackets.
+fn split(type_: &str, between: char) -> Vec<&str> {
+    let mut depth = 0;
+    let parts = type_.split(|c| {
+        match c {
+            '<' | '[' | '{' => depth += 1,
+            '>' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        c == between && depth == 0
+    });
+    parts.map(str::trim).collect()
 }
 
 #[test]
@@ -236,9 +265,17 @@ fn a_declaration_becomes_a_table() {
     assert_eq!(
         section(&types[0], false, &types, &short),
         "\n### Stop\n\nA b.\n\n| Field | Type | Content |\n| --- | --- | --- |\n\
-         | `at_us` | number \\| null, optional | When, `null`: never. |\n\
-         | `each` | Array&lt;[Part](#part)> | Two lines. |\n"
+         | `at_us` | number or null, optional | When, `null`: never. |\n\
+         | `each` | list of [Part](#part) | Two lines. |\n"
     );
     let part = section(&types[1], true, &types, &short);
-    assert!(part.ends_with("| `n` | \"a\" \\| \"b\" |  |\n"), "{part}");
+    assert!(part.ends_with("| `n` | `a` or `b` |  |\n"), "{part}");
+    for (type_, words) in [
+        ("{ [key in string]: Fact<string> }", "map of fact of string"),
+        ("Array<[name: string, words: string]>", "list of pair of string"),
+        ("[string, number] | null", "pair of string and number or null"),
+        ("unknown", "any JSON"),
+    ] {
+        assert_eq!(in_words(type_, &types, &short), words);
+    }
 }
