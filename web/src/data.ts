@@ -292,12 +292,16 @@ export type TrialData = {
 export type Run = {
   /** Grows when a field changes its meaning or goes. */
   format: number;
+  /** The version of pgdyno. */
   pgdyno: string;
   /** When clients began to work, UTC. */
   started: string;
   workload: Workload;
+  /** All options, with defaults filled in and without passwords. */
   trial: TrialSpec;
+  /** The server: facts, changed settings, nodes, tables. */
   target: Target;
+  /** Where pgdyno ran. */
   host: Host;
   /**
    * Figures by phase: of the steps, bursts, parts of ramps or periods of a rate, or number of
@@ -311,9 +315,11 @@ export type Run = {
    * did not.
    */
   rate_steps?: Array<RateStep>;
+  /** How it ended. */
   end: End;
   /** What `\error` said, behind its script and line. */
   broken_invariant: string | null;
+  /** The figures, without the warm-up. */
   measured: Phase;
   /** The warm-up's, apart from all others. */
   warmup: Warmup | null;
@@ -342,8 +348,11 @@ export type Run = {
   staleness?: Staleness;
   /** What its history shows, or why that is not known; left out where none was recorded. */
   isolation?: Fact<IsolationCheck>;
+  /** Times of each statement, by script. */
   statements: Array<ScriptStatements>;
+  /** How long connecting took. */
   connections: Connections;
+  /** Lost connections, with `reconnect`. */
   outages: Outages;
   /** By server that clients connected to. */
   endpoints: Array<Endpoint>;
@@ -351,10 +360,13 @@ export type Run = {
   cluster: Cluster | null;
   /** What happened to connections, the first thousand. */
   events: Array<ConnectionEvent>;
+  /** Times without service. */
   stalls: Stalls;
   /** The committed transactions of the measured time that took longest, the longest first. */
   worst: Array<SlowTransaction>;
+  /** How many clients there were, and how many ended early. */
   clients: Clients;
+  /** CPU time and delays of pgdyno's threads. */
   client_cpu: ClientCpu;
   /** How much of what its generator can do that was; `null` when nothing was measured. */
   generator_share: GeneratorShare | null;

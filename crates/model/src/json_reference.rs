@@ -205,7 +205,11 @@ fn in_words(type_: &str, types: &[Listed], short: &BTreeMap<&str, &str>) -> Stri
         let inner = type_.strip_prefix(begin);
         if let Some(inner) = inner.and_then(|inner| inner.strip_suffix(end)) {
             let parts = split(inner, ',').into_iter();
-            let parts = parts.map(|part| of(part.split_once(": ").map_or(part, |(_, type_)| type_)));
+            // Parts of a pair may have names.
+            let parts = parts.map(|part| match part.split_once(": ") {
+                Some((_, type_)) if word == "pair" => of(type_),
+                _ => of(part),
+            });
             let mut parts: Vec<String> = parts.collect();
             parts.dedup();
             return format!("{word} of {}", parts.join(" and "));

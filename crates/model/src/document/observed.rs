@@ -8,7 +8,9 @@ use serde_json::Value;
 use crate::observed::{Kind, Total, mean};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Observed {
+    /// What was read by, and what that cost.
     pub instruments: Vec<ObservedBy>,
     /// CPU time of all of them on pgdyno's side, collecting included; `null` when that of one is not
     /// known.
@@ -16,17 +18,21 @@ pub struct Observed {
     /// CPU time of the server's processes for sessions of instruments; `null` where these are not
     /// seen from here.
     pub server_cpu_us: Option<u64>,
+    /// All readings. Times are microseconds since clients began to work.
     pub series: Vec<ObservedSeries>,
+    /// What was not observed, and why.
     pub gaps: Vec<ObservedGap>,
     /// What happened, in its order.
     pub events: Vec<ObservedEvent>,
     /// What the server says it did, the most expensive first.
     pub statements: Vec<ObservedStatement>,
     /// By instrument: what else it found out.
+    #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
     pub facts: BTreeMap<String, BTreeMap<String, Value>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ObservedBy {
     /// Its name, such as `pg.io`.
     pub name: String,
@@ -37,25 +43,30 @@ pub struct ObservedBy {
 
 /// A series with all that was read of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ObservedSeries {
     pub instrument: String,
     pub name: String,
     /// Of which part, or empty.
     pub label: String,
     pub unit: String,
-    /// How it is to be taken.
+    /// `gauge`; `sparse`: a missing reading means 0; `counter`: rates per second; `before_after`.
     pub kind: Kind,
-    /// When and what, in its order.
+    /// Pairs of time and value.
     pub samples: Vec<(i64, f64)>,
+    /// Of counters, and what is read before and after.
     pub total: Option<Total>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ObservedGap {
     pub instrument: String,
     /// Which part, or empty: all of it.
     pub label: String,
+    /// `null`: from the beginning.
     pub from_us: Option<i64>,
+    /// `null`: to the end.
     pub to_us: Option<i64>,
     pub reason: String,
     /// The command that would close it.
@@ -63,6 +74,7 @@ pub struct ObservedGap {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ObservedEvent {
     pub instrument: String,
     pub at_us: i64,
@@ -74,6 +86,7 @@ pub struct ObservedEvent {
 
 /// What the server says it did for one statement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ObservedStatement {
     pub instrument: String,
     /// As the server has it.

@@ -56,8 +56,9 @@ pub struct Sample {
     pub value: f64,
 }
 
-/// How a counter stood, or a size was, before and after.
+/// A counter or size before and after the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Total {
     /// The number of its series, for the notebook.
     #[serde(skip)]
