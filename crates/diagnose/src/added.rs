@@ -5,7 +5,7 @@ use pgdyno_model::document::AddedRow;
 
 /// From this share of a shown percentile on, a result is the client's too.
 const ADDED_MAX_SHARE: f64 = 0.05;
-/// Less is what waking a thread takes on an idle CPU (measured: docs/verdict.md): no load generator that
+/// Less is what waking a thread takes on an idle CPU (measured: bench/VERDICT.md): no load generator that
 /// sleeps adds less.
 const WAKE_UP_US: f64 = 50.0;
 

@@ -4,7 +4,7 @@ use pgdyno_model::Outcome;
 use serde_json::Value;
 
 /// On one host an empty statement takes up to so long with nothing between: a wake-up at either end
-/// (measured: 25 to 120 µs over a Unix socket and over loopback, docs/verdict.md). Less is no delay.
+/// (measured: 25 to 120 µs over a Unix socket and over loopback, bench/VERDICT.md). Less is no delay.
 const LOCAL_MAX_US: f64 = 300.0;
 
 /// What is known of it.

@@ -1,5 +1,5 @@
 //! The rules, a file for each kind: which causes a share of the clients' time has, and how that shows.
-//! docs/verdict.md has each with its thresholds, where they come from, and what it cannot see.
+//! docs/verdict.md has each with its check and what it cannot see, bench/VERDICT.md where thresholds come from.
 
 mod clock_uncertainty;
 mod cluster;

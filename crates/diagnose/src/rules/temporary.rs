@@ -19,7 +19,7 @@ pub const RULE: Rule = Rule {
 };
 
 /// CPU time that a byte written to temporary files costs beyond the same sort in memory (measured: 0.2
-/// to 4 ns, docs/verdict.md).
+/// to 4 ns, bench/VERDICT.md).
 const CPU_NS_PER_BYTE: f64 = 1.0;
 
 /// The part of the time on a CPU that temporary files stand for.

@@ -1,4 +1,4 @@
-//! What was said of each limit, and the table of docs/verdict.md.
+//! What was said of each limit, and the table of bench/VERDICT.md.
 
 use std::fmt::Write;
 
@@ -125,7 +125,7 @@ fn account(json: &Value) -> String {
     text
 }
 
-/// The table, as it stands in docs/verdict.md.
+/// The table of bench/VERDICT.md.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
         "| Limit | Made by | Said | Share of the clients' time | Repeats |\n| --- | --- | --- | --- | --- |\n",
