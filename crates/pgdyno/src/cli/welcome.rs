@@ -1,4 +1,4 @@
-//! What `pgdyno` alone says on a terminal: the three things to do next.
+//! What `pgdyno` alone prints on a terminal: the three things to do next.
 
 use std::ffi::OsString;
 
@@ -12,11 +12,11 @@ pgdyno measures databases that speak PostgreSQL's protocol.
                                    measure yours
   pgdyno report -o first.html      the newest trial as a page with charts
 
-pgdyno --help lists all commands, pgdyno help what there is to read. pgbench's
-command lines work as they are: pgdyno pgbench -i -s 10 bench.
+pgdyno --help lists all commands, pgdyno help start explains the first steps.
+pgbench's command lines work as they are: pgdyno pgbench -i -s 10 bench.
 ";
 
-/// The welcome, for somebody at a terminal who typed nothing else.
+/// The welcome, if nothing else was typed and the output is a terminal.
 pub fn of(words: &[OsString]) -> Option<&'static str> {
     (words.len() <= 1 && terminal::stdout_is_terminal()).then_some(WELCOME)
 }
@@ -40,7 +40,7 @@ mod tests {
             let read = crate::cli::Cli::command().try_get_matches_from(words);
             assert!(read.is_ok(), "{line}: {read:?}");
         }
-        // Who pipes it gets what he did.
+        // With another word there is none.
         assert_eq!(of(&["pgdyno".into(), "ls".into()]), None);
     }
 }

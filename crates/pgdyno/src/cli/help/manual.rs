@@ -1,4 +1,4 @@
-//! The documents of `docs/` and the tutorial of packs, as they are built in.
+//! The documents of `docs/` and `docs/internals/` and the tutorial of packs, as they are built in.
 
 use include_dir::{Dir, File, include_dir};
 
@@ -10,6 +10,9 @@ static TUTORIAL: &str = include_str!("../../../../../workloads/README.md");
 /// What the tutorial is called here.
 pub const PACKS: &str = "packs";
 
+/// Names of documents that became part of another one, and that one.
+const MERGED: [(&str, &str); 1] = [("disturbances", "disturb")];
+
 #[derive(Debug, Clone, Copy)]
 pub struct Document {
     name: &'static str,
@@ -17,7 +20,9 @@ pub struct Document {
 }
 
 pub fn documents() -> impl Iterator<Item = Document> {
-    let mut all: Vec<Document> = DOCS.files().filter_map(of_file).collect();
+    let internals = DOCS.get_dir("internals").into_iter();
+    let files = DOCS.files().chain(internals.flat_map(Dir::files));
+    let mut all: Vec<Document> = files.filter_map(of_file).collect();
     all.push(Document {
         name: PACKS,
         text: TUTORIAL,
@@ -26,14 +31,18 @@ pub fn documents() -> impl Iterator<Item = Document> {
     all.into_iter()
 }
 
-/// The one of this name.
+/// The one of this name, or the one that it is part of now.
 pub fn document(name: &str) -> Option<Document> {
-    documents().find(|document| document.name == name)
+    let of = |name: &str| documents().find(|document| document.name == name);
+    of(name).or_else(|| {
+        let (_, whole) = MERGED.iter().find(|(part, _)| *part == name)?;
+        of(whole)
+    })
 }
 
 fn of_file(file: &'static File<'static>) -> Option<Document> {
     Some(Document {
-        name: file.path().to_str()?.strip_suffix(".md")?,
+        name: file.path().file_name()?.to_str()?.strip_suffix(".md")?,
         text: file.contents_utf8()?,
     })
 }
@@ -92,7 +101,7 @@ impl Document {
             .collect()
     }
 
-    /// Each heading below the title, with what stands below it up to the next of its level.
+    /// Each heading below the title, with its section: up to the next heading of its level.
     fn sections_by_heading(self) -> Vec<(&'static str, &'static str)> {
         let mut open: Vec<(usize, &'static str, usize)> = Vec::new();
         let mut closed: Vec<(usize, &'static str, usize)> = Vec::new();
@@ -130,6 +139,15 @@ pub fn heading(line: &str) -> Option<(usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_merged_documents_lead_to_the_whole() {
+        for (part, whole) in MERGED {
+            let name = document(part).map(Document::name);
+            assert!(name == Some(whole) || name == Some(part), "{part}: {name:?}");
+        }
+        assert!(document("xyzzy").is_none());
+    }
 
     #[test]
     fn a_section_ends_where_one_of_its_level_begins() {

@@ -1,7 +1,7 @@
 //! Our documents' Markdown as text for a terminal: prose is broken into lines, tables are aligned where they
 //! fit and lists of their rows where they do not, and what a link leads to is said in words.
 
-use super::manual::{PACKS, heading};
+use super::manual::{self, PACKS, heading};
 
 /// The document in lines of this width, where they can be broken.
 pub fn shown(document: &str, width: usize) -> String {
@@ -244,7 +244,7 @@ fn led(text: &str, address: &str) -> String {
     let name = match path.rsplit('/').next().unwrap_or(path) {
         "README.md" if path.contains("workloads") => PACKS,
         file => match file.strip_suffix(".md") {
-            Some(name) if !path.contains('/') || path.contains("docs/") => name,
+            Some(name) if manual::document(name).is_some() => name,
             _ => return text.to_owned(),
         },
     };

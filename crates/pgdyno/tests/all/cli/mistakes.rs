@@ -777,7 +777,7 @@ const MEANT: &[Row] = &[
         1,
         &["strange.sql:1:", "frobnicate: pgdyno help scripts"],
     ),
-    ("help xyzzy", 2, &["neither a document nor a command"]),
+    ("help xyzzy", 2, &["no document and no command"]),
 ];
 
 /// In an experiment's file: line, column, way out.

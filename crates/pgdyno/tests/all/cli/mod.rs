@@ -13,6 +13,7 @@ mod deploy;
 mod deploy_schemas;
 mod disturb;
 mod disturbances;
+mod documents;
 mod engine;
 mod evidence;
 mod exit_codes;
