@@ -144,7 +144,10 @@ mod tests {
     fn names_of_merged_documents_lead_to_the_whole() {
         for (part, whole) in MERGED {
             let name = document(part).map(Document::name);
-            assert!(name == Some(whole) || name == Some(part), "{part}: {name:?}");
+            assert!(
+                name == Some(whole) || name == Some(part),
+                "{part}: {name:?}"
+            );
         }
         assert!(document("xyzzy").is_none());
     }

@@ -160,8 +160,11 @@ fn contents(width: usize) -> String {
         let documents: Vec<Document> = names.iter().filter_map(named).copied().collect();
         list(task, &documents);
     }
-    let is_listed =
-        |document: &Document| TASKS.iter().any(|(_, names)| names.contains(&document.name()));
+    let is_listed = |document: &Document| {
+        TASKS
+            .iter()
+            .any(|(_, names)| names.contains(&document.name()))
+    };
     let others: Vec<Document> = all.iter().filter(|it| !is_listed(it)).copied().collect();
     list(INTERNALS, &others);
     text += "\n";
@@ -276,7 +279,9 @@ mod tests {
         for document in manual::documents() {
             let (name, title) = (document.name(), document.title());
             let lines = contents.lines().filter(|line| {
-                let words = line.strip_prefix("  ").and_then(|line| line.split_once(' '));
+                let words = line
+                    .strip_prefix("  ")
+                    .and_then(|line| line.split_once(' '));
                 words.is_some_and(|(first, rest)| first == name && rest.trim() == title)
             });
             assert_eq!(lines.count(), 1, "{name}: {contents}");

@@ -128,10 +128,14 @@ fn a_link_to_nowhere_is_seen() {
     assert_eq!(broken(&here, text, "guide.md#retries"), None);
 }
 
+/// Tables of fields and series, made of what the code says of them.
+const GENERATED: [&str; 2] = ["docs/json.md", "docs/instruments.md"];
+
 #[test]
 fn sentences_have_no_narrator() {
     let mut seen = Vec::new();
-    for file in for_users() {
+    let files = for_users().into_iter();
+    for file in files.filter(|file| !GENERATED.iter().any(|end| file.ends_with(end))) {
         let text = fs::read_to_string(&file).unwrap();
         for line in prose(&text) {
             // Code in a line is no sentence.

@@ -10,11 +10,7 @@ fn documents_are_read_from_the_binary_alone() {
     let elsewhere = tempfile::tempdir().unwrap();
     let read = |words: &[&str]| ran(pgdyno(&["help"]).current_dir(elsewhere.path()).args(words));
     assert!(read(&[]).stdout.contains("Writing workloads"));
-    assert!(
-        read(&["results"])
-            .stdout
-            .contains("Reading results")
-    );
+    assert!(read(&["results"]).stdout.contains("Reading results"));
     read(&["resluts"]).expect(2, &["did you mean results?"]);
 }
 
