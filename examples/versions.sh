@@ -4,9 +4,8 @@
 #   examples/versions.sh /usr/lib/postgresql/17/bin /usr/lib/postgresql/18/bin
 #   pgdyno report versions -o versions.html
 #
-# Both run as private servers with the same settings and take turns in short trials, until it is known whether the new one
-# is more than 5 % slower, for at most 15 minutes. Settings that matter to you go to both: --pg-set shared_buffers=4GB.
-# To compare servers that run already: instances.toml.
+# Both run as private servers and take turns in short trials, until pgdyno knows whether the new one is more than 5 % slower,
+# for at most 15 minutes. --pg-set shared_buffers=4GB gives both a setting. For servers that already run: instances.toml.
 set -eu
 
 base=${1:?"usage: versions.sh BASE HEAD [options of pgdyno ci]"}
