@@ -181,7 +181,11 @@ fn section(
     for field in fields {
         let optional = if field.is_optional { ", optional" } else { "" };
         let type_ = in_words(&field.type_, types, short);
-        let _ = writeln!(text, "| `{}` | {type_}{optional} | {} |", field.name, field.doc);
+        let _ = writeln!(
+            text,
+            "| `{}` | {type_}{optional} | {} |",
+            field.name, field.doc
+        );
     }
     text
 }
@@ -222,7 +226,10 @@ fn in_words(type_: &str, types: &[Listed], short: &BTreeMap<&str, &str>) -> Stri
         }
         None if type_ == "unknown" => "any JSON".to_owned(),
         None if type_.starts_with('{') => format!("`{type_}`"),
-        None => match type_.strip_prefix('"').and_then(|word| word.strip_suffix('"')) {
+        None => match type_
+            .strip_prefix('"')
+            .and_then(|word| word.strip_suffix('"'))
+        {
             Some(word) => format!("`{word}`"),
             None => type_.to_owned(),
         },
@@ -253,7 +260,10 @@ fn the_types_of_json_are_those_of_the_reference() {
     if std::env::var_os("PGDYNO_WRITE_TYPES").is_some() {
         std::fs::write(&path, &made).unwrap();
     } else {
-        assert!(made == text, "docs/json.md is not what the types say: {BEGIN}");
+        assert!(
+            made == text,
+            "docs/json.md is not what the types say: {BEGIN}"
+        );
     }
 }
 
@@ -276,8 +286,14 @@ fn a_declaration_becomes_a_table() {
     assert!(part.ends_with("| `n` | `a` or `b` |  |\n"), "{part}");
     for (type_, words) in [
         ("{ [key in string]: Fact<string> }", "map of fact of string"),
-        ("Array<[name: string, words: string]>", "list of pair of string"),
-        ("[string, number] | null", "pair of string and number or null"),
+        (
+            "Array<[name: string, words: string]>",
+            "list of pair of string",
+        ),
+        (
+            "[string, number] | null",
+            "pair of string and number or null",
+        ),
         ("unknown", "any JSON"),
     ] {
         assert_eq!(in_words(type_, &types, &short), words);

@@ -22,6 +22,8 @@ pub mod event;
 pub mod exit;
 pub mod experiment;
 mod fact;
+#[cfg(test)]
+mod json_reference;
 pub mod note;
 pub mod notebook;
 pub mod observed;
@@ -34,8 +36,6 @@ pub mod stamp;
 mod state;
 pub mod suggest;
 pub mod text;
-#[cfg(test)]
-mod json_reference;
 #[cfg(test)]
 mod typescript;
 pub mod within;

@@ -90,12 +90,12 @@ pub const FAULTS: [(&str, &str, &str); 7] = [
         "rate=1MB direction=both",
         "all connections to an endpoint share so many bytes a second",
     ),
+    ("cut", "", "resets all connections; new ones work"),
     (
-        "cut",
+        "black-hole",
         "",
-        "resets all connections; new ones work",
+        "nothing arrives, and no connection is closed",
     ),
-    ("black-hole", "", "nothing arrives, and no connection is closed"),
     (
         "half-open",
         "closed=server",
