@@ -4,7 +4,7 @@ use include_dir::{Dir, File, include_dir};
 
 static DOCS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../docs");
 
-/// It lies beside the packs.
+/// Its file is beside the packs.
 static TUTORIAL: &str = include_str!("../../../../../workloads/README.md");
 
 /// What the tutorial is called here.

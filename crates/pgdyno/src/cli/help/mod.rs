@@ -20,10 +20,10 @@ use super::Cli;
 /// Lines of prose are hard to read when they are longer.
 const WIDTH_MAX: usize = 100;
 
-/// What users of tools without a command of its own type instead; its headings have their words.
+/// The document for users of tools that have no command here; its headings have the words of these tools.
 const OTHER_TOOLS: &str = "other-tools";
 
-/// What is to be explained.
+/// A document, a section of it, or a command.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,7 +37,7 @@ pub struct HelpArgs {
     pub words: Vec<String>,
 }
 
-/// Prints it.
+/// Prints what these words name.
 pub fn open(args: &HelpArgs) -> Result<Exit, Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     let commands = layout::laid_out(Cli::command());
@@ -48,12 +48,12 @@ pub fn open(args: &HelpArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// What is to be read about these words, in lines of this width where they can be broken.
+/// The text that these words name, in lines of this width where they can be broken.
 fn text(words: &[&str], width: usize, commands: &Command) -> Result<String, Failure> {
     let Some((first, rest)) = words.split_first() else {
         return Ok(contents(width));
     };
-    // Of a name that is both, `--help` has the command.
+    // A name that is both is the document; `--help` prints the command's options.
     if let Some(document) = manual::document(first)
         && let Some(text) = of_document(document, rest, width)
     {
@@ -62,7 +62,7 @@ fn text(words: &[&str], width: usize, commands: &Command) -> Result<String, Fail
     if let Some(text) = of_command(words, commands) {
         return Ok(text);
     }
-    // The words of a tool that has no command of its own.
+    // Words of a tool that has no command here.
     if let Some(document) = manual::document(OTHER_TOOLS)
         && let Some(text) = of_document(document, words, width)
     {
@@ -75,7 +75,7 @@ fn text(words: &[&str], width: usize, commands: &Command) -> Result<String, Fail
     }
     Err(match manual::document(first) {
         Some(document) => no_section(document, rest),
-        // As in a line that was copied, or a path in the checkout.
+        // A copied line: `pgdyno results`.
         None => match (*first, rest) {
             ("pgdyno", [_, ..]) => return text(rest, width, commands),
             _ => unknown(words, commands),
@@ -182,7 +182,7 @@ fn contents(width: usize) -> String {
     text
 }
 
-/// The document, or its sections with all of these words in their headings; `None` where there is none.
+/// The document, or its sections with all of these words in their headings, if there is one.
 fn of_document(document: Document, words: &[&str], width: usize) -> Option<String> {
     match words {
         [] => Some(markdown::shown(document.text(), width)),
@@ -193,7 +193,7 @@ fn of_document(document: Document, words: &[&str], width: usize) -> Option<Strin
     }
 }
 
-/// What explains a note's code or a sign of the results, and which document has it.
+/// The explanation of a note's code or a sign of the results, and the document that has it.
 fn of_sign(word: &str, width: usize) -> Option<String> {
     let first = manual::document("results").into_iter();
     first.chain(manual::documents()).find_map(|document| {
@@ -205,7 +205,7 @@ fn of_sign(word: &str, width: usize) -> Option<String> {
     })
 }
 
-/// Where the options of a command are that has the name of a document.
+/// How to print the options of a command that has the name of a document.
 fn options_of(name: &str, commands: &Command) -> String {
     match commands.find_subcommand(name) {
         Some(_) => format!("\nIts options: pgdyno {name} --help\n"),
