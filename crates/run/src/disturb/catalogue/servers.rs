@@ -40,7 +40,7 @@ pub(super) static ENTRIES: [Entry; 5] = [
     },
     Entry {
         name: "kill-postmaster",
-        summary: "kill -9 of the server's first process; it is started again when the others have noticed",
+        summary: "kill -9 of the server's first process; it is started again when the others have ended",
         keys: &[Key {
             name: "down",
             default: "1s",
