@@ -127,7 +127,8 @@ pub fn series(trials: &[TrialRow], metric: &Metric) -> Vec<HistoryTrial> {
     trials.iter().filter_map(of_trial).collect()
 }
 
-pub fn changes(trials: &[HistoryTrial]) -> Vec<Change> {
+/// Changes of the level, and the correlation that masks any (`masked_by` of the document).
+pub fn changes(trials: &[HistoryTrial]) -> (Vec<Change>, Option<f64>) {
     let values: Vec<f64> = trials.iter().map(|trial| trial.value).collect();
     let found = change_points(&values, &ChangeOptions::default());
     let of_point = |found: pgdyno_stats::ChangePoint| {
@@ -148,7 +149,8 @@ pub fn changes(trials: &[HistoryTrial]) -> Vec<Change> {
                 .map(|(before, after)| [before, after]),
         })
     };
-    found.into_iter().filter_map(of_point).collect()
+    let changes = found.points.into_iter().filter_map(of_point);
+    (changes.collect(), found.masked_by)
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@
 //! most; each found place divides the series, and the search goes on in the parts. A place counts when so large a
 //! distance is rare in series of the same figures in random order, shuffled within the parts found before. As in
 //! MongoDB's implementation a part is divided as a whole, and the distances within are those of Székely & Rizzo's
-//! V-statistic (2013).
+//! V-statistic (2013). What is found so must then be more than what a series makes whose figures follow each other
+//! ([`super::followed`]).
 
+use crate::followed;
 use crate::order;
 use crate::ranks;
 use crate::rng::Rng;
@@ -16,11 +18,21 @@ use crate::rng::Rng;
 /// Shorter series are not searched: the rarest order of so few is not rare.
 pub const MIN_SERIES: usize = 10;
 
+/// Beside which series a change must be rare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Null {
+    /// The same figures in random order: each depends on none before.
+    Shuffled,
+    /// Those, and series in which each figure follows the one before as in this one.
+    Followed,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangeOptions {
+    pub null: Null,
     /// A change counts when its p-value is at most this.
     pub size: f64,
-    /// Series that are shuffled for each.
+    /// Series that are drawn for each.
     pub permutations: usize,
     /// Where random numbers come from.
     pub seed: u64,
@@ -29,6 +41,7 @@ pub struct ChangeOptions {
 impl Default for ChangeOptions {
     fn default() -> Self {
         Self {
+            null: Null::Followed,
             size: 0.05,
             permutations: 999,
             seed: 1,
@@ -40,7 +53,8 @@ impl Default for ChangeOptions {
 pub struct ChangePoint {
     /// The first figure of the new level.
     pub index: usize,
-    /// How rare so large a distance is in shuffled series (with Phipson & Smyth's correction, 2010).
+    /// How rare it is where no level changes (with Phipson & Smyth's correction, 2010): the larger share of so large a
+    /// distance in shuffled series and of so much that is explained in series that follow each other as this one.
     pub p: f64,
     /// The median between the change before and this one.
     pub before: f64,
@@ -53,17 +67,38 @@ pub struct ChangePoint {
     pub interval: Option<(f64, f64)>,
 }
 
-/// The changes of a series, in its order. None of a series shorter than [`MIN_SERIES`], nor where a figure is not
-/// finite.
-pub fn change_points(series: &[f64], options: &ChangeOptions) -> Vec<ChangePoint> {
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Changes {
+    /// In their order.
+    pub points: Vec<ChangePoint>,
+    /// The correlation from one figure to the next, where changes would count if there were none, and are no more than
+    /// what such a correlation makes: then there are no points.
+    pub masked_by: Option<f64>,
+}
+
+/// The changes of a series. None of a series shorter than [`MIN_SERIES`], nor where a figure is not finite.
+pub fn change_points(series: &[f64], options: &ChangeOptions) -> Changes {
     if series.len() < MIN_SERIES || series.iter().any(|value| !value.is_finite()) {
-        return Vec::new();
+        return Changes::default();
     }
     let mut rng = Rng::new(options.seed);
     let mut found: Vec<(usize, f64)> = Vec::new();
     while let Some(next) = next(series, &found, options, &mut rng) {
         found.push(next);
         found.sort_by_key(|(index, _)| *index);
+    }
+    if options.null == Null::Followed && !found.is_empty() {
+        let rareness = followed::rareness(series, &[], found.len(), options, &mut rng);
+        if rareness > options.size {
+            return Changes {
+                points: Vec::new(),
+                masked_by: Some(followed::correlation(series)),
+            };
+        }
+        let places = found.iter().map(|(index, _)| *index).collect();
+        let places = followed::pruned(series, places, options, &mut rng);
+        found.retain(|(index, _)| places.contains(index));
+        found.iter_mut().for_each(|(_, p)| *p = p.max(rareness));
     }
     let ends = ends(&found, series.len());
     let of_change = |(i, (index, p)): (usize, &(usize, f64))| {
@@ -74,7 +109,10 @@ pub fn change_points(series: &[f64], options: &ChangeOptions) -> Vec<ChangePoint
             *p,
         )
     };
-    found.iter().enumerate().map(of_change).collect()
+    Changes {
+        points: found.iter().enumerate().map(of_change).collect(),
+        masked_by: None,
+    }
 }
 
 /// Where the parts begin and end.
@@ -247,14 +285,14 @@ mod tests {
     }
 
     fn indices(series: &[f64]) -> Vec<usize> {
-        let found = change_points(series, &ChangeOptions::default());
+        let found = change_points(series, &ChangeOptions::default()).points;
         found.iter().map(|change| change.index).collect()
     }
 
     #[test]
     fn changes_are_found_where_they_are() {
         let series = noisy(&[(20, 1000.0), (15, 900.0), (20, 1100.0)], 0.01, 3);
-        let found = change_points(&series, &ChangeOptions::default());
+        let found = change_points(&series, &ChangeOptions::default()).points;
         let places: Vec<usize> = found.iter().map(|change| change.index).collect();
         assert_eq!(places, [20, 35]);
         let first = found[0];
@@ -280,7 +318,7 @@ mod tests {
         };
         let raised = (0..200).filter(|&seed| {
             let series = noisy(&[(30, 1000.0)], 0.05, 100 + seed);
-            !change_points(&series, &options(seed)).is_empty()
+            !change_points(&series, &options(seed)).points.is_empty()
         });
         let raised = raised.count();
         assert!((2..=20).contains(&raised), "{raised} of 200");
@@ -313,7 +351,7 @@ mod tests {
     fn figures_that_are_not_positive_have_no_ratio() {
         let mut series = noisy(&[(15, 3.0), (15, 9.0)], 0.01, 2);
         series[0] = 0.0;
-        let found = change_points(&series, &ChangeOptions::default());
+        let found = change_points(&series, &ChangeOptions::default()).points;
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].ratio, found[0].interval), (None, None));
     }

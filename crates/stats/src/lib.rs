@@ -19,6 +19,7 @@ mod compare;
 mod detectable;
 mod drift;
 mod family;
+mod followed;
 pub mod gate;
 mod interval;
 mod knee;
@@ -47,7 +48,7 @@ pub use blocks::{Block, Dependence, MIN_BLOCKS, MIN_BLOCKS_ALONE};
 pub use bootstrap::{Bootstrap, MIN_REPEATS_FOR_INTERVAL};
 pub use cache_fit::{CacheEnd, CacheFit, LEAK, SetPoint};
 pub use certainty::{Certainty, FLOOR, WIDE};
-pub use change_points::{ChangeOptions, ChangePoint, MIN_SERIES, change_points};
+pub use change_points::{ChangeOptions, ChangePoint, Changes, MIN_SERIES, Null, change_points};
 pub use compare::{
     CompareError, CompareOptions, Comparison, Direction, Effect, MIN_REPEATS_TO_COMPARE, Row,
     Verdict, compare, compare_all, repeats_needed,

@@ -19,6 +19,9 @@ pub struct History {
     pub trials: Vec<HistoryTrial>,
     /// Where the level changed, oldest first.
     pub changes: Vec<Change>,
+    /// The correlation from one trial to the next, where the level seems to change and does so no more than such a
+    /// correlation explains; there are no changes then.
+    pub masked_by: Option<f64>,
     /// Trials that are none of these.
     pub left_out: Vec<LeftOut>,
     pub gate: Option<HistoryGate>,
@@ -48,7 +51,7 @@ pub struct Change {
     /// The change as a share of before: Hodges and Lehmann's shift of the logarithms.
     pub change: Option<f64>,
     pub interval: Option<[f64; 2]>,
-    /// How rare so large a distance is among shuffled trials.
+    /// How rare it is where no level changes: among shuffled trials, and among trials that follow each other as these.
     pub p: f64,
     /// The server's version before and after, where they differ.
     pub versions: Option<[String; 2]>,

@@ -121,8 +121,9 @@ pub fn open(args: &HistoryArgs) -> Result<Exit, Failure> {
     );
     let load = load(newest);
     let series = history::series(&trials, metric);
-    let changes = history::changes(&series);
-    let gate = condition.map(|condition| judged(&condition, changes.last()));
+    let (changes, masked_by) = history::changes(&series);
+    let is_masked = masked_by.is_some();
+    let gate = condition.map(|condition| judged(&condition, changes.last(), is_masked));
     let document = History {
         figure: args.figure.clone(),
         workload,
@@ -131,6 +132,7 @@ pub fn open(args: &HistoryArgs) -> Result<Exit, Failure> {
         host: on,
         trials: series,
         changes,
+        masked_by,
         left_out,
         gate,
     };
@@ -194,10 +196,20 @@ fn condition(text: &str, figure: &str) -> Result<(Condition, f64), Failure> {
     }
 }
 
-/// What a condition says of the newest change.
-fn judged((condition, threshold): &(Condition, f64), newest: Option<&Change>) -> HistoryGate {
+/// What a condition says of the newest change, or where trials that follow each other may hide one.
+fn judged(
+    (condition, threshold): &(Condition, f64),
+    newest: Option<&Change>,
+    is_masked: bool,
+) -> HistoryGate {
     let change = newest.and_then(|change| Some((change, change.change?)));
     let (is_met, sentence) = match change {
+        None if is_masked => (
+            false,
+            "no change of level that trials which follow each other so closely do not make by \
+             themselves"
+                .to_owned(),
+        ),
         None => (false, "no change of level".to_owned()),
         Some((newest, by)) => {
             let is_met = match condition.side {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use pgdyno_model::document::history::History;
 
 use super::figure;
-use super::text::{HEADS, day, facts, row, sentence, unit};
+use super::text::{HEADS, day, facts, masked, row, sentence, unit};
 
 const WIDTH: f64 = 1100.0;
 const HEIGHT: f64 = 320.0;
@@ -40,6 +40,9 @@ pub fn page(document: &History) -> String {
         unit(document)
     );
     page += &table(document);
+    if let Some(masked) = masked(document) {
+        let _ = writeln!(page, "<p>{}</p>", escaped(&masked));
+    }
     for left_out in &document.left_out {
         let _ = writeln!(
             page,

@@ -21,7 +21,8 @@ fn document() -> History {
         load: vec!["clients 4".to_owned()],
         target: "a private server".to_owned(),
         host: "ci-1, 4 CPUs".to_owned(),
-        changes: changes(&trials),
+        changes: changes(&trials).0,
+        masked_by: None,
         trials,
         left_out: vec![LeftOut {
             why: "another load",
@@ -47,6 +48,24 @@ fn a_change_is_told_with_its_trial_its_size_and_its_version() {
     assert!(text.contains("left out  3 trials: another load"), "{text}");
     for line in text.lines() {
         assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn trials_that_follow_each_other_too_closely_say_so() {
+    let document = History {
+        changes: Vec::new(),
+        masked_by: Some(0.62),
+        ..document()
+    };
+    let text = text(&document);
+    assert!(
+        text.contains("in 30 trials is not known, they follow each other too closely"),
+        "{text}"
+    );
+    for shown in [text, page(&document)] {
+        assert!(shown.contains("(correlation 0.62)"), "{shown}");
+        assert!(shown.contains("pgdyno ci"), "{shown}");
     }
 }
 

@@ -52,6 +52,9 @@ pub fn text(document: &History) -> String {
             );
         }
     }
+    if let Some(masked) = masked(document) {
+        text += &format!("\n{masked}\n");
+    }
     for left_out in &document.left_out {
         let trials = figures::plural(left_out.trials as u64, "trial");
         text += &format!("left out  {trials}: {}\n", left_out.why);
@@ -63,6 +66,9 @@ pub(super) fn sentence(document: &History) -> String {
     let count = figures::plural(document.trials.len() as u64, "trial");
     let what = format!("{} of {}", document.figure, document.workload);
     match document.changes.last() {
+        None if document.masked_by.is_some() => format!(
+            "{what}: whether its level changed in {count} is not known, they follow each other too closely"
+        ),
         None => format!("{what}: no change of level in {count}"),
         Some(last) => {
             let changes = figures::plural(document.changes.len() as u64, "change");
@@ -76,6 +82,16 @@ pub(super) fn sentence(document: &History) -> String {
             )
         }
     }
+}
+
+/// Why no change counts, and what would tell, where trials follow each other too closely.
+pub(super) fn masked(document: &History) -> Option<String> {
+    document.masked_by.map(|correlation| {
+        format!(
+            "each trial is near the one before (correlation {correlation:.2}): levels that come and go by \
+             themselves\nlook as different; pgdyno ci, which measures two versions by turns, can tell"
+        )
+    })
 }
 
 pub(super) fn facts(document: &History) -> String {
