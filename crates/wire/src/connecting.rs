@@ -4,8 +4,6 @@
 use std::mem;
 use std::sync::Arc;
 
-use postgres_protocol::authentication::md5_hash;
-
 use crate::backend::{self, Authentication, Message};
 use crate::channel::Channel;
 use crate::error::{ConnectError, ConnectErrorKind, Retry};
@@ -14,6 +12,7 @@ use crate::limits::{SETTINGS_MAX, STARTUP_BYTES_MAX};
 use crate::login::{
     ChannelBinding, Encryption, Login, ProtocolVersion, SessionAttrs, known_password,
 };
+use crate::md5_password;
 use crate::require_auth::Method;
 use crate::sasl::Exchange;
 use crate::server_error::{Notice, ServerError};
@@ -487,7 +486,7 @@ impl Connecting {
             }
             Authentication::Md5Password { salt } => {
                 let password = known_password(&login)?;
-                let answer = md5_hash(login.user.as_bytes(), password.expose().as_bytes(), salt);
+                let answer = md5_password::hashed(&login.user, password.expose(), salt);
                 self.authenticated = true;
                 self.send(out, |out| frontend::password(out, answer.as_bytes()))?;
             }

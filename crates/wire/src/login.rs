@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{ConnectError, ConnectErrorKind, Retry};
 use crate::require_auth::RequireAuth;
+use crate::scram::SCRAM_ITERATIONS_MAX;
 use crate::tls::TlsConfig;
 
 /// Everything that start-up needs to know, resolved: no file or environment is read later.
@@ -22,6 +23,8 @@ pub struct Login {
     pub without_tls: Option<String>,
     /// Whether SCRAM must be bound to the TLS channel.
     pub channel_binding: ChannelBinding,
+    /// Iterations of SCRAM's hash that the server may ask for.
+    pub scram_iterations_max: u32,
     /// Authentication methods that the server may ask for.
     pub require_auth: RequireAuth,
     /// What the session must be able to do.
@@ -47,6 +50,7 @@ impl Login {
             encryption: Encryption::Plain,
             without_tls: None,
             channel_binding: ChannelBinding::Prefer,
+            scram_iterations_max: SCRAM_ITERATIONS_MAX,
             require_auth: RequireAuth::default(),
             session_attrs: SessionAttrs::Any,
             refuses_superuser: false,

@@ -1,8 +1,4 @@
-//! The client's side of SCRAM-SHA-256 and SCRAM-SHA-256-PLUS: which mechanism, and its exchange.
-
-use postgres_protocol::authentication::sasl::{
-    ChannelBinding as Binding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256,
-};
+//! SASL: which mechanism of those that the server offers, and its messages.
 
 use crate::backend::Mechanisms;
 use crate::channel::Channel;
@@ -10,10 +6,12 @@ use crate::error::{ConnectError, ConnectErrorKind, Retry};
 use crate::frontend;
 use crate::login::{ChannelBinding, Login, known_password};
 use crate::require_auth::Method;
+use crate::scram::{self, Binding, Refusal, Scram};
 use crate::x509;
 
 pub(crate) struct Exchange {
-    scram: ScramSha256,
+    scram: Scram,
+    iterations_max: u32,
     pub(crate) bound: bool,
 }
 
@@ -38,8 +36,8 @@ impl Exchange {
         }
         let (mut plain, mut plus) = (false, false);
         for name in offered {
-            plain |= name == SCRAM_SHA_256.as_bytes();
-            plus |= name == SCRAM_SHA_256_PLUS.as_bytes();
+            plain |= name == scram::PLAIN.as_bytes();
+            plus |= name == scram::PLUS.as_bytes();
         }
         if plus && channel.is_plain() {
             // The server only offers it over TLS: somebody between took TLS off.
@@ -53,11 +51,7 @@ impl Exchange {
                 "none of the server's SASL authentication mechanisms are supported",
             ));
         }
-        let mechanism = if bind {
-            SCRAM_SHA_256_PLUS
-        } else {
-            SCRAM_SHA_256
-        };
+        let mechanism = if bind { scram::PLUS } else { scram::PLAIN };
         if !login.require_auth.allows(Method::ScramSha256) {
             return Err(refuse(format!(
                 "authentication method requirement \"{}\" failed: server requested {mechanism} authentication",
@@ -72,16 +66,20 @@ impl Exchange {
         }
         let password = known_password(login)?;
         let binding = if bind {
-            Binding::tls_server_end_point(end_point_hash(channel)?)
+            Binding::EndPoint(end_point_hash(channel)?)
         } else if !channel.is_plain() && login.channel_binding != ChannelBinding::Disable {
             // "I could, but you do not": a server that could knows then that somebody interfered.
-            Binding::unrequested()
+            Binding::Unrequested
         } else {
-            Binding::unsupported()
+            Binding::Unsupported
         };
-        let scram = ScramSha256::new(password.expose().as_bytes(), binding);
-        frontend::sasl_initial(out, mechanism, scram.message());
-        Ok(Exchange { scram, bound: bind })
+        let scram = Scram::new(password.expose(), binding);
+        frontend::sasl_initial(out, mechanism, scram.first().as_bytes());
+        Ok(Exchange {
+            scram,
+            iterations_max: login.scram_iterations_max,
+            bound: bind,
+        })
     }
 
     pub(crate) fn advance(
@@ -89,31 +87,27 @@ impl Exchange {
         challenge: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), ConnectError> {
-        // The library takes none for one.
-        if iterations(challenge) == Some(0) {
-            return Err(failed(
-                "malformed SCRAM message from server: invalid iteration count",
-            ));
-        }
-        self.scram
-            .update(challenge)
-            .map_err(|e| failed(format!("malformed SCRAM message from server: {e}")))?;
-        frontend::sasl_response(out, self.scram.message());
+        let answer = self.scram.answer(challenge, self.iterations_max);
+        let answer = answer.map_err(|refusal| match refusal {
+            Refusal::Malformed(why) => {
+                failed(format!("malformed SCRAM message from server: {why}"))
+            }
+            Refusal::Iterations(asked) => failed(format!(
+                "the server asks for {asked} iterations of SCRAM's hash, and no more than {} are done; \
+                 scram_max_iterations={asked} (PGSCRAMMAXITERATIONS) allows as many",
+                self.iterations_max
+            )),
+        })?;
+        frontend::sasl_response(out, answer.as_bytes());
         Ok(())
     }
 
     /// Checks the server's proof that it knows the password too.
     pub(crate) fn finish(&mut self, outcome: &[u8]) -> Result<(), ConnectError> {
-        self.scram.finish(outcome).map_err(|e| {
-            failed(format!("incorrect server signature: the server did not prove that it knows the password ({e})"))
+        self.scram.verify(outcome).map_err(|why| {
+            failed(format!("incorrect server signature: the server did not prove that it knows the password ({why})"))
         })
     }
-}
-
-/// The number of iterations that a challenge asks for; `None` where that is no number.
-fn iterations(challenge: &[u8]) -> Option<u64> {
-    let (_, number) = std::str::from_utf8(challenge).ok()?.rsplit_once(",i=")?;
-    number.parse().ok()
 }
 
 /// The hash of the server's certificate as RFC 5929 (tls-server-end-point) wants it.

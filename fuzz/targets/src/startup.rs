@@ -55,6 +55,8 @@ fn login(choice: u8) -> Login {
     let mut login = Login::new("me", "mine");
     login.password = Some(Secret::new(PASSWORD));
     login.require_auth = RequireAuth::parse(methods[of(0, 4)]).expect("these are methods");
+    // A CPU's time for each input.
+    login.scram_iterations_max = 100_000;
     login.session_attrs = [
         SessionAttrs::Any,
         SessionAttrs::ReadWrite,

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pgdyno_wire::{
-    Candidate, ChannelBinding, Encryption, Login, PASS, ProtocolVersion, RequireAuth, Secret,
-    SessionAttrs, TcpOptions, redact, shuffle,
+    Candidate, ChannelBinding, Encryption, Login, PASS, ProtocolVersion, RequireAuth,
+    SCRAM_ITERATIONS_MAX, Secret, SessionAttrs, TcpOptions, redact, shuffle,
 };
 
 use crate::env::Env;
@@ -122,6 +122,7 @@ pub struct ConnInfo {
     /// Whether `load_balance_hosts` was given at all.
     load_balance_given: bool,
     channel_binding: ChannelBinding,
+    scram_iterations_max: u32,
     require_auth: RequireAuth,
     protocols: (ProtocolVersion, ProtocolVersion),
     socket: TcpOptions,
@@ -272,6 +273,7 @@ impl ConnInfo {
             .or_else(|| env.home().map(|home| home.join(".pgpass")));
         let mut info = ConnInfo {
             socket: socket_options(&options)?,
+            scram_iterations_max: scram_iterations_max(&options)?,
             options,
             hosts,
             user,
@@ -541,6 +543,7 @@ impl ConnInfo {
             encryption,
             without_tls: None,
             channel_binding: self.channel_binding,
+            scram_iterations_max: self.scram_iterations_max,
             require_auth: self.require_auth.clone(),
             session_attrs: match self.wanted {
                 Wanted::One(attrs) => attrs,
@@ -623,6 +626,19 @@ fn ssl_mode(options: &Options) -> Result<SslMode, ConnInfoError> {
         )));
     }
     Ok(mode)
+}
+
+/// A limit that is 0 would be none.
+fn scram_iterations_max(options: &Options) -> Result<u32, ConnInfoError> {
+    const NAME: &str = "scram_max_iterations";
+    let iterations = options.integer(NAME, SCRAM_ITERATIONS_MAX.cast_signed())?;
+    u32::try_from(iterations)
+        .ok()
+        .filter(|iterations| *iterations > 0)
+        .ok_or_else(|| {
+            ConnInfoError::new(format!("invalid {NAME} value: \"{iterations}\""))
+                .hint("it may be 1 or more".to_owned())
+        })
 }
 
 fn protocols(options: &Options) -> Result<(ProtocolVersion, ProtocolVersion), ConnInfoError> {

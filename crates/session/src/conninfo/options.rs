@@ -1,4 +1,5 @@
-//! The table of connection options: every name libpq 18 knows, its variable and its default.
+//! The table of connection options: every name libpq 18 knows, its variable and its default; and
+//! `scram_max_iterations`, as a patch for a later libpq has it.
 
 use super::ConnInfoError;
 
@@ -91,6 +92,11 @@ pub(super) const KNOWN: &[Known] = &[
         "load_balance_hosts",
         Some("PGLOADBALANCEHOSTS"),
         Some("disable"),
+    ),
+    known(
+        "scram_max_iterations",
+        Some("PGSCRAMMAXITERATIONS"),
+        Some("1000000"),
     ),
     secret("scram_client_key", None),
     secret("scram_server_key", None),

@@ -220,6 +220,10 @@ fn key_value_strings_take_quotes_escapes_and_blanks() {
             "\"min_protocol_version\" is greater than \"max_protocol_version\"",
         ),
         (
+            "scram_max_iterations=0",
+            "invalid scram_max_iterations value: \"0\"\nit may be 1 or more",
+        ),
+        (
             "scram_client_key=x",
             "connection option \"scram_client_key\" is not supported",
         ),
@@ -271,6 +275,7 @@ fn every_variable_of_the_environment_is_heard() {
         .with("PGSSLMODE", "disable")
         .with("PGCHANNELBINDING", "disable")
         .with("PGREQUIREAUTH", "none")
+        .with("PGSCRAMMAXITERATIONS", "5000")
         .with("PGTARGETSESSIONATTRS", "primary")
         .with("PGLOADBALANCEHOSTS", "random")
         .with("PGOPTIONS", "-c geqo=off")
@@ -298,6 +303,7 @@ fn every_variable_of_the_environment_is_heard() {
     assert!(matches!(login.encryption, Encryption::Plain));
     assert_eq!(login.session_attrs, SessionAttrs::Primary);
     assert_eq!(login.require_auth.text(), "none");
+    assert_eq!(login.scram_iterations_max, 5000);
     assert_eq!(login.password.as_ref().unwrap().expose(), "hidden");
     let parameters: Vec<String> = login
         .parameters
@@ -318,6 +324,7 @@ fn every_variable_of_the_environment_is_heard() {
         "PGSSLMODE",
         "PGCHANNELBINDING",
         "PGREQUIREAUTH",
+        "PGSCRAMMAXITERATIONS",
         "PGTARGETSESSIONATTRS",
         "PGLOADBALANCEHOSTS",
         "PGCONNECT_TIMEOUT",

@@ -167,6 +167,15 @@ fn a_wrong_or_missing_password_is_told() {
             "CREATE ROLE alice LOGIN PASSWORD 'right'; GRANT CREATE ON SCHEMA public TO alice",
         )
         .expect("superuser");
+    // From 16 on. More iterations of the hash than most drivers take.
+    let has_iterations = server.version().major >= 16;
+    if has_iterations {
+        session
+            .simple_query(
+                "SET scram_iterations = 150000; CREATE ROLE bob LOGIN PASSWORD 'right' IN ROLE alice",
+            )
+            .expect("superuser");
+    }
     fs::write(
         server.data_dir().join("pg_hba.conf"),
         "local all postgres trust\nhost all all 127.0.0.1/32 scram-sha-256\n",
@@ -195,6 +204,20 @@ fn a_wrong_or_missing_password_is_told() {
         ],
     );
     run(Some("right")).expect(0, &["(10 committed"]);
+    if !has_iterations {
+        return;
+    }
+    let url = url.replace("alice", "bob");
+    let run = |limit: Option<&str>| {
+        let mut command = pgdyno(&["run", "select-only", "-t", "10", "--url", &url]);
+        if let Some(limit) = limit {
+            command.env("PGSCRAMMAXITERATIONS", limit);
+        }
+        ran(command.env("PGPASSWORD", "right"))
+    };
+    run(None).expect(0, &["(10 committed"]);
+    let asked = "asks for 150000 iterations of SCRAM's hash";
+    run(Some("149999")).expect(3, &[asked, "scram_max_iterations=150000"]);
 }
 
 #[test]

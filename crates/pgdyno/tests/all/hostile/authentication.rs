@@ -183,8 +183,15 @@ fn scram_that_goes_wrong_is_no_login() {
             "2^31 iterations",
             "r={nonce}server,s=c2FsdA==,i=2147483648",
             vec![Step::Stall],
-            malformed,
+            "asks for 2147483648 iterations of SCRAM's hash, and no more than 1000000 are done",
         ),
+        scram(
+            "an iteration more than is taken",
+            "r={nonce}server,s=c2FsdA==,i=4097",
+            vec![Step::Stall],
+            "scram_max_iterations=4097 (PGSCRAMMAXITERATIONS)",
+        )
+        .url("sslmode=disable&password=secret&scram_max_iterations=4096"),
         scram(
             "2^64 iterations",
             "r={nonce}server,s=c2FsdA==,i=18446744073709551616",

@@ -5,6 +5,7 @@
 //!
 //! `PGDYNO_SCENARIO='part of a name'` runs those alone; `--nocapture` shows what each took.
 
+mod authentication;
 mod conduct;
 mod copy;
 mod endings;
