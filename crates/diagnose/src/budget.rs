@@ -11,13 +11,14 @@ use super::blocks::{self, Block};
 use super::nodes::{Nodes, Whole};
 use super::path::Way;
 use super::ratio::ratio;
+use super::sampled::{Sampled, WAITS, Whose};
 use super::split::Seen;
 use super::waits;
 
 /// So many sessions must have been seen, over all samples, before shares of them say anything: with
 /// 30 a share of a half is known to within 18 points (95 %, binomial).
 const SEEN_MIN: f64 = 30.0;
-/// Sessions of others, as a share of all, from which on what is seen is not the trial's.
+/// Sessions of others that have no other name, as a share of all, from which on what is seen is not the trial's.
 const OTHERS_MAX_SHARE: f64 = 0.3;
 /// How often a second sessions are looked at. A lower rate is told as a fact of the instrument.
 const SAMPLES_PER_S: f64 = 10.0;
@@ -34,8 +35,8 @@ const FULL_IDLE_SHARE: f64 = 0.1;
 
 const CHECKPOINTING: [&str; 2] = ["IPC:CheckpointStart", "IPC:CheckpointDone"];
 const CLIENT_READ: &str = "Client:ClientRead";
-const WAITS: &str = "pg.waits";
-const OTHERS: &str = "pg.sessions.others_active";
+const RUNNING: &str = "Running";
+const CONNECTED: &str = "pg.sessions.connected";
 
 #[derive(Debug, Clone)]
 pub struct Budget {
@@ -61,10 +62,14 @@ impl Budget {
         let mut reader = Reader {
             outcome,
             way: Way::of(outcome),
-            unseen: unseen(observed, &time, measured_us),
+            sampled: Sampled::new(observed),
+            has_names: true,
+            unseen: None,
             is_pooled: false,
             whole: Whole::of(outcome, measured_us),
         };
+        reader.has_names = reader.mean(CONNECTED, measured_us) != Some(0.0);
+        reader.unseen = reader.why_unseen(&time, measured_us);
         let is_of_nodes = reader.nodes(measured_us).is_some();
         reader.is_pooled = reader.is_pooled(&time, measured_us);
         let seconds = &outcome.recording.seconds;
@@ -93,15 +98,10 @@ impl Budget {
             }
         });
         let blocks = blocks.collect();
-        let (from_us, to_us) = measured_us;
-        let mut events: Vec<(String, f64)> = match reader.unseen {
-            None => reader
-                .events((from_us, to_us + READ_AFTER_US))
-                .unwrap_or_default(),
-            Some(_) => BTreeMap::new(),
-        }
-        .into_iter()
-        .collect();
+        let events = reader.events(measured_us).unwrap_or_default().into_iter();
+        let mut events: Vec<(String, f64)> = events
+            .map(|(event, sessions)| (event.to_owned(), sessions))
+            .collect();
         events.sort_by(|a, b| b.1.total_cmp(&a.1));
         Self {
             blocks,
@@ -144,12 +144,15 @@ impl Budget {
 struct Reader<'a> {
     outcome: &'a Outcome,
     way: Way,
+    sampled: Sampled<'a>,
+    /// Whether any session has the name of this trial's clients: a pooler may give them its own.
+    has_names: bool,
     unseen: Option<Gap>,
     is_pooled: bool,
     whole: Whole,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     /// Whether the server had fewer sessions than clients were in statements. That does not change
     /// from block to block.
     fn is_pooled(&self, time: &ClientTime, (from_us, to_us): (i64, i64)) -> bool {
@@ -157,7 +160,7 @@ impl Reader<'_> {
         let in_statements = ratio(time.at_ns[0] as f64 / 1e3, (to_us - from_us) as f64);
         let is_steady = !self.outcome.spec.connection_per_transaction;
         // Behind a pooler sessions may have any client's name; processes cannot be mistaken.
-        let sessions = ["pg.sessions.connected", "host.server.sessions"];
+        let sessions = [CONNECTED, "host.server.sessions"];
         let mut sessions = sessions
             .into_iter()
             .filter_map(|name| self.mean(name, read_us));
@@ -171,16 +174,16 @@ impl Reader<'_> {
         let processes = self
             .mean("host.server.sessions.cpu", read_us)
             .zip(self.mean("host.server.sessions.waited", read_us));
+        let processes = processes.map(|(ran, waited)| {
+            let kept = self.own_share(ran + waited, (from_us, to_us));
+            (kept * ran, kept * waited)
+        });
         let there = self.mean("host.server.sessions", read_us);
         let stopped = self.mean("host.server.sessions.stopped", read_us);
-        let events = match self.unseen {
-            None => self.events(read_us),
-            Some(_) => None,
-        };
-        let sessions = events.map(|events| {
+        let sessions = self.events((from_us, to_us)).map(|events| {
             let mut sessions = BTreeMap::<Part, f64>::new();
             for (event, count) in events {
-                *sessions.entry(waits::part(&event)).or_default() += count;
+                *sessions.entry(waits::part(event)).or_default() += count;
             }
             sessions
         });
@@ -255,32 +258,72 @@ impl Reader<'_> {
         ratio(of("throttled").unwrap_or(0.0), of("all").unwrap_or(0.0))
     }
 
-    /// Sessions by event on average; `None` where no reading came.
-    fn events(&self, (from_us, to_us): (i64, i64)) -> Option<BTreeMap<String, f64>> {
-        let observed = &self.outcome.observed;
-        // The gauge beside them is told with each reading.
-        let readings = observed.all(OTHERS).flat_map(|course| &course.samples);
-        let readings = readings.filter(|(at_us, _)| (from_us..to_us).contains(at_us));
-        let readings = readings.count();
-        if readings == 0 {
+    /// The trial's sessions by event on average; `None` where that was not seen.
+    fn events(&self, within: (i64, i64)) -> Option<BTreeMap<&'a str, f64>> {
+        if self.unseen.is_some() {
             return None;
         }
-        let mut events = BTreeMap::<String, f64>::new();
-        for course in observed.all(WAITS) {
-            let sessions = course.mean(from_us, to_us, readings).unwrap_or(0.0);
-            // With several nodes the label begins with the node's.
-            let label = course.of.series.label.rsplit(' ').next();
-            *events
-                .entry(label.unwrap_or_default().to_owned())
-                .or_default() += sessions;
+        let mut events = self.sampled.events(Whose::Trials, within)?;
+        if !self.has_names {
+            for (event, sessions) in self.sampled.events(Whose::Others, within)? {
+                *events.entry(event).or_default() += sessions;
+            }
         }
         // Whoever asks for a checkpoint waits until it is done: that is no work of anybody's. And a
         // session that waits for its client has answered, though its state still says that it is in a
         // statement: the view reads the two one after the other.
         events.retain(|event, _| {
-            !CHECKPOINTING.contains(&event.as_str()) && !event.eq_ignore_ascii_case(CLIENT_READ)
+            !CHECKPOINTING.contains(event) && !event.eq_ignore_ascii_case(CLIENT_READ)
         });
         Some(events)
+    }
+
+    /// The trial's share of what processes of all sessions used and waited for, so many CPUs: what is left when sessions
+    /// of others had as many as were seen running.
+    fn own_share(&self, cpus: f64, within: (i64, i64)) -> f64 {
+        let others = self.sampled.events(Whose::Others, within);
+        let others = others.filter(|_| self.has_names);
+        let running = others.and_then(|events| events.get(RUNNING).copied());
+        1.0 - ratio(running.unwrap_or(0.0), cpus).min(1.0)
+    }
+
+    /// Why what sessions wait for was not seen.
+    fn why_unseen(&self, time: &ClientTime, (from_us, to_us): (i64, i64)) -> Option<Gap> {
+        let observed = &self.outcome.observed;
+        if observed.instruments.is_empty() {
+            return Some(Gap::because("the server was not observed (`--observe`)"));
+        }
+        let measured_us = (from_us, to_us);
+        let (Some(own), Some(apart)) = (
+            self.sampled.events(Whose::Trials, measured_us),
+            self.sampled.events(Whose::Others, measured_us),
+        ) else {
+            return Some(no_reading(observed));
+        };
+        let sum = |events: &BTreeMap<&str, f64>| events.values().sum::<f64>();
+        let asking = |events: &BTreeMap<&str, f64>| -> f64 {
+            let asking = CHECKPOINTING.iter().filter_map(|event| events.get(event));
+            asking.sum()
+        };
+        let in_statements = ratio(time.at_ns[0] as f64 / 1e3, (to_us - from_us) as f64);
+        let connected = self.mean(CONNECTED, measured_us).unwrap_or(in_statements);
+        let others = self.sampled.others(measured_us);
+        // Where the trial has fewer sessions than clients in statements, those of another name may be its own.
+        let mixed = if connected < POOLED_SHARE * in_statements {
+            others - asking(&apart)
+        } else {
+            others - sum(&apart)
+        };
+        let seen = sum(&own) - asking(&own);
+        if mixed - asking(&own) > OTHERS_MAX_SHARE * seen.max(in_statements) {
+            return Some(Gap::because(
+                "other sessions were active too and cannot be separated from this trial's",
+            ));
+        }
+        let seconds = (to_us - from_us) as f64 / 1e6;
+        (in_statements * seconds * SAMPLES_PER_S < SEEN_MIN).then(|| {
+            Gap::because("too few sessions were in statements to sample what they wait for")
+        })
     }
 
     fn mean(&self, name: &str, read_us: (i64, i64)) -> Option<f64> {
@@ -317,42 +360,6 @@ fn stopped_s(seconds: &[Second], stops: &[GeneratorStop]) -> (f64, f64) {
         }
     }
     (in_statements, late)
-}
-
-/// Why what sessions wait for was not seen.
-fn unseen(observed: &Observed, time: &ClientTime, (from_us, to_us): (i64, i64)) -> Option<Gap> {
-    if observed.instruments.is_empty() {
-        return Some(Gap::because("the server was not observed (`--observe`)"));
-    }
-    let within = |course: &pgdyno_model::observed::Course| -> Vec<f64> {
-        let samples = course.samples.iter();
-        let within = samples.filter(|(at_us, _)| (from_us..to_us + READ_AFTER_US).contains(at_us));
-        within.map(|(_, value)| *value).collect()
-    };
-    let others: Vec<f64> = observed.all(OTHERS).flat_map(within).collect();
-    if others.is_empty() {
-        return Some(no_reading(observed));
-    }
-    let sum = |is_wanted: &dyn Fn(&str) -> bool| -> f64 {
-        let courses = observed.all(WAITS);
-        let courses = courses.filter(|course| is_wanted(&course.of.series.label));
-        courses.flat_map(within).sum()
-    };
-    // Whoever asks for a checkpoint waits until it is done.
-    let is_asking = |label: &str| CHECKPOINTING.iter().any(|event| label.ends_with(event));
-    let asking = sum(&is_asking);
-    let readings = others.len() as f64;
-    let in_statements = ratio(time.at_ns[0] as f64 / 1e3, (to_us - from_us) as f64);
-    let seen = (sum(&|_| true) - asking) / readings;
-    let others = others.iter().sum::<f64>() / readings - asking / readings;
-    if others > OTHERS_MAX_SHARE * seen.max(in_statements) {
-        return Some(Gap::because(
-            "other sessions were active too and cannot be separated from this trial's",
-        ));
-    }
-    let seconds = (to_us - from_us) as f64 / 1e6;
-    (in_statements * seconds * SAMPLES_PER_S < SEEN_MIN)
-        .then(|| Gap::because("too few sessions were in statements to sample what they wait for"))
 }
 
 fn no_reading(observed: &Observed) -> Gap {

@@ -43,7 +43,7 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
         return Verdict {
             checks,
             rules,
-            ..not_known(evidence, first, next)
+            ..not_known(evidence, &order)
         };
     };
     Verdict {
@@ -161,44 +161,77 @@ fn is_blurred(evidence: &Evidence<'_>, first: Ranked<'_>) -> bool {
 }
 
 /// "Not known" says why, what came nearest, and what would tell.
-fn not_known(
-    evidence: &Evidence<'_>,
-    first: Option<Ranked<'_>>,
-    next: Option<Ranked<'_>>,
-) -> Verdict {
-    let near = |of: &Ranked<'_>| of.share >= SECOND_SHARE;
-    let nearest: Vec<Ranked<'_>> = [first, next].into_iter().flatten().filter(near).collect();
+fn not_known(evidence: &Evidence<'_>, order: &[Ranked<'_>]) -> Verdict {
+    let (why, tells) = why(evidence, order);
+    let nearest = match &why {
+        Why::Either(all) => all.clone(),
+        Why::Not(_) => order.iter().take(2).copied().filter(is_near).collect(),
+    };
     let proofs = nearest.iter().filter_map(|of| of.found.proofs.first());
-    let (why, tells) = why(evidence, first, next);
-    let is_either = matches!(why, Why::Either(_));
     Verdict {
         limit: NOT_KNOWN.to_owned(),
-        causes: if is_either {
-            nearest.iter().map(|of| of.rule.cause).collect()
-        } else {
-            Vec::new()
+        evidence: proofs.cloned().collect::<Vec<Proof>>(),
+        causes: match &why {
+            Why::Either(all) => all.iter().map(|of| of.rule.cause).collect(),
+            Why::Not(_) => Vec::new(),
         },
-        sentence: match why {
-            Why::Either(both) => format!("{both}: which of them is not known"),
+        sentence: match &why {
+            Why::Either(all) => format!("{}: which of them is not known", either(all)),
             Why::Not(why) => format!("What limited it is not known: {why}"),
         },
-        evidence: proofs.cloned().collect::<Vec<Proof>>(),
         remedies: tells.into_iter().collect(),
         ..Verdict::default()
     }
 }
 
-enum Why {
-    /// Two that cannot be told apart.
-    Either(String),
+fn is_near(of: &Ranked<'_>) -> bool {
+    of.share >= SECOND_SHARE
+}
+
+/// The first, and those that chance or what is not attributed may have put behind it.
+fn tied<'a>(evidence: &Evidence<'_>, order: &[Ranked<'a>]) -> Vec<Ranked<'a>> {
+    let Some((first, others)) = order.split_first() else {
+        return Vec::new();
+    };
+    let is_behind = |other: Ranked<'_>| {
+        let checks = [
+            by_more_than_chance(*first, Some(other)),
+            unexplained(evidence, *first, Some(other)),
+        ];
+        checks.iter().all(|check| check.passed == Some(true))
+    };
+    let others = others.iter().copied().filter(is_near);
+    let tied = others.filter(|other| !is_behind(*other));
+    std::iter::once(*first).chain(tied).collect()
+}
+
+/// `A (50 %), b (40 %) or c (40 %) limited it`.
+fn either(all: &[Ranked<'_>]) -> String {
+    let mut text = String::new();
+    for (at, of) in all.iter().enumerate() {
+        let name = if at == 0 {
+            of.rule.name.to_owned()
+        } else {
+            inside(of.rule.name)
+        };
+        text += match at {
+            0 => "",
+            _ if at + 1 == all.len() => " or ",
+            _ => ", ",
+        };
+        text += &format!("{name} ({})", roughly(of.share));
+    }
+    text + " limited it"
+}
+
+enum Why<'a> {
+    /// Those that cannot be told apart.
+    Either(Vec<Ranked<'a>>),
     Not(String),
 }
 
-fn why(
-    evidence: &Evidence<'_>,
-    first: Option<Ranked<'_>>,
-    next: Option<Ranked<'_>>,
-) -> (Why, Option<String>) {
+fn why<'a>(evidence: &Evidence<'_>, order: &[Ranked<'a>]) -> (Why<'a>, Option<String>) {
+    let (first, next) = (order.first().copied(), order.get(1).copied());
     let not = |why: &str| Why::Not(why.to_owned());
     let longer = || {
         let blocks = evidence.budget.blocks.len();
@@ -246,18 +279,10 @@ fn why(
     if evidence.budget.blocks.len() < BLOCKS_MIN {
         return (not("the trial was too short"), Some(longer()));
     }
-    match next.filter(|next| next.share >= SECOND_SHARE) {
-        Some(next) => {
-            let both = format!(
-                "{} ({}) or {} ({}) limited it",
-                first.rule.name,
-                roughly(first.share),
-                inside(next.rule.name),
-                roughly(next.share)
-            );
-            (Why::Either(both), Some(longer()))
-        }
-        None => (
+    let tied = tied(evidence, order);
+    match tied.len() {
+        2.. => (Why::Either(tied), Some(longer())),
+        _ => (
             Why::Not(format!(
                 "{} has the largest share, {}, and {} is not attributed",
                 inside(first.rule.name),

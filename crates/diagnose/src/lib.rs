@@ -22,6 +22,7 @@ mod path;
 mod ratio;
 mod rule;
 mod rules;
+mod sampled;
 mod split;
 mod stalls;
 #[cfg(test)]

@@ -3,3 +3,4 @@
 mod clusters;
 mod made;
 mod verdicts;
+mod words;

@@ -51,6 +51,8 @@ pub fn part(event: &str) -> Part {
         }
         "IPC" => Part::Ipc,
         "Client" => Part::ClientIo,
+        // A commit that waits for others before its sync.
+        "Timeout" if is(&["commitdelay"]) => Part::Wal,
         "Timeout" if is(&["spindelay"]) => Part::LightweightLocks,
         _ => Part::Others,
     }
@@ -93,6 +95,7 @@ mod tests {
             ("LWLock:BufferContent", Part::LightweightLocks),
             ("Client:ClientWrite", Part::ClientIo),
             ("IPC:ParallelFinish", Part::Ipc),
+            ("Timeout:CommitDelay", Part::Wal),
             ("Timeout:PgSleep", Part::Others),
             ("Extension:Extension", Part::Others),
             ("", Part::Others),

@@ -9,6 +9,7 @@ mod generator;
 mod rate_met;
 mod reads;
 mod stalls;
+mod standby;
 mod stragglers;
 mod temporary;
 mod think;

@@ -36,9 +36,11 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         .flat_map(|second| &second.scripts)
         .map(|script| script.counts.committed)
         .sum();
-    let late_share = ratio(late as f64, evidence.all.counts.committed as f64);
+    let committed = evidence.all.counts.committed;
+    let late_share = ratio(late as f64, committed as f64);
     let figure = format!("{} behind the end", text::seconds(drain_s));
-    if share < DRAIN_SHARE || late_share > COMMITS_MAX {
+    // Where none committed, none is behind the others.
+    if share < DRAIN_SHARE || late_share > COMMITS_MAX || committed == 0 {
         return Examined::nothing(evidence, figure);
     }
     Examined::found(Found {

@@ -98,15 +98,35 @@ pub const OTHERS: Rule = Rule {
     name: "Other waits",
     is_of_checkpoints: false,
     examine: |evidence| {
-        waits(
-            evidence,
-            Part::Others,
-            "Other waits limited it: statements slept, or waited for something of their own",
-            "look for the wait event in the manual: `pg_sleep` in a statement, a delay for vacuum, an \
-             extension",
-        )
+        let event = evidence.budget.events_of(Part::Others).next();
+        let (sentence, remedy) = of_others(event.map_or("", |(event, _)| event));
+        waits(evidence, Part::Others, sentence, remedy)
     },
 };
+
+/// What is said of the most frequent of the other waits.
+fn of_others(event: &str) -> (&'static str, &'static str) {
+    let (kind, name) = event.split_once(':').unwrap_or(("", event));
+    match (kind, name) {
+        ("Timeout", "PgSleep") => (
+            "Sleeping statements limited it: `pg_sleep` is in them, or in what they call",
+            "take `pg_sleep` out of the script, its functions and triggers; a pause of the client is `\\sleep`",
+        ),
+        ("Extension", name) if name.starts_with("PostgresFdw") || name.starts_with("Dblink") => (
+            "Another server limited it: statements waited for its answers (postgres_fdw, dblink)",
+            "see what that server does meanwhile, and how often it is asked: `EXPLAIN (VERBOSE)` shows what \
+             is sent to it",
+        ),
+        ("Extension", _) => (
+            "An extension limited it: statements waited in one, as postgres_fdw does for another server",
+            "see which extension the statements use, and what that waits for",
+        ),
+        _ => (
+            "Other waits limited it: statements waited for something of their own",
+            "look for the wait event in the manual: a delay for vacuum, an extension",
+        ),
+    }
+}
 
 fn waits(evidence: &Evidence<'_>, part: Part, sentence: &str, remedy: &str) -> Examined {
     if let Some(unknown) = super::cluster::no_waits(evidence) {

@@ -1,5 +1,5 @@
 //! Making commits durable: sessions that wait for the log to be written and synced, or for standbys
-//! to confirm it.
+//! to confirm it (`standby.rs`).
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
@@ -10,6 +10,10 @@ use pgdyno_model::text;
 /// A sync of a file flushes the disk once or twice (data, then the file system's journal). What takes
 /// longer than so many flushes is not the disk.
 const FLUSHES_MAX: f64 = 5.0;
+/// From this share of a sync on, `commit_delay` is what it takes.
+const DELAY_SHARE: f64 = 0.5;
+/// So many other transactions must be under way for `commit_delay` unless `commit_siblings` is set (documented).
+const COMMIT_SIBLINGS: f64 = 5.0;
 
 pub const RULE: Rule = Rule {
     cause: Cause::DurableCommit,
@@ -18,6 +22,22 @@ pub const RULE: Rule = Rule {
     is_of_checkpoints: true,
     examine,
 };
+
+/// What is slow where sessions wait for the log itself.
+#[derive(Clone, Copy)]
+enum Slow {
+    Disk,
+    /// A sync takes much longer than a flush of the disk.
+    Above,
+    /// Each sync waits for so many milliseconds before it begins (`commit_delay`).
+    Delayed(f64),
+}
+
+/// What is said.
+struct Words {
+    sentence: &'static str,
+    remedies: Vec<String>,
+}
 
 fn examine(evidence: &Evidence<'_>) -> Examined {
     let budget = &evidence.budget;
@@ -28,19 +48,45 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         return Examined::NotKnown(gap.reason.clone());
     }
     let mut proofs = vec![super::waits::proof(evidence, Part::Wal)];
+    let shares = evidence.shares(&[Part::Wal]);
+    if let Some(words) = super::standby::words(evidence) {
+        proofs.extend(words.proofs);
+        return Examined::found(Found {
+            shares,
+            sentence: words.sentence,
+            proofs,
+            remedies: words.remedies,
+            checks: vec![words.check],
+            ..Found::default()
+        });
+    }
     let syncs = evidence.mean("pg.wal.syncs").filter(|syncs| *syncs > 0.0);
     let flush_ms = evidence
         .mean("host.disk.flush_await")
         .filter(|ms| *ms > 0.0);
-    let above = flush_ms.zip(syncs).and_then(|(flush_ms, syncs)| {
-        time_above_the_disk(
-            budget.seconds(Part::Wal) / evidence.elapsed_s,
-            flush_ms,
-            syncs,
-        )
-    });
-    if let Some(flush_ms) = flush_ms {
-        let rest = above.map_or_else(String::new, |above_ms| {
+    let waiting = budget.seconds(Part::Wal) / evidence.elapsed_s;
+    let sync_ms = syncs.map(|syncs| sync_ms(waiting, syncs));
+    let above_ms = flush_ms.zip(sync_ms);
+    let above_ms = above_ms.and_then(|(flush_ms, sync_ms)| time_above_the_disk(flush_ms, sync_ms));
+    let delay_ms = commit_delay_ms(evidence);
+    let delay_ms = delay_ms
+        .filter(|delay_ms| sync_ms.is_some_and(|sync_ms| *delay_ms >= DELAY_SHARE * sync_ms));
+    let slow = match (delay_ms, above_ms) {
+        (Some(delay_ms), _) => Slow::Delayed(delay_ms),
+        (None, Some(_)) => Slow::Above,
+        (None, None) => Slow::Disk,
+    };
+    if let Slow::Delayed(delay_ms) = slow {
+        let sync_ms = sync_ms.unwrap_or(delay_ms);
+        proofs.push(Proof::new(
+            text::time(delay_ms * 1e3),
+            format!(
+                "is `commit_delay`, before each sync of the WAL: with it one takes some {}",
+                text::time(sync_ms * 1e3)
+            ),
+        ));
+    } else if let Some(flush_ms) = flush_ms {
+        let rest = above_ms.map_or_else(String::new, |above_ms| {
             format!(
                 ": a sync of the WAL takes some {} longer",
                 text::time(above_ms * 1e3)
@@ -57,42 +103,65 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
                 .at("instruments", "Server"),
         );
     }
-    let waits_for_standby = budget
-        .events_of(Part::Wal)
-        .any(|(event, _)| event.ends_with("SyncRep"));
-    let mut remedies = vec![
-        "use storage with faster syncs, or more clients, so that commits share syncs".to_owned(),
-        "`synchronous_commit = off` shows what would be gained, at the price of the last commits \
-         when the server crashes"
-            .to_owned(),
-    ];
-    if above.is_some() && !waits_for_standby {
-        remedies.insert(
-            0,
-            "look above the disk, which is fast: file system, encryption, a virtual disk or network \
-             storage, `wal_sync_method`"
-                .to_owned(),
-        );
-    }
-    if waits_for_standby {
-        remedies.insert(0, "check the standbys: commits wait for them".to_owned());
-    }
+    let Words { sentence, remedies } = words(slow);
     Examined::found(Found {
-        shares: evidence.shares(&[Part::Wal]),
-        sentence: "Durable commits limited it: sessions waited for the WAL to be written to disk"
-            .to_owned(),
+        shares,
+        sentence: sentence.to_owned(),
         proofs,
         remedies,
-        checks: vec![syncs_explain(evidence, syncs, waits_for_standby)],
+        checks: vec![syncs_explain(evidence, syncs)],
         ..Found::default()
     })
 }
 
-/// How much longer a sync takes than a flush of the disk, in milliseconds, where it is most of it. Syncs
-/// of the WAL do not overlap: while somebody always waits for one, each takes the time from one to the
-/// next. `waiting` are sessions that wait for the WAL, on average.
-fn time_above_the_disk(waiting: f64, flush_ms: f64, syncs: f64) -> Option<f64> {
-    let sync_ms = waiting.min(1.0) * 1e3 / syncs;
+fn words(slow: Slow) -> Words {
+    let off = "`synchronous_commit = off` shows what would be gained, at the price of the last commits \
+               when the server crashes";
+    let (sentence, first): (_, &[&str]) = match slow {
+        Slow::Disk => (
+            "Durable commits limited it: sessions waited for the WAL to be written to disk",
+            &["use storage with faster syncs, or more clients, so that commits share syncs"],
+        ),
+        Slow::Above => (
+            "Durable commits limited it: sessions waited for the WAL to be written to disk",
+            &[
+                "look above the disk, which is fast: file system, encryption, a virtual disk or network \
+                 storage, `wal_sync_method`",
+                "use more clients, so that commits share syncs",
+            ],
+        ),
+        Slow::Delayed(_) => (
+            "Durable commits limited it: `commit_delay` held each sync of the WAL back",
+            &[
+                "`commit_delay = 0`, or less of it: it pays only where syncs are slow and many commits share one",
+            ],
+        ),
+    };
+    let remedies = first.iter().chain([&off]);
+    Words {
+        sentence,
+        remedies: remedies.map(|&remedy| remedy.to_owned()).collect(),
+    }
+}
+
+/// `commit_delay`, where enough clients are at work for it (`commit_siblings`).
+fn commit_delay_ms(evidence: &Evidence<'_>) -> Option<f64> {
+    let settings = evidence.outcome.facts.changed_settings.known()?;
+    let number = |name: &str| settings.get(name)?.parse::<f64>().ok();
+    // Documented: in microseconds.
+    let delay_ms = number("commit_delay").filter(|us| *us > 0.0)? / 1e3;
+    let siblings = number("commit_siblings").unwrap_or(COMMIT_SIBLINGS);
+    (evidence.outcome.recording.working_clients() > siblings).then_some(delay_ms)
+}
+
+/// How long a sync takes, in milliseconds. Syncs of the WAL do not overlap: while a session always waits for one, each
+/// takes the time from one to the next. `waiting` are sessions that wait for the WAL, on average.
+fn sync_ms(waiting: f64, syncs: f64) -> f64 {
+    waiting.min(1.0) * 1e3 / syncs
+}
+
+/// How much longer a sync takes than a flush of the disk, in milliseconds, where it is most of it.
+fn time_above_the_disk(flush_ms: f64, sync_ms: f64) -> Option<f64> {
     (sync_ms > FLUSHES_MAX * flush_ms).then_some(sync_ms - flush_ms)
 }
 
@@ -110,7 +179,7 @@ fn sharing(evidence: &Evidence<'_>, syncs: f64) -> String {
 }
 
 /// A sync takes time from one session at least; without any, nothing waited for one.
-fn syncs_explain(evidence: &Evidence<'_>, syncs: Option<f64>, waits_for_standby: bool) -> Check {
+fn syncs_explain(evidence: &Evidence<'_>, syncs: Option<f64>) -> Check {
     let name = "Syncs explain it";
     let sessions = ratio(evidence.budget.seconds(Part::Wal), evidence.elapsed_s);
     match syncs {
@@ -129,23 +198,22 @@ fn syncs_explain(evidence: &Evidence<'_>, syncs: Option<f64>, waits_for_standby:
                 ),
             )
         }
-        None if waits_for_standby => check(name, true, "commits wait for standbys"),
         None => check(name, None, "syncs were not counted"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::time_above_the_disk;
+    use super::{sync_ms, time_above_the_disk};
 
     #[test]
     fn a_sync_much_slower_than_the_disk_is_not_the_disk() {
         // A library that sleeps for 20 ms in fsync, on a disk that flushes in 0.08 ms.
-        let above_ms = time_above_the_disk(6.0, 0.08, 49.0).unwrap();
+        let above_ms = time_above_the_disk(0.08, sync_ms(6.0, 49.0)).unwrap();
         assert!((20.0..21.0).contains(&above_ms), "{above_ms}");
         // The disk itself is that slow.
-        assert_eq!(time_above_the_disk(6.0, 18.0, 49.0), None);
-        // Few syncs, because hardly anybody asks for one.
-        assert_eq!(time_above_the_disk(0.001, 0.3, 1.0), None);
+        assert_eq!(time_above_the_disk(18.0, sync_ms(6.0, 49.0)), None);
+        // Few syncs, because hardly any client asks for one.
+        assert_eq!(time_above_the_disk(0.3, sync_ms(0.001, 1.0)), None);
     }
 }

@@ -26,6 +26,7 @@ pub struct Made {
     asked_s: Option<u64>,
     idle_seconds: u64,
     nodes: usize,
+    sampled_every_us: i64,
 }
 
 impl Made {
@@ -58,6 +59,7 @@ impl Made {
             asked_s: None,
             idle_seconds: 0,
             nodes: 0,
+            sampled_every_us: 1_000_000,
         };
         made.with("pg.sessions.others_active", "", 0.0)
             .with("pg.sessions.connected", "", clients)
@@ -140,6 +142,12 @@ impl Made {
         self.series
             .retain(|(of, part, _)| (*of, *part) != (name, label));
         self.series.push((name, label, values.to_vec()));
+        self
+    }
+
+    /// What sessions wait for is told this often, out of step with the seconds.
+    pub fn sampled_every_ms(mut self, ms: i64) -> Self {
+        self.sampled_every_us = ms * 1000;
         self
     }
 
@@ -294,8 +302,14 @@ impl Made {
         };
         for (number, (name, label, values)) in self.series.iter().enumerate() {
             let kind = match *name {
-                "pg.waits" => Kind::Sparse,
+                "pg.waits" | "pg.waits.others" => Kind::Sparse,
                 _ => Kind::Gauge,
+            };
+            let every_us = match *name {
+                name if name.starts_with("pg.waits") || name.starts_with("pg.sessions.") => {
+                    self.sampled_every_us
+                }
+                _ => 1_000_000,
             };
             batch.series.push(NewSeries {
                 number,
@@ -303,10 +317,12 @@ impl Made {
                 series: Series::new(name, "").of(*label),
                 kind,
             });
-            let samples = (0..self.seconds).zip(values.iter().cycle());
-            batch.samples.extend(samples.map(|(at, value)| Sample {
+            let ends = (1..).map(|at| at * every_us - 1);
+            let ends = ends.take_while(|at_us| *at_us < self.seconds as i64 * 1_000_000);
+            let samples = ends.zip(values.iter().cycle());
+            batch.samples.extend(samples.map(|(at_us, value)| Sample {
                 series: number,
-                at_us: (at as i64 + 1) * 1_000_000 - 1,
+                at_us,
                 value: *value,
             }));
         }

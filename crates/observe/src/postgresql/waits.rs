@@ -25,15 +25,22 @@ const WAITS: Row = Row {
     unit: "sessions",
     kind: Kind::Sparse,
     source: "pg_stat_activity, ten times a second (less beyond 24 connections)",
-    what: "sessions of clients that are in a statement, by what they wait for (type:event); Running: \
-           on a CPU, or waiting for one",
+    what: "sessions of this trial's clients that are in a statement, by what they wait for (type:event); \
+           Running: on a CPU, or waiting for one",
+};
+const OTHERS_WAITS: Row = Row {
+    name: "pg.waits.others",
+    unit: "sessions",
+    kind: Kind::Sparse,
+    source: "pg_stat_activity, as pg.waits",
+    what: "the same of clients' sessions that have another name, database or role than this trial's",
 };
 const OTHERS: Row = Row {
     name: "pg.sessions.others_active",
     unit: "sessions",
     kind: Kind::Gauge,
     source: "pg_stat_activity, as pg.waits",
-    what: "of these the ones that are not this trial's",
+    what: "sessions of pg.waits.others, and those of pg.waits that are more than this trial has clients",
 };
 
 const CONNECTED: Row = Row {
@@ -44,7 +51,7 @@ const CONNECTED: Row = Row {
     what: "sessions of this trial's clients, idle ones included; behind a pooler fewer than clients",
 };
 
-pub const ROWS: &[Row] = &[WAITS, OTHERS, CONNECTED];
+pub const ROWS: &[Row] = &[WAITS, OTHERS_WAITS, OTHERS, CONNECTED];
 
 /// Under the view, without what that joins. `f` tells the trial's own sessions by role, database and
 /// name.
@@ -77,6 +84,7 @@ struct Second {
     since: Option<Instant>,
     samples: u32,
     seen: BTreeMap<String, u64>,
+    others_seen: BTreeMap<String, u64>,
     others: u64,
     ours: u64,
 }
@@ -94,6 +102,7 @@ struct Totals {
 #[derive(Debug, Default, PartialEq)]
 struct Sample {
     seen: BTreeMap<String, u64>,
+    others_seen: BTreeMap<String, u64>,
     others: u64,
     connections: usize,
     /// Of this trial's clients, idle ones included.
@@ -132,6 +141,9 @@ impl Waits {
             *self.second.seen.entry(event.clone()).or_default() += sessions;
             *self.all.seen.entry(event).or_default() += sessions;
         }
+        for (event, sessions) in sample.others_seen {
+            *self.second.others_seen.entry(event).or_default() += sessions;
+        }
         Ok(())
     }
 
@@ -141,16 +153,24 @@ impl Waits {
         }
     }
 
-    /// Tells the means of what was seen since the last time.
+    /// Tells the means of what was seen since the last time; the next begin here, so that they cover all of the time.
     fn tell(&mut self, out: &mut Readings) {
-        let second = std::mem::take(&mut self.second);
-        if second.samples == 0 {
+        if self.second.samples == 0 {
             return;
         }
+        let next = Second {
+            since: Some(Instant::now()),
+            ..Second::default()
+        };
+        let second = std::mem::replace(&mut self.second, next);
         let samples = f64::from(second.samples);
         let place = self.line.place();
         for (event, sessions) in second.seen {
             out.sparse(WAITS.of(place.label(&event)), sessions as f64 / samples);
+        }
+        for (event, sessions) in second.others_seen {
+            let series = OTHERS_WAITS.of(place.label(&event));
+            out.sparse(series, sessions as f64 / samples);
         }
         out.gauge(OTHERS.of(place.label("")), second.others as f64 / samples);
         out.gauge(CONNECTED.of(place.label("")), second.ours as f64 / samples);
@@ -236,12 +256,14 @@ fn sample(rows: Vec<Vec<Option<String>>>, clients: usize) -> Sample {
             sample.ours += connections;
         }
         let Some(event) = event else { continue };
-        *sample.seen.entry(event.clone()).or_default() += sessions;
-        if is_others.as_deref() == Some("t") {
+        let seen = if is_others.as_deref() == Some("t") {
             sample.others += sessions;
+            &mut sample.others_seen
         } else {
             ours += connections;
-        }
+            &mut sample.seen
+        };
+        *seen.entry(event.clone()).or_default() += sessions;
     }
     // Another pgdyno has the same name, but not the same clients.
     sample.others += ours.saturating_sub(clients as u64);
@@ -316,7 +338,7 @@ mod tests {
         ];
         let seen = sample(rows.clone(), 8);
         assert_eq!((seen.others, seen.connections, seen.ours), (3, 81, 8));
-        assert_eq!(seen.seen["Running"], 5);
+        assert_eq!((seen.seen["Running"], seen.others_seen["Running"]), (2, 3));
         // Sessions of ours beyond our clients are another pgdyno's.
         assert_eq!(sample(rows, 4).others, 7);
     }

@@ -5,7 +5,7 @@ use std::{iter, thread};
 
 use pgdyno_server::Server;
 
-use super::{Database, number, on_each_version, until};
+use super::{Database, number, on_each_version, session, until};
 use crate::postgresql::waits::Waits;
 use crate::testing::{Bench, Figures};
 
@@ -17,10 +17,17 @@ fn a_wait_is_seen_with_its_share(server: &Server, _major: u32) {
     holder.simple_query("SELECT pg_advisory_lock(7)").unwrap();
     // Three sessions wait for one lock, one for its time: while this is so, three to one.
     let statements = iter::repeat_n("SELECT pg_advisory_lock(7)", 3).chain(["SELECT pg_sleep(60)"]);
+    let ours = statements.map(|sql| (database.session(), sql));
+    // Two have another name.
+    let others = session(&format!("{}&application_name=other", database.url));
+    let other = session(&format!("{}&application_name=other", database.url));
+    let others = [
+        (others, "SELECT pg_sleep(60)"),
+        (other, "SELECT pg_sleep(60)"),
+    ];
     let mut waiting = Vec::new();
     let mut handles = Vec::new();
-    for sql in statements {
-        let mut session = database.session();
+    for (mut session, sql) in ours.chain(others) {
         handles.push(session.cancel_handle());
         waiting.push(thread::spawn(move || {
             let cancelled = session.simple_query(sql).expect_err("it is cancelled");
@@ -29,7 +36,7 @@ fn a_wait_is_seen_with_its_share(server: &Server, _major: u32) {
     }
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'waits' \
                AND wait_event IN ('advisory', 'PgSleep')";
-    until("all wait", || number(&mut holder, sql) == 4.0);
+    until("all wait", || number(&mut holder, sql) == 6.0);
     // Two of the four are more than the trial has clients.
     let mut bench = Bench::new(Waits::new(database.place(), 2));
     bench.begin().unwrap();
@@ -45,15 +52,11 @@ fn a_wait_is_seen_with_its_share(server: &Server, _major: u32) {
     for thread in waiting {
         thread.join().unwrap();
     }
-    // Other tests have sessions here too: it is the two that are compared.
     let facts = batch.facts.iter().find(|(_, name, _)| name == "waits");
     let (_, _, told) = facts.expect("it is told");
     let share = |event: &str| told["shares"][event].as_f64().unwrap_or(0.0);
     let (locks, sleeps) = (share("Lock:advisory"), share("Timeout:PgSleep"));
-    assert!(
-        (locks / sleeps - 3.0).abs() < 0.01 || others_slept(&batch),
-        "{told}"
-    );
+    assert_eq!((locks, sleeps), (0.75, 0.25), "{told}");
     // Whole seconds, and the rest.
     let advisory = batch.values("pg.waits", "Lock:advisory");
     assert!(advisory.len() >= 3, "{advisory:?}");
@@ -61,14 +64,11 @@ fn a_wait_is_seen_with_its_share(server: &Server, _major: u32) {
         advisory.iter().all(|sessions| *sessions == 3.0),
         "{advisory:?}"
     );
-    let others = batch.values("pg.sessions.others_active", "");
+    // Tests beside this one have sessions, too.
+    let others = batch.values("pg.waits.others", "Timeout:PgSleep");
     assert!(others.iter().all(|sessions| *sessions >= 2.0), "{others:?}");
+    let others = batch.values("pg.sessions.others_active", "");
+    assert!(others.iter().all(|sessions| *sessions >= 4.0), "{others:?}");
     let codes: Vec<_> = batch.notes.iter().map(|note| &*note.code).collect();
     assert_eq!(codes, ["other-sessions-active"]);
-}
-
-/// Tests of statements sleep for a moment.
-fn others_slept(batch: &pgdyno_model::observed::Batch) -> bool {
-    let slept = batch.values("pg.waits", "Timeout:PgSleep");
-    slept.iter().any(|sessions| *sessions > 1.0)
 }

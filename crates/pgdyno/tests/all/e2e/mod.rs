@@ -20,6 +20,7 @@ mod own_sessions;
 mod plaintext;
 mod replaced;
 mod retries;
+mod sessions;
 mod stalls;
 mod standbys;
 mod streams;

@@ -51,6 +51,10 @@ fn limits_that_are_made_on_purpose_are_named_and_none_is_named_wrongly() {
     let limits = limits::all().into_iter().filter(|limit| is_chosen(limit));
     let mut rows: Vec<Row> = limits.map(Row::new).collect();
     assert!(!rows.is_empty(), "no limit is named {chosen}");
+    for (name, _) in limits::WORDS {
+        let is_made = limits::all().iter().any(|limit| limit.name == *name);
+        assert!(is_made, "words of {name}, which is no limit");
+    }
 
     let stage = Stage::new();
     for _ in 0..rounds {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::verdict::limits::Limit;
+use crate::verdict::limits::{self, Limit};
 use crate::verdict::stage::Made;
 
 /// What a verdict is worth.
@@ -47,7 +47,11 @@ impl Row {
         };
         let verdict = &json["verdict"];
         let code = verdict["limit"].as_str().unwrap_or("no verdict").to_owned();
+        let sentence = verdict["sentence"].as_str().unwrap_or_default();
+        let words = limits::WORDS.iter().find(|(limit, _)| *limit == name);
+        let is_said = words.is_none_or(|(_, words)| sentence.contains(words));
         let said = match &*code {
+            code if self.limit.right.contains(&code) && !is_said => Said::Wrong,
             code if self.limit.right.contains(&code) => Said::Right,
             code if self.limit.partly.contains(&code) => Said::NotKnown,
             "not-known" => Said::NotKnown,

@@ -47,6 +47,13 @@ pub const LIMITS: &[Limit] = &[
         make: |stage| Ok(stage.trial("SELECT pg_sleep(0.02);\n", &["-c", "4"]).run()),
     },
     Limit {
+        name: "foreign server",
+        made: "a table of this server's own by postgres_fdw, whose query sleeps for 20 ms; 4 clients",
+        right: &["other-waits"],
+        partly: &[],
+        make: foreign_server,
+    },
+    Limit {
         name: "a connection for each transaction",
         made: "--connect; one row by its key, 4 clients",
         right: &["connections"],
@@ -75,6 +82,26 @@ fn rate_far_server(stage: &Stage) -> Made {
 fn straggler(stage: &Stage) -> Made {
     let script = format!("\\if :client_id = 0\nSELECT pg_sleep(12);\n\\else\n{READ}\\endif\n");
     Ok(stage.trial(&script, &["-c", "8"]).run())
+}
+
+fn foreign_server(stage: &Stage) -> Made {
+    let available = "SELECT 1 FROM pg_available_extensions WHERE name = 'postgres_fdw'";
+    if stage.db.rows(available).is_empty() {
+        return Err("no postgres_fdw".to_owned());
+    }
+    let address = stage.server.address();
+    stage.db.sql(&format!(
+        "CREATE EXTENSION IF NOT EXISTS postgres_fdw;
+         DROP SERVER IF EXISTS own CASCADE;
+         CREATE SERVER own FOREIGN DATA WRAPPER postgres_fdw
+             OPTIONS (host '{}', port '{}', dbname 'limits');
+         CREATE USER MAPPING FOR postgres SERVER own OPTIONS (user 'postgres');
+         CREATE OR REPLACE VIEW slow AS SELECT 1 AS n FROM pg_sleep(0.02);
+         CREATE FOREIGN TABLE far (n int) SERVER own OPTIONS (table_name 'slow')",
+        address.socket_dir.display(),
+        address.port
+    ));
+    Ok(stage.trial("SELECT n FROM far;\n", &["-c", "4"]).run())
 }
 
 fn too_few_connections(stage: &Stage) -> Made {

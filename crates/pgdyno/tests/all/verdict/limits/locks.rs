@@ -30,6 +30,20 @@ pub const LIMITS: &[Limit] = &[
         },
     },
     Limit {
+        name: "row lock beside a stranger",
+        made: "as before, beside another session in pg_sleep",
+        right: &["contention"],
+        partly: &[],
+        make: |stage| lock_beside_strangers(stage, 1),
+    },
+    Limit {
+        name: "row lock beside ten strangers",
+        made: "the same, beside ten",
+        right: &["contention"],
+        partly: &[],
+        make: |stage| lock_beside_strangers(stage, 10),
+    },
+    Limit {
         name: "lock held over a far way",
         made: "a proxy, 3 ms each way; all update one row in a transaction, 8 clients",
         right: &["contention"],
@@ -82,6 +96,23 @@ fn hot_row(stage: &Stage) -> Made {
     let _slow = stage.storage()?.slow(&[(Call::WalSync, 3_000)]);
     let script = format!("{UPDATE_HOT}END;\n");
     Ok(stage.trial(&script, &["-c", "16"]).run())
+}
+
+fn lock_beside_strangers(stage: &Stage, strangers: usize) -> Made {
+    let script = format!("{UPDATE_HOT}\\sleep 5 ms\nEND;\n");
+    let sessions: Vec<_> = (0..strangers).map(|_| stage.session()).collect();
+    let cancels: Vec<_> = sessions
+        .iter()
+        .map(|session| session.cancel_handle())
+        .collect();
+    let sleeping = sessions.into_iter().map(|mut session| {
+        thread::spawn(move || session.simple_query("SELECT pg_sleep(600)").is_err())
+    });
+    let sleeping: Vec<_> = sleeping.collect();
+    let json = stage.trial(&script, &["-c", "8"]).run();
+    cancels.iter().for_each(|cancel| cancel.cancel().unwrap());
+    assert!(sleeping.into_iter().all(|thread| thread.join().unwrap()));
+    Ok(json)
 }
 
 fn lock_over_far_way(stage: &Stage) -> Made {

@@ -32,6 +32,16 @@ pub fn all() -> Vec<&'static Limit> {
     groups.into_iter().flatten().collect()
 }
 
+/// Words that the sentence of a limit must have: without them the cause is the right one and what is said of it is wrong.
+pub const WORDS: &[(&str, &str)] = &[
+    ("statements that sleep", "pg_sleep"),
+    ("far standby", "to have the WAL on its disk"),
+    ("standby that applies late", "to apply the WAL"),
+    ("missing standby", "A missing standby"),
+    ("commit delay", "commit_delay"),
+    ("foreign server", "Another server"),
+];
+
 /// One row by its key.
 const READ: &str = "\\set id random(1, 10000)\nSELECT n FROM point WHERE id = :id;\n";
 /// Some 5 ms of a CPU.

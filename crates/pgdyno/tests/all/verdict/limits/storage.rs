@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use pgdyno_link::{Delay, Direction, Link};
+use pgdyno_server::{Setting, Standby};
 
 use super::{INSERT, Limit};
 use crate::verdict::stage::{Made, Stage};
@@ -50,6 +51,27 @@ pub const LIMITS: &[Limit] = &[
         right: &["durable-commit"],
         partly: &[],
         make: far_standby,
+    },
+    Limit {
+        name: "standby that applies late",
+        made: "synchronous_commit = remote_apply, recovery_min_apply_delay of 20 ms on the standby; inserts, 4 clients",
+        right: &["durable-commit"],
+        partly: &[],
+        make: late_standby,
+    },
+    Limit {
+        name: "missing standby",
+        made: "synchronous_standby_names with a standby that is none; inserts, 4 clients",
+        right: &["durable-commit"],
+        partly: &[],
+        make: missing_standby,
+    },
+    Limit {
+        name: "commit delay",
+        made: "commit_delay of 5 ms; inserts, 8 clients",
+        right: &["durable-commit"],
+        partly: &[],
+        make: commit_delay,
     },
     Limit {
         name: "misses",
@@ -154,6 +176,43 @@ fn far_standby(stage: &Stage) -> Made {
     stage.db.sql("ALTER SYSTEM RESET synchronous_standby_names");
     stage.db.sql("SELECT pg_reload_conf()");
     drop(receiver);
+    Ok(json)
+}
+
+fn late_standby(stage: &Stage) -> Made {
+    let standby = stage.server.standby(&Standby::named("late"), &mut |_| {});
+    let standby = standby.map_err(|error| format!("no standby: {error}"))?;
+    let late = Setting::new("recovery_min_apply_delay", "20ms").unwrap();
+    standby.set(&[late]).unwrap();
+    stage.server.wait_at_commit_for("late").unwrap();
+    stage
+        .db
+        .sql("ALTER DATABASE limits SET synchronous_commit = remote_apply");
+    let json = stage.trial(INSERT, &["-c", "4"]).run();
+    stage.server.wait_at_commit_for("").unwrap();
+    stage.db.sql("ALTER DATABASE limits RESET ALL");
+    Ok(json)
+}
+
+fn missing_standby(stage: &Stage) -> Made {
+    let set = |change: &str| {
+        stage.db.sql(&format!("ALTER SYSTEM {change}"));
+        stage.db.sql("SELECT pg_reload_conf()");
+        // The checkpointer tells sessions whether commits wait, before it makes a checkpoint.
+        stage.db.sql("CHECKPOINT");
+    };
+    set("SET synchronous_standby_names = 'missing'");
+    let json = stage.trial(INSERT, &["-c", "4"]).run();
+    set("RESET synchronous_standby_names");
+    Ok(json)
+}
+
+fn commit_delay(stage: &Stage) -> Made {
+    stage
+        .db
+        .sql("ALTER DATABASE limits SET commit_delay = 5000");
+    let json = stage.trial(INSERT, &["-c", "8"]).run();
+    stage.db.sql("ALTER DATABASE limits RESET ALL");
     Ok(json)
 }
 
