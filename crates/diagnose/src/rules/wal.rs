@@ -10,8 +10,11 @@ use pgdyno_model::text;
 /// A sync of a file flushes the disk once or twice (data, then the file system's journal). What takes
 /// longer than so many flushes is not the disk.
 const FLUSHES_MAX: f64 = 5.0;
-/// From this share of a sync on, `commit_delay` is what it takes.
-const DELAY_SHARE: f64 = 0.5;
+/// From this share of a sync on, `commit_delay` is what it takes; from the second one on also, where it is more than the
+/// flushes of the disk: the rest is waiting for CPUs then.
+const DELAY_SHARES: [f64; 2] = [0.5, 0.25];
+/// Flushes of a sync.
+const FLUSHES: f64 = 2.0;
 /// So many other transactions must be under way for `commit_delay` unless `commit_siblings` is set (documented).
 const COMMIT_SIBLINGS: f64 = 5.0;
 
@@ -69,8 +72,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let above_ms = flush_ms.zip(sync_ms);
     let above_ms = above_ms.and_then(|(flush_ms, sync_ms)| time_above_the_disk(flush_ms, sync_ms));
     let delay_ms = commit_delay_ms(evidence);
-    let delay_ms = delay_ms
-        .filter(|delay_ms| sync_ms.is_some_and(|sync_ms| *delay_ms >= DELAY_SHARE * sync_ms));
+    let delay_ms =
+        delay_ms.filter(|ms| sync_ms.is_some_and(|sync_ms| is_delayed(*ms, sync_ms, flush_ms)));
     let slow = match (delay_ms, above_ms) {
         (Some(delay_ms), _) => Slow::Delayed(delay_ms),
         (None, Some(_)) => Slow::Above,
@@ -154,6 +157,13 @@ fn commit_delay_ms(evidence: &Evidence<'_>) -> Option<f64> {
     (evidence.outcome.recording.working_clients() > siblings).then_some(delay_ms)
 }
 
+/// Whether `commit_delay` is most of what is known of a sync.
+fn is_delayed(delay_ms: f64, sync_ms: f64, flush_ms: Option<f64>) -> bool {
+    let is_more = flush_ms.is_some_and(|flush_ms| delay_ms > FLUSHES * flush_ms);
+    let [alone, beside_flushes] = DELAY_SHARES.map(|share| share * sync_ms);
+    delay_ms >= alone || is_more && delay_ms >= beside_flushes
+}
+
 /// How long a sync takes, in milliseconds. Syncs of the WAL do not overlap: while a session always waits for one, each
 /// takes the time from one to the next. `waiting` are sessions that wait for the WAL, on average.
 fn sync_ms(waiting: f64, syncs: f64) -> f64 {
@@ -204,7 +214,15 @@ fn syncs_explain(evidence: &Evidence<'_>, syncs: Option<f64>) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::{sync_ms, time_above_the_disk};
+    use super::{is_delayed, sync_ms, time_above_the_disk};
+
+    #[test]
+    fn a_delay_explains_a_sync_that_waits_for_cpus_too_and_none_of_a_slow_disk() {
+        // 5 ms of 11.4 on a host with busy CPUs.
+        assert!(is_delayed(5.0, 11.4, Some(0.05)));
+        assert!(!is_delayed(5.0, 11.4, Some(3.0)) && !is_delayed(5.0, 11.4, None));
+        assert!(is_delayed(5.0, 6.0, None) && !is_delayed(0.1, 6.0, Some(0.01)));
+    }
 
     #[test]
     fn a_sync_much_slower_than_the_disk_is_not_the_disk() {
