@@ -133,7 +133,7 @@ pub fn connect(error: &Error, kind: TargetKind) -> Failure {
 
 /// How a server that was named is reached after all, where the server itself said nothing.
 fn way_there(message: &str) -> &'static str {
-    const KNOWN: [(&str, &str); 5] = [
+    const KNOWN: [(&str, &str); 6] = [
         (
             "none is sent to a server that only a file names",
             "if the server is yours, name it yourself, in the file's words: --url",
@@ -142,6 +142,10 @@ fn way_there(message: &str) -> &'static str {
         (
             "no password supplied",
             "give the password: PGPASSWORD, the password file ~/.pgpass, or the URL; a terminal asks for it",
+        ),
+        (
+            "iterations of SCRAM's hash",
+            "or set the role's password anew with fewer: scram_iterations of the server",
         ),
         (
             "server does not support SSL",

@@ -217,7 +217,8 @@ fn a_wrong_or_missing_password_is_told() {
     };
     run(None).expect(0, &["(10 committed"]);
     let asked = "asks for 150000 iterations of SCRAM's hash";
-    run(Some("149999")).expect(3, &[asked, "scram_max_iterations=150000"]);
+    let fewer = "set the role's password anew with fewer";
+    run(Some("149999")).expect(3, &[asked, "scram_max_iterations=150000", fewer]);
 }
 
 #[test]
