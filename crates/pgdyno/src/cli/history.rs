@@ -334,14 +334,16 @@ mod tests {
     #[test]
     fn the_newest_change_is_held_to_the_gate() {
         let condition = |text: &str| super::condition(text, "goodput").unwrap();
-        let result = |text: &str, by: f64| judged(&condition(text), Some(&change(by))).result;
+        let result =
+            |text: &str, by: f64| judged(&condition(text), Some(&change(by)), false).result;
         assert_eq!(result("goodput < -3%", -0.05), GateResult::Failed);
         assert_eq!(result("goodput < -3%", -0.01), GateResult::Passed);
         assert_eq!(result("goodput < -3%", 0.2), GateResult::Passed);
-        assert_eq!(
-            judged(&condition("goodput < -3%"), None).result,
-            GateResult::Passed
-        );
+        for is_masked in [false, true] {
+            let gate = judged(&condition("goodput < -3%"), None, is_masked);
+            assert_eq!(gate.result, GateResult::Passed);
+            assert_eq!(gate.sentence.contains("follow each other"), is_masked);
+        }
     }
 
     #[test]
