@@ -28,8 +28,6 @@ pub mod notes;
 pub mod observed;
 pub mod over;
 pub mod page;
-#[cfg(feature = "parquet")]
-pub mod parquet;
 mod phases;
 pub mod points;
 pub mod retries;

@@ -22,12 +22,36 @@ impl Store {
     /// # Errors
     /// There is a file already; it cannot be written.
     pub fn export(&self, numbers: Option<&[i64]>, to: &Path) -> Result<Copied, Failure> {
+        self.export_and(numbers, to, |_| Ok(()))
+    }
+
+    /// The same, with more tables for tools that read no more than rows.
+    ///
+    /// # Errors
+    /// As [`Self::export`].
+    pub fn export_with_tables(
+        &self,
+        numbers: Option<&[i64]>,
+        to: &Path,
+    ) -> Result<Copied, Failure> {
+        self.export_and(numbers, to, Self::add_tables)
+    }
+
+    fn export_and(
+        &self,
+        numbers: Option<&[i64]>,
+        to: &Path,
+        more: impl Fn(&Self) -> Result<(), Failure>,
+    ) -> Result<Copied, Failure> {
         if to.exists() {
             let text = format!("{} exists already", to.display());
             return Err(Failure::with(Exit::Usage, text)
                 .hint("export writes a new file; import adds to an existing notebook"));
         }
-        let copied = Self::open(to).and_then(|new| new.copy_from(self, numbers));
+        let copied = Self::open(to).and_then(|new| {
+            let copied = new.copy_from(self, numbers)?;
+            more(&new).map(|()| copied)
+        });
         if copied.is_err() {
             // Half a notebook, made a moment ago, would be in the way of the next try.
             for end in ["", "-wal", "-shm", "-journal"] {

@@ -10,6 +10,7 @@
 //!
 //! Not for: figures over several trials (plan), how anything looks (report).
 
+mod analysis;
 mod as_json;
 mod begin;
 mod bulk;

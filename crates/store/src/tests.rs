@@ -456,6 +456,8 @@ fn a_store_with_tables_that_are_not_pgdynos_is_refused_before_anything_is_read()
         ),
         ("CREATE INDEX i ON tag (lower(tag))".to_owned(), "i"),
         (forged.to_owned(), "sqlite_x"),
+        // A name of an export's tables is no way around it, either.
+        ("CREATE VIEW bucket AS SELECT 1 AS n".to_owned(), "bucket"),
         // Another version than this pgdyno's is no way around it.
         (
             format!("DROP VIEW trial; {endless}; PRAGMA user_version = 9"),

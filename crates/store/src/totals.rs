@@ -8,7 +8,7 @@ use crate::db::{self, Db, Optional, Value};
 use crate::query::Cell;
 use crate::schema::VERSION;
 use crate::schema::ddl::{self, On};
-use crate::{Store, end};
+use crate::{Store, analysis, end};
 use pgdyno_model::{Failure, State};
 
 /// A total of a trial.
@@ -65,7 +65,8 @@ impl Store {
             return Ok(Vec::new());
         };
         let read = || -> rusqlite::Result<Vec<String>> {
-            let found = schema(connection)?;
+            let mut found = schema(connection)?;
+            found.retain(|one| !one.is_for_analysis());
             let mut least: Option<BTreeSet<String>> = None;
             for own in [On::Sqlite, On::Waiting].map(own_schema) {
                 let differs = own.difference(&found).filter(|_| self.version == VERSION);
@@ -111,6 +112,11 @@ impl Made {
             of,
             sql,
         }
+    }
+
+    /// Whether it is a plain table that an export added.
+    fn is_for_analysis(&self) -> bool {
+        self.kind == "table" && self.is_plain() && analysis::NAMES.contains(&self.name.as_str())
     }
 
     /// Whether reading it does nothing else.

@@ -1,5 +1,5 @@
-//! `pgdyno export` and `pgdyno import`: trials from one notebook into another, as a bundle, as tables, and the history
-//! of one as a file.
+//! `pgdyno export` and `pgdyno import`: trials from one notebook into another, as a bundle, and the history of one as a
+//! file.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::history_file::{self, HistoryFile, HistoryForm};
 use super::pgbench_tools_results::{self, Results};
-use super::{export_parquet, trials_arg, version};
+use super::{trials_arg, version};
 use pgdyno_evidence::bundle::{self, Bundle};
 use pgdyno_model::notebook::{Filter, PGBENCH_TOOLS};
 use pgdyno_model::{Exit, Failure, text};
@@ -22,8 +22,8 @@ Examples:
   pgdyno export 12 13 disks -o some.sqlite     two trials, and the experiment \"disks\"
   pgdyno export disks --bundle disks.bundle    evidence: rows, packs, scripts, figures, hashes in one file
   pgdyno export old new --bundle both.bundle   two sets, and their comparison
-  pgdyno export disks --parquet disks          trials, seconds, histograms, series: tables for pandas, DuckDB
   pgdyno ls --store some.sqlite                the file is a notebook like any other
+  pgdyno export disks -o disks.sqlite --tables    with histograms as rows, for DuckDB and pandas
   pgdyno export 12 --history -o h.edn          what its transactions observed (pgdyno help isolation)
   pgdyno export 12 --history --format json | less
 
@@ -42,9 +42,12 @@ pub struct ExportArgs {
     /// exist
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "history"])]
     pub bundle: Option<PathBuf>,
-    /// Write tables into this directory instead, for pandas, DuckDB and the like: trials.parquet, seconds.parquet,
-    /// histograms.parquet and series.parquet (pgdyno help parquet has their columns); it must be new or empty
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "history", "bundle"])]
+    /// Add tables for DuckDB and pandas to the notebook that is written: trials, and histograms as rows in bucket and
+    /// percentile (pgdyno help analysis)
+    #[arg(long, requires = "output", conflicts_with = "history")]
+    pub tables: bool,
+    /// Refused: what it wrote is in a notebook's views and in the tables of --tables
+    #[arg(long, value_name = "DIR", hide = true)]
     pub parquet: Option<PathBuf>,
     /// Write the history of one trial, for pgdyno check-history and Elle's tools, instead of a notebook
     #[arg(long)]
@@ -60,16 +63,11 @@ pub struct ExportArgs {
 /// `pgdyno export`
 pub fn export(args: &ExportArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     if args.parquet.is_some() {
-        export_parquet::check_built_in()?;
+        return Err(no_parquet());
     }
     let store = args.store.existing()?;
     if let Some(bundle) = &args.bundle {
         return export_bundle(&store, args, bundle, verbosity);
-    }
-    if let Some(directory) = &args.parquet {
-        let sets = sets(&store, args)?;
-        export_parquet::export(&store, sets.concat(), directory, verbosity)?;
-        return Ok(Exit::Ok);
     }
     let Some(output) = args.output.as_deref().filter(|_| !args.history) else {
         return export_history(&store, args, verbosity);
@@ -79,13 +77,25 @@ pub fn export(args: &ExportArgs, verbosity: Verbosity) -> Result<Exit, Failure> 
         numbers.extend(meant(&store, called)?);
     }
     let chosen = (!args.what.is_empty()).then_some(numbers.as_slice());
-    let copied = store.export(chosen, output)?;
+    let copied = if args.tables {
+        store.export_with_tables(chosen, output)?
+    } else {
+        store.export(chosen, output)?
+    };
     tell(
         copied,
         &format!("written to {}", output.display()),
         verbosity,
     );
     Ok(Exit::Ok)
+}
+
+/// `pgdyno export --parquet`, which earlier versions had.
+fn no_parquet() -> Failure {
+    Failure::with(Exit::Usage, "pgdyno writes no Parquet files any more")
+        .detail("DuckDB and pandas read a notebook's file; with --tables it has histograms as rows, too")
+        .hint("pgdyno export TRIAL… -o FILE.sqlite --tables, then in DuckDB: ATTACH 'FILE.sqlite' (TYPE sqlite)")
+        .hint("pgdyno help analysis has queries, and how to write Parquet files with DuckDB")
 }
 
 /// The trials that are meant, by set; all in one without any name. There is at least one.

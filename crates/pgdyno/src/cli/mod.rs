@@ -10,7 +10,6 @@ pub mod completions;
 pub mod config;
 pub mod deploy;
 pub mod exchange;
-mod export_parquet;
 mod generators;
 mod habits;
 pub mod help;

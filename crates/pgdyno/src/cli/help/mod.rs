@@ -119,7 +119,7 @@ const TASKS: [(&str, &[&str]); 8] = [
         &[
             "store",
             "json",
-            "parquet",
+            "analysis",
             "bundle",
             "dashboards",
             "security",

@@ -17,7 +17,6 @@ mod documents;
 mod engine;
 mod evidence;
 mod exit_codes;
-mod export_parquet;
 mod forged;
 mod forms;
 mod full_disk;

@@ -264,6 +264,32 @@ fn every_query_of_the_documentation_is_answered() {
 }
 
 #[test]
+fn export_of_parquet_files_says_what_reads_the_notebook() {
+    let notebook = with_trials("verbs_parquet");
+    let dir = tempfile::tempdir().unwrap();
+    let to = dir.path().join("tables");
+    let args = ["export", "1", "--parquet", to.to_str().unwrap()];
+    let texts = [
+        "writes no Parquet files any more",
+        "with --tables it has histograms as rows",
+        "pgdyno export TRIAL… -o FILE.sqlite --tables",
+        "pgdyno help analysis",
+    ];
+    notebook.pgdyno(&args).expect(2, &texts);
+    assert!(!to.exists());
+    // What it says is so.
+    let file = dir.path().join("one.sqlite");
+    let file = file.to_str().unwrap();
+    let export = ["export", "1", "-o", file, "--tables"];
+    notebook.pgdyno(&export).expect(0, &["1 trial written to"]);
+    let sql = "SELECT sum(count) AS n FROM bucket WHERE what = 'service' UNION ALL SELECT committed FROM trial";
+    let rows = notebook.pgdyno(&["sql", "--store", file, "--json", sql]);
+    let rows: serde_json::Value = serde_json::from_str(&rows.expect(0, &[]).stdout).unwrap();
+    assert_eq!(rows[0], rows[1], "{rows}");
+    assert!(rows[0]["n"].as_u64().unwrap() > 0, "{rows}");
+}
+
+#[test]
 fn a_folder_has_a_page_for_each_trial() {
     let notebook = with_trials("verbs_folder");
     let dir = tempfile::tempdir().unwrap();
