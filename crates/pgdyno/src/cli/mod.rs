@@ -11,12 +11,10 @@ pub mod config;
 pub mod deploy;
 pub mod exchange;
 mod generators;
-mod habits;
 pub mod help;
 pub mod history;
 mod history_file;
 pub mod lab;
-mod letters;
 pub mod load;
 mod load_together;
 pub mod ls;
@@ -44,6 +42,7 @@ pub mod target;
 mod target_facts;
 mod trials_arg;
 mod trust;
+mod typed;
 pub mod verify;
 mod version;
 mod welcome;
@@ -91,16 +90,16 @@ impl Cli {
             );
         }
         let asked = config::in_force(Self::asked());
-        let read = match letters::read(&asked, words.clone()) {
+        let read = match typed::read(&asked, words.clone()) {
             // Texts are laid out where they are shown.
-            Err(letters::Wrong::Clap(e)) if shows_help(e.kind()) => {
-                letters::read(&help::layout::laid_out(asked), words)
+            Err(typed::Wrong::Clap(e)) if shows_help(e.kind()) => {
+                typed::read(&help::layout::laid_out(asked), words)
             }
             read => read,
         };
         let matches = match read {
             Ok(matches) => matches,
-            Err(letters::Wrong::Clap(e)) => {
+            Err(typed::Wrong::Clap(e)) => {
                 let text = e.render().to_string();
                 // As all errors begin.
                 if let Some(says) = text.strip_prefix("error: ") {
@@ -110,7 +109,7 @@ impl Cli {
                 }
                 e.exit()
             }
-            Err(letters::Wrong::Letter(failure)) => {
+            Err(typed::Wrong::Answered(failure)) => {
                 pgdyno_output::remark!("{failure}");
                 std::process::exit(failure.exit.code().into())
             }
