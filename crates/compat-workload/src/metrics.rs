@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pgdyno_drive::record::Latencies;
 use pgdyno_model::Failure;
-use pgdyno_observe::listen::{self, Page};
+use pgdyno_observe::exposition::Format;
+use pgdyno_serve::metrics::{self, Exposed};
 
 use super::generator::Generator;
 
@@ -41,8 +42,12 @@ impl Metrics {
     /// The port is taken.
     pub fn serve(port: u16, generator: Generator) -> Result<Self, Failure> {
         let metrics = Self::new(generator);
-        let page: Arc<dyn Page> = Arc::clone(&metrics.0) as Arc<dyn Page>;
-        let at = listen::serve(page, SocketAddr::from(([0, 0, 0, 0], port))).map_err(|e| {
+        let served = Arc::clone(&metrics.0);
+        let exposed = move |_: &str| Exposed {
+            content_type: Format::Text.content_type(),
+            text: served.text(),
+        };
+        let at = metrics::serve(SocketAddr::from(([0, 0, 0, 0], port)), exposed).map_err(|e| {
             Failure::new(format!("error serving prometheus: port {port}: {e}"))
                 .hint("another --prometheus-port, or end what listens there")
         })?;
@@ -69,7 +74,7 @@ impl Metrics {
     }
 }
 
-impl Page for Served {
+impl Served {
     fn text(&self) -> String {
         let operations = self
             .operations

@@ -17,7 +17,6 @@ pub mod cluster;
 pub mod exposition;
 pub mod host;
 mod instrument;
-pub mod listen;
 mod options;
 pub mod postgresql;
 pub mod prometheus;

@@ -1,7 +1,7 @@
 //! Prometheus export: the metrics of the running trial that `--metrics-listen` serves. Counters and
 //! histograms continue from trial to trial, as long as pgdyno runs.
 //!
-//! Not for: the connection it goes over (`listen.rs`), how it is written (`exposition.rs`, `buckets.rs`).
+//! Not for: the connection it goes over (`crates/serve`), how it is written (`exposition.rs`, `buckets.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -367,14 +367,14 @@ impl State {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use pgdyno_drive::Until;
     use pgdyno_model::observed::{Kind, NewSeries, Sample};
     use std::time::Duration;
 
     /// A title of one client.
-    pub fn title(workload: &str, script: &str) -> Title {
+    fn title(workload: &str, script: &str) -> Title {
         Title {
             workload: workload.to_owned(),
             target: "db1".to_owned(),
@@ -428,6 +428,24 @@ pub(crate) mod tests {
             !text.contains("pgdyno_response_seconds"),
             "there is no rate"
         );
+    }
+
+    #[test]
+    fn a_parser_of_the_format_reads_all_of_it() {
+        let export = PrometheusExport::default();
+        let trial: &mut dyn Observer<()> = &mut &export;
+        trial.starting(&title("a\"b\\c\nd", "one"));
+        trial.begun(SystemTime::now());
+        let text = export.text(Format::accepted("text/plain"));
+        let mut samples = crate::prometheus::samples(&text);
+        let all: Vec<_> = samples.by_ref().collect();
+        assert_eq!(samples.bad_lines, 0, "{text}");
+        let value = |name: &str| all.iter().find(|s| s.name == name).map(|s| s.value);
+        assert_eq!(value("pgdyno_clients"), Some(4.0));
+        let info = all.iter().find(|s| s.name == "pgdyno_trial_info").unwrap();
+        assert_eq!(info.label("workload"), Some("a\"b\\c\nd"));
+        let open_metrics = export.text(Format::accepted("application/openmetrics-text"));
+        assert!(open_metrics.ends_with("\n# EOF\n"), "{open_metrics}");
     }
 
     #[test]

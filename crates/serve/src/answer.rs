@@ -50,7 +50,7 @@ impl Answer {
         Self::new(200, "text/html; charset=utf-8", html.into())
     }
 
-    fn new(status: u16, kind: &'static str, body: Vec<u8>) -> Self {
+    pub fn new(status: u16, kind: &'static str, body: Vec<u8>) -> Self {
         Self {
             status,
             kind,

@@ -1,8 +1,9 @@
 //! `pgdyno serve`: the notebook and running trials in the browser. The notebook is the feed: running trials
 //! are read from it like ended ones, whichever pgdyno writes them, so that watching takes no part in a
-//! measurement.
+//! measurement. `--metrics-listen`: the running trial for a Prometheus, from the same HTTP server.
 //!
-//! - `gate.rs`: who may come in; `places.rs`: how many; `request.rs`, `answer.rs`, `connection.rs`: HTTP and its limits.
+//! - `http.rs`: the HTTP server; `request.rs`, `answer.rs`, `connection.rs`, `places.rs`: its parts and limits.
+//! - `gate.rs`: who may come in; `metrics.rs`: what `/metrics` answers, and to whom.
 //! - `routes.rs`: which request gets what; `pages.rs`: pages and how they go on; `actions.rs`: tag, note,
 //!   exclude, stop.
 //! - `feed.rs`: one reader a subject, differences to all its viewers.
@@ -14,6 +15,8 @@ mod answer;
 mod connection;
 mod feed;
 mod gate;
+mod http;
+pub mod metrics;
 mod notebooks;
 mod pages;
 mod places;
@@ -30,26 +33,22 @@ use std::time::{Duration, Instant};
 
 use pgdyno_model::observed::Rows;
 use pgdyno_model::{Exit, Failure};
-use rustls::ServerConfig;
 
-use answer::Answer;
-use connection::Connection;
-use feed::{Hub, Viewer};
+use feed::Hub;
 use gate::Gate;
+use http::{Limits, Reply, Service};
 use notebooks::Notebooks;
 use pages::Pages;
-use places::{Place, Places};
 use request::Request;
-use routes::{Reply, Routes};
+use routes::Routes;
 
 pub use pages::Compare;
 
-/// Connections at the same time. Beyond them, those without a token make room; others get 503.
-const CONNECTIONS_MAX: usize = 128;
-/// How long a request may take to come.
-const REQUEST_LIMIT: Duration = Duration::from_secs(10);
-/// How long an answer, or one event, may take to go.
-const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+const LIMITS: Limits = Limits {
+    connections: 128,
+    request: Duration::from_secs(10),
+    answer: Duration::from_secs(30),
+};
 /// How long viewers of a trial that has ended are given to hear of it.
 const GRACE: Duration = Duration::from_secs(4);
 /// A shorter token could be guessed.
@@ -129,7 +128,7 @@ impl Server {
         let (over, is_encrypted) = (is_over.clone(), tls.is_some());
         thread::Builder::new()
             .name("serve".to_owned())
-            .spawn(move || listen(&listener, &routes, tls.as_ref(), &over))
+            .spawn(move || http::listen(&listener, &routes, tls.as_ref(), LIMITS, &over))
             .map_err(|e| Failure::no_thread("that serves pages", &e))?;
         Ok(Self {
             at,
@@ -158,6 +157,17 @@ impl Server {
     /// Whether others on the network can read along: it listens beyond this host, without TLS.
     pub fn is_readable(&self) -> bool {
         !self.at.ip().is_loopback() && !self.is_encrypted
+    }
+}
+
+/// Connections without a token make room for others.
+impl Service for Routes {
+    fn keeps(&self, request: &Request) -> bool {
+        self.gate.knows(request)
+    }
+
+    fn reply(&self, request: &Request) -> Reply {
+        Routes::reply(self, request)
     }
 }
 
@@ -191,85 +201,4 @@ fn checked(token: String) -> Result<String, Failure> {
         "the token must have {TOKEN_LENGTH_MIN} or more letters and digits (and - . _ ~), and nothing else"
     );
     Err(Failure::with(Exit::Usage, text).hint("openssl rand -hex 16 > FILE makes one"))
-}
-
-fn listen(
-    listener: &TcpListener,
-    routes: &Arc<Routes>,
-    tls: Option<&Arc<ServerConfig>>,
-    is_over: &AtomicBool,
-) {
-    let places = Places::new(CONNECTIONS_MAX);
-    for client in listener.incoming() {
-        if is_over.load(Ordering::Relaxed) {
-            return;
-        }
-        let Ok(client) = client else {
-            // No descriptor is left, or the like: a pause, not a loop that eats a CPU.
-            thread::sleep(Duration::from_millis(100));
-            continue;
-        };
-        let place = places.take(&client);
-        if place.is_none() && tls.is_some() {
-            continue;
-        }
-        let Ok(client) = Connection::new(client, tls) else {
-            continue;
-        };
-        let Some(place) = place else {
-            refuse(client);
-            continue;
-        };
-        let routes = routes.clone();
-        let answering = move || answer(client, &routes, place);
-        // Without a thread there is no answer; the next client may get one.
-        let _ = thread::Builder::new()
-            .name("viewer".to_owned())
-            .spawn(answering);
-    }
-}
-
-/// Too many clients. The answer is so short that the kernel takes it at once.
-fn refuse(mut client: Connection) {
-    client.allow(Duration::from_millis(10));
-    let text = format!("{CONNECTIONS_MAX} clients are connected, which is the most there can be");
-    let _ = Answer::text(503, &text)
-        .with("Retry-After", "1")
-        .send(&mut client);
-}
-
-/// Answers the one request of a connection. A client that leaves needs no answer.
-fn answer(mut client: Connection, routes: &Routes, mut place: Place) {
-    client.allow(REQUEST_LIMIT);
-    let reply = match Request::read(&mut client) {
-        Ok(None) => return,
-        Ok(Some(request)) if routes.gate.knows(&request) && !place.keep() => return,
-        Ok(Some(request)) => routes.reply(&request),
-        Err(refusal) => Reply::Answer(refusal),
-    };
-    client.allow(ANSWER_LIMIT);
-    match reply {
-        Reply::Answer(answer) => {
-            if answer.send(&mut client).is_ok() {
-                client.close();
-            }
-        }
-        Reply::Events(viewer) => {
-            if follow(&mut client, viewer).is_ok() {
-                client.close();
-            }
-        }
-    }
-}
-
-/// Sends events until there are no more, or the viewer leaves or does not read for so long that the
-/// connection is given up.
-fn follow(client: &mut Connection, mut viewer: Viewer) -> std::io::Result<()> {
-    Answer::begin_events(client)?;
-    while let Some(event) = viewer.next() {
-        client.allow(ANSWER_LIMIT);
-        std::io::Write::write_all(client, &event)?;
-        std::io::Write::flush(client)?;
-    }
-    Ok(())
 }

@@ -1,5 +1,5 @@
-//! Places for connections: so many at a time. A connection that has shown no token keeps nobody out: when all
-//! places are taken and another client comes, the oldest such connection is hung up. Those with a token stay.
+//! Places for connections: so many at a time. When all are taken and another client comes, the oldest connection that was
+//! not kept is hung up: one that is silent, or has shown no token where one is needed.
 
 use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpStream};
@@ -13,7 +13,7 @@ pub struct Places {
 #[derive(Default)]
 struct Open {
     begun: u64,
-    /// Connections without a token, the oldest first.
+    /// Connections that are not kept, the oldest first.
     strangers: BTreeMap<u64, TcpStream>,
     known: usize,
 }
@@ -33,7 +33,7 @@ impl Places {
         })
     }
 
-    /// A place for this connection; `None` when all are taken by connections with a token.
+    /// A place for this connection; `None` when all are taken by connections that are kept.
     pub fn take(self: &Arc<Self>, client: &TcpStream) -> Option<Place> {
         let client = client.try_clone().ok()?;
         let mut open = self.open();
@@ -60,7 +60,7 @@ impl Places {
 }
 
 impl Place {
-    /// The connection has shown the token. `false`: its place was given to another before.
+    /// From now on the connection is not hung up for another. `false`: its place was given away before.
     pub fn keep(&mut self) -> bool {
         let mut open = self.places.open();
         self.is_known = open.strangers.remove(&self.number).is_some();

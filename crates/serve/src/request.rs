@@ -110,6 +110,13 @@ impl Request {
         first.filter(|_| found.next().is_none())
     }
 
+    /// All values of a header, with commas between; empty where it is not there.
+    pub fn headers(&self, name: &str) -> String {
+        let found = self.headers.iter().filter(|(known, _)| known == name);
+        let values: Vec<&str> = found.map(|(_, value)| value.as_str()).collect();
+        values.join(",")
+    }
+
     /// A parameter of the query that says something.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let mut all = self.query.iter();
@@ -216,6 +223,10 @@ mod tests {
             assert_eq!(read(left), Ok(None), "{left}");
         }
         let twice = "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n";
-        assert_eq!(read(twice).unwrap().unwrap().header("host"), None);
+        let twice = read(twice).unwrap().unwrap();
+        assert_eq!(
+            (twice.header("host"), twice.headers("host")),
+            (None, "a,b".to_owned())
+        );
     }
 }

@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::actions::Action;
 use crate::answer::Answer;
-use crate::feed::{Hub, Viewer};
+use crate::feed::Hub;
 use crate::gate::Gate;
+use crate::http::Reply;
 use crate::pages::{Pages, Subject};
 use crate::request::Request;
 
@@ -19,11 +20,6 @@ pub const VIEWERS_MAX: usize = 100;
 
 /// No list has so many pages: the first trial of a page is counted in 64 bits.
 const PAGES_MAX: u64 = 1 << 32;
-
-pub enum Reply {
-    Answer(Answer),
-    Events(Viewer),
-}
 
 pub struct Routes {
     pub gate: Gate,

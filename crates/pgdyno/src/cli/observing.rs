@@ -7,10 +7,13 @@ use pgdyno_model::spec::ObserveSpec;
 use pgdyno_model::{Exit, Failure};
 
 use pgdyno_database::locate::Device;
+use pgdyno_observe::ObserveOptions;
+use pgdyno_observe::exposition::Format;
+use pgdyno_observe::prometheus_export::PrometheusExport;
 use pgdyno_observe::scrape::Scrape;
-use pgdyno_observe::{ObserveOptions, listen, prometheus_export};
 use pgdyno_output::Verbosity;
 use pgdyno_run::experiment::nearest;
+use pgdyno_serve::metrics::{self, Exposed};
 
 /// The same as a trial takes it; from here on others can see it.
 ///
@@ -60,8 +63,16 @@ pub fn observing(spec: &ObserveSpec, verbosity: Verbosity) -> Result<ObserveOpti
     let export = match spec.metrics_listen {
         None => None,
         Some(at) => {
-            let export = Arc::<prometheus_export::PrometheusExport>::default();
-            let at = listen::serve(export.clone(), at).map_err(|e| {
+            let export = Arc::<PrometheusExport>::default();
+            let served = export.clone();
+            let exposed = move |accept: &str| {
+                let format = Format::accepted(accept);
+                Exposed {
+                    content_type: format.content_type(),
+                    text: served.text(format),
+                }
+            };
+            let at = metrics::serve(at, exposed).map_err(|e| {
                 Failure::new(format!("--metrics-listen: cannot listen at {at}: {e}"))
                     .hint("another port, or end what listens there")
             })?;
