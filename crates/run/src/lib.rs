@@ -1,10 +1,6 @@
 //! What is to be measured: trials, and the way from a trial to its outcome. Commands make trials;
 //! nothing here knows how they were typed.
 
-#[macro_use]
-#[path = "../../drive/src/planted.rs"]
-mod planted;
-
 pub mod account;
 mod beforehand;
 pub mod calibrate;

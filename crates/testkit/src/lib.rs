@@ -29,6 +29,7 @@ mod memory;
 mod messages;
 mod middlebox;
 mod pgbouncer;
+pub mod planted;
 pub mod pool;
 mod postgres;
 mod preload;

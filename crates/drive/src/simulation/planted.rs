@@ -1,8 +1,8 @@
-//! Each fault that is planted (`crate::planted`) is found.
+//! Each fault that is planted (`planted!`) is found.
 
 use super::plan::Plan;
 use super::{FOUND, Failures, LISTED_MAX};
-use crate::planted::choose;
+use pgdyno_testkit::planted::choose;
 
 /// What is planted, by number from 1.
 const FAULTS: [&str; 21] = [

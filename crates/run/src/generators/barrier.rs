@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use pgdyno_drive::Control;
+use pgdyno_drive::{Control, planted};
 use pgdyno_model::document::ClockReading;
 use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
 use pgdyno_model::{Exit, Failure, Observer};

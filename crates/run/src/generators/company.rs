@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::Share;
+use pgdyno_drive::{Share, planted};
 use pgdyno_model::document::ClockReading;
 use pgdyno_model::notebook::{Meeting, Offer, Rendezvous, Whose, Word};
 use pgdyno_model::spec::generators::{self, GeneratorsSpec};

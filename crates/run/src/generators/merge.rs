@@ -1,5 +1,6 @@
 //! What all generators have kept becomes one result.
 
+use pgdyno_drive::planted;
 use pgdyno_drive::record::{End, Merge, Recording, ThreadUse};
 use pgdyno_model::client_bound::CLIENT_BOUND_SHARE;
 use pgdyno_model::document::{ClockReading, Generator, GeneratorEnd, Generators};

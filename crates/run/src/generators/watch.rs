@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use pgdyno_drive::Control;
+use pgdyno_drive::{Control, planted};
 use pgdyno_model::Failure;
 use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
 use pgdyno_platform::interrupt::Interrupts;

@@ -1,4 +1,4 @@
-//! Each fault that is planted (`crate::planted`) is found.
+//! Each fault that is planted (`pgdyno_drive::planted!`) is found.
 
 use super::plan::{Plan, S};
 use super::run;

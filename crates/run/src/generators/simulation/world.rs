@@ -130,7 +130,7 @@ impl World {
         thread
             .spawn(move || {
                 TASK.set(task);
-                crate::planted::choose(world.planted);
+                pgdyno_testkit::planted::choose(world.planted);
                 turn.wait();
                 let done = catch_unwind(AssertUnwindSafe(|| {
                     world.live(task);
