@@ -92,8 +92,8 @@ describe('a thinned line', () => {
 describe('stacks', () => {
   it('are rates a second of what fell into a column, or counts', () => {
     const of = seconds(4);
-    expect(rates(of.start_s, of.length_s, [[1, 3, 5, 7]], 2, { from: 0, to: 4 }).map((c) => c.values)).toEqual([[2], [6]]);
-    expect(rates(of.start_s, of.length_s, [[1, 3, 5, 7]], 2, { from: 0, to: 4 }, false).map((c) => c.values)).toEqual([[4], [12]]);
+    expect(rates(of, [[1, 3, 5, 7]], 2, { from: 0, to: 4 }).map((c) => c.values)).toEqual([[2], [6]]);
+    expect(rates(of, [[1, 3, 5, 7]], 2, { from: 0, to: 4 }, false).map((c) => c.values)).toEqual([[4], [12]]);
   });
   it('are means of readings; a column without one is a gap', () => {
     expect(means([0, 1, 2, 3], [[2, 4, null, null]], { from: 0, to: 3 }, 2).map((c) => c.values)).toEqual([[3], [null]]);

@@ -1,7 +1,7 @@
 /** Axes as all charts have them: hairlines, round ticks, labels in the third ink. */
 
 import { token } from '../page/theme';
-import { between, decades, linearLabel, timeTick, timeTicks } from '../pure/ticks';
+import { decades, linearLabel, timeTick, timeTicks } from '../pure/ticks';
 
 export const LEFT = 54;
 export const RIGHT = 14;
@@ -84,5 +84,3 @@ export function categories(names: string[], more: Axis = {}): Axis {
 
 /** A name below or beside an axis. */
 export const named = (name: string, gap: number): Axis => ({ name, nameLocation: 'middle', nameGap: gap, nameTextStyle: { color: token('ink3'), fontSize: 11.5 } });
-
-export { between };

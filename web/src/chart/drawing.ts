@@ -4,9 +4,10 @@
  * belong on a canvas (`plot.ts`).
  */
 
-import { h, save, svg } from '../page/dom';
+import { h, svg } from '../page/dom';
 import { token } from '../page/theme';
-import { onPaper } from './plot';
+import { HEAD, onPaper, saveCanvas, sheet } from './plot';
+import { FONT } from './shapes';
 
 export interface DrawingSpec {
   /** Of this width; without one that of its box. */
@@ -17,7 +18,6 @@ export interface DrawingSpec {
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
-const FONT = '-apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, system-ui, sans-serif';
 
 export class Drawing {
   readonly element: HTMLElement;
@@ -60,21 +60,17 @@ export class Drawing {
 
   /** Saves a picture of what is seen, with its heading. */
   png(name: string, title: string, subtitle: string): void {
-    const [width, head] = [Math.max(900, this.element.clientWidth), 52];
-    const size = this.sized(width);
-    const root = svg('svg', { width: size.width, height: size.height + head, 'font-family': FONT, 'font-size': 11.5 }, svg('rect', { width: size.width, height: size.height + head, fill: 'var(--bg)' }), svg('text', { x: 12, y: 22, fill: 'var(--ink1)', 'font-size': 15, 'font-weight': 650 }, title), svg('text', { x: 12, y: 40, fill: 'var(--ink3)', 'font-size': 12 }, subtitle), svg('g', { transform: `translate(0 ${head})` }, ...this.spec.build(size)));
-    root.setAttribute('xmlns', SVG);
+    const width = Math.max(900, this.element.clientWidth);
+    const picture = this.picture(width);
+    picture.setAttribute('xmlns', SVG);
+    const { height } = this.sized(width);
     // Outside the page its colours are not known.
-    const text = new XMLSerializer().serializeToString(root).replace(/var\(--([a-z0-9]+)\)/g, (_, color: string) => token(color));
+    const text = new XMLSerializer().serializeToString(picture).replace(/var\(--([a-z0-9]+)\)/g, (_, color: string) => token(color));
     const image = new Image();
     image.addEventListener('load', () => {
-      const canvas = h('canvas', { width: size.width * 2, height: (size.height + head) * 2 });
-      const context = canvas.getContext('2d')!;
-      context.scale(2, 2);
-      context.drawImage(image, 0, 0);
-      canvas.toBlob((blob) => {
-        if (blob !== null) save(name, blob);
-      });
+      const { canvas, context } = sheet(width, height + HEAD, title, subtitle);
+      context.drawImage(image, 0, HEAD, width, height);
+      saveCanvas(name, canvas);
     });
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   }

@@ -16,8 +16,14 @@ export interface FrameSpec {
   /** In a sentence: what there is to be seen. Read anew whenever the chart gets the focus. */
   summary: () => string;
   data: () => Data;
-  /** Saves a picture; without it there is no PNG. */
-  png?: (name: string) => void;
+  /** Below the title of a saved picture, where that says more than the subtitle. */
+  caption?: string;
+}
+
+/** A drawing that can be saved as a picture. */
+interface Picture {
+  readonly element: HTMLElement;
+  png: (name: string, title: string, subtitle: string) => void;
 }
 
 /** Rows shown in a table; the file has all of them. */
@@ -30,7 +36,7 @@ export const namePage = (name: string): void => {
 };
 
 /** PNG, CSV and Table of a chart, and the place where the table opens. */
-export function actions(spec: FrameSpec): { buttons: HTMLElement; table: HTMLElement } {
+export function actions(spec: { title: string; data: () => Data; png?: (name: string) => void }): { buttons: HTMLElement; table: HTMLElement } {
   const name = (): string => fileName(page, spec.title);
   const table = h('div', { class: 'behind', hidden: true, tabindex: 0, role: 'region', 'aria-label': `${spec.title}: table` });
   table.id = uniqueId('table');
@@ -57,6 +63,9 @@ export function actions(spec: FrameSpec): { buttons: HTMLElement; table: HTMLEle
   return { buttons, table };
 }
 
+/** The same of a table: its figures as they are, without a unit. */
+export const rowsBehind = (title: string, head: string[], rows: () => Rows): ReturnType<typeof actions> => actions({ title, data: () => ({ head, rows: rows() }) });
+
 /** A plain table of a chart's data. */
 export function tableOf({ head, rows }: Data, title: string): HTMLElement {
   const numeric = head.map((_, column) => rows.some((row) => typeof row[column] === 'number'));
@@ -81,14 +90,16 @@ function shown(cell: Cell): string {
 }
 
 /** A chart that stands alone: heading above, drawing below. */
-export function figure(spec: FrameSpec, drawing: HTMLElement, ...more: Child[]): HTMLElement {
-  const { buttons, table } = actions(spec);
-  const group = h('div', { class: 'plot', role: 'group', tabindex: 0, 'aria-label': `${spec.title}. ${spec.summary()}` }, drawing);
-  group.addEventListener('focus', () => group.setAttribute('aria-label', `${spec.title}. ${spec.summary()}`));
+export function figure(spec: FrameSpec, drawing: HTMLElement | Picture, ...more: Child[]): HTMLElement {
+  const { title, subtitle, caption, data } = spec;
+  const png = 'png' in drawing ? (name: string): void => drawing.png(name, title, caption ?? subtitle ?? '') : undefined;
+  const { buttons, table } = actions({ title, data, ...(png === undefined ? {} : { png }) });
+  const group = h('div', { class: 'plot', role: 'group', tabindex: 0, 'aria-label': `${title}. ${spec.summary()}` }, 'png' in drawing ? drawing.element : drawing);
+  group.addEventListener('focus', () => group.setAttribute('aria-label', `${title}. ${spec.summary()}`));
   return h(
     'figure',
     { class: 'figure', id: spec.id },
-    h('figcaption', { class: 'figure-head' }, h('span', {}, h('h3', {}, spec.title), spec.subtitle !== undefined && h('span', { class: 'sub' }, spec.subtitle === '' ? '\u00a0' : spec.subtitle)), buttons),
+    h('figcaption', { class: 'figure-head' }, h('span', {}, h('h3', {}, title), subtitle !== undefined && h('span', { class: 'sub' }, subtitle === '' ? '\u00a0' : subtitle)), buttons),
     group,
     table,
     ...more,

@@ -6,11 +6,12 @@
 import { h } from '../page/dom';
 import { token } from '../page/theme';
 import { pushApart } from '../pure/labels';
-import { between, decades, linear, linearLabel, timeTick } from '../pure/ticks';
+import { linear, linearLabel } from '../pure/ticks';
 import { linearAxis, logAxis, named } from './axes';
+import { textWidth } from './drawing';
 import { figure, type Data } from './figure';
 import { Plot } from './plot';
-import { drawn, FONT, rect, segment, words, type Api, type Box } from './shapes';
+import { drawn, rect, segment, unclipped, words, type Api, type Box } from './shapes';
 
 export interface Place {
   /** On the x axis: an index of `places`, or a number. */
@@ -40,7 +41,8 @@ export interface LinesSpec {
   id: string;
   title: string;
   subtitle: string;
-  height: number;
+  /** 360 without it. */
+  height?: number;
   lines: Line[];
   /** Names of the places, a second line below each; without them x is a number axis from 0. */
   places?: { name: string; below?: string }[];
@@ -58,14 +60,6 @@ export interface LinesSpec {
   endNames?: boolean;
 }
 
-/** So wide a name is at the end of a line. */
-function endWidth(names: string[]): number {
-  const context = document.createElement('canvas').getContext('2d');
-  if (context === null) return 92;
-  context.font = `600 11.5px ${FONT}`;
-  return Math.ceil(Math.max(...names.map((name) => context.measureText(name).width))) + 34;
-}
-
 export function linesChart(spec: LinesSpec): HTMLElement {
   const all = spec.lines.flatMap((line) => line.places);
   const highs = all.flatMap((place) => [place.y, place.high ?? 0, ...(place.dots ?? [])]).concat(spec.limit?.y ?? 0);
@@ -74,26 +68,25 @@ export function linesChart(spec: LinesSpec): HTMLElement {
   const low = Math.min(...lows, spec.limit?.y ?? Infinity, high);
   const y = (value: number): number => (spec.log ? Math.log10(Math.max(value, 1e-3)) : value);
   const ticks = linear(high, 5);
-  const { places } = spec;
+  const { places, height = 360 } = spec;
   const xs = all.map((place) => place.x);
   const xAxisOf = linear(Math.max(...xs, 1e-9), 5);
   const several = spec.endNames !== false && spec.lines.length > 1;
-  const wide = several ? endWidth(spec.lines.map((line) => line.name)) : 0;
+  const wide = several ? Math.max(...spec.lines.map((line) => textWidth(line.name, 11.5, 600))) + 33 : 0;
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   let chosen: Place | null = null;
   /** Of the axis, in pixels. */
   const stretch = (zone: { from: number; to: number }, api: Api, box: Box): [number, number] => [Math.max(box.x, api.coord([zone.from, 0])[0]), Math.min(box.x + box.width, api.coord([zone.to, 0])[0])];
   const plot = new Plot({
-    height: spec.height,
+    height,
     build: ({ width }) => {
       const narrow = width < 430;
       // Where names would take too much of the width, the legend above says them.
-      const ends = several && wide <= width * 0.36 && spec.lines.length * 16 <= spec.height - 60;
+      const ends = several && wide <= width * 0.36 && spec.lines.length * 16 <= height - 60;
       const right = ends ? wide : 20;
       const series: object[] = [];
       series.push(
-        drawn((api, box) => {
-          const shapes: Record<string, unknown>[] = [];
+        drawn((api, box, shapes) => {
           const bottom = box.y + box.height;
           for (const zone of spec.zones ?? []) {
             const [x0, x1] = stretch(zone, api, box);
@@ -113,7 +106,6 @@ export function linesChart(spec: LinesSpec): HTMLElement {
             shapes.push(segment(box.x, at, box.x + box.width, at, token('ink2'), 1.2, [5, 4]));
             shapes.push(words(box.x + 4, at - 15, spec.limit.name, token('ink2')));
           }
-          return shapes;
         }, 1),
       );
       spec.lines.forEach((line, i) => {
@@ -122,8 +114,7 @@ export function linesChart(spec: LinesSpec): HTMLElement {
         series.push({ type: 'scatter', silent: true, symbol: line.symbol, symbolSize: (_: unknown, params: { dataIndex: number }) => (line.places[params.dataIndex] === chosen ? 13 : 8.5), data: line.places.map((place) => [place.x, y(place.y)]), itemStyle: { color, opacity: line.opacity ?? 1 }, z: 5 });
       });
       series.push(
-        drawn((api, box) => {
-          const shapes: Record<string, unknown>[] = [];
+        unclipped((api, box, shapes) => {
           // Above the plot, where no line goes.
           for (const zone of spec.zones ?? []) {
             const [x0, x1] = stretch(zone, api, box);
@@ -163,10 +154,8 @@ export function linesChart(spec: LinesSpec): HTMLElement {
               shapes.push(words(edge + 3, placed[i]! - 6, line.name, token('ink1'), { fontWeight: 600 }));
             });
           }
-          return shapes;
         }, 6),
       );
-      (series[series.length - 1] as { clip: boolean }).clip = false;
       const label = { color: token('ink3'), fontSize: 11.5, lineHeight: 15, hideOverlap: true };
       const xAxis =
         places === undefined
@@ -188,11 +177,8 @@ export function linesChart(spec: LinesSpec): HTMLElement {
       return { grid: { left: 62, right, top: (spec.zones ?? []).length > 0 ? 26 : 14, bottom: spec.xName === undefined ? 30 : places?.some((p) => p.below !== undefined) === true ? 58 : 44 }, xAxis, yAxis, series };
     },
   });
-  const element = figure(
-    { id: spec.id, title: spec.title, subtitle: spec.subtitle, summary: spec.summary, data: spec.data, png: (name) => plot.png(name, spec.title, spec.subtitle) },
-    plot.element,
-    readout,
-  );
+  const { id, title, subtitle, summary, data } = spec;
+  const element = figure({ id, title, subtitle, summary, data }, plot, readout);
   const group = element.querySelector<HTMLElement>('.plot')!;
   const choose = (place: Place | null): void => {
     if (place === chosen) return;
@@ -228,5 +214,3 @@ export function linesChart(spec: LinesSpec): HTMLElement {
   });
   return element;
 }
-
-export { between, decades, timeTick };

@@ -6,6 +6,7 @@
 import { token, onTheme } from '../page/theme';
 import { h, save } from '../page/dom';
 import { init, type ECharts, type Option } from './echarts';
+import { FONT } from './shapes';
 
 export interface Context {
   width: number;
@@ -35,8 +36,34 @@ export const onPaper = (drawn: Drawn): void => void all.add(drawn);
 /** Base that every drawing has. */
 const BASE = {
   animation: false,
-  textStyle: { fontFamily: '-apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, system-ui, sans-serif', fontSize: 11.5 },
+  textStyle: { fontFamily: FONT, fontSize: 11.5 },
 };
+
+/** Above a saved picture: its heading. */
+export const HEAD = 52;
+
+/** An empty picture with its heading, at twice the resolution. */
+export function sheet(width: number, height: number, title: string, subtitle: string): { canvas: HTMLCanvasElement; context: CanvasRenderingContext2D } {
+  const canvas = h('canvas', { width: width * 2, height: height * 2 });
+  const context = canvas.getContext('2d')!;
+  context.fillStyle = token('bg');
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.scale(2, 2);
+  const line = (text: string, y: number, ink: string, font: string): void => {
+    context.fillStyle = token(ink);
+    context.font = `${font} ${FONT}`;
+    context.fillText(text, 12, y, width - 24);
+  };
+  line(title, 22, 'ink1', '650 15px');
+  line(subtitle, 40, 'ink3', '12px');
+  return { canvas, context };
+}
+
+export function saveCanvas(name: string, canvas: HTMLCanvasElement): void {
+  canvas.toBlob((blob) => {
+    if (blob !== null) save(name, blob);
+  });
+}
 
 export class Plot {
   readonly element: HTMLElement;
@@ -133,27 +160,14 @@ export class Plot {
   /** Saves a picture of what is seen, with its heading. */
   png(name: string, title: string, subtitle: string): void {
     const width = Math.max(900, this.element.clientWidth);
-    const head = 52;
     const box = h('div', { style: { width: `${width}px`, height: `${this.spec.height}px` } });
     const chart = init(box, null, { renderer: 'canvas', width, height: this.spec.height, devicePixelRatio: 2 });
     chart.setOption({ ...BASE, ...this.spec.build({ width, height: this.spec.height, exported: true }) });
     const drawn = chart.renderToCanvas({ pixelRatio: 2, backgroundColor: token('bg') });
-    const canvas = h('canvas', { width: width * 2, height: (this.spec.height + head) * 2 });
-    const context = canvas.getContext('2d')!;
-    context.fillStyle = token('bg');
-    context.fillRect(0, 0, canvas.width, canvas.height);
-    context.scale(2, 2);
-    context.fillStyle = token('ink1');
-    context.font = `650 15px ${BASE.textStyle.fontFamily}`;
-    context.fillText(title, 12, 22, width - 24);
-    context.fillStyle = token('ink3');
-    context.font = `12px ${BASE.textStyle.fontFamily}`;
-    context.fillText(subtitle, 12, 40, width - 24);
-    context.drawImage(drawn, 0, head, width, this.spec.height);
+    const { canvas, context } = sheet(width, this.spec.height + HEAD, title, subtitle);
+    context.drawImage(drawn, 0, HEAD, width, this.spec.height);
     chart.dispose();
-    canvas.toBlob((blob) => {
-      if (blob !== null) save(name, blob);
-    });
+    saveCanvas(name, canvas);
   }
 }
 

@@ -6,7 +6,7 @@
 import type { Bus } from '../pure/bus';
 import { clock } from '../pure/format';
 import { h, svg } from '../page/dom';
-import { onTheme, token } from '../page/theme';
+import { onTheme } from '../page/theme';
 import { LEFT, RIGHT, timeAxis } from './axes';
 import { actions, type Data } from './figure';
 import { Plot, type Context } from './plot';
@@ -45,11 +45,6 @@ export interface StripSpec {
 
 /** Below this width a strip has a ruler of its own, in pixels. */
 export const NARROW = 560;
-
-const strips: Strip[] = [];
-
-/** Strips that react to what is switched in others need none; this is for redrawing all of them. */
-export const redrawStrips = (): void => strips.forEach((strip) => strip.plot.redraw());
 
 /** Those of each page, by what they show: one that is made again is the one that was there, with what is new. */
 const known = new WeakMap<Bus, Map<string, Strip>>();
@@ -92,7 +87,7 @@ export class Strip {
     this.plot = new Plot({ height: spec.height, build: (context) => this.option(context) });
     this.box = h('div', { class: 'plot time', role: 'group', tabindex: 0, id: spec.small === true ? undefined : `${spec.id}-plot` }, this.plot.element, this.line, this.selection);
     this.describe();
-    const { buttons, table } = actions({ title: spec.title, summary: () => this.spec.summary(), data: () => this.spec.data(), png: (name) => this.plot.png(name, this.spec.title, this.caption()) });
+    const { buttons, table } = actions({ title: spec.title, data: () => this.spec.data(), png: (name) => this.plot.png(name, this.spec.title, this.caption()) });
     const legend = h('ul', { class: 'legend' }, ...spec.entries.map((entry) => this.legend(entry)));
     this.list = legend;
     this.rest = [...(spec.rail ?? []), ...(spec.below ?? [])];
@@ -100,7 +95,6 @@ export class Strip {
     const rail = h('div', { class: 'rail' }, heading, legend, ...(spec.rail ?? []), buttons);
     this.element = h('div', { class: spec.small === true ? (spec.entries.length === 1 ? 'strip small single' : 'strip small') : 'strip', id: spec.id }, rail, h('div', { class: 'strip-plot' }, this.box, ...(spec.below ?? [])), table);
     this.listen();
-    strips.push(this);
     bus.subscribe((what) => {
       if (what === 'range') this.plot.redraw();
       this.refresh();
@@ -263,34 +257,22 @@ export function keys(event: KeyboardEvent, bus: Bus): void {
     if (at > to) bus.shift((at - to) / (to - from));
     bus.point(at);
   };
-  switch (event.key) {
-    case 'ArrowLeft':
-      move(-by);
-      break;
-    case 'ArrowRight':
-      move(by);
-      break;
-    case 'Home':
-      bus.point(from);
-      break;
-    case 'End':
-      bus.point(to);
-      break;
-    case '+':
-    case '=':
-      bus.scale(0.5);
-      break;
-    case '-':
-    case '_':
-      bus.scale(2);
-      break;
-    case '0':
-    case 'Escape':
-      bus.reset();
-      break;
-    default:
-      return;
-  }
+  const [narrower, wider, all] = [() => bus.scale(0.5), () => bus.scale(2), () => bus.reset()];
+  const acts: Record<string, () => void> = {
+    ArrowLeft: () => move(-by),
+    ArrowRight: () => move(by),
+    Home: () => bus.point(from),
+    End: () => bus.point(to),
+    '+': narrower,
+    '=': narrower,
+    '-': wider,
+    _: wider,
+    0: all,
+    Escape: all,
+  };
+  const act = acts[event.key];
+  if (act === undefined) return;
+  act();
   event.preventDefault();
 }
 
@@ -309,5 +291,3 @@ export function swatch(mark: Mark, color: string, opacity = 1): SVGElement {
   };
   return svg('svg', { class: 'swatch', width: 16, height: 10, viewBox: '0 0 16 10', 'aria-hidden': 'true' }, shape[mark]());
 }
-
-export { token };

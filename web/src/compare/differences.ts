@@ -1,10 +1,11 @@
 /** Differences as bars on a log-ratio axis: what crosses "same" is no difference. */
 
 import type { CompareData, Difference, Pair } from '../data';
-import { bytesText, change, columnUnit, count, DASH, inUnit, intervalText, inUnitOf, join, marked, percent, rate } from '../pure/format';
-import { actions } from '../chart/figure';
-import { h, scroll, svg, type Child } from '../page/dom';
+import { bytesText, change, columnUnit, count, DASH, inUnit, intervalText, marked, rate } from '../pure/format';
+import { rowsBehind } from '../chart/figure';
+import { h, more, scroll, svg, type Child } from '../page/dom';
 import { section, type Section } from '../page/shell';
+import { figureTable, nums, table, type Row } from '../page/table';
 
 const WIDTH = 330;
 
@@ -106,40 +107,41 @@ const FAMILIES = [
   { family: 'exploratory', title: 'Exploratory', words: (n: number) => `${count(n)} figures; at most 5 % of those called different are expected to be false (Benjamini–Hochberg)` },
 ] as const;
 
-function table(pair: Pair): HTMLElement {
+function pairTable(pair: Pair): HTMLElement {
   const of = extent(pair.differences);
   const marks = ticks(of);
   const x = scale(of);
   const head = svg('svg', { width: WIDTH, height: 14, 'aria-hidden': 'true' }, ...marks.map((share) => svg('text', { x: x(share), y: 11, class: 'tick', 'text-anchor': labelAt(share, x(share)).anchor }, share === 0 ? 'same' : change(share).replace(/\.0/, ''))));
   const bars = pair.differences.some((d) => d.change_interval !== null && d.change_interval !== undefined);
   const gates = pair.differences.filter((d) => bars && d.gate !== null && d.gate !== undefined);
-  const groups = FAMILIES.map((family) => ({ ...family, rows: pair.differences.filter((d) => d.family === family.family) })).filter((group) => group.rows.length > 0);
+  const row = (d: Difference): Row => {
+    const name = h('th', { scope: 'row' }, d.name, unitOf(d) !== '' && h('span', { class: 'unit' }, ` ${unitOf(d)}`));
+    if (d.not_compared !== undefined) return h('tr', { class: 'withheld' }, name, h('td', { colspan: 7 }, `not compared: ${d.not_compared}`));
+    const { text, style } = words(d);
+    const interval = d.change_interval ?? null;
+    const sure = style === 'better' || style === 'worse';
+    const none = style === 'careful';
+    const smallest = d.smallest_change === undefined || none ? DASH : `± ${change(d.smallest_change).replace(/^\+/, '')}`;
+    return [
+      name,
+      h('td', { class: 'n', title: intervalText(d.a_within) }, marked(shown(d, d.a?.median), d.a_within)),
+      h('td', { class: 'n', title: intervalText(d.b_within) }, marked(shown(d, d.b?.median), d.b_within)),
+      bar(d, of, marks),
+      h('td', { class: `n ${sure ? 'strong' : ''}`, title: none ? 'from median to median' : 'Hodges–Lehmann shift of the logarithms: the median of all repeats of B to all of A' }, d.verdict === 'not-enough-repeats' ? DASH : change(none ? d.change_of_medians : d.change), none && d.verdict !== 'not-enough-repeats' && h('span', { class: 'unit' }, ' medians')),
+      h('td', { class: 'n quiet' }, interval === null ? (none ? 'withheld' : DASH) : `${change(interval[0])} to ${change(interval[1])}`),
+      h('td', { class: 'n quiet' }, smallest),
+      h('td', { class: style }, text),
+    ];
+  };
+  const rows = FAMILIES.flatMap(({ family, title, words }): Row[] => {
+    const list = pair.differences.filter((d) => d.family === family);
+    return list.length === 0 ? [] : [h('tr', { class: 'group' }, h('th', { scope: 'rowgroup', colspan: 8 }, title, h('span', { class: 'unit' }, ` ${words(list.length)}`))), ...list.map(row)];
+  });
+  const heads = ['Median over repeats', sideHead('a', true), sideHead('b', true), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Change with its interval'), bars && head), ...nums('B to A', 'Interval', 'Smallest seen'), 'In words'];
   return h(
     'div',
     {},
-    scroll(
-      `Differences: ${pair.point}`,
-      h(
-        'table',
-        { class: 'figures' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Median over repeats'), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Change with its interval'), bars && head), h('th', { scope: 'col', class: 'n' }, 'B to A'), h('th', { scope: 'col', class: 'n' }, 'Interval'), h('th', { scope: 'col', class: 'n' }, 'Smallest seen'), h('th', { scope: 'col' }, 'In words'))),
-        ...groups.map((group) => h(
-          'tbody',
-          {},
-          h('tr', { class: 'group' }, h('th', { scope: 'rowgroup', colspan: 8 }, group.title, h('span', { class: 'unit' }, ` ${group.words(group.rows.length)}`))),
-          ...group.rows.map((d) => {
-            const name = h('th', { scope: 'row' }, d.name, unitOf(d) !== '' && h('span', { class: 'unit' }, ` ${unitOf(d)}`));
-            if (d.not_compared !== undefined) return h('tr', { class: 'withheld' }, name, h('td', { colspan: 7 }, `not compared: ${d.not_compared}`));
-            const { text, style } = words(d);
-            const interval = d.change_interval ?? null;
-            const sure = style === 'better' || style === 'worse';
-            const none = style === 'careful';
-            const smallest = d.smallest_change === undefined || none ? DASH : `± ${change(d.smallest_change).replace(/^\+/, '')}`;
-            return h('tr', {}, name, h('td', { class: 'n', title: intervalText(d.a_within) }, marked(shown(d, d.a?.median), d.a_within)), h('td', { class: 'n', title: intervalText(d.b_within) }, marked(shown(d, d.b?.median), d.b_within)), h('td', {}, bar(d, of, marks)), h('td', { class: `n ${sure ? 'strong' : ''}`, title: none ? 'from median to median' : 'Hodges–Lehmann shift of the logarithms: the median of all repeats of B to all of A' }, d.verdict === 'not-enough-repeats' ? DASH : change(none ? d.change_of_medians : d.change), none && d.verdict !== 'not-enough-repeats' && h('span', { class: 'unit' }, ' medians')), h('td', { class: 'n quiet' }, interval === null ? (none ? 'withheld' : DASH) : `${change(interval[0])} to ${change(interval[1])}`), h('td', { class: 'n quiet' }, smallest), h('td', { class: style }, text));
-          }),
-        )),
-      ),
-    ),
+    figureTable(`Differences: ${pair.point}`, heads, rows),
     h('p', { class: 'sub' }, !bars ? 'Medians stay as they were measured; intervals and words are withdrawn.' : [gates.length > 0 ? `Red dashed: the gate’s limit on ${gates.map((d) => d.figure).join(', ')}.` : '', 'Bar: interval of the Hodges–Lehmann shift of the logarithms, B to A. Pale field: the smallest change that so many repeats with this noise show in 80 of 100 cases.'].filter((t) => t !== '').join(' ')),
   );
 }
@@ -149,19 +151,18 @@ export function sideMark(side: 'a' | 'b'): SVGElement {
   return svg('svg', { width: 10, height: 10, viewBox: '0 0 10 10', 'aria-hidden': 'true' }, svg('path', { d: side === 'a' ? 'M5 0.8a4.2 4.2 0 1 0 0.01 0Z' : 'M5 0L10 5L5 10L0 5Z', fill: `var(--${side})` }));
 }
 
+/** A side's head of a column. */
+export const sideHead = (side: 'a' | 'b', numeric = false, words = ''): HTMLElement => h('th', { scope: 'col', class: numeric ? 'n' : undefined }, sideMark(side), ` ${side.toUpperCase()}${words}`);
+
 export function differences(data: CompareData): Section {
-  const spec = {
-    title: 'Differences',
-    summary: () => '',
-    data: () => ({
-      head: ['point', 'figure', 'unit', 'a_median', 'b_median', 'change', 'low', 'high', 'p', 'verdict'],
-      rows: data.pairs.flatMap((pair) => pair.differences.map((d) => [pair.point, d.figure, d.unit, d.a?.median ?? null, d.b?.median ?? null, d.change ?? null, d.change_interval?.[0] ?? null, d.change_interval?.[1] ?? null, d.p ?? null, d.verdict ?? d.not_compared ?? ''])),
-    }),
-  };
-  const { buttons, table: behind } = actions(spec);
+  const { buttons, table: behind } = rowsBehind(
+    'Differences',
+    ['point', 'figure', 'unit', 'a_median', 'b_median', 'change', 'low', 'high', 'p', 'verdict'],
+    () => data.pairs.flatMap((pair) => pair.differences.map((d) => [pair.point, d.figure, d.unit, d.a?.median ?? null, d.b?.median ?? null, d.change ?? null, d.change_interval?.[0] ?? null, d.change_interval?.[1] ?? null, d.p ?? null, d.verdict ?? d.not_compared ?? ''])),
+  );
   const many = data.pairs.length > 1;
-  const blocks = data.pairs.map((pair, i) => (many ? (i < 3 ? h('div', {}, h('h3', {}, pair.point), table(pair)) : h('details', { class: 'more' }, h('summary', {}, pair.point), table(pair))) : table(pair)));
-  return { id: 'differences', link: 'Differences', element: section('differences', 'Differences', 'What was to be decided first, then what else moved. A bar that crosses “same” is not a difference.', buttons, lacking(data), ...blocks, behind) };
+  const blocks = data.pairs.map((pair, i) => (many ? (i < 3 ? h('div', {}, h('h3', {}, pair.point), pairTable(pair)) : more(pair.point, pairTable(pair))) : pairTable(pair)));
+  return section('differences', 'Differences', 'Differences', 'What was to be decided first, then what else moved. A bar that crosses “same” is not a difference.', buttons, lacking(data), ...blocks, behind);
 }
 
 /** Points that one side has no trials of. */
@@ -172,19 +173,11 @@ function lacking(data: CompareData): Child {
 
 /** Rows of what changed: the name, both values, what it does. */
 export function changedTable(rows: CompareData['changed']): HTMLElement {
-  const side = (of: 'a' | 'b'): HTMLElement => h('th', { scope: 'col' }, sideMark(of), ` ${of.toUpperCase()}`);
   const does = rows.some((row) => row.does !== undefined);
-  return h(
-    'table',
-    { class: 'figures changed' },
-    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'What changed'), side('a'), side('b'), does && h('th', { scope: 'col' }, 'What it does'))),
-    h(
-      'tbody',
-      {},
-      ...rows.map((row) =>
-        h('tr', {}, h('th', { scope: 'row' }, row.kind === 'setting' ? h('code', {}, ...breakable(row.what)) : row.what), h('td', { class: 'value-cell' }, row.a), h('td', { class: 'value-cell strong' }, row.b), does && h('td', { class: 'quiet' }, row.does ?? '')),
-      ),
-    ),
+  return table(
+    ['What changed', sideHead('a'), sideHead('b'), does && 'What it does'],
+    rows.map((row) => [row.kind === 'setting' ? h('code', {}, ...breakable(row.what)) : row.what, h('td', { class: 'value-cell' }, row.a), h('td', { class: 'value-cell strong' }, row.b), h('td', { class: 'quiet' }, row.does ?? '')]),
+    { class: 'changed' },
   );
 }
 
@@ -194,11 +187,5 @@ const breakable = (name: string): Child[] => name.split('_').flatMap((part, i): 
 /** Only what differs, and in words what does not. */
 export function changed(data: CompareData): Section {
   const left: Child = data.changed.length === 0 ? h('p', {}, 'No recorded differences.') : scroll('What changed: rows', changedTable(data.changed));
-  return {
-    id: 'changed',
-    link: 'Settings',
-    element: section('changed', 'What changed', data.left_out === 0 ? 'Only differences. All other recorded facts are the same.' : `Only differences; ${count(data.left_out)} that only ${data.left_out === 1 ? 'names' : 'name'} the server itself (port, paths) left out. All other recorded facts are the same.`, null, h('div', { class: 'two-columns wide-left' }, left, h('dl', { class: 'definitions' }, ...data.same.map(([name, of]) => h('div', {}, h('dt', {}, name), h('dd', {}, of)))))),
-  };
+  return section('changed', 'Settings', 'What changed', data.left_out === 0 ? 'Only differences. All other recorded facts are the same.' : `Only differences; ${count(data.left_out)} that only ${data.left_out === 1 ? 'names' : 'name'} the server itself (port, paths) left out. All other recorded facts are the same.`, null, h('div', { class: 'two-columns wide-left' }, left, h('dl', { class: 'definitions' }, ...data.same.map(([name, of]) => h('div', {}, h('dt', {}, name), h('dd', {}, of))))));
 }
-
-export { join, inUnitOf, percent };

@@ -1,14 +1,15 @@
 /** Latency of both sides: percentile curves with the range of repeats, and p99 over time. */
 
 import type { CompareData, Histogram, Pair, SideFigures } from '../data';
-import { clock, oneIn, percentileName, timeText } from '../pure/format';
+import { percentileName, timeText } from '../pure/format';
 import { curve, curveAt, known, percentile, Sum, total, type CurvePoint } from '../pure/histogram';
 import { pushApart } from '../pure/labels';
-import { linear, percentileTicks, timeTicks } from '../pure/ticks';
-import { linearAxis, log, logAxis } from '../chart/axes';
+import { linear, timeTicks } from '../pure/ticks';
+import { linearAxis, log, logAxis, timeAxis } from '../chart/axes';
 import { figure } from '../chart/figure';
+import { followCurve, percentileAt, percentileAxis, percentileLines } from '../chart/percentiles';
 import { Plot } from '../chart/plot';
-import { drawn, rect, segment, words } from '../chart/shapes';
+import { drawn, rect, segment, unclipped, words } from '../chart/shapes';
 import { h } from '../page/dom';
 import { section, type Section } from '../page/shell';
 import { token } from '../page/theme';
@@ -52,35 +53,7 @@ function curves(pair: Pair): HTMLElement | null {
   const plot = new Plot({
     height: 450,
     build: () => {
-      const ticks = percentileTicks(end + 0.2);
-      const axis = (labels: boolean, gridIndex: number): object => ({
-        ...linearAxis(0, end, end),
-        gridIndex,
-        splitLine: { show: false },
-        axisLine: { show: labels, onZero: false, lineStyle: { color: token('line2') } },
-        axisLabel: {
-          show: labels,
-          color: token('ink3'),
-          fontSize: 11.5,
-          lineHeight: 15,
-          hideOverlap: true,
-          customValues: ticks.map((t) => t.x),
-          formatter: (x: number) => {
-            const tick = ticks.find((t) => Math.abs(t.x - x) < 1e-6);
-            return tick === undefined ? '' : `${tick.label}\n${oneIn(tick.p)}`;
-          },
-        },
-      });
-      const lines = (index: number): object =>
-        drawn(
-          (api, box) => {
-            const shapes = ticks.filter((t) => t.x <= end).map((t) => segment(api.coord([t.x, 0])[0], box.y, api.coord([t.x, 0])[0], box.y + box.height, token('line1')));
-            if (cursor !== null) shapes.push(segment(api.coord([cursor, 0])[0], box.y, api.coord([cursor, 0])[0], box.y + box.height, token('ink2')));
-            return shapes;
-          },
-          1,
-          { xAxisIndex: index, yAxisIndex: index },
-        );
+      const lines = (index: number): object => drawn((api, box) => percentileLines(end, cursor, api, box), 1, { xAxisIndex: index, yAxisIndex: index });
       const series: object[] = [lines(0), lines(1)];
       for (const side of SIDES) {
         series.push(
@@ -93,7 +66,7 @@ function curves(pair: Pair): HTMLElement | null {
         );
         series.push({ type: 'line', showSymbol: false, silent: true, data: sides[side].points.map((p) => [p.x, log(p.us)]), lineStyle: { color: token(side), width: 2.2, type: side === 'a' ? 'solid' : [6, 3] }, z: 4 });
       }
-      const names = drawn((api, box) => {
+      const names = unclipped((api, box) => {
         const there = SIDES.flatMap((side) => (sides[side].end === null ? [] : [{ side, end: sides[side].end }]));
         const wanted = there.map(({ end: of }) => api.coord([of.x, log(of.us)!])[1]);
         const placed = pushApart(wanted, 15, box.y + 6, box.y + box.height);
@@ -101,18 +74,16 @@ function curves(pair: Pair): HTMLElement | null {
           segment(api.coord([of.x, 0])[0], wanted[i]!, box.x + box.width + 4, placed[i]!, token('line2')),
           words(box.x + box.width + 6, placed[i]! - 6, `${side.toUpperCase()} ${timeText(of.us)}`, token(side), { fontWeight: 600 }),
         ]);
-      }, 6) as { clip: boolean };
-      names.clip = false;
+      }, 6);
       series.push(names);
       series.push({ type: 'line', xAxisIndex: 1, yAxisIndex: 1, showSymbol: false, silent: true, data: ratios.map(([x, v]) => [x, v * 100]), lineStyle: { color: token('ink1'), width: 1.6 }, z: 4 });
-      series.push(drawn((api, box) => [segment(box.x, api.coord([0, 100])[1], box.x + box.width, api.coord([0, 100])[1], token('ink2'), 1, [4, 3]), words(box.x + box.width + 6, api.coord([0, 100])[1] - 6, 'same', token('ink2'))], 3, { xAxisIndex: 1, yAxisIndex: 1 }));
-      (series[series.length - 1] as { clip: boolean }).clip = false;
+      series.push(unclipped((api, box) => [segment(box.x, api.coord([0, 100])[1], box.x + box.width, api.coord([0, 100])[1], token('ink2'), 1, [4, 3]), words(box.x + box.width + 6, api.coord([0, 100])[1] - 6, 'same', token('ink2'))], 3, { xAxisIndex: 1, yAxisIndex: 1 }));
       return {
         grid: [
           { left: 62, right: 84, top: 12, height: 270 },
           { left: 62, right: 84, top: 306, height: 96 },
         ],
-        xAxis: [axis(false, 0), axis(true, 1)],
+        xAxis: [false, true].map((labels, gridIndex) => ({ ...percentileAxis(end, labels), gridIndex })),
         yAxis: [{ ...logAxis(low, high), gridIndex: 0 }, { ...linearAxis(0, share.max, share.step), gridIndex: 1, axisLabel: { color: token('ink3'), fontSize: 11.5, formatter: (v: number) => `${v}\u00a0%` } }],
         series,
       };
@@ -124,29 +95,14 @@ function curves(pair: Pair): HTMLElement | null {
       subtitle: `${what}; log over log nines; below: B as a share of A`,
       summary: () => SIDES.map((side) => `${side.toUpperCase()}: ${[0.5, 0.9, 0.99, 0.999].filter((p) => known(total(pair[side].histogram), p)).map((p) => `${percentileName(p)} ${timeText(percentile(pair[side].histogram, p))}`).join(', ')}`).join('; '),
       data: () => ({ head: ['percentile', 'a_us', 'b_us', 'b_to_a'], rows: xs.map((x) => [Number(((1 - 10 ** -x) * 100).toFixed(5)), curveAt(sides.a.points, x), curveAt(sides.b.points, x), ratios.find(([at]) => at === x)?.[1] ?? null]) }),
-      png: (name) => plot.png(name, 'Percentile curves', `${what}; A solid, B dashed; below: B as a share of A`),
+      caption: `${what}; A solid, B dashed; below: B as a share of A`,
     },
-    plot.element,
+    plot,
     readout,
   );
-  const group = element.querySelector<HTMLElement>('.plot')!;
-  const move = (x: number | null): void => {
-    cursor = x === null ? null : Math.max(0, Math.min(end, x));
-    const p = cursor === null ? 0 : 1 - 10 ** -cursor;
-    readout.textContent = cursor === null ? '' : `p${(p * 100).toFixed(Math.max(1, Math.ceil(cursor) - 1))} (${oneIn(p)}): A ${timeText(curveAt(sides.a.points, cursor))}, B ${timeText(curveAt(sides.b.points, cursor))}`;
-    plot.redraw();
-  };
-  group.addEventListener('pointermove', (event) => move(plot.value([event.clientX - group.getBoundingClientRect().left, 100])?.[0] ?? null));
-  group.addEventListener('pointerleave', () => move(null));
-  group.addEventListener('keydown', (event) => {
-    const by = event.shiftKey ? 0.5 : 0.05;
-    if (event.key === 'ArrowRight') move((cursor ?? 0.3) + by);
-    else if (event.key === 'ArrowLeft') move((cursor ?? 0.3) - by);
-    else if (event.key === 'Home') move(0);
-    else if (event.key === 'End') move(end);
-    else if (event.key === 'Escape') move(null);
-    else return;
-    event.preventDefault();
+  followCurve(element, plot, end, (nines) => {
+    cursor = nines;
+    readout.textContent = nines === null ? '' : `${percentileAt(nines)}: A ${timeText(curveAt(sides.a.points, nines))}, B ${timeText(curveAt(sides.b.points, nines))}`;
   });
   return element;
 }
@@ -179,8 +135,7 @@ function time(pair: Pair): HTMLElement | null {
     height: 300 + lane + (any ? 40 : 30),
     build: ({ width }) => {
       const ticks = timeTicks(0, length, Math.max(2, Math.floor(width / 90)));
-      const names = new Map(ticks.map((t) => [Math.round(t.at * 1000), t.label]));
-      const axis = (gridIndex: number, labels: boolean): object => ({ ...linearAxis(0, length, length), gridIndex, splitLine: { show: false }, axisLine: { show: labels, onZero: false, lineStyle: { color: token('line2') } }, axisLabel: { show: labels, color: token('ink3'), fontSize: 11.5, customValues: ticks.map((t) => t.at), formatter: (v: number) => names.get(Math.round(v * 1000)) ?? '' } });
+      const axis = (gridIndex: number, labels: boolean): object => ({ ...timeAxis(0, length, width, labels), gridIndex });
       const grid = (gridIndex: number): object => drawn((api, box) => ticks.map((t) => segment(api.coord([t.at, 0])[0], box.y, api.coord([t.at, 0])[0], box.y + box.height, token('line1'))), 1, { xAxisIndex: gridIndex, yAxisIndex: gridIndex });
       const series: object[] = [grid(0)];
       for (const side of SIDES) {
@@ -228,9 +183,9 @@ function time(pair: Pair): HTMLElement | null {
       subtitle: `all repeats merged, per ${Math.max(found.a?.step ?? 0, found.b?.step ?? 0)} s${any ? '; below: each repeat’s checkpoints' : ''}`,
       summary: () => SIDES.map((side) => { const values = (found[side]?.us ?? []).filter((v): v is number => v !== null); return values.length === 0 ? `${side.toUpperCase()}: not known` : `${side.toUpperCase()}: p99 between ${timeText(Math.min(...values))} and ${timeText(Math.max(...values))}`; }).join('; '),
       data: () => ({ head: ['side', 'from_s', 'p99_us'], rows: SIDES.flatMap((side) => (found[side]?.us ?? []).map((us, i) => [side.toUpperCase(), i * found[side]!.step, us])) }),
-      png: (name) => plot.png(name, 'p99 over time', 'A solid, B dashed; all repeats merged'),
+      caption: 'A solid, B dashed; all repeats merged',
     },
-    plot.element,
+    plot,
   );
 }
 
@@ -240,7 +195,5 @@ export function latency(data: CompareData): Section | null {
   const charts = [curves(pair), time(pair)].filter((c) => c !== null);
   if (charts.length === 0) return null;
   const key = h('ul', { class: 'key' }, h('li', {}, sideMark('a'), `A ${data.a.name}`), h('li', {}, sideMark('b'), `B ${data.b.name}`), h('li', {}, 'pale: range of the repeats'));
-  return { id: 'latency', link: 'Latency', element: section('latency', 'Latency', data.pairs.length > 1 ? `All repeats merged, at ${pair.point}.` : 'All repeats merged.', key, h('div', { class: charts.length > 1 ? 'two-columns even' : '' }, ...charts)) };
+  return section('latency', 'Latency', 'Latency', data.pairs.length > 1 ? `All repeats merged, at ${pair.point}.` : 'All repeats merged.', key, h('div', { class: charts.length > 1 ? 'two-columns even' : '' }, ...charts));
 }
-
-export { clock };

@@ -11,10 +11,11 @@ import { drawn, rect, unclipped, words as label } from '../chart/shapes';
 import { waitColor } from '../page/classes';
 import { h, scroll, svg, type Child } from '../page/dom';
 import { answerBlock, assemble, commandBlock, definitions, link, notesBlock, section, titleBlock, trialLink, type Section } from '../page/shell';
+import { figureTable, num, td, th, type Row } from '../page/table';
 import { token } from '../page/theme';
 import { inkOn } from '../pure/color';
 import { sql } from '../trial/tables';
-import { changed, changedTable, differences, shown, sideMark } from './differences';
+import { changed, changedTable, differences, shown, sideHead, sideMark } from './differences';
 import { latency } from './latency';
 import { sideLine, startText } from './times';
 
@@ -59,11 +60,7 @@ function repeats(data: CompareData): Section | null {
   const shown = [...first, ...rest].slice(0, data.says === 'cannot-tell' ? 1 : 3);
   if (shown.length === 0) return null;
   const charts = shown.map((d) => repeatsOf(pair, d));
-  return {
-    id: 'repeats',
-    link: 'Repeats',
-    element: section('repeats', 'Repeats in order of time', `Each repeat at the time at which it began${data.pairs.length > 1 ? `, at ${pair.point}` : ''}.${drift(pair)}`, null, h('div', { class: charts.length === 1 ? '' : charts.length === 2 ? 'two-columns even' : 'three-columns' }, ...charts), h('p', { class: 'sub' }, ...(['a', 'b'] as const).flatMap((side, i): Child[] => [i > 0 ? '; ' : 'Trials: ', sideMark(side), ` ${side.toUpperCase()} `, ...pair[side].trials.flatMap((t, k): Child[] => [k > 0 ? ', ' : '', trialLink(t.trial)])]), '.')),
-  };
+  return section('repeats', 'Repeats', 'Repeats in order of time', `Each repeat at the time at which it began${data.pairs.length > 1 ? `, at ${pair.point}` : ''}.${drift(pair)}`, null, h('div', { class: charts.length === 1 ? '' : charts.length === 2 ? 'two-columns even' : 'three-columns' }, ...charts), h('p', { class: 'sub' }, ...(['a', 'b'] as const).flatMap((side, i): Child[] => [i > 0 ? '; ' : 'Trials: ', sideMark(side), ` ${side.toUpperCase()} `, ...pair[side].trials.flatMap((t, k): Child[] => [k > 0 ? ', ' : '', trialLink(t.trial)])]), '.'));
 }
 
 /** What time has to do with the first figure. */
@@ -109,11 +106,10 @@ function repeatsOf(pair: Pair, d: Difference): HTMLElement {
       yAxis: linearAxis(axis.min, axis.max, axis.step),
       series: [
         ...(['a', 'b'] as const).map((side) => ({ type: 'scatter', silent: true, symbol: side === 'a' ? 'circle' : 'diamond', symbolSize: side === 'a' ? 7 : 9, itemStyle: { color: token(side) }, data: sides[side], z: 3 })),
-        unclipped((api, box) => {
+        unclipped((api, box, shapes) => {
           const wanted = (['a', 'b'] as const).map((side) => api.coord([from, d[side]!.median / unit.us])[1]);
           const placed = pushApart(wanted, 16, box.y + 6, box.y + box.height - 6);
           const along = (of: (at: number) => number, left: number, right: number): [number, number][] => Array.from({ length: 33 }, (_, i) => api.coord([left + ((right - left) * i) / 32, of(left + ((right - left) * i) / 32)]));
-          const shapes: Record<string, unknown>[] = [];
           if (hidden && d.drift !== undefined && to > from) {
             const [first, last] = d.drift.line.map((v) => Math.log(v / unit.us)) as [number, number];
             shapes.push(path(along((at) => Math.exp(first + ((last - first) * (at - from)) / (to - from)), from, to), token('warn'), 1.8, [5, 4]));
@@ -125,7 +121,6 @@ function repeatsOf(pair: Pair, d: Difference): HTMLElement {
             }
           }
           (['a', 'b'] as const).forEach((side, i) => shapes.push(label(box.x + box.width + 8, placed[i]! - 6, `${side.toUpperCase()} ${shown(d, d[side]!.median)}`, token(side), { fontWeight: 600 })));
-          return shapes;
         }, 2),
       ],
     }),
@@ -136,9 +131,8 @@ function repeatsOf(pair: Pair, d: Difference): HTMLElement {
       subtitle: `${unit.unit}; right: medians${starts}${lines}`,
       summary: () => `A: ${shown(d, d.a!.min)} to ${shown(d, d.a!.max)}, B: ${shown(d, d.b!.min)} to ${shown(d, d.b!.max)} ${unit.unit}.`,
       data: () => ({ head: ['side', 'started', 'trial', `${d.figure} ${d.unit}`.trim()], rows: (['a', 'b'] as const).flatMap((side) => d[side]!.values.map((v, i) => [side.toUpperCase(), pair[side].trials[i]?.started ?? null, pair[side].trials[i]?.trial ?? null, v])) }),
-      png: (name) => plot.png(name, d.name, unit.unit),
     },
-    plot.element,
+    plot,
   );
 }
 
@@ -166,8 +160,7 @@ function timePerCommit(data: CompareData): Section | null {
       xAxis: { ...linearAxis(0, axis.max, axis.step), axisLabel: { color: token('ink3'), fontSize: 11.5, formatter: (v: number) => `${linearLabel(v, axis.step)}\u00a0${unit.unit}` } },
       yAxis: { ...linearAxis(-0.5, 1.5, 1), inverse: true, splitLine: { show: false }, axisLabel: { color: token('ink1'), fontWeight: 600, fontSize: 13, customValues: [0, 1], formatter: (v: number) => ['A', 'B'][Math.round(v)] ?? '' } },
       series: [
-        drawn((api) => {
-          const shapes: Record<string, unknown>[] = [];
+        drawn((api, _, shapes) => {
           (['a', 'b'] as const).forEach((side, place) => {
             let at = 0;
             const y = api.coord([0, place])[1];
@@ -181,7 +174,6 @@ function timePerCommit(data: CompareData): Section | null {
             }
             shapes.push(label(api.coord([at / unit.us, 0])[0] + 8, y - 7, `${inUnit(at, unit)}\u00a0${unit.unit}`, token('ink1'), { fontWeight: 600, fontSize: 13 }));
           });
-          return shapes;
         }, 2),
       ],
     }),
@@ -193,23 +185,18 @@ function timePerCommit(data: CompareData): Section | null {
       subtitle: `${unit.unit}; both bars on one scale`,
       summary: () => `A ${timeText(sums.a)}, B ${timeText(sums.b)}; ${rows.map((r) => `${r.name} ${timeText(r.a_us)} and ${timeText(r.b_us)}`).join(', ')}.`,
       data: () => ({ head: ['part', 'class', 'a_us', 'b_us'], rows: rows.map((r) => [r.name, r.class, r.a_us, r.b_us]) }),
-      png: (name) => plot.png(name, 'Time per commit', unit.unit),
     },
-    plot.element,
+    plot,
   );
-  const table = h(
-    'table',
-    { class: 'figures' },
-    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, `${unit.unit} per commit`), h('th', { scope: 'col', class: 'n' }, sideMark('a'), ' A'), h('th', { scope: 'col', class: 'n' }, sideMark('b'), ' B'), h('th', { scope: 'col', class: 'n' }, 'B − A'), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Difference as a bar')))),
-    h(
-      'tbody',
-      {},
-      ...parts.map((r) => h('tr', {}, h('th', { scope: 'row' }, h('span', { class: 'chip', style: { '--chip': `var(--${r.color})` } }, r.name)), h('td', { class: 'n' }, inUnit(r.a_us, unit)), h('td', { class: 'n' }, inUnit(r.b_us, unit)), h('td', { class: 'n strong' }, r.b_us === r.a_us ? '0' : signed((r.b_us - r.a_us) / unit.us, 2)), h('td', {}, delta(r.b_us - r.a_us, most)))),
-    ),
-    h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'Together'), h('td', { class: 'n' }, inUnit(sums.a, unit)), h('td', { class: 'n' }, inUnit(sums.b, unit)), h('td', { class: 'n' }, signed((sums.b - sums.a) / unit.us, 2)), h('td', {}))),
-  );
-  return { id: 'time', link: 'Where the time goes', element: section('time', 'Time per commit', 'Client time per commit, by session state.', null, h('div', { class: 'two-columns wide-left' }, chart, scroll('Time per commit: rows', table))) };
+  const together = [sums.a, sums.b].map((us) => inUnit(us, unit));
+  const rowOf = (r: (typeof parts)[number]): Row => [h('span', { class: 'chip', style: { '--chip': `var(--${r.color})` } }, r.name), inUnit(r.a_us, unit), inUnit(r.b_us, unit), h('td', { class: 'n strong' }, r.b_us === r.a_us ? '0' : signed((r.b_us - r.a_us) / unit.us, 2)), delta(r.b_us - r.a_us, most)];
+  const heads = [`${unit.unit} per commit`, sideHead('a', true), sideHead('b', true), num('B − A'), hidden('Difference as a bar')];
+  const table = figureTable('Time per commit: rows', heads, parts.map(rowOf), { foot: ['Together', ...together, signed((sums.b - sums.a) / unit.us, 2), ''] });
+  return section('time', 'Where the time goes', 'Time per commit', 'Client time per commit, by session state.', null, h('div', { class: 'two-columns wide-left' }, chart, table));
 }
+
+/** A head for those who hear the page. */
+const hidden = (words: string): HTMLElement => th(h('span', { class: 'visually-hidden' }, words));
 
 /** Less to the left in green, more to the right in red. */
 function delta(by: number, most: number): SVGElement {
@@ -225,45 +212,26 @@ function statements(data: CompareData): Section | null {
   const most = Math.max(...rows.map((r) => Math.abs((r.b_mean_us ?? 0) - (r.a_mean_us ?? 0))), 1);
   const ratio = (a: number | null, b: number | null): Child => (a === null || b === null || a === 0 ? DASH : change(b / a - 1));
   const tested = rows.some((r) => r.significant !== undefined && r.significant !== null);
-  const numeric = (text: Child, ...more: Child[]): HTMLElement => h('th', { scope: 'col', class: 'n' }, text, ...more);
-  const body = rows.map((r, i) =>
-    h(
-      'tr',
-      {},
-      h('td', { class: 'n' }, String(i + 1)),
-      h('td', {}, sql(r.text)),
-      h('td', { class: 'n' }, inUnit(r.a_mean_us, unit)),
-      h('td', { class: 'n' }, inUnit(r.b_mean_us, unit)),
-      h('td', { class: 'n strong' }, r.a_mean_us === null || r.b_mean_us === null ? DASH : signed((r.b_mean_us - r.a_mean_us) / unit.us, 2)),
-      h('td', {}, r.a_mean_us === null || r.b_mean_us === null ? '' : delta(r.b_mean_us - r.a_mean_us, most)),
-      h('td', { class: 'n' }, inUnit(r.a_p99_us, unit)),
-      h('td', { class: 'n' }, inUnit(r.b_p99_us, unit)),
-      h('td', { class: 'n' }, ratio(r.a_p99_us, r.b_p99_us)),
-      tested && h('td', { class: 'quiet' }, r.significant === false ? 'not significant' : ''),
-    ),
-  );
-  return {
-    id: 'statements',
-    link: 'Statements',
-    element: section(
-      'statements',
-      'Statements',
-      'Mean and p99 of each statement over all repeats; p99 from merged histograms.',
-      null,
-      scroll(
-        'Statements: rows',
-        h(
-          'table',
-          { class: 'figures statements' },
-          h('thead', {}, h('tr', {}, numeric('#'), h('th', { scope: 'col' }, 'Statement'), numeric(sideMark('a'), ` A mean ${unit.unit}`), numeric(sideMark('b'), ` B mean ${unit.unit}`), numeric('B − A'), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Difference as a bar')), numeric(sideMark('a'), ` A p99 ${unit.unit}`), numeric(sideMark('b'), ` B p99 ${unit.unit}`), numeric('B to A'), tested && h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Significance')))),
-          h('tbody', {}, ...body),
-        ),
-      ),
-    ),
-  };
+  const body = rows.map((r, i): Row => {
+    const by = r.a_mean_us === null || r.b_mean_us === null ? null : r.b_mean_us - r.a_mean_us;
+    return [
+      td(String(i + 1), true),
+      sql(r.text),
+      inUnit(r.a_mean_us, unit),
+      inUnit(r.b_mean_us, unit),
+      h('td', { class: 'n strong' }, by === null ? DASH : signed(by / unit.us, 2)),
+      by === null ? '' : delta(by, most),
+      inUnit(r.a_p99_us, unit),
+      inUnit(r.b_p99_us, unit),
+      ratio(r.a_p99_us, r.b_p99_us),
+      h('td', { class: 'quiet' }, r.significant === false ? 'not significant' : ''),
+    ];
+  });
+  const heads = [num('#'), 'Statement', sideHead('a', true, ` mean ${unit.unit}`), sideHead('b', true, ` mean ${unit.unit}`), num('B − A'), hidden('Difference as a bar'), sideHead('a', true, ` p99 ${unit.unit}`), sideHead('b', true, ` p99 ${unit.unit}`), num('B to A'), tested && hidden('Significance')];
+  return section('statements', 'Statements', 'Statements', 'Mean and p99 of each statement over all repeats; p99 from merged histograms.', null, figureTable('Statements: rows', heads, body, { class: 'statements' }));
 }
 
 function method(data: CompareData): Section {
   const { box, button } = commandBlock(data.command);
-  return { id: 'method', link: 'Method', element: section('method', 'Method and how to repeat it', null, button, h('div', { class: 'two-columns' }, definitions(data.method), box)) };
+  return section('method', 'Method', 'Method and how to repeat it', null, button, h('div', { class: 'two-columns' }, definitions(data.method), box));
 }

@@ -9,8 +9,9 @@ import { linesChart } from '../chart/lines';
 import { Plot } from '../chart/plot';
 import { drawn, rect, segment, unclipped, words } from '../chart/shapes';
 import { lineOf } from '../page/classes';
-import { h, scroll, type Child } from '../page/dom';
+import { h, type Child } from '../page/dom';
 import { definitions, section, trialLink, type Section } from '../page/shell';
+import { figureTable, nums } from '../page/table';
 import { token } from '../page/theme';
 
 type Row = Calibration['lines'][number];
@@ -64,8 +65,7 @@ function bars(line: string, systems: Calibration[], of: (row: Row) => number | n
             return [rect(x0, y0, x1, y1, token('ok'), 0.16), segment(x1, y0, x1, y1, token('ok'), 1.2, [4, 3]), ...label];
           });
         }, 1),
-        drawn((api) => {
-          const shapes: Record<string, unknown>[] = [];
+        drawn((api, _, shapes) => {
           rows.forEach(({ row, i }, place) => {
             const value = of(row);
             const y = api.coord([0, place])[1];
@@ -77,7 +77,6 @@ function bars(line: string, systems: Calibration[], of: (row: Row) => number | n
             shapes.push(rect(api.coord([0, 0])[0], y - 10, Math.max(x, api.coord([0, 0])[0] + 1), y + 10, token(lineOf(i + 1).color)));
             shapes.push(words(x + 6, y - 6, timeText(value), token('ink1'), { fontWeight: 600 }));
           });
-          return shapes;
         }, 2),
       ],
     }),
@@ -88,9 +87,8 @@ function bars(line: string, systems: Calibration[], of: (row: Row) => number | n
       subtitle: 'bars from 0; green: what is expected',
       summary: () => rows.map(({ system, row }) => `${system.calibration} ${timeText(of(row))}${row.verdict === null ? '' : `, ${row.verdict}`}`).join('; '),
       data: () => ({ head: ['system', 'line', 'mean_us', 'p50_us', 'p99_us', 'expected_low_us', 'expected_high_us', 'verdict'], rows: rows.map(({ system, row }) => [system.calibration, row.line, row.mean_us, row.p50_us, row.p99_us, row.expected?.low_us ?? null, row.expected?.high_us ?? null, row.verdict]) }),
-      png: (file) => plot.png(file, `${line}, ${name}`, 'green: what is expected'),
     },
-    plot.element,
+    plot,
   );
 }
 
@@ -113,22 +111,14 @@ export function calibrations(list: Calibration[]): Section {
       'div',
       { class: 'parts' },
       h('h3', {}, `${system.calibration}: ${typeof system.target === 'string' ? system.target : ''} `, system.baseline !== null && h('span', { class: `tag ${system.baseline !== 'met' ? 'failed' : doubtful ? 'cannot-tell' : 'passed'}` }, `baseline ${system.baseline}${system.baseline === 'met' && doubtful ? ', in doubt' : ''}`)),
-      scroll(
+      figureTable(
         `Calibration: ${system.calibration}`,
-        h(
-          'table',
-          { class: 'figures' },
-          h('thead', {}, h('tr', {}, ...['Line', 'Count', `Least ${unit.unit}`, `p50 ${unit.unit}`, `p99 ${unit.unit}`, `Mean ${unit.unit}`, `Expected ${unit.unit}`, `Without the way ${unit.unit}`].map((text, i) => h('th', { scope: 'col', class: i === 0 ? undefined : 'n' }, text)), h('th', { scope: 'col' }, 'Verdict'), h('th', { scope: 'col' }, 'Consists of'))),
-          h(
-            'tbody',
-            {},
-            ...system.lines.map((row) => {
-              const [text, style] = VERDICTS[row.verdict ?? ''] ?? [row.verdict ?? DASH, ''];
-              const parts = Object.entries(row.parts ?? {}).filter(([, v]) => v !== null && v > 0).map(([name, v]) => `${PARTS[name] ?? name.replace(/_us$/, '')} ${timeText(v)}`);
-              return h('tr', {}, h('th', { scope: 'row' }, row.trial === null ? row.line : trialLink(row.trial, row.line)), h('td', { class: 'n' }, count(row.count)), ...[row.min_us, row.p50_us, row.p99_us, row.mean_us].map((v) => h('td', { class: 'n' }, inUnit(v, unit))), h('td', { class: 'n' }, row.expected === null ? DASH : rangeIn(row.expected, unit)), h('td', { class: 'n' }, inUnit(row.without_round_trip_us, unit)), h('td', { class: style }, text), h('td', { class: 'quiet' }, parts.join(', ')));
-            }),
-          ),
-        ),
+        ['Line', ...nums('Count', ...['Least', 'p50', 'p99', 'Mean', 'Expected', 'Without the way'].map((name) => `${name} ${unit.unit}`)), 'Verdict', 'Consists of'],
+        system.lines.map((row) => {
+          const [text, style] = VERDICTS[row.verdict ?? ''] ?? [row.verdict ?? DASH, ''];
+          const parts = Object.entries(row.parts ?? {}).filter(([, v]) => v !== null && v > 0).map(([name, v]) => `${PARTS[name] ?? name.replace(/_us$/, '')} ${timeText(v)}`);
+          return [row.trial === null ? row.line : trialLink(row.trial, row.line), count(row.count), ...[row.min_us, row.p50_us, row.p99_us, row.mean_us].map((v) => inUnit(v, unit)), row.expected === null ? DASH : rangeIn(row.expected, unit), inUnit(row.without_round_trip_us, unit), h('td', { class: style }, text), h('td', { class: 'quiet' }, parts.join(', '))];
+        }),
       ),
       definitions([
         ...yardsticks(system),
@@ -170,11 +160,7 @@ export function calibrations(list: Calibration[]): Section {
         ),
     );
   });
-  return {
-    id: 'calibration',
-    link: 'Calibration',
-    element: section('calibration', 'Is the infrastructure as fast as expected?', 'The simplest workload, one client: mean times compared with those of good infrastructure.', null, ...tables, h('div', { class: 'two-columns even after-table' }, ...charts)),
-  };
+  return section('calibration', 'Calibration', 'Is the infrastructure as fast as expected?', 'The simplest workload, one client: mean times compared with those of good infrastructure.', null, ...tables, h('div', { class: 'two-columns even after-table' }, ...charts));
 }
 
 function stops(system: Calibration): string {

@@ -1,7 +1,7 @@
 /** p99 against what was offered: the limit, the interval of the capacity, and on which side each rate lies. */
 
 import type { Capacity, Ladder, LimitSide, Load } from '../data';
-import { asked, count, DASH, percent, rate, timeText } from '../pure/format';
+import { asked, count, DASH, percent, present, rate, timeText } from '../pure/format';
 import { along, place, type Box } from '../pure/placing';
 import { decades, linear, linearLabel, timeTick } from '../pure/ticks';
 import { Drawing, textWidth } from '../chart/drawing';
@@ -24,20 +24,18 @@ export interface Mark {
   trials: number[];
 }
 
-const known = <T>(values: (T | null)[]): T[] => values.filter((v): v is T => v !== null);
-
 export function marks({ loads, steps }: Ladder): Mark[] {
   return [...loads]
     .sort((a, b) => a.rate_per_s - b.rate_per_s)
     .map((load) => {
       const of = steps.filter((step) => load.trials.includes(step.trial));
       const behind = of.length > 0 && of.every((step) => step.falls_behind);
-      return { rate: load.rate_per_s, p99: behind ? null : p99Of(load), between: behind ? null : intervalOf(of), side: sideOf(of), behind, served: median(known(load.goodput_per_s)), trials: load.trials };
+      return { rate: load.rate_per_s, p99: behind ? null : p99Of(load), between: behind ? null : intervalOf(of), side: sideOf(of), behind, served: median(present(load.goodput_per_s)), trials: load.trials };
     });
 }
 
 /** Median over the steps that have one. */
-export const p99Of = (load: Load): number | null => load.p99_together_us ?? median(known(load.response_p99_us));
+export const p99Of = (load: Load): number | null => load.p99_together_us ?? median(present(load.response_p99_us));
 
 const SIZE = 12;
 const LINE = 15;
@@ -145,7 +143,6 @@ export function capacityCurve(capacity: Capacity, ladder: Ladder, id: string, ti
       return [...back, ...front, ...texts];
     },
   });
-  const subtitle = 'response time, log scale; bar: 95 % interval of the steps at a rate';
   const key = h(
     'p',
     { class: 'sub key-line' },
@@ -162,12 +159,11 @@ export function capacityCurve(capacity: Capacity, ladder: Ladder, id: string, ti
     {
       id,
       title,
-      subtitle,
+      subtitle: 'response time, log scale; bar: 95 % interval of the steps at a rate',
       summary: () => list.map((mark) => told(mark, limit)).join('; '),
       data: () => ({ head: ['offered_per_s', 'done_per_s', 'p99_us', 'low_us', 'high_us', 'side', 'falls_behind', 'trials'], rows: list.map((mark) => [mark.rate, mark.served, mark.p99, mark.between?.[0] ?? null, mark.between?.[1] ?? null, mark.side ?? '', mark.behind ? 'yes' : 'no', mark.trials.join(' ')]) }),
-      png: (name) => drawing.png(name, title, subtitle),
     },
-    drawing.element,
+    drawing,
     key,
   );
 }

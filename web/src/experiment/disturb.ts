@@ -2,20 +2,19 @@
 
 import type { DisturbFigures, DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget, NamedPhase } from '../data';
 import { Bus } from '../pure/bus';
-import { count, DASH, fixed, many, percent, rate, timeText } from '../pure/format';
+import { count, DASH, fixed, known, many, percent, rate, timeText } from '../pure/format';
 import { linear, timeTicks } from '../pure/ticks';
 import { LEFT, linearAxis, log, logAxis, RIGHT } from '../chart/axes';
 import { drawn, hatch, rect, segment, unclipped, within, words, type Api, type Box } from '../chart/shapes';
 import { Strip, type Entry } from '../chart/strip';
 import { token } from '../page/theme';
 import { definitions, section, trialLink, type Section } from '../page/shell';
-import { h, scroll, type Child } from '../page/dom';
+import { h, type Child } from '../page/dom';
+import { figureTable, num, nums, td, type Row } from '../page/table';
 import { errors, errorsAt, named, outages, servedBy, short } from './disturbLanes';
 import { sideBySide } from './disturbSure';
 import { phasesTable } from '../trial/phases';
 import { truthTable } from './truth';
-
-const known = <T>(of: T | { unknown: string }): T | null => (typeof of === 'object' && of !== null && 'unknown' in of ? null : (of as T));
 
 /** Where a phase begins and ends, in seconds since clients began. */
 const phase = (of: DisturbFigures, name: string): { from: number; to: number } | null => {
@@ -44,11 +43,7 @@ export function disturbLab(lab: DisturbLab): Section {
     ...(lab.undo === null ? [] : [['Undo', h('code', {}, lab.undo)] as [string, Child]]),
   ];
   const offered = [lab.clients === null ? '' : many(lab.clients, 'client'), lab.offered ?? ''].filter((w) => w !== '').join(', ');
-  return {
-    id: 'disturb',
-    link: 'Repeats',
-    element: section('disturb', 'What the disturbance did', `${offered}. Transactions count where they were to start; seconds count from the start of the first command.`, null, definitions(rows), ...blocks),
-  };
+  return section('disturb', 'Repeats', 'What the disturbance did', `${offered}. Transactions count where they were to start; seconds count from the start of the first command.`, null, definitions(rows), ...blocks);
 }
 
 /** Several targets are seen on one clock and one scale. */
@@ -76,7 +71,7 @@ function one(target: DisturbTarget, shown: DisturbRepeat | null, at: number, nam
     named && h('h3', {}, target.title),
     named && h('p', { class: 'lead' }, target.says),
     shown !== null && overTime(shown, target.repeats.length, `disturb-${at}`, scale),
-    table(target, where),
+    repeatsTable(target, where),
     truthTable([...target.repeats, ...target.controls], where),
     h('p', { class: 'sub' }, `Effect: ${target.effect.says}.`),
     shown !== null && shown.figures!.phases.length > 0 && h('div', {}, h('h4', {}, 'By phase'), phasesTable(shown.figures!.phases, where)),
@@ -244,15 +239,13 @@ function response(of: DisturbRepeat, bus: Bus, behind: object, id: string): Stri
         yAxis: axis,
         series: [
           behind,
-          drawn((api, box) => {
-            const shapes: Record<string, unknown>[] = [];
+          drawn((api, box, shapes) => {
             for (const gap of withoutCommits(seconds)) {
               if (gap.to < bus.range.from || gap.from > bus.range.to) continue;
               const [left, right] = [within(api.coord([gap.from, 0])[0], box), within(api.coord([gap.to, 0])[0], box)];
               shapes.push(rect(left, box.y, right, box.y + box.height, hatch()));
               if (right - left > 80) shapes.push(words((left + right) / 2, box.y + box.height / 2 - 14, 'no commit,\nno percentile', token('ink2'), { align: 'center', lineHeight: 15, backgroundColor: token('bg'), padding: 4 }));
             }
-            return shapes;
           }, 1),
           ...shown.filter(([key]) => !hidden.has(key)).map(([key, , color]) => ({ type: 'line', showSymbol: false, silent: true, clip: true, connectNulls: false, data: seconds.map((s) => [x(s), s[key] === null ? null : log(s[key]!)]), lineStyle: { color: token(color), width: 1.6 }, z: 3 })),
           ...(hidden.has('max_us') ? [] : [{ type: 'scatter', symbolSize: 4, silent: true, clip: true, data: seconds.flatMap((s) => (s.max_us === null ? [] : [[x(s), log(s.max_us)]])), itemStyle: { color: token('ink2') }, z: 4 }]),
@@ -263,7 +256,7 @@ function response(of: DisturbRepeat, bus: Bus, behind: object, id: string): Stri
   );
 }
 
-const HEAD = ['First error s', 'First success s', 'No service s', 'Served again s', 'At 99\u00a0% s', 'Worst client s', 'Missed', 'Failed', 'Unknown', 'Skipped', 'Late', 'Lost writes', 'Metastable'];
+const FIGURES = ['First error s', 'First success s', 'No service s', 'Served again s', 'At 99\u00a0% s', 'Worst client s', 'Missed', 'Failed', 'Unknown', 'Skipped', 'Late', 'Lost writes'];
 
 const seconds = (us: number | null): string => (us === null ? DASH : fixed(us / 1e6, 2));
 const METASTABLE: Record<string, string> = { yes: 'yes', no: 'no', cannot_tell: 'cannot tell' };
@@ -279,7 +272,7 @@ function lostWrites(of: DisturbRepeat): HTMLElement {
 
 function cells(repeat: DisturbRepeat): Child[] {
   const of = repeat.figures;
-  if (of === null) return HEAD.map((_, i) => (i === HEAD.length - 2 ? lostWrites(repeat) : h('td', { class: 'n' }, DASH)));
+  if (of === null) return [...FIGURES.map((name) => (name === 'Lost writes' ? lostWrites(repeat) : DASH)), td(DASH, true)];
   const back = known(of.back_us);
   const strictly = known(of.strictly_back_us);
   const texts = [of.first_error_us === null ? 'none' : seconds(of.first_error_us), seconds(of.first_success_us), seconds(of.no_service_us), back !== null ? seconds(back) : of.is_back === false ? 'never' : DASH, seconds(strictly), of.worst_client_us === null ? '< 0.1' : seconds(of.worst_client_us), of.missed === null ? DASH : count(of.missed), count(of.failed), count(of.unknown), count(of.skipped), of.late === null ? DASH : count(of.late)];
@@ -296,34 +289,24 @@ function summed(name: string, summary: DisturbSummary[], of: (one: DisturbSummar
     const text = (v: number | null): string => (v === null ? 'never' : figure.endsWith('_us') ? seconds(v) : count(Math.round(v)));
     return ends[0] === ends[1] ? text(ends[0]) : `${text(ends[0])} to ${text(ends[1])}`;
   };
-  const figures = ['first_error_us', 'first_success_us', 'no_service_us', 'back_us', '', 'worst_client_us', 'missed', 'failed', 'unknown', 'skipped', 'late'];
-  return h('tr', { class: 'strong' }, h('th', { scope: 'row' }, name), ...figures.map((figure) => h('td', { class: 'n' }, figure === '' ? '' : cell(figure))), h('td', { class: 'n' }, ''), h('td', {}, ''), h('td', {}, ''));
+  const names = ['first_error_us', 'first_success_us', 'no_service_us', 'back_us', '', 'worst_client_us', 'missed', 'failed', 'unknown', 'skipped', 'late'];
+  return h('tr', { class: 'strong' }, h('th', { scope: 'row' }, name), ...names.map((figure) => td(figure === '' ? '' : cell(figure), true)), td('', true), td(''), td(''));
 }
 
-function table(target: DisturbTarget, where: string): HTMLElement {
-  const row = (name: string, of: DisturbRepeat): HTMLElement => h('tr', {}, h('th', { scope: 'row' }, name), ...cells(of), h('td', {}, trialLink(of.trial)));
+function repeatsTable(target: DisturbTarget, where: string): HTMLElement {
+  const row = (name: string, of: DisturbRepeat): Row => [name, ...cells(of), trialLink(of.trial)];
   const counted = target.repeats.filter((of) => of.counts).length;
   const sure = target.summary.find((of) => of.interval !== null)?.interval ?? null;
   const trouble = [...target.repeats, ...target.controls].filter((of) => of.troubles.length > 0 || of.reason !== null);
   return h(
     'div',
     {},
-    scroll(
-      `Repeats and controls${where}`,
-      h(
-        'table',
-        { class: 'figures' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Repeat'), ...HEAD.map((text, i) => h('th', { scope: 'col', class: i === HEAD.length - 1 ? undefined : 'n' }, text)), h('th', { scope: 'col' }, 'Trial'))),
-        h(
-          'tbody',
-          {},
-          ...target.repeats.map((of, i) => row(String(i + 1), of)),
-          counted > 1 && summed(`Median of ${counted}`, target.summary, (of) => (of.median === null ? null : [of.median, of.median])),
-          counted > 1 && (sure !== null ? summed(`${percent(sure.level)} interval`, target.summary, (of) => (of.interval === null ? null : [of.interval.low, of.interval.high])) : summed('Range, too few for an interval', target.summary, (of) => (of.min === null ? null : [of.min, of.max]))),
-          ...target.controls.map((of, i) => row(`Control ${i + 1}`, of)),
-        ),
-      ),
-    ),
+    figureTable(`Repeats and controls${where}`, ['Repeat', ...nums(...FIGURES), 'Metastable', 'Trial'], [
+      ...target.repeats.map((of, i) => row(String(i + 1), of)),
+      counted > 1 && summed(`Median of ${counted}`, target.summary, (of) => (of.median === null ? null : [of.median, of.median])),
+      counted > 1 && (sure !== null ? summed(`${percent(sure.level)} interval`, target.summary, (of) => (of.interval === null ? null : [of.interval.low, of.interval.high])) : summed('Range, too few for an interval', target.summary, (of) => (of.min === null ? null : [of.min, of.max]))),
+      ...target.controls.map((of, i) => row(`Control ${i + 1}`, of)),
+    ]),
     ...trouble.map((of) => h('p', { class: 'sub' }, h('strong', { style: { color: 'var(--bad)' } }, `Trial ${of.trial}, ${of.state}: `), of.troubles[0] ?? of.reason ?? '')),
   );
 }
@@ -336,30 +319,24 @@ function errorTable(of: DisturbRepeat, where: string): HTMLElement | null {
   const places = [...new Set(all.map((kind) => kind.endpoint))];
   const names = short(places);
   const at = (us: number | undefined): string => (us === undefined ? DASH : fixed(us / 1e6 - start, 1));
-  return scroll(
+  return figureTable(
     `Errors by kind and endpoint${where}`,
-    h(
-      'table',
-      { class: 'figures' },
-      h('thead', {}, h('tr', {}, ...['Errors over time', 'Endpoint', 'Number', 'First second, s', 'Last second, s'].map((text, i) => h('th', { scope: 'col', class: i > 1 ? 'n' : undefined }, text)))),
-      h('tbody', {}, ...all.map((kind) => h('tr', {}, h('th', { scope: 'row' }, named(kind)), h('td', { title: kind.endpoint }, names[places.indexOf(kind.endpoint)]!), h('td', { class: 'n' }, count(kind.count)), h('td', { class: 'n' }, at(kind.seconds[0]?.[0])), h('td', { class: 'n' }, at(kind.seconds.at(-1)?.[0]))))),
-    ),
+    ['Errors over time', 'Endpoint', ...nums('Number', 'First second, s', 'Last second, s')],
+    all.map((kind) => [named(kind), h('td', { title: kind.endpoint }, names[places.indexOf(kind.endpoint)]!), count(kind.count), at(kind.seconds[0]?.[0]), at(kind.seconds.at(-1)?.[0])]),
   );
 }
 
 function reasons(of: DisturbRepeat, where: string): HTMLElement | null {
   if (of.reasons.length === 0) return null;
-  return scroll(
-    `Errors by SQLSTATE${where}`,
-    h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, ...['Errors', 'SQLSTATE', 'Tries', 'Tried again', 'Message'].map((text, i) => h('th', { scope: 'col', class: i === 2 || i === 3 ? 'n' : undefined }, text)))), h('tbody', {}, ...of.reasons.map((r) => h('tr', {}, h('th', { scope: 'row' }, r.reason), h('td', {}, r.sqlstate ?? DASH), h('td', { class: 'n' }, count(r.tries)), h('td', { class: 'n' }, count(r.tries_retried)), h('td', {}, r.message))))),
-  );
+  return figureTable(`Errors by SQLSTATE${where}`, ['Errors', 'SQLSTATE', num('Tries'), num('Tried again'), 'Message'], of.reasons.map((r) => [r.reason, r.sqlstate ?? DASH, count(r.tries), count(r.tries_retried), r.message]));
 }
 
 function endpoints(of: DisturbRepeat, where: string): HTMLElement | null {
   if (of.endpoints.length < 2) return null;
   const names = short(of.endpoints.map((e) => e.name));
-  return scroll(
+  return figureTable(
     `Endpoints${where}`,
-    h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, ...['Endpoint', 'Clients', 'Committed', 'Failed', 'Unknown', 'Errors', 'Connections', 'Lost', 'Moved here'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'n' : undefined }, text)))), h('tbody', {}, ...of.endpoints.map((e, i) => h('tr', {}, h('th', { scope: 'row', title: e.name }, names[i]!), ...[e.clients, e.committed, e.failed, e.unknown, errorsAt(of.figures?.course.errors_by ?? [], e.name), e.connections, e.lost, e.arrived].map((n) => h('td', { class: 'n' }, count(n))))))),
+    ['Endpoint', ...nums('Clients', 'Committed', 'Failed', 'Unknown', 'Errors', 'Connections', 'Lost', 'Moved here')],
+    of.endpoints.map((e, i) => [h('th', { scope: 'row', title: e.name }, names[i]!), ...[e.clients, e.committed, e.failed, e.unknown, errorsAt(of.figures?.course.errors_by ?? [], e.name), e.connections, e.lost, e.arrived].map((n) => count(n))]),
   );
 }

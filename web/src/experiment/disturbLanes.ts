@@ -3,9 +3,10 @@
 import type { DisturbErrors, DisturbRepeat } from '../data';
 import type { Bus } from '../pure/bus';
 import { count, many, percent, rate, timeText } from '../pure/format';
+import { inCommon } from '../pure/staleness';
 import { linear } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
-import { drawn, rect, unclipped, within, words, type Api, type Box } from '../chart/shapes';
+import { drawn, rect, stacked, unclipped, within, words, type Api, type Box } from '../chart/shapes';
 import { Strip, type Entry } from '../chart/strip';
 import { token } from '../page/theme';
 
@@ -46,13 +47,8 @@ function add(kind: Kind, seconds: [number, number][], n: number, unit = 1e6): vo
 export function short(names: string[]): string[] {
   const parts = names.map((name) => name.split('/'));
   if (names.length < 2 || names.some((name) => !name.startsWith('/'))) return names;
-  const least = Math.min(...parts.map((of) => of.length));
-  const same = (at: (of: string[]) => string | undefined): boolean => new Set(parts.map(at)).size === 1;
-  let first = 0;
-  while (first < least - 1 && same((of) => of[first])) first += 1;
-  let last = 0;
-  while (last < least - first - 1 && same((of) => of.at(-1 - last))) last += 1;
-  return parts.map((of) => of.slice(first, of.length - last).join('/'));
+  const { head, tail } = inCommon(parts);
+  return parts.map((of) => of.slice(head, of.length - tail).join('/'));
 }
 
 /** What people call it, with the SQLSTATE before it. */
@@ -86,18 +82,9 @@ export function errors(of: DisturbRepeat, bus: Bus, behind: object, id: string):
         series: [
           behind,
           drawn((api, box) => {
-            const shapes: Record<string, unknown>[] = [];
-            for (const at of starts) {
-              if (at + 1 < bus.range.from || at > bus.range.to) continue;
-              let below = 0;
-              all.forEach((kind, i) => {
-                const n = kind.seconds.get(at) ?? 0;
-                if (n === 0 || hidden.has(kind.code)) return;
-                shapes.push(bar(api, box, [at, at + 1], [below, below + n], token(color(i)), 0.9));
-                below += n;
-              });
-            }
-            return shapes;
+            const seen = starts.filter((at) => at + 1 >= bus.range.from && at <= bus.range.to);
+            const columns = seen.map((at) => ({ from: at, to: at + 1, values: all.map((kind) => (hidden.has(kind.code) ? 0 : (kind.seconds.get(at) ?? 0))) }));
+            return stacked(columns, all.map((_, i) => ({ color: color(i), opacity: 0.9 })), api, box);
           }, 3),
         ],
       }),
@@ -135,8 +122,7 @@ export function servedBy(of: DisturbRepeat, bus: Bus, behind: object, id: string
         series: [
           behind,
           unclipped((api, box) => endpoints.map((_, i) => words(box.x - 8, api.coord([0, endpoints.length - i - 0.5])[1] - 6, String(i + 1), token('ink3'), { align: 'right' })), 3),
-          drawn((api, box) => {
-            const shapes: Record<string, unknown>[] = [];
+          drawn((api, box, shapes) => {
             endpoints.forEach((one, i) => {
               if (hidden.has(one.endpoint)) return;
               const foot = endpoints.length - i - 1;
@@ -150,7 +136,6 @@ export function servedBy(of: DisturbRepeat, bus: Bus, behind: object, id: string
                 if (at + 1 >= bus.range.from && at <= bus.range.to) shapes.push(bar(api, box, [at, at + 1], [foot, foot + 0.1], token('bad'), 1));
               }
             });
-            return shapes;
           }, 3),
         ],
       }),
@@ -186,15 +171,13 @@ export function outages(of: DisturbRepeat, bus: Bus, behind: object, id: string)
         yAxis: { ...linearAxis(0, clients.length, clients.length), axisLabel: { show: false } },
         series: [
           behind,
-          drawn((api, box) => {
-            const shapes: Record<string, unknown>[] = [];
+          drawn((api, box, shapes) => {
             clients.forEach((c, i) => {
               const [from, to] = [c.start_us / 1e6, end(c) / 1e6];
               if (to < bus.range.from || from > bus.range.to || hidden.has(c === longest ? 'longest' : 'median')) return;
               const row = clients.length - i;
               shapes.push(bar(api, box, [from, to], [row - 0.85, row - 0.15], token(c === longest ? 'bad' : 'ink2'), 1));
             });
-            return shapes;
           }, 3),
         ],
       }),

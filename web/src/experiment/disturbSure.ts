@@ -2,8 +2,9 @@
 
 import type { DisturbLab, DisturbSummary, DisturbTarget } from '../data';
 import { count, DASH, many, percent, time, timeText } from '../pure/format';
-import { h, scroll } from '../page/dom';
+import { h, type Child } from '../page/dom';
 import type { Headline } from '../page/shell';
+import { figureTable, nums } from '../page/table';
 
 const of = (target: DisturbTarget, figure: string): DisturbSummary | null => target.summary.find((one) => one.figure === figure) ?? null;
 
@@ -57,10 +58,10 @@ export function disturbFigures(lab: DisturbLab): Headline[] {
 
 /** Two databases under the same disturbance: a column each. */
 export function sideBySide(targets: DisturbTarget[]): HTMLElement {
-  const cell = (target: DisturbTarget, figure: string): HTMLElement => {
+  const cell = (target: DisturbTarget, figure: string): Child[] => {
     const one = of(target, figure);
-    if (one === null || one.n === 0) return h('td', { class: 'n' }, DASH);
-    return h('td', { class: 'n' }, h('strong', {}, show(figure, one.median)), one.n > 1 && h('span', { class: 'sub' }, ` ${around(one)}`));
+    if (one === null || one.n === 0) return [DASH];
+    return [h('strong', {}, show(figure, one.median)), one.n > 1 && h('span', { class: 'sub' }, ` ${around(one)}`)];
   };
   const stays = (target: DisturbTarget): string => {
     const counted = target.repeats.filter((one) => one.counts && one.figures !== null);
@@ -68,19 +69,9 @@ export function sideBySide(targets: DisturbTarget[]): HTMLElement {
     const open = counted.filter((one) => one.figures!.metastable === 'cannot_tell').length;
     return counted.length === 0 ? DASH : yes > 0 ? `yes in ${yes} of ${counted.length}` : open === counted.length ? 'cannot tell' : open > 0 ? `no; cannot tell in ${open} of ${counted.length}` : 'no';
   };
-  return scroll(
-    'Side by side',
-    h(
-      'table',
-      { class: 'figures', id: 'disturb-beside' },
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Median over runs'), ...targets.map((target) => h('th', { scope: 'col', class: 'n' }, target.title)))),
-      h(
-        'tbody',
-        {},
-        h('tr', {}, h('th', { scope: 'row' }, 'Lost writes'), ...targets.map((target) => h('td', { class: (lostWrites(target) ?? 0) > 0 ? 'n state-bad' : 'n' }, lostWrites(target) === null ? DASH : count(lostWrites(target)!)))),
-        ...FIGURES.map(([figure, label]) => h('tr', {}, h('th', { scope: 'row' }, label), ...targets.map((target) => cell(target, figure)))),
-        h('tr', {}, h('th', { scope: 'row' }, 'Metastable'), ...targets.map((target) => h('td', { class: 'n' }, stays(target)))),
-      ),
-    ),
-  );
+  return figureTable('Side by side', ['Median over runs', ...nums(...targets.map((target) => target.title))], [
+    ['Lost writes', ...targets.map((target) => h('td', { class: (lostWrites(target) ?? 0) > 0 ? 'n state-bad' : 'n' }, lostWrites(target) === null ? DASH : count(lostWrites(target)!)))],
+    ...FIGURES.map(([figure, label]) => [label, ...targets.map((target) => cell(target, figure))]),
+    ['Metastable', ...targets.map(stays)],
+  ], { id: 'disturb-beside' });
 }

@@ -3,9 +3,10 @@
 import type { LabForm, LabPair, LabPoint, RetriesLab } from '../data';
 import { change, columnUnit, count, DASH, inUnit, many, percent, rate, significant, type TimeUnit } from '../pure/format';
 import { between, linear, linearLabel } from '../pure/ticks';
-import { actions } from '../chart/figure';
+import { rowsBehind } from '../chart/figure';
 import { section, trialLink, type Headline, type Section } from '../page/shell';
-import { h, rich, scroll } from '../page/dom';
+import { h, more, rich } from '../page/dom';
+import { figureTable, nums, td, type Row } from '../page/table';
 import { spreadShare, median as middle } from './model';
 
 /** How each form is written, shortly (docs/retries.md). */
@@ -123,61 +124,45 @@ function formsFigure(point: LabPoint, title: string, outliers: Set<number>): HTM
     const shown = all.filter((_, k) => !isLong || k === 0 || k === last || 2 * k === last);
     return h('div', { class: 'track ticks' }, ...shown.map((v) => h('span', { class: v === 0 ? 'tick first' : v === all[last] ? 'tick last' : 'tick', style: { left: at(v / max) } }, linearLabel(v, step))));
   };
-  const row = (form: LabForm, nth: number): HTMLElement =>
-    h(
-      'tr',
-      {},
-      h('th', { scope: 'row' }, h('code', {}, form.form), h('div', { class: 'sub' }, WRITTEN[form.form] ?? '', form.not_run.length > 0 && `; not in every trial: ${form.not_run.join('; ')}`)),
-      ...list.map((column, i) => {
-        const cell = track(column.of(form), axes[i]!.max, nth === 0);
-        cell.prepend(...grid(i));
-        return h('td', { class: 'track-cell' }, cell);
-      }),
-    );
-  const missing = (form: LabForm): HTMLElement => h('tr', { class: 'withheld' }, h('th', { scope: 'row' }, h('code', {}, form.form)), h('td', { colspan: list.length }, h('div', { class: 'not-run' }, h('span', {}, `not run: ${form.not_run.join('; ') || 'no trial came to its end'}`))));
-  const { buttons, table } = actions({
-    title: `Forms: ${title}`,
-    summary: () => '',
-    data: () => ({
-      head: ['form', 'trial', 'order', 'goodput_per_s', 'p99_us', 'retries_per_commit', 'lost_time_share'],
-      rows: point.forms.flatMap((form) => form.repeats.map((one, i) => [form.form, one.trial, one.order, form.goodput_per_s?.repeats[i] ?? null, one.p99_us, one.retries_per_commit, one.lost_time_share])),
+  const row = (form: LabForm, nth: number): Row => [
+    [h('code', {}, form.form), h('div', { class: 'sub' }, WRITTEN[form.form] ?? '', form.not_run.length > 0 && `; not in every trial: ${form.not_run.join('; ')}`)],
+    ...list.map((column, i) => {
+      const cell = track(column.of(form), axes[i]!.max, nth === 0);
+      cell.prepend(...grid(i));
+      return h('td', { class: 'track-cell' }, cell);
     }),
-  });
+  ];
+  const missing = (form: LabForm): HTMLElement => h('tr', { class: 'withheld' }, h('th', { scope: 'row' }, h('code', {}, form.form)), h('td', { colspan: list.length }, h('div', { class: 'not-run' }, h('span', {}, `not run: ${form.not_run.join('; ') || 'no trial came to its end'}`))));
+  const { buttons, table } = rowsBehind(
+    `Forms: ${title}`,
+    ['form', 'trial', 'order', 'goodput_per_s', 'p99_us', 'retries_per_commit', 'lost_time_share'],
+    () => point.forms.flatMap((form) => form.repeats.map((one, i) => [form.form, one.trial, one.order, form.goodput_per_s?.repeats[i] ?? null, one.p99_us, one.retries_per_commit, one.lost_time_share])),
+  );
   return h(
     'div',
     { class: 'forms-of' },
     h('div', { class: 'figure-head' }, h('span', {}, h('h3', {}, title)), buttons),
-    scroll(
+    figureTable(
       `Forms: ${title}`,
-      h(
-        'table',
-        { class: 'figures forms' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Form'), ...list.map((column) => h('th', { scope: 'col' }, column.title, h('div', { class: 'sub' }, column.subtitle))))),
-        h('tbody', {}, ...forms.map(row), ...others.map(missing)),
-        h('tfoot', { 'aria-hidden': 'true' }, h('tr', {}, h('td', {}), ...list.map((_, i) => h('td', { class: 'track-cell' }, ticks(i))))),
-      ),
+      ['Form', ...list.map((column) => h('th', { scope: 'col' }, column.title, h('div', { class: 'sub' }, column.subtitle)))],
+      [...forms.map(row), ...others.map(missing)],
+      { class: 'forms', foot: h('tr', { 'aria-hidden': 'true' }, td(''), ...list.map((_, i) => h('td', { class: 'track-cell' }, ticks(i)))) },
     ),
     table,
-    more(forms, title, outliers),
+    rest(forms, title, outliers),
   );
 }
 
 /** What is not drawn. */
-function more(forms: LabForm[], title: string, outliers: Set<number>): HTMLElement | null {
+function rest(forms: LabForm[], title: string, outliers: Set<number>): HTMLElement | null {
   if (forms.length === 0) return null;
   const unit = columnUnit(forms.map((form) => form.service.p50_us));
-  return h(
-    'details',
-    { class: 'more' },
-    h('summary', {}, 'p50, retries by the server, given up, trials'),
-    scroll(
+  return more(
+    'p50, retries by the server, given up, trials',
+    figureTable(
       `More of the forms: ${title}`,
-      h(
-        'table',
-        { class: 'figures' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Form'), ...[`p50 ${unit.unit}`, 'Retries per commit by the server', 'Committed', 'Given up', 'Failed'].map((text) => h('th', { scope: 'col', class: 'n' }, text)), h('th', { scope: 'col' }, 'Trials'))),
-        h('tbody', {}, ...forms.map((form) => h('tr', {}, h('th', { scope: 'row' }, h('code', {}, form.form)), h('td', { class: 'n' }, inUnit(form.service.p50_us, unit)), h('td', { class: 'n' }, form.server_retries_per_commit === null ? DASH : some(form.server_retries_per_commit)), ...[form.committed, form.given_up, form.failed].map((n) => h('td', { class: 'n' }, count(n))), h('td', {}, ...form.repeats.flatMap((one, i) => (one.trial === null ? [] : [i > 0 ? ' ' : '', trialLink(one.trial), outliers.has(one.trial) && h('span', { class: 'flagged' }, ' (stands out)')])))))),
-      ),
+      ['Form', ...nums(`p50 ${unit.unit}`, 'Retries per commit by the server', 'Committed', 'Given up', 'Failed'), 'Trials'],
+      forms.map((form) => [h('code', {}, form.form), inUnit(form.service.p50_us, unit), form.server_retries_per_commit === null ? DASH : some(form.server_retries_per_commit), ...[form.committed, form.given_up, form.failed].map((n) => count(n)), form.repeats.flatMap((one, i) => (one.trial === null ? [] : [i > 0 ? ' ' : '', trialLink(one.trial), outliers.has(one.trial) && h('span', { class: 'flagged' }, ' (stands out)')]))]),
     ),
   );
 }
@@ -214,7 +199,7 @@ function pairsFigure(point: LabPoint, title: string): HTMLElement | null {
     return h('div', {}, h('h3', {}, title), h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Too few repeats: '), `${many(repeats, 'repeat')} of each form; to tell ${count(measured(point).length)} forms apart takes ${count(needs)}.`), h('p', {}, 'To compare: ', h('code', {}, `pgdyno lab retries --repeat ${needs}`))));
   }
   const { x, marks } = ratioAxis(point.pairs.flatMap((pair) => pair.interval ?? []));
-  const row = (pair: LabPair): HTMLElement => {
+  const row = (pair: LabPair): Row => {
     const sure = pair.ahead !== null;
     const cell = h(
       'div',
@@ -224,16 +209,16 @@ function pairsFigure(point: LabPoint, title: string): HTMLElement | null {
       pair.difference !== null && h('span', { class: 'track-median', style: { left: at(x(pair.difference)) } }),
     );
     const ahead = pair.ahead === null ? h('span', { class: 'quiet' }, pair.needs_repeats === null ? 'cannot tell' : `cannot tell: it takes ${count(pair.needs_repeats)} repeats`) : h('span', { class: 'better' }, pair.ahead === pair.first ? 'the first' : 'the second');
-    return h('tr', {}, h('th', { scope: 'row' }, h('code', {}, pair.first), ' to ', h('code', {}, pair.second)), h('td', { class: 'n strong' }, pair.difference === null ? DASH : change(pair.difference)), h('td', { class: 'n quiet' }, pair.interval === null ? DASH : `${change(pair.interval[0])} to ${change(pair.interval[1])}`), h('td', { class: 'track-cell' }, cell), h('td', {}, ahead));
+    return [[h('code', {}, pair.first), ' to ', h('code', {}, pair.second)], h('td', { class: 'n strong' }, pair.difference === null ? DASH : change(pair.difference)), h('td', { class: 'n quiet' }, pair.interval === null ? DASH : `${change(pair.interval[0])} to ${change(pair.interval[1])}`), h('td', { class: 'track-cell' }, cell), ahead];
   };
-  const head = (): HTMLElement =>
-    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Pair'), h('th', { scope: 'col', class: 'n' }, 'Difference'), h('th', { scope: 'col', class: 'n' }, '95\u00a0% interval'), h('th', { scope: 'col', class: 'track-cell' }, h('div', { class: 'track ticks' }, ...marks.map((v) => h('span', { class: x(v) < 0.05 ? 'tick first' : x(v) > 0.95 ? 'tick last' : 'tick', style: { left: at(x(v)) } }, v === 0 ? 'same' : change(v).replace('.0', ''))))), h('th', { scope: 'col' }, 'Ahead')));
+  const scale = (): HTMLElement => h('div', { class: 'track ticks' }, ...marks.map((v) => h('span', { class: x(v) < 0.05 ? 'tick first' : x(v) > 0.95 ? 'tick last' : 'tick', style: { left: at(x(v)) } }, v === 0 ? 'same' : change(v).replace('.0', ''))));
+  const pairs = (label: string, list: LabPair[]): HTMLElement => figureTable(label, ['Pair', ...nums('Difference', '95\u00a0% interval'), h('th', { scope: 'col', class: 'track-cell' }, scale()), 'Ahead'], list.map(row), { class: 'pairs' });
   return h(
     'div',
     {},
     h('h3', {}, title),
-    scroll(`Pairs: ${title}`, h('table', { class: 'figures pairs' }, head(), h('tbody', {}, ...shown.map(row)))),
-    behind.length > 0 && h('details', { class: 'more' }, h('summary', {}, `The other ${many(behind.length, 'pair')}`), scroll(`Other pairs: ${title}`, h('table', { class: 'figures pairs' }, head(), h('tbody', {}, ...behind.map(row))))),
+    pairs(`Pairs: ${title}`, shown),
+    behind.length > 0 && more(`The other ${many(behind.length, 'pair')}`, pairs(`Other pairs: ${title}`, behind)),
   );
 }
 
@@ -253,8 +238,8 @@ export function formsSections(lab: RetriesLab, outliers: Set<number>): Section[]
   const intervals = lab.points.some((point) => point.forms.some((form) => (form.goodput_per_s?.interval ?? null) !== null));
   const lead = `One row a form, the best first. Upright line: of goodput the median over repeats, else of all repeats together; bar: ${intervals ? 'the 95 % interval of the median goodput, else from the least repeat to the greatest' : 'from the least repeat to the greatest'}; dots: the repeats. All axes begin at 0.`;
   return [
-    { id: 'retries-lab', link: 'Forms', element: section('retries-lab', 'Forms', lead, null, h('div', { class: 'parts' }, ...lab.points.map((point, i) => formsFigure(point, titles[i]!, outliers))), ...lab.says.map((sentence) => h('p', { class: 'sub' }, rich(sentence)))) },
-    ...(pairs.length === 0 ? [] : [{ id: 'pairs', link: 'Pairs', element: section('pairs', 'Which differences are sure?', 'Goodput of the first beside that of the second. All pairs are judged together, so that none differs by chance alone; grey: it cannot be told. The axis is logarithmic.', null, h('div', { class: 'parts' }, ...pairs)) }]),
+    section('retries-lab', 'Forms', 'Forms', lead, null, h('div', { class: 'parts' }, ...lab.points.map((point, i) => formsFigure(point, titles[i]!, outliers))), ...lab.says.map((sentence) => h('p', { class: 'sub' }, rich(sentence)))),
+    ...(pairs.length === 0 ? [] : [section('pairs', 'Pairs', 'Which differences are sure?', 'Goodput of the first beside that of the second. All pairs are judged together, so that none differs by chance alone; grey: it cannot be told. The axis is logarithmic.', null, h('div', { class: 'parts' }, ...pairs))]),
   ];
 }
 

@@ -1,12 +1,11 @@
 /** What the laboratory for isolation found: levels by anomalies, the smallest cycle, rates beside their verdicts. */
 
 import type { IsolationCell, IsolationExample, IsolationLab, IsolationLevel, IsolationSeen } from '../data';
-import { count, DASH, fixed, many, rate } from '../pure/format';
-import { h, save, scroll, svg, type Child } from '../page/dom';
+import { count, DASH, fixed, known, many, rate } from '../pure/format';
+import { h, more, save, scroll, svg } from '../page/dom';
 import { section, trialLink, type Section } from '../page/shell';
+import { figureTable, num, nums, type Cell, type Row } from '../page/table';
 import { inTime } from './cycle';
-
-const known = <T>(of: T | { unknown: string }): T | null => (typeof of === 'object' && of !== null && 'unknown' in of ? null : (of as T));
 
 /** An upper limit, never rounded down: `< 1 in 200,000`. */
 export function below(share: number): string {
@@ -30,16 +29,16 @@ export function words(cell: IsolationCell): { figure: string; below: string; col
 
 export function isolationLab(lab: IsolationLab): Section[] {
   const [first] = lab.examples;
-  const cycle: Section[] = first === undefined ? [] : [{ id: 'isolation-cycle', link: 'Smallest example', element: section('isolation-cycle', 'Smallest example', `${first.anomaly} at ${first.level.toUpperCase()}: ${first.meaning}${first.forbidden === true ? '; forbidden' : first.forbidden === false ? '; allowed, as documented' : ''}.`, null, example(first), others(lab.examples.slice(1))) }];
+  const cycle: Section[] = first === undefined ? [] : [section('isolation-cycle', 'Smallest example', 'Smallest example', `${first.anomaly} at ${first.level.toUpperCase()}: ${first.meaning}${first.forbidden === true ? '; forbidden' : first.forbidden === false ? '; allowed, as documented' : ''}.`, null, example(first), others(lab.examples.slice(1)))];
   return [
-    { id: 'isolation', link: 'By level', element: section('isolation', 'Verdict by level', 'Asked for, in effect, and what was seen. Red: forbidden and seen. Amber: seen and allowed. Green 0: not seen; the true share is below the figure, with 95 % confidence. ?: this history cannot show it.', null, matrix(lab), promises(lab), rates(lab)) },
+    section('isolation', 'By level', 'Verdict by level', 'Asked for, in effect, and what was seen. Red: forbidden and seen. Amber: seen and allowed. Green 0: not seen; the true share is below the figure, with 95 % confidence. ?: this history cannot show it.', null, matrix(lab), promises(lab), rates(lab)),
     ...cycle,
-    { id: 'isolation-trials', link: 'Histories', element: section('isolation-trials', 'Histories', 'Each trial, the size of its history, and what was found in it.', null, trials(lab)) },
+    section('isolation-trials', 'Histories', 'Histories', 'Each trial, the size of its history, and what was found in it.', null, trials(lab)),
   ];
 }
 
 function matrix(lab: IsolationLab): HTMLElement {
-  const inEffect = (level: IsolationLevel): Child[] => {
+  const inEffect = (level: IsolationLevel): Cell => {
     const is = known(level.in_effect);
     return [is ?? h('span', { class: 'quiet' }, `not known: ${(level.in_effect as { unknown: string }).unknown}`), level.same_as !== null && h('div', { class: 'sub' }, `the same as ${level.same_as}`)];
   };
@@ -47,52 +46,41 @@ function matrix(lab: IsolationLab): HTMLElement {
     const { figure, below: under, color } = words(of);
     return h('td', { class: 'top' }, h('div', { class: 'strong', style: { color: `var(--${color})` } }, figure), h('div', { class: 'sub' }, under));
   };
-  return scroll(
-    'Levels by anomalies',
-    h(
-      'table',
-      { class: 'figures', id: 'isolation-matrix' },
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Anomaly'), ...lab.levels.map((level) => h('th', { scope: 'col' }, level.asked.toUpperCase())))),
-      h(
-        'tbody',
-        {},
-        h('tr', {}, h('th', { scope: 'row' }, 'In effect'), ...lab.levels.map((level) => h('td', {}, ...inEffect(level)))),
-        ...lab.anomalies.map((column, i) => h('tr', {}, h('th', { scope: 'row' }, column.title, column.code !== '' && h('span', { class: 'unit' }, ` ${column.code}`), h('div', { class: 'sub' }, column.meaning)), ...lab.levels.map((level) => cell(level.cells[i]!)))),
-        h('tr', {}, h('th', { scope: 'row' }, 'Overlapping conflicting pairs'), ...lab.levels.map((level) => h('td', {}, count(level.conflicting_pairs)))),
-      ),
-    ),
-  );
+  return figureTable('Levels by anomalies', ['Anomaly', ...lab.levels.map((level) => level.asked.toUpperCase())], [
+    ['In effect', ...lab.levels.map(inEffect)],
+    ...lab.anomalies.map((column, i): Row => [[column.title, column.code !== '' && h('span', { class: 'unit' }, ` ${column.code}`), h('div', { class: 'sub' }, column.meaning)], ...lab.levels.map((level) => cell(level.cells[i]!))]),
+    ['Overlapping conflicting pairs', ...lab.levels.map((level) => count(level.conflicting_pairs))],
+  ], { id: 'isolation-matrix' });
 }
 
 function promises(lab: IsolationLab): HTMLElement {
-  const row = (level: IsolationLevel): HTMLElement => {
+  const row = (level: IsolationLevel): Row => {
     const promise = known(level.promise);
-    if (promise === null) return h('tr', {}, h('th', { scope: 'row' }, level.asked), h('td', { colspan: '3', class: 'quiet' }, `not known: ${(level.promise as { unknown: string }).unknown}`));
-    return h('tr', {}, h('th', { scope: 'row' }, level.asked), h('td', {}, promise.level), h('td', {}, promise.allows === '' ? 'nothing' : promise.allows), h('td', { class: 'quiet' }, promise.source));
+    if (promise === null) return [level.asked, h('td', { colspan: '3', class: 'quiet' }, `not known: ${(level.promise as { unknown: string }).unknown}`)];
+    return [level.asked, promise.level, promise.allows === '' ? 'nothing' : promise.allows, h('td', { class: 'quiet' }, promise.source)];
   };
-  return scroll('What is promised', h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, ...['Asked for', 'Promised', 'Documented as possible', 'Source'].map((text) => h('th', { scope: 'col' }, text)))), h('tbody', {}, ...lab.levels.map(row))));
+  return figureTable('What is promised', ['Asked for', 'Promised', 'Documented as possible', 'Source'], lab.levels.map(row));
 }
 
 /** A fast wrong answer is no speedup: each rate has its verdict beside it. */
 function rates(lab: IsolationLab): HTMLElement {
   const answers = { true: ['kept', 'ok'], false: ['WRONG', 'bad'], null: ['not known', 'warn'] } as const;
   const rows = lab.levels.flatMap((level) =>
-    level.rates.map((of) => {
+    level.rates.map((of): Row => {
       const [text, color] = answers[`${of.is_kept}`];
-      return h(
-        'tr',
-        {},
-        h('th', { scope: 'row' }, level.asked),
-        h('td', {}, of.workload),
+      const range = of.range === null || of.repeats < 2 ? 'one trial' : `${rate(of.range[0])} to ${rate(of.range[1])}`;
+      return [
+        level.asked,
+        of.workload,
         h('td', { style: { color: `var(--${color})` } }, text),
-        h('td', { class: 'n' }, of.goodput_per_s === null ? DASH : rate(of.goodput_per_s)),
-        h('td', { class: 'n quiet' }, of.range === null || of.repeats < 2 ? 'one trial' : `${rate(of.range[0])} to ${rate(of.range[1])}`),
-        h('td', { class: 'n' }, of.retries_per_commit === null ? DASH : fixed(of.retries_per_commit, 2)),
-        h('td', { class: 'n' }, count(of.conflicting_pairs)),
-      );
+        of.goodput_per_s === null ? DASH : rate(of.goodput_per_s),
+        h('td', { class: 'n quiet' }, range),
+        of.retries_per_commit === null ? DASH : fixed(of.retries_per_commit, 2),
+        count(of.conflicting_pairs),
+      ];
     }),
   );
-  return scroll('Rates and answers', h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, ...['Level', 'Pack', 'Answers', 'Committed /s', 'Range', 'Retries per commit', 'Conflicting pairs'].map((text, i) => h('th', { scope: 'col', class: i > 2 ? 'n' : undefined }, text)))), h('tbody', {}, ...rows)));
+  return figureTable('Rates and answers', ['Level', 'Pack', 'Answers', ...nums('Committed /s', 'Range', 'Retries per commit', 'Conflicting pairs')], rows);
 }
 
 function example(of: IsolationSeen): HTMLElement {
@@ -110,7 +98,7 @@ function example(of: IsolationSeen): HTMLElement {
 
 function others(list: IsolationSeen[]): HTMLElement | null {
   if (list.length === 0) return null;
-  return h('div', {}, ...list.map((of) => h('details', { class: 'more' }, h('summary', {}, `${of.anomaly} at ${of.level}${of.forbidden === true ? ' (forbidden)' : of.forbidden === false ? ' (allowed)' : ''}`), example(of))));
+  return h('div', {}, ...list.map((of) => more(`${of.anomaly} at ${of.level}${of.forbidden === true ? ' (forbidden)' : of.forbidden === false ? ' (allowed)' : ''}`, example(of))));
 }
 
 function drawing(of: IsolationExample): HTMLElement | null {
@@ -169,27 +157,17 @@ function circle(of: IsolationExample): HTMLElement | null {
 function table(of: IsolationExample): HTMLElement | null {
   if (of.transactions.length === 0) return null;
   const ms = (us: number | null): string => (us === null ? DASH : fixed(us / 1000, 2));
-  const rows = of.transactions.map((one) => h('tr', {}, h('th', { scope: 'row' }, one.name, h('div', { class: 'sub' }, `client ${one.client}, ${one.end}`)), h('td', { class: 'n' }, ms(one.began_us)), h('td', { class: 'n' }, ms(one.ended_us)), h('td', {}, ...one.operations.map((operation) => h('div', {}, (operation.statement ?? null) !== null && h('div', { class: 'sub' }, h('code', {}, operation.statement)), operation.did)))));
-  return h(
-    'details',
-    { class: 'more' },
-    h('summary', {}, 'As a table'),
-    scroll('Transactions in time: rows', h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Transaction'), h('th', { scope: 'col', class: 'n' }, 'Began ms'), h('th', { scope: 'col', class: 'n' }, 'Ended ms'), h('th', { scope: 'col' }, 'What it did'))), h('tbody', {}, ...rows))),
+  const rows = of.transactions.map((one): Row => [[one.name, h('div', { class: 'sub' }, `client ${one.client}, ${one.end}`)], ms(one.began_us), ms(one.ended_us), one.operations.map((operation) => h('div', {}, (operation.statement ?? null) !== null && h('div', { class: 'sub' }, h('code', {}, operation.statement)), operation.did))]);
+  return more(
+    'As a table',
+    figureTable('Transactions in time: rows', ['Transaction', ...nums('Began ms', 'Ended ms'), 'What it did'], rows),
   );
 }
 
 function trials(lab: IsolationLab): HTMLElement {
-  return scroll(
+  return figureTable(
     'Histories: rows',
-    h(
-      'table',
-      { class: 'figures' },
-      h('thead', {}, h('tr', {}, ...['Trial', 'Level', 'Pack', 'Repeat', 'Transactions', 'Conflicting pairs', 'Found', 'Checked in s'].map((text, i) => h('th', { scope: 'col', class: [3, 4, 5, 7].includes(i) ? 'n' : undefined }, text)))),
-      h(
-        'tbody',
-        {},
-        ...lab.trials.map((of) => h('tr', {}, h('th', { scope: 'row' }, trialLink(of.trial)), h('td', {}, of.level), h('td', {}, of.workload), h('td', { class: 'n' }, count(of.repeat)), h('td', { class: 'n' }, of.counts ? count(of.recorded) : DASH), h('td', { class: 'n' }, of.counts ? count(of.conflicting_pairs) : DASH), h('td', {}, of.reason ?? (of.found.length === 0 ? 'nothing' : of.found.map(([name, n]) => `${name} ${count(n)}`).join(', '))), h('td', { class: 'n' }, of.counts ? fixed(of.checked_ms / 1000, 2) : DASH))),
-      ),
-    ),
+    ['Trial', 'Level', 'Pack', ...nums('Repeat', 'Transactions', 'Conflicting pairs'), 'Found', num('Checked in s')],
+    lab.trials.map((of) => [trialLink(of.trial), of.level, of.workload, count(of.repeat), of.counts ? count(of.recorded) : DASH, of.counts ? count(of.conflicting_pairs) : DASH, of.reason ?? (of.found.length === 0 ? 'nothing' : of.found.map(([name, n]) => `${name} ${count(n)}`).join(', ')), of.counts ? fixed(of.checked_ms / 1000, 2) : DASH]),
   );
 }

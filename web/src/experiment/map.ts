@@ -4,7 +4,7 @@ import type { ExperimentData, Point } from '../data';
 import { asked, bytesText, columnUnit, inUnit, marked, rate, significant } from '../pure/format';
 import { inkOn, mix } from '../pure/color';
 import { limitColor } from '../page/classes';
-import { h, scroll, type Child } from '../page/dom';
+import { h, scroll, segmented, type Child } from '../page/dom';
 import { onTheme, token } from '../page/theme';
 import { goodput, latencyOf, lines, pointAt, whyMissing, type Part, type Plane } from './model';
 import { lineMark } from './points';
@@ -51,20 +51,14 @@ export function maps(data: ExperimentData, plane: Plane, part: Part, goAll: (poi
   };
   redraw();
   onTheme(redraw);
-  const buttons = (['goodput', 'p50', 'retries'] as const).map((figure) => {
-    const button = h('button', { type: 'button', 'aria-pressed': String(figure === chosen) }, figure === 'p50' ? 'p50' : figure[0]!.toUpperCase() + figure.slice(1));
-    button.addEventListener('click', () => {
-      chosen = figure;
-      buttons.forEach((other) => other.setAttribute('aria-pressed', String(other === button)));
-      redraw();
-    });
-    return button;
-  });
   // Where no verdict names a limit there is nothing to be seen.
   const limits = data.points.some((point) => point.limit !== undefined && point.limit !== null && point.limit.code !== 'not-known');
   return {
     element: h('div', { class: 'three-columns' }, first, second, limits ? limitMap(data, plane, go) : null),
-    choice: h('div', { class: 'segmented', role: 'group', 'aria-label': 'Figure of the first map' }, ...buttons),
+    choice: segmented('Figure of the first map', ['Goodput', 'p50', 'Retries'] as const, 'Goodput', (name) => {
+      chosen = name.toLowerCase() as Figure;
+      redraw();
+    }),
   };
 }
 

@@ -68,21 +68,18 @@ function figuresOf(data: ExperimentData): Headline[] {
 
 function plan(data: ExperimentData): Section {
   const { box, button } = commandBlock(data.command);
-  return {
-    id: 'plan',
-    link: 'Plan',
-    element: section(
-      'plan',
-      'Plan and environment',
-      null,
-      button,
-      h(
-        'div',
-        { class: 'two-columns' },
-        h('div', {}, h('h3', {}, 'Definition'), h('pre', { class: 'definition', tabindex: 0, role: 'region', 'aria-label': 'Definition' }, data.definition)),
-        definitions(data.environment),
-      ),
-      box,
+  return section(
+    'plan',
+    'Plan',
+    'Plan and environment',
+    null,
+    button,
+    h(
+      'div',
+      { class: 'two-columns' },
+      h('div', {}, h('h3', {}, 'Definition'), h('pre', { class: 'definition', tabindex: 0, role: 'region', 'aria-label': 'Definition' }, data.definition)),
+      definitions(data.environment),
     ),
-  };
+    box,
+  );
 }

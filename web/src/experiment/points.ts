@@ -4,12 +4,13 @@ import type { ExperimentData, Point } from '../data';
 import { bytesText, change, columnUnit, count, DASH, intervalText, rate, significant } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { linearAxis, named } from '../chart/axes';
-import { actions, figure } from '../chart/figure';
+import { figure, rowsBehind } from '../chart/figure';
 import { Plot } from '../chart/plot';
 import { drawn, segment } from '../chart/shapes';
 import { limitColor, lineOf } from '../page/classes';
-import { h, scroll, svg, type Child } from '../page/dom';
-import { section, trialLink, type Section } from '../page/shell';
+import { h, svg, type Child } from '../page/dom';
+import { section, trialLink, trialLinks, type Section } from '../page/shell';
+import { figureTable, num, td, th } from '../page/table';
 import { token } from '../page/theme';
 import { drift, goodput, latencyOf, lineName, shownLatency, type Plane } from './model';
 
@@ -63,18 +64,14 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
   const retries = data.points.some((p) => p.retries_per_commit !== undefined && p.retries_per_commit !== null);
   const limits = data.points.some((p) => p.limit !== undefined && p.limit !== null);
   const axes = data.axes;
-  const spec = {
-    title: 'All points',
-    summary: () => '',
-    data: () => ({
-      head: [...axes.map((a) => a.title), 'repeats', 'median_tps', 'low', 'high', 'p50_us', 'p99_us', 'p99_low_us', 'p99_high_us', 'p99_uncertain', 'retries_per_commit', 'limit', 'trials', 'left_out'],
-      rows: data.points.map((p) => {
-        const g = p.figures.goodput?.over_repeats ?? null;
-        return [...axes.map((a, i) => a.values[p.at[i]!] ?? ''), p.repeats, g?.median ?? null, g?.interval?.[0] ?? g?.min ?? null, g?.interval?.[1] ?? g?.max ?? null, latencyOf(p, 'p50'), latencyOf(p, 'p99'), p.figures.p99?.interval?.low_us ?? null, p.figures.p99?.interval?.high_us ?? null, p.figures.p99?.interval === undefined ? null : String(p.figures.p99.interval.uncertain), p.retries_per_commit ?? null, p.limit?.name ?? null, p.trials.map((t) => t.trial).join(' '), p.left_out.map((t) => `${t.trial}: ${t.why}`).join('; ')];
-      }),
-    }),
-  };
-  const { buttons, table } = actions(spec);
+  const { buttons, table } = rowsBehind(
+    'All points',
+    [...axes.map((a) => a.title), 'repeats', 'median_tps', 'low', 'high', 'p50_us', 'p99_us', 'p99_low_us', 'p99_high_us', 'p99_uncertain', 'retries_per_commit', 'limit', 'trials', 'left_out'],
+    () => data.points.map((p) => {
+    const g = p.figures.goodput?.over_repeats ?? null;
+    return [...axes.map((a, i) => a.values[p.at[i]!] ?? ''), p.repeats, g?.median ?? null, g?.interval?.[0] ?? g?.min ?? null, g?.interval?.[1] ?? g?.max ?? null, latencyOf(p, 'p50'), latencyOf(p, 'p99'), p.figures.p99?.interval?.low_us ?? null, p.figures.p99?.interval?.high_us ?? null, p.figures.p99?.interval === undefined ? null : String(p.figures.p99.interval.uncertain), p.retries_per_commit ?? null, p.limit?.name ?? null, p.trials.map((t) => t.trial).join(' '), p.left_out.map((t) => `${t.trial}: ${t.why}`).join('; ')];
+  }),
+  );
   // A workload's points stand together, within them those of a line.
   const rank = (i: number): number => (axes[i]!.kind === 'workload' ? 0 : i === plane?.lineIndex ? 1 : 2);
   const order = axes.map((_, i) => i).sort((a, b) => rank(a) - rank(b));
@@ -105,7 +102,7 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
         if (axis === plane?.lineIndex) {
           return first ? h('th', { scope: 'row', class: 'scale' }, h('span', { class: 'mark-name' }, shape(of.symbol, of.color), value), sizes[line] !== undefined && sizes[line] !== null && h('span', { class: 'sub' }, ` ${bytesText(sizes[line])}`)) : h('td', {}, h('span', { class: 'visually-hidden' }, value));
         }
-        return h('td', { class: axes[axis]!.kind === 'number' ? 'n' : undefined }, value);
+        return td(value, axes[axis]!.kind === 'number');
       }),
       h('td', { class: 'n strong' }, rate(goodput(point))),
       h('td', { class: 'n quiet' }, words),
@@ -113,7 +110,7 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
       ...['p50', 'p99'].map((figure) => h('td', { class: 'n', title: intervalText(point.figures[figure]?.interval) }, shownLatency(point, figure, unit))),
       retries && h('td', { class: 'n' }, point.retries_per_commit === undefined || point.retries_per_commit === null ? DASH : point.retries_per_commit === 0 ? '0' : significant(point.retries_per_commit, 2)),
       limits && h('td', {}, point.limit === undefined || point.limit === null ? DASH : h('span', { class: 'chip', style: { '--chip': `var(--${limitColor(point.limit.code)})` } }, point.limit.name)),
-      h('td', { class: 'trials' }, ...point.trials.flatMap((t, i) => [i > 0 ? ' ' : '', trialLink(t.trial)])),
+      h('td', { class: 'trials' }, ...trialLinks(point.trials.map((t) => t.trial))),
       h('td', { class: 'note' }, ...notes.flatMap((note, i) => [i > 0 ? '; ' : '', note])),
     );
   });
@@ -122,43 +119,31 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
     { width: WIDTH, height: 14, 'aria-hidden': 'true' },
     ...([[-0.1, '−10 %'], [0, 'median'], [0.1, '+10 %']] as const).map(([share, text]) => svg('text', { x: WIDTH / 2 + (share / FAR) * (WIDTH / 2 - 8), y: 11, 'text-anchor': 'middle', class: 'tick' }, text)),
   );
-  return {
-    id: 'points',
-    link: 'All points',
-    element: section(
-      'points',
-      'All points',
-      'Each repeat as its difference from the median of its point; the pale bar is the 95 % interval, from six repeats on.',
-      buttons,
-      scroll(
-        'All points: rows',
-        h(
-          'table',
-          { class: 'figures points' },
-          h(
-            'thead',
-            {},
-            h(
-              'tr',
-              {},
-              ...order.map((axis) => h('th', { scope: 'col', class: axis === plane?.lineIndex || axes[axis]!.kind !== 'number' ? undefined : 'n' }, axes[axis]!.title)),
-              h('th', { scope: 'col', class: 'n' }, 'Goodput', h('span', { class: 'unit' }, ' tps')),
-              h('th', { scope: 'col', class: 'n' }, '95 % interval'),
-              h('th', { scope: 'col' }, 'Repeats', h('br'), scaleHead),
-              h('th', { scope: 'col', class: 'n' }, 'p50', h('span', { class: 'unit' }, ` ${unit.unit}`)),
-              h('th', { scope: 'col', class: 'n' }, 'p99', h('span', { class: 'unit' }, ` ${unit.unit}`)),
-              retries && h('th', { scope: 'col', class: 'n' }, 'Retries per commit'),
-              limits && h('th', { scope: 'col' }, 'Limit'),
-              h('th', { scope: 'col' }, 'Trials'),
-              h('th', { scope: 'col' }, 'Note'),
-            ),
-          ),
-          h('tbody', {}, ...rows),
-        ),
-      ),
-      table,
+  return section(
+    'points',
+    'All points',
+    'All points',
+    'Each repeat as its difference from the median of its point; the pale bar is the 95 % interval, from six repeats on.',
+    buttons,
+    figureTable(
+      'All points: rows',
+      [
+        ...order.map((axis) => th(axes[axis]!.title, axis !== plane?.lineIndex && axes[axis]!.kind === 'number')),
+        num('Goodput', 'tps'),
+        num('95 % interval'),
+        h('th', { scope: 'col' }, 'Repeats', h('br'), scaleHead),
+        num('p50', unit.unit),
+        num('p99', unit.unit),
+        retries && num('Retries per commit'),
+        limits && 'Limit',
+        'Trials',
+        'Note',
+      ],
+      rows,
+      { class: 'points' },
     ),
-  };
+    table,
+  );
 }
 
 export function steady(data: ExperimentData, plane: Plane | null): Section | null {
@@ -183,8 +168,7 @@ export function steady(data: ExperimentData, plane: Plane | null): Section | nul
           data: all.filter((of) => of.share !== null && (plane === null || plane.lineIndex < 0 ? 0 : (data.points[of.point]?.at[plane.lineIndex] ?? 0)) === line).map((of) => [of.order, of.share! * 100]),
           z: 3,
         })),
-        drawn((api, box) => {
-          const shapes: Record<string, unknown>[] = [];
+        drawn((api, box, shapes) => {
           for (const of of all) {
             const x = api.coord([of.order, 0])[0];
             if (of.share === null) {
@@ -195,33 +179,28 @@ export function steady(data: ExperimentData, plane: Plane | null): Section | nul
               shapes.push({ type: 'circle', shape: { cx: x, cy: y, r: 6.5 }, style: { fill: 'none', stroke: token('bad'), lineWidth: 1.5 }, silent: true });
             }
           }
-          return shapes;
         }, 5),
       ],
     }),
   });
   const shares = all.map((of) => of.share).filter((s): s is number => s !== null);
   const odd = all.filter((of) => of.share === null || of.flag !== undefined);
-  return {
-    id: 'steady',
-    link: 'Steadiness',
-    element: section(
-      'steady',
-      'Was the machine steady?',
-      'Each trial in run order, as its difference from the median of its point. A slope or a step here makes every comparison above doubtful.',
-      null,
-      figure(
-        {
-          title: 'Trials in run order',
-          subtitle: 'goodput, % from the median of its point',
-          summary: () => `${count(all.length)} trials between ${change(Math.min(...shares))} and ${change(Math.max(...shares))} of their medians.`,
-          data: () => ({ head: ['order', 'trial', 'point', 'share_of_median', 'state', 'flag'], rows: all.map((of) => [of.order, of.trial, data.points[of.point]?.title ?? '', of.share, of.state, of.flag ?? '']) }),
-          png: (name) => plot.png(name, 'Was the machine steady?', 'each trial in run order, % from the median of its point'),
-        },
-        plot.element,
-      ),
-      odd.length > 0 &&
-        h('ul', { class: 'missing' }, ...odd.map((of) => h('li', {}, h('strong', {}, of.share === null ? '× ' : '○ ', 'trial ', trialLink(of.trial), ` (${data.points[of.point]?.title ?? ''}): `), of.flag ?? of.state))),
+  return section(
+    'steady',
+    'Steadiness',
+    'Was the machine steady?',
+    'Each trial in run order, as its difference from the median of its point. A slope or a step here makes every comparison above doubtful.',
+    null,
+    figure(
+      {
+        title: 'Trials in run order',
+        subtitle: 'goodput, % from the median of its point',
+        summary: () => `${count(all.length)} trials between ${change(Math.min(...shares))} and ${change(Math.max(...shares))} of their medians.`,
+        data: () => ({ head: ['order', 'trial', 'point', 'share_of_median', 'state', 'flag'], rows: all.map((of) => [of.order, of.trial, data.points[of.point]?.title ?? '', of.share, of.state, of.flag ?? '']) }),
+      },
+      plot,
     ),
-  };
+    odd.length > 0 &&
+      h('ul', { class: 'missing' }, ...odd.map((of) => h('li', {}, h('strong', {}, of.share === null ? '× ' : '○ ', 'trial ', trialLink(of.trial), ` (${data.points[of.point]?.title ?? ''}): `), of.flag ?? of.state))),
+  );
 }

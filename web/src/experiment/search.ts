@@ -104,8 +104,7 @@ export function searchChart(ladder: Ladder, id: string): HTMLElement | null {
         xAxis: { ...linearAxis(0, x.max, x.step), axisLabel: { ...label, formatter: (v: number) => `${linearLabel(v, x.step)}\u00a0${unit}` }, splitLine: { show: false }, axisLine: { show: true, onZero: false, lineStyle: { color: token('line2') } }, ...named('since the search began', 26) },
         yAxis: { ...linearAxis(0, y.max, y.step), axisLabel: label },
         series: [
-          drawn((api, box) => {
-            const shapes: Record<string, unknown>[] = [];
+          drawn((api, box, shapes) => {
             if (interval !== undefined && interval !== null && interval.low !== null && interval.high !== null) {
               shapes.push(rect(box.x, api.coord([0, interval.high])[1], box.x + box.width, api.coord([0, interval.low])[1], token('tint2'), 0.8));
             }
@@ -118,7 +117,6 @@ export function searchChart(ladder: Ladder, id: string): HTMLElement | null {
               const hollow = step.side === 'cannot-tell';
               shapes.push({ type: 'rect', shape: { x: x0, y: at - 3.5, width: x1 - x0, height: 7 }, style: { fill: hollow ? token('bg') : color, stroke: color, lineWidth: 1.3 }, silent: true });
             }
-            return shapes;
           }, 3),
         ],
       };
@@ -126,18 +124,15 @@ export function searchChart(ladder: Ladder, id: string): HTMLElement | null {
   });
   const sides = (Object.keys(SIDES) as LimitSide[]).map((side) => ({ side, count: steps.filter((step) => step.side === side).length }));
   const legend = h('p', { class: 'sub' }, ...sides.flatMap(({ side, count }, i) => [i > 0 ? ' · ' : '', h('span', { style: { color: `var(--${SIDES[side].color})` } }, side === 'cannot-tell' ? '□ ' : '■ '), `${SIDES[side].name} ${count}`]));
-  const title = 'How the search went';
-  const subtitle = 'each bar is a step: its rate and how long it was measured; the band is the interval';
   return figure(
     {
       id,
-      title,
-      subtitle,
+      title: 'How the search went',
+      subtitle: 'each bar is a step: its rate and how long it was measured; the band is the interval',
       summary: () => steps.map(words).join('; '),
       data: () => ({ head: ['trial', 'from_s', 'seconds', 'offered_per_s', 'p99_us', 'low_us', 'high_us', 'side', 'falls_behind'], rows: steps.map((step) => [step.trial, step.from_s, step.seconds, step.rate_per_s, step.response_p99_us, step.low_us, step.high_us, SIDES[step.side].name, step.falls_behind ? 'yes' : 'no']) }),
-      png: (name) => plot.png(name, title, subtitle),
     },
-    plot.element,
+    plot,
     legend,
   );
 }

@@ -1,16 +1,15 @@
 /** What stands in place of a matrix: capacity, slob's cache fit. */
 
-import type { Capacity, Estimate, SlobSweep, TrialRef } from '../data';
-import { asked, bytesText, columnUnit, count, DASH, inUnit, intervalText, marked, percent, rate, significant, timeText } from '../pure/format';
+import type { Capacity, Estimate, SlobSweep, Spread, TrialRef } from '../data';
+import { asked, bytesText, columnUnit, count, DASH, inUnit, intervalText, marked, percent, present, rate, significant, timeText } from '../pure/format';
 import { linesChart, type Line } from '../chart/lines';
 import { lineOf } from '../page/classes';
-import { definitions, section, trialLink, type Section } from '../page/shell';
-import { h, scroll, type Child } from '../page/dom';
+import { definitions, section, trialLinks, type Section } from '../page/shell';
+import { figureTable, nums, type Row } from '../page/table';
+import { h, type Child } from '../page/dom';
 import { median } from './model';
 import { capacityCurve, p99Of } from './capacityCurve';
 import { intervalOf, lengths, limitOf, searchChart, sideOf, SIDES } from './search';
-
-const known = (values: (number | null)[]): number[] => values.filter((v): v is number => v !== null);
 
 function estimate(of: Estimate | null, names: Record<string, string>): string | null {
   if (of === null) return null;
@@ -28,25 +27,27 @@ export function capacitySection(capacity: Capacity, trials: TrialRef[]): Section
     const title = capacity.ladders.length > 1 ? ladder.title : 'p99 against offered rate';
     const chart = capacityCurve(capacity, ladder, `capacity-${i}`, title);
     const unit = columnUnit(loads.map(p99Of));
-    const table = scroll(
-      `${title}: rates`,
-      h(
-        'table',
-        { class: 'figures' },
-        h('thead', {}, h('tr', {}, ...['Offered /s', 'Done /s', `p50 ${unit.unit}`, `p99 ${unit.unit}`, '95 % interval', `p99 ≤ ${asked(capacity.slo_us)}`, 'Failed', 'Steps', 'Seconds', 'Their lengths s', 'What limited it', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 5 || i > 8 ? undefined : 'n' }, text)))),
-        h(
-          'tbody',
-          {},
-          ...loads.map((load) => {
-            const steps = ladder.steps.filter((step) => load.trials.includes(step.trial));
-            const [side, between] = [sideOf(steps), intervalOf(steps)];
-            const behind = steps.length > 0 && steps.every((step) => step.falls_behind);
-            const seconds = steps.reduce((sum, step) => sum + step.seconds, 0);
-            return h('tr', {}, h('th', { scope: 'row', class: 'n' }, rate(load.rate_per_s)), ...[median(known(load.goodput_per_s))].map((v) => h('td', { class: 'n' }, v === null ? DASH : rate(v))), h('td', { class: 'n' }, inUnit(load.p50_together_us ?? median(known(load.response_p50_us)), unit)), h('td', { class: 'n', title: intervalText(load.p99_interval) }, marked(inUnit(p99Of(load), unit), load.p99_interval)), h('td', { class: 'n quiet' }, behind ? 'grows with its length' : between === null ? DASH : `${inUnit(between[0], unit)} to ${inUnit(between[1], unit)}`), h('td', { style: side === null ? {} : { color: `var(--${SIDES[side].color})` } }, side === null ? DASH : SIDES[side].name), h('td', { class: 'n' }, count(known(load.failed).reduce((a, b) => a + b, 0))), h('td', { class: 'n' }, count(steps.length)), h('td', { class: 'n' }, count(Math.round(seconds))), h('td', {}, lengths(steps)), h('td', {}, limitOf(load.trials.map((n) => limits.get(n) ?? null))), h('td', {}, ...load.trials.flatMap((n, k) => [k > 0 ? ' ' : '', trialLink(n)])));
-          }),
-        ),
-      ),
-    );
+    const rows = loads.map((load): Row => {
+      const steps = ladder.steps.filter((step) => load.trials.includes(step.trial));
+      const [side, between, done] = [sideOf(steps), intervalOf(steps), median(present(load.goodput_per_s))];
+      const behind = steps.length > 0 && steps.every((step) => step.falls_behind);
+      const seconds = steps.reduce((sum, step) => sum + step.seconds, 0);
+      return [
+        h('th', { scope: 'row', class: 'n' }, rate(load.rate_per_s)),
+        done === null ? DASH : rate(done),
+        inUnit(load.p50_together_us ?? median(present(load.response_p50_us)), unit),
+        h('td', { class: 'n', title: intervalText(load.p99_interval) }, marked(inUnit(p99Of(load), unit), load.p99_interval)),
+        h('td', { class: 'n quiet' }, behind ? 'grows with its length' : between === null ? DASH : `${inUnit(between[0], unit)} to ${inUnit(between[1], unit)}`),
+        h('td', { style: side === null ? {} : { color: `var(--${SIDES[side].color})` } }, side === null ? DASH : SIDES[side].name),
+        count(present(load.failed).reduce((a, b) => a + b, 0)),
+        count(steps.length),
+        count(Math.round(seconds)),
+        lengths(steps),
+        limitOf(load.trials.map((n) => limits.get(n) ?? null)),
+        trialLinks(load.trials),
+      ];
+    });
+    const heads = [...nums('Offered /s', 'Done /s', `p50 ${unit.unit}`, `p99 ${unit.unit}`, '95 % interval'), `p99 ≤ ${asked(capacity.slo_us)}`, ...nums('Failed', 'Steps', 'Seconds'), 'Their lengths s', 'What limited it', 'Trials'];
     const words: [string, Child][] = [];
     const capWords = estimate(cap, CAPACITY);
     if (capWords === null && ladder.search.steps > 0) words.push(['Capacity', `not known: no step is surely within ${asked(capacity.slo_us)}`]);
@@ -54,9 +55,9 @@ export function capacitySection(capacity: Capacity, trials: TrialRef[]): Section
     const kneeWords = estimate(knee, KNEE);
     if (kneeWords !== null) words.push(['Knee', `${kneeWords}: beyond it latency grows faster than load`]);
     for (const gap of ladder.gaps) words.push(['Left out', gap]);
-    return h('div', {}, h('div', { class: 'two-columns wide-left' }, chart, searchChart(ladder, `search-${i}`)), definitions(words), table);
+    return h('div', {}, h('div', { class: 'two-columns wide-left' }, chart, searchChart(ladder, `search-${i}`)), definitions(words), figureTable(`${title}: rates`, heads, rows));
   });
-  return { id: 'capacity', link: 'Capacity', element: section('capacity', 'How much load it takes', `Transactions start on schedule, whether the server keeps up or not; the limit for p99 of the response time is ${asked(capacity.slo_us)}.`, null, ...blocks) };
+  return section('capacity', 'Capacity', 'How much load it takes', `Transactions start on schedule, whether the server keeps up or not; the limit for p99 of the response time is ${asked(capacity.slo_us)}.`, null, ...blocks);
 }
 
 const CAPACITY = { at: '', below: 'below', 'at-least': 'at least' } as Record<string, string>;
@@ -80,7 +81,7 @@ export function slobSweep(slob: SlobSweep): Section {
     places: points.flatMap((p, i) => (p[key] === undefined || p[key] === null ? [] : [{ x: i, y: p[key]!, words: `${name(p.x)}: ${words} ${rate(p[key]!)}/s` }])),
   });
   const lines: Line[] = [
-    { name: 'logical reads', ...lineOf(1), places: points.flatMap((p, i) => (p.liops === null ? [] : [{ x: i, y: p.liops.median, low: p.liops.interval?.[0] ?? null, high: p.liops.interval?.[1] ?? null, dots: known(p.liops.values), words: `${name(p.x)}: ${rate(p.liops.median)} logical reads a second${p.us_per_read !== undefined && p.us_per_read !== null ? `, ${timeText(p.us_per_read)} each` : ''}` }])) },
+    { name: 'logical reads', ...lineOf(1), places: points.flatMap((p, i) => (p.liops === null ? [] : [{ x: i, y: p.liops.median, low: p.liops.interval?.[0] ?? null, high: p.liops.interval?.[1] ?? null, dots: present(p.liops.values), words: `${name(p.x)}: ${rate(p.liops.median)} logical reads a second${p.us_per_read !== undefined && p.us_per_read !== null ? `, ${timeText(p.us_per_read)} each` : ''}` }])) },
     line('misses_per_s', 'misses', lineOf(5)),
     line('device_reads_per_s', 'device reads', lineOf(3)),
   ].filter((line) => line.places.length > 0);
@@ -92,7 +93,6 @@ export function slobSweep(slob: SlobSweep): Section {
     id: 'slob-chart',
     title: `Reads against ${slob.x.title}`,
     subtitle: 'per second; dashed: where caches end',
-    height: 360,
     lines,
     places: points.map((p) => ({ name: name(p.x) })),
     xName: slob.x.title,
@@ -104,20 +104,13 @@ export function slobSweep(slob: SlobSweep): Section {
   const cost: Line[] = [{ name: 'each', ...lineOf(1), places: points.flatMap((p, i) => (p.us_per_read === undefined || p.us_per_read === null || p.us_per_read <= 0 ? [] : [{ x: i, y: p.us_per_read, words: `${name(p.x)}: ${timeText(p.us_per_read)} for a logical read` }])) }];
   const costChart =
     cost[0]!.places.length > 1
-      ? linesChart({ id: 'slob-cost', title: 'What a logical read costs', subtitle: 'time of a session for one, log scale', height: 360, lines: cost, places: points.map((p) => ({ name: name(p.x) })), xName: slob.x.title, log: true, verticals, summary: () => cost[0]!.places.map((p) => p.words).join('; '), data: () => ({ head: [slob.x.title, 'us_per_read'], rows: points.map((p) => [p.x, p.us_per_read ?? null]) }) })
+      ? linesChart({ id: 'slob-cost', title: 'What a logical read costs', subtitle: 'time of a session for one, log scale', lines: cost, places: points.map((p) => ({ name: name(p.x) })), xName: slob.x.title, log: true, verticals, summary: () => cost[0]!.places.map((p) => p.words).join('; '), data: () => ({ head: [slob.x.title, 'us_per_read'], rows: points.map((p) => [p.x, p.us_per_read ?? null]) }) })
       : null;
-  const hits = scroll(
+  const spread = (of: Spread | null): string => (of === null ? DASH : of.n < 2 ? 'one trial' : of.interval !== null ? `${rate(of.interval[0])} to ${rate(of.interval[1])}` : `range ${rate(of.min)} to ${rate(of.max)}`);
+  const hits = figureTable(
     'Reads: rows',
-    h(
-      'table',
-      { class: 'figures' },
-      h('thead', {}, h('tr', {}, ...[slob.x.title, 'Logical reads /s', '95 % interval', 'Hits', 'Misses /s', 'Device reads /s', 'Each', 'Trials'].map((text, i) => h('th', { scope: 'col', class: i === 7 ? undefined : 'n' }, text)))),
-      h('tbody', {}, ...points.map((p) => h('tr', {}, h('th', { scope: 'row', class: 'n' }, name(p.x)), h('td', { class: 'n strong' }, p.liops === null ? DASH : rate(p.liops.median)), h('td', { class: 'n quiet' }, p.liops === null ? DASH : p.liops.n < 2 ? 'one trial' : p.liops.interval !== null ? `${rate(p.liops.interval[0])} to ${rate(p.liops.interval[1])}` : `range ${rate(p.liops.min)} to ${rate(p.liops.max)}`), h('td', { class: 'n' }, percent(p.hit_share)), ...[p.misses_per_s, p.device_reads_per_s].map((v) => h('td', { class: 'n' }, v === undefined || v === null ? DASH : rate(v))), h('td', { class: 'n' }, timeText(p.us_per_read)), h('td', {}, ...p.trials.flatMap((n, i) => [i > 0 ? ' ' : '', trialLink(n)]))))),
-    ),
+    [...nums(slob.x.title, 'Logical reads /s', '95 % interval', 'Hits', 'Misses /s', 'Device reads /s', 'Each'), 'Trials'],
+    points.map((p) => [h('th', { scope: 'row', class: 'n' }, name(p.x)), h('td', { class: 'n strong' }, p.liops === null ? DASH : rate(p.liops.median)), h('td', { class: 'n quiet' }, spread(p.liops)), percent(p.hit_share), ...[p.misses_per_s, p.device_reads_per_s].map((v) => (v === undefined || v === null ? DASH : rate(v))), timeText(p.us_per_read), trialLinks(p.trials)]),
   );
-  return {
-    id: 'slob',
-    link: 'Cache fit',
-    element: section('slob', 'Cache sizes and the cost of a read', [...(slob.sentences ?? []), ...beyond.map((mark) => `Beyond what was measured: ${mark.name}${slob.x.unit === 'bytes' ? `, ${bytesText(mark.x)}` : ''}.`)].join(' ') || null, null, h('div', { class: 'two-columns even' }, chart, costChart), hits),
-  };
+  return section('slob', 'Cache fit', 'Cache sizes and the cost of a read', [...(slob.sentences ?? []), ...beyond.map((mark) => `Beyond what was measured: ${mark.name}${slob.x.unit === 'bytes' ? `, ${bytesText(mark.x)}` : ''}.`)].join(' ') || null, null, h('div', { class: 'two-columns even' }, chart, costChart), hits);
 }

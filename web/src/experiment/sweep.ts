@@ -3,8 +3,9 @@
 import type { Answer, ExperimentData, Point, Ranking, TargetRow } from '../data';
 import { asked, columnUnit, inUnit, rate } from '../pure/format';
 import { lineOf } from '../page/classes';
-import { h, scroll, type Child } from '../page/dom';
+import { h, type Child } from '../page/dom';
 import { section, type Section } from '../page/shell';
+import { figureTable, num, type Row } from '../page/table';
 import { curves } from './curves';
 import { maps } from './map';
 import { goodput, latencyOf, lines, partsOf, planeOf, shownLatency, type Part } from './model';
@@ -20,31 +21,9 @@ export function sweepSections(data: ExperimentData, go: (point: number) => void)
 
 function targetsSection(targets: TargetRow[]): Section {
   const unit = columnUnit(targets.map((of) => of.round_trip_us ?? null));
-  return {
-    id: 'targets',
-    link: 'Targets',
-    element: section(
-      'targets',
-      'Targets',
-      'A short name stands for a target everywhere: the part of its address that tells it apart. The address stands here once, without its password.',
-      null,
-      scroll(
-        'Targets: rows',
-        h(
-          'table',
-          { class: 'figures targets' },
-          h('thead', {}, h('tr', {}, ...['Name', 'What it is', 'Where', 'Isolation in effect'].map((name) => h('th', { scope: 'col' }, name)), h('th', { scope: 'col', class: 'n' }, 'Round trip', h('span', { class: 'unit' }, ` ${unit.unit}`)))),
-          h(
-            'tbody',
-            {},
-            ...targets.map((of, i) =>
-              h('tr', {}, h('th', { scope: 'row' }, h('span', { class: 'mark-name' }, shape(lineOf(i).symbol, lineOf(i).color), of.name)), h('td', {}, of.product ?? 'never reached'), h('td', { class: 'where' }, h('code', {}, of.address)), h('td', {}, of.isolation ?? 'not known, or not one'), h('td', { class: 'n' }, inUnit(of.round_trip_us ?? null, unit))),
-            ),
-          ),
-        ),
-      ),
-    ),
-  };
+  const lead = 'A short name stands for a target everywhere: the part of its address that tells it apart. The address stands here once, without its password.';
+  const rows = targets.map((of, i): Row => [h('span', { class: 'mark-name' }, shape(lineOf(i).symbol, lineOf(i).color), of.name), of.product ?? 'never reached', h('td', { class: 'where' }, h('code', {}, of.address)), of.isolation ?? 'not known, or not one', inUnit(of.round_trip_us ?? null, unit)]);
+  return section('targets', 'Targets', 'Targets', lead, null, figureTable('Targets: rows', ['Name', 'What it is', 'Where', 'Isolation in effect', num('Round trip', unit.unit)], rows, { class: 'targets' }));
 }
 
 /** One workload: it has its own scale, and is held against no other. */
@@ -78,20 +57,17 @@ function workload(part: Part, go: (point: number) => void): Section {
     return h('label', { class: 'mark-name' }, `${rest.axis.title} `, select);
   });
   const within = of?.x == null;
-  return {
+  return section(
     id,
-    link: part.workload.length > 24 ? `${part.workload.slice(0, 22)}…` : part.workload,
-    element: section(
-      id,
-      part.workload,
-      within ? 'Upright line: median of the repeats. Bar: its 95 % interval, from six repeats on. Dots: the repeats.' : 'Large marks: median of the repeats, with its 95 % interval from six repeats on. Small dots: the repeats. Ringed: an outlier. Click a cell or a mark for its trials.',
-      h('span', { class: 'mark-name' }, ...selects, choice),
-      key,
-      curve,
-      map,
-      within && missing(data),
-    ),
-  };
+    part.workload.length > 24 ? `${part.workload.slice(0, 22)}…` : part.workload,
+    part.workload,
+    within ? 'Upright line: median of the repeats. Bar: its 95 % interval, from six repeats on. Dots: the repeats.' : 'Large marks: median of the repeats, with its 95 % interval from six repeats on. Small dots: the repeats. Ringed: an outlier. Click a cell or a mark for its trials.',
+    h('span', { class: 'mark-name' }, ...selects, choice),
+    key,
+    curve,
+    map,
+    within && missing(data),
+  );
 }
 
 /** What has no figures, and why. */
@@ -119,13 +95,13 @@ function mostOf(data: ExperimentData, title: string, groups: Point[][], names: s
   const rows = groups.flatMap((points, i) => {
     const known = points.filter((point) => goodput(point) !== null && (slo === null || (latencyOf(point, 'p99') ?? Infinity) <= slo));
     const best = known.reduce<Point | null>((a, b) => (a === null || goodput(b)! > goodput(a)! ? b : a), null);
-    return best === null ? [] : [h('tr', {}, h('th', { scope: 'row' }, names[i]!), h('td', { class: 'n' }, xs[best.at[xIndex]!] ?? ''), h('td', { class: 'n' }, rate(goodput(best))), h('td', { class: 'n' }, shownLatency(best, 'p99', unit)))];
+    return best === null ? [] : [[names[i]!, xs[best.at[xIndex]!] ?? '', rate(goodput(best)), shownLatency(best, 'p99', unit)]];
   });
   return h(
     'div',
     {},
     h('h2', { class: 'eyebrow' }, slo === null ? `Highest median for each ${title}` : `Highest median with p99 ≤ ${asked(slo)}`),
-    scroll('Highest medians: rows', h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, title), h('th', { scope: 'col', class: 'n' }, xTitle), h('th', { scope: 'col', class: 'n' }, 'goodput', h('span', { class: 'unit' }, ' tps')), h('th', { scope: 'col', class: 'n' }, 'p99', h('span', { class: 'unit' }, ` ${unit.unit}`)))), h('tbody', {}, ...rows))),
+    figureTable('Highest medians: rows', [title, num(xTitle), num('goodput', 'tps'), num('p99', unit.unit)], rows),
   );
 }
 
@@ -135,14 +111,11 @@ function rankingBlock(of: Ranking): HTMLElement {
     'div',
     {},
     h('h2', { class: 'eyebrow' }, of.title),
-    scroll(
+    figureTable(
       `${of.title}: rows`,
-      h(
-        'table',
-        { class: 'figures ranking' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Workload'), ...of.columns.map((column) => h('th', { scope: 'col' }, short ? column.replace(/ clients?$/, '') : column === '' ? 'all' : column)))),
-        h('tbody', {}, ...of.rows.map((row) => h('tr', {}, h('th', { scope: 'row' }, row.workload), ...row.cells.map((cell) => h('td', { class: cell !== null && !cell.is_sure ? 'careful' : undefined }, cell === null ? '–' : cell.names.join(', ')))))),
-      ),
+      ['Workload', ...of.columns.map((column) => (short ? column.replace(/ clients?$/, '') : column === '' ? 'all' : column))],
+      of.rows.map((row) => [row.workload, ...row.cells.map((cell) => h('td', { class: cell !== null && !cell.is_sure ? 'careful' : undefined }, cell === null ? '–' : cell.names.join(', ')))]),
+      { class: 'ranking' },
     ),
     h('p', { class: 'sub' }, of.note),
   );

@@ -3,7 +3,8 @@
 import type { DisturbRepeat, LostWrite } from '../data';
 import { count, DASH, fixed } from '../pure/format';
 import { trialLink } from '../page/shell';
-import { h, scroll, type Child } from '../page/dom';
+import { h, type Child } from '../page/dom';
+import { figureTable, nums } from '../page/table';
 
 const HEAD = ['Acknowledged', 'Lost', 'Unknown', 'Of these committed', 'Failed', 'Of these committed', 'Twice'];
 
@@ -26,15 +27,7 @@ export function truthTable(repeats: DisturbRepeat[], where: string): HTMLElement
     'div',
     {},
     h('h4', {}, 'Receipts: what the database has of what it acknowledged'),
-    scroll(
-      `Receipts${where}`,
-      h(
-        'table',
-        { class: 'figures' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Trial'), ...HEAD.map((text) => h('th', { scope: 'col', class: 'n' }, text)))),
-        h('tbody', {}, ...asked.map((of) => h('tr', {}, h('th', { scope: 'row' }, trialLink(of.trial, `trial ${of.trial}`)), ...cells(of)))),
-      ),
-    ),
+    figureTable(`Receipts${where}`, ['Trial', ...nums(...HEAD)], asked.map((of) => [trialLink(of.trial, `trial ${of.trial}`), ...cells(of)])),
     ...lost.map(({ of, write }) => h('p', { class: 'sub' }, h('strong', { class: 'state-bad' }, 'Lost: '), `trial ${of.trial}, client ${write.client}, its transaction ${count(write.number)}, acknowledged by ${fixed(write.by_us / 1e6, 1)} s`)),
   );
 }

@@ -1,7 +1,7 @@
 /** What can be done to a trial from a served page: asked for by POST, each with the trial's uuid. */
 
 import type { PartOf } from '../data';
-import { h, uniqueId, type Child } from '../page/dom';
+import { copyButton, h, uniqueId, type Child } from '../page/dom';
 
 export interface Named {
   number: number;
@@ -11,6 +11,16 @@ export interface Named {
 export interface Answer {
   ok: boolean;
   words: string;
+}
+
+/** Where answers are told, and what tells them. */
+export function teller(tag: 'span' | 'p' = 'span'): { told: HTMLElement; tell: (answer: Answer) => void } {
+  const told = h(tag, { role: 'status', class: 'told' });
+  const tell = (answer: Answer): void => {
+    told.textContent = answer.words;
+    told.classList.toggle('bad', !answer.ok);
+  };
+  return { told, tell };
 }
 
 /** Asks the server; what it answers, in a sentence. */
@@ -82,25 +92,13 @@ export async function stop(trial: Named & { part: PartOf | null }, what: string,
 }
 
 /** A button that takes the page's address along. */
-export function copyLink(href: () => string): HTMLElement {
-  const button = h('button', { type: 'button', class: 'button' }, 'Copy link');
-  button.addEventListener('click', () => {
-    const said = (text: string): void => {
-      button.textContent = text;
-      setTimeout(() => (button.textContent = 'Copy link'), 2000);
-    };
-    if (navigator.clipboard === undefined) said('Copy it from the address bar');
-    else navigator.clipboard.writeText(href()).then(() => said('Copied'), () => said('Copy it from the address bar'));
-  });
-  return button;
-}
+export const copyLink = (href: () => string): HTMLElement => copyButton('Copy link', 'button', href, () => 'Copy it from the address bar');
 
 /** Tag, note, exclude: for a trial that has a page of its own; one that does not grow is asked for again. */
 export function trialActions(trial: Named & { tags: string[]; note: string | null; excluded: string | null }, grows: boolean): HTMLElement {
-  const told = h('span', { role: 'status', class: 'told' });
+  const { told, tell: say } = teller();
   const tell = (answer: Answer): void => {
-    told.textContent = answer.words;
-    told.classList.toggle('bad', !answer.ok);
+    say(answer);
     if (answer.ok && !grows) location.reload();
   };
   const button = (text: string, act: () => Promise<void>): HTMLElement => h('button', { type: 'button', class: 'button', on: { click: () => void act() } }, text);

@@ -3,7 +3,7 @@
 import type { Live, Served, TrialData } from '../data';
 import { clock, percent, rate, timeText } from '../pure/format';
 import { h } from '../page/dom';
-import { copyLink, stop, type Answer } from './actions';
+import { copyLink, stop, teller, type Answer } from './actions';
 import { about, aboutAll, died, diedOfAll } from './part';
 import { refreshed } from './refresh';
 
@@ -42,7 +42,7 @@ export function runningBar(data: TrialData): RunningBar {
   const fill = h('div', { class: 'progress-fill' });
   const track = h('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Progress of the trial', 'aria-valuemin': 0, 'aria-valuemax': 100 }, fill);
   const time = h('span', { class: 'running-time' });
-  const told = h('span', { role: 'status', class: 'told' });
+  const { told, tell: say } = teller();
   const polite = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
   const stalled = h('p', { role: 'status', class: 'stalled bad', hidden: true });
   const lost = h('p', { role: 'status', class: 'generators-lost bad', hidden: true });
@@ -57,8 +57,7 @@ export function runningBar(data: TrialData): RunningBar {
   const stopping = h('button', { type: 'button', class: 'button danger' }, 'Stop the trial…');
   stopping.addEventListener('click', () => {
     const tell = (answer: Answer): void => {
-      told.textContent = answer.words;
-      told.classList.toggle('bad', !answer.ok);
+      say(answer);
       stopping.disabled = answer.ok;
     };
     void stop({ number: live().number, uuid: live().uuid, part: data.served?.part ?? null }, data.title, tell);

@@ -56,14 +56,12 @@ export class Feed {
     const source = new EventSource(this.path);
     this.source = source;
     const on = (name: string, act: (data: string) => void): void => source.addEventListener(name, (event) => act((event as MessageEvent<string>).data));
-    on('whole', (data) => {
-      this.connected();
-      this.listener.coming({ whole: JSON.parse(data) as object });
-    });
-    on('delta', (data) => {
-      this.connected();
-      this.listener.coming({ delta: JSON.parse(data) as Delta });
-    });
+    for (const name of ['whole', 'delta'] as const) {
+      on(name, (data) => {
+        this.connected();
+        this.listener.coming({ [name]: JSON.parse(data) as object });
+      });
+    }
     on('away', (data) => {
       const { error, hints } = JSON.parse(data) as { error: string; hints?: string[] };
       this.listener.state({ kind: 'away', error, hints: hints ?? [] });

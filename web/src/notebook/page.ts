@@ -2,9 +2,10 @@
 
 import type { GeneratorNow, GrowingExperiment, GrowingRepeat, NotebookData, RunningTrial, TrialItem } from '../data';
 import { clock, count, DASH, fixed, many, rate, timeText } from '../pure/format';
-import { h, scroll, svg, type Child } from '../page/dom';
+import { h, more, svg, type Child } from '../page/dom';
 import { assemble, section, type Section } from '../page/shell';
-import { ask, question, stop, type Answer, type Named } from '../live/actions';
+import { figureTable, nums, th, type Row } from '../page/table';
+import { ask, question, stop, teller, type Answer, type Named } from '../live/actions';
 import { passed, silence } from '../live/bar';
 import { died, diedOfAll, which } from '../live/part';
 import { refreshed } from '../live/refresh';
@@ -26,11 +27,7 @@ export function place(target: string): string {
 export function notebookPage(data: NotebookData): Shown {
   const mayChange = data.served?.may_change === true;
   const chosen = new Map<number, Side>();
-  const told = h('p', { role: 'status', class: 'told' });
-  const tell = (answer: Answer): void => {
-    told.textContent = answer.words;
-    told.classList.toggle('bad', !answer.ok);
-  };
+  const { told, tell } = teller('p');
   const bar = choice(data, chosen, mayChange, tell, () => update());
   const trials = h('div', { id: 'trials-list' });
   const parts: Record<'running' | 'growing' | 'experiments', HTMLElement> = {
@@ -53,9 +50,9 @@ export function notebookPage(data: NotebookData): Shown {
     bar.update();
   };
   const sections: Section[] = [
-    { id: 'running', link: 'Running', element: section('running', 'Running', 'Trials of this host, and of others that write into this notebook.', heads.running, parts.running) },
-    { id: 'growing', link: 'Experiments', element: section('growing', 'Experiments as they grow', 'A box is a repeat of a point. Answers come when every point has its repeats.', null, parts.growing, h('h3', {}, 'Newest experiments'), parts.experiments) },
-    { id: 'trials', link: 'Trials', element: section('trials', 'Trials', 'Choose trials for A and for B to compare them. A trial that was excluded stays in the list, with its reason.', heads.found, search(data), bar.element, told, trials, pages(data)) },
+    section('running', 'Running', 'Running', 'Trials of this host, and of others that write into this notebook.', heads.running, parts.running),
+    section('growing', 'Experiments', 'Experiments as they grow', 'A box is a repeat of a point. Answers come when every point has its repeats.', null, parts.growing, h('h3', {}, 'Newest experiments'), parts.experiments),
+    section('trials', 'Trials', 'Trials', 'Choose trials for A and for B to compare them. A trial that was excluded stays in the list, with its reason.', heads.found, search(data), bar.element, told, trials, pages(data)),
   ];
   const lead = h(
     'div',
@@ -93,44 +90,33 @@ const waits = (trial: RunningTrial): [string, number][] => trial.waits.filter(([
 
 function runningTable(running: RunningTrial[], mayChange: boolean, tell: (answer: Answer) => void): HTMLElement {
   if (running.length === 0) return h('p', { class: 'quiet' }, 'Nothing is running. What begins appears here by itself.');
-  const head = ['Trial', 'What', 'Target', 'Progress', 'Goodput, 40 s', 'tps', 'p50', 'p99', 'Failed', 'Sessions wait for', ''];
-  const numeric = new Set([5, 6, 7, 8]);
-  return scroll(
+  return figureTable(
     'Running trials',
-    h(
-      'table',
-      { class: 'figures list' },
-      h('thead', {}, h('tr', {}, ...head.map((text, i) => h('th', { scope: 'col', class: numeric.has(i) ? 'n' : undefined }, text === '' ? h('span', { class: 'visually-hidden' }, 'Actions') : text)))),
-      h(
-        'tbody',
-        {},
-        ...running.map((trial) => {
-          const { number, uuid, now_us, planned_us } = trial;
-          const goodput = trial.goodput_per_s[trial.goodput_per_s.length - 1];
-          const isTogether = trial.generators.length > 0;
-          const stalled = silence(trial);
-          const lost = trial.part === null ? '' : isTogether ? diedOfAll(trial.part) : died(trial.part);
-          const share = planned_us === null || now_us === null ? null : Math.min(1, now_us / planned_us);
-          const stopping = h('button', { type: 'button', class: 'button', id: `stop-${uuid}`, 'aria-label': `Stop trial ${number}` }, 'Stop…');
-          stopping.addEventListener('click', () => void stop({ number, uuid, part: trial.part }, what(trial), tell));
-          return h(
-            'tr',
-            {},
-            h('th', { scope: 'row' }, h('a', { href: isTogether ? `/trial/${number}/together` : `/trial/${number}`, id: `watch-${uuid}`, 'aria-label': `Watch trial ${number}` }, String(number))),
-            h('td', {}, h('strong', {}, what(trial)), trial.experiment !== null && h('span', { class: 'sub' }, ` in ${trial.experiment}`), trial.part !== null && !isTogether && h('div', { class: 'sub' }, which(trial.part)), lost !== '' && h('div', { class: 'bad' }, lost), isTogether && generators(trial)),
-            h('td', { class: 'target', title: trial.target }, place(trial.target)),
-            h('td', { class: 'progress-cell' }, share !== null && h('div', { class: 'progress', 'aria-hidden': 'true' }, h('div', { class: 'progress-fill', style: { width: `${(share * 100).toFixed(1)}%` } })), h('span', {}, `${now_us === null ? 'starting' : passed(now_us, planned_us)}${trial.warmup ? ', warm-up' : ''}`), stalled !== '' && h('div', { class: 'bad', title: stalled }, trial.is_gone ? 'its process has ended' : `nothing new for ${clock(trial.silent_s!)}`)),
-            h('td', {}, course(trial.goodput_per_s)),
-            h('td', { class: 'n' }, h('strong', {}, rate(goodput))),
-            h('td', { class: 'n' }, timeText(trial.p50_us)),
-            h('td', { class: 'n' }, timeText(trial.p99_us)),
-            h('td', { class: `n${trial.failed > 0 ? ' bad' : ''}` }, count(trial.failed)),
-            h('td', { class: 'waits' }, waits(trial).length === 0 ? DASH : waits(trial).map(([event, sessions]) => `${event === 'Running' ? 'CPU' : event} ${fixed(sessions, 1)}`).join(', ')),
-            h('td', { class: 'row-buttons' }, mayChange && trial.cannot_stop === null ? stopping : trial.cannot_stop !== null && mayChange ? h('span', { class: 'sub', title: trial.cannot_stop }, 'not from here') : null),
-          );
-        }),
-      ),
-    ),
+    ['Trial', 'What', 'Target', 'Progress', 'Goodput, 40 s', ...nums('tps', 'p50', 'p99', 'Failed'), 'Sessions wait for', th(h('span', { class: 'visually-hidden' }, 'Actions'))],
+    running.map((trial): Row => {
+      const { number, uuid, now_us, planned_us } = trial;
+      const goodput = trial.goodput_per_s[trial.goodput_per_s.length - 1];
+      const isTogether = trial.generators.length > 0;
+      const stalled = silence(trial);
+      const lost = trial.part === null ? '' : isTogether ? diedOfAll(trial.part) : died(trial.part);
+      const share = planned_us === null || now_us === null ? null : Math.min(1, now_us / planned_us);
+      const stopping = h('button', { type: 'button', class: 'button', id: `stop-${uuid}`, 'aria-label': `Stop trial ${number}` }, 'Stop…');
+      stopping.addEventListener('click', () => void stop({ number, uuid, part: trial.part }, what(trial), tell));
+      return [
+        h('a', { href: isTogether ? `/trial/${number}/together` : `/trial/${number}`, id: `watch-${uuid}`, 'aria-label': `Watch trial ${number}` }, String(number)),
+        [h('strong', {}, what(trial)), trial.experiment !== null && h('span', { class: 'sub' }, ` in ${trial.experiment}`), trial.part !== null && !isTogether && h('div', { class: 'sub' }, which(trial.part)), lost !== '' && h('div', { class: 'bad' }, lost), isTogether && generators(trial)],
+        h('td', { class: 'target', title: trial.target }, place(trial.target)),
+        h('td', { class: 'progress-cell' }, share !== null && h('div', { class: 'progress', 'aria-hidden': 'true' }, h('div', { class: 'progress-fill', style: { width: `${(share * 100).toFixed(1)}%` } })), h('span', {}, `${now_us === null ? 'starting' : passed(now_us, planned_us)}${trial.warmup ? ', warm-up' : ''}`), stalled !== '' && h('div', { class: 'bad', title: stalled }, trial.is_gone ? 'its process has ended' : `nothing new for ${clock(trial.silent_s!)}`)),
+        course(trial.goodput_per_s),
+        h('strong', {}, rate(goodput)),
+        timeText(trial.p50_us),
+        timeText(trial.p99_us),
+        h('td', { class: `n${trial.failed > 0 ? ' bad' : ''}` }, count(trial.failed)),
+        h('td', { class: 'waits' }, waits(trial).length === 0 ? DASH : waits(trial).map(([event, sessions]) => `${event === 'Running' ? 'CPU' : event} ${fixed(sessions, 1)}`).join(', ')),
+        h('td', { class: 'row-buttons' }, mayChange && trial.cannot_stop === null ? stopping : trial.cannot_stop !== null && mayChange ? h('span', { class: 'sub', title: trial.cannot_stop }, 'not from here') : null),
+      ];
+    }),
+    { class: 'list' },
   );
 }
 
@@ -174,15 +160,11 @@ function grid(experiment: GrowingExperiment): HTMLElement {
 
 function experimentsTable(data: NotebookData): HTMLElement {
   if (data.experiments.length === 0) return h('p', { class: 'quiet' }, 'The notebook has no experiment.');
-  const row = (of: NotebookData['experiments'][number]): HTMLElement => h('tr', {}, h('th', { scope: 'row' }, h('a', { href: `/experiment/${of.uuid}` }, of.name)), h('td', { class: 'n' }, count(of.trials)), h('td', { class: 'n' }, count(of.counted)), h('td', {}, dateTime(of.created)));
   const table = (list: NotebookData['experiments']): HTMLElement =>
-    scroll(
-      'List of experiments',
-      h('table', { class: 'figures list' }, h('thead', {}, h('tr', {}, ...['Experiment', 'Trials', 'Counted', 'Begun, UTC'].map((text, i) => h('th', { scope: 'col', class: i === 1 || i === 2 ? 'n' : undefined }, text)))), h('tbody', {}, ...list.map(row))),
-    );
+    figureTable('List of experiments', ['Experiment', ...nums('Trials', 'Counted'), 'Begun, UTC'], list.map((of) => [h('a', { href: `/experiment/${of.uuid}` }, of.name), count(of.trials), count(of.counted), dateTime(of.created)]), { class: 'list' });
   const first = data.experiments.slice(0, 8);
   const rest = data.experiments.slice(8);
-  return h('div', {}, table(first), rest.length > 0 && h('details', { class: 'more' }, h('summary', {}, `More experiments (${count(rest.length)})`), table(rest)));
+  return h('div', {}, table(first), rest.length > 0 && more(`More experiments (${count(rest.length)})`, table(rest)));
 }
 
 /** A form that asks for the list anew: it works without a script, and its address can be shared. */
@@ -295,7 +277,6 @@ function list(parent: HTMLElement, data: NotebookData, chosen: Map<number, Side>
 
 function table(data: NotebookData, chosen: Map<number, Side>, changed: () => void): HTMLElement {
   if (data.trials.length === 0) return h('p', { class: 'quiet' }, filtered(data) ? 'No trial is found.' : 'The notebook has no trial yet: pgdyno run measures one.');
-  const head: [string, boolean][] = [['A', false], ['B', false], ['Trial', false], ['State', false], ['What', false], ['Target', false], ['Goodput, tps', true], ['p50', true], ['p99', true], ['Failed', true], ['Begun, UTC', false], ['Notes', false], ['Tags', false]];
   const pick = (trial: TrialItem, side: Side): HTMLElement => {
     const input = h('input', { type: 'checkbox', id: `${side}-${trial.number}`, 'aria-label': `${side.toUpperCase()}: trial ${trial.number}` });
     input.checked = chosen.get(trial.number) === side;
@@ -308,37 +289,30 @@ function table(data: NotebookData, chosen: Map<number, Side>, changed: () => voi
     });
     return h('td', { class: 'pick' }, input);
   };
-  return scroll(
+  return figureTable(
     'List of trials',
-    h(
-      'table',
-      { class: 'figures list' },
-      h('thead', {}, h('tr', {}, ...head.map(([text, numeric]) => h('th', { scope: 'col', class: numeric ? 'n' : undefined }, text)))),
-      h(
-        'tbody',
-        {},
-        ...data.trials.map((trial) => {
-          const [word, color] = trial.excluded === null ? STATES[trial.state] : ['excluded', 'ink3'];
-          const notes = [trial.excluded, trial.reason, trial.note].filter((text) => (text ?? '') !== '');
-          return h(
-            'tr',
-            { class: trial.excluded === null ? undefined : 'is-excluded' },
-            pick(trial, 'a'),
-            pick(trial, 'b'),
-            h('th', { scope: 'row' }, h('a', { href: `/trial/${trial.number}`, 'aria-label': `Trial ${trial.number}` }, String(trial.number))),
-            h('td', {}, h('strong', { style: { color: `var(--${color})` } }, word)),
-            h('td', {}, h('strong', {}, what(trial)), trial.experiment !== null && h('span', { class: 'sub' }, ' in ', h('a', { href: `/?experiment=${encodeURIComponent(trial.experiment)}#trials` }, trial.experiment))),
-            h('td', { class: 'target', title: trial.target }, place(trial.target)),
-            h('td', { class: 'n' }, trial.goodput_per_s === null ? DASH : rate(trial.goodput_per_s)),
-            h('td', { class: 'n' }, timeText(trial.p50_us)),
-            h('td', { class: 'n' }, timeText(trial.p99_us)),
-            h('td', { class: 'n' }, trial.failed === null ? DASH : count(trial.failed)),
-            h('td', {}, dateTime(trial.started).slice(0, 16)),
-            h('td', { class: 'notes-cell' }, notes.length === 0 ? DASH : notes.join('; ')),
-            h('td', {}, ...trial.tags.flatMap((tag, i) => [i > 0 && ' ', h('a', { class: 'tag', title: tag, href: `/?tag=${encodeURIComponent(tag)}#trials` }, tag)])),
-          );
-        }),
-      ),
-    ),
+    ['A', 'B', 'Trial', 'State', 'What', 'Target', ...nums('Goodput, tps', 'p50', 'p99', 'Failed'), 'Begun, UTC', 'Notes', 'Tags'],
+    data.trials.map((trial) => {
+      const [word, color] = trial.excluded === null ? STATES[trial.state] : ['excluded', 'ink3'];
+      const notes = [trial.excluded, trial.reason, trial.note].filter((text) => (text ?? '') !== '');
+      return h(
+        'tr',
+        { class: trial.excluded === null ? undefined : 'is-excluded' },
+        pick(trial, 'a'),
+        pick(trial, 'b'),
+        h('th', { scope: 'row' }, h('a', { href: `/trial/${trial.number}`, 'aria-label': `Trial ${trial.number}` }, String(trial.number))),
+        h('td', {}, h('strong', { style: { color: `var(--${color})` } }, word)),
+        h('td', {}, h('strong', {}, what(trial)), trial.experiment !== null && h('span', { class: 'sub' }, ' in ', h('a', { href: `/?experiment=${encodeURIComponent(trial.experiment)}#trials` }, trial.experiment))),
+        h('td', { class: 'target', title: trial.target }, place(trial.target)),
+        h('td', { class: 'n' }, trial.goodput_per_s === null ? DASH : rate(trial.goodput_per_s)),
+        h('td', { class: 'n' }, timeText(trial.p50_us)),
+        h('td', { class: 'n' }, timeText(trial.p99_us)),
+        h('td', { class: 'n' }, trial.failed === null ? DASH : count(trial.failed)),
+        h('td', {}, dateTime(trial.started).slice(0, 16)),
+        h('td', { class: 'notes-cell' }, notes.length === 0 ? DASH : notes.join('; ')),
+        h('td', {}, ...trial.tags.flatMap((tag, i) => [i > 0 && ' ', h('a', { class: 'tag', title: tag, href: `/?tag=${encodeURIComponent(tag)}#trials` }, tag)])),
+      );
+    }),
+    { class: 'list' },
   );
 }

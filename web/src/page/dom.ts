@@ -60,6 +60,12 @@ export function rich(text: string): DocumentFragment {
 /** A box that what is too wide for the window is scrolled in. */
 export const scroll = (label: string, ...children: Child[]): HTMLElement => h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label }, ...children);
 
+/** A few words, and what they are of. */
+export const captioned = (words: string, ...of: Child[]): HTMLElement => h('div', {}, h('p', { class: 'sub' }, words), ...of);
+
+/** What is seen when it is opened. */
+export const more = (summary: string, ...of: Child[]): HTMLDetailsElement => h('details', { class: 'more' }, h('summary', {}, summary), ...of);
+
 /** A name that is an id of its own on the page. */
 let ids = 0;
 export const uniqueId = (prefix: string): string => `${prefix}-${(ids += 1)}`;
@@ -72,4 +78,31 @@ export function save(name: string, blob: Blob): void {
   link.click();
   link.remove();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** A choice of one, as buttons side by side. */
+export function segmented<T extends string>(label: string, choices: readonly T[], chosen: T, choose: (choice: T) => void): HTMLElement {
+  const buttons = choices.map((choice) => {
+    const button = h('button', { type: 'button', 'aria-pressed': String(choice === chosen) }, choice);
+    button.addEventListener('click', () => {
+      buttons.forEach((other) => other.setAttribute('aria-pressed', String(other === button)));
+      choose(choice);
+    });
+    return button;
+  });
+  return h('div', { class: 'segmented', role: 'group', 'aria-label': label }, ...buttons);
+}
+
+/** A button that takes a text along; where the browser does not let it, `instead` is done, and says what. */
+export function copyButton(name: string, style: string, text: () => string, instead: () => string): HTMLElement {
+  const button = h('button', { type: 'button', class: style }, name);
+  const say = (words: string): void => {
+    button.textContent = words;
+    setTimeout(() => (button.textContent = name), 2000);
+  };
+  button.addEventListener('click', () => {
+    if (navigator.clipboard === undefined) say(instead());
+    else navigator.clipboard.writeText(text()).then(() => say('Copied'), () => say(instead()));
+  });
+  return button;
 }

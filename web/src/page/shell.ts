@@ -5,7 +5,7 @@ import type { Bus } from '../pure/bus';
 import { fromHash, toHash } from '../pure/bus';
 import { DASH } from '../pure/format';
 import { limitColor } from './classes';
-import { h, rich, svg, type Child } from './dom';
+import { copyButton, h, rich, svg, type Child } from './dom';
 import { themeSwitch } from './theme';
 
 export interface Section {
@@ -16,14 +16,15 @@ export interface Section {
 }
 
 /** A section with its heading. */
-export function section(id: string, title: string, sentence: string | null, right: Child, ...children: Child[]): HTMLElement {
-  return h(
+export function section(id: string, link: string | undefined, title: string, sentence: string | null, right: Child, ...children: Child[]): Section {
+  const element = h(
     'section',
     { id, 'aria-labelledby': `${id}-title` },
     h('div', { class: 'section-head' }, h('h2', { id: `${id}-title` }, title), right),
     sentence !== null && h('p', { class: 'lead' }, sentence),
     ...children,
   );
+  return link === undefined ? { id, element } : { id, link, element };
 }
 
 /** Trials that have a page of their own in this file, and files that lie beside it. */
@@ -44,6 +45,9 @@ export function trialLink(number: number, text = String(number)): Child {
   const href = pages.get(number) ?? (served ? `/trial/${number}` : undefined);
   return href === undefined ? text : h('a', { href, 'aria-label': `trial ${number}${text === String(number) ? '' : `, ${text}`}` }, text);
 }
+
+/** Links to all of them. */
+export const trialLinks = (numbers: number[]): Child[] => numbers.flatMap((number, i) => [i > 0 ? ' ' : '', trialLink(number)]);
 
 /** Goes to a place of the page; the range of time stays in the address. */
 export function goTo(id: string, bus: Bus | null): void {
@@ -110,100 +114,86 @@ const gateLine = (gate: Gate): HTMLElement => aside('Gate', h('code', {}, gate.c
 
 const aside = (name: string, ...children: Child[]): HTMLElement => h('div', { class: 'evidence small' }, h('div', { class: 'evidence-name' }, name), h('div', {}, ...children));
 
-/** The largest sentence of the page, what speaks for it, and on the right what else was examined. */
-export function verdictBlock(verdict: Verdict | null, right: Child, bus: Bus | null, below: Child = null): HTMLElement {
-  if (verdict === null) {
-    return h(
-      'section',
-      { class: 'verdict', id: 'verdict', 'aria-label': 'Verdict', style: { '--limit': 'var(--other)' } },
-      h('div', { class: 'verdict-left' }, h('p', { class: 'eyebrow' }, 'What limited it'), h('p', { class: 'sentence' }, 'Not examined: no diagnosis was recorded with this result.')),
-      right !== null && right !== false && h('div', { class: 'verdict-right' }, right),
-    );
-  }
-  const gate = verdict.gate;
+/** What a page says first. */
+interface Statement {
+  /** What it is, for those who hear the page. */
+  name: string;
+  color: string;
+  question: string;
+  sentence: Child;
+  /** Wrong answers are no limit among others. */
+  is_harm?: boolean;
+  evidence?: Evidence[];
+  /** What there is to say beside it, by name. */
+  asides?: [name: string, words: string | null | undefined][];
+  gate?: Gate | null;
+}
+
+/** The largest sentence of the page, what speaks for it, and what stands on its right and below it. */
+function statement(of: Statement, bus: Bus | null, right: Child[], below: Child = null): HTMLElement {
+  const beside = right.filter((child) => child !== null && child !== undefined && child !== false);
   return h(
     'section',
-    { class: 'verdict', id: 'verdict', 'aria-label': 'Verdict', style: { '--limit': `var(--${limitColor(verdict.limit)})` } },
+    { class: 'verdict', id: 'verdict', 'aria-label': of.name, style: { '--limit': `var(--${of.color})` } },
     h(
       'div',
       { class: 'verdict-left' },
-      h('p', { class: 'eyebrow' }, verdict.label ?? 'What limited it'),
-      // Wrong answers are no limit among others.
-      h('p', { class: verdict.limit === 'isolation-broken' ? 'sentence worse' : 'sentence' }, rich(verdict.sentence)),
-      ...verdict.evidence.map((of) => evidence(of, bus)),
-      verdict.second !== undefined && verdict.second !== null && aside('Second limit', rich(verdict.second.sentence)),
-      verdict.careful !== undefined && verdict.careful !== null && aside('Careful', rich(verdict.careful)),
-      ...(verdict.try ?? []).map((words, i) => aside(i === 0 ? 'Try' : '', rich(words))),
-      gate !== undefined && gate !== null && gateLine(gate),
+      h('p', { class: 'eyebrow' }, of.question),
+      h('p', { class: of.is_harm === true ? 'sentence worse' : 'sentence' }, of.sentence),
+      ...(of.evidence ?? []).map((one) => evidence(one, bus)),
+      ...(of.asides ?? []).map(([name, words]) => words !== null && words !== undefined && aside(name, rich(words))),
+      of.gate !== undefined && of.gate !== null && gateLine(of.gate),
     ),
-    right !== null && right !== false && h('div', { class: 'verdict-right' }, right),
+    beside.length > 0 && h('div', { class: 'verdict-right' }, ...beside),
     below,
   );
 }
 
-/** An answer: the largest sentence of its page; on the right how sure it is, below that whatever belongs there. */
-export function answerBlock(answer: Answer, right: Child = null, more: { color?: string; gate?: Gate | null; sure?: string } = {}): HTMLElement {
-  const color = more.color ?? (answer.is_harm ? 'bad' : answer.state === 'known' ? 'accent' : 'warn');
-  const sure = sureBlock(answer, more.sure);
-  return h(
-    'section',
-    { class: 'verdict', id: 'verdict', 'aria-label': 'Answer', style: { '--limit': `var(--${color})` } },
-    h(
-      'div',
-      { class: 'verdict-left' },
-      h('p', { class: 'eyebrow' }, answer.question),
-      h('p', { class: answer.is_harm ? 'sentence worse' : 'sentence' }, rich(answer.sentence)),
-      ...answer.evidence.map((of) => evidence(of, null)),
-      answer.careful !== undefined && answer.careful !== null && aside('Careful', rich(answer.careful)),
-      ...answer.try.map((words, i) => aside(i === 0 ? 'Try' : '', rich(words))),
-      more.gate !== undefined && more.gate !== null && gateLine(more.gate),
-    ),
-    (sure !== null || (right !== null && right !== false)) && h('div', { class: 'verdict-right' }, right, sure),
-  );
+/** What to try, named once. */
+const tries = (list: string[]): [string, string][] => list.map((words, i) => [i === 0 ? 'Try' : '', words]);
+
+/** What limited it; on the right what else was examined. */
+export function verdictBlock(verdict: Verdict | null, right: Child, bus: Bus | null, below: Child = null): HTMLElement {
+  if (verdict === null) {
+    return statement({ name: 'Verdict', color: 'other', question: 'What limited it', sentence: 'Not examined: no diagnosis was recorded with this result.' }, bus, [right]);
+  }
+  const { limit, label, sentence, evidence, second, careful, gate } = verdict;
+  const asides: Statement['asides'] = [['Second limit', second?.sentence], ['Careful', careful], ...tries(verdict.try ?? [])];
+  return statement({ name: 'Verdict', color: limitColor(limit), question: label ?? 'What limited it', sentence: rich(sentence), is_harm: limit === 'isolation-broken', evidence, asides, gate: gate ?? null }, bus, [right], below);
 }
 
-/** How sure an answer is: its own checks. */
-function sureBlock(answer: Answer, title = 'How sure is it?'): HTMLElement | null {
-  return sureList(title, answer.sure);
+/** An answer; on the right how sure it is, below that whatever belongs there. */
+export function answerBlock(answer: Answer, right: Child = null, more: { color?: string; gate?: Gate | null; sure?: string } = {}): HTMLElement {
+  const { question, sentence, is_harm, evidence, careful } = answer;
+  const color = more.color ?? (is_harm ? 'bad' : answer.state === 'known' ? 'accent' : 'warn');
+  const asides: Statement['asides'] = [['Careful', careful], ...tries(answer.try)];
+  return statement({ name: 'Answer', color, question, sentence: rich(sentence), is_harm, evidence, asides, gate: more.gate ?? null }, null, [right, sureList(more.sure ?? 'How sure is it?', answer.sure)]);
+}
+
+const MARKS = { held: ['✓', 'ok', 'held'], failed: ['✗', 'bad', 'failed'], limit: ['○', 'warn', 'a limit'], unknown: ['○', 'ink3', 'not known'] } as const;
+
+/** A sign, a name, and what else there is to say of it; the sign's word for those who hear the page. */
+function check(state: keyof typeof MARKS, name: string, ...words: Child[]): HTMLElement {
+  const [mark, color, word] = MARKS[state] ?? MARKS.limit;
+  return h('li', {}, h('span', { class: 'state', style: { color: `var(--${color})` }, 'aria-hidden': 'true' }, mark), h('span', {}, h('span', { class: 'visually-hidden' }, `${word}: `), h('strong', {}, `${name}.`), ' ', ...words));
 }
 
 /** Checks that held, that failed, and where what is known ends. */
 export function sureList(title: string, list: Sure[]): HTMLElement | null {
   if (list.length === 0) return null;
-  const marks = { held: ['✓', 'ok', 'held'], failed: ['✗', 'bad', 'failed'], limit: ['○', 'warn', 'a limit'] } as const;
-  return h(
-    'div',
-    { class: 'sure' },
-    h('h2', { class: 'eyebrow' }, title),
-    h(
-      'ul',
-      { class: 'checks' },
-      ...list.map((of) => {
-        const [mark, color, word] = marks[of.state] ?? marks.limit;
-        return h('li', {}, h('span', { class: 'state', style: { color: `var(--${color})` }, 'aria-hidden': 'true' }, mark), h('span', {}, h('span', { class: 'visually-hidden' }, `${word}: `), h('strong', {}, `${of.name}.`), ' ', rich(capital(of.text))));
-      }),
-    ),
-  );
+  return h('div', { class: 'sure' }, h('h2', { class: 'eyebrow' }, title), h('ul', { class: 'checks' }, ...list.map((of) => check(of.state, of.name, rich(capital(of.text))))));
 }
 
 /** The verdict's check of itself; every cause that was examined behind it. */
 export function checks(verdict: Verdict | null): HTMLElement | null {
   const list = verdict?.checks ?? [];
   if (list.length === 0) return rules(verdict);
-  const passed = list.every((check) => check.passed !== false);
-  const mark = (of: boolean | null): [string, string, string] => (of === true ? ['✓', 'ok', 'held'] : of === false ? ['✗', 'bad', 'failed'] : ['○', 'ink3', 'not known']);
+  const passed = list.every((of) => of.passed !== false);
   return h(
     'div',
     {},
     h('h2', { class: 'eyebrow' }, `The verdict’s own check: ${passed ? 'passed' : 'failed'}`),
-    h(
-      'ul',
-      { class: 'checks' },
-      ...list.map((check) => {
-        const [sign, color, word] = mark(check.passed);
-        return h('li', {}, h('span', { class: 'state', style: { color: `var(--${color})` }, 'aria-hidden': 'true' }, sign), h('span', {}, h('strong', {}, `${check.name}.`), ' ', h('span', { class: 'visually-hidden' }, `${word}: `), check.figures));
-      }),
-    ),
+    h('ul', { class: 'checks' }, ...list.map((of) => check(of.passed === true ? 'held' : of.passed === false ? 'failed' : 'unknown', of.name, of.figures))),
     rules(verdict),
   );
 }
@@ -331,20 +321,11 @@ export function definitions(rows: [string, Child][]): HTMLElement {
 /** The command line, and a button that takes it along. */
 export function commandBlock(command: string): { box: HTMLElement; button: HTMLElement } {
   const pre = h('pre', { class: 'command', tabindex: 0, role: 'region', 'aria-label': 'Command' }, h('code', {}, command));
-  const button = h('button', { type: 'button', class: 'copy' }, 'Copy command');
-  button.addEventListener('click', () => {
-    const done = (): void => {
-      button.textContent = 'Copied';
-      setTimeout(() => (button.textContent = 'Copy command'), 2000);
-    };
-    const select = (): void => {
-      getSelection()?.selectAllChildren(pre);
-      button.textContent = 'Selected: Ctrl+C';
-    };
-    if (navigator.clipboard === undefined) select();
-    else navigator.clipboard.writeText(command).then(done, select);
-  });
-  return { box: pre, button };
+  const select = (): string => {
+    getSelection()?.selectAllChildren(pre);
+    return 'Selected: Ctrl+C';
+  };
+  return { box: pre, button: copyButton('Copy command', 'copy', () => command, select) };
 }
 
 export function footer(data: Data, id: string): HTMLElement {

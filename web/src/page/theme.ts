@@ -1,8 +1,9 @@
 /** Light, dark or as the system has it; colours for what is drawn on canvases. */
 
-import { h } from './dom';
+import { segmented } from './dom';
 
 export type Choice = 'auto' | 'light' | 'dark';
+const CHOICES = { auto: 'Auto', light: 'Light', dark: 'Dark' } as const;
 
 const KEY = 'pgdyno-theme';
 let dark: MediaQueryList | null = null;
@@ -66,19 +67,13 @@ export function token(name: string): string {
 }
 
 export function themeSwitch(): HTMLElement {
-  const buttons = (['auto', 'light', 'dark'] as const).map((of) => {
-    const button = h('button', { type: 'button', 'aria-pressed': String(of === choice) }, of[0]!.toUpperCase() + of.slice(1));
-    button.addEventListener('click', () => {
-      choice = of;
-      try {
-        localStorage.setItem(KEY, of);
-      } catch {
-        // Then it lasts as long as the page.
-      }
-      buttons.forEach((other) => other.setAttribute('aria-pressed', String(other === button)));
-      apply();
-    });
-    return button;
+  return segmented('Colours', ['Auto', 'Light', 'Dark'] as const, CHOICES[choice], (name) => {
+    choice = name.toLowerCase() as Choice;
+    try {
+      localStorage.setItem(KEY, choice);
+    } catch {
+      // Then it lasts as long as the page.
+    }
+    apply();
   });
-  return h('div', { class: 'segmented', role: 'group', 'aria-label': 'Colours' }, ...buttons);
 }

@@ -48,6 +48,16 @@ export function bins(seconds: Seconds, step: number): Bin[] {
   return found;
 }
 
+/** Those of a range of time. */
+export const binsIn = (seconds: Seconds, step: number, range: { from: number; to: number }): Bin[] => bins(seconds, step).filter((bin) => bin.end_s >= range.from && bin.start_s < range.to);
+
+/** What a column comes to in a bin. */
+export function sumIn(column: ArrayLike<number>, bin: Bin): number {
+  let sum = 0;
+  for (let row = bin.from; row < bin.to; row += 1) sum += column[row]!;
+  return sum;
+}
+
 /** The narrowest step for a stretch of time in so many bins. */
 export function stepFor(seconds: number, binsMax: number): number {
   return STEPS.find((step) => seconds / step <= binsMax) ?? STEPS[STEPS.length - 1]!;
@@ -65,8 +75,7 @@ export function stepOfPercentile(seconds: Seconds, counts: ArrayLike<number>, p:
     for (const bin of all) {
       // What is left of a bin at the end of a phase decides nothing.
       if (all.length > 1 && bin.end_s - bin.start_s < step / 2) continue;
-      let n = 0;
-      for (let row = bin.from; row < bin.to; row += 1) n += counts[row]!;
+      const n = sumIn(counts, bin);
       if (n === 0) continue;
       filled += 1;
       if (known(n, p)) enough += 1;

@@ -11,6 +11,12 @@ export const DASH = '–';
 /** Behind a percentile that is of its run only. */
 export const UNCERTAIN = '~';
 
+/** What is known of a fact; null: why it is not is in it. */
+export const known = <T>(of: T | { unknown: string }): T | null => (typeof of === 'object' && of !== null && 'unknown' in of ? null : (of as T));
+
+/** Those that there are. */
+export const present = <T>(values: (T | null)[]): T[] => values.filter((value): value is T => value !== null);
+
 /** A figure as it is shown, with the mark of doubt where its interval has it. */
 export const marked = (shown: string, interval: { uncertain: boolean } | null | undefined): string => (interval?.uncertain === true ? shown + UNCERTAIN : shown);
 
@@ -186,6 +192,9 @@ export function bytes(value: number): Quantity {
 export const bytesText = (value: number | null | undefined): string =>
   value === null || value === undefined ? DASH : join(bytes(value));
 
+/** Units of time that series name, in microseconds. */
+export const UNIT_US: Record<string, number> = { µs: 1, ms: 1e3, s: 1e6 };
+
 /** A figure in the unit that a series names. */
 export function inUnitOf(value: number | null | undefined, unit: string): Quantity {
   if (value === null || value === undefined || !Number.isFinite(value)) return { value: DASH, unit: '' };
@@ -194,9 +203,8 @@ export function inUnitOf(value: number | null | undefined, unit: string): Quanti
     const of = bytes(value);
     return { value: of.value, unit: `${of.unit}/s` };
   }
-  if (unit === 'µs') return time(value);
-  if (unit === 'ms') return time(value * 1e3);
-  if (unit === 's') return time(value * 1e6);
+  const us = UNIT_US[unit];
+  if (us !== undefined) return time(value * us);
   if (unit === '1/s') return { value: figure(value), unit: '/s' };
   return { value: figure(value), unit };
 }

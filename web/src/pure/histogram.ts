@@ -17,6 +17,18 @@ export function known(total: number, p: number): boolean {
 /** How many values it takes for this percentile. */
 export const needed = (p: number): number => Math.ceil((BEYOND / (1 - p)) * (1 - 1e-9));
 
+/** Of counted values the one at a percentile, in buckets `low` to `high`. */
+function ranked(counts: ArrayLike<number>, values_us: number[], all: number, p: number, max_us: number, low = 0, high = counts.length - 1): number | null {
+  if (!known(all, p)) return null;
+  const rank = Math.max(1, Math.ceil(p * all - 1e-9));
+  let seen = 0;
+  for (let i = low; i <= high; i += 1) {
+    seen += counts[i]!;
+    if (seen >= rank) return Math.min(values_us[i]!, max_us);
+  }
+  return null;
+}
+
 /** A histogram over given buckets, to add others to. */
 export class Sum {
   readonly counts: Float64Array;
@@ -53,14 +65,7 @@ export class Sum {
 
   /** null: not ten values beyond it. `max_us` bounds it, as a bucket's end may lie above. */
   percentile(p: number, max_us = Infinity): number | null {
-    if (!known(this.total, p)) return null;
-    const rank = Math.max(1, Math.ceil(p * this.total - 1e-9));
-    let seen = 0;
-    for (let i = this.low; i <= this.high; i += 1) {
-      seen += this.counts[i]!;
-      if (seen >= rank) return Math.min(this.buckets_us[i]!, max_us);
-    }
-    return null;
+    return ranked(this.counts, this.buckets_us, this.total, p, max_us, this.low, this.high);
   }
 
   /** Values in buckets that end above this. */
@@ -77,15 +82,7 @@ export function total(histogram: Histogram): number {
 
 /** Of a whole histogram. */
 export function percentile(histogram: Histogram, p: number): number | null {
-  const all = total(histogram);
-  if (!known(all, p)) return null;
-  const rank = Math.max(1, Math.ceil(p * all - 1e-9));
-  let seen = 0;
-  for (let i = 0; i < histogram.count.length; i += 1) {
-    seen += histogram.count[i]!;
-    if (seen >= rank) return Math.min(histogram.value_us[i]!, histogram.max_us ?? Infinity);
-  }
-  return null;
+  return ranked(histogram.count, histogram.value_us, total(histogram), p, histogram.max_us ?? Infinity);
 }
 
 /** How many values are slower than the given percentile's rank. */

@@ -1,6 +1,6 @@
 /** Stacks over time: columns wide enough to be seen, sums or means of what fell into each. */
 
-import { lower } from './bins';
+import { binsIn, lower, sumIn, type Seconds } from './bins';
 
 export interface Column {
   from: number;
@@ -10,31 +10,11 @@ export interface Column {
 }
 
 /** Counts of seconds in columns of `step` seconds, as rates a second or as they are. */
-export function rates(
-  start_s: ArrayLike<number>,
-  length_s: ArrayLike<number>,
-  parts: ArrayLike<number>[],
-  step: number,
-  range: { from: number; to: number },
-  perSecond = true,
-): Column[] {
-  const columns: Column[] = [];
-  let row = Math.max(0, lower(start_s, range.from - step));
-  while (row < start_s.length && start_s[row]! < range.to) {
-    const cell = Math.floor((start_s[row]! + 1e-6) / step);
-    const from = start_s[row]!;
-    const sums = parts.map(() => 0);
-    let seconds = 0;
-    let to = from;
-    while (row < start_s.length && Math.floor((start_s[row]! + 1e-6) / step) === cell) {
-      parts.forEach((part, i) => (sums[i]! += part[row]!));
-      seconds += length_s[row]!;
-      to = start_s[row]! + length_s[row]!;
-      row += 1;
-    }
-    if (to >= range.from && seconds > 0) columns.push({ from, to, values: sums.map((sum) => (perSecond ? sum / seconds : sum)) });
-  }
-  return columns;
+export function rates(seconds: Seconds, parts: ArrayLike<number>[], step: number, range: { from: number; to: number }, perSecond = true): Column[] {
+  return binsIn(seconds, step, range).map((bin) => {
+    const length_s = perSecond ? sumIn(seconds.length_s, bin) : 1;
+    return { from: bin.start_s, to: bin.end_s, values: parts.map((part) => (length_s > 0 ? sumIn(part, bin) / length_s : null)) };
+  });
 }
 
 /**
@@ -64,6 +44,18 @@ export function means(at: ArrayLike<number>, parts: ArrayLike<number | null>[], 
     columns.push({ from: at[i]!, to: at[end - 1]!, values });
   }
   return columns;
+}
+
+/** Which readings are within a range. */
+export function readIn(at: ArrayLike<number>, range: { from: number; to: number }): number[] {
+  const first = lower(at, range.from);
+  return Array.from({ length: Math.max(0, lower(at, range.to + 1e-9) - first) }, (_, i) => first + i);
+}
+
+/** The mean of the readings from one time to another; null: there is none. */
+export function meanOf(at: ArrayLike<number>, values: ArrayLike<number | null>, from: number, to: number): number | null {
+  const known = readIn(at, { from, to }).flatMap((k) => values[k] ?? []);
+  return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length;
 }
 
 /**

@@ -24,17 +24,21 @@ export function sources(staleness: Staleness): Source[] {
   return [...staleness.endpoints.map((one) => named('probe', one)), ...clients.map((one) => named('clients', one))];
 }
 
+/** How many parts all of these have in common at their beginning, and at their end; one of each is left. */
+export function inCommon(all: readonly string[][]): { head: number; tail: number } {
+  const shortest = Math.min(...all.map((parts) => parts.length));
+  const same = (at: (parts: string[]) => string | undefined): boolean => new Set(all.map(at)).size === 1;
+  let [head, tail] = [0, 0];
+  while (head < shortest - 1 && same((parts) => parts[head])) head += 1;
+  while (tail < shortest - 1 - head && same((parts) => parts.at(-1 - tail))) tail += 1;
+  return { head, tail };
+}
+
 /** Paths of sockets without what all of them have in common; other names as they are. */
 export function shortNames(names: readonly string[]): Map<string, string> {
   const paths = [...new Set(names)].filter((name) => name.startsWith('/'));
   const split = paths.map((path) => path.split('/').slice(1));
-  const shortest = Math.min(...split.map((parts) => parts.length));
-  let [head, tail] = [0, 0];
-  const same = (at: (parts: string[]) => string | undefined): boolean => split.every((parts) => at(parts) === at(split[0]!));
-  if (paths.length > 1) {
-    while (head < shortest - 1 && same((parts) => parts[head])) head += 1;
-    while (tail < shortest - 1 - head && same((parts) => parts[parts.length - 1 - tail])) tail += 1;
-  }
+  const { head, tail } = paths.length > 1 ? inCommon(split) : { head: 0, tail: 0 };
   const cut = (parts: string[]): string => `${head > 0 ? '…' : ''}/${parts.slice(head, parts.length - tail).join('/')}${tail > 0 ? '/…' : ''}`;
   return new Map(paths.map((path, i) => [path, cut(split[i]!)]));
 }

@@ -2,8 +2,9 @@
 
 import type { BudgetPart, TimeBudget, TrialData } from '../data';
 import { DASH, fixed, join, many, percent, percentileName, significant, time } from '../pure/format';
-import { h, scroll, svg, type Child } from '../page/dom';
+import { h, svg, type Child } from '../page/dom';
 import { section, type Section } from '../page/shell';
+import { figureTable, nums, type Cell, type Row } from '../page/table';
 import { partColor, partOpacity } from '../page/classes';
 
 const WIDTH = 1280;
@@ -24,7 +25,9 @@ function hatching(id: string): SVGElement {
   return svg('pattern', { id, width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, svg('rect', { width: 7, height: 7, fill: 'var(--bg)' }), svg('line', { x1: 0, y1: 0, x2: 0, y2: 7, stroke: 'var(--line2)', 'stroke-width': 3 }));
 }
 
-const fill = (part: BudgetPart, id: string): string => (part.part === 'not-attributed' ? `url(#${id})` : `var(--${partColor(part.part)})`);
+/** A part as a stretch of its bar. */
+const box = (part: BudgetPart, x: number, width: number, height: number, id: string): SVGElement =>
+  svg('rect', { x, y: 0, width: Math.max(0.8, width - 1), height, fill: part.part === 'not-attributed' ? `url(#${id})` : `var(--${partColor(part.part)})`, 'fill-opacity': partOpacity(part.part), stroke: part.part === 'not-attributed' ? 'var(--line2)' : 'none' });
 
 /** A label in a part: its ink is what is read best on the part's colour in each theme. */
 function label(part: BudgetPart, x: number, y: number, text: string, strong = false): SVGElement {
@@ -42,7 +45,7 @@ function rectangles(parts: BudgetPart[], shares: number[], height: number, id: s
     const from = x;
     const width = shares[i]! * WIDTH;
     x += width;
-    const rect = svg('rect', { x: from, y: 0, width: Math.max(0.8, width - 1), height, fill: fill(part, id), 'fill-opacity': partOpacity(part.part), stroke: part.part === 'not-attributed' ? 'var(--line2)' : 'none' });
+    const rect = box(part, from, width, height, id);
     const inside = width >= minimum ? label(part, from + 8, height / 2 + 5, `${fixed(shares[i]! * 100, 1)}`) : null;
     return inside === null || part.part === 'not-attributed' ? [rect] : [rect, inside];
   });
@@ -83,7 +86,7 @@ export function budgetBar(budget: TimeBudget): HTMLElement {
   const shapes: SVGElement[] = [];
   for (const part of budget.parts) {
     const width = part.share * WIDTH;
-    shapes.push(svg('rect', { x, y: 0, width: Math.max(0.8, width - 1), height: HEIGHT, fill: fill(part, 'hatch-bar'), 'fill-opacity': partOpacity(part.part), stroke: part.part === 'not-attributed' ? 'var(--line2)' : 'none' }));
+    shapes.push(box(part, x, width, HEIGHT, 'hatch-bar'));
     if (part.share >= INSIDE && part.part !== 'not-attributed' && part.name.length * LETTER + 20 <= width) {
       shapes.push(label(part, x + 10, 20, part.name, true), label(part, x + 10, 37, percent(part.share)));
     } else if (part.share >= LEADER) thin.push({ part, at: x + width / 2 });
@@ -116,20 +119,11 @@ function table(budget: TimeBudget): HTMLElement {
   };
   const each = (us: number | null): string => (us === null ? DASH : significant(us / 1000));
   const all = budget.parts.reduce((sum, part) => sum + (part.us_per_commit ?? 0), 0);
-  return scroll(
-    'Parts of the clients’ time',
-    h(
-      'table',
-      { class: 'figures' },
-      h('thead', {}, h('tr', {}, ...['Part', 'Of the time, %', '95 % interval, %', 'Client-seconds', 'A commit, ms', 'Known from'].map((text, i) => h('th', { scope: 'col', class: i > 0 && i < 5 ? 'n' : undefined }, text)))),
-      h(
-        'tbody',
-        {},
-        ...sorted.map((part) => h('tr', {}, h('th', { scope: 'row' }, swatch(part), ' ', part.name), h('td', { class: 'n strong' }, fixed(part.share * 100, 1)), h('td', { class: 'n quiet' }, range(part)), h('td', { class: 'n' }, fixed(part.client_s, 1)), h('td', { class: 'n' }, each(part.us_per_commit)), h('td', {}, part.source))),
-        h('tr', {}, h('th', { scope: 'row' }, 'All parts'), h('td', { class: 'n strong' }, '100.0'), h('td', { class: 'n quiet' }, DASH), h('td', { class: 'n' }, fixed(budget.client_seconds, 1)), h('td', { class: 'n' }, all > 0 ? each(all) : DASH), h('td', {}, DASH)),
-      ),
-    ),
-  );
+  const row = (name: Cell, share: string, interval: string, client_s: number, commit: string, source: string): Row => [name, h('td', { class: 'n strong' }, share), h('td', { class: 'n quiet' }, interval), fixed(client_s, 1), commit, source];
+  return figureTable('Parts of the clients’ time', ['Part', ...nums('Of the time, %', '95 % interval, %', 'Client-seconds', 'A commit, ms'), 'Known from'], [
+    ...sorted.map((part) => row([swatch(part), ' ', part.name], fixed(part.share * 100, 1), range(part), part.client_s, each(part.us_per_commit), part.source)),
+    row('All parts', '100.0', DASH, budget.client_seconds, all > 0 ? each(all) : DASH, DASH),
+  ]);
 }
 
 function added(budget: TimeBudget): HTMLElement {
@@ -139,14 +133,10 @@ function added(budget: TimeBudget): HTMLElement {
     'div',
     {},
     head,
-    scroll(
+    figureTable(
       'What the generator adds: rows',
-      h(
-        'table',
-        { class: 'figures' },
-        h('thead', {}, h('tr', {}, ...['Percentile', 'Of those followed', 'Adds', 'At most', 'Share'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'n' : undefined }, text)))),
-        h('tbody', {}, ...budget.added.map((row) => h('tr', {}, h('th', { scope: 'row' }, row.percentile < 100 ? percentileName(row.percentile / 100) : 'max'), ...[row.shown_us, row.adds_us, row.at_most_us].map((us) => h('td', { class: 'n' }, join(time(us)))), h('td', { class: 'n' }, percent(row.share))))),
-      ),
+      ['Percentile', ...nums('Of those followed', 'Adds', 'At most', 'Share')],
+      budget.added.map((row) => [row.percentile < 100 ? percentileName(row.percentile / 100) : 'max', ...[row.shown_us, row.adds_us, row.at_most_us].map((us) => join(time(us))), percent(row.share)]),
     ),
     h('p', { class: 'sub' }, 'From the run-queue wait of pgdyno’s threads and the place of each answer in its turn, of the transactions that were followed.'),
   );
@@ -176,9 +166,5 @@ export function budgetSection(data: TrialData): Section | null {
   const { budget } = data;
   if (budget === undefined || budget === null || budget.parts.length === 0) return null;
   const unseen = budget.unseen === null ? null : h('p', { class: 'sub' }, h('strong', {}, 'The server’s parts are not known: '), budget.unseen);
-  return {
-    id: 'time-budget',
-    link: 'Time budget',
-    element: section('time-budget', 'Time budget', 'Every part with its figure, the largest first. What no source explains is shown, never spread over the others.', h('div', { class: 'two-columns wide-left' }, h('div', {}, table(budget), unseen), added(budget)), phases(budget)),
-  };
+  return section('time-budget', 'Time budget', 'Time budget', 'Every part with its figure, the largest first. What no source explains is shown, never spread over the others.', h('div', { class: 'two-columns wide-left' }, h('div', {}, table(budget), unseen), added(budget)), phases(budget));
 }

@@ -5,6 +5,7 @@ import { lower, thin } from '../pure/bins';
 import { fixed } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
+import { lineSeries } from '../chart/shapes';
 import { Strip, type Entry } from '../chart/strip';
 import { token } from '../page/theme';
 import { marks } from './marks';
@@ -46,10 +47,9 @@ export function clients(model: Model, bus: Bus): Strip | null {
       }),
       build: ({ width }, hidden) => {
         const { from, to } = bus.range;
-        const line = (values: readonly number[], style: object): object => ({ type: 'line', showSymbol: false, silent: true, clip: true, data: thin(x, values, from, to, width), lineStyle: style });
         const series: object[] = [marks(model, bus.range)];
-        if (!hidden.has('working')) series.push({ ...line(working, { color: token('accent'), width: 1.6 }), z: 3 });
-        if (!hidden.has('asked')) series.push({ ...line(asked, { color: token('ok'), width: 1.4, type: [4, 3] }), z: 4 });
+        if (!hidden.has('working')) series.push(lineSeries(thin(x, working, from, to, width), { color: token('accent'), width: 1.6 }, { z: 3 }));
+        if (!hidden.has('asked')) series.push(lineSeries(thin(x, asked, from, to, width), { color: token('ok'), width: 1.4, type: [4, 3] }, { z: 4 }));
         return { grid: {}, yAxis: linearAxis(axis.min, axis.max, axis.step), series };
       },
     },

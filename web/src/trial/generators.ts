@@ -2,13 +2,11 @@
 
 import type { Generator, Generators, TrialData } from '../data';
 import { clock, columnUnit, count, DASH, fixed, inUnit, many, percent, rate, significant, timeText } from '../pure/format';
-import { actions } from '../chart/figure';
+import { rowsBehind } from '../chart/figure';
 import { bar } from '../page/bars';
-import { h, scroll, svg, type Child } from '../page/dom';
+import { h, svg } from '../page/dom';
 import { section, type Section } from '../page/shell';
-
-const th = (text: string, numeric = false, unit = ''): HTMLElement => h('th', { scope: 'col', class: numeric ? 'n' : undefined }, text, unit !== '' && h('span', { class: 'unit' }, ` ${unit}`));
-const td = (child: Child, numeric = false): HTMLElement => h('td', { class: numeric ? 'n' : undefined }, child);
+import { figureTable, num, td, type Row } from '../page/table';
 
 /** From this share of the time on a thread is a limit itself (client_bound.rs). */
 const BOUND_SHARE = 0.8;
@@ -51,56 +49,47 @@ export function generatorsSection(data: TrialData): Section | null {
   const isLive = data.served?.live != null;
   const died = list.filter((one) => one.end === 'died').length;
   // What is known at the end only has no column before.
-  const atEnd = (cell: HTMLElement): HTMLElement | null => (isLive ? null : cell);
+  const atEnd = (cell: string | HTMLElement): string | HTMLElement | null => (isLive ? null : cell);
   const hosts = new Set(list.map((one) => one.host).filter((of) => of !== null)).size;
-  const { buttons, table } = actions({
-    title: 'Generators',
-    summary: () => '',
-    data: () => ({
-      head: ['generator', 'host', 'clients', 'committed', 'goodput_per_s', 'cpu_us', 'busiest_share', 'added_mean_us', 'began_late_us', 'clock_offset_us', 'clock_uncertainty_us', 'until_us', 'end', 'trial'],
-      rows: list.map((one) => [one.generator, one.host, one.clients, one.committed, one.goodput_per_s, one.cpu_us, one.busiest_share, one.added_mean_us, one.began_late_us, one.clock?.offset_us ?? null, one.clock?.uncertainty_us ?? null, one.until_us, one.end, one.trial]),
-    }),
-  });
-  const row = (one: Generator): HTMLElement => {
+  const { buttons, table } = rowsBehind(
+    'Generators',
+    ['generator', 'host', 'clients', 'committed', 'goodput_per_s', 'cpu_us', 'busiest_share', 'added_mean_us', 'began_late_us', 'clock_offset_us', 'clock_uncertainty_us', 'until_us', 'end', 'trial'],
+    () => list.map((one) => [one.generator, one.host, one.clients, one.committed, one.goodput_per_s, one.cpu_us, one.busiest_share, one.added_mean_us, one.began_late_us, one.clock?.offset_us ?? null, one.clock?.uncertainty_us ?? null, one.until_us, one.end, one.trial]),
+  );
+  const row = (one: Generator): Row => {
     const { words, kind } = state(one);
-    return h(
-      'tr',
-      {},
-      h('th', { scope: 'row' }, data.served !== undefined && one.trial !== null ? h('a', { href: `/trial/${one.trial}`, 'aria-label': `Generator ${one.generator}: trial ${one.trial}` }, String(one.generator)) : String(one.generator)),
-      atEnd(td(host(one))),
-      td(count(one.clients), true),
-      td(count(one.committed), true),
-      h('td', {}, h('span', { class: 'bar-cell' }, bar(one.committed / most, 'p50', 100), h('span', { class: 'n' }, percent(committed > 0 ? one.committed / committed : 0)))),
-      td(rate(one.goodput_per_s), true),
-      ...[td(cores(one), true), td(one.busiest_share === null ? DASH : percent(one.busiest_share), true), td(inUnit(one.added_mean_us, unit), true), td(began(one), true)].map(atEnd),
-      td(clock(one.until_us / 1e6), true),
-      h('td', {}, h('strong', { class: `state-${kind}` }, words)),
-    );
+    return [
+      data.served !== undefined && one.trial !== null ? h('a', { href: `/trial/${one.trial}`, 'aria-label': `Generator ${one.generator}: trial ${one.trial}` }, String(one.generator)) : String(one.generator),
+      host(one),
+      count(one.clients),
+      count(one.committed),
+      h('span', { class: 'bar-cell' }, bar(one.committed / most, 'p50', 100), h('span', { class: 'n' }, percent(committed > 0 ? one.committed / committed : 0))),
+      rate(one.goodput_per_s),
+      cores(one),
+      one.busiest_share === null ? DASH : percent(one.busiest_share),
+      inUnit(one.added_mean_us, unit),
+      began(one),
+      clock(one.until_us / 1e6),
+      h('strong', { class: `state-${kind}` }, words),
+    ];
   };
   const clients = list.reduce((sum, one) => sum + one.clients, 0);
-  return {
-    id: 'generators',
-    link: 'Generators',
-    element: section(
-      'generators',
-      'Generators',
-      'One row a generator. Histograms are added by second and script, never averaged. Who weakened the result is named in the last column.',
-      buttons,
-      scroll(
-        'Generators: rows',
-        h(
-          'table',
-          { class: 'figures generators' },
-          h('thead', {}, h('tr', {}, th('#'), atEnd(th('Host')), th('Clients', true), th('Committed', true), th('Share'), th('Goodput', true, 'tps'), ...[th('CPUs', true), th('Busiest thread', true), th('Adds, mean', true, unit.unit), th('Began', true, 'ms')].map(atEnd), th('Until', true), th('State'))),
-          h('tbody', {}, ...list.map(row)),
-          h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, 'All'), atEnd(td(hosts === 0 ? '' : many(hosts, 'host'))), td(count(clients), true), td(count(committed), true), td(''), td(rate(data.run.measured.goodput_per_s), true), ...[td(''), td(''), td(''), td(all.start_spread_us === null ? '' : `spread ${timeText(all.start_spread_us)}`, true)].map(atEnd), td(''), td(isLive ? `${count(list.length - died)} of ${count(all.asked)}` : `${count(whole)} of ${count(all.asked)} whole`))),
-        ),
-      ),
-      table,
-      byGenerator(list),
-      commonStart(all),
+  return section(
+    'generators',
+    'Generators',
+    'Generators',
+    'One row a generator. Histograms are added by second and script, never averaged. Who weakened the result is named in the last column.',
+    buttons,
+    figureTable(
+      'Generators: rows',
+      ['#', atEnd('Host'), num('Clients'), num('Committed'), 'Share', num('Goodput', 'tps'), ...[num('CPUs'), num('Busiest thread'), num('Adds, mean', unit.unit), num('Began', 'ms')].map(atEnd), num('Until'), 'State'],
+      list.map(row),
+      { class: 'generators', foot: ['All', hosts === 0 ? '' : many(hosts, 'host'), count(clients), count(committed), '', rate(data.run.measured.goodput_per_s), td(''), td(''), td(''), all.start_spread_us === null ? td('') : `spread ${timeText(all.start_spread_us)}`, td(''), isLive ? `${count(list.length - died)} of ${count(all.asked)}` : `${count(whole)} of ${count(all.asked)} whole`] },
     ),
-  };
+    table,
+    byGenerator(list),
+    commonStart(all),
+  );
 }
 
 /** What each committed a second, on one scale. */

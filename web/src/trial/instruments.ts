@@ -2,15 +2,16 @@
 
 import type { Bus } from '../pure/bus';
 import { lower, thin } from '../pure/bins';
-import { bytesUnit, clock, count, DASH, inUnitOf, join, many } from '../pure/format';
-import { means } from '../pure/stack';
+import { bytesUnit, clock, count, DASH, inUnitOf, join, many, UNIT_US } from '../pure/format';
+import { meanOf, means, readIn } from '../pure/stack';
 import { linear } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
 import { absent } from '../chart/figure';
-import { drawn } from '../chart/shapes';
+import { areas, drawn } from '../chart/shapes';
 import { Strip } from '../chart/strip';
-import { h, scroll } from '../page/dom';
+import { h, more } from '../page/dom';
 import { section, type Section } from '../page/shell';
+import { figureTable, num, td } from '../page/table';
 import { token } from '../page/theme';
 import { marks } from './marks';
 import type { Model } from './model';
@@ -29,16 +30,11 @@ function axisUnit(unit: string, high: number): { by: number; name: string } {
     const { by, name } = bytesUnit(high);
     return { by, name: unit === 'bytes' ? name : `${name}/s` };
   }
-  const micro: Record<string, number> = { µs: 1, ms: 1e3, s: 1e6 };
-  const base = micro[unit];
+  const base = UNIT_US[unit];
   if (base !== undefined) {
-    const { by, name } = ((): { by: number; name: string } => {
-      const us = high * base;
-      if (us >= 1e6) return { by: 1e6 / base, name: 's' };
-      if (us >= 1e3) return { by: 1e3 / base, name: 'ms' };
-      return { by: 1 / base, name: 'µs' };
-    })();
-    return { by, name };
+    const us = high * base;
+    const [divisor, name]: [number, string] = us >= 1e6 ? [1e6, 's'] : us >= 1e3 ? [1e3, 'ms'] : [1, 'µs'];
+    return { by: divisor / base, name };
   }
   return { by: 1, name: unit === '1/s' ? 'per second' : unit };
 }
@@ -69,17 +65,8 @@ function strip(panel: Panel, name: string, model: Model, bus: Bus): Strip | null
       if (holes.some((hole) => moment >= hole.from && moment <= hole.to)) return DASH;
       return show(of[Math.min(k, of.length - 1)]);
     }
-    let sum = 0;
-    let n = 0;
-    const from = Math.max(bus.range.from, model.measured_from_s);
-    for (let k = lower(x, from); k < x.length && x[k]! <= bus.range.to; k += 1) {
-      const v = of[k];
-      if (v !== null && v !== undefined) {
-        sum += v;
-        n += 1;
-      }
-    }
-    return n === 0 ? DASH : show(sum / n);
+    const mean = meanOf(x, of, Math.max(bus.range.from, model.measured_from_s), bus.range.to);
+    return mean === null ? DASH : show(mean);
   };
   const gapWords = panel.gaps.map((gap, i) => {
     const hole = holes[i]!;
@@ -97,8 +84,7 @@ function strip(panel: Panel, name: string, model: Model, bus: Bus): Strip | null
       entries: lines.map((line) => ({ key: line.name, name: () => (lines.length === 1 ? 'mean' : line.name), mark: panel.stack ? 'block' : 'line', color: line.color, value: value(line) })),
       summary: () => `${lines.map((line) => `${line.name} ${value(line)(null)}`).join(', ')} on average.`,
       data: () => {
-        const rows = [];
-        for (let k = lower(at, bus.range.from); k < at.length && at[k]! <= bus.range.to; k += 1) rows.push([at[k]!, ...lines.map((line) => line.series.value![k] ?? null)]);
+        const rows = readIn(at, bus.range).map((k) => [at[k]!, ...lines.map((line) => line.series.value![k] ?? null)]);
         return { head: ['at_s', ...lines.map((line) => `${line.series.name}${line.series.label === '' ? '' : ` ${line.series.label}`} ${panel.unit}`.trim())], rows };
       },
       below: gapWords,
@@ -109,30 +95,7 @@ function strip(panel: Panel, name: string, model: Model, bus: Bus): Strip | null
         if (panel.stack) {
           const columns = means(at, shown.map((line) => line.series.value!), bus.range, width / 2);
           series.push(
-            drawn((api, box) => {
-              const x = columns.map((column) => Math.max(box.x, Math.min(api.coord([(column.from + column.to) / 2, 0])[0], box.x + box.width)));
-              const shapes: Record<string, unknown>[] = [];
-              // Areas end at gaps.
-              let begin = 0;
-              const draw = (end: number): void => {
-                if (end <= begin) return;
-                let base = columns.slice(begin, end).map(() => 0);
-                shown.forEach((line, i) => {
-                  const top = columns.slice(begin, end).map((column, k) => base[k]! + (column.values[i] ?? 0) / unit.by);
-                  const points = [...top.map((v, k) => [x[begin + k]!, api.coord([0, v])[1]]), ...base.map((v, k) => [x[begin + k]!, api.coord([0, v])[1]]).reverse()];
-                  base = top;
-                  shapes.push({ type: 'polygon', shape: { points }, style: { fill: token(line.color) }, silent: true });
-                });
-              };
-              columns.forEach((column, k) => {
-                if (column.values.every((v) => v === null)) {
-                  draw(k);
-                  begin = k + 1;
-                }
-              });
-              draw(columns.length);
-              return shapes;
-            }, 2),
+            drawn((api, box) => areas(columns, shown.map((line) => ({ fill: token(line.color) })), api, box, unit.by), 2),
           );
         } else {
           for (const line of shown) {
@@ -169,7 +132,7 @@ const still = (panel: Panel): boolean => panel.lines.every((line) => line.series
 /** What is made when it is opened first. */
 function later(title: string, make: () => (HTMLElement | null)[]): HTMLElement {
   const box = h('div', { class: 'panels' });
-  const details = h('details', { class: 'more' }, h('summary', {}, title), box);
+  const details = more(title, box);
   details.addEventListener('toggle', () => {
     if (details.open && box.childElementCount === 0) box.append(...make().filter((element) => element !== null));
   });
@@ -198,32 +161,25 @@ export function instruments(model: Model, bus: Bus): Section | null {
     const sources = [...new Set(data.instruments.filter((instrument) => instrument.of === of).map((instrument) => instrument.source.split(',')[0]!))].filter((source) => source !== '').slice(0, 2);
     return { name, sources, children: [...strips, ...gone], any: own.length + gone.length > 0 };
   }).filter((column) => column.any);
-  return {
-    id: 'instruments',
-    link: 'Instruments',
-    element: section(
-      'instruments',
-      'Instruments',
-      'Read during the trial, on separate connections and threads. They follow the zoom above; figures are means of the visible range.',
-      null,
-      h('div', { class: 'instruments', style: { '--columns': String(Math.max(1, Math.min(3, columns.length))), '--wide': columns.length === 1 ? '3' : '1' } }, ...columns.map((column) => h('div', { class: 'instrument-column' }, h('h3', { class: 'column-head' }, column.sources.length > 0 ? `${column.name}: ${column.sources.join(', ')}` : column.name), ...column.children))),
-      totals.length > 0 &&
-        h(
-          'details',
-          { class: 'more', open: found.length === 0 },
-          h('summary', {}, `Before and after (${count(totals.length)})`),
-          scroll(
-            'Before and after: rows',
-            h(
-              'table',
-              { class: 'figures' },
-              h('thead', {}, h('tr', {}, ...['What', 'Of', 'Before', 'After'].map((text, i) => h('th', { scope: 'col', class: i > 1 ? 'n' : undefined }, text)))),
-              h('tbody', {}, ...totals.map((series) => h('tr', {}, h('td', {}, series.name), h('td', {}, series.label), h('td', { class: 'n' }, join(inUnitOf(series.before, series.unit))), h('td', { class: 'n' }, join(inUnitOf(series.after, series.unit)))))),
-            ),
-          ),
+  return section(
+    'instruments',
+    'Instruments',
+    'Instruments',
+    'Read during the trial, on separate connections and threads. They follow the zoom above; figures are means of the visible range.',
+    null,
+    h('div', { class: 'instruments', style: { '--columns': String(Math.max(1, Math.min(3, columns.length))), '--wide': columns.length === 1 ? '3' : '1' } }, ...columns.map((column) => h('div', { class: 'instrument-column' }, h('h3', { class: 'column-head' }, column.sources.length > 0 ? `${column.name}: ${column.sources.join(', ')}` : column.name), ...column.children))),
+    totals.length > 0 &&
+      h(
+        'details',
+        { class: 'more', open: found.length === 0 },
+        h('summary', {}, `Before and after (${count(totals.length)})`),
+        figureTable(
+          'Before and after: rows',
+          ['What', 'Of', num('Before'), num('After')],
+          totals.map((series) => [td(series.name), series.label, join(inUnitOf(series.before, series.unit)), join(inUnitOf(series.after, series.unit))]),
         ),
-    ),
-  };
+      ),
+  );
 }
 
 /** Which charts there are, and which of them moved. */

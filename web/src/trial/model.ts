@@ -124,6 +124,12 @@ export class Model {
     return { from: lower(this.seconds.start_s, range.from - 1e-6), to: lower(this.seconds.start_s, range.to - 1e-6) };
   }
 
+  /** The same, each. */
+  seen(range: Range): number[] {
+    const { from, to } = this.rowsIn(range);
+    return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
+  }
+
   /** Of a range, the measured time only: all its values together. */
   merged(which: Which, range: Range): { sum: Sum; max_us: number } {
     const { from, to } = this.rowsIn(range);

@@ -3,13 +3,14 @@
 import type { Note, TrialData } from '../data';
 import { Bus } from '../pure/bus';
 import { count, fixed, percent } from '../pure/format';
-import { namePage } from '../chart/figure';
+import { absent, namePage } from '../chart/figure';
 import type { Strip } from '../chart/strip';
 import { trialActions } from '../live/actions';
 import { runningBar } from '../live/bar';
 import { about } from '../live/part';
 import { reconciled, refreshed } from '../live/refresh';
-import { h, scroll, svg } from '../page/dom';
+import { h, more, svg } from '../page/dom';
+import { figureTable, num } from '../page/table';
 import { assemble, checks, notesBlock, section, sureList, titleBlock, verdictBlock, type Section } from '../page/shell';
 import { budgetBar, budgetSection } from './budget';
 import { clients } from './clients';
@@ -81,7 +82,7 @@ function topOf(data: TrialData, bus: Bus): Section {
   }
   const leads = budget === null ? [] : [...budget.parts].filter((part) => part.part !== 'not-attributed').sort((a, b) => b.share - a.share);
   const lead = budget === null || leads.length === 0 ? 'Nothing was measured yet.' : `So far, ${count(Math.round(budget.client_seconds))} client-seconds. Most of it: ${leads[0]!.name}, ${percent(leads[0]!.share)}${leads[1] === undefined ? '' : `, then ${leads[1].name}, ${percent(leads[1].share)}`}. There is no verdict before the end, since its check needs the whole trial.`;
-  return { id: 'verdict', link: 'Running', element: section('verdict', 'Where the clients’ time goes', lead, null, budget === null ? null : budgetBar(budget)) };
+  return section('verdict', 'Running', 'Where the clients’ time goes', lead, null, budget === null ? null : budgetBar(budget));
 }
 
 const isSerious = (note: Note): boolean => note.severity === 'serious';
@@ -92,10 +93,8 @@ const figures = (data: TrialData, bus: Bus): Section => ({ id: 'figures', elemen
 const trust = (data: TrialData, bus: Bus): Section => ({ id: 'trust', element: h('div', { class: 'trust', id: 'trust' }, notesBlock(data.notes, bus, (note) => !isSerious(note)), accounting(data)) });
 
 /** What is known at the end only has its place. */
-const toCome = (): Section => ({
-  id: 'to-come',
-  element: section('to-come', 'At the end', 'The verdict with its checks, statements, reasons of retries and failures, the worst moments, connections and the load generator’s threads come with the result; then this page becomes the report.', null),
-});
+const toCome = (): Section =>
+  section('to-come', undefined, 'At the end', 'The verdict with its checks, statements, reasons of retries and failures, the worst moments, connections and the load generator’s threads come with the result; then this page becomes the report.', null);
 
 /** What can be done to a trial of a notebook that is served. */
 function served(data: TrialData): HTMLElement | null {
@@ -144,14 +143,14 @@ function overTime(model: Model, bus: Bus): OverTime {
   const { data } = model;
   const live = data.served?.live ?? null;
   if (model.rows === 0) {
-    return { id: 'over-time', link: 'Over time', element: section('over-time', 'Over time', live === null ? 'No second was recorded.' : 'Clients have not worked for a second yet.', null) };
+    return section('over-time', 'Over time', 'Over time', live === null ? 'No second was recorded.' : 'Clients have not worked for a second yet.', null);
   }
   const bar = timeBar(model, bus);
   const strips = h('div', { class: 'strips' }, bar.element, ...stripsOf(model, bus).map((strip) => strip.element));
   let key = eventKey(model);
-  let absent = noWaits(data);
+  let gap = noWaits(data);
   let list = events(model);
-  strips.append(...[absent, list].filter((element) => element !== null));
+  strips.append(...[gap, list].filter((element) => element !== null));
   const renew = (grown: Model): void => {
     bar.renew(grown);
     let last: Element = bar.element;
@@ -166,11 +165,11 @@ function overTime(model: Model, bus: Bus): OverTime {
       return fresh;
     };
     key = swap(key, eventKey(grown), key)!;
-    absent = swap(absent, noWaits(grown.data), last);
-    list = swap(list, events(grown), absent ?? last);
+    gap = swap(gap, noWaits(grown.data), last);
+    list = swap(list, events(grown), gap ?? last);
   };
   const lead = live === null ? 'All charts share one time axis. Drag to zoom all of them; double-click to show the whole run.' : 'The axis is that of the whole trial: nothing moves but now. Drag to zoom all charts; double-click to show the whole run.';
-  return { id: 'over-time', link: 'Over time', element: section('over-time', 'Over time', lead, key, strips), renew };
+  return { ...section('over-time', 'Over time', 'Over time', lead, key, strips), renew };
 }
 
 /** Why it is not known what sessions were doing. */
@@ -181,7 +180,7 @@ function noWaits(data: TrialData): HTMLElement | null {
     'div',
     { class: 'strip', id: 'sessions' },
     h('div', { class: 'rail' }, h('div', { class: 'strip-head' }, h('h3', {}, 'What sessions were doing'))),
-    h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Not recorded: '), gap.reason), gap.remedy !== undefined && gap.remedy !== null && h('p', {}, 'To enable it: ', h('code', {}, gap.remedy))),
+    absent('Not recorded', gap.reason, gap.remedy),
   );
 }
 
@@ -190,18 +189,12 @@ function events(model: Model): HTMLElement | null {
   const named = model.events.filter((event) => event.name !== '');
   if (named.length === 0) return null;
   const shown = named.slice(0, 300);
-  return h(
-    'details',
-    { class: 'more' },
-    h('summary', {}, `Events in words (${count(named.length)})`),
-    scroll(
+  return more(
+    `Events in words (${count(named.length)})`,
+    figureTable(
       'Events',
-      h(
-        'table',
-        { class: 'figures' },
-        h('thead', {}, h('tr', {}, ...['', 'Begin, s', 'Length, s', 'Kind', 'What'].map((text, i) => h('th', { scope: 'col', class: i === 1 || i === 2 ? 'n' : undefined }, text)))),
-        h('tbody', {}, ...shown.map((event) => h('tr', {}, h('th', { scope: 'row' }, event.name), h('td', { class: 'n' }, fixed(event.from_s, 1)), h('td', { class: 'n' }, event.length_us === undefined || event.length_us === null ? '' : fixed(event.length_us / 1e6, 1)), h('td', {}, event.kind), h('td', {}, event.text)))),
-      ),
+      ['', num('Begin, s'), num('Length, s'), 'Kind', 'What'],
+      shown.map((event) => [event.name, fixed(event.from_s, 1), event.length_us === undefined || event.length_us === null ? '' : fixed(event.length_us / 1e6, 1), event.kind, event.text]),
     ),
   );
 }

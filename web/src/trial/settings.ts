@@ -2,10 +2,10 @@
 
 import type { TrialData } from '../data';
 import { columnUnit, count, inUnit, percent, significant, timeText } from '../pure/format';
-import { h, scroll, type Child } from '../page/dom';
+import { absent } from '../chart/figure';
+import { captioned, h, type Child } from '../page/dom';
 import { commandBlock, definitions, section, type Section } from '../page/shell';
-
-const th = (text: string, numeric = false): HTMLElement => h('th', { scope: 'col', class: numeric ? 'n' : undefined }, text);
+import { figureTable, num, nums } from '../page/table';
 
 export function settings(data: TrialData): Section {
   const list = data.settings ?? [];
@@ -17,56 +17,42 @@ export function settings(data: TrialData): Section {
   const heading = `Server settings that differ from the default (${count(unlike)}${data.settings_total === undefined ? '' : ` of ${count(data.settings_total)}`})`;
   const left: Child =
     data.settings_unknown !== undefined
-      ? h('div', { class: 'absent' }, h('p', {}, h('strong', {}, 'Settings were not seen: '), data.settings_unknown))
+      ? absent('Settings were not seen', data.settings_unknown)
       : list.length === 0
         ? h('p', { class: 'sub' }, 'No known setting differs from its default.')
-        : h(
-            'div',
-            {},
-            h('p', { class: 'sub' }, heading),
-            scroll(
+        : captioned(
+            heading,
+            figureTable(
               'Settings: rows',
-              h(
-                'table',
-                { class: 'figures' },
-                h('thead', {}, h('tr', {}, th('Setting'), th('Value', true), hasDefault && th('Default', true), hasSource && th('From'))),
-                h(
-                  'tbody',
-                  {},
-                  ...list.map((s) => h('tr', {}, h('th', { scope: 'row' }, h('code', {}, s.name)), h('td', { class: 'n strong value-cell' }, s.value), hasDefault && h('td', { class: 'n quiet' }, s.default ?? ''), hasSource && h('td', {}, source(s)))),
-                ),
-              ),
+              ['Setting', num('Value'), hasDefault && num('Default'), hasSource && 'From'],
+              list.map((s) => [h('code', {}, s.name), h('td', { class: 'n strong value-cell' }, s.value), h('td', { class: 'n quiet' }, s.default ?? ''), source(s)]),
             ),
           );
-  return { id: 'settings', link: 'Settings', element: section('settings', 'Settings and environment', null, null, h('div', { class: 'two-columns wide-left' }, left, definitions(data.environment)), parts(data)) };
+  return section('settings', 'Settings', 'Settings and environment', null, null, h('div', { class: 'two-columns wide-left' }, left, definitions(data.environment)), parts(data));
 }
 
 /** Scripts, endpoints and threads, where there is more than one. */
 function parts(data: TrialData): HTMLElement | null {
   const { measured, endpoints, client_cpu, connections, outages, key_skew } = data.run;
-  const tables: Child[] = [];
   const unit = columnUnit([measured.service.p50_us, measured.service.p99_us]);
-  if (measured.scripts.length > 1) {
-    tables.push(
-      table(
-        'Scripts',
-        ['Script', 'Weight', 'Committed', 'Failed', 'Retries', `p50 ${unit.unit}`, `p99 ${unit.unit}`, `Worst ${unit.unit}`],
-        measured.scripts.map((s) => {
-          const of = s.response ?? s.service;
-          return [s.name, count(s.weight), count(s.committed), count(s.failed), count(s.retries), inUnit(of.p50_us, unit), inUnit(of.p99_us, unit), inUnit(of.max_us, unit)];
-        }),
-      ),
+  const times = [`p50 ${unit.unit}`, `p99 ${unit.unit}`];
+  const scripts =
+    measured.scripts.length > 1 &&
+    table(
+      'Scripts',
+      ['Script', 'Weight', 'Committed', 'Failed', 'Retries', ...times, `Worst ${unit.unit}`],
+      measured.scripts.map((s) => {
+        const of = s.response ?? s.service;
+        return [s.name, count(s.weight), count(s.committed), count(s.failed), count(s.retries), inUnit(of.p50_us, unit), inUnit(of.p99_us, unit), inUnit(of.max_us, unit)];
+      }),
     );
-  }
-  if (endpoints.length > 1) {
-    tables.push(
-      table(
-        'Endpoints',
-        ['Endpoint', 'Clients', 'Committed', 'Failed', 'Unknown', 'Lost', 'Arrived', 'Returned', `p50 ${unit.unit}`, `p99 ${unit.unit}`],
-        endpoints.map((e) => [e.locality === null || e.locality === undefined ? e.name : `${e.name} (${e.locality})`, count(e.clients), count(e.committed), count(e.failed), count(e.unknown), count(e.lost), count(e.arrived), count(e.returned), inUnit((e.response ?? e.service).p50_us, unit), inUnit((e.response ?? e.service).p99_us, unit)]),
-      ),
+  const servers =
+    endpoints.length > 1 &&
+    table(
+      'Endpoints',
+      ['Endpoint', 'Clients', 'Committed', 'Failed', 'Unknown', 'Lost', 'Arrived', 'Returned', ...times],
+      endpoints.map((e) => [e.locality === null || e.locality === undefined ? e.name : `${e.name} (${e.locality})`, count(e.clients), count(e.committed), count(e.failed), count(e.unknown), count(e.lost), count(e.arrived), count(e.returned), inUnit((e.response ?? e.service).p50_us, unit), inUnit((e.response ?? e.service).p99_us, unit)]),
     );
-  }
   const rows: [string, Child][] = [];
   if (connections !== undefined && connections !== null && connections.latency.count > 0) rows.push(['Connecting', `${timeText(connections.latency.mean_us)} each (${count(connections.latency.count)}), all connected after ${timeText(connections.initial_us)}`]);
   const truth = data.run.truth;
@@ -83,24 +69,13 @@ function parts(data: TrialData): HTMLElement | null {
   if (stalls !== undefined && stalls.count > 0) rows.push(['Stalls', `${count(stalls.count)}, ${percent(stalls.share)} of the time, the longest ${timeText(stalls.longest_us)}${stalls.random_arrival === null ? '' : `; a request at a random time: mean ${timeText(stalls.random_arrival.mean_us)}, p99 ${timeText(stalls.random_arrival.p99_us)}`}`]);
   const isLive = (data.served?.live ?? null) !== null;
   for (const of of isLive ? [] : (data.run.steadiness ?? [])) rows.push(['Steadiness', of.sentence]);
-  if (tables.length === 0 && rows.length === 0) return null;
-  return h('div', { class: 'parts' }, ...tables, rows.length > 0 && definitions(rows));
+  if (scripts === false && servers === false && rows.length === 0) return null;
+  return h('div', { class: 'parts' }, scripts, servers, rows.length > 0 && definitions(rows));
 }
 
-function table(title: string, head: string[], rows: string[][]): HTMLElement {
-  return scroll(
-    title,
-    h(
-      'table',
-      { class: 'figures' },
-      h('caption', {}, title),
-      h('thead', {}, h('tr', {}, ...head.map((text, i) => th(text, i > 0)))),
-      h('tbody', {}, ...rows.map((row) => h('tr', {}, ...row.map((cell, i) => (i === 0 ? h('th', { scope: 'row' }, cell) : h('td', { class: 'n' }, cell)))))),
-    ),
-  );
-}
+const table = (title: string, [first, ...numbers]: [string, ...string[]], rows: string[][]): HTMLElement => figureTable(title, [first, ...nums(...numbers)], rows, { caption: title });
 
 export function repeatIt(command: string): Section {
   const { box, button } = commandBlock(command);
-  return { id: 'repeat', link: 'Repeat it', element: section('repeat', 'Repeat it', null, button, box) };
+  return section('repeat', 'Repeat it', 'Repeat it', null, button, box);
 }

@@ -4,10 +4,10 @@ import type { Waits } from '../data';
 import type { Bus } from '../pure/bus';
 import { lower, stepFor } from '../pure/bins';
 import { count, DASH, fixed, rate } from '../pure/format';
-import { means, rates, small } from '../pure/stack';
+import { meanOf, means, rates, readIn, small } from '../pure/stack';
 import { linear, step } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
-import { drawn, rect, segment, within } from '../chart/shapes';
+import { areas, drawn, segment, stacked } from '../chart/shapes';
 import { NARROW, Strip, type Entry } from '../chart/strip';
 import { OPACITY, PARTS, WAIT_ORDER, waitColor } from '../page/classes';
 import { token } from '../page/theme';
@@ -62,7 +62,7 @@ export function retries(model: Model, bus: Bus): Strip | null {
   const height = upper + lane + (both ? 24 : 12);
   const width5 = (width: number): number => stepFor(bus.range.to - bus.range.from, Math.max(20, width / 5));
   const axisOf = (list: Part[], by: number, about: number, perSecond: boolean) => {
-    const columns = rates(model.seconds.start_s, model.seconds.length_s, list.map((p) => p.count), by, model.whole, perSecond);
+    const columns = rates(model.seconds, list.map((p) => p.count), by, model.whole, perSecond);
     const high = Math.max(...columns.map((column) => column.values.reduce<number>((a, b) => a + (b ?? 0), 0)), 1e-9);
     return linear(high, about);
   };
@@ -75,10 +75,8 @@ export function retries(model: Model, bus: Bus): Strip | null {
       entries: [...parts.map((part) => entry(part, true)), ...bad.map((part) => entry(part, false))],
       summary: () => `${count(run.measured.retries)} ${run.measured.retries === 1 ? 'retry' : 'retries'}, ${count(run.measured.failed)} failed, ${count(run.measured.unknown)} unknown over the run.`,
       data: () => {
-        const { from, to } = model.rowsIn(bus.range);
         const all = [...parts, ...bad];
-        const rows = [];
-        for (let row = from; row < to; row += 1) rows.push([model.seconds.start_s[row]!, ...all.map((part) => part.count[row]!)]);
+        const rows = model.seen(bus.range).map((row) => [model.seconds.start_s[row]!, ...all.map((part) => part.count[row]!)]);
         return { head: ['start_s', ...all.map((part) => part.name)], rows };
       },
       build: ({ width, exported }, hidden) => {
@@ -95,29 +93,9 @@ export function retries(model: Model, bus: Bus): Strip | null {
           grids.push({ top, height: tall, bottom: undefined });
           yAxis.push({ ...linearAxis(axis.min, axis.max, about === 1 ? axis.max : axis.step), gridIndex });
           const shown = list.filter((part) => !hidden.has(part.name));
-          const columns = rates(model.seconds.start_s, model.seconds.length_s, shown.map((p) => p.count), by, bus.range, perSecond);
+          const columns = rates(model.seconds, shown.map((p) => p.count), by, bus.range, perSecond);
           series.push(marks(model, bus.range, axes));
-          series.push(
-            drawn(
-              (api, box) =>
-                columns.flatMap((column) => {
-                  const x0 = within(api.coord([column.from, 0])[0], box);
-                  const x1 = within(api.coord([column.to, 0])[0], box);
-                  const gap = x1 - x0 > 3 ? 0.8 : 0;
-                  let below = 0;
-                  return column.values.flatMap((n, i) => {
-                    if (n === null || n === 0) return [];
-                    const y0 = api.coord([column.from, below])[1];
-                    below += n;
-                    const y1 = api.coord([column.from, below])[1];
-                    // Whatever happened can be seen, be it one.
-                    return [rect(x0, Math.min(y1, y0 - 1), Math.max(x1 - gap, x0 + 1), y0, token(shown[i]!.color), shown[i]!.opacity ?? 1)];
-                  });
-                }),
-              2,
-              axes,
-            ),
-          );
+          series.push(drawn((api, box) => stacked(columns, shown, api, box), 2, axes));
         };
         if (parts.length > 0) add(parts, 6, upper - ruler, 4, true);
         if (bad.length > 0) add(bad, both ? upper - ruler + 18 : 6, both ? lane : lane - ruler, both ? 1 : 3, false);
@@ -194,17 +172,8 @@ export function sessions(model: Model, bus: Bus): Strip | null {
       const value = layer.sessions[Math.min(k, at.length - 1)];
       return value === null || value === undefined ? DASH : fixed(value, 1);
     }
-    let sum = 0;
-    let n = 0;
-    const from = Math.max(bus.range.from, model.measured_from_s);
-    for (let k = lower(at, from); k < at.length && at[k]! <= bus.range.to; k += 1) {
-      const value = layer.sessions[k];
-      if (value !== null && value !== undefined) {
-        sum += value;
-        n += 1;
-      }
-    }
-    return n === 0 ? DASH : sum / n < 0.05 && sum > 0 ? '< 0.1' : fixed(sum / n, 1);
+    const value = meanOf(at, layer.sessions, Math.max(bus.range.from, model.measured_from_s), bus.range.to);
+    return value === null ? DASH : value < 0.05 && value > 0 ? '< 0.1' : fixed(value, 1);
   };
   const entries: Entry[] = [...found].reverse().map((layer) => ({
     key: layer.key,
@@ -228,8 +197,7 @@ export function sessions(model: Model, bus: Bus): Strip | null {
         return `Of ${count(clients)} clients, on average: ${most.map((layer) => `${layer.name} ${mean(layer)(null)}`).join(', ')}.`;
       },
       data: () => {
-        const rows = [];
-        for (let k = lower(at, bus.range.from); k < at.length && at[k]! <= bus.range.to; k += 1) rows.push([at[k]!, ...waits.events.map((event) => event.sessions[k] ?? null)]);
+        const rows = readIn(at, bus.range).map((k) => [at[k]!, ...waits.events.map((event) => event.sessions[k] ?? null)]);
         return { head: ['at_s', ...waits.events.map((event) => `${event.class}:${event.event}`)], rows };
       },
       build: ({ width }, hidden) => {
@@ -238,22 +206,14 @@ export function sessions(model: Model, bus: Bus): Strip | null {
         const series: object[] = [marks(model, bus.range, {}, holes)];
         series.push(
           drawn((api, box) => {
-            const shapes: object[] = [];
-            // A stretch without a gap is one area for each layer.
-            let begin = 0;
-            const flush = (end: number): void => {
-              if (end > begin) shapes.push(...areas(columns.slice(begin, end), shown, api.coord, box));
-              begin = end + 1;
-            };
-            columns.forEach((column, k) => {
-              if (column.values.every((v) => v === null)) flush(k);
-            });
-            flush(columns.length);
+            const dark = document.documentElement.dataset.theme === 'dark';
+            const styles = shown.map((layer) => ({ fill: token(layer.color), opacity: layer.opacity * (dark ? 0.86 : 1), stroke: token('bg'), lineWidth: 0.6 }));
+            const shapes = areas(columns, styles, api, box);
             if (cores !== null && !hidden.has('cores')) {
               const y = api.coord([bus.range.from, cores])[1];
               shapes.push(segment(box.x, y, box.x + box.width, y, token('ink1'), 1.3, [5, 3]));
             }
-            return shapes as Record<string, unknown>[];
+            return shapes;
           }, 2),
         );
         return { grid: {}, yAxis: linearAxis(axis.min, axis.max, axis.step), series };
@@ -264,23 +224,3 @@ export function sessions(model: Model, bus: Bus): Strip | null {
 }
 
 const sumOf = (values: (number | null)[]): number => values.reduce<number>((a, b) => a + (b ?? 0), 0);
-
-function areas(
-  columns: { from: number; to: number; values: (number | null)[] }[],
-  shown: Layer[],
-  coord: (point: [number, number]) => [number, number],
-  box: { x: number; width: number },
-): object[] {
-  const x = columns.map((column) => Math.max(box.x, Math.min(coord([(column.from + column.to) / 2, 0])[0], box.x + box.width)));
-  const dark = document.documentElement.dataset.theme === 'dark';
-  let base = columns.map(() => 0);
-  return shown.map((layer, i) => {
-    const top = columns.map((column, k) => base[k]! + (column.values[i] ?? 0));
-    const points = [
-      ...top.map((value, k) => [x[k]!, coord([0, value])[1]]),
-      ...base.map((value, k) => [x[k]!, coord([0, value])[1]]).reverse(),
-    ];
-    base = top;
-    return { type: 'polygon', shape: { points }, style: { fill: token(layer.color), opacity: layer.opacity * (dark ? 0.86 : 1), stroke: token('bg'), lineWidth: 0.6 }, silent: true };
-  });
-}

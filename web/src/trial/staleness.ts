@@ -6,12 +6,13 @@ import { bucketName, ends, measured, secondAt, shares, shortOf, sources, violati
 import { columnUnit, count, DASH, inUnit, percent, timeText } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { categories, linearAxis } from '../chart/axes';
-import { actions, figure } from '../chart/figure';
+import { figure, rowsBehind } from '../chart/figure';
 import { Plot } from '../chart/plot';
 import { drawn, rect } from '../chart/shapes';
 import { Strip, type Entry } from '../chart/strip';
-import { h, scroll, svg, type Child } from '../page/dom';
+import { h, svg } from '../page/dom';
 import { section, type Section } from '../page/shell';
+import { figureTable, num, nums } from '../page/table';
 import { token } from '../page/theme';
 import { marks } from './marks';
 import type { Model } from './model';
@@ -99,35 +100,26 @@ function strip(model: Model, bus: Bus, source: Source, number: number): Strip {
   );
 }
 
-const th = (text: string, numeric = false, unit = ''): HTMLElement => h('th', { scope: 'col', class: numeric ? 'n' : undefined }, text, unit !== '' && h('span', { class: 'unit' }, ` ${unit}`));
-const td = (child: Child): HTMLElement => h('td', { class: 'n' }, child);
-
 export function stalenessSection(data: TrialData): Section | null {
   const { staleness } = data.run;
   if (staleness === undefined) return null;
   const all = sources(staleness);
-  const { buttons, table } = actions({
-    title: 'Reads from standbys',
-    summary: () => '',
-    data: () => ({
-      head: ['by', 'role', 'endpoint', 'reads', 'stale', 'p50_us', 'p99_us', 'max_us', 'after_write', 'own_unseen', 'after_read', 'went_back', 'before_first', 'failed'],
-      rows: all.map(({ of, endpoint: e }) => [of, e.role ?? 'control', e.name, e.reads, e.stale, e.staleness.p50_us, e.staleness.p99_us, e.staleness.max_us, e.after_write, e.own_unseen, e.after_read, e.went_back, e.before_first, e.failed]),
-    }),
-  });
+  const { buttons, table } = rowsBehind(
+    'Reads from standbys',
+    ['by', 'role', 'endpoint', 'reads', 'stale', 'p50_us', 'p99_us', 'max_us', 'after_write', 'own_unseen', 'after_read', 'went_back', 'before_first', 'failed'],
+    () => all.map(({ of, endpoint: e }) => [of, e.role ?? 'control', e.name, e.reads, e.stale, e.staleness.p50_us, e.staleness.p99_us, e.staleness.max_us, e.after_write, e.own_unseen, e.after_read, e.went_back, e.before_first, e.failed]),
+  );
   const stamps = `A stamp was written every ${timeText(staleness.interval_us)} (${count(staleness.written)} in the measured time) and read at each endpoint.`;
   const own = staleness.clients === undefined || staleness.clients === null ? '' : ` ${count(staleness.clients.sessions)} clients wrote ${count(staleness.clients.written)} stamps of their own in their transactions, and read them.`;
-  return {
-    id: 'staleness',
-    link: 'Staleness',
-    element: section(
-      'staleness',
-      'Reads from standbys',
-      `Staleness of a read: the age of the oldest acknowledged write that it did not show, 0 if it showed all.${' '}${stamps}${own}`,
-      buttons,
-      table,
-      h('div', { class: 'staleness' }, byEndpoint('Staleness by endpoint', all), consistency(all), histogram(measured(all).slice(0, COLORS.length))),
-    ),
-  };
+  return section(
+    'staleness',
+    'Staleness',
+    'Reads from standbys',
+    `Staleness of a read: the age of the oldest acknowledged write that it did not show, 0 if it showed all.${' '}${stamps}${own}`,
+    buttons,
+    table,
+    h('div', { class: 'staleness' }, byEndpoint('Staleness by endpoint', all), consistency(all), histogram(measured(all).slice(0, COLORS.length))),
+  );
 }
 
 /** Who read: the heading of a group of rows. */
@@ -135,36 +127,21 @@ const reader = (of: Source['of']): string => (of === 'probe' ? 'pgdyno’s probe
 
 function byEndpoint(title: string, all: readonly Source[]): HTMLElement {
   const unit = columnUnit(all.flatMap(({ endpoint }) => [endpoint.staleness.p50_us, endpoint.staleness.p99_us, endpoint.staleness.max_us]));
-  return scroll(
-    title,
-    h(
-      'table',
-      { class: 'figures' },
-      h('caption', {}, title),
-      h('thead', {}, h('tr', {}, th('Read at'), th('By'), th('Reads', true), th('Stale', true), th('p50', true, unit.unit), th('p99', true, unit.unit), th('Worst', true, unit.unit), th('Replay behind p50', true, unit.unit), th('p99', true, unit.unit), th('Failed', true))),
-      h(
-        'tbody',
-        {},
-        ...all.map(({ of, name, endpoint: e }) => {
-          const replay = 'unknown' in e.replay ? null : e.replay.by_position;
-          return h('tr', {}, h('th', { scope: 'row', title: e.name }, name), h('td', {}, reader(of)), td(count(e.reads)), td(e.reads === 0 ? DASH : percent(e.stale / e.reads)), td(inUnit(e.staleness.p50_us, unit)), td(inUnit(e.staleness.p99_us, unit)), td(inUnit(e.staleness.max_us, unit)), td(inUnit(replay?.p50_us, unit)), td(inUnit(replay?.p99_us, unit)), td(count(e.failed)));
-        }),
-      ),
-    ),
-  );
+  const heads = ['Read at', 'By', ...nums('Reads', 'Stale'), ...['p50', 'p99', 'Worst', 'Replay behind p50', 'p99'].map((name) => num(name, unit.unit)), num('Failed')];
+  const rows = all.map(({ of, name, endpoint: e }) => {
+    const replay = 'unknown' in e.replay ? null : e.replay.by_position;
+    return [h('th', { scope: 'row', title: e.name }, name), reader(of), count(e.reads), e.reads === 0 ? DASH : percent(e.stale / e.reads), ...[e.staleness.p50_us, e.staleness.p99_us, e.staleness.max_us, replay?.p50_us, replay?.p99_us].map((us) => inUnit(us, unit)), count(e.failed)];
+  });
+  return figureTable(title, heads, rows, { caption: title });
 }
 
 /** Violations of the two guarantees, of how many chances. */
 function consistency(all: readonly Source[]): HTMLElement {
-  return scroll(
+  return figureTable(
     'Violations',
-    h(
-      'table',
-      { class: 'figures' },
-      h('caption', {}, 'Violations by endpoint, of the reads that could have been one'),
-      h('thead', {}, h('tr', {}, th('Read at'), th('By'), th('Read your writes: after an own write', true), th('Monotonic reads: after an earlier read', true), th('The worst'))),
-      h('tbody', {}, ...all.map(({ of, name, endpoint: e }) => h('tr', {}, h('th', { scope: 'row', title: e.name }, name), h('td', {}, reader(of)), td(violations(e.own_unseen, e.after_write)), td(violations(e.went_back, e.after_read)), h('td', { class: 'wrap' }, worst(e, of, all))))),
-    ),
+    ['Read at', 'By', ...nums('Read your writes: after an own write', 'Monotonic reads: after an earlier read'), 'The worst'],
+    all.map(({ of, name, endpoint: e }) => [h('th', { scope: 'row', title: e.name }, name), reader(of), violations(e.own_unseen, e.after_write), violations(e.went_back, e.after_read), h('td', { class: 'wrap' }, worst(e, of, all))]),
+    { caption: 'Violations by endpoint, of the reads that could have been one' },
   );
 }
 
@@ -221,13 +198,13 @@ function histogram(all: readonly Source[]): HTMLElement | null {
       title: 'Distribution of the staleness',
       subtitle: 'share of the reads; a bar ends at the staleness below it',
       summary: () => all.map((source, i) => `${label(source)}: ${percent(at[0] === 0 ? parts[i]![0]! : 0)} of the reads showed all that was acknowledged`).join('. '),
-      png: (name) => plot.png(name, 'Distribution of the staleness', all.map(label).join('; ')),
+      caption: all.map(label).join('; '),
       data: () => ({
         head: ['upto_us', ...all.map(label)],
         rows: at.map((end) => [end, ...all.map(({ endpoint }) => endpoint.histogram.find((bucket) => bucket.upto_us === end)?.reads ?? 0)]),
       }),
     },
-    plot.element,
+    plot,
     key,
   );
 }

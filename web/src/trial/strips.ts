@@ -1,12 +1,12 @@
 /** Over time: throughput, latency, heat map. */
 
 import type { Bus } from '../pure/bus';
-import { stepFor, thin } from '../pure/bins';
-import { asked, clock, count, fixed, percentileName, rate, timeText } from '../pure/format';
+import { binsIn, stepFor, thin } from '../pure/bins';
+import { asked, count, percentileName, rate, timeText } from '../pure/format';
 import { linear } from '../pure/ticks';
 import { needed } from '../pure/histogram';
 import { linearAxis, log, logAxis } from '../chart/axes';
-import { drawn } from '../chart/shapes';
+import { drawn, lineSeries } from '../chart/shapes';
 import { Strip, type Entry } from '../chart/strip';
 import { token } from '../page/theme';
 import { marks } from './marks';
@@ -68,45 +68,30 @@ export function throughput(model: Model, bus: Bus): Strip {
         return `Committed transactions per second: ${rate(run.measured.goodput_per_s)} over the run, between ${rate(Math.min(...values))} and ${rate(Math.max(...values))} in a second.`;
       },
       data: () => {
-        const { from, to } = model.rowsIn(bus.range);
-        const rows = [];
-        for (let row = from; row < to; row += 1) {
-          rows.push([
-            model.seconds.start_s[row]!,
-            model.seconds.length_s[row]!,
-            model.seconds.warmup[row] === 1 ? 'warm-up' : 'measured',
-            timeline.committed[row]!,
-            timeline.due?.[row] ?? null,
-            timeline.failed[row]!,
-            timeline.unknown[row]!,
-            timeline.skipped[row]!,
-            timeline.retries[row]!,
-          ]);
-        }
+        const rows = model.seen(bus.range).map((row) => [
+          model.seconds.start_s[row]!,
+          model.seconds.length_s[row]!,
+          model.seconds.warmup[row] === 1 ? 'warm-up' : 'measured',
+          timeline.committed[row]!,
+          timeline.due?.[row] ?? null,
+          timeline.failed[row]!,
+          timeline.unknown[row]!,
+          timeline.skipped[row]!,
+          timeline.retries[row]!,
+        ]);
         return { head: ['start_s', 'length_s', 'phase', 'committed', 'due', 'failed', 'unknown', 'skipped', 'retries'], rows };
       },
       build: ({ width }, hidden) => {
         const { from, to } = bus.range;
         const series: object[] = [marks(model, bus.range)];
         if (!hidden.has('committed')) {
-          series.push({
-            type: 'line',
-            showSymbol: false,
-            silent: true,
-            data: thin(x, committed, from, to, width),
-            lineStyle: { color: token('accent'), width: 1.6 },
-            areaStyle: { color: token('accent'), opacity: 0.1 },
-            clip: true,
-            z: 3,
-          });
+          series.push(lineSeries(thin(x, committed, from, to, width), { color: token('accent'), width: 1.6 }, { areaStyle: { color: token('accent'), opacity: 0.1 }, z: 3 }));
         }
         if (due !== null && !hidden.has('due')) {
-          series.push({ type: 'line', showSymbol: false, silent: true, data: thin(x, due, from, to, width), lineStyle: { color: token('ok'), width: 1.4, type: [4, 3] }, z: 2 });
+          series.push(lineSeries(thin(x, due, from, to, width), { color: token('ok'), width: 1.4, type: [4, 3] }, { z: 2 }));
         }
         if (anyBad && !hidden.has('bad')) {
-          const { from: first, to: last } = model.rowsIn(bus.range);
-          const data = [];
-          for (let row = first; row < last; row += 1) if (bad[row]! > 0) data.push([x[row]!, committed[row] ?? 0]);
+          const data = model.seen(bus.range).filter((row) => bad[row]! > 0).map((row) => [x[row]!, committed[row] ?? 0]);
           series.push({ type: 'scatter', symbol: 'diamond', symbolSize: 8, silent: true, large: false, data, itemStyle: { color: token('bad') }, z: 4 });
         }
         return { grid: {}, yAxis: linearAxis(axis.min, axis.max, axis.step), series };
@@ -159,8 +144,7 @@ export function latency(model: Model, bus: Bus): Strip {
       value: (at) => {
         if (at !== null) return timeText(maxima[model.rowAt(at)]);
         if (bus.isWhole) return timeText(whole?.max_us);
-        const { from, to } = model.rowsIn(bus.range);
-        const seen = maxima.slice(from, to).filter((v, i): v is number => v !== null && v !== undefined && model.seconds.warmup[from + i] === 0);
+        const seen = model.seen(bus.range).filter((row) => model.seconds.warmup[row] === 0).flatMap((row) => maxima[row] ?? []);
         return seen.length > 0 ? timeText(Math.max(...seen)) : '–';
       },
     },
@@ -188,16 +172,14 @@ export function latency(model: Model, bus: Bus): Strip {
         const step = least();
         const lines = LINES.map((line) => ({ ...line, found: model.percentile(which, line.p, step) }));
         const service = which === 'response' ? model.percentile('service', 0.99, step) : null;
-        const { from, to } = model.rowsIn(bus.range);
         const at = (found: (typeof lines)[number]['found'], second: number): number | null => {
           const bin = found?.bins.findIndex((b) => second >= b.start_s - 1e-9 && second < b.end_s) ?? -1;
           return bin < 0 ? null : found!.us[bin]!;
         };
-        const rows = [];
-        for (let row = from; row < to; row += 1) {
+        const rows = model.seen(bus.range).map((row) => {
           const second = model.seconds.start_s[row]!;
-          rows.push([second, ...lines.map((line) => at(line.found, second)), maxima[row] ?? null, ...(service === null ? [] : [at(service, second)])]);
-        }
+          return [second, ...lines.map((line) => at(line.found, second)), maxima[row] ?? null, ...(service === null ? [] : [at(service, second)])];
+        });
         const per = (found: { step: number } | null): string => (found === null ? '_us' : `_us_per_${found.step}s`);
         return {
           head: ['start_s', ...lines.map((line) => percentileName(line.p) + per(line.found)), 'worst_us', ...(service === null ? [] : [`service_p99${per(service)}`])],
@@ -217,7 +199,7 @@ export function latency(model: Model, bus: Bus): Strip {
             if (found.step === 1) points.push([(bin.start_s + bin.end_s) / 2, us]);
             else points.push([bin.start_s, us], [bin.end_s, us]);
           });
-          series.push({ type: 'line', showSymbol: points.length < 3, symbolSize: 3, silent: true, data: points, lineStyle: style, itemStyle: { color: style.color }, clip: true, z });
+          series.push(lineSeries(points, style, { showSymbol: points.length < 3, symbolSize: 3, itemStyle: { color: style.color }, z }));
         };
         if (!hidden.has('worst')) {
           series.push({
@@ -256,14 +238,10 @@ export function heatMap(model: Model, bus: Bus, key: (max: number) => HTMLElemen
   let most = 1;
   for (const n of heat.counts) most = Math.max(most, n);
   const inRange = (at: number | null): { all: number; slow: number } => {
-    if (at !== null) {
-      const row = model.rowAt(at);
-      if (row < 0) return { all: 0, slow: 0 };
-      const second = { from: model.seconds.start_s[row]! - 1e-3, to: model.seconds.start_s[row]! + 1e-3 };
-      const { sum } = model.merged(primary, second);
-      return { all: sum.total, slow: sum.above(slow) };
-    }
-    const { sum } = model.merged(primary, bus.range);
+    const row = at === null ? 0 : model.rowAt(at);
+    if (row < 0) return { all: 0, slow: 0 };
+    const start = model.seconds.start_s[row]!;
+    const { sum } = model.merged(primary, at === null ? bus.range : { from: start - 1e-3, to: start + 1e-3 });
     return { all: sum.total, slow: sum.above(slow) };
   };
   const low = 10 ** Math.floor(heat.low / 10);
@@ -281,14 +259,9 @@ export function heatMap(model: Model, bus: Bus, key: (max: number) => HTMLElemen
       rail: [key(most)],
       summary: () => `How many ${what} took how long in each second: ${count(whole?.count ?? 0)} in all, the worst ${timeText(whole?.max_us)}.`,
       data: () => {
-        const { from, to } = model.rowsIn(bus.range);
-        const rows = [];
-        for (let row = from; row < to; row += 1) {
-          for (let r = 0; r < heat.rows; r += 1) {
-            const n = heat.counts[row * heat.rows + r]!;
-            if (n > 0) rows.push([model.seconds.start_s[row]!, Math.round(10 ** ((heat.low + r) / 10)), Math.round(10 ** ((heat.low + r + 1) / 10)), n]);
-          }
-        }
+        const rows = model.seen(bus.range).flatMap((row) =>
+          Array.from(heat.counts.slice(row * heat.rows, (row + 1) * heat.rows), (n, r) => [model.seconds.start_s[row]!, Math.round(10 ** ((heat.low + r) / 10)), Math.round(10 ** ((heat.low + r + 1) / 10)), n]).filter(([, , , n]) => n! > 0),
+        );
         return { head: ['start_s', 'from_us', 'to_us', what], rows };
       },
       build: ({ width }, hidden) => {
@@ -315,7 +288,7 @@ export function heatMap(model: Model, bus: Bus, key: (max: number) => HTMLElemen
 
 /** The cells that are seen, on a canvas of their own. */
 function paint(model: Model, bus: Bus, step: number, width: number, height: number, low: number, high: number, most: number, without: number | null): HTMLCanvasElement {
-  const { heat, seconds } = model;
+  const { heat } = model;
   const { from, to } = bus.range;
   const scale = Math.max(1, window.devicePixelRatio);
   const canvas = document.createElement('canvas');
@@ -327,21 +300,11 @@ function paint(model: Model, bus: Bus, step: number, width: number, height: numb
   const x = (at: number): number => ((at - from) / (to - from)) * canvas.width;
   const y = (row: number): number => canvas.height - ((row / 10 - low) / (high - low)) * canvas.height;
   const sums = new Float64Array(heat.rows);
-  const last = seconds.start_s.length;
-  let row = Math.max(0, model.rowsIn(bus.range).from - step);
   const limit = without === null ? Infinity : Math.floor(Math.log10(without) * 10 + 1e-9);
-  while (row < last && seconds.start_s[row]! < to) {
-    const cell = Math.floor((seconds.start_s[row]! + 1e-6) / step);
-    const start = seconds.start_s[row]!;
-    let end = start;
+  for (const bin of binsIn(model.seconds, step, bus.range)) {
     sums.fill(0);
-    while (row < last && Math.floor((seconds.start_s[row]! + 1e-6) / step) === cell) {
-      for (let r = 0; r < heat.rows; r += 1) sums[r]! += heat.counts[row * heat.rows + r]!;
-      end = seconds.start_s[row]! + seconds.length_s[row]!;
-      row += 1;
-    }
-    if (end < from) continue;
-    const [x0, x1] = [Math.round(x(start)), Math.round(x(end))];
+    for (let i = bin.from * heat.rows; i < bin.to * heat.rows; i += 1) sums[i % heat.rows]! += heat.counts[i]!;
+    const [x0, x1] = [Math.round(x(bin.start_s)), Math.round(x(bin.end_s))];
     for (let r = 0; r < heat.rows; r += 1) {
       const n = sums[r]!;
       if (n === 0 || heat.low + r >= limit) continue;
@@ -352,5 +315,3 @@ function paint(model: Model, bus: Bus, step: number, width: number, height: numb
   }
   return canvas;
 }
-
-export { clock, fixed };

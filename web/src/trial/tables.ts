@@ -4,16 +4,14 @@ import type { StatementRow, TrialData } from '../data';
 import type { Bus } from '../pure/bus';
 import { columnUnit, count, DASH, inUnit, many, percent, timeText } from '../pure/format';
 import { decades, timeTick } from '../pure/ticks';
-import { actions } from '../chart/figure';
+import { rowsBehind } from '../chart/figure';
 import { bar, logRange, sparkline } from '../page/bars';
 import { PARTS, waitColor } from '../page/classes';
-import { h, scroll, svg, type Child } from '../page/dom';
-import { section, type Section } from '../page/shell';
+import { captioned, h, more, svg } from '../page/dom';
+import { link, section, type Section } from '../page/shell';
+import { figureTable, num, table as tableOf, td, type Row } from '../page/table';
 import type { Model } from './model';
 import { clock } from '../pure/format';
-
-const th = (text: string, numeric = false, unit = ''): HTMLElement => h('th', { scope: 'col', class: numeric ? 'n' : undefined }, text, unit !== '' && h('span', { class: 'unit' }, ` ${unit}`));
-const td = (child: Child, numeric = false): HTMLElement => h('td', { class: numeric ? 'n' : undefined }, child);
 
 /** SQL on one line that opens to all of it. */
 export function sql(text: string): HTMLElement {
@@ -40,63 +38,45 @@ export function statements(data: TrialData): Section | null {
   const slowest = rows.reduce((a, b) => (b.sum_us > a.sum_us ? b : a));
   const color = (row: StatementRow): string => (row.wait === undefined ? 'p50' : waitColor(row.wait.class));
   const measured = data.run.measured;
-  const spec = {
-    title: 'Statements',
-    summary: () => '',
-    data: () => ({
-      head: ['script', 'statement', 'calls', 'retries', 'failures', 'sum_us', 'share', 'mean_us', 'p50_us', 'p99_us', 'worst_us', 'mostly_waited_for'],
-      rows: rows.map((row) => [row.script, row.text, row.executions, row.retries, row.failures, row.sum_us, sum > 0 ? row.sum_us / sum : null, row.mean_us, row.p50_us, row.p99_us, row.max_us, row.wait === undefined ? null : waitName(row)]),
-    }),
-  };
-  const { buttons, table } = actions(spec);
+  const { buttons, table } = rowsBehind(
+    'Statements',
+    ['script', 'statement', 'calls', 'retries', 'failures', 'sum_us', 'share', 'mean_us', 'p50_us', 'p99_us', 'worst_us', 'mostly_waited_for'],
+    () => rows.map((row) => [row.script, row.text, row.executions, row.retries, row.failures, row.sum_us, sum > 0 ? row.sum_us / sum : null, row.mean_us, row.p50_us, row.p99_us, row.max_us, row.wait === undefined ? null : waitName(row)]),
+  );
   let script = '';
-  const body = rows.flatMap((row, i) => {
+  const barCell = (row: StatementRow): HTMLElement => h('span', { class: 'bar-cell' }, bar(row.sum_us / widest, color(row)), h('span', { class: 'n' }, percent(sum > 0 ? row.sum_us / sum : 0)));
+  const body = rows.flatMap((row, i): Row[] => {
     const head = many_ && row.script !== script ? [h('tr', { class: 'group' }, h('th', { colspan: waits ? 10 : 9, scope: 'rowgroup' }, row.script))] : [];
     script = row.script;
-    return [
-      ...head,
-      h(
-        'tr',
-        { class: row === slowest ? 'most' : undefined },
-        td(String(i + 1), true),
-        td(sql(row.text)),
-        td(count(row.executions), true),
-        h('td', {}, h('span', { class: 'bar-cell' }, bar(row.sum_us / widest, color(row)), h('span', { class: 'n' }, percent(sum > 0 ? row.sum_us / sum : 0)))),
-        td(inUnit(row.mean_us, unit), true),
-        td(inUnit(row.p99_us, unit), true),
-        td(inUnit(row.max_us, unit), true),
-        td(logRange(row.p50_us, row.p99_us, row.max_us, min, max)),
-        waits && h('td', {}, row.wait === undefined ? DASH : h('span', { class: 'chip', style: { '--chip': `var(--${waitColor(row.wait.class)})` } }, waitName(row))),
-      ),
+    const cells = [
+      td(String(i + 1), true),
+      td(sql(row.text)),
+      td(count(row.executions), true),
+      td(barCell(row)),
+      td(inUnit(row.mean_us, unit), true),
+      td(inUnit(row.p99_us, unit), true),
+      td(inUnit(row.max_us, unit), true),
+      td(logRange(row.p50_us, row.p99_us, row.max_us, min, max)),
+      waits && td(row.wait === undefined ? DASH : h('span', { class: 'chip', style: { '--chip': `var(--${waitColor(row.wait.class)})` } }, waitName(row))),
     ];
+    return [...head, h('tr', { class: row === slowest ? 'most' : undefined }, ...cells)];
   });
   const total = measured.service;
-  return {
-    id: 'statements',
-    link: 'Statements',
-    element: section(
-      'statements',
-      'Statements',
-      'Time per transaction by statement, including retried tries. For the whole run, independent of the zoom.',
-      buttons,
-      scroll(
-        'Statements: rows',
-        h(
-          'table',
-          { class: 'figures statements' },
-          h('thead', {}, h('tr', {}, th('#', true), th('Statement'), th('Calls', true), th('Share of statement time'), th('Mean', true, unit.unit), th('p99', true, unit.unit), th('Worst', true, unit.unit), th('p50 to p99, and worst'), waits && th('Mostly waited for'))),
-          h('tbody', {}, ...body),
-          h(
-            'tfoot',
-            {},
-            h('tr', {}, td(''), h('th', { scope: 'row' }, 'Transactions committed'), td(count(measured.committed), true), td(''), td(inUnit(total.mean_us, unit), true), td(inUnit(total.p99_us, unit), true), td(inUnit(total.max_us, unit), true), h('td', { class: 'log-axis' }, logLabels(min, max)), waits && td('')),
-          ),
-        ),
-      ),
-      table,
-      serverStatements(data),
+  return section(
+    'statements',
+    'Statements',
+    'Statements',
+    'Time per transaction by statement, including retried tries. For the whole run, independent of the zoom.',
+    buttons,
+    figureTable(
+      'Statements: rows',
+      [num('#'), 'Statement', num('Calls'), 'Share of statement time', num('Mean', unit.unit), num('p99', unit.unit), num('Worst', unit.unit), 'p50 to p99, and worst', waits && 'Mostly waited for'],
+      body,
+      { class: 'statements', foot: [td(''), h('th', { scope: 'row' }, 'Transactions committed'), count(measured.committed), '', ...[total.mean_us, total.p99_us, total.max_us].map((us) => inUnit(us, unit)), h('td', { class: 'log-axis' }, logLabels(min, max)), ''] },
     ),
-  };
+    table,
+    serverStatements(data),
+  );
 }
 
 const waitName = (row: StatementRow): string => (row.wait!.class === 'CPU' ? 'CPU' : `${row.wait!.class}:${row.wait!.event}`);
@@ -120,24 +100,13 @@ function serverStatements(data: TrialData): HTMLElement | null {
   const details = [...new Set(rows.flatMap((row) => Object.keys(row.details ?? {})))].slice(0, 5);
   const unit = columnUnit(rows.map((row) => row.time_us / Math.max(1, row.calls)));
   const widest = Math.max(...rows.map((row) => row.time_us), 1);
-  return h(
-    'details',
-    { class: 'more' },
-    h('summary', {}, `As counted by the server (${rows.length})`),
-    scroll(
+  return more(
+    `As counted by the server (${rows.length})`,
+    figureTable(
       'Statements as counted by the server',
-      h(
-        'table',
-        { class: 'figures statements' },
-        h('thead', {}, h('tr', {}, th('Statement'), th('Calls', true), th('Time in it'), th('Mean', true, unit.unit), th('Rows', true), ...details.map((name) => th(name, true)))),
-        h(
-          'tbody',
-          {},
-          ...rows.map((row) =>
-            h('tr', {}, td(sql(row.text)), td(count(row.calls), true), h('td', {}, h('span', { class: 'bar-cell' }, bar(row.time_us / widest, 'p50'), h('span', { class: 'n' }, timeText(row.time_us)))), td(inUnit(row.time_us / Math.max(1, row.calls), unit), true), td(row.rows === null ? DASH : count(row.rows), true), ...details.map((name) => td(row.details?.[name] === undefined ? DASH : count(row.details[name]!), true))),
-          ),
-        ),
-      ),
+      ['Statement', num('Calls'), 'Time in it', num('Mean', unit.unit), num('Rows'), ...details.map((name) => num(name))],
+      rows.map((row) => [td(sql(row.text)), count(row.calls), h('span', { class: 'bar-cell' }, bar(row.time_us / widest, 'p50'), h('span', { class: 'n' }, timeText(row.time_us))), inUnit(row.time_us / Math.max(1, row.calls), unit), row.rows === null ? DASH : count(row.rows), ...details.map((name) => (row.details?.[name] === undefined ? DASH : count(row.details[name]!)))]),
+      { class: 'statements' },
     ),
   );
 }
@@ -155,47 +124,26 @@ export function retriesSection(data: TrialData): Section | null {
     : 'No try was thrown away.';
   const reasonTable =
     reasons.length > 0 &&
-    h(
-      'div',
-      {},
-      h('p', { class: 'sub' }, 'By reason, most frequent first'),
-      scroll(
+    captioned(
+      'By reason, most frequent first',
+      figureTable(
         'Reasons: rows',
-        h(
-          'table',
-          { class: 'figures' },
-          h('thead', {}, h('tr', {}, th('State'), th('Server’s message and reason'), th('Tries lost'), th('Given up', true))),
-          h(
-            'tbody',
-            {},
-            ...reasons.map((reason, i) =>
-              h(
-                'tr',
-                {},
-                h('td', {}, h('code', {}, reason.sqlstate ?? DASH)),
-                h('td', { class: 'message' }, message(reason.message), h('span', { class: 'sub' }, [reason.class, reason.reason, reason.statement].filter((w) => w !== undefined && w !== '').join(' · '))),
-                h('td', {}, h('span', { class: 'bar-cell' }, bar(reason.tries / most, PARTS[Math.min(i, PARTS.length - 1)]!), h('span', { class: 'n' }, count(reason.tries)))),
-                td(count(reason.tries_ended), true),
-              ),
-            ),
-          ),
-        ),
+        ['State', 'Server’s message and reason', 'Tries lost', num('Given up')],
+        reasons.map((reason, i) => [
+          td(h('code', {}, reason.sqlstate ?? DASH)),
+          h('td', { class: 'message' }, message(reason.message), h('span', { class: 'sub' }, [reason.class, reason.reason, reason.statement].filter((w) => w !== undefined && w !== '').join(' · '))),
+          h('span', { class: 'bar-cell' }, bar(reason.tries / most, PARTS[Math.min(i, PARTS.length - 1)]!), h('span', { class: 'n' }, count(reason.tries))),
+          count(reason.tries_ended),
+        ]),
       ),
     );
   const tries = data.commits_by_try ?? [];
   const committed = tries.reduce((a, b) => a + b, 0);
   const until =
     tries.length > 0 &&
-    h(
-      'div',
-      {},
-      h('p', { class: 'sub' }, 'Tries until commit'),
-      h(
-        'table',
-        { class: 'figures' },
-        h('thead', { class: 'visually-hidden' }, h('tr', {}, th('Try'), th('Share'), th('Transactions', true))),
-        h('tbody', {}, ...tries.map((n, i) => h('tr', {}, h('th', { scope: 'row' }, i === 0 ? 'first' : String(i + 1)), td(bar(n / Math.max(...tries, 1), 'ink3', 200)), h('td', { class: 'n' }, count(n), h('span', { class: 'sub' }, ` ${percent(n / committed)}`))))),
-      ),
+    captioned(
+      'Tries until commit',
+      tableOf(['Try', 'Share', num('Transactions')], tries.map((n, i) => [i === 0 ? 'first' : String(i + 1), bar(n / Math.max(...tries, 1), 'ink3', 200), [count(n), h('span', { class: 'sub' }, ` ${percent(n / committed)}`)]]), { hidden: true }),
     );
   const told = run.server_counters;
   const counters = 'unknown' in told ? undefined : told;
@@ -206,18 +154,13 @@ export function retriesSection(data: TrialData): Section | null {
     {},
     until,
     classes.length > 0 &&
-      h(
-        'div',
-        {},
-        h('p', { class: 'sub' }, 'Failed transactions by class'),
-        h('table', { class: 'figures' }, h('thead', { class: 'visually-hidden' }, h('tr', {}, th('Class'), th('Transactions', true))), h('tbody', {}, ...classes.map(([name, n]) => h('tr', {}, h('th', { scope: 'row' }, h('code', {}, name)), td(count(n), true))))),
-      ),
+      captioned('Failed transactions by class', tableOf(['Class', num('Transactions')], classes.map(([name, n]) => [h('code', {}, name), count(n)]), { hidden: true })),
     data.counters_sentence !== undefined
       ? h('p', {}, data.counters_sentence)
       : counted.length > 0 && h('p', {}, h('strong', {}, 'The server counted '), counted.map(([name, n]) => `${name} ${count(n)}`).join(', '), counters?.source === undefined ? '.' : ` (${counters.source}), warm-up included.`),
     unknown !== undefined && h('p', {}, h('strong', {}, 'The server’s own counters: '), unknown),
   );
-  return { id: 'retries', link: 'Retries', element: section('retries', 'Retries and failures', lead, null, h('div', { class: 'two-columns' }, reasonTable || h('p', {}, 'No try failed.'), beside)) };
+  return section('retries', 'Retries', 'Retries and failures', lead, null, h('div', { class: 'two-columns' }, reasonTable || h('p', {}, 'No try failed.'), beside));
 }
 
 /** The first line of a server's message; all of it where there is more. */
@@ -241,50 +184,37 @@ export function worstSection(model: Model, bus: Bus): Section | null {
   const namesOf = (of: (typeof worst)[number]): string[] => (of.events ?? []).map((index) => model.eventAt(index)?.name ?? '').filter((name) => name !== '' && !of.around.includes(name));
   const around = has((of) => of.around !== '' || namesOf(of).length > 0);
   const apart = worst.every((a, i) => worst.every((b, k) => k <= i || Math.abs(a.at_us - b.at_us) >= 5e6 - 1));
-  const rows = worst.map((of) => {
+  const rows = worst.map((of): Row => {
     const at = of.at_us / 1e6;
     const zoom = { from: at - AROUND_S, to: at + AROUND_S };
-    const when = h('a', { href: '#latency-over-time', 'aria-label': `Zoom to ${clock(at, 1)}` }, clock(at, 1));
-    when.addEventListener('click', (event) => {
-      event.preventDefault();
-      bus.zoom(zoom.from, zoom.to);
-      document.getElementById('latency-over-time')?.scrollIntoView({ block: 'center' });
-      document.getElementById('latency-over-time-plot')?.focus({ preventScroll: true });
-    });
+    const when = link(clock(at, 1), 'latency-over-time', bus, zoom);
+    when.setAttribute('aria-label', `Zoom to ${clock(at, 1)}`);
     const { from, to } = model.rowsIn(zoom);
     const spans = model.events.filter((event) => event.kind === 'checkpoint' && event.to_s >= zoom.from && event.from_s <= zoom.to).map((event): [number, number] => [event.from_s - (model.seconds.start_s[from] ?? 0), event.to_s - (model.seconds.start_s[from] ?? 0)]);
     const names = namesOf(of);
     const named = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
-    return h(
-      'tr',
-      {},
-      h('th', { scope: 'row' }, when),
-      response && h('td', { class: 'n strong' }, timeText(of.response_us)),
-      response && queued && h('td', { class: 'n' }, of.queued_us === 0 ? '0' : timeText(of.queued_us)),
-      service && h('td', { class: response ? 'n' : 'n strong' }, timeText(of.service_us)),
-      tries && h('td', { class: 'n' }, of.tries === null ? DASH : count(of.tries)),
-      slowest && h('td', {}, of.slowest === undefined || of.slowest === null ? DASH : h('span', { class: 'slowest' }, h('code', {}, of.slowest.text.replace(/\s+/g, ' ').slice(0, 60)), ' ', h('span', { class: 'sub' }, timeText(of.slowest.us)))),
-      around && h('td', { class: 'around' }, [named, of.around].filter((words) => words !== '').join(': ')),
-      h('td', {}, sparkline(maxima.slice(from, to).map((v) => v ?? null), Math.max(0, model.rowAt(at) - from), spans)),
-    );
+    return [
+      when,
+      h('td', { class: 'n strong' }, timeText(of.response_us)),
+      of.queued_us === 0 ? '0' : timeText(of.queued_us),
+      h('td', { class: response ? 'n' : 'n strong' }, timeText(of.service_us)),
+      of.tries === null ? DASH : count(of.tries),
+      of.slowest === undefined || of.slowest === null ? DASH : h('span', { class: 'slowest' }, h('code', {}, of.slowest.text.replace(/\s+/g, ' ').slice(0, 60)), ' ', h('span', { class: 'sub' }, timeText(of.slowest.us))),
+      h('td', { class: 'around' }, [named, of.around].filter((words) => words !== '').join(': ')),
+      sparkline(maxima.slice(from, to).map((v) => v ?? null), Math.max(0, model.rowAt(at) - from), spans),
+    ];
   });
-  return {
-    id: 'worst',
-    link: 'Worst moments',
-    element: section(
-      'worst',
-      'Worst moments',
-      `The ${many(worst.length, model.primary === 'response' ? 'slowest response' : 'slowest transaction').replace(/^1\u00a0/, '').replace(/^\d+\u00a0/, (n) => `${['', 'one', 'two', 'three', 'four', 'five'][Number(n.trim())] ?? n.trim()} `)}${apart ? ', at most one in five seconds' : ''}${around ? ', with what was seen around each' : '. Nothing was seen to happen around them'}.`,
-      null,
-      scroll(
-        'Worst moments: rows',
-        h(
-          'table',
-          { class: 'figures worst' },
-          h('thead', {}, h('tr', {}, th('When'), response && th('Response', true), response && queued && th('Queued', true), service && th('Service', true), tries && th('Tries', true), slowest && th('Slowest statement'), around && th('What happened around it'), th(`Worst per second, ±${AROUND_S} s`))),
-          h('tbody', {}, ...rows),
-        ),
-      ),
+  return section(
+    'worst',
+    'Worst moments',
+    'Worst moments',
+    `The ${many(worst.length, model.primary === 'response' ? 'slowest response' : 'slowest transaction').replace(/^1\u00a0/, '').replace(/^\d+\u00a0/, (n) => `${['', 'one', 'two', 'three', 'four', 'five'][Number(n.trim())] ?? n.trim()} `)}${apart ? ', at most one in five seconds' : ''}${around ? ', with what was seen around each' : '. Nothing was seen to happen around them'}.`,
+    null,
+    figureTable(
+      'Worst moments: rows',
+      ['When', response && num('Response'), response && queued && num('Queued'), service && num('Service'), tries && num('Tries'), slowest && 'Slowest statement', around && 'What happened around it', `Worst per second, ±${AROUND_S} s`],
+      rows,
+      { class: 'worst' },
     ),
-  };
+  );
 }
