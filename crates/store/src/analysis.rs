@@ -201,6 +201,9 @@ mod tests {
             rows(&store, sql),
             [of("0 1"), of("1000000 0"), of("2000000 0")]
         );
+        // What DuckDB goes by.
+        let sql = "SELECT type FROM pragma_table_info('trials') WHERE name IN ('clients', 'goodput_per_s')";
+        assert_eq!(rows(&store, sql), ["INT", "REAL"]);
         // Seven values are too few for any.
         let sql = "SELECT count(*), count(p50_us) FROM percentile WHERE what = 'schedule_lag'";
         assert_eq!(rows(&store, sql), ["3 0"]);

@@ -282,7 +282,7 @@ fn export_of_parquet_files_says_what_reads_the_notebook() {
     let file = file.to_str().unwrap();
     let export = ["export", "1", "-o", file, "--tables"];
     notebook.pgdyno(&export).expect(0, &["1 trial written to"]);
-    let sql = "SELECT sum(count) AS n FROM bucket WHERE what = 'service' UNION ALL SELECT committed FROM trial";
+    let sql = "SELECT sum(count) AS n FROM bucket WHERE what = 'service' UNION ALL SELECT committed FROM trials";
     let rows = notebook.pgdyno(&["sql", "--store", file, "--json", sql]);
     let rows: serde_json::Value = serde_json::from_str(&rows.expect(0, &[]).stdout).unwrap();
     assert_eq!(rows[0], rows[1], "{rows}");
