@@ -11,7 +11,7 @@ static TUTORIAL: &str = include_str!("../../../../../workloads/README.md");
 pub const PACKS: &str = "packs";
 
 /// Names of documents that became part of another one, and that one.
-const MERGED: [(&str, &str); 1] = [("disturbances", "disturb")];
+const MERGED: [(&str, &str); 2] = [("disturbances", "disturb"), ("parquet", "analysis")];
 
 #[derive(Debug, Clone, Copy)]
 pub struct Document {
