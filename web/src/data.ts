@@ -992,6 +992,11 @@ export type PercentileInterval = {
   /** The upper end; `null` where it is above all that was measured, too. */
   high_us: number | null;
   /**
+   * So many independent transactions would show the figure as surely; `null` in a trial of less than ten whole
+   * seconds.
+   */
+  effective: number | null;
+  /**
    * Whether the figure is of this run only, and has the mark `~`: an end lies more than 25 % away or
    * is open, the slow transactions came in so few bursts that they count as fewer than ten, or the
    * trial has less than ten whole seconds.
@@ -3036,7 +3041,7 @@ export type Ladder = {
   loads: Array<Load>;
   /**
    * The highest load that keeps the limit; `null`: not known, as no step is surely within the limit,
-   * and not all are over it.
+   * and not all are over it, or as steps contradict each other.
    */
   capacity: Estimate | null;
   search: Search;
@@ -3099,10 +3104,26 @@ export type Search = {
   took_s: number;
   /** Whether the interval is as narrow as asked. */
   is_narrow: boolean;
-  /** Steps of the line that gives the estimate; 0: the rates within and over the limit give it. */
+  /**
+   * Steps of the line that gives the estimate: how the share of transactions over the limit grows with the rate; 0:
+   * the rates within and over the limit give it.
+   */
   line_steps: number;
   /** By what share the capacity changed during these steps; `null`: no more than chance. */
   drift: number | null;
+  /**
+   * Why there is no capacity: steps contradict each other so much that they bound no interval, as of a machine that
+   * changes from step to step.
+   */
+  contradiction?: Contradiction;
+};
+
+/** What steps that contradict each other agree on, by their p99. */
+export type Contradiction = {
+  /** The highest rate up to which all steps were within the limit; `null`: none. */
+  within_up_to_per_s: number | null;
+  /** The lowest rate from which on all steps were over it; `null`: none. */
+  over_from_per_s: number | null;
 };
 
 /** A trial as a step of the search. */
@@ -3121,6 +3142,11 @@ export type SearchStep = {
   low_us: number | null;
   /** The upper end; `null`: not known. */
   high_us: number | null;
+  /**
+   * The share of its transactions over the limit, without the beginning of a step that has no warm-up; `null`
+   * without any.
+   */
+  share_over: number | null;
   /** On which side of the limit it lies, by its interval. */
   side: LimitSide;
   /** The server did less than was due: response times grow as long as the step lasts. */

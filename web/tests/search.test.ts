@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Capacity, Ladder, SearchStep } from '../src/data';
 import { marks, told } from '../src/experiment/capacityCurve';
-import { halfWidth, intervalOf, lengths, limitOf, searchFigures, sideOf, surely } from '../src/experiment/search';
+import { contradiction, halfWidth, intervalOf, lengths, limitOf, searchFigures, sideOf, surely } from '../src/experiment/search';
 
-const step = (rate_per_s: number, side: SearchStep['side'], low_us: number | null = 1000, high_us: number | null = 2000): SearchStep => ({ trial: rate_per_s, rate_per_s, from_s: 0, seconds: 10, response_p99_us: 1500, low_us, high_us, side, falls_behind: false });
+const step = (rate_per_s: number, side: SearchStep['side'], low_us: number | null = 1000, high_us: number | null = 2000): SearchStep => ({ trial: rate_per_s, rate_per_s, from_s: 0, seconds: 10, response_p99_us: 1500, low_us, high_us, share_over: 0.01, side, falls_behind: false });
 
 const ladder = (more: Partial<Ladder>): Ladder => ({
   point: {},
@@ -42,6 +42,9 @@ describe('a search for a capacity', () => {
     expect(halfWidth(ladder({}).capacity)).toBeCloseTo(0.03);
     const found = ladder({ capacity: null, steps: [step(100, 'cannot-tell', null, null)], search: { steps: 1, took_s: 11, is_narrow: false, line_steps: 0, drift: null } });
     expect(searchFigures(capacity(found), found).map((of) => of.value).slice(0, 3)).toEqual(['–', '–', '–']);
+    const changing = { ...found, search: { ...found.search, contradiction: { within_up_to_per_s: 90, over_from_per_s: null } } };
+    expect(searchFigures(capacity(changing), changing)[0]!.context).toBe('not known: the machine changes from step to step');
+    expect(contradiction(changing.search.contradiction)).toBe('the machine changes from step to step: all steps up to 90.0/s were within the limit, none failed in all steps');
   });
 });
 

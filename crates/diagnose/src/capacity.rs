@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 
 use pgdyno_model::experiment::Capacity;
 use pgdyno_model::experiment::point::Point;
-use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::spec::Warmup;
-use pgdyno_model::{stamp, text};
+use pgdyno_model::notebook::{Kind, Notebook, TrialRow};
+use pgdyno_model::{Failure, stamp, text};
 use pgdyno_stats::search::{Asked, Step};
-use pgdyno_stats::{Curve, CurveError, LoadPoint, count_needed};
+use pgdyno_stats::{Block, Curve, CurveError, LoadPoint, OverLimit, count_needed};
 
 /// The percentile that keeps the limit or not.
 const PERCENTILE: f64 = 99.0;
@@ -22,10 +21,49 @@ const KEPT_UP: f64 = 0.95;
 /// transactions depend on one another.
 const STEP_S_MIN: f64 = 10.0;
 
+/// By trial its measured seconds, with the transactions over the limit.
+pub type SecondsOver = BTreeMap<i64, Vec<Block>>;
+
+/// Of those of these trials that may be steps of a search.
+///
+/// # Errors
+/// The notebook cannot be read.
+pub fn seconds_over(
+    notebook: &dyn Notebook,
+    trials: &[TrialRow],
+    asked: Capacity,
+) -> Result<SecondsOver, Failure> {
+    let limit_us = asked.slo_us();
+    let mut all = SecondsOver::new();
+    let steps = trials.iter().filter(|trial| trial.point.is_some());
+    for trial in steps.filter(|trial| constant(trial).is_some()) {
+        let mut blocks: Vec<Block> = Vec::new();
+        for second in notebook.latencies_by_second(trial.number, Kind::Response)? {
+            let buckets = second.latencies.histogram().buckets();
+            let over = buckets.filter(|it| (it.lowest_us + it.highest_us) as f64 > 2.0 * limit_us);
+            let block = Block {
+                count: second.latencies.count(),
+                beyond: over.map(|bucket| bucket.count).sum(),
+            };
+            match blocks.last_mut() {
+                // What ends after the asked time was due before it.
+                Some(last) if !second.is_whole => {
+                    last.count += block.count;
+                    last.beyond += block.beyond;
+                }
+                _ => blocks.push(block),
+            }
+        }
+        all.insert(trial.number, blocks);
+    }
+    Ok(all)
+}
+
 /// Trials that differ in nothing but their rate and length.
 pub struct Ladder<'a> {
     /// The point without its rate and length.
     pub point: Point,
+    seconds: &'a SecondsOver,
     /// By rate, the lowest first.
     pub loads: Vec<Load<'a>>,
 }
@@ -78,10 +116,7 @@ impl Ladder<'_> {
     pub fn asked(&self, capacity: Capacity) -> Asked {
         let specs = || self.trials().map(|trial| &trial.spec);
         let shortest = specs().filter_map(|spec| spec.duration).min();
-        let beside = specs().map(|spec| match spec.warmup {
-            Warmup::Given(time) | Warmup::Detected { limit: time } => time,
-        });
-        let beside = beside.max();
+        let beside = specs().map(|spec| spec.warmup.longest()).max();
         let rates = self.loads.iter().map(|load| load.rate_per_s);
         Asked {
             limit: capacity.slo_us(),
@@ -114,7 +149,12 @@ impl Ladder<'_> {
             };
             let ended = since(trial.ended.as_deref().and_then(stamp::read));
             let (from, to) = (since(started).unwrap_or(0.0), ended.unwrap_or(0.0));
-            (trial.number, step(trial, (from, to.max(from))))
+            let seconds = self
+                .seconds
+                .get(&trial.number)
+                .map_or(&[][..], Vec::as_slice);
+            let took_s = (from, to.max(from));
+            (trial.number, step(trial, seconds, took_s))
         });
         steps.collect()
     }
@@ -132,13 +172,17 @@ fn constant(trial: &TrialRow) -> Option<f64> {
 }
 
 /// A trial as a step of a search.
-fn step(trial: &TrialRow, (from_s, to_s): (f64, f64)) -> Step {
+fn step(trial: &TrialRow, blocks: &[Block], (from_s, to_s): (f64, f64)) -> Step {
     let rate = constant(trial).unwrap_or(f64::NAN);
     let seconds = trial.elapsed_us.unwrap_or(0) as f64 / 1e6;
     let done = trial.committed.unwrap_or(0) + trial.failed.unwrap_or(0);
     let due = rate * seconds;
     // Transactions come at random: three standard errors are no falling behind.
-    let falls_behind = (done as f64) < KEPT_UP * due - 3.0 * due.sqrt();
+    let by_chance = 3.0 * due.sqrt();
+    let falls_behind = (done as f64) < KEPT_UP * due - by_chance;
+    let not_begun = (due - by_chance - done as f64).max(0.0);
+    // One that ends by itself is over when there is no trend any more.
+    let warmup_s = trial.spec.warmup.longest().as_secs_f64();
     let p99 = trial.response.p99_us.map_or(f64::NAN, |us| us as f64);
     let high = trial
         .response_p99_high_us
@@ -155,7 +199,7 @@ fn step(trial: &TrialRow, (from_s, to_s): (f64, f64)) -> Step {
         took_s: to_s - from_s,
         latency,
         between,
-        effective_beyond: (1.0 - PERCENTILE / 100.0) * trial.response_p99_effective.unwrap_or(0.0),
+        over: OverLimit::of(blocks, warmup_s).with_not_begun(not_begun),
     }
 }
 
@@ -163,6 +207,7 @@ fn step(trial: &TrialRow, (from_s, to_s): (f64, f64)) -> Step {
 pub fn ladders<'a>(
     points: impl IntoIterator<Item = &'a Point>,
     trials: &'a [TrialRow],
+    seconds: &'a SecondsOver,
 ) -> Vec<Ladder<'a>> {
     let mut ladders: Vec<Ladder<'_>> = Vec::new();
     for point in points {
@@ -195,7 +240,11 @@ pub fn ladders<'a>(
         }
         let mut loads: Vec<Load<'_>> = loads.into_values().collect();
         loads.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-        ladders.push(Ladder { point, loads });
+        ladders.push(Ladder {
+            point,
+            seconds,
+            loads,
+        });
     }
     ladders
 }

@@ -9,7 +9,6 @@
 //! - `fact`, `note`: what is known, what is not and why, and what a reader must know.
 //! - `observed`: what instruments saw beside a trial.
 //! - `event`, `observer`: what the runner says while trials run, and to whom.
-//! - `within`: how far percentiles of one trial can be trusted.
 //! - `text`: quantities as people read them.
 //! - `document`: what came of a trial, an experiment or a comparison, as it is shown.
 //!
@@ -38,7 +37,6 @@ pub mod suggest;
 pub mod text;
 #[cfg(test)]
 mod typescript;
-pub mod within;
 
 pub use exit::{Exit, Failure};
 pub use experiment::Experiment;

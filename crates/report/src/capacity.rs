@@ -12,24 +12,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use pgdyno_stats::Bootstrap;
 use pgdyno_stats::search;
 
-use pgdyno_diagnose::capacity::{Ladder, ladders};
+use pgdyno_diagnose::capacity::{Ladder, SecondsOver, ladders};
 use pgdyno_model::document::capacity::{self, Capacity, Estimate, EstimateIs};
 use pgdyno_model::document::points::PointResult;
 use pgdyno_model::experiment;
 use pgdyno_model::experiment::point::Point;
 use pgdyno_model::notebook::TrialRow;
 
-/// From the complete trials of an experiment: its points as they were planned, what varies in them,
+/// From the complete trials of an experiment and their seconds: its points as they were planned, what varies in them,
 /// and what was asked.
 pub fn document<'a>(
     points: impl IntoIterator<Item = &'a Point>,
     varied: &[String],
     asked: experiment::Capacity,
     trials: &'a [TrialRow],
+    seconds: &'a SecondsOver,
 ) -> Capacity {
     let varied: Vec<&str> = varied.iter().map(String::as_str).collect();
     let varied: Vec<&str> = varied.into_iter().filter(|name| *name != "rate").collect();
-    let ladders = ladders(points, trials).into_iter();
+    let ladders = ladders(points, trials, seconds).into_iter();
     Capacity {
         slo_us: asked.slo_us(),
         width: asked.width,
@@ -94,6 +95,7 @@ fn ladder(ladder: &Ladder<'_>, varied: &[&str], asked: experiment::Capacity) -> 
             is_narrow: answer.half_width().is_some_and(|half| half <= asked.width),
             line_steps: line.map_or(0, |line| line.steps as u64),
             drift: drift.map(|line| line.drift),
+            contradiction: answer.contradiction.map(Into::into),
         },
         steps: numbered
             .iter()
@@ -105,12 +107,15 @@ fn ladder(ladder: &Ladder<'_>, varied: &[&str], asked: experiment::Capacity) -> 
     }
 }
 
-/// What a search has found. Without a step that is surely within the limit there is no capacity between its
-/// steps, only that it lies below those that are surely over it.
+/// What a search has found. Without a line, and without a step that is surely within the limit, there is no capacity
+/// between its steps, only that it lies below those that are surely over it.
 fn stated(answer: &search::Answer, steps: &[search::Step], limit: f64) -> Option<Estimate> {
     let at_side = |side| steps.iter().filter(move |step| step.side(limit) == side);
     let found = Estimate::of_search(answer)?;
-    if found.is != EstimateIs::At || at_side(search::Side::Within).next().is_some() {
+    if found.is != EstimateIs::At
+        || answer.line.is_some()
+        || at_side(search::Side::Within).next().is_some()
+    {
         return Some(found);
     }
     let over = at_side(search::Side::Over).map(|step| step.rate);
@@ -121,6 +126,7 @@ fn stated(answer: &search::Answer, steps: &[search::Step], limit: f64) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pgdyno_stats::OverLimit;
 
     #[test]
     fn no_capacity_is_stated_between_steps_of_which_none_is_surely_within_the_limit() {
@@ -131,7 +137,7 @@ mod tests {
             took_s: 11.0,
             latency: (between.0 + between.1) / 2.0,
             between,
-            effective_beyond: 20.0,
+            over: OverLimit::default(),
         };
         let asked = search::Asked {
             limit: 20.0,

@@ -158,6 +158,7 @@ mod tests {
             percentile: 99.0,
             low_us: Some(8_260),
             high_us: Some(42_900),
+            effective: Some(1_234.5),
             uncertain,
         };
         let phase = |at: u64| PhaseFigures {

@@ -65,7 +65,7 @@ fn answered(
 ) -> Result<Points, Failure> {
     let found = of_trials(store, experiment, trials.clone())?;
     let defined = Defined::of(experiment);
-    let capacity = defined.capacity(&trials, &found.points);
+    let capacity = defined.capacity(store, &trials, &found.points)?;
     let isolation_lab = defined.isolation_lab(store, &trials)?;
     let disturb_lab = defined.disturb_lab(store, &trials)?;
     let retries_lab = defined.retries_lab(store, &trials)?;

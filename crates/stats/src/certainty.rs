@@ -20,6 +20,8 @@ pub struct Certainty {
     pub low: Option<f64>,
     /// The upper end; `None`: above all that was measured, or the trial is too short.
     pub high: Option<f64>,
+    /// So many independent transactions would show it as surely; `None`: the trial is too short.
+    pub effective: Option<f64>,
     /// Whether the figure is of this run only: an end is more than [`WIDE`] away or open, fewer than
     /// ten effective values lie beyond it, or the trial has less than ten seconds.
     pub is_uncertain: bool,
@@ -35,10 +37,11 @@ impl Certainty {
         count: u64,
         at: impl Fn(f64) -> f64,
     ) -> Self {
-        let Some(dependence) = Dependence::alone(percent, seconds) else {
+        let Some(dependence) = Dependence::of(percent, seconds) else {
             return Self {
                 low: None,
                 high: None,
+                effective: None,
                 is_uncertain: true,
             };
         };
@@ -49,6 +52,7 @@ impl Certainty {
         Self {
             low: Some(low),
             high,
+            effective: Some(dependence.effective),
             is_uncertain: dependence.effective * (1.0 - percent / 100.0) < MIN_BEYOND as f64 - 1e-6
                 || low < value * (1.0 - WIDE)
                 || high.is_none_or(|high| high > value * (1.0 + WIDE)),

@@ -4,11 +4,11 @@
 //!
 //! First the limit is enclosed: the rate doubles, or halves, until one step is within and one over;
 //! what lies between is cut until the two are near. Then steps go a little below and above the
-//! estimate by turns, and a line through them gives the answer. `docs/statistics.md` has the
-//! formulas and what simulations show.
+//! estimate by turns, and the share of their transactions that is over the limit gives the answer.
+//! `docs/statistics.md` has the formulas and what simulations show.
 
-use crate::interval::Interval;
-use crate::student::two_sided_t;
+use crate::over_limit::OverLimit;
+use crate::share_fit::{Seen, ShareFit};
 
 /// What is to be found out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,8 +44,8 @@ pub struct Step {
     /// The 95 % interval of that latency, from the step's blocks; an end that is not known is 0 or
     /// infinite.
     pub between: (f64, f64),
-    /// How many effective transactions lie beyond the percentile; 0 where that is not known.
-    pub effective_beyond: f64,
+    /// Its transactions over the limit.
+    pub over: OverLimit,
 }
 
 /// On which side of the limit a step lies.
@@ -70,7 +70,7 @@ impl Step {
     }
 
     fn is_long_enough(&self) -> bool {
-        self.effective_beyond >= EFFECTIVE_BEYOND_MIN
+        SHARE * self.over.effective() >= EFFECTIVE_BEYOND_MIN
     }
 }
 
@@ -107,6 +107,25 @@ pub struct Answer {
     pub high: Option<f64>,
     /// Where a line through the steps gives estimate and interval.
     pub line: Option<Line>,
+    /// Instead of all that, where steps contradict each other so much that they bound no interval: the machine
+    /// changes from step to step.
+    pub contradiction: Option<Contradiction>,
+}
+
+/// What steps that contradict each other have in common.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contradiction {
+    /// The highest rate up to which no step broke the limit.
+    pub within_up_to: Option<f64>,
+    /// The lowest rate from which on no step kept it.
+    pub over_from: Option<f64>,
+}
+
+impl Contradiction {
+    /// How far its rates are apart, in logarithms.
+    fn apart(&self) -> Option<f64> {
+        Some((self.over_from? / self.within_up_to?).ln())
+    }
 }
 
 impl Answer {
@@ -121,32 +140,40 @@ impl Answer {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
     pub steps: usize,
+    /// Those of them in which some transactions that do not come together are to be over the limit.
+    pub telling: usize,
     /// The time it is about, the mean of these steps' middles, in seconds since the search began.
     pub at_s: f64,
     /// By how much of itself the answer changed from the first of these steps to the last one.
     pub drift: f64,
-    /// Whether that change is more than chance (t-test, 5 %).
+    /// Whether that change is more than chance (5 %).
     pub is_drift_significant: bool,
 }
 
+/// The percentile that is to keep the limit is that of all but this share.
+const SHARE: f64 = 0.01;
 /// Steps through which a line gives an answer that ends the search.
 const STEPS_ENOUGH: usize = 14;
+/// So many of them must tell how much is over the limit.
+const TELLING_ENOUGH: usize = 12;
 /// Steps through which there is a line at all.
 const STEPS_MIN: usize = 6;
-/// Effective transactions beyond the percentile of a step. Fewer than ten, which a percentile that is
-/// shown alone needs: here a dozen steps are taken together, and only their bias must be small.
+/// A step is long enough where so many effective transactions are to be over the limit.
 const EFFECTIVE_BEYOND_MIN: f64 = 4.0;
 /// Two rates this near to each other are near enough for a line between them.
 const NEAR: f64 = 1.35;
 /// Two rates, one half of the other, between which another step says less than one beyond them.
 const CLOSE: f64 = 2.05;
-/// Steps aim at 1 / latency this much above and below that of the limit.
-const AIM: f64 = 0.3;
+/// Steps aim at rates where the logit of the share over the limit is so much below and above that of the answer: at a
+/// third of 1 %, and three times as much.
+const AIM: f64 = 1.2;
 /// How far the steps of a line may lie from its middle, in units of the aim.
 const WINDOW: f64 = 1.7;
-/// The aim, as a share of the rate, stays between these.
+/// The aim, in logarithms of the rate, stays between these.
 const AIM_LEAST: f64 = 0.01;
-const AIM_MOST: f64 = 0.12;
+const AIM_MOST: f64 = 0.3;
+/// And below so much of the distance from what was always within to what was always over the limit.
+const AIM_APART: f64 = 0.75;
 /// So many steps of one length must fit into the time.
 const STEPS_IN_TIME: f64 = 24.0;
 /// A p99 needs a thousand transactions; some more, as they come at random.
@@ -162,12 +189,14 @@ const FLAT: f64 = 0.8;
 /// A step whose latency is this many times above or below the limit tells on which side it lies,
 /// however short.
 const CLEAR: f64 = 2.0;
-/// A p99 is so many scales of an exponential tail away from its beginning: ln 100.
-const SCALES: f64 = 4.605;
 /// Below and above by turns, so that a drift of the server hits both alike.
 const SIDES: [f64; 4] = [-1.0, 1.0, 1.0, -1.0];
 /// The confidence of the interval.
 const LEVEL: f64 = 0.95;
+/// An interval whose ends are more than so many times apart is none.
+const ENDS_APART_MAX: f64 = 4.0;
+/// A step of which more is over the limit does not say how many transactions come together near the answer.
+const SHARE_TELLING: f64 = 0.2;
 
 /// Which step follows from those so far, in the order in which they were made.
 pub fn next(asked: &Asked, steps: &[Step]) -> Next {
@@ -200,22 +229,15 @@ fn left_s(asked: &Asked, steps: &[Step]) -> f64 {
     asked.time_s - spent - asked.beside_s
 }
 
-/// Two single steps that enclose the limit closely may both have been lucky: it takes a line, or a
-/// server that falls behind.
+/// Two single steps that enclose the limit closely may both have been lucky: it takes a line.
 fn is_narrow(asked: &Asked, steps: &[Step]) -> bool {
+    let around = place(asked, steps).map_or(0, |place| near(asked, steps, &place).len());
     let answer = answer(asked, steps);
-    let is_sure = match answer.line {
-        Some(line) => line.steps >= STEPS_ENOUGH,
-        None => falls_behind(asked, steps),
-    };
-    is_sure && answer.half_width().is_some_and(|half| half <= asked.width)
-}
-
-/// Whether the limit is only broken where the server falls behind: no line leads there.
-fn falls_behind(asked: &Asked, steps: &[Step]) -> bool {
-    let (_, high) = enclosure(asked, steps);
-    let mut there = steps.iter().filter(|step| Some(step.rate) == high);
-    there.any(|step| step.latency == f64::INFINITY)
+    let is_narrow = answer.half_width().is_some_and(|half| half <= asked.width);
+    let is_sure = answer
+        .line
+        .is_some_and(|line| line.telling >= TELLING_ENOUGH);
+    around >= STEPS_ENOUGH && is_sure && is_narrow
 }
 
 /// The same, were there no end to time and precision.
@@ -267,11 +289,9 @@ fn wanted(asked: &Asked, steps: &[Step]) -> Next {
             }
         }
         (Some(low), Some(high)) => match place(asked, steps) {
-            Some(place)
-                if (high / low <= NEAR || place.is_fitted) && !falls_behind(asked, steps) =>
-            {
+            Some(place) if high / low <= NEAR || place.is_fitted => {
                 let side = SIDES[steps.len() % SIDES.len()];
-                step(place.middle + side * place.aim)
+                step((place.middle + side * place.aim).exp())
             }
             _ => {
                 let between = (low * high).sqrt();
@@ -318,9 +338,62 @@ fn is_flat(asked: &Asked, steps: &[Step]) -> bool {
 
 /// What the steps so far say.
 pub fn answer(asked: &Asked, steps: &[Step]) -> Answer {
-    if let Some(fitted) = place(asked, steps).and_then(|place| fit(asked, steps, &place)) {
-        return fitted;
+    let place = place(asked, steps);
+    if let Some(place) = place {
+        // Those around have the line that is nearest to the truth. Where they do not bound it, all of them may.
+        let around = near(asked, steps, &place);
+        let all = if around.len() >= STEPS_MIN {
+            steps.iter().collect()
+        } else {
+            Vec::new()
+        };
+        if let Some(fitted) = [around, all].into_iter().find_map(|steps| by_line(&steps)) {
+            return fitted;
+        }
     }
+    let sides = sides(asked, steps);
+    let enough = steps.len() >= STEPS_MIN;
+    match (sides.within, sides.over) {
+        (Some(within), Some(over)) if enough && within >= over => unbounded(asked, steps),
+        _ => by_sides(asked, steps),
+    }
+}
+
+/// Estimate and interval from a line through these steps, where they bound it.
+fn by_line(steps: &[&Step]) -> Option<Answer> {
+    let line = ShareFit::of(SHARE, seen(steps)).filter(|line| line.steps() >= STEPS_MIN)?;
+    let ends = line.ends(LEVEL);
+    let bias = line.bias(ends, LEVEL)?;
+    // How large the bias is, is known roughly: the interval is wider by twice as much below and by as much above.
+    let (low, high) = ((ends.low? - 2.0 * bias).exp(), (ends.high? + bias).exp());
+    (high / low <= ENDS_APART_MAX).then(|| Answer {
+        rate: Some((line.crossing() - bias).exp()),
+        low: Some(low),
+        high: Some(high),
+        line: Some(Line {
+            steps: line.steps(),
+            telling: line.telling(),
+            at_s: line.at_s,
+            drift: line.drift().exp_m1(),
+            is_drift_significant: line.is_drift_significant(LEVEL),
+        }),
+        contradiction: None,
+    })
+}
+
+fn seen(steps: &[&Step]) -> Vec<Seen> {
+    let counted = steps.iter().filter(|step| step.over.count > 0.0);
+    let seen = counted.map(|step| Seen {
+        log_rate: step.rate.ln(),
+        at_s: step.at_s,
+        seconds: step.seconds,
+        over: step.over,
+    });
+    seen.collect()
+}
+
+/// Of few steps: between the highest rate that is surely within the limit and the lowest one that is surely over it.
+fn by_sides(asked: &Asked, steps: &[Step]) -> Answer {
     let surely = |side: Side| {
         steps
             .iter()
@@ -328,9 +401,10 @@ pub fn answer(asked: &Asked, steps: &[Step]) -> Answer {
             .map(|step| step.rate)
     };
     let low = surely(Side::Within).fold(None, greater);
-    let high = surely(Side::Over)
-        .filter(|rate| low.is_none_or(|low| *rate > low))
-        .fold(None, less);
+    let high = surely(Side::Over).fold(None, less);
+    if matches!((low, high), (Some(low), Some(high)) if low >= high) {
+        return unbounded(asked, steps);
+    }
     let rate = match enclosure(asked, steps) {
         (Some(below), Some(above)) => Some((below * above).sqrt()),
         _ => None,
@@ -341,6 +415,53 @@ pub fn answer(asked: &Asked, steps: &[Step]) -> Answer {
         low,
         high,
         line: None,
+        contradiction: None,
+    }
+}
+
+/// By the p99 alone.
+struct Sides {
+    /// The highest rate of a step within the limit.
+    within: Option<f64>,
+    /// The lowest rate of one over it.
+    over: Option<f64>,
+}
+
+fn sides(asked: &Asked, steps: &[Step]) -> Sides {
+    Sides {
+        within: rates(asked, steps, false).fold(None, greater),
+        over: rates(asked, steps, true).fold(None, less),
+    }
+}
+
+fn rates<'a>(asked: &'a Asked, steps: &'a [Step], is_over: bool) -> impl Iterator<Item = f64> + 'a {
+    let known = steps.iter().filter(|step| !step.latency.is_nan());
+    let side = known.filter(move |step| (step.latency > asked.limit) == is_over);
+    side.map(|step| step.rate)
+}
+
+/// No interval, but the rates that steps agree on.
+fn unbounded(asked: &Asked, steps: &[Step]) -> Answer {
+    Answer {
+        rate: None,
+        low: None,
+        high: None,
+        line: None,
+        contradiction: Some(contradiction(asked, steps)),
+    }
+}
+
+fn contradiction(asked: &Asked, steps: &[Step]) -> Contradiction {
+    let sides = sides(asked, steps);
+    let (most, least) = (
+        sides.within.unwrap_or(0.0),
+        sides.over.unwrap_or(f64::INFINITY),
+    );
+    let below = rates(asked, steps, false).filter(|rate| *rate < least);
+    let above = rates(asked, steps, true).filter(|rate| *rate > most);
+    Contradiction {
+        within_up_to: below.fold(None, greater),
+        over_from: above.fold(None, less),
     }
 }
 
@@ -366,13 +487,28 @@ fn is_clear(asked: &Asked, step: &Step) -> bool {
     is_far || step.between.0 > asked.limit || step.between.1 < asked.limit
 }
 
-/// Steps are as long as those near the limit had to be.
+/// Steps are as long as those near the limit had to be, and as it takes until enough transactions are over it that do
+/// not come together.
 fn current_s(asked: &Asked, steps: &[Step]) -> f64 {
     let near = steps
         .iter()
         .filter(|step| !step.latency.is_nan() && !is_clear(asked, step));
     let longest = near.map(|step| step.seconds).fold(asked.step_s, f64::max);
-    longest.min(longest_s(asked))
+    let is_telling = |step: &&Step| {
+        let share = step.over.share();
+        share > 0.0 && share < SHARE_TELLING
+    };
+    let (mut seconds, mut effective) = (0.0, 0.0);
+    for step in steps.iter().filter(is_telling) {
+        seconds += step.seconds;
+        effective += step.over.effective();
+    }
+    let needed = if effective > 0.0 {
+        EFFECTIVE_BEYOND_MIN / SHARE * seconds / effective
+    } else {
+        0.0
+    };
+    longest.max(needed).min(longest_s(asked))
 }
 
 /// The highest rate within and the lowest one over the limit, at the place that the fewest seconds
@@ -396,229 +532,61 @@ fn enclosure(asked: &Asked, steps: &[Step]) -> (Option<f64>, Option<f64>) {
 }
 
 struct Place {
+    /// The logarithm of a rate.
     middle: f64,
-    /// Distance of the steps to both sides.
+    /// Distance of the steps to both sides, in logarithms of the rate.
     aim: f64,
-    /// Whether a line through several steps has given it.
+    /// Whether a line through several steps around has given it.
     is_fitted: bool,
 }
 
-/// From the two steps that enclose the limit, then from the steps around.
+/// Of all steps, at first, not far from the two that enclose the limit; then of the steps around.
 fn place(asked: &Asked, steps: &[Step]) -> Option<Place> {
     let (Some(low), Some(high)) = enclosure(asked, steps) else {
         return None;
     };
-    let target = 1.0 / asked.limit;
-    let at = |rate: f64| {
-        let there = steps
-            .iter()
-            .filter(|step| step.rate == rate && !step.latency.is_nan());
-        let inverses: Vec<f64> = there.map(|step| 1.0 / step.latency).collect();
-        inverses.iter().sum::<f64>() / inverses.len() as f64
-    };
-    let (y_low, y_high) = (at(low), at(high));
-    let slope = (y_high - y_low) / (high - low);
-    let (middle, slope) = if slope < 0.0 {
-        (low + (target - y_low) / slope, slope)
-    } else {
-        ((low + high) / 2.0, -target / low)
-    };
-    let aim = |middle: f64, slope: f64| {
-        (AIM * target / -slope).clamp(AIM_LEAST * middle, AIM_MOST * middle)
-    };
-    let middle = middle.clamp(low, high);
-    let mut place = Place {
-        middle,
-        aim: aim(middle, slope),
-        is_fitted: false,
+    // Beyond what steps contradict each other in nothing is to be learnt.
+    let apart = contradiction(asked, steps).apart().unwrap_or(AIM_MOST);
+    let aim_most = (AIM_APART * apart).clamp(AIM_LEAST, AIM_MOST);
+    let aim = |slope: f64| (AIM / slope).clamp(AIM_LEAST, aim_most);
+    let all: Vec<&Step> = steps.iter().collect();
+    let mut place = match ShareFit::of(SHARE, seen(&all)) {
+        Some(line) => Place {
+            middle: line.crossing().clamp((low / NEAR).ln(), (high * NEAR).ln()),
+            aim: aim(line.slope()),
+            is_fitted: false,
+        },
+        None => Place {
+            middle: (low * high).sqrt().ln(),
+            aim: (0.5 * (high / low).ln()).clamp(AIM_LEAST, aim_most),
+            is_fitted: false,
+        },
     };
     for _ in 0..3 {
-        let Some(line) = Regression::of(&near(asked, steps, &place)) else {
+        let line = ShareFit::of(SHARE, seen(&near(asked, steps, &place)));
+        let Some(line) = line.filter(|line| line.steps() >= STEPS_MIN) else {
             break;
         };
-        if line.slope >= 0.0 || line.steps < STEPS_MIN {
-            break;
-        }
-        let middle = line.rate + (target - line.inverse) / line.slope;
         // A line from few steps leads only so far.
-        let middle = middle.clamp(place.middle - place.aim, place.middle + place.aim);
+        let middle = line
+            .crossing()
+            .clamp(place.middle - place.aim, place.middle + place.aim);
         place = Place {
             middle,
-            aim: aim(middle, line.slope),
+            aim: aim(line.slope()),
             is_fitted: true,
         };
     }
     Some(place)
 }
 
-/// Steps around a place that are not shorter than half of the current length.
+/// Steps around a place that are not shorter than half of the current length: in short ones the queue has hardly filled.
 fn near<'a>(asked: &Asked, steps: &'a [Step], place: &Place) -> Vec<&'a Step> {
     let length = current_s(asked, steps);
-    let near = steps.iter().filter(|step| {
-        step.latency.is_finite()
-            && step.seconds > 0.45 * length
-            && (step.rate - place.middle).abs() <= WINDOW * place.aim
-    });
-    near.collect()
-}
-
-/// Estimate and interval from a line through the steps around.
-fn fit(asked: &Asked, steps: &[Step], place: &Place) -> Option<Answer> {
-    let used = near(asked, steps, place);
-    let line = Regression::of(&used).filter(|line| line.steps >= STEPS_MIN && line.slope < 0.0)?;
-    let t = two_sided_t(LEVEL, line.steps - 3);
-    let beyond = used.iter().map(|step| step.effective_beyond).sum::<f64>() / used.len() as f64;
-    let target = line.unbiased(1.0 / asked.limit, beyond);
-    let mut interval = line.crossing(target, t)?;
-    // Where steps have so few values beyond the percentile, how low it lies is known only roughly: none
-    // of it and twice as much are possible.
-    if beyond < EFFECTIVE_BEYOND_MIN {
-        let lies_low = target - line.unbiased(1.0 / asked.limit, 0.0);
-        interval.low = line.crossing(target + lies_low, t)?.low;
-        interval.high = line.crossing(target - lies_low, t)?.high;
-    }
-    let rate = line.rate + (target - line.inverse) / line.slope;
-    let drift = -line.change_per_s / line.slope * line.seconds / rate;
-    Some(Answer {
-        rate: Some(rate),
-        low: Some(interval.low),
-        high: Some(interval.high),
-        line: Some(Line {
-            steps: line.steps,
-            at_s: line.at_s,
-            drift,
-            is_drift_significant: line.change_per_s.abs() > t * line.variances.change.sqrt(),
-        }),
-    })
-}
-
-/// 1 / latency against rate and time, by least squares weighted with the steps' lengths. In a queue
-/// 1 / latency falls nearly in a straight line as the rate grows (exactly so in M/M/1), and its
-/// error is about the same below and above the limit, which that of a latency is not.
-struct Regression {
-    steps: usize,
-    /// The weighted mean rate, where the line has `inverse` at the mean time.
-    rate: f64,
-    inverse: f64,
-    at_s: f64,
-    slope: f64,
-    change_per_s: f64,
-    /// From the first step to the last one.
-    seconds: f64,
-    /// The variance of a step's 1 / latency around the line.
-    of_a_step: f64,
-    variances: Variances,
-}
-
-/// Of the line's height at its mean rate and time, its slope and its change with time, and the
-/// covariance of the first two. The jackknife's (HC3: MacKinnon & White 1985), as the steps' errors
-/// are not equal: those over the limit are greater.
-#[derive(Default)]
-struct Variances {
-    height: f64,
-    both: f64,
-    slope: f64,
-    change: f64,
-}
-
-impl Regression {
-    fn of(steps: &[&Step]) -> Option<Self> {
-        let n = steps.len();
-        if n < 4 {
-            return None;
-        }
-        let weight: f64 = steps.iter().map(|step| step.seconds).sum();
-        let mean = |of: fn(&Step) -> f64| {
-            steps
-                .iter()
-                .map(|step| step.seconds * of(step))
-                .sum::<f64>()
-                / weight
-        };
-        let (x, t, y) = (
-            mean(|step| step.rate),
-            mean(|step| step.at_s),
-            mean(|step| 1.0 / step.latency),
-        );
-        let sum = |of: &dyn Fn(f64, f64, f64) -> f64| -> f64 {
-            let parts = steps.iter().map(|step| {
-                step.seconds * of(step.rate - x, step.at_s - t, 1.0 / step.latency - y)
-            });
-            parts.sum()
-        };
-        let (xx, tt, xt) = (
-            sum(&|x, _, _| x * x),
-            sum(&|_, t, _| t * t),
-            sum(&|x, t, _| x * t),
-        );
-        let (xy, ty) = (sum(&|x, _, y| x * y), sum(&|_, t, y| t * y));
-        let determinant = xx * tt - xt * xt;
-        if determinant.is_nan() || determinant <= 1e-9 * xx * tt {
-            return None;
-        }
-        let slope = (xy * tt - ty * xt) / determinant;
-        let change_per_s = (ty * xx - xy * xt) / determinant;
-        let squares = sum(&|x, t, y| (y - slope * x - change_per_s * t).powi(2));
-        // Each step's part in height, slope and change, and its error as if it were left out.
-        let mut variances = Variances::default();
-        for step in steps {
-            let (x, t, y) = (step.rate - x, step.at_s - t, 1.0 / step.latency - y);
-            let parts = [
-                1.0 / weight,
-                (x * tt - t * xt) / determinant,
-                (t * xx - x * xt) / determinant,
-            ];
-            let leverage = step.seconds * (parts[0] + x * parts[1] + t * parts[2]);
-            let error = y - slope * x - change_per_s * t;
-            let error = step.seconds * error / (1.0 - leverage).max(0.05);
-            variances.height += (parts[0] * error).powi(2);
-            variances.both += parts[0] * parts[1] * error * error;
-            variances.slope += (parts[1] * error).powi(2);
-            variances.change += (parts[2] * error).powi(2);
-        }
-        let ends = steps.iter().map(|step| step.at_s);
-        let ends = ends.fold((f64::MAX, f64::MIN), |(a, b), at| (a.min(at), b.max(at)));
-        Some(Self {
-            steps: n,
-            rate: x,
-            inverse: y,
-            at_s: t,
-            slope,
-            change_per_s,
-            seconds: ends.1 - ends.0,
-            of_a_step: squares / (n - 3) as f64 / (weight / n as f64),
-            variances,
-        })
-    }
-
-    /// 1 / latency as steps show it on average where it is `inverse`. The mean of an inverse exceeds
-    /// the inverse of the mean by the square of its error (delta method), and a percentile with
-    /// `beyond` values beyond it lies low by half a value (of `beyond` and one), which in an exponential tail, as queues
-    /// have it, is 1 / (2 (beyond + 1)) of the tail's scale.
-    fn unbiased(&self, inverse: f64, beyond: f64) -> f64 {
-        let low = if beyond > 0.0 {
-            1.0 / (2.0 * (beyond + 1.0) * SCALES)
-        } else {
-            0.0
-        };
-        inverse * (1.0 + low) + self.of_a_step / inverse
-    }
-
-    /// The rates at which the line may have `target`, at its mean time (Fieller 1954); `None` where
-    /// the slope may be none.
-    fn crossing(&self, target: f64, t: f64) -> Option<Interval> {
-        let (t2, above) = (t * t, self.inverse - target);
-        let a = self.slope * self.slope - t2 * self.variances.slope;
-        let b = self.slope * above - t2 * self.variances.both;
-        let c = above * above - t2 * self.variances.height;
-        let root = (b * b - a * c).max(0.0).sqrt();
-        let end = |root: f64| self.rate + (-b + root) / a;
-        (a > 0.0).then(|| Interval {
-            low: end(-root),
-            high: end(root),
-            level: LEVEL,
-        })
-    }
+    let is_near = |step: &&Step| {
+        step.seconds > 0.45 * length && (step.rate.ln() - place.middle).abs() <= WINDOW * place.aim
+    };
+    steps.iter().filter(is_near).collect()
 }
 
 /// Three digits are enough for a rate.
@@ -672,8 +640,18 @@ mod tests {
                 took_s: seconds + asked.beside_s,
                 latency,
                 between: (0.95 * latency, 1.05 * latency),
-                effective_beyond: if is_counted { 100.0 } else { 0.0 },
+                over: over(asked.limit, 1.0 / inverse(rate).max(1e-9), rate * seconds),
             });
+        }
+    }
+
+    /// Of an exponential tail with this p99, as queues have it.
+    fn over(limit: f64, latency: f64, count: f64) -> OverLimit {
+        let share = SHARE.powf(limit / latency);
+        OverLimit {
+            count,
+            over: count * share,
+            variance: None,
         }
     }
 
@@ -693,22 +671,24 @@ mod tests {
             let found = answer(&asked, &steps);
             assert_eq!(end, End::Narrow, "{first_rate}: {steps:?}");
             let rate = found.rate.unwrap();
-            // Ten is what the correction for percentiles that lie low may take.
-            assert!((790.0..=801.0).contains(&rate), "{first_rate}: {found:?}");
+            assert!((795.0..=805.0).contains(&rate), "{first_rate}: {found:?}");
             assert!(found.low <= found.rate && found.rate <= found.high);
         }
     }
 
     #[test]
-    fn where_only_falling_behind_breaks_the_limit_the_rates_around_it_are_the_answer() {
+    fn where_only_falling_behind_breaks_the_limit_the_answer_lies_there() {
         let asked = Asked {
             limit: 1e6,
             ..ASKED
         };
         let (steps, end) = search(&asked, queue);
         let found = answer(&asked, &steps);
-        assert_eq!((end, found.line), (End::Narrow, None));
-        assert!(found.low.unwrap() < 1_000.0 && found.high.unwrap() >= 1_000.0);
+        assert_eq!(end, End::Narrow);
+        assert!(
+            found.low.unwrap() < 1_000.0 && found.high.unwrap() >= 999.0,
+            "{found:?}"
+        );
         assert!(found.half_width().unwrap() <= 0.05);
     }
 
@@ -734,7 +714,7 @@ mod tests {
             took_s: seconds + 1.0,
             latency,
             between: (0.9 * latency, 1.1 * latency),
-            effective_beyond: 10.0,
+            over: over(20.0, latency, rate * seconds),
         }
     }
 
@@ -791,39 +771,71 @@ mod tests {
         assert!(matches!(next(&ASKED, &falls), Next::Step { .. }));
     }
 
+    /// What the same file said of the same server twice: one slow step was the lowest one over, one lucky step the
+    /// highest one within.
     #[test]
-    fn steps_with_few_values_beyond_the_percentile_widen_the_interval() {
-        let steps = |effective_beyond| {
-            let steps = (0..8).map(|at| {
-                let rate = if at % 2 == 0 { 900.0 } else { 960.0 };
-                let chance = if at % 4 < 2 { 1.02 } else { 0.98 };
-                Step {
-                    rate,
-                    seconds: 50.0,
-                    at_s: 51.0 * f64::from(at),
-                    took_s: 51.0,
-                    latency: chance / (1.0 - rate / 1_000.0),
-                    between: (0.0, f64::INFINITY),
-                    effective_beyond,
-                }
-            });
-            steps.collect::<Vec<_>>()
-        };
-        let asked = Asked {
-            limit: 1.0 / 0.07,
-            ..ASKED
-        };
-        let width = |beyond| {
-            let found = answer(&asked, &steps(beyond));
-            assert!(found.line.is_some(), "{found:?}");
-            found.half_width().unwrap()
-        };
-        assert!(
-            width(3.9) > 1.2 * width(4.0),
-            "{} {}",
-            width(3.9),
-            width(4.0)
+    fn steps_that_contradict_each_other_make_no_narrow_interval() {
+        let slow = [1_970.0, 2_300.0, 2_020.0, 3_400.0];
+        let steady = [
+            1_000.0, 1_970.0, 1_980.0, 2_010.0, 2_200.0, 2_600.0, 3_000.0, 3_590.0,
+        ];
+        let mut steps: Vec<Step> = steady.map(|rate| made(rate, 30.0, 5.0)).into();
+        steps.extend(slow.map(|rate| made(rate, 30.0, 441.0)));
+        steps.extend([3_900.0, 8_000.0].map(|rate| made(rate, 30.0, 900.0)));
+        steps
+            .iter_mut()
+            .enumerate()
+            .for_each(|(at, step)| step.at_s = 31.0 * at as f64);
+        let answer = answer(&ASKED, &steps);
+        if let (Some(low), Some(high)) = (answer.low, answer.high) {
+            assert!(high / low > 1.5, "{answer:?}");
+        }
+        // Without those far above that bound it, nothing does.
+        steps.truncate(12);
+        let unbounded = super::answer(&ASKED, &steps);
+        assert_eq!(
+            (unbounded.rate, unbounded.low, unbounded.high),
+            (None, None, None)
         );
+        let contradiction = unbounded.contradiction.unwrap();
+        assert_eq!(contradiction.within_up_to, Some(1_000.0));
+        assert_eq!(contradiction.over_from, None);
+        // The search goes on.
+        assert!(matches!(next(&ASKED, &steps), Next::Step { .. }));
+    }
+
+    #[test]
+    fn few_steps_of_which_one_within_lies_above_one_over_are_a_contradiction() {
+        let steps = [
+            made(100.0, 10.0, 5.0),
+            made(200.0, 10.0, 40.0),
+            made(400.0, 10.0, 5.0),
+            made(800.0, 10.0, 90.0),
+        ];
+        let answer = answer(&ASKED, &steps);
+        let wanted = Contradiction {
+            within_up_to: Some(100.0),
+            over_from: Some(800.0),
+        };
+        assert_eq!((answer.low, answer.contradiction), (None, Some(wanted)));
+    }
+
+    #[test]
+    fn transactions_over_the_limit_that_come_together_widen_the_interval() {
+        let width = |variance| {
+            let steps = (0..12).map(|at| {
+                let rate = if at % 2 == 0 { 780.0 } else { 815.0 };
+                let mut step = made(rate, 50.0, 4_000.0 / (1_000.0 - rate));
+                step.at_s = 51.0 * f64::from(at);
+                step.over.variance = variance;
+                step
+            });
+            let answer = answer(&ASKED, &steps.collect::<Vec<Step>>());
+            assert!(answer.line.is_some(), "{answer:?}");
+            answer.half_width().unwrap()
+        };
+        let (surely, hardly) = (width(Some(400.0)), width(Some(20_000.0)));
+        assert!(hardly > 2.0 * surely, "{hardly} {surely}");
     }
 
     #[test]
@@ -849,7 +861,11 @@ mod tests {
             took_s: 11.0,
             latency: 15.0,
             between: (10.0, 25.0),
-            effective_beyond: 1.5,
+            over: OverLimit {
+                count: 7_000.0,
+                over: 50.0,
+                variance: Some(2_500.0),
+            },
         };
         let again = Next::Step {
             rate: 700.0,
@@ -860,11 +876,12 @@ mod tests {
             between: (10.0, 19.0),
             ..short
         };
-        let further = Next::Step {
-            rate: 1_400.0,
-            seconds: 10.0,
+        // The next one is as long as it takes until four effective transactions are over the limit.
+        let Next::Step { rate, seconds } = next(&ASKED, &[clear]) else {
+            panic!("it ends");
         };
-        assert_eq!(next(&ASKED, &[clear]), further);
+        assert_eq!(rate, 1_400.0);
+        assert!((28.0..30.0).contains(&seconds), "{seconds}");
     }
 
     #[test]
@@ -877,7 +894,7 @@ mod tests {
                 took_s: 1.0,
                 latency: 20.0,
                 between,
-                effective_beyond: 0.0,
+                over: OverLimit::default(),
             };
             step.side(20.0)
         };

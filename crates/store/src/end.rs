@@ -1,5 +1,6 @@
 //! How trials end in the store: with an outcome, with a reason, or found dead.
 
+use pgdyno_model::document::Interval;
 use pgdyno_model::notebook::state;
 use pgdyno_model::stamp::stamp;
 use std::time::{Duration, SystemTime};
@@ -259,19 +260,17 @@ pub fn of_threads(recording: &Recording) -> Columns {
     numbers.map(|(name, n)| (name.to_owned(), whole(n))).into()
 }
 
-/// The 95 % interval of the response times' p99; nothing where there is none.
+/// The 95 % interval of the response times' p99, which is that of the trial's document; nothing where there is none.
 pub fn interval(recording: &Recording) -> Columns {
-    let Some(p99) = pgdyno_model::within::response(recording, 99.0) else {
+    let Some(p99) = Interval::of_response_p99(recording) else {
         return Columns::new();
     };
-    let (low, high) = (whole(p99.low_us), p99.high_us.map_or(Value::Null, whole));
+    let end = |us: Option<u64>| us.map_or(Value::Null, whole);
+    let effective = p99.effective.map_or(Value::Null, Value::Real);
     vec![
-        ("response_p99_low_us".to_owned(), low),
-        ("response_p99_high_us".to_owned(), high),
-        (
-            "response_p99_effective".to_owned(),
-            Value::Real(p99.effective),
-        ),
+        ("response_p99_low_us".to_owned(), end(p99.low_us)),
+        ("response_p99_high_us".to_owned(), end(p99.high_us)),
+        ("response_p99_effective".to_owned(), effective),
     ]
 }
 

@@ -1,6 +1,6 @@
 /** How a search for a capacity went: each step as a bar over time, its rate, and its side of the limit. */
 
-import type { Capacity, Ladder, LimitSide, SearchStep, TrialLimit } from '../data';
+import type { Capacity, Contradiction, Ladder, LimitSide, SearchStep, TrialLimit } from '../data';
 import { linearAxis, named } from '../chart/axes';
 import { figure } from '../chart/figure';
 import { Plot } from '../chart/plot';
@@ -59,6 +59,13 @@ export function halfWidth(found: Ladder['capacity']): number | null {
   return (interval.high - interval.low) / 2 / found.per_s;
 }
 
+/** Of a machine that changes from step to step: what was safe, and what failed. */
+export function contradiction({ within_up_to_per_s: safe, over_from_per_s: failed }: Contradiction): string {
+  const up = safe === null ? 'no rate was safe' : `all steps up to ${rate(safe)}/s were within the limit`;
+  const on = failed === null ? 'none failed in all steps' : `all from ${rate(failed)}/s on were over it`;
+  return `the machine changes from step to step: ${up}, ${on}`;
+}
+
 /** The figures below the headline. */
 export function searchFigures(capacity: Capacity, { capacity: found, knee, search, steps }: Ladder): Headline[] {
   const { within, over } = surely(steps);
@@ -68,7 +75,7 @@ export function searchFigures(capacity: Capacity, { capacity: found, knee, searc
   };
   const half = halfWidth(found);
   const interval = found?.interval ?? null;
-  const around = found === null ? 'not known' : found.is === 'below' || found.is === 'at-or-below' ? (steps.some((step) => step.rate_per_s < found.per_s) ? 'that is too much; of lower rates it cannot be told' : 'the lowest rate that was tried is too much') : found.is !== 'at' ? 'no rate that was tried broke the limit' : half !== null ? `95\u00a0% interval ${rate(interval!.low!)} to ${rate(interval!.high!)}` : interval === null || (interval.low === null && interval.high === null) ? 'no interval' : interval.low === null ? `at most ${rate(interval.high!)}, 95\u00a0% interval` : `at least ${rate(interval.low)}, 95\u00a0% interval`;
+  const around = found === null ? (search.contradiction === undefined ? 'not known' : 'not known: the machine changes from step to step') : found.is === 'below' || found.is === 'at-or-below' ? (steps.some((step) => step.rate_per_s < found.per_s) ? 'that is too much; of lower rates it cannot be told' : 'the lowest rate that was tried is too much') : found.is !== 'at' ? 'no rate that was tried broke the limit' : half !== null ? `95\u00a0% interval ${rate(interval!.low!)} to ${rate(interval!.high!)}` : interval === null || (interval.low === null && interval.high === null) ? 'no interval' : interval.low === null ? `at most ${rate(interval.high!)}, 95\u00a0% interval` : `at least ${rate(interval.low)}, 95\u00a0% interval`;
   tps('capacity', 'Capacity', found?.per_s ?? null, around);
   const sign = found === null || found.is === 'at' ? '' : found.is === 'below' || found.is === 'at-or-below' ? '<\u00a0' : '≥\u00a0';
   list[0]!.value = sign + list[0]!.value;

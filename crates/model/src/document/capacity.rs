@@ -30,7 +30,7 @@ pub struct Ladder {
     /// By rate, the lowest first.
     pub loads: Vec<Load>,
     /// The highest load that keeps the limit; `null`: not known, as no step is surely within the limit,
-    /// and not all are over it.
+    /// and not all are over it, or as steps contradict each other.
     pub capacity: Option<Estimate>,
     pub search: Search,
     /// The search's steps, in the order in which they were made.
@@ -54,10 +54,35 @@ pub struct Search {
     pub took_s: f64,
     /// Whether the interval is as narrow as asked.
     pub is_narrow: bool,
-    /// Steps of the line that gives the estimate; 0: the rates within and over the limit give it.
+    /// Steps of the line that gives the estimate: how the share of transactions over the limit grows with the rate; 0:
+    /// the rates within and over the limit give it.
     pub line_steps: u64,
     /// By what share the capacity changed during these steps; `null`: no more than chance.
     pub drift: Option<f64>,
+    /// Why there is no capacity: steps contradict each other so much that they bound no interval, as of a machine that
+    /// changes from step to step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub contradiction: Option<Contradiction>,
+}
+
+/// What steps that contradict each other agree on, by their p99.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Contradiction {
+    /// The highest rate up to which all steps were within the limit; `null`: none.
+    pub within_up_to_per_s: Option<f64>,
+    /// The lowest rate from which on all steps were over it; `null`: none.
+    pub over_from_per_s: Option<f64>,
+}
+
+impl From<pgdyno_stats::search::Contradiction> for Contradiction {
+    fn from(contradiction: pgdyno_stats::search::Contradiction) -> Self {
+        Self {
+            within_up_to_per_s: contradiction.within_up_to,
+            over_from_per_s: contradiction.over_from,
+        }
+    }
 }
 
 /// A trial as a step of the search.
@@ -78,6 +103,9 @@ pub struct SearchStep {
     pub low_us: Option<f64>,
     /// The upper end; `null`: not known.
     pub high_us: Option<f64>,
+    /// The share of its transactions over the limit, without the beginning of a step that has no warm-up; `null`
+    /// without any.
+    pub share_over: Option<f64>,
     /// On which side of the limit it lies, by its interval.
     pub side: LimitSide,
     /// The server did less than was due: response times grow as long as the step lasts.
@@ -110,6 +138,7 @@ impl SearchStep {
             response_p99_us: finite(step.latency),
             low_us: finite(step.between.0).filter(|us| *us > 0.0),
             high_us: finite(step.between.1),
+            share_over: finite(step.over.share()),
             side: match step.side(limit_us) {
                 search::Side::Within => LimitSide::Within,
                 search::Side::Over => LimitSide::Over,
@@ -254,6 +283,7 @@ mod tests {
             low: Some(-4_278.0),
             high: Some(100.0),
             line: None,
+            contradiction: None,
         };
         let found = Estimate::of_search(&answer).and_then(|found| found.interval?);
         let ends = found.map(|interval| (interval.low, interval.high));
@@ -268,6 +298,7 @@ mod tests {
                 low,
                 high,
                 line: None,
+                contradiction: None,
             };
             Estimate::of_search(&answer).map(|found| (found.is, found.per_s))
         };

@@ -17,6 +17,9 @@ pub struct Interval {
     pub low_us: Option<u64>,
     /// The upper end; `null` where it is above all that was measured, too.
     pub high_us: Option<u64>,
+    /// So many independent transactions would show the figure as surely; `null` in a trial of less than ten whole
+    /// seconds.
+    pub effective: Option<f64>,
     /// Whether the figure is of this run only, and has the mark `~`: an end lies more than 25 % away or
     /// is open, the slow transactions came in so few bursts that they count as fewer than ten, or the
     /// trial has less than ten whole seconds.
@@ -196,6 +199,16 @@ fn in_order(intervals: &mut [Interval], values_us: &[(f64, u64)]) {
 }
 
 impl Interval {
+    /// That of the response times' p99 of a trial, as its document has it; `None` where no p99 is shown.
+    pub fn of_response_p99(recording: &Recording) -> Option<Self> {
+        let all = recording.measured.all();
+        let mut latency = Latency::from(all.response.as_ref()?);
+        latency.judge(whole(&recording.seconds, None, |script| {
+            script.response.as_ref()
+        }));
+        latency.interval(99.0).copied()
+    }
+
     /// A figure as it is shown, with the mark of doubt `~` where its interval has it.
     pub fn marked(shown: String, interval: Option<&Self>) -> String {
         match interval {
@@ -216,6 +229,7 @@ impl Interval {
             percentile,
             low_us: found.low.map(whole),
             high_us: found.high.map(whole),
+            effective: found.effective,
             uncertain: found.is_uncertain,
         }
     }

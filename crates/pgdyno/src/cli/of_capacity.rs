@@ -84,6 +84,13 @@ fn one<'a>(name: &str, capacity: Option<&'a Capacity>) -> Result<&'a Estimate, F
                 "search over other rates, or give the rate as a number",
             )
         }
+        None if ladder.search.contradiction.is_some() => usage(
+            format!(
+                "experiment {name} has not found its capacity: the machine changed from step to step"
+            ),
+            "pgdyno sweep --resume with a longer --capacity-time goes on with the search; or give the rate as a \
+             number",
+        ),
         None => {
             let lowest = ladder.steps.iter().map(|step| step.rate_per_s);
             let lowest = lowest.fold(f64::INFINITY, f64::min);
@@ -110,7 +117,7 @@ fn one<'a>(name: &str, capacity: Option<&'a Capacity>) -> Result<&'a Estimate, F
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_model::document::capacity::{Ladder, Search};
+    use pgdyno_model::document::capacity::{Contradiction, Ladder, Search};
 
     fn found(capacities: &[Option<(EstimateIs, f64)>]) -> Capacity {
         let ladder = |of: &Option<(EstimateIs, f64)>| Ladder {
@@ -124,6 +131,7 @@ mod tests {
                 is_narrow: true,
                 line_steps: 0,
                 drift: None,
+                contradiction: None,
             },
             steps: Vec::new(),
             knee: None,
@@ -165,6 +173,16 @@ mod tests {
             let said = estimate(&of).unwrap_err();
             assert!(said.contains(why), "{said}");
         }
+        let mut changing = found(&[None]);
+        changing.ladders[0].search.contradiction = Some(Contradiction {
+            within_up_to_per_s: Some(400.0),
+            over_from_per_s: None,
+        });
+        let said = one("peak", Some(&changing)).unwrap_err().message;
+        assert!(
+            said.ends_with("the machine changed from step to step"),
+            "{said}"
+        );
         let said = one("peak", None).unwrap_err().message;
         assert!(said.contains("did not look for a capacity"), "{said}");
     }

@@ -1,5 +1,6 @@
 //! `pgdyno sweep`: a matrix of trials from a file, a preset or pgbench-tools' configuration.
 
+use pgdyno_diagnose::capacity::SecondsOver;
 use pgdyno_model::document::points::Points;
 use pgdyno_store::Store;
 use std::borrow::Cow;
@@ -429,7 +430,7 @@ fn search(plan: &Plan) -> Option<PlannedSearch> {
         slo_us: asked.slo_us(),
         width: asked.width,
         time_s: asked.time.as_secs_f64(),
-        ladders: capacity::document(points, &plan.varied, asked, &[])
+        ladders: capacity::document(points, &plan.varied, asked, &[], &SecondsOver::new())
             .ladders
             .len(),
     })

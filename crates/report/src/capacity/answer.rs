@@ -10,7 +10,7 @@ use pgdyno_model::document::capacity::{
 };
 use pgdyno_model::text as figures;
 
-use super::text::by_p99_alone;
+use super::text::{by_p99_alone, contradiction_words};
 use crate::verdict::RATE_MET;
 
 /// Where the page shows it.
@@ -98,6 +98,10 @@ fn sentence(found: &Capacity, ladder: &Ladder) -> String {
     let limit = limit(found);
     let within = format!("with a p99 of at most {limit}");
     let Some(capacity) = &ladder.capacity else {
+        if let Some(contradiction) = &ladder.search.contradiction {
+            let words = contradiction_words(contradiction, &limit);
+            return format!("The capacity is not known: {words}");
+        }
         return format!(
             "The capacity is not known: no step is surely within {limit} or over it; by p99 alone {}",
             by_p99_alone(found, ladder)
@@ -166,13 +170,23 @@ fn sure(found: &Capacity, ladder: &Ladder) -> Vec<Sure> {
     let search = &ladder.search;
     let (within, over) = (within(&ladder.steps), over(&ladder.steps));
     let mut all = vec![match (within, over) {
-        (Some(within), Some(over)) if within >= over => Sure::failed(
-            "Steps contradict each other",
-            format!(
+        (Some(within), Some(over)) if within >= over => {
+            let name = "Steps contradict each other";
+            let text = format!(
                 "one at {} is within the limit and one at {} over it, each in its whole interval",
                 per_s(within),
                 per_s(over)
-            ),
+            );
+            // The interval of a line is as wide as they differ.
+            if search.line_steps > 0 {
+                Sure::limit(name, text)
+            } else {
+                Sure::failed(name, text)
+            }
+        }
+        _ if search.contradiction.is_some() => Sure::failed(
+            "Steps contradict each other",
+            "a step at a higher rate kept the limit, and one at a lower rate broke it",
         ),
         (Some(within), Some(over)) => Sure::held(
             "Both sides were seen",
@@ -288,6 +302,9 @@ fn remedies(found: &Capacity, ladder: &Ladder) -> Vec<String> {
     let rates = ladder.steps.iter().map(|step| step.rate_per_s);
     let lowest = per_s(rates.fold(f64::INFINITY, f64::min));
     let remedy = match &ladder.capacity {
+        None if ladder.search.contradiction.is_some() => {
+            format!("measure on a machine that does nothing else, or {more}")
+        }
         None => format!("{more}: steps have to be longer"),
         Some(capacity) => match capacity.is {
             EstimateIs::Below | EstimateIs::AtOrBelow => {
@@ -380,10 +397,14 @@ fn of_several(found: &Capacity, ladders: &[&Ladder]) -> Answer {
     };
     let evidence = ladders.iter().take(LADDERS_MAX).map(|ladder| {
         let (figure, words) = match &ladder.capacity {
-            None => (
-                "?".to_owned(),
-                "not known: no step is surely within".to_owned(),
-            ),
+            None => {
+                let why = if ladder.search.contradiction.is_some() {
+                    "the machine changes from step to step"
+                } else {
+                    "no step is surely within"
+                };
+                ("?".to_owned(), format!("not known: {why}"))
+            }
             Some(it) => {
                 let sign = match it.is {
                     EstimateIs::At => "",

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use pgdyno_model::document::Interval;
-use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs, Ladder, LimitSide, Load};
+use pgdyno_model::document::capacity::{
+    Capacity, Contradiction, Estimate, EstimateIs, Ladder, LimitSide, Load,
+};
 use pgdyno_stats::Sample;
 
 use crate::table::Table;
@@ -78,11 +80,39 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
 
 /// No answer, and what would give one.
 fn not_known(found: &Capacity, ladder: &Ladder) -> String {
+    if let Some(contradiction) = &ladder.search.contradiction {
+        let words = contradiction_words(contradiction, &format!("{} ms", ms(found.slo_us)));
+        return format!(
+            "capacity  not known: {words}\n{}",
+            search_words(found, ladder)
+        );
+    }
     format!(
         "capacity  not known: no step is surely within {} ms or over it; by p99 alone {}\n{}",
         ms(found.slo_us),
         by_p99_alone(found, ladder),
         search_words(found, ladder)
+    )
+}
+
+/// What was safe, and what failed, on a machine that changes from step to step.
+pub(super) fn contradiction_words(contradiction: &Contradiction, limit: &str) -> String {
+    let safe = contradiction.within_up_to_per_s.map_or_else(
+        || "no rate was safe".to_owned(),
+        |rate| {
+            format!(
+                "all steps up to {} were within {limit}",
+                figures::per_second(rate)
+            )
+        },
+    );
+    let failed = contradiction.over_from_per_s.map_or_else(
+        || "none failed in all steps".to_owned(),
+        |rate| format!("all from {} on were over it", figures::per_second(rate)),
+    );
+    format!(
+        "the machine changes from step to step: {safe}, {failed}, and those between contradict each \
+         other"
     )
 }
 
@@ -126,6 +156,7 @@ fn search_words(found: &Capacity, ladder: &Ladder) -> String {
                 figures::roughly(found.width),
             );
         }
+        None if search.contradiction.is_some() => text += &format!("; {allow}"),
         None => text += &format!("; steps have to be longer: {allow}"),
         Some(_) => {}
     }
@@ -304,6 +335,7 @@ mod tests {
             response_p99_us: Some(19_000.0),
             low_us: None,
             high_us: None,
+            share_over: None,
             side: LimitSide::CannotTell,
             falls_behind: false,
         };
@@ -329,26 +361,40 @@ mod tests {
                 is_narrow: false,
                 line_steps: 0,
                 drift: None,
+                contradiction: None,
             },
             steps: vec![step],
             knee: None,
             gaps: Vec::new(),
             no_curve: None,
         };
-        let found = Capacity {
+        let mut found = Capacity {
             slo_us: 20_000.0,
             width: 0.05,
             time_s: 20.0,
             ladders: vec![ladder],
         };
-        let text = text(&found, WIDTH_MAX);
+        let plain = text(&found, WIDTH_MAX);
         for part in [
             " cannot tell  ",
             "capacity  not known: no step is surely within 20.000 ms or over it; by p99 alone it is kept up to 100.0/s\n",
             "1 step in 11s: 1 cannot tell; steps have to be longer: allow more than 20s",
         ] {
-            assert!(text.contains(part), "{part}: {text}");
+            assert!(plain.contains(part), "{part}: {plain}");
         }
-        assert!(!text.contains("interval"), "{text}");
+        assert!(!plain.contains("interval"), "{plain}");
+
+        found.ladders[0].search.contradiction = Some(Contradiction {
+            within_up_to_per_s: Some(80.0),
+            over_from_per_s: Some(200.0),
+        });
+        let changing = text(&found, WIDTH_MAX);
+        for part in [
+            "capacity  not known: the machine changes from step to step: all steps up to 80.0/s were within \
+             20.000 ms, all from 200/s on were over it, and those between contradict each other\n",
+            "1 step in 11s: 1 cannot tell; allow more than 20s (--capacity-time)\n",
+        ] {
+            assert!(changing.contains(part), "{part}: {changing}");
+        }
     }
 }

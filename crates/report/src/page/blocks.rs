@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::slob_sweep::document as cache_fit;
 use crate::over::Over;
 use crate::{capacity, disturb, isolation, retries_lab, slob_sweep};
+use pgdyno_diagnose::capacity::seconds_over;
 use pgdyno_model::document::capacity::Capacity;
 use pgdyno_model::document::disturb_lab::DisturbLab;
 use pgdyno_model::document::isolation_lab::IsolationLab;
@@ -135,17 +136,27 @@ impl Defined {
     }
 
     /// How much load keeps the limit; `measured` are the points of these trials.
-    pub fn capacity(&self, all: &[TrialRow], measured: &[PointResult]) -> Option<Capacity> {
-        let asked = self.asked?;
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn capacity(
+        &self,
+        store: &dyn Notebook,
+        all: &[TrialRow],
+        measured: &[PointResult],
+    ) -> Result<Option<Capacity>, Failure> {
         let points: Option<Vec<Point>> = self.points.iter().map(Point::from_json).collect();
-        let points = points?;
+        let Some((asked, points)) = self.asked.zip(points) else {
+            return Ok(None);
+        };
         let counts = |row: &&TrialRow| row.state == State::Complete && row.excluded.is_none();
         // The newest first, as the sweep has them.
         let trials: Vec<TrialRow> = all.iter().rev().filter(counts).cloned().collect();
         let varied = Point::varied(&points);
-        let mut found = capacity::document(&points, &varied, asked, &trials);
+        let seconds = seconds_over(store, &trials, asked)?;
+        let mut found = capacity::document(&points, &varied, asked, &trials, &seconds);
         capacity::take_percentiles(&mut found, measured);
-        Some(found)
+        Ok(Some(found))
     }
 }
 

@@ -163,7 +163,7 @@ fn read(
     let axes = Axes::of(&found.points, &planned.values());
     let calibrated = pgdyno_diagnose::calibration::read::of_experiment(store, row)?;
     let defined = Defined::of(row);
-    let capacity = defined.capacity(&all, &found.points);
+    let capacity = defined.capacity(store, &all, &found.points)?;
     let mut common = begin(
         title(row, &found, &axes, capacity.as_ref()),
         facts(row, first, &all),

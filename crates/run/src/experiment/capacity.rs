@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::schedule::Slot;
-use pgdyno_diagnose::capacity::ladders;
+use pgdyno_diagnose::capacity::{SecondsOver, ladders};
 use pgdyno_model::Failure;
 use pgdyno_model::event::Role;
 use pgdyno_model::experiment::Capacity;
@@ -49,8 +49,13 @@ pub fn check(points: &[Point]) -> Result<(), Failure> {
 /// The trial that follows from those so far, which are complete: a step of the search at the first
 /// point whose search is not over. It follows from what is kept alone, so that a search that is
 /// resumed goes on where it was.
-pub fn next_step(points: &[&Point], capacity: Capacity, trials: &[TrialRow]) -> Option<Slot> {
-    for ladder in ladders(points.iter().copied(), trials) {
+pub fn next_step(
+    points: &[&Point],
+    capacity: Capacity,
+    trials: &[TrialRow],
+    seconds: &SecondsOver,
+) -> Option<Slot> {
+    for ladder in ladders(points.iter().copied(), trials, seconds) {
         let steps = ladder.steps();
         let Next::Step { rate, seconds } = search::next(&ladder.asked(capacity), &steps) else {
             continue;

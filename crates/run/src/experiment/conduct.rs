@@ -25,6 +25,7 @@ use crate::trial::Trial;
 use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::trouble;
+use pgdyno_diagnose::capacity::seconds_over;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
 use pgdyno_model::experiment::Reset;
@@ -192,7 +193,8 @@ impl Sweep<'_> {
                 if !kept.is_empty() {
                     return Ok(kept);
                 }
-                let next = capacity::next_step(&points, capacity, &results);
+                let seconds = seconds_over(notebook.notebook(), &results, capacity)?;
+                let next = capacity::next_step(&points, capacity, &results, &seconds);
                 Ok(next.into_iter().collect())
             }
             None => self.means.study.more(notebook),

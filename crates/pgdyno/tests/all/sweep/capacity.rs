@@ -238,8 +238,8 @@ fn a_search_goes_on_from_the_rates_given_and_keeps_its_answer() {
 
     // Ten seconds are enough to tell how its transactions depend on one another.
     let of_p99 = experiment.query(
-        "SELECT response_p99_us AS p99, response_p99_low_us AS low, response_p99_effective AS effective, \
-         committed FROM trial WHERE duration_s = 10",
+        "SELECT number, response_p99_us AS p99, response_p99_low_us AS low, response_p99_high_us AS high, \
+         response_p99_effective AS effective, committed FROM trial WHERE duration_s = 10",
     );
     let [row] = &of_p99[..] else {
         panic!("{of_p99:?}")
@@ -253,12 +253,38 @@ fn a_search_goes_on_from_the_rates_given_and_keeps_its_answer() {
         0.0 < effective && effective <= row["committed"].as_f64().unwrap(),
         "{row}"
     );
+    // It goes to the edge of what the server does, so that some transactions end after the asked time: the notebook
+    // has the interval of the document all the same.
+    let of_it = ran(&mut experiment.command(&["show", &row["number"].to_string(), "--json"]));
+    let of_it: Value = serde_json::from_str(&of_it.expect(0, &[]).stdout).unwrap();
+    let mut intervals = of_it["measured"]["response"]["intervals"]
+        .as_array()
+        .unwrap()
+        .iter();
+    let p99 = intervals.find(|it| it["percentile"] == 99.0).unwrap();
+    for (name, column) in [
+        ("low_us", "low"),
+        ("high_us", "high"),
+        ("effective", "effective"),
+    ] {
+        assert_eq!(p99[name], row[column], "{p99} {row}");
+    }
 
     let lines = std::fs::read_to_string(experiment.dir.path().join("lines")).unwrap();
     let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
     let ladder = &last["capacity"]["ladders"][0];
     assert_eq!(last["capacity"]["slo_us"], 500_000.0);
     assert_eq!(ladder["search"]["steps"], 3);
+    let share_over = |rate: f64| {
+        let mut steps = ladder["steps"].as_array().unwrap().iter();
+        let step = steps.find(|step| step["rate_per_s"] == rate).unwrap();
+        step["share_over"].as_f64().unwrap()
+    };
+    // Two seconds at four times what it can do: the first half second's transactions are within the limit.
+    assert!(
+        share_over(most) > 0.5 && share_over(lowest) < 0.5,
+        "{ladder:#}"
+    );
     // On a busy machine no step may be surely within.
     let capacity = ladder["capacity"]["per_s"].as_f64();
     assert!(

@@ -1,6 +1,7 @@
 use super::*;
 use pgdyno_model::document::answer::SureState;
-use pgdyno_model::document::capacity::{Interval, Search};
+use pgdyno_model::document::capacity::{Contradiction, Interval, Search};
+use pgdyno_stats::OverLimit;
 use pgdyno_stats::search::Step;
 
 const LIMIT_US: f64 = 20_000.0;
@@ -14,7 +15,7 @@ fn step(trial: i64, rate: f64, (low, high): (f64, f64)) -> SearchStep {
         took_s: 21.0,
         latency: (low + high) / 2.0,
         between: (low, high),
-        effective_beyond: 30.0,
+        over: OverLimit::default(),
     };
     SearchStep::new(trial, &step, LIMIT_US)
 }
@@ -31,6 +32,7 @@ fn ladder(capacity: Option<Estimate>, steps: Vec<SearchStep>) -> Ladder {
             is_narrow: false,
             line_steps: 0,
             drift: None,
+            contradiction: None,
         },
         steps,
         knee: None,
@@ -163,7 +165,7 @@ fn what_is_not_known_is_said_with_what_would_tell() {
 }
 
 #[test]
-fn steps_that_disagree_a_drift_and_a_client_that_is_the_limit_are_failures() {
+fn steps_that_disagree_a_drift_and_a_client_that_is_the_limit_are_marked() {
     let steps = vec![step(1, 500.0, OVER), step(2, 600.0, WITHIN)];
     let mut found = ladder(Some(at(550.0, Some(540.0), Some(560.0))), steps);
     found.search.line_steps = 2;
@@ -173,13 +175,64 @@ fn steps_that_disagree_a_drift_and_a_client_that_is_the_limit_are_failures() {
     assert_eq!(
         marks(&answer),
         [
-            "✗ Steps contradict each other",
+            "○ Steps contradict each other",
             "○ A step disagrees with the interval",
             "○ Wider than asked",
             "✓ Steps were repeated",
             "✗ Drift",
             "✗ The generator had no room"
         ]
+    );
+}
+
+#[test]
+fn a_machine_that_changes_from_step_to_step_has_no_capacity_but_what_is_safe_and_what_failed() {
+    let steps = vec![
+        step(1, 300.0, WITHIN),
+        step(2, 500.0, OVER),
+        step(3, 600.0, WITHIN),
+    ];
+    let mut changing = ladder(None, steps);
+    let sentence = |contradiction: Contradiction| {
+        let mut ladder = changing.clone();
+        ladder.search.contradiction = Some(contradiction);
+        told(vec![ladder], None).sentence
+    };
+    let both = Contradiction {
+        within_up_to_per_s: Some(300.0),
+        over_from_per_s: Some(900.0),
+    };
+    assert_eq!(
+        sentence(both),
+        "The capacity is not known: the machine changes from step to step: all steps up to 300/s were \
+         within 20 ms, all from 900/s on were over it, and those between contradict each other"
+    );
+    let none = Contradiction {
+        within_up_to_per_s: None,
+        over_from_per_s: None,
+    };
+    assert!(
+        sentence(none).ends_with(
+            ": no rate was safe, none failed in all steps, and those between contradict each other"
+        ),
+        "{}",
+        sentence(none)
+    );
+    changing.search.contradiction = Some(both);
+    let answer = told(vec![changing.clone()], None);
+    assert_eq!(answer.state, AnswerState::NotKnown);
+    assert_eq!(marks(&answer), ["✗ Steps contradict each other"]);
+    assert_eq!(
+        answer.remedies,
+        [
+            "measure on a machine that does nothing else, or allow more than 1,200 s (`--capacity-time`)"
+        ]
+    );
+    let several = told(vec![changing.clone(), changing], None);
+    assert!(
+        several.evidence[0]
+            .sentence
+            .ends_with("not known: the machine changes from step to step")
     );
 }
 
