@@ -377,7 +377,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A row of the tables in docs/statistics.md.
+/// A row of the tables in docs/internals/simulations.md.
 fn row(setting: &Setting, count: u64) -> Summary {
     let all = setting.searches(count);
     let given: Vec<&Search> = all.iter().filter(|it| it.ends().is_some()).collect();
