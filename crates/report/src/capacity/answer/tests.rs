@@ -225,7 +225,7 @@ fn a_machine_that_changes_from_step_to_step_has_no_capacity_but_what_is_safe_and
     assert_eq!(
         answer.remedies,
         [
-            "measure on a machine that does nothing else, or allow more than 1,200 s (`--capacity-time`)"
+            "measure on a machine that does nothing else, or allow more than 20 min 00 s (`--capacity-time`)"
         ]
     );
     let several = told(vec![changing.clone(), changing], None);
