@@ -342,11 +342,11 @@ fn newton(rows: &[Row], parameters: [f64; 3]) -> Option<[f64; 3]> {
         let error = (row.over - row.count * share) / crowd;
         let seen = 1.0 + row.over / row.count / CROWDED;
         let weight = row.count * share * (1.0 - share) * seen / (crowd * crowd);
-        for k in 0..3 {
+        for (k, line) in curvature.iter_mut().enumerate() {
             gradient[k] += error * row.by[k];
-            for l in 0..3 {
-                curvature[k][l] += weight * row.by[k] * row.by[l];
-            }
+            line.iter_mut()
+                .zip(row.by)
+                .for_each(|(entry, by)| *entry += weight * row.by[k] * by);
         }
     }
     for k in 0..3 {
@@ -359,15 +359,17 @@ fn newton(rows: &[Row], parameters: [f64; 3]) -> Option<[f64; 3]> {
 /// Gauss's elimination of a symmetric positive matrix.
 fn solved(mut matrix: [[f64; 3]; 3], mut right: [f64; 3]) -> Option<[f64; 3]> {
     for k in 0..3 {
-        let pivot = matrix[k][k];
+        let line = matrix[k];
+        let pivot = line[k];
         if !(pivot > 0.0 && pivot.is_finite()) {
             return None;
         }
         for l in k + 1..3 {
             let factor = matrix[l][k] / pivot;
-            for m in k..3 {
-                matrix[l][m] -= factor * matrix[k][m];
-            }
+            matrix[l]
+                .iter_mut()
+                .zip(line)
+                .for_each(|(entry, above)| *entry -= factor * above);
             right[l] -= factor * right[k];
         }
     }
