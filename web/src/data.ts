@@ -3953,8 +3953,13 @@ export type Family = "primary" | "exploratory";
 
 /** What time has to do with a difference. */
 export type Drift = {
-  /** Whether the sides took turns (A B B A …). */
+  /** Whether the sides took turns. */
   by_turns: boolean;
+  /**
+   * Whether the order of the turns was drawn; where it was not, noise with the turns' own period (A B B A: four
+   * trials) looks like a difference.
+   */
+  drawn: boolean;
   /** From the middle of A's starts to the middle of B's. */
   apart_s: number;
   /** From the first repeat to the last, as a share. */
@@ -3963,6 +3968,8 @@ export type Drift = {
   first_to_last_interval: [number, number];
   /** What that foretells for B from A, as a share. */
   foretold: number;
+  /** Its interval, of repeats that do not depend on one another. */
+  foretold_interval: [number, number];
   /** From A's first repeat to its last, by a line through A alone, as a share. */
   within_a: number | null;
   within_b: number | null;

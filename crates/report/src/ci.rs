@@ -13,7 +13,7 @@ use pgdyno_model::document::GateResult;
 use pgdyno_model::document::ci::{Ci, CiCondition, CiFigure, CiLook};
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::text::change;
-use pgdyno_stats::gate::{Figure, Gate, Outcome};
+use pgdyno_stats::gate::{Figure, Gate, Outcome, Unit};
 use pgdyno_stats::{Look, OfBlocks};
 
 use crate::comparison::{METRICS, Metric};
@@ -24,13 +24,13 @@ pub fn figures() -> Vec<Figure<'static>> {
 }
 
 /// The figures that a gate names, of all whole blocks; both sides in the order in which they were run. One that a
-/// trial lacks is left out.
+/// trial lacks is left out; times of a trial that did nothing are infinite.
 pub fn of_blocks(gate: &Gate, base: &[TrialRow], head: &[TrialRow]) -> Vec<OfBlocks> {
     let blocks = base.len().min(head.len()) / 2;
     let side = |metric: &Metric, trials: &[TrialRow]| -> Option<Vec<[f64; 2]>> {
         let pairs = trials.chunks_exact(2).take(blocks);
         pairs
-            .map(|pair| Some([metric.of(&pair[0])?, metric.of(&pair[1])?]))
+            .map(|pair| Some([value(metric, &pair[0])?, value(metric, &pair[1])?]))
             .collect()
     };
     let of_figure = |name: &str| {
@@ -42,6 +42,11 @@ pub fn of_blocks(gate: &Gate, base: &[TrialRow], head: &[TrialRow]) -> Vec<OfBlo
         })
     };
     gate.figures().into_iter().filter_map(of_figure).collect()
+}
+
+fn value(metric: &Metric, trial: &TrialRow) -> Option<f64> {
+    let did_nothing = trial.goodput_per_s == Some(0.0) && metric.figure.unit == Unit::TimeUs;
+    metric.of(trial).or(did_nothing.then_some(f64::INFINITY))
 }
 
 fn metric(name: &str) -> Option<&'static Metric> {

@@ -18,9 +18,10 @@ pub use sets::{Matched, Set, matched};
 pub use surroundings::surroundings;
 pub use text::text;
 
+use super::answer::sweep::Planned;
 use super::points;
 use pgdyno_stats::gate::{Figure, Unit};
-use pgdyno_stats::{CompareOptions, Comparison, Family, Row, Sample, Starts, compare_all};
+use pgdyno_stats::{CompareOptions, Comparison, Drawn, Family, Row, Sample, Starts, compare_all};
 
 use pgdyno_drive::record::Latencies;
 use pgdyno_model::document::Interval;
@@ -108,6 +109,8 @@ pub struct Pair<'a> {
     pub a: Vec<&'a TrialRow>,
     /// In the order in which they were run.
     pub b: Vec<&'a TrialRow>,
+    /// How that order was drawn, where it was.
+    pub drawn: Option<Drawn>,
 }
 
 /// A figure with what came of comparing it, or why it was not.
@@ -130,12 +133,13 @@ pub fn compared(
     let samples: Vec<Vec<Result<(Sample, Sample), String>>> =
         samples.into_iter().map(Iterator::collect).collect();
     let mut rows = Vec::new();
-    for (of_pair, starts) in samples.iter().zip(&starts) {
+    for ((of_pair, starts), pair) in samples.iter().zip(&starts).zip(pairs) {
         for (metric, sample) in METRICS.iter().zip(of_pair) {
             rows.extend(sample.as_ref().ok().map(|(a, b)| Row {
                 a,
                 b,
                 starts: starts.as_ref(),
+                drawn: pair.drawn.as_ref(),
                 family: metric.family,
             }));
         }
@@ -155,6 +159,27 @@ pub fn compared(
 }
 
 impl Pair<'_> {
+    /// Finds out how their order was drawn, if they are of one experiment.
+    ///
+    /// # Errors
+    /// The notebook cannot be read.
+    pub fn look_up_order(&mut self, notebook: &dyn Notebook) -> Result<(), Failure> {
+        let mut all = self.a.iter().chain(&self.b);
+        let Some(first) = all.next() else {
+            return Ok(());
+        };
+        let (Some(number), Some(name)) = (first.experiment, &first.experiment_name) else {
+            return Ok(());
+        };
+        if all.all(|trial| trial.experiment == Some(number)) {
+            let rows = notebook.experiments_named(name)?.into_iter();
+            let row = { rows }.find(|row| row.number == number);
+            let planned = row.map(|row| Planned::of(&row));
+            self.drawn = planned.and_then(|planned| planned.drawn(&self.a, &self.b));
+        }
+        Ok(())
+    }
+
     /// When the repeats began; `None` where one does not say it.
     pub(crate) fn starts(&self) -> Option<Starts> {
         let first = self

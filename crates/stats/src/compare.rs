@@ -5,10 +5,12 @@ use std::fmt;
 
 use crate::bootstrap::Bootstrap;
 use crate::detectable;
-use crate::drift::{Drift, Starts, drift};
+use crate::drawn::Drawn;
+use crate::drift::{self, Drift, Starts, drift};
 use crate::family::{Family, benjamini_hochberg, holm};
 use crate::interval::Interval;
-use crate::ranks::{self, Shift};
+use crate::layout::Layout;
+use crate::ranks::Shift;
 use crate::sample::{Sample, Summary};
 use crate::words::{percent, signed_percent};
 
@@ -21,7 +23,8 @@ pub struct CompareOptions {
     /// all of them.
     pub level: f64,
     /// Whether repeat i of A and repeat i of B were run one after the other and are compared as
-    /// a pair, so that a drift that both shared cancels out.
+    /// a pair, so that a drift that both shared cancels out. Repeats whose order was drawn are compared within their
+    /// blocks instead.
     pub paired: bool,
     /// Whether only sides that took turns are called different, where it is known when repeats
     /// began: what else changed in between may have made the difference.
@@ -124,6 +127,8 @@ pub struct Row<'a> {
     pub b: &'a Sample,
     /// When the repeats began, where that is known.
     pub starts: Option<&'a Starts>,
+    /// How their order was drawn, where it was.
+    pub drawn: Option<&'a Drawn>,
     /// Which figures it is judged with.
     pub family: Family,
 }
@@ -134,6 +139,8 @@ pub struct Comparison {
     pub b: Summary,
     /// Whether repeats were compared in pairs.
     pub paired: bool,
+    /// Whether their order was drawn, so that nothing that the machine did meanwhile makes a difference.
+    pub is_drawn: bool,
     /// Which figures it was judged with.
     pub family: Family,
     /// B divided by A: the Hodges-Lehmann shift of the logarithms. `None` where a figure is not
@@ -155,12 +162,14 @@ pub struct Comparison {
     noise: f64,
     /// The level of this row's own test.
     level: f64,
+    /// Pairs that were compared; without them 0.
+    pairs: usize,
 }
 
 /// How many repeats a side a family of this size needs: so many that complete separation is
 /// significant at its strictest step, (1 - level) / size.
 pub fn repeats_needed(size: usize, paired: bool, level: f64) -> usize {
-    least_repeats(paired, (1.0 - level) / size.max(1) as f64)
+    Layout::of(0, 0, paired, None).need(false, allowed((1.0 - level) / size.max(1) as f64))
 }
 
 /// Compares one figure of B with A's: a family of its own.
@@ -176,6 +185,7 @@ pub fn compare(
         a,
         b,
         starts: None,
+        drawn: None,
         family: Family::Primary,
     };
     let mut all = compare_all(&[row], options)?;
@@ -184,7 +194,8 @@ pub fn compare(
 
 /// Compares B with A in several figures.
 ///
-/// The test is Wilcoxon-Mann-Whitney's, for pairs Wilcoxon's signed-rank test on the logarithms
+/// The test is Wilcoxon-Mann-Whitney's, within the blocks of an order that was drawn (van Elteren 1960) and, where one
+/// side spreads twice as much as the other, together with Welch's; for pairs Wilcoxon's signed-rank test on the logarithms
 /// (on the figures where one is not positive), both exact at these sizes: they are right whatever
 /// the distribution, with five repeats as with fifty, and a wild repeat counts only by its rank.
 ///
@@ -209,7 +220,7 @@ pub fn compare_all(
     if !(0.5..1.0).contains(&level) {
         return Err(CompareError::Level(level));
     }
-    for row in rows.iter().filter(|_| paired) {
+    for row in rows.iter().filter(|row| paired && drawn(row).is_none()) {
         let (a, b) = (row.a.values().len(), row.b.values().len());
         if a != b {
             return Err(CompareError::Unpaired { a, b });
@@ -221,12 +232,22 @@ pub fn compare_all(
     let size = 1.0 - level;
     let of = |family: Family| rows.iter().filter(move |row| row.family == family);
     let primary = of(Family::Primary).count();
+    // Without a primary row each exploratory one is tested by itself.
+    let strictest = size / primary.max(1) as f64;
+    let layout = |row: &Row<'_>| {
+        let (a, b) = (row.a.values().len(), row.b.values().len());
+        Layout::of(a, b, paired, drawn(row))
+    };
+    let layouts: Vec<Layout> = rows.iter().map(layout).collect();
     let p: Vec<Option<f64>> = rows
         .iter()
-        .map(|row| {
-            // Without a primary row each exploratory one is tested by itself.
-            let strictest = size / primary.max(1) as f64;
-            enough(row, paired, strictest).then(|| p_value(row, paired))
+        .zip(&layouts)
+        .map(|(row, layout)| {
+            let least = row.a.values().len().min(row.b.values().len());
+            let is_enough =
+                least >= MIN_REPEATS_TO_COMPARE && is_within(layout.least_p(), strictest);
+            let (a, b) = on_scale(row);
+            is_enough.then(|| layout.p(&a, &b))
         })
         .collect();
     let mut adjusted = vec![None; rows.len()];
@@ -248,17 +269,27 @@ pub fn compare_all(
             }
         }
     }
-    let need = least_repeats(paired, size / primary.max(1) as f64);
-    let judged = rows.iter().enumerate().map(|(i, row)| {
-        let found = Found {
-            p: p[i].zip(adjusted[i]),
-            level: levels[i],
-            size,
-            need,
-        };
-        judge(row, &found, options)
-    });
+    let judged = rows
+        .iter()
+        .zip(layouts)
+        .enumerate()
+        .map(|(i, (row, layout))| {
+            let found = Found {
+                p: p[i].zip(adjusted[i]),
+                level: levels[i],
+                size,
+                strictest,
+                layout,
+            };
+            judge(row, &found, options)
+        });
     Ok(judged.collect())
+}
+
+/// How a row's order was drawn. All of one side before all of the other is no turn, whether drawn or not.
+fn drawn<'a>(row: &Row<'a>) -> Option<&'a Drawn> {
+    row.drawn
+        .filter(|_| !row.starts.is_some_and(Starts::are_apart))
 }
 
 /// What the tests of a row's family say of it.
@@ -267,17 +298,21 @@ struct Found {
     p: Option<(f64, f64)>,
     level: f64,
     size: f64,
-    need: usize,
+    /// That of the least p-value of its family.
+    strictest: f64,
+    layout: Layout,
 }
 
 fn judge(row: &Row<'_>, found: &Found, options: &CompareOptions) -> Comparison {
     let (a, b) = (row.a.values(), row.b.values());
-    let (paired, level) = (options.paired, found.level);
+    let (layout, level) = (&found.layout, found.level);
+    let is_drawn = drawn(row).is_some();
     let (tested_a, tested_b) = on_scale(row);
     let mut comparison = Comparison {
         a: row.a.summary(&options.bootstrap),
         b: row.b.summary(&options.bootstrap),
-        paired,
+        paired: layout.is_paired(),
+        is_drawn,
         family: row.family,
         ratio: None,
         difference: None,
@@ -287,28 +322,38 @@ fn judge(row: &Row<'_>, found: &Found, options: &CompareOptions) -> Comparison {
         verdict: Verdict::NotEnoughRepeats {
             a: a.len(),
             b: b.len(),
-            need: found.need,
+            need: layout.need(is_drawn, allowed(found.strictest)),
         },
         is_log: is_positive(row),
-        noise: noise(&tested_a, &tested_b, paired),
+        noise: layout.noise(&tested_a, &tested_b),
         level,
+        pairs: if layout.is_paired() {
+            layout.sizes().len()
+        } else {
+            0
+        },
     };
     let Some((p, adjusted)) = found.p else {
         return comparison;
     };
-    let plain = shift(a, b, paired, level);
-    let log = is_positive(row).then(|| shift(&tested_a, &tested_b, paired, level));
+    let plain = layout.shift(a, b, level);
+    let log = is_positive(row).then(|| layout.shift(&tested_a, &tested_b, level));
     // Among ties test and interval can disagree by a hair: both must find a difference.
     let is_significant = is_within(adjusted, found.size) && {
         let step = 1.0 - found.size * (p / adjusted).min(1.0);
-        let at_step = shift(&tested_a, &tested_b, paired, step);
+        let at_step = layout.shift(&tested_a, &tested_b, step);
         at_step.low > 0.0 || at_step.high < 0.0
     };
     let verdict = verdict(is_significant, log.unwrap_or(plain));
     let differ = matches!(verdict, Verdict::Different { .. });
+    let tested = drift::Tested {
+        differ,
+        level,
+        is_drawn,
+    };
     let drift = row
         .starts
-        .and_then(|starts| drift(&tested_a, &tested_b, starts, differ, level));
+        .and_then(|starts| drift(&tested_a, &tested_b, starts, &tested));
     comparison.drift = drift;
     if drift.is_some_and(|drift| drift.hides_change) {
         comparison.verdict = Verdict::TimeExplains;
@@ -343,9 +388,13 @@ fn judge(row: &Row<'_>, found: &Found, options: &CompareOptions) -> Comparison {
     comparison
 }
 
-/// 1 - 0.95 is a little more than 0.05, and 2 / 2^n meets no such size exactly.
 fn is_within(p: f64, size: f64) -> bool {
-    p <= size
+    p <= allowed(size)
+}
+
+/// A p-value may meet a size exactly, as 1 / 60 does of a third of 0.05: rounding must not matter.
+fn allowed(size: f64) -> f64 {
+    size * (1.0 + 1e-9)
 }
 
 fn is_positive(row: &Row<'_>) -> bool {
@@ -362,66 +411,8 @@ fn on_scale(row: &Row<'_>) -> (Vec<f64>, Vec<f64>) {
     }
 }
 
-fn p_value(row: &Row<'_>, paired: bool) -> f64 {
-    let (a, b) = on_scale(row);
-    if paired {
-        ranks::signed_rank_p(&differences(&a, &b))
-    } else {
-        ranks::rank_sum_p(&a, &b)
-    }
-}
-
 fn logarithms(values: &[f64]) -> Vec<f64> {
     values.iter().map(|v| v.ln()).collect()
-}
-
-fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
-    a.iter().zip(b).map(|(a, b)| b - a).collect()
-}
-
-fn shift(a: &[f64], b: &[f64], paired: bool, level: f64) -> Shift {
-    if paired {
-        ranks::signed_rank_shift(&differences(a, b), level)
-    } else {
-        ranks::rank_sum_shift(a, b, level)
-    }
-}
-
-/// Standard deviation within the sides, or between the differences of pairs.
-fn noise(a: &[f64], b: &[f64], paired: bool) -> f64 {
-    let squares = |values: &[f64]| -> f64 {
-        let mean = crate::order::mean(values);
-        values.iter().map(|v| (v - mean).powi(2)).sum()
-    };
-    let (sum, freedom) = if paired {
-        (
-            squares(&differences(a, b)),
-            a.len().min(b.len()) as f64 - 1.0,
-        )
-    } else {
-        (squares(a) + squares(b), (a.len() + b.len()) as f64 - 2.0)
-    };
-    (sum / freedom.max(1.0)).sqrt()
-}
-
-fn least_p(a: usize, b: usize, paired: bool) -> f64 {
-    if paired {
-        ranks::least_signed_rank_p(a)
-    } else {
-        ranks::least_rank_sum_p(a, b)
-    }
-}
-
-fn enough(row: &Row<'_>, paired: bool, size: f64) -> bool {
-    let (a, b) = (row.a.values().len(), row.b.values().len());
-    a.min(b) >= MIN_REPEATS_TO_COMPARE && least_p(a, b, paired) <= size
-}
-
-/// So many repeats a side that complete separation is significant at this size.
-fn least_repeats(paired: bool, size: f64) -> usize {
-    let mut counts = MIN_REPEATS_TO_COMPARE..;
-    let enough = counts.find(|&n| least_p(n, n, paired) <= size);
-    enough.unwrap_or(usize::MAX)
 }
 
 fn verdict(is_significant: bool, shift: Shift) -> Verdict {
@@ -458,8 +449,8 @@ impl Comparison {
         let known = self.is_log && self.a.n.min(self.b.n) >= 3;
         let noise = self.drift.map_or(self.noise, |drift| drift.noise);
         known.then(|| {
-            let in_deviations = detectable::in_deviations(repeats, repeats, false, self.level);
-            (in_deviations * noise).exp_m1()
+            let layout = Layout::planned(repeats, false);
+            (detectable::in_deviations(&layout, self.level) * noise).exp_m1()
         })
     }
 
@@ -479,9 +470,14 @@ impl Comparison {
     pub fn smallest_change(&self) -> Option<f64> {
         let has_test = !matches!(self.verdict, Verdict::NotEnoughRepeats { .. });
         (has_test && self.a.min > 0.0 && self.b.min > 0.0).then(|| {
-            let in_deviations =
-                detectable::in_deviations(self.a.n, self.b.n, self.paired, self.level);
-            (in_deviations * self.noise).exp_m1()
+            let layout = if self.paired {
+                Layout::of(self.pairs, self.pairs, true, None)
+            } else if self.is_drawn && self.a.n == self.b.n {
+                Layout::planned(self.a.n, false)
+            } else {
+                Layout::of(self.a.n, self.b.n, false, None)
+            };
+            (detectable::in_deviations(&layout, self.level) * self.noise).exp_m1()
         })
     }
 }
@@ -533,12 +529,18 @@ impl fmt::Display for Comparison {
                 }
             }
         }
+        let drift = self.drift.filter(|drift| !drift.by_turns);
+        let part = drift.filter(|_| matches!(self.verdict, Verdict::Different { .. }));
         if let Some(Effect { interval, .. }) = self.ratio {
             let [low, high] = [interval.low, interval.high].map(|r| signed_percent(r - 1.0));
             write!(f, " ({} interval {low} to {high})", level(interval.level))?;
         } else if let Some(Effect { interval, .. }) = self.difference {
             let Interval { low, high, level } = interval;
             write!(f, " ({} interval {low:+} to {high:+})", percent(level))?;
+        }
+        if let Some(drift) = part.filter(|_| self.is_log) {
+            let [low, high] = drift.foretold_interval.map(signed_percent);
+            write!(f, ", of which drift may be {low} to {high}")?;
         }
         Ok(())
     }
@@ -585,6 +587,7 @@ mod tests {
                 a: &sample(&a),
                 b: &sample(&b),
                 starts: Some(starts),
+                drawn: None,
                 family: Family::Primary,
             };
             let options = CompareOptions {
@@ -633,6 +636,7 @@ mod tests {
             a: &sample(&a),
             b: &sample(&b),
             starts: Some(&starts),
+            drawn: None,
             family: Family::Primary,
         };
         let found = compare_all(&[row], &options(false)).unwrap()[0];
@@ -805,6 +809,7 @@ mod tests {
             a: &a,
             b,
             starts,
+            drawn: None,
             family: *family,
         });
         compare_all(&rows.collect::<Vec<_>>(), &options(false)).unwrap()
@@ -854,6 +859,7 @@ mod tests {
                     a,
                     b,
                     starts: None,
+                    drawn: None,
                     family: match i % 2 {
                         0 => Family::Primary,
                         _ => Family::Exploratory,
@@ -881,6 +887,7 @@ mod tests {
             a: &a,
             b: &a,
             starts: None,
+            drawn: None,
             family: Family::Primary,
         };
         let found = compare_all(&[row; 7], &options(false)).unwrap();
@@ -906,6 +913,7 @@ mod tests {
             a: &a,
             b: &b,
             starts,
+            drawn: None,
             family: Family::Primary,
         };
         let compared = |starts| compare_all(&[row(starts)], &options(false)).unwrap()[0];

@@ -6,13 +6,20 @@
 
 use std::fmt;
 
-use crate::normal;
 use crate::order::{mean, sorted};
+use crate::student::two_sided_t;
 use crate::words::{percent, signed_percent};
 
 /// Sides take turns when place in time and side correlate by less than this; the turns A B A B … of
 /// five repeats a side have 0.17, of three 0.29.
 const BY_TURNS: f64 = 0.3;
+
+/// A machine that wanders as far in a second as in any other (a random walk) moves the mean of a side from that of the
+/// one before it by so many of the standard deviations that it has within a side: ((2 n² + 1) / (3 n))^½ of its steps
+/// beside ((n + 1) / 6)^½.
+const WANDERS: f64 = 1.95;
+/// Degrees of freedom of that standard deviation: of a random walk most is in its slowest parts.
+const WANDERS_FREEDOM: usize = 5;
 
 /// When each repeat began, in seconds of one clock, in the order of the repeats.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +29,13 @@ pub struct Starts {
 }
 
 impl Starts {
+    /// Whether all of one side began before all of the other.
+    pub fn are_apart(&self) -> bool {
+        let first = |side: &[f64]| side.iter().copied().fold(f64::INFINITY, f64::min);
+        let last = |side: &[f64]| side.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        last(&self.a) < first(&self.b) || last(&self.b) < first(&self.a)
+    }
+
     /// Whether repeat i of A and repeat i of B ran one after the other, with none of another pair in
     /// between.
     pub fn are_pairs(&self) -> bool {
@@ -42,7 +56,7 @@ impl Starts {
 /// What time has to do with a difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
-    /// Whether the sides took turns.
+    /// Whether the sides took turns, or their order was drawn.
     pub by_turns: bool,
     /// From the middle of A's starts to the middle of B's, in seconds.
     pub apart_s: f64,
@@ -53,6 +67,8 @@ pub struct Drift {
     pub first_to_last_interval: [f64; 2],
     /// What that line foretells for B from A, as a share.
     pub foretold: f64,
+    /// Its interval, of repeats that do not depend on one another.
+    pub foretold_interval: [f64; 2],
     /// From A's first repeat to its last, by a line through A alone, as a share; `None` where A's
     /// repeats began at one moment.
     pub within_a: Option<f64>,
@@ -87,22 +103,29 @@ impl fmt::Display for Drift {
     }
 }
 
-/// What time has to do with the difference between A and B (figures, or their logarithms). `differ`
-/// says whether a test found one, `level` is that test's. `None` without times that differ.
+/// What a test found, and how.
+pub(crate) struct Tested {
+    pub differ: bool,
+    pub level: f64,
+    /// Whether the order of the repeats was drawn.
+    pub is_drawn: bool,
+}
+
+/// What time has to do with the difference between A and B (figures, or their logarithms). `None` without times that
+/// differ.
 ///
 /// Sides that took turns are never withdrawn. Others are, when
-/// - one line over time leaves no more of the spread than a step between A and B, or
-/// - beside such a line the step is not significant any more (t test; its error is widened by
+/// - one line over time leaves no more of the spread than a step between A and B, or beside such a line the step is
+///   not significant any more (t test; its error is widened by
 ///   ((1 + r) / (1 - r))^½ with r the autocorrelation of the rest at lag 1, freed of its bias, so that
-///   repeats that follow a wandering machine are not taken for independent ones), or
+///   repeats that follow a wandering machine are not taken for independent ones); but not a step beyond all that
+///   the sides allow for, or
 /// - no difference was found, but each side drifts by itself: a drift may have hidden it.
-pub(crate) fn drift(
-    a: &[f64],
-    b: &[f64],
-    starts: &Starts,
-    differ: bool,
-    level: f64,
-) -> Option<Drift> {
+///
+/// Beyond all is what is significant beside a line without that factor, which is hardly known from few repeats, and
+/// more than a machine that wanders without a limit makes of the spread within the sides ([`WANDERS`]).
+pub(crate) fn drift(a: &[f64], b: &[f64], starts: &Starts, tested: &Tested) -> Option<Drift> {
+    let level = tested.level;
     let count = a.len() + b.len();
     if starts.a.len() != a.len() || starts.b.len() != b.len() || count < 5 {
         return None;
@@ -126,7 +149,7 @@ pub(crate) fn drift(
     if tt <= 0.0 || determinant <= 1e-12 * tt * gg {
         return None;
     }
-    let by_turns = correlation(&places, &sides).abs() <= BY_TURNS;
+    let by_turns = tested.is_drawn || correlation(&places, &sides).abs() <= BY_TURNS;
     let (ty, gy) = (dot(&times, &figures), dot(&sides, &figures));
     // y = slope t + step g + rest, by least squares.
     let slope = (gg * ty - tg * gy) / determinant;
@@ -143,35 +166,66 @@ pub(crate) fn drift(
     };
     let (time_explains, change_explains) = (share(ty * ty / tt), share(gy * gy / gg));
     let freedom = count as f64 - 3.0;
-    let error = (dot(&rest, &rest) / freedom).sqrt() * widened(&rest);
-    let critical = t_of_upper_tail((1.0 - level) / 2.0, freedom);
-    let stands_out = |estimate: f64, of: f64| {
-        estimate.abs() > critical * error * (of / determinant).sqrt() && estimate != 0.0
+    let noise = (dot(&rest, &rest) / freedom).sqrt();
+    let error = noise * widened(&rest);
+    let critical = two_sided_t(level, count - 3);
+    // Of an estimate whose variance is `of` / determinant times that of the noise.
+    let reach = |error: f64, of: f64| critical * error * (of / determinant).sqrt();
+    let stands_out =
+        |estimate: f64, error: f64, of: f64| estimate != 0.0 && estimate.abs() > reach(error, of);
+    let is_beyond_all = || {
+        let apart = (mean(b) - mean(a)).abs();
+        stands_out(step, noise, tt) && apart > wandering(a, b, starts, level)
     };
     let hides_change = !by_turns
-        && if differ {
-            time_explains >= change_explains || !stands_out(step, tt)
+        && if tested.differ {
+            (time_explains >= change_explains || !stands_out(step, error, tt)) && !is_beyond_all()
         } else {
-            stands_out(slope, gg)
+            stands_out(slope, error, gg)
         };
     let apart_s = middle(&starts.b) - middle(&starts.a);
     let span = times[count - 1] - times[0];
-    let reach = critical * error * (gg / determinant).sqrt();
+    let interval = |reach: f64, over: f64| {
+        let ends = [slope - reach, slope + reach].map(|of| (of * over).exp_m1());
+        [ends[0].min(ends[1]), ends[0].max(ends[1])]
+    };
     let level_at = |at: f64| mean_of_all + ty / tt * at;
     Some(Drift {
         by_turns,
         apart_s,
         first_to_last: (slope * span).exp_m1(),
-        first_to_last_interval: [slope - reach, slope + reach].map(|of| (of * span).exp_m1()),
+        first_to_last_interval: interval(reach(error, gg), span),
         within_a: within(&starts.a, a),
         within_b: within(&starts.b, b),
         line: [level_at(times[0]), level_at(times[count - 1])],
-        noise: (dot(&rest, &rest) / freedom).sqrt(),
+        noise,
+        foretold_interval: interval(reach(noise, gg), apart_s),
         foretold: (slope * apart_s).exp_m1(),
         time_explains,
         change_explains,
         hides_change,
     })
+}
+
+/// How far apart a machine that wanders without a limit may move the means of the sides, by the spread within them.
+fn wandering(a: &[f64], b: &[f64], starts: &Starts, level: f64) -> f64 {
+    let squares = |side: &[f64]| {
+        let side = centred(side.to_vec());
+        dot(&side, &side)
+    };
+    let freedom = (a.len() + b.len()).saturating_sub(2).max(1) as f64;
+    let spread = ((squares(a) + squares(b)) / freedom).sqrt();
+    let ends = [&starts.a, &starts.b].map(|side| {
+        let side = sorted(side);
+        [side[0], side[side.len() - 1]]
+    });
+    let lengths = ends.map(|[first, last]| last - first);
+    let each = (lengths[0] + lengths[1]) / freedom;
+    let gap = (ends[1][0] - ends[0][1]).max(ends[0][0] - ends[1][1]) - each;
+    // The means of two walks of this length with a gap between them.
+    let length = 0.5 * (lengths[0] + lengths[1]) + each;
+    let farther = (1.0 + 1.5 * gap.max(0.0) / length).sqrt();
+    two_sided_t(level, WANDERS_FREEDOM) * WANDERS * spread * farther
 }
 
 /// From the first of these repeats to the last, by a line through them alone, as a share.
@@ -213,16 +267,6 @@ fn middle(starts: &[f64]) -> f64 {
     crate::order::median(&sorted(starts))
 }
 
-/// Student's t with this tail, by its expansion at the normal (Cornish & Fisher 1938; Abramowitz &
-/// Stegun 1964, 26.7.5).
-fn t_of_upper_tail(tail: f64, freedom: f64) -> f64 {
-    let z = normal::z_of_upper_tail(tail);
-    let g1 = (z.powi(3) + z) / 4.0;
-    let g2 = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
-    let g3 = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
-    z + g1 / freedom + g2 / freedom.powi(2) + g3 / freedom.powi(3)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,6 +277,15 @@ mod tests {
             a: minutes(0),
             b: minutes(n),
         }
+    }
+
+    fn of(a: &[f64], b: &[f64], starts: &Starts, differ: bool) -> Option<Drift> {
+        let tested = Tested {
+            differ,
+            level: 0.95,
+            is_drawn: false,
+        };
+        drift(a, b, starts, &tested)
     }
 
     /// A B B A …
@@ -261,21 +314,10 @@ mod tests {
     }
 
     #[test]
-    fn students_t_is_that_of_the_tables() {
-        for (tail, freedom, t) in [
-            (0.025, 10.0, 2.228),
-            (0.025, 17.0, 2.110),
-            (0.005, 9.0, 3.250),
-        ] {
-            assert!((t_of_upper_tail(tail, freedom) - t).abs() < 0.01, "{t}");
-        }
-    }
-
-    #[test]
     fn a_line_through_both_sides_hides_the_change_and_a_step_does_not() {
         let starts = one_after_the_other(8);
         let (a, b) = (on_a_line(&starts.a, 0.0), on_a_line(&starts.b, 0.0));
-        let found = drift(&a, &b, &starts, true, 0.95).unwrap();
+        let found = of(&a, &b, &starts, true).unwrap();
         assert!(found.hides_change && !found.by_turns, "{found:?}");
         assert!((found.foretold + 0.05).abs() < 0.02, "{found:?}");
         assert_eq!(found.apart_s, 480.0);
@@ -297,24 +339,71 @@ mod tests {
         assert!(found.time_explains > 0.9, "{found:?}");
         let flat =
             |n: usize, step: f64| -> Vec<f64> { (0..n).map(|i| 7.0 + step + noise(i)).collect() };
-        let found = drift(&flat(8, 0.0), &flat(8, -0.2), &starts, true, 0.95).unwrap();
+        let found = of(&flat(8, 0.0), &flat(8, -0.2), &starts, true).unwrap();
         assert!(!found.hides_change, "{found:?}");
         assert!(found.change_explains > found.time_explains, "{found:?}");
         // Without a difference, a drift within the sides may hide one.
         let (a, b) = (on_a_line(&starts.a, 0.0), on_a_line(&starts.b, 0.05));
-        assert!(drift(&a, &b, &starts, false, 0.95).unwrap().hides_change);
+        assert!(of(&a, &b, &starts, false).unwrap().hides_change);
         assert!(
-            !drift(&flat(8, 0.0), &flat(8, 0.0), &starts, false, 0.95)
+            !of(&flat(8, 0.0), &flat(8, 0.0), &starts, false)
                 .unwrap()
                 .hides_change
         );
     }
 
     #[test]
+    fn a_step_beyond_all_that_the_sides_allow_for_is_a_difference() {
+        let starts = one_after_the_other(5);
+        let log = |values: [f64; 5]| values.map(f64::ln).to_vec();
+        // A busy machine: neighbours are alike, and it slows down by a fifth.
+        let a = log([360.0, 372.0, 330.0, 318.0, 290.0]);
+        let b = log([50.0, 48.0, 46.0, 41.0, 40.0]);
+        let found = of(&a, &b, &starts, true).unwrap();
+        assert!(!found.hides_change, "{found:?}");
+        assert!((-0.4..-0.1).contains(&found.foretold), "{found:?}");
+        let [low, high] = found.foretold_interval;
+        assert!(
+            -0.8 < low && low < found.foretold && found.foretold < high,
+            "{found:?}"
+        );
+        // A tenth of it is not beyond what such a machine does.
+        let tenth: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a + (b - a) / 10.0).collect();
+        assert!(of(&a, &tenth, &starts, true).unwrap().hides_change);
+        // A day later it may have wandered anywhere.
+        let later = Starts {
+            a: starts.a.clone(),
+            b: starts.b.iter().map(|at| at + 86_400.0).collect(),
+        };
+        let allowed = [&starts, &later].map(|starts| wandering(&a, &b, starts, 0.95));
+        assert!(allowed[1] > 10.0 * allowed[0], "{allowed:?}");
+        assert!(of(&a, &b, &later, true).unwrap().hides_change);
+    }
+
+    #[test]
+    fn an_order_that_was_drawn_is_turns_whatever_came_of_it() {
+        // A A B A A B A B B B: place and side correlate by 0.59.
+        let starts = Starts {
+            a: vec![0.0, 1.0, 3.0, 4.0, 6.0],
+            b: vec![2.0, 5.0, 7.0, 8.0, 9.0],
+        };
+        let (a, b) = (on_a_line(&starts.a, 0.0), on_a_line(&starts.b, 0.0));
+        assert!(!of(&a, &b, &starts, true).unwrap().by_turns);
+        let tested = Tested {
+            differ: true,
+            level: 0.95,
+            is_drawn: true,
+        };
+        let found = drift(&a, &b, &starts, &tested).unwrap();
+        assert!(found.by_turns && !found.hides_change);
+        assert!(!starts.are_apart() && one_after_the_other(3).are_apart());
+    }
+
+    #[test]
     fn sides_that_took_turns_share_the_drift() {
         let starts = by_turns(8);
         let (a, b) = (on_a_line(&starts.a, 0.0), on_a_line(&starts.b, -0.05));
-        let found = drift(&a, &b, &starts, true, 0.95).unwrap();
+        let found = of(&a, &b, &starts, true).unwrap();
         assert!(found.by_turns && !found.hides_change, "{found:?}");
         assert!(
             found
@@ -347,8 +436,8 @@ mod tests {
             a: vec![0.0; 5],
             b: vec![0.0; 5],
         };
-        assert_eq!(drift(&[1.0; 5], &[2.0; 5], &same, true, 0.95), None);
+        assert_eq!(of(&[1.0; 5], &[2.0; 5], &same, true), None);
         let starts = one_after_the_other(5);
-        assert_eq!(drift(&[1.0; 4], &[2.0; 5], &starts, true, 0.95), None);
+        assert_eq!(of(&[1.0; 4], &[2.0; 5], &starts, true), None);
     }
 }

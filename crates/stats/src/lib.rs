@@ -17,12 +17,14 @@ mod certainty;
 mod change_points;
 mod compare;
 mod detectable;
+mod drawn;
 mod drift;
 mod family;
 mod followed;
 pub mod gate;
 mod interval;
 mod knee;
+mod layout;
 mod normal;
 mod ongoing;
 mod order;
@@ -38,6 +40,7 @@ mod select;
 mod sequential;
 mod share_fit;
 mod split_mix;
+mod spread;
 mod steady;
 mod student;
 mod trend;
@@ -55,6 +58,7 @@ pub use compare::{
     CompareError, CompareOptions, Comparison, Direction, Effect, MIN_REPEATS_TO_COMPARE, Row,
     Verdict, compare, compare_all, repeats_needed,
 };
+pub use drawn::{Drawn, blocks};
 pub use drift::{Drift, Starts};
 pub use family::Family;
 pub use interval::Interval;

@@ -1,7 +1,7 @@
 //! A gate on two sides that are measured in blocks until it is decided or the time is over: `pgdyno ci`.
 //!
 //! A block has two repeats of each side, in an order or at places that are the other way round the second time
-//! (A B B A; at once on two halves of a machine, which then change). What they share cancels out of the block's
+//! (A B B A or B A A B, as it is drawn; at once on two halves of a machine, which then change). What they share cancels out of the block's
 //! contrast, the mean of both differences of logarithms; contrasts of blocks are compared as pairs are.
 
 use crate::bootstrap::Bootstrap;
@@ -17,7 +17,11 @@ const LOOKS_AT: [f64; 5] = [0.3, 0.5, 0.7, 0.85, 1.0];
 /// All looks at all figures together err in at most 5 of 100 cases.
 const SIZE: f64 = 0.05;
 
-/// A figure of both sides: two repeats of each for every block.
+/// A trial in which nothing was done is the worst there is: so many times worse than each in which something was.
+const WORST: f64 = 1e6;
+
+/// A figure of both sides: two repeats of each for every block. Of a trial in which nothing was done a rate is 0 and a
+/// time infinite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OfBlocks {
     pub figure: String,
@@ -100,7 +104,8 @@ impl Ongoing {
             let found = comparisons.iter().find(|(figure, _)| figure == name);
             found.map(|(_, comparison)| comparison)
         };
-        let (outcome, tested) = self.gate.decide(of, share >= 1.0);
+        let (outcome, mut tested) = self.gate.decide(of, share >= 1.0);
+        say_idle(&mut tested, figures);
         Ok(Some(Look {
             share,
             blocks,
@@ -135,12 +140,14 @@ impl Ongoing {
                 },
             }
         });
+        let mut tested: Vec<Tested> = tested.collect();
+        say_idle(&mut tested, figures);
         Ok(Some(Look {
             share,
             blocks,
             level,
             outcome: Outcome::CannotTell,
-            tested: tested.collect(),
+            tested,
             comparisons,
         }))
     }
@@ -176,6 +183,7 @@ impl Ongoing {
             a,
             b,
             starts: None,
+            drawn: None,
             family: Family::Primary,
         });
         let rows: Vec<Row<'_>> = rows.collect();
@@ -203,19 +211,42 @@ impl Ongoing {
     }
 }
 
-/// A figure for each block: the geometric mean of its repeats, whose ratio is the block's contrast; their mean where
-/// one is not positive.
+/// Says of each condition in how many trials nothing was done.
+fn say_idle(tested: &mut [Tested], figures: &[OfBlocks]) {
+    for one in tested {
+        let mut of_it = figures.iter();
+        let figure = of_it.find(|figure| figure.figure == one.condition.figure);
+        let Some(figure) = figure else { continue };
+        let idle = |side: &[[f64; 2]]| side.iter().flatten().filter(|v| !is_measured(**v)).count();
+        let (a, b) = (idle(&figure.a), idle(&figure.b));
+        if a + b > 0 {
+            one.evidence += &format!("; trials that did nothing, the worst of all: A {a}, B {b}");
+        }
+    }
+}
+
+fn is_measured(value: f64) -> bool {
+    value > 0.0 && value.is_finite()
+}
+
+/// A figure for each block: the geometric mean of its repeats, whose ratio is the block's contrast. `None` where no
+/// trial has one.
 fn samples(figure: &OfBlocks) -> Option<(&str, Sample, Sample)> {
     let all = figure.a.iter().chain(&figure.b).flatten();
-    let is_positive = { all }.all(|value| *value > 0.0);
-    let of_block = |[first, second]: &[f64; 2]| {
-        if is_positive {
-            (first * second).sqrt()
+    let measured: Vec<f64> = all.copied().filter(|value| is_measured(*value)).collect();
+    let least = measured.iter().copied().reduce(f64::min)?;
+    let greatest = measured.iter().copied().reduce(f64::max)?;
+    let or_worst = |value: f64| {
+        if value <= 0.0 {
+            least / WORST
+        } else if value.is_finite() {
+            value
         } else {
-            0.5 * (first + second)
+            greatest * WORST
         }
     };
     let side = |blocks: &[[f64; 2]]| {
+        let of_block = |[first, second]: &[f64; 2]| (or_worst(*first) * or_worst(*second)).sqrt();
         let values: Vec<f64> = blocks.iter().map(of_block).collect();
         Sample::new(&values).ok()
     };
@@ -371,6 +402,61 @@ mod tests {
         let mut ongoing = Ongoing::new(gate());
         assert!(ongoing.look(&[], 0.5).unwrap().is_none());
         let look = ongoing.look(&[], 1.0).unwrap().unwrap();
+        assert_eq!(look.outcome, Outcome::CannotTell);
+        assert!(look.tested[0].evidence.contains("not measured"), "{look:?}");
+    }
+
+    #[test]
+    fn a_trial_that_did_nothing_is_the_worst_and_is_judged() {
+        let mut rng = Rng::new(4);
+        let judged = |all: &OfBlocks| {
+            let mut ongoing = Ongoing::new(gate());
+            ongoing
+                .look(std::slice::from_ref(all), 1.0)
+                .unwrap()
+                .unwrap()
+        };
+        // One of forty is an outlier like others, and is said.
+        let mut once = blocks(20, 1.0, 0.01, &mut rng);
+        once.b[7][1] = 0.0;
+        let look = judged(&once);
+        assert_eq!(look.outcome, Outcome::Passes, "{look:?}");
+        let evidence = &look.tested[0].evidence;
+        assert!(
+            evidence.ends_with("did nothing, the worst of all: A 0, B 1"),
+            "{evidence}"
+        );
+        // Half of them, or all, are a loss.
+        for every in [1, 2] {
+            let mut often = blocks(20, 1.0, 0.01, &mut rng);
+            let of_b = often.b.iter_mut().step_by(every);
+            of_b.for_each(|block| block[0] = 0.0);
+            let look = judged(&often);
+            let want = if every == 1 {
+                Outcome::Fails
+            } else {
+                Outcome::CannotTell
+            };
+            assert_eq!(look.outcome, want, "{every}: {look:?}");
+        }
+        // Times of such a trial are infinite.
+        let figures = [Figure {
+            name: "p99",
+            unit: Unit::TimeUs,
+        }];
+        let gate = Gate::parse_required("p99 < +5%", &figures).unwrap();
+        let mut slow = blocks(20, 1.0, 0.01, &mut rng);
+        slow.figure = "p99".to_owned();
+        slow.b.iter_mut().for_each(|block| block[1] = f64::INFINITY);
+        let look = Ongoing::new(gate).look(&[slow], 1.0).unwrap().unwrap();
+        assert_eq!(look.outcome, Outcome::Fails);
+        // Nothing at all on both sides shows nothing.
+        let mut none = blocks(20, 1.0, 0.01, &mut rng);
+        none.a
+            .iter_mut()
+            .chain(&mut none.b)
+            .for_each(|block| *block = [0.0; 2]);
+        let look = judged(&none);
         assert_eq!(look.outcome, Outcome::CannotTell);
         assert!(look.tested[0].evidence.contains("not measured"), "{look:?}");
     }

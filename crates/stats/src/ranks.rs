@@ -15,20 +15,68 @@ pub(crate) struct Shift {
     pub high: f64,
 }
 
-/// Two-sided p-value of the Wilcoxon-Mann-Whitney test (Mann & Whitney 1947): whether A and B come
-/// from one distribution. Exact, given the ties: the distribution of B's rank sum over all ways to
-/// divide the ranks, counted by Streitberg & Röhmel's shift algorithm (1986).
+/// Both sides of a block within which their order was drawn.
+#[derive(Debug, Clone)]
+pub(crate) struct Stratum {
+    pub a: Vec<f64>,
+    pub b: Vec<f64>,
+}
+
+/// [`stratified_p`] of one stratum.
 pub(crate) fn rank_sum_p(a: &[f64], b: &[f64]) -> f64 {
-    let all: Vec<f64> = a.iter().chain(b).copied().collect();
-    let ranks = doubled_ranks(&all);
-    let observed: usize = ranks[a.len()..].iter().sum();
-    let (m, n) = (b.len() as f64, all.len() as f64);
-    if all.len() <= EXACT_MAX {
-        return two_sided(&subset_sums(&ranks, b.len()), observed, m * (n + 1.0));
+    stratified_p(&whole(a, b))
+}
+
+/// [`stratified_shift`] of one stratum.
+pub(crate) fn rank_sum_shift(a: &[f64], b: &[f64], level: f64) -> Shift {
+    stratified_shift(&whole(a, b), level)
+}
+
+fn whole(a: &[f64], b: &[f64]) -> [Stratum; 1] {
+    let [a, b] = [a, b].map(<[f64]>::to_vec);
+    [Stratum { a, b }]
+}
+
+/// Two-sided p-value of the Wilcoxon-Mann-Whitney test (Mann & Whitney 1947): whether A and B come
+/// from one distribution, which may be another one in each stratum (van Elteren 1960). Exact, given the ties: the
+/// distribution of B's rank sum over all ways to divide the ranks of each, counted by Streitberg & Röhmel's shift
+/// algorithm (1986).
+pub(crate) fn stratified_p(strata: &[Stratum]) -> f64 {
+    let mut ways = vec![1.0];
+    let (mut count, mut observed, mut mean, mut variance) = (0, 0, 0.0, 0.0);
+    for Stratum { a, b } in strata {
+        let ranks = doubled_ranks(&[a.as_slice(), b].concat());
+        observed += ranks[a.len()..].iter().sum::<usize>();
+        count += ranks.len();
+        let (m, n) = (b.len() as f64, ranks.len() as f64);
+        mean += m * (n + 1.0) / 2.0;
+        if n > 1.0 {
+            variance += m * (n - m) / 12.0 * (n + 1.0 - tie_sum(&ranks) / (n * (n - 1.0)));
+        }
+        if count <= EXACT_MAX {
+            ways = added(&ways, &subset_sums(&ranks, b.len()));
+        }
     }
-    let mean = m * (n + 1.0) / 2.0;
-    let variance = m * (n - m) / 12.0 * (n + 1.0 - tie_sum(&ranks) / (n * (n - 1.0)));
+    if count <= EXACT_MAX {
+        return two_sided(&ways, observed, 2.0 * mean);
+    }
     approximate_p(observed as f64 / 2.0 - mean, variance)
+}
+
+/// In how many ways two sums add up to each sum.
+fn added(one: &[f64], other: &[f64]) -> Vec<f64> {
+    let mut ways = vec![0.0; one.len() + other.len() - 1];
+    let possible = |ways: &[f64]| -> Vec<(usize, f64)> {
+        let sums = ways.iter().copied().enumerate();
+        sums.filter(|(_, ways)| *ways > 0.0).collect()
+    };
+    let other = possible(other);
+    for (first, ways_of_first) in possible(one) {
+        for (second, ways_of_second) in &other {
+            ways[first + second] += ways_of_first * ways_of_second;
+        }
+    }
+    ways
 }
 
 /// Two-sided p-value of Wilcoxon's signed-rank test (1945): whether differences are symmetric about
@@ -51,24 +99,35 @@ pub(crate) fn signed_rank_p(differences: &[f64]) -> f64 {
 }
 
 /// The Hodges-Lehmann shift from A to B: the median of all differences between one of B and one of
-/// A, with the interval that inverts the rank sum test (Hodges & Lehmann 1963; Hollander, Wolfe &
+/// A in the same stratum, with the interval that inverts the rank sum test (Hodges & Lehmann 1963; Hollander, Wolfe &
 /// Chicken 2014, 4.2 and 4.3).
-pub(crate) fn rank_sum_shift(a: &[f64], b: &[f64], level: f64) -> Shift {
+pub(crate) fn stratified_shift(strata: &[Stratum], level: f64) -> Shift {
+    let sizes: Vec<[usize; 2]> = strata.iter().map(|of| [of.a.len(), of.b.len()]).collect();
+    let sides = strata.iter().map(|of| (of.a.as_slice(), of.b.as_slice()));
     shift(
-        &select::differences(a, b),
-        rank_sum_trim(a.len(), b.len(), level),
+        &select::differences(&sides.collect::<Vec<_>>()),
+        rank_sum_trim(&sizes, level),
     )
 }
 
-/// How many of the differences lie outside the rank sum test's interval at each end.
-pub(crate) fn rank_sum_trim(a: usize, b: usize, level: f64) -> usize {
-    if a + b <= EXACT_MAX {
-        let ranks: Vec<usize> = (1..=a + b).collect();
-        // Counted from the least rank sum, this is Mann and Whitney's U.
-        return trim(&subset_sums(&ranks, b)[b * (b + 1) / 2..], level);
+/// How many of the differences lie outside the rank sum test's interval at each end, of strata with so many of each
+/// side.
+pub(crate) fn rank_sum_trim(sizes: &[[usize; 2]], level: f64) -> usize {
+    if sizes.iter().flatten().sum::<usize>() <= EXACT_MAX {
+        let mut ways = vec![1.0];
+        for [a, b] in sizes {
+            let ranks: Vec<usize> = (1..=a + b).collect();
+            // Counted from the least rank sum, this is Mann and Whitney's U.
+            ways = added(&ways, &subset_sums(&ranks, *b)[b * (b + 1) / 2..]);
+        }
+        return trim(&ways, level);
     }
-    let (m, n) = (a as f64, b as f64);
-    approximate_trim(m * n / 2.0, m * n * (m + n + 1.0) / 12.0, level)
+    let (mut mean, mut variance) = (0.0, 0.0);
+    for [a, b] in sizes.iter().map(|sizes| sizes.map(|size| size as f64)) {
+        mean += a * b / 2.0;
+        variance += a * b * (a + b + 1.0) / 12.0;
+    }
+    approximate_trim(mean, variance, level)
 }
 
 /// The same for pairs: the median of all Walsh averages, with the interval that inverts the
@@ -90,12 +149,12 @@ pub(crate) fn signed_rank_trim(pairs: usize, level: f64) -> usize {
     approximate_trim(n * (n + 1.0) / 4.0, variance, level)
 }
 
-/// The least p-value that a rank sum test of so many can give.
-pub(crate) fn least_rank_sum_p(a: usize, b: usize) -> f64 {
+/// The least p-value that a rank sum test of strata with so many of each side can give.
+pub(crate) fn least_rank_sum_p(sizes: &[[usize; 2]]) -> f64 {
     // 2 / (a + b choose b), multiplied out so that nothing overflows.
-    (1..=b)
-        .fold(2.0, |p, k| p * k as f64 / (a + k) as f64)
-        .min(1.0)
+    let of_stratum =
+        |p: f64, [a, b]: &[usize; 2]| (1..=*b).fold(p, |p, k| p * k as f64 / (a + k) as f64);
+    sizes.iter().fold(2.0, of_stratum).min(1.0)
 }
 
 /// The least p-value that a signed-rank test of so many pairs can give.
@@ -240,10 +299,11 @@ mod tests {
     #[test]
     fn the_least_p_value_is_that_of_complete_separation() {
         near(
-            least_rank_sum_p(5, 5),
+            least_rank_sum_p(&[[5, 5]]),
             rank_sum_p(&[1., 2., 3., 4., 5.], &[6., 7., 8., 9., 10.]),
         );
-        near(least_rank_sum_p(4, 6), 2.0 / 210.0);
+        near(least_rank_sum_p(&[[4, 6]]), 2.0 / 210.0);
+        near(least_rank_sum_p(&[[3, 3], [2, 2]]), 2.0 / 120.0);
         near(
             least_signed_rank_p(6),
             signed_rank_p(&[1., 2., 3., 4., 5., 6.]),
@@ -283,6 +343,40 @@ mod tests {
         assert!(
             many.low >= few.low && many.high <= few.high,
             "{few:?} {many:?}"
+        );
+    }
+
+    #[test]
+    fn strata_are_compared_within_themselves() {
+        let strata = |by: f64| {
+            let [mut far] = whole(&[101.0, 103.0, 105.0], &[102.0, 104.0, 106.0]);
+            far.b.iter_mut().for_each(|b| *b += by);
+            let [near] = whole(&[1.0, 2.0], &[3.0 + by, 4.0 + by]);
+            [far, near]
+        };
+        // U is 6 in the first stratum and 4 in the second: so many of the 20 * 6 divisions have 10 or more.
+        let of_three = [1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 2.0, 1.0, 1.0];
+        let of_two = [1.0, 1.0, 2.0, 1.0, 1.0];
+        let mut at_least = 0.0;
+        for (u, ways) in of_three.iter().enumerate() {
+            for (v, others) in of_two.iter().enumerate() {
+                if u + v >= 10 {
+                    at_least += ways * others;
+                }
+            }
+        }
+        near(stratified_p(&strata(0.0)), 2.0 * at_least / 120.0);
+        // The levels of the strata, 100 apart, do not count.
+        let shift = stratified_shift(&strata(0.0), 0.95);
+        assert!(shift.low > -4.0 && shift.high < 6.0, "{shift:?}");
+        near(stratified_p(&strata(10.0)), 2.0 / 120.0);
+        let many =
+            |count: usize| -> Vec<Stratum> { (0..count).flat_map(|_| strata(0.0)).collect() };
+        // Exact and approximate, on both sides of the limit.
+        let (exact, approximate) = (stratified_p(&many(8)), stratified_p(&many(9)));
+        assert!(
+            approximate < exact && approximate > 0.1 * exact,
+            "{exact} {approximate}"
         );
     }
 }

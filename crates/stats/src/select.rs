@@ -10,25 +10,29 @@ const SORTED_MAX: usize = 4_096;
 /// All of them, to be asked by rank.
 pub(crate) enum Ordered {
     Sorted(Vec<f64>),
-    /// b - a for each of both.
-    Differences {
-        a: Vec<f64>,
-        b: Vec<f64>,
-    },
+    /// b - a for each of both, of each two samples (A, B) that belong together.
+    Differences(Vec<(Vec<f64>, Vec<f64>)>),
     /// The mean of each two, and of each with itself.
     Averages(Vec<f64>),
 }
 
-/// One of B less one of A, for each of both.
-pub(crate) fn differences(a: &[f64], b: &[f64]) -> Ordered {
-    if a.len() * b.len() <= SORTED_MAX {
-        let all = b.iter().flat_map(|b| a.iter().map(move |a| b - a));
-        return Ordered::Sorted(order::sorted(&all.collect::<Vec<_>>()));
+/// One of B less one of A, for each of both, of each two samples (A, B) that belong together.
+pub(crate) fn differences(sides: &[(&[f64], &[f64])]) -> Ordered {
+    if { sides.iter() }
+        .map(|(a, b)| a.len() * b.len())
+        .sum::<usize>()
+        <= SORTED_MAX
+    {
+        let of = |(a, b): &(&[f64], &[f64])| -> Vec<f64> {
+            let all = b.iter().flat_map(|b| a.iter().map(move |a| b - a));
+            all.collect()
+        };
+        let all: Vec<f64> = sides.iter().flat_map(of).collect();
+        return Ordered::Sorted(order::sorted(&all));
     }
-    Ordered::Differences {
-        a: order::sorted(a),
-        b: order::sorted(b),
-    }
+    let sides = sides.iter();
+    let sides = sides.map(|(a, b)| (order::sorted(a), order::sorted(b)));
+    Ordered::Differences(sides.collect())
 }
 
 /// The mean of each two, and of each with itself.
@@ -45,7 +49,7 @@ impl Ordered {
     pub fn len(&self) -> usize {
         match self {
             Self::Sorted(all) => all.len(),
-            Self::Differences { a, b } => a.len() * b.len(),
+            Self::Differences(sides) => sides.iter().map(|(a, b)| a.len() * b.len()).sum(),
             Self::Averages(values) => values.len() * (values.len() + 1) / 2,
         }
     }
@@ -73,16 +77,19 @@ impl Ordered {
     fn up_to(&self, value: f64) -> usize {
         match self {
             Self::Sorted(all) => all.partition_point(|one| *one <= value),
-            Self::Differences { a, b } => {
-                // The larger that of B, the fewer of A are large enough.
-                let mut from = 0;
-                let of = b.iter().map(|b| {
-                    while from < a.len() && b - a[from] > value {
-                        from += 1;
-                    }
-                    a.len() - from
+            Self::Differences(sides) => {
+                let of_sides = sides.iter().map(|(a, b)| {
+                    // The larger that of B, the fewer of A are large enough.
+                    let mut from = 0;
+                    let of = b.iter().map(|b| {
+                        while from < a.len() && b - a[from] > value {
+                            from += 1;
+                        }
+                        a.len() - from
+                    });
+                    of.sum::<usize>()
                 });
-                of.sum()
+                of_sides.sum()
             }
             Self::Averages(values) => {
                 let mut below = values.len();
@@ -129,15 +136,21 @@ mod tests {
                 .map(|_| (10.0 * rng.normal()).round() / 7.0)
                 .collect()
         };
-        let (a, b) = (draw(70), draw(90));
-        let counted = differences(&a, &b);
-        assert!(matches!(counted, Ordered::Differences { .. }));
-        let all: Vec<f64> = b
-            .iter()
-            .flat_map(|b| a.iter().map(move |a| b - a))
-            .collect();
-        for (rank, value) in order::sorted(&all).into_iter().enumerate() {
-            assert_eq!(counted.at(rank), value, "{rank}");
+        let sides = [(draw(70), draw(90)), (draw(3), draw(4))];
+        let both = sides.each_ref().map(|(a, b)| (a.as_slice(), b.as_slice()));
+        for sides in [&both[..1], &both] {
+            let counted = differences(sides);
+            assert!(matches!(counted, Ordered::Differences { .. }));
+            let of = |(a, b): &(&[f64], &[f64])| -> Vec<f64> {
+                b.iter()
+                    .flat_map(|b| a.iter().map(move |a| b - a))
+                    .collect()
+            };
+            let all: Vec<f64> = sides.iter().flat_map(of).collect();
+            assert_eq!(counted.len(), all.len());
+            for (rank, value) in order::sorted(&all).into_iter().enumerate() {
+                assert_eq!(counted.at(rank), value, "{rank}");
+            }
         }
         let values = draw(100);
         let counted = walsh_averages(&values);

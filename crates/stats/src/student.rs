@@ -14,6 +14,11 @@ pub(crate) fn two_sided_t(level: f64, df: usize) -> f64 {
     0.5 * (low + high)
 }
 
+/// P(|T| > t), either way from 0.
+pub(crate) fn two_sided_p(t: f64, df: usize) -> f64 {
+    1.0 - within(t.abs(), df)
+}
+
 /// P(|T| <= t): Abramowitz & Stegun 1964, 26.7.3 and 26.7.4.
 fn within(t: f64, df: usize) -> f64 {
     let angle = (t / (df as f64).sqrt()).atan();

@@ -67,7 +67,8 @@ function repeats(data: CompareData): Section | null {
 function drift(pair: Pair): string {
   const found = pair.differences.find((d) => d.drift !== undefined)?.drift;
   if (found === undefined) return '';
-  const order = found.by_turns ? 'The sides ran by turns' : 'The sides did not run by turns';
+  const turns = found.drawn ? 'The order of the sides was drawn' : 'The sides ran by turns, in an order that was not drawn';
+  const order = found.by_turns ? turns : 'The sides did not run by turns';
   const [low, high] = found.first_to_last_interval;
   if (pair.differences.some((d) => d.verdict === 'time-explains')) return ` ${order}, and one line over time fits both sides: that is why there is no verdict.`;
   return ` ${order}; the drift found is ${change(found.first_to_last)} from the first to the last (${change(low)} to ${change(high)}).`;

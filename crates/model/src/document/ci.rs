@@ -24,6 +24,8 @@ pub struct Ci {
     pub elapsed_s: f64,
     /// Blocks, each with two trials a side.
     pub blocks: usize,
+    /// Of the random numbers: which side came first in each block was drawn from it.
+    pub seed: i64,
     /// Whether it was cut short by a signal: intervals are those of these blocks alone, and there is no verdict.
     pub interrupted: bool,
     /// The side that is there already.

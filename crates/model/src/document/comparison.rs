@@ -179,8 +179,11 @@ impl From<pgdyno_stats::Family> for Family {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Drift {
-    /// Whether the sides took turns (A B B A …).
+    /// Whether the sides took turns.
     pub by_turns: bool,
+    /// Whether the order of the turns was drawn; where it was not, noise with the turns' own period (A B B A: four
+    /// trials) looks like a difference.
+    pub drawn: bool,
     /// From the middle of A's starts to the middle of B's.
     pub apart_s: f64,
     /// From the first repeat to the last, as a share.
@@ -189,6 +192,8 @@ pub struct Drift {
     pub first_to_last_interval: [f64; 2],
     /// What that foretells for B from A, as a share.
     pub foretold: f64,
+    /// Its interval, of repeats that do not depend on one another.
+    pub foretold_interval: [f64; 2],
     /// From A's first repeat to its last, by a line through A alone, as a share.
     pub within_a: Option<f64>,
     pub within_b: Option<f64>,
@@ -207,10 +212,12 @@ impl Drift {
         let drift = comparison.drift?;
         Some(Self {
             by_turns: drift.by_turns,
+            drawn: comparison.is_drawn,
             apart_s: drift.apart_s,
             first_to_last: drift.first_to_last,
             first_to_last_interval: drift.first_to_last_interval,
             foretold: drift.foretold,
+            foretold_interval: drift.foretold_interval,
             within_a: drift.within_a,
             within_b: drift.within_b,
             line: comparison.line_over_time()?,

@@ -11,6 +11,7 @@ pub mod disturb_lab;
 pub mod isolation_lab;
 mod kind;
 mod of_trial;
+mod order;
 pub mod point;
 mod reset;
 pub mod retries_lab;
@@ -30,6 +31,7 @@ use crate::spec::secret::{MASK, is_secret_name};
 
 pub use build::{scalar, values};
 pub use kind::Kind;
+pub use order::Order;
 pub use reset::{Reset, Vacuum};
 pub use seconds::seconds;
 pub use toml::{Commented, Comments};
@@ -119,29 +121,6 @@ impl PartialEq for Exclude {
 
 /// What a point of its own is called, beside its parameters: points that have a name are known by it.
 pub const POINT_NAME: &str = "name";
-
-/// In which order trials run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Order {
-    /// All points once, then all again backwards (A B B A): what drifts hits all points alike. Points
-    /// that need different tables on one server are kept apart, so that each table is loaded once.
-    #[default]
-    Interleaved,
-    Random,
-    /// All repeats of a point, then the next point.
-    Sequential,
-}
-
-impl Order {
-    pub fn word(self) -> &'static str {
-        match self {
-            Order::Interleaved => "interleaved",
-            Order::Random => "random",
-            Order::Sequential => "sequential",
-        }
-    }
-}
 
 /// How much load a system takes while p99 keeps a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -255,7 +234,7 @@ impl Experiment {
         Ok(self)
     }
 
-    /// An experiment of this name, with nothing chosen: one trial of each point, interleaved.
+    /// An experiment of this name, with nothing chosen: one trial of each point, in an order that is drawn.
     pub fn named(name: impl Into<String>) -> Experiment {
         Experiment {
             name: name.into(),
@@ -264,7 +243,7 @@ impl Experiment {
             axes: Vec::new(),
             excludes: Vec::new(),
             repeats: 1,
-            order: Order::Interleaved,
+            order: Order::Drawn,
             seed: None,
             reset: Reset::default(),
             restart: None,

@@ -130,7 +130,7 @@ impl Writer<'_> {
             self.line(name, name, &text);
         }
         self.line("repeats", "repeats", &experiment.repeats.to_string());
-        if experiment.order != Order::Interleaved {
+        if experiment.order != Order::Drawn {
             self.line("order", "order", &quoted(experiment.order.word()));
         }
         if let Some(seed) = experiment.seed {
@@ -434,7 +434,7 @@ slo = "20ms"
             .slo(Duration::from_millis(20));
         let json = serde_json::to_value(&experiment).unwrap();
         assert_eq!(json["reset"]["settle_s"], 0.05);
-        assert_eq!(json["order"], "interleaved");
+        assert_eq!(json["order"], "drawn");
         let back: Experiment = serde_json::from_value(json).unwrap();
         assert_eq!(back, experiment);
     }

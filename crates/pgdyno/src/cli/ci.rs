@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use pgdyno_model::document::GateResult;
 use pgdyno_model::document::ci::{Ci, CiSide};
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::spec::{Warmup, duration};
+use pgdyno_model::spec::{Warmup, duration, seed_from_clock};
 use pgdyno_model::{Exit, Failure, TrialSpec, text};
 use pgdyno_output::{JsonArg, StoreArgs, Verbosity, remark, write_answer};
 use pgdyno_platform::Output;
@@ -61,8 +61,8 @@ pub struct CiArgs {
     #[arg(long, value_name = "SIDE")]
     pub head: String,
 
-    /// Pass only when it is shown: a loss of 5 % is excluded; fail when a loss is shown and this one not
-    /// excluded [default: goodput > -5%]
+    /// Pass when it is shown: a loss of 5 % is excluded; fail when a loss of 5 % is shown
+    /// [default: goodput > -5%]
     #[arg(long, value_name = "GATE")]
     pub fail_unless: Option<String>,
 
@@ -196,6 +196,8 @@ struct Asked<'a> {
     ongoing: Ongoing,
     verbosity: Verbosity,
     store: &'a Store,
+    /// Which side of a block comes first is drawn from it.
+    seed: i64,
 }
 
 impl Asked<'_> {
@@ -269,6 +271,7 @@ pub fn open(args: &CiArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         ongoing: Ongoing::new(gate),
         verbosity,
         store: &store,
+        seed: args.seed.unwrap_or_else(seed_from_clock),
     };
     if !verbosity.quiet {
         let (mode, budget) = (mode(args), text::as_typed(args.time_budget));
@@ -385,6 +388,7 @@ fn document(
         budget_s: args.time_budget.as_secs_f64(),
         elapsed_s: measured.elapsed.as_secs_f64(),
         blocks,
+        seed: asked.seed,
         interrupted: measured.interrupted.is_some(),
         base: of_side(sides[0], &measured.base),
         head: of_side(sides[1], &measured.head),

@@ -154,7 +154,7 @@ fn after_help(is_whole: bool) -> String {
 An experiment:
   workload = \"tpcb\"
   duration = \"1m\"
-  repeats = 3                     # of each point; order = \"interleaved\", \"random\", \"sequential\"
+  repeats = 3                     # of each point; order = \"drawn\", \"random\", \"sequential\"
 
   [matrix]                        # lists multiply: 2 x 3 points
   params.scale = [1, 10]

@@ -38,6 +38,7 @@ fn document(gate: &str, factor: f64) -> Ci {
         budget_s: 900.0,
         elapsed_s: 180.0,
         blocks: 12,
+        seed: 7,
         interrupted: false,
         base: of_side("/opt/base|bin", 1..25),
         head: of_side("/opt/head/bin", 25..49),

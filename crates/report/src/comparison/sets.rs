@@ -84,6 +84,7 @@ pub fn matched<'a>(a: &'a Set, b: &'a Set) -> Result<Matched<'a>, Failure> {
                 title: title(point),
                 a: a.clone(),
                 b: b.clone(),
+                drawn: None,
             });
         }
     }
@@ -98,6 +99,7 @@ pub fn matched<'a>(a: &'a Set, b: &'a Set) -> Result<Matched<'a>, Failure> {
             title: short(&of.0),
             a: a.clone(),
             b: b.clone(),
+            drawn: None,
         }])
         .map(|pairs| Matched {
             pairs,

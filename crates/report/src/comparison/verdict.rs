@@ -116,6 +116,7 @@ mod tests {
                 a: &a,
                 b,
                 starts,
+                drawn: None,
                 family: Family::Primary,
             })
             .collect();
@@ -163,6 +164,7 @@ mod tests {
             a: &a,
             b: &b,
             starts: Some(&starts),
+            drawn: None,
             family: Family::Primary,
         };
         let found = compare_all(&[row], &CompareOptions::default()).unwrap();

@@ -26,6 +26,7 @@ impl Pairs {
                 a: &samples[*second].1,
                 b: &samples[*first].1,
                 starts: None,
+                drawn: None,
                 family: Family::Primary,
             })
             .collect();

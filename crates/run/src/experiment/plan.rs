@@ -294,10 +294,13 @@ mod tests {
         let plan =
             plan_of("workload = ['tpcb', 'select-only']\nrepeats = 2\n[params]\nscale = [1, 2]\n")
                 .unwrap();
-        let order: Vec<_> = plan.slots.iter().map(|s| s.index).collect();
+        let mut order: Vec<_> = plan.slots.iter().map(|s| s.index).collect();
+        // In rounds, each in an order that is drawn.
+        order.chunks_mut(2).for_each(<[usize]>::sort_unstable);
         // Points: tpcb 1, tpcb 2, select-only 1, select-only 2.
-        assert_eq!(order, [0, 2, 2, 0, 1, 3, 3, 1]);
-        assert_eq!(plan.label(&plan.slots[1]), "select-only, scale 1, repeat 1");
+        assert_eq!(order, [0, 2, 0, 2, 1, 3, 1, 3]);
+        let select = plan.slots.iter().find(|slot| slot.index == 2).unwrap();
+        assert_eq!(plan.label(select), "select-only, scale 1, repeat 1");
         assert_eq!(plan.points[1].tables.as_ref().unwrap().rows, 200_022);
         assert!(plan.points[0].writes && !plan.points[2].writes);
     }
@@ -306,12 +309,14 @@ mod tests {
     fn targets_and_settings_take_turns() {
         let order = |text: &str| -> Vec<usize> {
             let plan = plan_of(&format!("workload = 'tpcb'\nrepeats = 2\n{text}")).unwrap();
-            plan.slots.iter().map(|slot| slot.index).collect()
+            let mut order: Vec<usize> = plan.slots.iter().map(|slot| slot.index).collect();
+            order.chunks_mut(2).for_each(<[usize]>::sort_unstable);
+            order
         };
         let targets = "target = ['host=a', 'host=b']";
-        assert_eq!(order(targets), [0, 1, 1, 0]);
+        assert_eq!(order(targets), [0, 1, 0, 1]);
         let restarts = "restart = 'true'\nsettings.shared_buffers = ['16MB', '32MB']";
-        assert_eq!(order(restarts), [0, 1, 1, 0], "one restart a turn");
+        assert_eq!(order(restarts), [0, 1, 0, 1]);
     }
 
     #[test]

@@ -394,7 +394,7 @@ mod tests {
             (
                 "order = 'sorted'",
                 &[
-                    "e.toml:1:9: order: unknown variant `sorted`, expected one of `interleaved`, `random`",
+                    "e.toml:1:9: order: unknown variant `sorted`, expected one of `drawn`, `mirrored`",
                 ],
             ),
             ("seed = 'x'", &["seed: ", "a whole number"]),

@@ -1,13 +1,15 @@
 //! At once: two pgdynos, each on one half of the CPUs with the server that it measures; within a block the halves
-//! change.
+//! change. Which comes first is drawn.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
+use pgdyno_model::experiment::Order;
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::{Exit, Failure, State, text};
 use pgdyno_platform::affinity;
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_run::experiment::schedule::block;
 use uuid::Uuid;
 
 use super::side::Ready;
@@ -37,15 +39,17 @@ pub fn measure(
     let mut looks = Vec::new();
     let mut trials = [Vec::new(), Vec::new()];
     let mut interrupted = None;
-    for pair in 0.. {
-        let places = [pair % 2, (pair + 1) % 2];
-        let ran = at_once(
-            asked,
-            sides,
-            &name,
-            places.map(|half| halves[half].as_slice()),
-            &cpus,
-        );
+    for pair in 0_u32.. {
+        let first = pair - pair % 2 + 1;
+        let drawn = block(&[0, 1], first..=first + 1, Order::Mirrored, asked.seed);
+        // The side on the first half, of this pair.
+        let (side, _) = drawn[2 * (pair % 2) as usize];
+        let places = [side, 1 - side];
+        let halves = places.map(|half| Half {
+            number: half + 1,
+            cpus: halves[half].as_slice(),
+        });
+        let ran = at_once(asked, sides, &name, halves, &cpus);
         if interrupts.count() > before {
             interrupted = Some(interrupts.exit_code().unwrap_or(130));
             break;
@@ -55,7 +59,7 @@ pub fn measure(
             continue;
         }
         trials = of_sides(asked, &name)?;
-        let blocks = (pair as u32).div_ceil(2);
+        let blocks = pair.div_ceil(2);
         let share = super::share(asked.args, began.elapsed(), blocks);
         if asked.is_over((&trials[0], &trials[1]), share, &mut looks)? {
             break;
@@ -72,6 +76,14 @@ pub fn measure(
     })
 }
 
+/// CPUs of a side.
+#[derive(Clone, Copy)]
+struct Half<'a> {
+    /// From 1.
+    number: usize,
+    cpus: &'a [usize],
+}
+
 fn no_halves(why: &str) -> Failure {
     Failure::new(format!("--duet: the CPUs cannot be shared evenly: {why}"))
         .hint("without --duet they are measured by turns")
@@ -82,19 +94,24 @@ fn at_once(
     asked: &Asked<'_>,
     sides: [&Ready; 2],
     name: &str,
-    places: [&[usize]; 2],
+    halves: [Half<'_>; 2],
     all: &[usize],
 ) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| no_halves(&error.to_string());
-    for (side, place) in sides.into_iter().zip(places) {
+    for (side, half) in sides.into_iter().zip(halves) {
         if let Some(server) = &side.server {
-            affinity::keep_tree_on(server.pid(), place).map_err(cannot)?;
+            affinity::keep_tree_on(server.pid(), half.cpus).map_err(cannot)?;
         }
     }
     let mut children = Vec::new();
-    for (index, place) in places.into_iter().enumerate() {
-        affinity::keep_this_thread_on(place).map_err(cannot)?;
-        let started = start(asked, sides[index], name, NAMES[index]);
+    for (index, half) in halves.into_iter().enumerate() {
+        affinity::keep_this_thread_on(half.cpus).map_err(cannot)?;
+        let tags = [
+            name.to_owned(),
+            format!("{name}-{}", NAMES[index]),
+            format!("{name}-half-{}", half.number),
+        ];
+        let started = start(asked, sides[index], &tags);
         affinity::keep_this_thread_on(all).map_err(cannot)?;
         match started {
             Ok(child) => children.push((NAMES[index], child)),
@@ -113,7 +130,7 @@ fn at_once(
 }
 
 /// `pgdyno run` of a side.
-fn start(asked: &Asked<'_>, side: &Ready, name: &str, side_name: &str) -> Result<Child, Failure> {
+fn start(asked: &Asked<'_>, side: &Ready, tags: &[String]) -> Result<Child, Failure> {
     let failed =
         |error: std::io::Error| Failure::new(format!("pgdyno could not be started again: {error}"));
     let args = asked.args;
@@ -124,8 +141,7 @@ fn start(asked: &Asked<'_>, side: &Ready, name: &str, side_name: &str) -> Result
         .args(["-c", &args.clients.to_string()])
         .args(["-T", &text::as_typed(args.duration)])
         .args(["--warmup", &text::as_typed(args.warmup)])
-        .args(["--url", side.url.secret()])
-        .args(["--tag", name, "--tag", &format!("{name}-{side_name}")]);
+        .args(["--url", side.url.secret()]);
     command.args(args.mix.iter().flat_map(|mix| ["--mix", mix.as_str()]));
     command.args(
         asked
@@ -134,7 +150,8 @@ fn start(asked: &Asked<'_>, side: &Ready, name: &str, side_name: &str) -> Result
             .iter()
             .flat_map(|param| ["--param", param.as_str()]),
     );
-    command.args(args.tag.iter().flat_map(|tag| ["--tag", tag.as_str()]));
+    let tags = tags.iter().chain(&args.tag);
+    command.args(tags.flat_map(|tag| ["--tag", tag.as_str()]));
     if let Some(store) = &args.store.store {
         command.arg("--store").arg(store);
     }

@@ -1,4 +1,4 @@
-//! By turns: an experiment of two points, base and head, in blocks A B B A. Each pair of trials follows from those so
+//! By turns: an experiment of two points, base and head, in blocks A B B A or B A A B, as the seed draws it. Each pair of trials follows from those so
 //! far, until the gate is decided or the time is over.
 
 use std::time::{Duration, Instant};
@@ -7,16 +7,15 @@ use pgdyno_drive::{Level, Message};
 use serde_json::Value;
 
 use pgdyno_model::event::{Finished, PlannedTrial, Role};
-use pgdyno_model::experiment::POINT_NAME;
 use pgdyno_model::experiment::point::Point;
+use pgdyno_model::experiment::{Order, POINT_NAME};
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::spec::seed_from_clock;
 use pgdyno_model::{Exit, Experiment, Failure, Observer, Outcome};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::Plan;
-use pgdyno_run::experiment::schedule::Slot;
+use pgdyno_run::experiment::schedule::{Slot, block};
 use pgdyno_run::experiment::study::Study;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::settings;
@@ -43,9 +42,9 @@ pub fn measure(
     });
     let experiment = Experiment::of_trial(&*args.name, &asked.spec)
         .points(points)
+        .order(Order::Mirrored)
         .settle(Duration::ZERO);
-    let seed = args.seed.unwrap_or_else(seed_from_clock);
-    let plan = Plan::new(experiment, &asked.spec.target, seed)?;
+    let plan = Plan::new(experiment, &asked.spec.target, asked.seed)?;
     let store = asked.store;
     let notebook = Kept::new(store, &plan.identity).tagged(args.tag.clone());
     let journals = settings::directory()?;
@@ -126,18 +125,18 @@ impl Turns<'_, '_> {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    /// A trial of each, the other way round in every second pair.
+    /// A trial of each, the other way round in the second pair of a block.
     fn pair(&self, repeat: u32) -> Vec<Slot> {
-        let slot = |index: usize| Slot {
+        let first = repeat - (repeat + 1) % 2;
+        let places = block(&[0, 1], first..=first + 1, Order::Mirrored, self.asked.seed);
+        let places = places.into_iter().filter(|place| place.1 == repeat);
+        let slots = places.map(|(index, repeat)| Slot {
             index,
             point: self.points[index].clone(),
             role: Role::Point,
             repeat,
-        };
-        match repeat % 2 {
-            1 => vec![slot(0), slot(1)],
-            _ => vec![slot(1), slot(0)],
-        }
+        });
+        slots.collect()
     }
 }
 

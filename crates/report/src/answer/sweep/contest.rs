@@ -57,7 +57,7 @@ pub fn contests<'a>(sweep: &Sweep<'a>, groups: &[Group<'a>]) -> Vec<Vec<Contest<
             });
         }
     }
-    let mut judged = judge(&duels).into_iter();
+    let mut judged = judge(sweep.planned, &duels).into_iter();
     for contest in all.iter_mut().flatten() {
         let pairs = pairs(contest.sides.len());
         contest.pairs = pairs

@@ -74,7 +74,7 @@ pub fn peaks<'a>(sweep: &Sweep<'a>, groups: &[Group<'a>]) -> Vec<Option<Peak<'a>
             });
         }
     }
-    let mut judged = judge(&duels).into_iter();
+    let mut judged = judge(sweep.planned, &duels).into_iter();
     let mut peaks = Vec::new();
     for ((group, spots), best) in groups.iter().zip(spots).zip(best) {
         let Some(best) = best else {

@@ -1,8 +1,10 @@
 //! What an experiment was to measure, and what of it there is.
 
 use pgdyno_model::document::points::PointResult;
+use pgdyno_model::experiment::Order;
 use pgdyno_model::experiment::point::Point;
 use pgdyno_model::notebook::{ExperimentRow, TrialRow};
+use pgdyno_stats::Drawn;
 use serde_json::Value;
 
 use std::collections::BTreeMap;
@@ -43,9 +45,28 @@ impl Planned {
         self.points.iter().map(nested).collect()
     }
 
-    /// In which order: `interleaved`; `None` where nobody planned it.
+    /// In which order: `drawn`; `None` where nobody planned it.
     pub fn order(&self) -> Option<&str> {
         self.order.as_deref()
+    }
+
+    /// How the order was drawn in which these trials of different points ran; `None` where it was not.
+    pub fn drawn(&self, a: &[&TrialRow], b: &[&TrialRow]) -> Option<Drawn> {
+        let order = Order::of(self.order()?)?;
+        let planned = u32::try_from(self.repeats).ok()?;
+        let is_of_a = |trial: &&TrialRow| a.iter().any(|of_a| of_a.point == trial.point);
+        if b.iter().any(is_of_a) {
+            return None;
+        }
+        let blocks = |side: &[&TrialRow]| -> Option<Vec<u32>> {
+            let block = |trial: &&TrialRow| order.block_of(trial.repeat?, planned);
+            side.iter().map(block).collect()
+        };
+        Some(Drawn {
+            a: blocks(a)?,
+            b: blocks(b)?,
+            is_mirrored: order == Order::Mirrored,
+        })
     }
 
     /// The points of which no trial was begun, and their values.

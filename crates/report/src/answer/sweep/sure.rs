@@ -60,8 +60,8 @@ fn repeats(sweep: &Sweep<'_>, answer: &mut Answer) {
 
 fn steady(sweep: &Sweep<'_>, answer: &mut Answer) {
     let turns = match sweep.planned.order() {
+        Some("drawn" | "random" | "mirrored") => Some("points came in an order that was drawn"),
         Some("interleaved") => Some("points took turns"),
-        Some("random") => Some("points came in random order"),
         Some(_) => None,
         None => return,
     };

@@ -381,6 +381,56 @@ fn one_repeat_is_no_headline_and_few_are_no_comparison() {
 }
 
 #[test]
+fn points_whose_order_was_drawn_are_compared_within_its_blocks() {
+    let mut made = Made::clients(&[(1, 100.0), (8, 500.0), (64, 300.0)], 8);
+    let turns = made.answer().sentence;
+    made.order = "drawn";
+    let answer = made.answer();
+    assert_eq!(answer.sentence, turns);
+    let drift = answer
+        .sure
+        .iter()
+        .find(|sure| sure.name == "Drift")
+        .unwrap();
+    assert!(drift.text.contains("an order that was drawn"), "{drift:?}");
+
+    let planned = |order: &str, repeats: u64| {
+        let definition = json!({ "definition": { "repeats": repeats, "order": order } });
+        Planned::of(&ExperimentRow {
+            number: 1,
+            uuid: "u".to_owned(),
+            name: "made".to_owned(),
+            created: String::new(),
+            definition: definition.to_string(),
+        })
+    };
+    let side = |point| {
+        (0..8)
+            .map(|repeat| made.trial(repeat, point, repeat))
+            .collect::<Vec<_>>()
+    };
+    let (a, b) = (side(0), side(1));
+    let [a, b] = [&a, &b].map(|side| side.iter().collect::<Vec<_>>());
+    let drawn = planned("drawn", 5).drawn(&a, &b).unwrap();
+    // Three repeats were added to the five.
+    assert_eq!(drawn.a, [0, 0, 0, 0, 0, 1, 1, 1]);
+    assert!(drawn.a == drawn.b && !drawn.is_mirrored);
+    let mirrored = planned("mirrored", 1).drawn(&a, &b).unwrap();
+    assert_eq!(mirrored.b, [0, 0, 1, 1, 2, 2, 3, 3]);
+    assert!(mirrored.is_mirrored);
+    assert_eq!(
+        planned("interleaved", 8).drawn(&a, &b),
+        None,
+        "a notebook of before"
+    );
+    assert_eq!(
+        planned("drawn", 8).drawn(&a, &a),
+        None,
+        "one point is no two sides"
+    );
+}
+
+#[test]
 fn points_that_ran_one_after_the_other_are_not_called_different() {
     let mut made = Made::clients(&[(1, 100.0), (8, 500.0), (64, 300.0)], 6);
     made.order = "sequential";
@@ -392,7 +442,7 @@ fn points_that_ran_one_after_the_other_are_not_called_different() {
     );
     assert_eq!(
         answer.remedies[0],
-        "`order = \"interleaved\"` in the experiment's file"
+        "no `order` in the experiment's file: then it is drawn"
     );
     assert!(states(&answer).contains(&(SureState::Failed, "Drift")));
 }

@@ -3,10 +3,11 @@
 
 use pgdyno_model::notebook::TrialRow;
 use pgdyno_stats::{
-    CompareOptions, Comparison, Direction, MIN_REPEATS_TO_COMPARE, Row, Sample, Starts, Verdict,
-    compare_all, repeats_needed,
+    CompareOptions, Comparison, Direction, Drawn, MIN_REPEATS_TO_COMPARE, Row, Sample, Starts,
+    Verdict, compare_all, repeats_needed,
 };
 
+use super::planned::Planned;
 use crate::comparison::{Metric, Pair};
 
 /// No false alarm among all pairs of an answer in so many of 100 experiments.
@@ -42,21 +43,22 @@ pub struct Judged {
     pub comparison: Option<Comparison>,
 }
 
-pub fn judge(duels: &[Duel<'_>]) -> Vec<Judged> {
+pub fn judge(planned: &Planned, duels: &[Duel<'_>]) -> Vec<Judged> {
     let samples: Vec<Option<(Sample, Sample)>> = duels.iter().map(Duel::samples).collect();
     let starts: Vec<Option<Starts>> = duels.iter().map(Duel::starts).collect();
+    let drawn = duels.iter().map(|duel| planned.drawn(&duel.a, &duel.b));
+    let drawn: Vec<Option<Drawn>> = drawn.collect();
     let compared = samples.iter().flatten().count();
     let need = repeats_needed(compared, false, LEVEL);
-    let known = samples.iter().zip(&starts).filter(|(of, _)| of.is_some());
-    let rows = known.clone().filter_map(|(of, starts)| {
+    let all = samples.iter().zip(&starts).zip(&drawn);
+    let rows = all.filter_map(|((of, starts), drawn)| {
         let (a, b) = of.as_ref()?;
-        let starts = starts.as_ref();
-        let family = pgdyno_stats::Family::Primary;
         Some(Row {
             a,
             b,
-            starts,
-            family,
+            starts: starts.as_ref(),
+            drawn: drawn.as_ref(),
+            family: pgdyno_stats::Family::Primary,
         })
     });
     let rows: Vec<Row<'_>> = rows.collect();
@@ -79,13 +81,15 @@ pub fn judge(duels: &[Duel<'_>]) -> Vec<Judged> {
     judged.collect()
 }
 
-/// In blocks, so that what both met cancels out: where all took turns, and are enough for that test.
+/// In pairs, so that what both met cancels out: where all took turns in an order that was not drawn, and are enough
+/// for that test.
 fn are_paired(rows: &[Row<'_>]) -> bool {
     let need = repeats_needed(rows.len(), true, LEVEL);
     !rows.is_empty()
-        && rows
-            .iter()
-            .all(|row| row.a.values().len() >= need && row.starts.is_some_and(Starts::are_pairs))
+        && rows.iter().all(|row| {
+            let are_pairs = row.drawn.is_none() && row.starts.is_some_and(Starts::are_pairs);
+            row.a.values().len() >= need && are_pairs
+        })
 }
 
 fn told(of: &Comparison, need: usize) -> Told {
@@ -124,6 +128,7 @@ impl Duel<'_> {
             title: String::new(),
             a: self.a.clone(),
             b: self.b.clone(),
+            drawn: None,
         }
     }
 }

@@ -472,7 +472,7 @@ fn checks(sweep: &Sweep<'_>, answer: &mut Answer, contests: &[&Contest<'_>], few
     if !by_turns {
         answer
             .remedies
-            .push("`order = \"interleaved\"` in the experiment's file".to_owned());
+            .push("no `order` in the experiment's file: then it is drawn".to_owned());
     }
     let pairs: usize = contests
         .iter()
@@ -560,7 +560,7 @@ pub fn of_peaks(
     {
         answer
             .remedies
-            .push("`order = \"interleaved\"` in the experiment's file".to_owned());
+            .push("no `order` in the experiment's file: then it is drawn".to_owned());
     }
     let unknown = known
         .iter()

@@ -5,7 +5,7 @@ use crate::answer::{markdown, text as in_text};
 use crate::comparison::compared;
 use pgdyno_model::document::answer::SureState;
 use pgdyno_model::document::comparison::{Differing, DifferingKind};
-use pgdyno_stats::CompareOptions;
+use pgdyno_stats::{CompareOptions, Drawn};
 use pgdyno_store::{Store, example};
 
 const NOISE: [f64; 8] = [0.1, -0.2, 0.05, 0.15, -0.1, 0.02, -0.07, 0.12];
@@ -28,6 +28,8 @@ struct Case {
     drift: f64,
     /// Transactions that fail on B's side, of 1,000 in a trial.
     failed: u64,
+    /// Whether their order was drawn.
+    drawn: bool,
 }
 
 const CLEAR: Case = Case {
@@ -36,6 +38,7 @@ const CLEAR: Case = Case {
     factor: 1.3,
     drift: 0.0,
     failed: 0,
+    drawn: true,
 };
 
 /// A trial of a notebook, to be changed.
@@ -100,6 +103,7 @@ fn answered(case: Case, differences: Vec<Differing>) -> (Says, Answer) {
         title: "tpcb".to_owned(),
         a: a.iter().collect(),
         b: b.iter().collect(),
+        drawn: case.drawn.then(|| Drawn::of(case.repeats)),
     };
     let options = CompareOptions {
         needs_turns: true,
@@ -273,6 +277,16 @@ fn what_speaks_against_it_is_named_with_its_figures() {
 
     let (_, answer) = answered(CLEAR, Vec::new());
     assert_eq!(sure(&answer, "By turns").state, SureState::Held);
+    // A notebook of before: A B B A, as it was written.
+    let fixed = Case {
+        drawn: false,
+        ..CLEAR
+    };
+    let (says, fixed) = answered(fixed, Vec::new());
+    assert_eq!(says, Says::Better);
+    let order = sure(&fixed, "By turns");
+    assert_eq!(order.state, SureState::Limit);
+    assert!(order.text.contains("was not drawn"), "{order:?}");
     assert!(
         sure(&answer, "Smallest change seen")
             .text
@@ -370,6 +384,7 @@ fn several_points_are_counted_and_none_is_ranked_against_another() {
         title: title.to_owned(),
         a: a.iter().collect(),
         b: b.iter().collect(),
+        drawn: None,
     });
     let figures = compared(&pairs, &CompareOptions::default()).unwrap();
     let points: Vec<(&Pair<'_>, &[Compared])> = pairs
