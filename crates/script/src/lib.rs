@@ -57,6 +57,7 @@ pub use script::{Command, Op, Script};
 pub use seeds::{SeedChoice, SeedError, Seeds, ThreadSeeds};
 pub use shell::{ShellArgs, ShellWord, Sleep};
 pub use sql::{Gset, GsetKind, MAX_PARAMETERS, Piece, Sql, Units};
+pub use statements::{Scanner, Stop};
 pub use value::{DebugOutput, Text, Value};
 pub use vars::{MAX_TEXT_BYTES, Vars};
 pub use ycsb::KeyFormat;

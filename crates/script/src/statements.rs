@@ -8,7 +8,7 @@ use crate::names::continues_name;
 use crate::number::is_space;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub enum Stop {
     /// Behind a semicolon, which belongs to the statement.
     Semicolon,
     /// Behind a backslash that begins a meta command.
@@ -19,7 +19,7 @@ pub(crate) enum Stop {
 
 /// Reads a script from its start. What is open at the end of a statement stays open: a parenthesis
 /// before a meta command still holds the semicolons behind it.
-pub(crate) struct Scanner<'a> {
+pub struct Scanner<'a> {
     text: &'a [u8],
     /// The next byte to read; callers that read meta commands move it on.
     pub at: usize,

@@ -1,0 +1,4 @@
+//! The table of locks beside real servers.
+#![allow(clippy::unwrap_used)]
+
+mod forms;
