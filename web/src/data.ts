@@ -1508,9 +1508,103 @@ export type CommandRun = {
   output: string;
   /** Bytes of the output that are left out. */
   output_left_out: number;
+  /** What it did, of a migration (`pgdyno lab migrate`). */
+  migration?: MigrationRun;
 };
 
 export type CommandEnd = "exited" | "ended" | "timed_out" | "never_ended" | "not_run";
+
+/** A migration that was run beside a trial. Times are microseconds since it began. */
+export type MigrationRun = {
+  file: string;
+  /** The tool whose transactions it was run in. */
+  tool: string;
+  /** `as-written`, `lock-timeout` or `online`. */
+  form: string;
+  /** Whether all of it was committed. */
+  is_done: boolean;
+  /** How often transactions were begun again because of `lock_timeout`. */
+  retries: number;
+  /** The last `lock_timeout` that was set; `null`: none. */
+  lock_timeout_ms: number | null;
+  /** What ended it before; `null`: nothing did. */
+  error: string | null;
+  /** What of it is left in the database, where that is not all or nothing. */
+  left: string | null;
+  statements: Array<MigrationStatement>;
+  /** Sessions that it waited for. */
+  holders: Array<MigrationHolder>;
+  /** Sessions that waited behind it, the longest first, twenty at most. */
+  victims: Array<MigrationVictim>;
+  /** How many there were. */
+  victims_total: number;
+  /** How many sessions waited behind it, each time when that changed: when, and how many. */
+  queue: Array<[number, number]>;
+  /** How often the server was asked for that. */
+  polls: number;
+  /** Polls that failed; what failed first. */
+  unseen: string | null;
+};
+
+/** A statement, at its last try. */
+export type MigrationStatement = {
+  file: string;
+  line: number;
+  statement: string;
+  began_us: number;
+  ended_us: number;
+  /** Until when its locks were held: the end of its transaction. */
+  held_until_us: number;
+  /** How long it waited for locks. */
+  waited_us: number;
+  /** Locks on relations that its transaction has had since it: what the statement added. */
+  locks: Array<MigrationLock>;
+  /** Whether they were read at its end; else while it ran, so that short ones may be missing. */
+  locks_are_whole: boolean;
+  /** Tables and indexes with a new file. */
+  rewritten: Array<string>;
+  /** What the server said of rows that it wrote anew or read, and its notices. */
+  says: Array<string>;
+  /** WAL of the whole server meanwhile, the clients' too; `null`: the server does not say. */
+  wal_bytes: number | null;
+  error: string | null;
+};
+
+export type MigrationLock = {
+  relation: string;
+  /** As SQL has it. */
+  mode: string;
+};
+
+/** A session, or a prepared transaction, that had what the migration waited for. */
+export type MigrationHolder = {
+  /** `null`: a prepared transaction. */
+  pid: number | null;
+  application: string;
+  /** `idle in transaction`, `active`, `prepared transaction` … */
+  state: string;
+  /** Its statement, or the prepared transaction's identifier. */
+  query: string;
+  /** How old its transaction was when it was first seen. */
+  transaction_us: number | null;
+  /** What the migration waited for: a relation, or another kind of lock. */
+  on: string;
+  /** The mode that the migration asked for, as SQL has it. */
+  mode: string;
+  from_us: number;
+  to_us: number;
+};
+
+/** A session that waited behind the migration. */
+export type MigrationVictim = {
+  pid: number;
+  application: string;
+  query: string;
+  on: string;
+  mode: string;
+  /** The longest of its waits. */
+  waited_us: number;
+};
 
 /**
  * A check of the workload's pack (`[[check]]`, workloads/README.md): what must hold of the data whatever
@@ -3278,6 +3372,7 @@ export type LabPair = {
 export type DisturbLab = {
   /** Grows when a field changes its meaning or goes. */
   format: number;
+  /** `disturb`, or `migrate`: its targets are forms of the migration then, with the same controls. */
   lab: string;
   pgdyno: string;
   /** The workload's name; `null`: no trial was begun. */
@@ -3345,6 +3440,8 @@ export type DisturbRepeat = {
   clients_stalls: number;
   /** How many clients had one. */
   clients_stalled: number;
+  /** What the migration did, of `pgdyno lab migrate`. */
+  migration?: MigrationRun;
 };
 
 /** A stretch of a trial with a name: from its beginning up to, but without, its end. */

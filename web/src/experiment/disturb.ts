@@ -13,6 +13,7 @@ import { h, type Child } from '../page/dom';
 import { figureTable, num, nums, td, type Row } from '../page/table';
 import { errors, errorsAt, named, outages, servedBy, short } from './disturbLanes';
 import { sideBySide } from './disturbSure';
+import { migrated, queue } from './migrated';
 import { phasesTable } from '../trial/phases';
 import { truthTable } from './truth';
 
@@ -43,7 +44,7 @@ export function disturbLab(lab: DisturbLab): Section {
     ...(lab.undo === null ? [] : [['Undo', h('code', {}, lab.undo)] as [string, Child]]),
   ];
   const offered = [lab.clients === null ? '' : many(lab.clients, 'client'), lab.offered ?? ''].filter((w) => w !== '').join(', ');
-  return section('disturb', 'Repeats', 'What the disturbance did', `${offered}. Transactions count where they were to start; seconds count from the start of the first command.`, null, definitions(rows), ...blocks);
+  return section('disturb', 'Repeats', lab.lab === 'migrate' ? 'What the migration did' : 'What the disturbance did', `${offered}. Transactions count where they were to start; seconds count from the start of the first command.`, null, definitions(rows), ...blocks);
 }
 
 /** Several targets are seen on one clock and one scale. */
@@ -72,6 +73,7 @@ function one(target: DisturbTarget, shown: DisturbRepeat | null, at: number, nam
     named && h('p', { class: 'lead' }, target.says),
     shown !== null && overTime(shown, target.repeats.length, `disturb-${at}`, scale),
     repeatsTable(target, where),
+    shown !== null && migrated(shown, where),
     truthTable([...target.repeats, ...target.controls], where),
     h('p', { class: 'sub' }, `Effect: ${target.effect.says}.`),
     shown !== null && shown.figures!.phases.length > 0 && h('div', {}, h('h4', {}, 'By phase'), phasesTable(shown.figures!.phases, where)),
@@ -193,7 +195,7 @@ function overTime(of: DisturbRepeat, repeats: number, id: string, { bus, highest
     'div',
     {},
     h('p', { class: 'sub' }, repeats > 1 ? `Shown: repeat ${of.repeat} of ${repeats}, the one that missed most (` : 'Shown: ', trialLink(of.trial, `trial ${of.trial}`), repeats > 1 ? '). ' : '. ', 'Red: the commands run; green: served again.'),
-    h('div', { class: 'strips' }, served.element, response(of, bus, behind(), id)?.element ?? null, errors(of, bus, behind(), id).element, servedBy(of, bus, behind(), id)?.element ?? null, outages(of, bus, behind(), id)?.element ?? null),
+    h('div', { class: 'strips' }, served.element, response(of, bus, behind(), id)?.element ?? null, errors(of, bus, behind(), id).element, servedBy(of, bus, behind(), id)?.element ?? null, outages(of, bus, behind(), id)?.element ?? null, queue(of, bus, behind(), id)?.element ?? null),
   );
 }
 

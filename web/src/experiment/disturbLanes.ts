@@ -187,7 +187,7 @@ export function outages(of: DisturbRepeat, bus: Bus, behind: object, id: string)
 }
 
 /** From one time to another, between two values; as wide as can be seen. */
-function bar(api: Api, box: Box, [from, to]: [number, number], [low, high]: [number, number], color: string, opacity: number): Record<string, unknown> {
+export function bar(api: Api, box: Box, [from, to]: [number, number], [low, high]: [number, number], color: string, opacity: number): Record<string, unknown> {
   const [x0, y0] = api.coord([from, high]);
   const [x1, y1] = api.coord([to, low]);
   const left = within(x0, box);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::MigrationRun;
 use super::phases::PhaseFigures;
 use crate::Fact;
 
@@ -47,6 +48,10 @@ pub struct CommandRun {
     pub output: String,
     /// Bytes of the output that are left out.
     pub output_left_out: u64,
+    /// What it did, of a migration (`pgdyno lab migrate`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub migration: Option<Box<MigrationRun>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -290,6 +295,7 @@ mod tests {
             reason: None,
             output: "a\nno such pod\nHINT:  Look.\n\nundone: dropped an index\n".to_owned(),
             output_left_out: 0,
+            migration: None,
         };
         assert_eq!(well.trouble(), None);
         let with = |end, exit_code, signal| CommandRun {

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::phases::Phase;
-use super::{ClientStall, DisturbFigures, Endpoint, Reason, Truth};
+use super::{ClientStall, DisturbFigures, Endpoint, MigrationRun, Reason, Truth};
 use crate::Fact;
 
 /// All targets, in the order in which they were first measured.
@@ -13,6 +13,7 @@ use crate::Fact;
 pub struct DisturbLab {
     /// Grows when a field changes its meaning or goes.
     pub format: u32,
+    /// `disturb`, or `migrate`: its targets are forms of the migration then, with the same controls.
     pub lab: String,
     pub pgdyno: String,
     /// The workload's name; `null`: no trial was begun.
@@ -80,6 +81,10 @@ pub struct DisturbRepeat {
     pub clients_stalls: u64,
     /// How many clients had one.
     pub clients_stalled: u64,
+    /// What the migration did, of `pgdyno lab migrate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub migration: Option<Box<MigrationRun>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -42,6 +42,7 @@ mod interval;
 pub mod isolation;
 pub mod isolation_lab;
 mod latency;
+mod migration;
 mod observed;
 mod pack_figure;
 pub mod page;
@@ -87,6 +88,9 @@ pub use histogram::{Histogram, Packed};
 pub use interval::{Interval, Intervals};
 pub use isolation::IsolationCheck;
 pub use latency::Latency;
+pub use migration::{
+    MigrationHolder, MigrationLock, MigrationRun, MigrationStatement, MigrationVictim,
+};
 pub use observed::{
     Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,
 };

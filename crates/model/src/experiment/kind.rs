@@ -14,6 +14,7 @@ pub enum Kind {
     Disturb,
     Failover,
     Isolation,
+    Migrate,
     Slob,
 }
 
@@ -25,6 +26,7 @@ impl Kind {
             Kind::Disturb => "disturb",
             Kind::Failover => "failover",
             Kind::Isolation => "isolation",
+            Kind::Migrate => "migrate",
             Kind::Slob => "slob",
         }
     }
@@ -55,6 +57,7 @@ mod tests {
             Kind::Disturb,
             Kind::Failover,
             Kind::Isolation,
+            Kind::Migrate,
             Kind::Slob,
         ] {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.word());

@@ -10,6 +10,7 @@ pub mod calibration;
 pub mod disturb_lab;
 pub mod isolation_lab;
 mod kind;
+pub mod migrate_lab;
 mod of_trial;
 mod order;
 pub mod point;

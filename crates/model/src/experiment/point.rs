@@ -149,7 +149,10 @@ impl Point {
         let mut point = self.clone();
         point.0.insert("rate".to_owned(), json!(MAX));
         if point.0.keys().any(|name| name.starts_with("disturb.")) {
-            point.0.retain(|name, _| !name.starts_with("disturb."));
+            // Nor what a point of several is called by what disturbs it.
+            point
+                .0
+                .retain(|name, _| !name.starts_with("disturb.") && name != POINT_NAME);
             let length = point.0.get("duration").and_then(Value::as_f64);
             if length.is_some_and(|length| length > DISTURBED_MAXIMUM.as_secs_f64()) {
                 return point.lasting(DISTURBED_MAXIMUM);

@@ -4,6 +4,7 @@ mod conducted;
 mod disturb;
 mod failover;
 mod isolation;
+mod migrate;
 
 use std::time::Duration;
 
@@ -71,6 +72,14 @@ read and write at the same time, at each level by turns; each is recorded with w
 history is checked: which anomalies occurred, how often, and whether the level in effect forbids them. What
 was not seen has a bound: in so many conflicting pairs, at most so often.")]
     Isolation(Box<isolation::IsolationArgs>),
+
+    /// Run a migration under load and measure what clients feel
+    #[command(long_about = "\
+Run a migration under load and measure what clients feel: for how long none of them commits, what is missed,
+whom the migration waits for, who waits behind it. Its forms by turns, with controls without it: as written, with
+lock_timeout and retries, and with online forms of its statements, where there are some. --explain needs no load:
+it says what each statement locks, writes anew and reads, with the source.")]
+    Migrate(Box<migrate::MigrateArgs>),
 }
 
 /// Which forms, under which circumstances.
@@ -177,6 +186,7 @@ pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         LabVerb::Disturb(args) => return disturb::open(args, verbosity),
         LabVerb::Failover(args) => return failover::open(args, verbosity),
         LabVerb::Isolation(args) => return isolation::open(args, verbosity),
+        LabVerb::Migrate(args) => return migrate::open(args, verbosity),
     };
     let made = args.lab()?.experiment();
     if args.made.print {

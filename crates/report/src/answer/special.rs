@@ -53,7 +53,11 @@ impl Special<'_> {
                 .commands
                 .iter()
                 .any(|command| command.contains(FAILOVER));
-            let what = if is_failover { "failover" } else { "disturbed" };
+            let what = match (lab.lab.as_str(), is_failover) {
+                ("migrate", _) => "a migration",
+                (_, true) => "failover",
+                (_, false) => "disturbed",
+            };
             return Some(format!("{}: {what}", parts.join(", ")));
         }
         if let Some(lab) = self.retries_lab {

@@ -22,6 +22,9 @@ const REPEATS_FOR_INTERVAL: &str = "six";
 
 /// The answer; `None`: no trial was begun.
 pub fn answer(lab: &DisturbLab) -> Option<Answer> {
+    if super::migrate::is_of(lab) {
+        return super::migrate::answer(lab);
+    }
     let first = lab.targets.first()?;
     let lost = lab.lost_writes();
     let found = match &lab.targets[..] {
@@ -98,7 +101,7 @@ fn lost_writes(lab: &DisturbLab, first: &DisturbTarget, lost: u64) -> String {
     format!("{writes} {were} lost in {runs}{gone}")
 }
 
-fn of<'a>(target: &'a DisturbTarget, figure: &str) -> Option<&'a DisturbSummary> {
+pub(super) fn of<'a>(target: &'a DisturbTarget, figure: &str) -> Option<&'a DisturbSummary> {
     target.summary.iter().find(|it| it.figure == figure)
 }
 
@@ -236,7 +239,7 @@ fn of_several(targets: &[DisturbTarget]) -> Found {
 }
 
 /// How long service was gone, when it was back, and what was missed.
-fn of_target(target: &DisturbTarget, name: &str) -> Vec<Proof> {
+pub(super) fn of_target(target: &DisturbTarget, name: &str) -> Vec<Proof> {
     let within = within(target);
     let proofs = [
         ("no_service_us", format!("without a single commit{name}")),
@@ -281,7 +284,7 @@ fn of_target(target: &DisturbTarget, name: &str) -> Vec<Proof> {
 }
 
 /// What was checked, the gravest first.
-fn sure(lab: &DisturbLab) -> Vec<Sure> {
+pub(super) fn sure(lab: &DisturbLab) -> Vec<Sure> {
     let mut all = of_truth(lab);
     let repeats: Vec<&DisturbRepeat> = { lab.targets.iter() }
         .flat_map(|target| &target.repeats)
@@ -428,7 +431,7 @@ fn of_truth(lab: &DisturbLab) -> Vec<Sure> {
     all
 }
 
-fn remedies(lab: &DisturbLab) -> Vec<String> {
+pub(super) fn remedies(lab: &DisturbLab) -> Vec<String> {
     let least = |of: fn(&DisturbTarget) -> usize| lab.targets.iter().map(of).min().unwrap_or(0);
     let repeats = least(|target| target.repeats.iter().filter(|it| it.counts).count());
     let controls = least(|target| target.controls.iter().filter(|it| it.counts).count());

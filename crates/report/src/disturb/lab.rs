@@ -7,6 +7,7 @@ use pgdyno_model::document::disturb_lab::{
 };
 use pgdyno_model::document::phases::Phase;
 use pgdyno_model::document::{CommandRun, DisturbFigures, Metastable};
+use pgdyno_model::experiment::migrate_lab::{file_of, form_of};
 use pgdyno_model::notebook::{Notebook, TrialRow};
 use pgdyno_model::spec::OWN;
 use pgdyno_model::{Failure, State, text as figures};
@@ -38,6 +39,8 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
         targets: Vec::new(),
         says: Vec::new(),
     };
+    // Forms of a migration have one control.
+    let mut controls_of_all = Vec::new();
     let mut rows: Vec<&TrialRow> = all.iter().filter(|row| counts(row)).collect();
     rows.sort_by_key(|row| row.number);
     for row in rows {
@@ -58,7 +61,9 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
                 .iter()
                 .map(|step| {
                     let at = figures::as_typed(step.at);
-                    format!("after {at}: {}", step.command.public())
+                    let command = step.command.public();
+                    let file = file_of(&command).map(|file| format!("the migration {file}"));
+                    format!("after {at}: {}", file.unwrap_or(command))
                 })
                 .collect();
             lab.undo = spec.disturb.undo.as_ref().map(|undo| undo.public());
@@ -100,7 +105,22 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
                 .map(Into::into)
                 .collect(),
             figures: of_trial,
+            migration: outcome
+                .disturbed
+                .iter()
+                .flat_map(|it| &it.commands)
+                .find_map(|command| command.migration.clone()),
         };
+        let during = spec.disturb.during.as_ref().map(|command| command.public());
+        if let Some(form) = during.as_deref().and_then(form_of) {
+            lab.lab = "migrate".to_owned();
+            if spec.disturb.control {
+                controls_of_all.push(repeat);
+            } else {
+                target(&mut lab, &form).repeats.push(repeat);
+            }
+            continue;
+        }
         let target = target(&mut lab, &row.target);
         if spec.disturb.control {
             target.controls.push(repeat)
@@ -109,6 +129,7 @@ pub fn lab(store: &dyn Notebook, all: &[TrialRow]) -> Result<DisturbLab, Failure
         }
     }
     for target in &mut lab.targets {
+        target.controls.extend(controls_of_all.iter().cloned());
         sum_up(target);
     }
     lab.says = match lab.targets.as_slice() {

@@ -3,6 +3,7 @@
 mod answer;
 mod figures;
 mod lab;
+mod migrate;
 mod text;
 
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod tests;
 
 pub use answer::answer;
 pub use lab::lab;
+pub use migrate::outage_us;
 pub use text::{brief, text};
 
 use pgdyno_model::Outcome;

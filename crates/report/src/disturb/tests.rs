@@ -116,6 +116,7 @@ fn command(due_s: u64) -> CommandRun {
         reason: None,
         output: String::new(),
         output_left_out: 0,
+        migration: None,
     }
 }
 

@@ -174,6 +174,10 @@ pub fn text(lab: &DisturbLab, width: usize) -> String {
             }
         }
     }
+    let is_migration = super::migrate::is_of(lab);
+    if is_migration {
+        text += &super::migrate::table(lab, width);
+    }
     for target in &lab.targets {
         text += &format!("\n{}\n{}", target.title, table(target, width));
         let interval = target.summary.iter().find_map(|it| it.interval.as_ref());
@@ -182,6 +186,9 @@ pub fn text(lab: &DisturbLab, width: usize) -> String {
                 "The interval of a median lies between two of its repeats; it holds the median at {}.\n",
                 figures::share(interval.level)
             );
+        }
+        if is_migration {
+            text += &super::migrate::of_form(target);
         }
     }
     text

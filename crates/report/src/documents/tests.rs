@@ -97,6 +97,7 @@ fn disturbed() -> Disturbed {
         reason: None,
         output: String::new(),
         output_left_out: 0,
+        migration: None,
     };
     Disturbed {
         commands: vec![run.clone()],

@@ -114,7 +114,7 @@ impl Defined {
         store: &dyn Notebook,
         all: &[TrialRow],
     ) -> Result<Option<DisturbLab>, Failure> {
-        if !matches!(self.kind, Kind::Disturb | Kind::Failover) {
+        if !matches!(self.kind, Kind::Disturb | Kind::Failover | Kind::Migrate) {
             return Ok(None);
         }
         disturb::lab(store, all).map(Some)

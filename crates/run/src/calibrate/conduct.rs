@@ -270,15 +270,16 @@ struct Calibration<'a> {
 }
 
 impl Study for Calibration<'_> {
-    fn before(&mut self, trial: &PlannedTrial, prepared: &Prepared) {
+    fn before(&mut self, trial: &PlannedTrial, prepared: &Prepared) -> Result<(), Failure> {
         let is_commit = Measure::at(&trial.point) == Some(Measure::Commit);
         let timed = is_commit && self.server.may_time;
         self.counters = Some(server_side::before(&self.target, &prepared.product, timed));
+        Ok(())
     }
 
-    fn after(&mut self) -> Option<(&'static str, Value)> {
-        let counters = self.counters.take()?;
-        Some((SERVER_SIDE, json!(counters.grown())))
+    fn after(&mut self) -> Result<Option<(&'static str, Value)>, Failure> {
+        let counters = self.counters.take();
+        Ok(counters.map(|counters| (SERVER_SIDE, json!(counters.grown()))))
     }
 
     fn goes_on(&self) -> bool {

@@ -4,6 +4,7 @@
 //! Not for: what is asked for (`spec::DisturbSpec`), figures of what it did to clients.
 
 pub mod catalogue;
+pub mod migrate;
 pub mod own;
 mod shell;
 mod surroundings;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use pgdyno_model::document::{CommandEnd, CommandRun, Disturbed};
+use pgdyno_model::document::{CommandEnd, CommandRun, Disturbed, MigrationRun};
 use pgdyno_model::observed::Gap;
 use pgdyno_model::spec::command::ShellCommand;
 use pgdyno_model::spec::{DisturbSpec, OWN, Step};
@@ -196,6 +197,7 @@ struct Ended {
     signal: Option<i32>,
     output: String,
     left_out: u64,
+    migration: Option<Box<MigrationRun>>,
 }
 
 impl Work {
@@ -225,6 +227,7 @@ impl Work {
                     signal: status.signal(),
                     output,
                     left_out,
+                    migration: None,
                 })
             }
             Self::Own(doing) if !doing.has_ended() => None,
@@ -233,6 +236,7 @@ impl Work {
                 Some(Ended {
                     code: Some(i32::from(!is_done)),
                     output,
+                    migration: doing.migration(),
                     ..Ended::default()
                 })
             }
@@ -442,6 +446,7 @@ impl Commands {
         run.reason = None;
         (run.exit_code, run.signal) = (ended.code, ended.signal);
         (run.output, run.output_left_out) = (ended.output, ended.left_out);
+        run.migration = ended.migration;
         let own = run.command.trim_start().starts_with(OWN);
         let said = match (run.exit_code, run.signal) {
             (Some(0), _) if own => run.output.trim_end().replace('\n', "; "),
@@ -489,6 +494,7 @@ fn not_run(command: &ShellCommand, due_us: Option<u64>, why: &str) -> CommandRun
         reason: Some(why.to_owned()),
         output: String::new(),
         output_left_out: 0,
+        migration: None,
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use pgdyno_model::document::MigrationRun;
 use pgdyno_session::CancelHandle;
 
 /// How long a request to cancel a statement may take.
@@ -54,6 +55,7 @@ struct State {
     is_over: bool,
     words: String,
     statement: Option<CancelHandle>,
+    migration: Option<Box<MigrationRun>>,
 }
 
 impl Told {
@@ -65,6 +67,16 @@ impl Told {
     /// Adds a line to what the trial keeps of it.
     pub fn say(&self, line: impl fmt::Display) {
         self.state().words.push_str(&format!("{line}\n"));
+    }
+
+    /// Keeps what a migration did with the trial.
+    pub fn keep(&self, migration: MigrationRun) {
+        self.state().migration = Some(Box::new(migration));
+    }
+
+    /// What was kept, which is taken.
+    pub fn kept(&self) -> Option<Box<MigrationRun>> {
+        self.state().migration.take()
     }
 
     /// Whether it is to end.
@@ -187,6 +199,11 @@ impl Doing {
             self.told.say(why);
         }
         (result.is_ok(), self.told.words())
+    }
+
+    /// What it did, of a migration that has ended.
+    pub fn migration(&self) -> Option<Box<MigrationRun>> {
+        self.told.kept()
     }
 
     /// Puts back what is still changed.

@@ -358,7 +358,10 @@ impl Sweep<'_> {
         let mut writer = notebook.begin_trial(place, spec, &mut prepared)?;
         writer.keep_event("before", 0, &before.to_json().to_string());
         let planned = self.planned(number, slot);
-        self.means.study.before(&planned, &prepared);
+        if let Err(failure) = self.means.study.before(&planned, &prepared) {
+            writer.end_with(&failure)?;
+            return Ok(Err(failure));
+        }
         let mut generators = self.means.generators.as_mut();
         let outcome = match generators.take_if(|all| all.can_share(&trial.spec)) {
             None => {
@@ -384,10 +387,11 @@ impl Sweep<'_> {
                 )
             }
         };
-        if let Some((kind, text)) = self.means.study.after() {
+        let after = self.means.study.after();
+        if let Ok(Some((kind, text))) = &after {
             writer.keep_event(kind, 0, &text.to_string());
         }
-        match outcome {
+        let ended = match outcome {
             Ok(outcome) => {
                 let ended = writer.finish(&outcome)?;
                 let told = [
@@ -408,7 +412,8 @@ impl Sweep<'_> {
                 writer.end_with(&failure)?;
                 Ok(Err(failure))
             }
-        }
+        };
+        after.and(ended)
     }
 
     /// All that comes before a trial; the time that loading took.

@@ -11,11 +11,19 @@ use pgdyno_model::event::PlannedTrial;
 
 pub trait Study {
     /// A trial is prepared and begins when this returns.
-    fn before(&mut self, _trial: &PlannedTrial, _prepared: &Prepared) {}
+    ///
+    /// # Errors
+    /// The trial cannot be run.
+    fn before(&mut self, _trial: &PlannedTrial, _prepared: &Prepared) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// The same trial has run: a kind of event and what is to be kept with the trial.
-    fn after(&mut self) -> Option<(&'static str, Value)> {
-        None
+    ///
+    /// # Errors
+    /// No other trial may follow.
+    fn after(&mut self) -> Result<Option<(&'static str, Value)>, Failure> {
+        Ok(None)
     }
 
     /// All trials so far are complete: those that come next, if any.

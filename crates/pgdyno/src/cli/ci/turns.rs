@@ -141,8 +141,9 @@ impl Turns<'_, '_> {
 }
 
 impl Study for Turns<'_, '_> {
-    fn before(&mut self, _trial: &PlannedTrial, _prepared: &Prepared) {
+    fn before(&mut self, _trial: &PlannedTrial, _prepared: &Prepared) -> Result<(), Failure> {
         self.began.get_or_insert_with(Instant::now);
+        Ok(())
     }
 
     fn goes_on(&self) -> bool {

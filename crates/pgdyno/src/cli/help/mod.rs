@@ -109,6 +109,7 @@ const TASKS: [(&str, &[&str]); 8] = [
             "failover",
             "standbys",
             "isolation",
+            "migrate",
             "retries",
             "calibrate",
         ],

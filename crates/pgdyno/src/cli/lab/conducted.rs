@@ -11,7 +11,7 @@ use pgdyno_run::disturb::catalogue;
 use pgdyno_run::experiment::conduct::{self, Ended, Means};
 use pgdyno_run::experiment::notebook::Kept;
 use pgdyno_run::experiment::plan::Plan;
-use pgdyno_run::experiment::study::TrialsAlone;
+use pgdyno_run::experiment::study::{Study, TrialsAlone};
 use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
 
@@ -80,6 +80,14 @@ impl Conducted<'_> {
     /// # Errors
     /// As [`conduct::conduct`].
     pub fn run(self, verbosity: Verbosity) -> Result<Ended, Failure> {
+        self.run_with(&mut TrialsAlone, verbosity)
+    }
+
+    /// The same, with what is done around each trial.
+    ///
+    /// # Errors
+    /// As [`conduct::conduct`].
+    pub fn run_with(self, study: &mut dyn Study, verbosity: Verbosity) -> Result<Ended, Failure> {
         let interrupts = pgdyno_run::interrupts()?;
         if !verbosity.quiet {
             let (_, words) = conduct::whole_time(self.plan);
@@ -102,7 +110,7 @@ impl Conducted<'_> {
                 journals: &journals,
                 progress: &mut verbosity.progress(),
                 observer: &mut Observers::new([&mut screen, &mut lines]),
-                study: &mut TrialsAlone,
+                study,
                 notebook: self.notebook,
                 generators: self.generators,
                 interrupts,

@@ -27,6 +27,7 @@ mod lab;
 mod load;
 mod lost_server;
 mod many;
+mod migrate;
 mod mistakes;
 mod observe;
 mod observe_host;

@@ -2,7 +2,9 @@ use super::super::lab::sum_up;
 use super::*;
 use pgdyno_model::document::answer::SureState;
 use pgdyno_model::document::disturb_lab::DisturbEffect;
-use pgdyno_model::document::{DisturbCourse, DisturbFigures, Sums};
+use pgdyno_model::document::{
+    DisturbCourse, DisturbFigures, MigrationHolder, MigrationRun, MigrationStatement, Sums,
+};
 
 /// Service gone for so long, back after so long (`None`: not before the end), and so many missed.
 fn figures_of(gone_s: f64, back_s: Option<f64>, missed: u64) -> DisturbFigures {
@@ -53,6 +55,7 @@ fn run(trial: i64, figures: DisturbFigures) -> DisturbRepeat {
         clients: Vec::new(),
         clients_stalls: 0,
         clients_stalled: 0,
+        migration: None,
     }
 }
 
@@ -329,4 +332,111 @@ fn sums_that_differ_receipts_that_could_not_be_read_and_commands_that_failed_are
     );
     assert_eq!(answer.sure[1].text, "nobody answers");
     assert_eq!(answer.sure[3].text, "pgbench_tellers 3, pgbench_history 4");
+}
+
+/// Runs of a form of a migration: service gone for so long, and whether it got through.
+fn form(title: &str, gone_s: f64, runs: i64, is_done: bool) -> DisturbTarget {
+    let statement = MigrationStatement {
+        statement: "ALTER TABLE t ADD COLUMN k int".to_owned(),
+        line: 3,
+        waited_us: 3_000_000,
+        held_until_us: 3_100_000,
+        locks_are_whole: true,
+        ..MigrationStatement::default()
+    };
+    let migration = MigrationRun {
+        is_done,
+        retries: if title == "as written" { 0 } else { 10 },
+        left: (!is_done).then(|| "rolled back: nothing of it is left".to_owned()),
+        statements: vec![statement],
+        holders: vec![MigrationHolder {
+            pid: Some(4711),
+            application: "psql".to_owned(),
+            state: "idle in transaction".to_owned(),
+            to_us: 3_000_000,
+            on: "t".to_owned(),
+            mode: "ACCESS EXCLUSIVE".to_owned(),
+            ..MigrationHolder::default()
+        }],
+        queue: vec![(10, 7), (3_000_000, 0)],
+        victims_total: 7,
+        ..MigrationRun::default()
+    };
+    let repeat = |trial| DisturbRepeat {
+        migration: Some(Box::new(migration.clone())),
+        ..run(trial, figures_of(gone_s, Some(gone_s), 100))
+    };
+    let mut target = target((1..=runs).map(repeat).collect(), quiet(runs, 0));
+    target.title = title.to_owned();
+    target
+}
+
+fn migrated(forms: Vec<DisturbTarget>) -> (DisturbLab, Answer) {
+    let lab = DisturbLab {
+        lab: "migrate".to_owned(),
+        ..lab(forms)
+    };
+    let mut answer = answer(&lab).unwrap();
+    answer.sentence = answer.sentence.replace('\u{a0}', " ");
+    (lab, answer)
+}
+
+#[test]
+fn the_first_sentence_of_a_migration_is_the_decision() {
+    let recipe = "lock_timeout and retries";
+    let (lab, answer) = migrated(vec![
+        form("as written", 5.0, 3, true),
+        form(recipe, 0.02, 3, true),
+    ]);
+    assert_eq!(
+        answer.sentence,
+        "Not as written: as written it stops all clients for 5.00 s; with lock_timeout and retries it never stops \
+         all clients for longer than 100 ms, 11 tries"
+    );
+    assert_eq!(answer.state, AnswerState::Known);
+    let evidence: Vec<&str> = answer
+        .evidence
+        .iter()
+        .map(|proof| proof.sentence.as_str())
+        .collect();
+    assert!(
+        evidence.contains(&"waited for psql, pid 4711, idle in transaction, as written"),
+        "{evidence:?}"
+    );
+    let text = super::super::text(&lab, 110).replace('\u{a0}', " ");
+    for words in [
+        "waited s",
+        "3 of 3",
+        "ACCESS EXCLUSIVE on t for 3.00 s",
+        "7 sessions, 7 at most at once",
+        "line 3",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert_eq!(super::super::outage_us(&lab), Some(5_000_000));
+    let (_, answer) = migrated(vec![form("as written", 0.01, 3, true)]);
+    assert!(
+        answer
+            .sentence
+            .starts_with("It may be run as written under this load: as written it never"),
+        "{answer:?}"
+    );
+    let (_, answer) = migrated(vec![
+        form("as written", 5.0, 1, true),
+        form(recipe, 0.02, 1, false),
+    ]);
+    assert_eq!(answer.state, AnswerState::CannotTell);
+    assert!(
+        answer
+            .sentence
+            .contains("does not get through in 1 of 1 run"),
+        "{answer:?}"
+    );
+    assert!(
+        answer
+            .sure
+            .iter()
+            .any(|check| check.text == "rolled back: nothing of it is left"),
+        "{answer:?}"
+    );
 }

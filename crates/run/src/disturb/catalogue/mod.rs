@@ -32,7 +32,9 @@ use serde::Serialize;
 
 pub use given::{Given, Key, Kind};
 pub use needs::Need;
+pub(super) use sql::{UNDO_LIMIT, connect, connect_again};
 
+use super::migrate;
 use super::own::{Act, Doing};
 use crate::prepare::Prepared;
 use crate::via::Via;
@@ -135,7 +137,9 @@ pub fn read(text: &str) -> Result<(&'static Entry, Given), Failure> {
         return Err(usage(text)
             .hint("pgdyno lab disturb … --with random --seed 7 --for 2m; its list: --print"));
     }
-    let Some(entry) = all().find(|entry| entry.name == known) else {
+    // That of `pgdyno lab migrate` has a file: it is none that can be named without one.
+    let mut known_here = all().chain([&migrate::ENTRY]);
+    let Some(entry) = known_here.find(|entry| entry.name == known) else {
         let failure = usage(format!("there is no disturbance \"{name}\""));
         if name.contains(',') {
             return Err(failure.hint(

@@ -1,0 +1,413 @@
+//! Queues made on purpose, on a real server: holder, migration and victims are named.
+
+use std::path::PathBuf;
+use std::sync::mpsc;
+
+use pgdyno_database::open;
+use pgdyno_model::spec::TargetSpec;
+use pgdyno_server::Server;
+
+use super::*;
+
+/// A database of the test's own.
+fn database(server: &Server, name: &str, schema: &str) -> String {
+    let url = server.address().url();
+    session(&url)
+        .simple_query(&format!("CREATE DATABASE {name}"))
+        .unwrap();
+    let url = url.replace("@/postgres?", &format!("@/{name}?"));
+    session(&url).simple_query(schema).unwrap();
+    url
+}
+
+fn target(url: &str) -> Target {
+    open::existing(&TargetSpec::at(url)).unwrap().unwrap()
+}
+
+fn session(url: &str) -> Session {
+    catalogue::connect(&target(url)).unwrap()
+}
+
+/// A migration on this database, and the folder that it lies in.
+fn migrate(
+    url: &str,
+    name: &str,
+    text: &str,
+    form: &str,
+    undo: &str,
+) -> (Migrate, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let path: PathBuf = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    let migration = pgdyno_migration::read(&path).unwrap();
+    let mut session = session(url);
+    let groups = groups(&migration, form, &mut session).unwrap().unwrap();
+    // Without a journal.
+    let mut target = target(url);
+    target.kind = TargetKind::Own;
+    let one = Migrate {
+        target,
+        version: version(&session).unwrap(),
+        migration,
+        groups,
+        form: form.to_owned(),
+        recipe: (form != FORMS[0]).then_some(Recipe {
+            lock_timeout: Duration::from_millis(20),
+            tries: 3,
+        }),
+        reader: None,
+        undo: undo.to_owned(),
+        may_be_committed: false,
+        journal: None,
+    };
+    (one, folder)
+}
+
+fn kept(told: &Told) -> MigrationRun {
+    let doing = told.kept();
+    *doing.expect("it is kept")
+}
+
+/// Waits until a query of the session gives a row.
+fn wait_for(session: &mut Session, query: &str) {
+    let began = Instant::now();
+    while session.query(query).unwrap().rows.is_empty() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "never came: {query}"
+        );
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+const WAITS: &str = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
+                     AND application_name = 'pgdyno migrate' AND wait_event_type = 'Lock'";
+const VICTIM_WAITS: &str = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
+                            AND application_name = 'victim' AND wait_event_type = 'Lock'";
+
+/// Runs the migration while `holder` has what it needs and `victim` comes behind it.
+fn queued(
+    url: &str,
+    file: &str,
+    holder: &[&str],
+    victim: Option<&str>,
+    release: &str,
+) -> MigrationRun {
+    let mut holding = session(url);
+    for statement in std::iter::once(&"SET application_name = 'holder'").chain(holder) {
+        holding.simple_query(statement).unwrap();
+    }
+    let (mut one, _folder) = migrate(url, "a.sql", file, FORMS[0], UNDO[3]);
+    let told = Told::default();
+    let mut observer = session(url);
+    thread::scope(|scope| {
+        let (send, ran) = mpsc::channel();
+        let told = &told;
+        scope.spawn(move || send.send(one.run(told)).unwrap());
+        wait_for(&mut observer, WAITS);
+        let behind = victim.map(|sql| {
+            let mut session = session(url);
+            session
+                .simple_query("SET application_name = 'victim'")
+                .unwrap();
+            scope.spawn(move || session.simple_query(sql).unwrap())
+        });
+        if behind.is_some() {
+            wait_for(&mut observer, VICTIM_WAITS);
+        }
+        // Two looks of the watcher.
+        thread::sleep(Duration::from_millis(50));
+        holding.simple_query(release).unwrap();
+        ran.recv().unwrap().unwrap();
+        behind
+            .into_iter()
+            .for_each(|thread| drop(thread.join().unwrap()));
+    });
+    kept(&told)
+}
+
+const SCHEMA: &str = "CREATE TABLE r (id int PRIMARY KEY); INSERT INTO r VALUES (1); \
+                      CREATE TABLE t (id int PRIMARY KEY, a int, r_id int); INSERT INTO t VALUES (1, 1, 1); ANALYZE";
+
+#[test]
+fn holder_migration_and_victims_are_named() {
+    let server = pgdyno_testkit::postgres_with(&["max_prepared_transactions=2"]);
+    let url = database(&server, "migrate_queues", SCHEMA);
+    let alter = "ALTER TABLE t ADD COLUMN k int";
+    let exclusive = "ACCESS EXCLUSIVE";
+    struct Queue {
+        file: &'static str,
+        holder: &'static [&'static str],
+        victim: Option<&'static str>,
+        release: &'static str,
+        state: &'static str,
+        on: &'static str,
+        mode: &'static str,
+    }
+    let reader = Queue {
+        file: alter,
+        holder: &["BEGIN", "SELECT * FROM t"],
+        victim: Some("SELECT * FROM t WHERE id = 1"),
+        release: "COMMIT",
+        state: "idle in transaction",
+        on: "t",
+        mode: exclusive,
+    };
+    let queues = [
+        Queue {
+            file: alter,
+            ..reader
+        },
+        Queue {
+            file: "DROP TABLE IF EXISTS t2; ALTER TABLE t DROP COLUMN a",
+            ..reader
+        },
+        // Another DDL.
+        Queue {
+            file: "CREATE INDEX t_r ON t (r_id)",
+            holder: &[
+                "BEGIN",
+                "CREATE INDEX t_id ON t (id, r_id)",
+                "UPDATE t SET r_id = 1",
+            ],
+            victim: Some("DELETE FROM t WHERE id = 5"),
+            mode: "SHARE",
+            ..reader
+        },
+        Queue {
+            file: "ALTER TABLE t ADD COLUMN p int",
+            holder: &[
+                "BEGIN",
+                "INSERT INTO t VALUES (2, 1)",
+                "PREPARE TRANSACTION 'gone'",
+            ],
+            release: "COMMIT PREPARED 'gone'",
+            state: "prepared transaction",
+            ..reader
+        },
+        Queue {
+            file: "SELECT pg_advisory_xact_lock(7); ALTER TABLE t ADD COLUMN q int",
+            holder: &["BEGIN", "SELECT pg_advisory_xact_lock(7)"],
+            victim: None,
+            on: "advisory",
+            mode: "EXCLUSIVE",
+            ..reader
+        },
+        // A foreign key to a busy table.
+        Queue {
+            file: "ALTER TABLE t ADD CONSTRAINT f FOREIGN KEY (r_id) REFERENCES r",
+            holder: &["BEGIN", "INSERT INTO r VALUES (2)"],
+            victim: Some("INSERT INTO r VALUES (3)"),
+            on: "r",
+            mode: "SHARE ROW EXCLUSIVE",
+            ..reader
+        },
+        // In no transaction: it waits for the old snapshot.
+        Queue {
+            file: "CREATE INDEX CONCURRENTLY t_c ON t (id, q)",
+            holder: &["BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT * FROM r"],
+            victim: None,
+            on: "virtualxid",
+            mode: "SHARE",
+            ..reader
+        },
+    ];
+    for queue in queues {
+        let run = queued(&url, queue.file, queue.holder, queue.victim, queue.release);
+        let holder = run
+            .holder()
+            .unwrap_or_else(|| panic!("{}: no holder: {run:#?}", queue.file));
+        assert_eq!(
+            (
+                holder.state.as_str(),
+                holder.on.as_str(),
+                holder.mode.as_str()
+            ),
+            (queue.state, queue.on, queue.mode),
+            "{run:#?}"
+        );
+        match holder.pid {
+            Some(_) => assert_eq!(holder.application, "holder", "{run:#?}"),
+            None => assert_eq!(holder.query, "gone", "{run:#?}"),
+        }
+        assert!(run.is_done && run.waited_us() > 0, "{run:#?}");
+        let victims: Vec<&str> = run.victims.iter().map(|it| it.query.as_str()).collect();
+        assert_eq!(victims, Vec::from_iter(queue.victim), "{run:#?}");
+        assert_eq!(run.queue_max(), victims.len() as u64, "{run:#?}");
+        assert!(
+            run.victims
+                .iter()
+                .all(|victim| victim.application == "victim" && victim.waited_us > 0)
+        );
+    }
+}
+
+#[test]
+fn what_each_statement_did_is_read_before_the_commit() {
+    let url = database(pgdyno_testkit::postgres(), "migrate_seen", SCHEMA);
+    let text = "BEGIN; ALTER TABLE t ADD COLUMN k int; ALTER TABLE t ALTER COLUMN a TYPE bigint; \
+                CREATE TABLE n (r int REFERENCES r); COMMIT; CREATE INDEX CONCURRENTLY t_a ON t (a); TRUNCATE n";
+    let (mut one, _folder) = migrate(&url, "a.sql", text, FORMS[0], UNDO[3]);
+    let told = Told::default();
+    one.run(&told).unwrap();
+    let run = kept(&told);
+    assert!(
+        run.is_done && run.error.is_none() && run.holders.is_empty(),
+        "{run:#?}"
+    );
+    let locks = |at: usize| {
+        let all = run.statements[at].locks.iter();
+        all.map(|lock| format!("{} {}", lock.mode, lock.relation))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(locks(0), ["ACCESS EXCLUSIVE t"]);
+    assert!(
+        locks(2).contains(&"SHARE ROW EXCLUSIVE r".to_owned()),
+        "{:?}",
+        locks(2)
+    );
+    assert_eq!(run.statements[0].rewritten, Vec::<String>::new());
+    assert!(
+        run.statements[1].rewritten.contains(&"t".to_owned()),
+        "{run:#?}"
+    );
+    assert!(
+        run.statements[1]
+            .says
+            .iter()
+            .any(|says| says.contains("rewriting table")),
+        "{run:#?}"
+    );
+    assert_eq!(
+        run.statements[4].rewritten,
+        Vec::<String>::new(),
+        "TRUNCATE copies nothing"
+    );
+    // Locks are held until the end of the transaction.
+    assert_eq!(
+        run.statements[0].held_until_us,
+        run.statements[2].held_until_us
+    );
+    assert!(run.statements[0].held_until_us >= run.statements[2].ended_us);
+    assert!(run.statements[1].wal_bytes > Some(0), "{run:#?}");
+    assert!(!run.statements[3].locks_are_whole && run.statements[0].locks_are_whole);
+}
+
+#[test]
+fn lock_timeout_gives_way_and_gets_through_when_it_can() {
+    let url = database(pgdyno_testkit::postgres(), "migrate_recipe", SCHEMA);
+    let mut holding = session(&url);
+    holding.simple_query("BEGIN; SELECT * FROM t").unwrap();
+    let told = Told::default();
+    let (mut one, _folder) = migrate(
+        &url,
+        "a.sql",
+        "ALTER TABLE t ADD COLUMN k int",
+        FORMS[1],
+        UNDO[3],
+    );
+    one.run(&told).unwrap();
+    let run = kept(&told);
+    assert!(!run.is_done && run.retries == 2, "{run:#?}");
+    assert_eq!(
+        run.error
+            .as_deref()
+            .map(|why| why.ends_with("no lock in 3 tries")),
+        Some(true),
+        "{run:#?}"
+    );
+    assert_eq!(
+        run.left.as_deref(),
+        Some("rolled back: nothing of it is left")
+    );
+    holding.simple_query("COMMIT").unwrap();
+    one.run(&told).unwrap();
+    let run = kept(&told);
+    assert!(
+        run.is_done && run.retries == 0 && run.lock_timeout_ms == Some(20),
+        "{run:#?}"
+    );
+}
+
+#[test]
+fn a_wrong_migration_is_undone_and_says_so() {
+    let url = database(pgdyno_testkit::postgres(), "migrate_wrong", SCHEMA);
+    let columns = "SELECT count(*) FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0 AND NOT attisdropped";
+    let count = || session(&url).query_one_value(columns).unwrap().unwrap();
+    // In its transaction it is rolled back.
+    let (mut one, _folder) = migrate(
+        &url,
+        "1_x.up.sql",
+        "ALTER TABLE t ADD COLUMN k int; ALTER TABLE nowhere ADD k int",
+        FORMS[0],
+        UNDO[3],
+    );
+    let why = one.run(&Told::default()).unwrap_err();
+    assert!(
+        why.contains("1_x.up.sql:1") && why.ends_with("rolled back: nothing of it is left"),
+        "{why}"
+    );
+    assert_eq!(one.undo(), Ok(None));
+    assert_eq!(count(), "3");
+    // Without one, what was committed before is undone by the down part.
+    let text = "-- migrate:up transaction:false\nALTER TABLE t ADD COLUMN k int;\nSELECT 1 / 0;\n-- migrate:down\n\
+                ALTER TABLE t DROP COLUMN k;\n";
+    let (mut one, _folder) = migrate(&url, "1.sql", text, FORMS[0], UNDO[0]);
+    let why = one.run(&Told::default()).unwrap_err();
+    assert!(
+        why.contains("1.sql:3") && why.contains("1 statement before it is committed"),
+        "{why}"
+    );
+    assert_eq!(count(), "4");
+    assert!(
+        one.undo()
+            .unwrap()
+            .unwrap()
+            .starts_with("ran the down part of")
+    );
+    assert_eq!(count(), "3");
+    // What cannot be undone says so.
+    let text = "-- migrate:up\nALTER TABLE t ADD COLUMN k int;\n-- migrate:down\nALTER TABLE t DROP COLUMN wrong;\n";
+    let (mut one, _folder) = migrate(&url, "1.sql", text, FORMS[0], UNDO[0]);
+    one.run(&Told::default()).unwrap();
+    let why = one.undo().unwrap_err();
+    assert!(
+        why.contains("undo it by hand") && why.contains("wrong"),
+        "{why}"
+    );
+}
+
+#[test]
+fn the_undo_of_a_killed_pgdyno_asks_whether_it_was_committed() {
+    let url = database(pgdyno_testkit::postgres(), "migrate_killed", SCHEMA);
+    let mut session = session(&url);
+    let text = "-- migrate:up\nALTER TABLE t ADD COLUMN k int;\n-- migrate:down\nALTER TABLE t DROP COLUMN k;\n";
+    let (one, _folder) = migrate(&url, "1.sql", text, FORMS[0], UNDO[0]);
+    let statement = &one.migration.up[0].statements[0];
+    let has = "SELECT 1 FROM pg_attribute WHERE attrelid = 't'::regclass AND attname = 'k' AND NOT attisdropped";
+    for end in ["ROLLBACK", "COMMIT"] {
+        session.simple_query("BEGIN").unwrap();
+        session.simple_query(&statement.text).unwrap();
+        let number = session
+            .query_one_value("SELECT pg_current_xact_id()")
+            .unwrap()
+            .unwrap();
+        session.simple_query(end).unwrap();
+        assert_eq!(
+            session.query(has).unwrap().rows.len(),
+            usize::from(end == "COMMIT")
+        );
+        let undo = undo_of_killed(&one.migration, true, Some(&number), statement);
+        session.simple_query(&undo).unwrap();
+        assert!(session.query(has).unwrap().rows.is_empty(), "{end}");
+        let undo = undo_of_killed(&one.migration, false, Some(&number), statement);
+        let by_hand = session.simple_query(&undo);
+        assert_eq!(by_hand.is_err(), end == "COMMIT", "{by_hand:?}");
+    }
+    let undo = undo_of_killed(&one.migration, true, None, statement);
+    let why = session.simple_query(&undo).unwrap_err().to_string();
+    assert!(
+        why.contains("1.sql was interrupted") && why.contains("is not known"),
+        "{why}"
+    );
+}
