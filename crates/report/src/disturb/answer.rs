@@ -308,6 +308,7 @@ pub(super) fn sure(lab: &DisturbLab) -> Vec<Sure> {
     for (at, target) in lab.targets.iter().enumerate() {
         let place = match lab.targets.len() {
             1 => String::new(),
+            _ if super::migrate::is_of(lab) => format!("{}: ", target.title),
             _ => format!("{}: ", nth(at)),
         };
         let says = format!("{place}{}", target.effect.says);

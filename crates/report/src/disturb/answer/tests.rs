@@ -421,6 +421,26 @@ fn the_first_sentence_of_a_migration_is_the_decision() {
             .starts_with("It may be run as written under this load: as written it never"),
         "{answer:?}"
     );
+    let reader = "as written, behind a reader of 30s";
+    let (_, answer) = migrated(vec![
+        form("as written", 0.01, 3, true),
+        form(reader, 5.0, 3, true),
+    ]);
+    assert!(
+        answer
+            .sentence
+            .contains("under this load, but not behind a long reader: "),
+        "{answer:?}"
+    );
+    let few = answer
+        .sure
+        .iter()
+        .filter(|check| check.name.starts_with("Too few"));
+    assert_eq!(
+        few.map(|check| check.text.contains("database"))
+            .collect::<Vec<_>>(),
+        [false]
+    );
     let (_, answer) = migrated(vec![
         form("as written", 5.0, 1, true),
         form(recipe, 0.02, 1, false),

@@ -32,7 +32,7 @@ use serde::Serialize;
 
 pub use given::{Given, Key, Kind};
 pub use needs::Need;
-pub(super) use sql::{UNDO_LIMIT, connect, connect_again};
+pub(super) use sql::{UNDO_LIMIT, connect, connect_again, journal};
 
 use super::migrate;
 use super::own::{Act, Doing};

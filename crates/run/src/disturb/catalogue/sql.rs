@@ -7,6 +7,7 @@ use pgdyno_database::open::{CONNECT_LIMIT, Target};
 use pgdyno_session::{Patience, Session, quote_literal};
 
 use super::Scene;
+use crate::settings::{self, Header, Journal};
 
 /// How long a server that was restarted may take until it can be undone on it.
 pub const UNDO_LIMIT: Duration = Duration::from_secs(60);
@@ -49,6 +50,28 @@ pub fn connect_again(target: &Target) -> Result<Session, String> {
 /// The statement fails.
 pub fn value(session: &mut Session, sql: &str) -> Result<Option<String>, String> {
     admin::value(session, sql).map_err(|e| e.to_string())
+}
+
+/// A journal of what is to be undone on this server after kill -9, once this session is gone.
+///
+/// # Errors
+/// The server cannot be asked, or the journal not be written.
+pub fn journal(target: &Target, session: &mut Session) -> Result<Journal, String> {
+    let own = "SELECT pid || ' ' || extract(epoch FROM backend_start) FROM pg_stat_activity \
+               WHERE pid = pg_backend_pid()";
+    let own = value(session, own)?;
+    let identifier = "SELECT system_identifier FROM pg_control_system()";
+    let header = Header {
+        target: target.administration_address().to_owned(),
+        title: target.title.clone(),
+        system_identifier: value(session, identifier).ok().flatten(),
+    };
+    let directory = settings::directory().map_err(|e| e.message)?;
+    let mut journal = Journal::create(&directory, &header).map_err(|e| e.message)?;
+    if let Some(own) = own {
+        journal.note_session(&own).map_err(|e| e.message)?;
+    }
+    Ok(journal)
 }
 
 /// The table that is named, or else all of the workload's, as the elements of an array in SQL.

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::given::TABLE;
 use super::{Act, Entry, Key, Kind, Need, Scene, sql};
 use crate::disturb::own::Told;
-use crate::settings::{self, Header, Journal};
+use crate::settings::Journal;
 
 /// PostgreSQL's `duplicate_table`, also of an index.
 const EXISTS_ALREADY: &str = "42P07";
@@ -356,21 +356,8 @@ impl Statement {
         if self.target.kind == TargetKind::Own {
             return Ok(());
         }
-        let own = "SELECT pid || ' ' || extract(epoch FROM backend_start) FROM pg_stat_activity \
-                   WHERE pid = pg_backend_pid()";
-        let own = sql::value(session, own)?;
-        let identifier = "SELECT system_identifier FROM pg_control_system()";
-        let header = Header {
-            target: self.target.administration_address().to_owned(),
-            title: self.target.title.clone(),
-            system_identifier: sql::value(session, identifier).ok().flatten(),
-        };
-        let directory = settings::directory().map_err(|e| e.message)?;
-        let mut journal = Journal::create(&directory, &header).map_err(|e| e.message)?;
+        let mut journal = sql::journal(&self.target, session)?;
         journal.note_undo(undo).map_err(|e| e.message)?;
-        if let Some(own) = own {
-            journal.note_session(&own).map_err(|e| e.message)?;
-        }
         self.journal = Some(journal);
         Ok(())
     }

@@ -23,7 +23,7 @@ use self::runner::{Recipe, Runner, Stopped};
 use self::watcher::Watcher;
 use super::catalogue::{self, Entry, Given, Key, Kind, Made, Scene};
 use super::own::{Act, Told};
-use crate::settings::{self, Header, Journal};
+use crate::settings::Journal;
 
 pub use self::copy::Copies;
 
@@ -186,23 +186,7 @@ impl Migrate {
         if self.target.kind == TargetKind::Own {
             return Ok(());
         }
-        let own = "SELECT pid || ' ' || extract(epoch FROM backend_start) FROM pg_stat_activity \
-                   WHERE pid = pg_backend_pid()";
-        let own = session.query_one_value(own).map_err(|e| e.to_string())?;
-        let header = Header {
-            target: self.target.administration_address().to_owned(),
-            title: self.target.title.clone(),
-            system_identifier: session
-                .query_one_value("SELECT system_identifier FROM pg_control_system()")
-                .ok()
-                .flatten(),
-        };
-        let directory = settings::directory().map_err(|e| e.message)?;
-        let mut journal = Journal::create(&directory, &header).map_err(|e| e.message)?;
-        if let Some(own) = own {
-            journal.note_session(&own).map_err(|e| e.message)?;
-        }
-        self.journal = Some(journal);
+        self.journal = Some(catalogue::journal(&self.target, session)?);
         Ok(())
     }
 }
