@@ -154,7 +154,7 @@ pub enum Verb {
     Sweep(Box<sweep::SweepArgs>),
     /// Check whether the infrastructure is as fast as expected
     Calibrate(Box<calibrate::CalibrateArgs>),
-    /// Experiments made ready: retries, disturb, failover, isolation, migrate
+    /// Laboratories: retries, disturb, failover, isolation, migrate
     #[command(subcommand)]
     Lab(lab::LabVerb),
     /// Read random blocks: cache sizes, the cost of a logical read
