@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use pgdyno_drive::record::Recording;
 use pgdyno_script::{Slot, Value};
 
+use super::dry_run::DryRun;
 use super::prepare::Prepared;
-use super::replay::Replay;
 use pgdyno_model::document::KeySkew;
 
 /// So many transactions are replayed at most; a share is known to a tenth of a percent then.
@@ -38,18 +38,18 @@ pub fn by(prepared: &Prepared, recording: &Recording, seed: i64) -> Option<KeySk
         return None;
     }
     let total: u64 = ran.iter().sum();
-    let mut replay = Replay::new(&prepared.names, &prepared.variables, seed);
+    let mut dry_run = DryRun::new(&prepared.names, &prepared.variables, seed);
     let mut drawn: HashMap<i64, u64> = HashMap::new();
     for _ in 0..total.min(DRAWS_MAX) {
-        let mut at = replay.prng.range_u64(0, total - 1);
+        let mut at = dry_run.prng.range_u64(0, total - 1);
         let chosen = ran.iter().position(|ran| {
             let is_it = at < *ran;
             at = at.wrapping_sub(*ran);
             is_it
         });
         let Some(script) = chosen else { continue };
-        replay.run(&prepared.scripts[script], &mut |_, _| false);
-        let value = slots[script].map(|slot| replay.vars.value(slot));
+        dry_run.run(&prepared.scripts[script], &mut |_, _| false);
+        let value = slots[script].map(|slot| dry_run.vars.value(slot));
         if let Some(Ok(Value::Int(number))) = value {
             *drawn.entry(number).or_default() += 1;
         }

@@ -7,7 +7,7 @@ use pgdyno_drive::{Script, plainly_selects};
 use pgdyno_observe::cluster::PlainRead;
 use pgdyno_script::{Names, Piece, Sql, Vars};
 
-use super::replay::Replay;
+use super::dry_run::DryRun;
 
 /// So many statements, of the scripts that are chosen most.
 const STATEMENTS_MAX: usize = 3;
@@ -25,12 +25,12 @@ pub fn of(
 ) -> Vec<PlainRead> {
     let mut scripts: Vec<_> = scripts.iter().collect();
     scripts.sort_by_key(|script| std::cmp::Reverse(script.weight));
-    let mut replay = Replay::new(names, variables, seed);
+    let mut dry_run = DryRun::new(names, variables, seed);
     let mut all: Vec<PlainRead> = Vec::new();
     for script in scripts.into_iter().filter(|script| script.weight > 0) {
         for draw in 0..DRAWS {
             let mut looks = 0;
-            replay.run(script, &mut |sql, vars| {
+            dry_run.run(script, &mut |sql, vars| {
                 looks += 1;
                 if let Some(with_values) = drawn(sql, vars) {
                     add(&mut all, &sql.text, with_values, draw);

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use pgdyno_drive::Script;
 use pgdyno_script::{Counters, Draws, Names, Op, Prng, Sql, Value, Vars};
 
-pub struct Replay {
+pub struct DryRun {
     pub vars: Vars,
     pub prng: Prng,
     draws: Draws,
 }
 
-impl Replay {
+impl DryRun {
     /// With the variables that every client begins with.
     pub fn new(names: &Names, variables: &BTreeMap<String, String>, seed: i64) -> Self {
         let mut vars = Vars::new(names);
