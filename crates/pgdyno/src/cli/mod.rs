@@ -25,6 +25,8 @@ mod of_capacity;
 pub mod pack;
 pub mod pack_args;
 mod pgbench_tools_results;
+pub mod record;
+pub mod replay;
 pub mod report;
 pub mod rerun;
 mod rerun_bundle;
@@ -160,6 +162,10 @@ pub enum Verb {
     /// Read random blocks: cache sizes, the cost of a logical read
     #[command(subcommand)]
     Slob(slob::SlobVerb),
+    /// Make a recording of a server's traffic from its logs
+    Record(record::RecordArgs),
+    /// Send a recording's statements in their own time; account for the late ones
+    Replay(replay::ReplayArgs),
     /// Restore server settings left changed by a crashed sweep
     Restore(restore::RestoreArgs),
     /// Create and fill a workload's tables without running it
@@ -357,6 +363,8 @@ pub fn open(cli: Cli) -> Result<Exit, Failure> {
         Verb::Calibrate(args) => calibrate::open(&args, cli.verbosity),
         Verb::Lab(verb) => lab::open(&verb, cli.verbosity),
         Verb::Slob(verb) => slob::open(&verb, cli.verbosity),
+        Verb::Record(args) => record::open(&args, cli.verbosity),
+        Verb::Replay(args) => replay::open(&args, cli.verbosity),
         Verb::Restore(args) => restore::open(&args, cli.verbosity),
         Verb::Load(args) => load::open(&args, cli.verbosity),
         Verb::Target(args) => target::open(&args, cli.verbosity),

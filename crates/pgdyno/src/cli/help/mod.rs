@@ -99,7 +99,15 @@ const TASKS: [(&str, &[&str]); 8] = [
     ),
     (
         "Measure",
-        &["experiments", "scripts", "packs", "tpcc", "ycsb", "slob"],
+        &[
+            "experiments",
+            "replay",
+            "scripts",
+            "packs",
+            "tpcc",
+            "ycsb",
+            "slob",
+        ],
     ),
     ("Several machines", &["targets", "scale-out"]),
     (

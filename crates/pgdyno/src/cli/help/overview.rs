@@ -18,6 +18,10 @@ const GROUPS: [(&str, &[Line]); 5] = [
             (&["calibrate"], ""),
             (&["ci"], ""),
             (&["rerun"], ""),
+            (
+                &["record", "replay"],
+                "traffic of your own, from server logs, in its own time",
+            ),
         ],
     ),
     (

@@ -41,6 +41,7 @@ mod pgbench_tools;
 mod pgio;
 mod planted_secret;
 mod repeat;
+mod replay;
 mod samples;
 mod secrets;
 mod server;
