@@ -7,24 +7,12 @@ import { linear } from '../pure/ticks';
 import { linearAxis } from '../chart/axes';
 import { drawn } from '../chart/shapes';
 import { Strip } from '../chart/strip';
-import { h, scroll } from '../page/dom';
+import { h } from '../page/dom';
+import { figureTable, num } from '../page/table';
 import { token } from '../page/theme';
 import { bar } from './disturbLanes';
 
 const seconds = (us: number): string => fixed(us / 1e6, 2);
-
-function table(title: string, heads: [string, boolean][], rows: (string | HTMLElement)[][]): HTMLElement {
-  const cell = (text: string | HTMLElement, i: number): HTMLElement => (i === 0 ? h('th', { scope: 'row' }, text) : h('td', { class: heads[i]![1] ? 'n' : undefined }, text));
-  return scroll(
-    title,
-    h(
-      'table',
-      { class: 'figures' },
-      h('thead', {}, h('tr', {}, ...heads.map(([text, isFigure]) => h('th', { scope: 'col', class: isFigure ? 'n' : undefined }, text)))),
-      h('tbody', {}, ...rows.map((row) => h('tr', {}, ...row.map(cell)))),
-    ),
-  );
-}
 
 const most = (run: MigrationRun): number => Math.max(0, ...run.queue.map(([, sessions]) => sessions));
 
@@ -105,9 +93,9 @@ export function migrated(of: DisturbRepeat, where: string): HTMLElement | null {
     {},
     h('h4', {}, 'The migration'),
     h('p', { class: 'sub' }, `${ended}${retries}.`),
-    statements.length > 0 && table(`Statements${where}`, [['Statement', false], ['Until its transaction ended, s', true], ['Waited, s', true], ['Locks', false], ['Rows', false], ['WAL of the server', true]], statements),
-    holders.length > 0 && table(`Waited for${where}`, [['Waited for', false], ['State', false], ['Lock', false], ['Seen for, s', true], ['Its transaction then, s', true], ['Statement', false]], holders),
-    victims.length > 0 && table(`Behind it${where}`, [['Behind it', false], ['Lock', false], ['Waited, s', true], ['Statement', false]], victims),
+    statements.length > 0 && figureTable(`Statements${where}`, ['Statement', num('Until its transaction ended, s'), num('Waited, s'), 'Locks', 'Rows', num('WAL of the server')], statements),
+    holders.length > 0 && figureTable(`Waited for${where}`, ['Waited for', 'State', 'Lock', num('Seen for, s'), num('Its transaction then, s'), 'Statement'], holders),
+    victims.length > 0 && figureTable(`Behind it${where}`, ['Behind it', 'Lock', num('Waited, s'), 'Statement'], victims),
     run.victims_total > 0 && h('p', { class: 'sub' }, `${many(run.victims_total, 'session')} waited behind it, ${count(most(run))} at most at once, the longest ${timeText(Math.max(...run.victims.map((it) => it.waited_us)))}.`),
   );
 }
