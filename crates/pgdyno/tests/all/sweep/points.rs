@@ -10,7 +10,7 @@ fn a_sweep_ends_with_a_row_a_point_and_the_notebook_shows_it_again() {
     let database = Database::new("sweep_points");
     let experiment = Experiment::new(
         "workload = 'select-only'\nduration = '300ms'\nrepeats = 2\nreset.settle = 0\n\
-         clients = [2, 1]\n",
+         order = 'interleaved'\nclients = [2, 1]\n",
         &database,
     );
     let swept = experiment.run(&[]).expect(0, &["4 of 4 trials complete"]);

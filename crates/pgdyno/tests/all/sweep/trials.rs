@@ -98,7 +98,7 @@ fn a_matrix_is_run_point_by_point_with_its_tables_and_settings() {
 fn a_share_of_the_maximum_is_scheduled_after_measuring_it_once() {
     let database = Database::new("sweep_share");
     let experiment = Experiment::new(
-        "workload = 'select-only'\nduration = '500ms'\nrepeats = 2\nrate = ['25%', 40]\nreset.settle = 0\n",
+        "workload = 'select-only'\nduration = '500ms'\nrepeats = 2\norder = 'interleaved'\nrate = ['25%', 40]\nreset.settle = 0\n",
         &database,
     );
     experiment

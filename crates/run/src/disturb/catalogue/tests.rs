@@ -53,7 +53,7 @@ fn what_could_harm_a_named_server_asks_for_yes_and_says_what_could_happen() {
         .unwrap_err()
         .to_string();
     assert!(
-        why.contains("nobody is served") && why.contains("--yes"),
+        why.contains("no client is served") && why.contains("--yes"),
         "{why}"
     );
     let mut agreed = spec("pgdyno:sigstop");
