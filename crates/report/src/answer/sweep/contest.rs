@@ -201,12 +201,16 @@ impl Contest<'_> {
         (front, standing)
     }
 
+    pub fn is_ahead(&self, of: usize, other: usize) -> bool {
+        self.beside(of, other).0 == Ok(Ordering::Less)
+    }
+
     /// All sides, the best first; those that cannot be told apart from the first of theirs together.
     pub fn ranks(&self) -> Vec<Vec<usize>> {
         let mut rest = self.order();
         let mut ranks = Vec::new();
         while let Some(first) = rest.first().copied() {
-            let is_behind = |of: &usize| self.beside(first, *of).0 == Ok(Ordering::Less);
+            let is_behind = |of: &usize| self.is_ahead(first, *of);
             let (behind, rank): (Vec<usize>, Vec<usize>) = rest
                 .iter()
                 .copied()

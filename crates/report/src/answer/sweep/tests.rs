@@ -661,6 +661,28 @@ fn forms_of_few_repeats_are_not_ranked() {
 }
 
 /// Two workloads on two targets with 1 and 8 clients.
+#[test]
+fn a_form_that_varies_much_is_not_called_ahead_of_what_only_the_leader_beats() {
+    let mut made = forms(
+        &[("simple", 100.0), ("extended", 0.0), ("prepared", 120.0)],
+        10,
+    );
+    let plain = std::mem::replace(&mut made.goodput, Box::new(|_, _| None));
+    made.goodput = Box::new(move |point, repeat| {
+        let far = if repeat % 2 == 0 { -60.0 } else { 60.0 };
+        if point["query_mode"] == "extended" {
+            Some(110.0 + far + repeat as f64)
+        } else {
+            plain(point, repeat)
+        }
+    });
+    says(
+        &made.answer(),
+        Known,
+        "prepared is ahead of simple; extended cannot be told apart from it",
+    );
+}
+
 fn targets(goodput: impl Fn(&str, bool, u64) -> f64 + 'static) -> Made {
     let mut points = Vec::new();
     for workload in ["select-only", "tpcb"] {

@@ -233,15 +233,24 @@ fn at_one_place(contest: &Contest<'_>, what: &str) -> String {
     if ranks.len() == 1 {
         return format!("{} cannot be told apart", and(&contest.names(&front)));
     }
-    let first = contest.names(&ranks.remove(0));
-    let behind: Vec<String> = ranks.iter().flat_map(|rank| contest.names(rank)).collect();
-    let mut sentence = match first.len() {
-        1 => format!("{} is ahead of {}", first[0], and(&behind)),
-        _ => format!(
+    let first = ranks.remove(0);
+    let rest = ranks.concat();
+    let is_ahead = |of: &usize| rest.iter().all(|other| contest.is_ahead(*of, *other));
+    let (front, behind) = (contest.names(&first), contest.names(&rest));
+    let mut sentence = match front.split_first() {
+        Some((leader, [])) => format!("{leader} is ahead of {}", and(&behind)),
+        _ if first.iter().all(is_ahead) => format!(
             "{} cannot be told apart and are ahead of {}",
-            and(&first),
+            and(&front),
             and(&behind)
         ),
+        // One that varies more may be as good as the leader, and as those behind it.
+        Some((leader, others)) => format!(
+            "{leader} is ahead of {}; {} cannot be told apart from it",
+            and(&behind),
+            and(others)
+        ),
+        None => String::new(),
     };
     let tied = ranks.iter().filter(|rank| rank.len() > 1);
     for rank in tied {
