@@ -1,5 +1,7 @@
 //! The tokens of one SQL statement, without comments.
 
+use pgdyno_script::Scanner;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A keyword or a name without quotes.
@@ -35,123 +37,45 @@ impl Token<'_> {
     }
 }
 
-fn starts_word(c: char) -> bool {
-    c.is_alphabetic() || c == '_'
-}
-
-fn continues_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '$'
-}
-
-fn prefix(text: &str, is_in: impl Fn(char) -> bool) -> usize {
-    text.find(|c| !is_in(c)).unwrap_or(text.len())
-}
-
-/// The length of what is quoted by `quote`, which begins at `from`.
-fn quoted(text: &str, from: usize, quote: char, has_escapes: bool) -> usize {
-    let mut chars = text[from + 1..].char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        if has_escapes && c == '\\' {
-            chars.next();
-        } else if c == quote && chars.next_if(|(_, next)| *next == quote).is_none() {
-            return from + 1 + at + 1;
-        }
-    }
-    text.len()
-}
-
-/// The length of a comment, with those in it.
-fn comment(text: &str) -> usize {
-    let (mut depth, mut at) = (0_usize, 0);
-    while at < text.len() {
-        let rest = &text[at..];
-        if rest.starts_with("/*") {
-            (depth, at) = (depth + 1, at + 2);
-        } else if rest.starts_with("*/") {
-            (depth, at) = (depth - 1, at + 2);
-            if depth == 0 {
-                return at;
-            }
-        } else {
-            at += rest.chars().next().map_or(1, char::len_utf8);
-        }
-    }
-    text.len()
-}
-
-/// The length of a dollar-quoted string, or of a parameter.
-fn dollar(text: &str) -> usize {
-    let tag = 1 + prefix(&text[1..], |c| c.is_alphanumeric() || c == '_');
-    let is_number = text[1..].starts_with(|c: char| c.is_ascii_digit());
-    if is_number || !text[tag..].starts_with('$') {
-        return tag.max(1);
-    }
-    let delimiter = &text[..=tag];
-    let body = &text[delimiter.len()..];
-    body.find(delimiter)
-        .map_or(text.len(), |end| end + 2 * delimiter.len())
-}
-
-/// The length of a variable of psql's; 0: a colon alone.
-fn variable(text: &str) -> usize {
-    let rest = &text[1..];
-    let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'));
-    let name = &rest[usize::from(quote.is_some())..];
-    let length = prefix(name, |c| c.is_alphanumeric() || c == '_');
-    match quote {
-        _ if length == 0 => 0,
-        Some(quote) if name[length..].starts_with(quote) => length + 3,
-        Some(_) => 0,
-        None => length + 1,
-    }
-}
-
-/// All tokens of a statement.
+/// All tokens of a statement, cut as psql cuts them.
 pub fn tokens(text: &str) -> Vec<Token<'_>> {
+    let mut scanner = Scanner::new(text);
     let mut all = Vec::new();
-    let mut at = 0;
-    while let Some(first) = text[at..].chars().next() {
-        let rest = &text[at..];
-        let blank = if first.is_whitespace() {
-            prefix(rest, char::is_whitespace)
-        } else if rest.starts_with("--") {
-            prefix(rest, |c| c != '\n')
-        } else if rest.starts_with("/*") {
-            comment(rest)
-        } else {
-            0
-        };
-        if blank > 0 {
-            at += blank;
-            continue;
+    while let Some(mut range) = scanner.next_token() {
+        // psql takes the letter of N'…' for a word of its own.
+        let is_letter = matches!(&text[range.clone()], "n" | "N");
+        if is_letter && text[range.end..].starts_with('\'') {
+            range.end = scanner.next_token().map_or(range.end, |quoted| quoted.end);
         }
-        let lower = rest.get(..2).map(str::to_ascii_lowercase);
-        let (kind, length) = match (first, lower.as_deref()) {
-            (_, Some("e'")) => (Kind::Literal, quoted(rest, 1, '\'', true)),
-            (_, Some("b'" | "x'" | "n'")) => (Kind::Literal, quoted(rest, 1, '\'', false)),
-            ('\'', _) => (Kind::Literal, quoted(rest, 0, '\'', false)),
-            ('"', _) => (Kind::Quoted, quoted(rest, 0, '"', false)),
-            ('$', _) => (Kind::Literal, dollar(rest)),
-            (':', Some("::")) => (Kind::Symbol, 2),
-            (':', _) => match variable(rest) {
-                0 => (Kind::Symbol, 1),
-                length => (Kind::Variable, length),
-            },
-            (c, _) if starts_word(c) => (Kind::Word, prefix(rest, continues_word)),
-            (c, _) if c.is_ascii_digit() => (
-                Kind::Literal,
-                prefix(rest, |c| c.is_ascii_alphanumeric() || c == '.'),
-            ),
-            _ => (Kind::Symbol, first.len_utf8()),
-        };
+        let token = &text[range.clone()];
         all.push(Token {
-            kind,
-            text: &rest[..length],
-            at,
+            kind: kind(token),
+            text: token,
+            at: range.start,
         });
-        at += length;
     }
     all
+}
+
+fn kind(token: &str) -> Kind {
+    let is_long = token.len() > 1;
+    match token.chars().next() {
+        Some('"') => Kind::Quoted,
+        Some('\'' | '$' | '0'..='9') => Kind::Literal,
+        Some('.') if is_long => Kind::Literal,
+        Some(':') if is_long && token != "::" => Kind::Variable,
+        Some(first) if first.is_alphabetic() || first == '_' => {
+            // Of names in Unicode escapes (U&"…") nothing is read.
+            if token.contains('"') {
+                Kind::Symbol
+            } else if token.contains('\'') {
+                Kind::Literal
+            } else {
+                Kind::Word
+            }
+        }
+        _ => Kind::Symbol,
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! of a routine, or before a backslash that begins a meta command. Quotes are those of a server
 //! with `standard_conforming_strings` on. SQL itself is not looked at.
 
+use std::ops::Range;
+
 use crate::names::continues_name;
 use crate::number::is_space;
 
@@ -169,6 +171,24 @@ impl<'a> Scanner<'a> {
             .take_while(|&&byte| continues_name(byte))
             .count();
         (length > 0 && name.get(length) == Some(&b'}')).then_some(length + 4)
+    }
+
+    /// Where the next token is, without space and comments before it; `None` at the end. A word, what is quoted, a
+    /// number, a variable of psql's, `::`, or one byte of anything else.
+    pub fn next_token(&mut self) -> Option<Range<usize>> {
+        loop {
+            let (start, first) = (self.at, self.peek(0)?);
+            let rest = self.rest();
+            if is_space(first) || rest.starts_with(b"--") {
+                self.blank(first);
+                continue;
+            }
+            let is_comment = rest.starts_with(b"/*");
+            self.token(first);
+            if !is_comment {
+                return Some(start..self.at);
+            }
+        }
     }
 
     /// Reads one token that is neither blank nor begins with a backslash, and says whether it was
