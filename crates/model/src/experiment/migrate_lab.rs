@@ -78,7 +78,7 @@ pub fn decoded(word: &str) -> String {
 }
 
 /// The value of an option of a migration's command; `None`: it is another command, or has none.
-fn given<'a>(command: &'a str, key: &str) -> Option<&'a str> {
+pub fn option_of<'a>(command: &'a str, key: &str) -> Option<&'a str> {
     let options = command.trim().strip_prefix(OWN)?.strip_prefix(NAME)?;
     let words = options
         .split_whitespace()
@@ -91,18 +91,18 @@ fn given<'a>(command: &'a str, key: &str) -> Option<&'a str> {
 
 /// The file of a migration's command; `None`: it is another command.
 pub fn file_of(command: &str) -> Option<String> {
-    given(command, "file").map(decoded)
+    option_of(command, "file").map(decoded)
 }
 
 /// What people call the form of a migration's command: `as written`; `None`: it is another command.
 pub fn form_of(command: &str) -> Option<String> {
     file_of(command)?;
-    let mut words = match given(command, "form") {
+    let mut words = match option_of(command, "form") {
         None | Some("as-written") => "as written".to_owned(),
         Some("lock-timeout") => "lock_timeout and retries".to_owned(),
         Some(other) => format!("{other} form"),
     };
-    if let Some(time) = given(command, "reader") {
+    if let Some(time) = option_of(command, "reader") {
         words.push_str(&format!(", behind a reader of {time}"));
     }
     Some(words)

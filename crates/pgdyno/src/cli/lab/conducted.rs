@@ -2,11 +2,13 @@
 //! what `--with` means.
 
 use clap::Args;
+use pgdyno_model::experiment::Commented;
+use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::spec::command::ShellCommand;
 use pgdyno_model::spec::{DisturbSpec, Step, TargetSpec, Timed};
-use pgdyno_model::{Failure, Observers};
+use pgdyno_model::{Exit, Failure, Observers};
 use pgdyno_observe::ObserveOptions;
-use pgdyno_output::{Verbosity, remark};
+use pgdyno_output::{Verbosity, remark, write_answer};
 use pgdyno_run::disturb::catalogue;
 use pgdyno_run::experiment::conduct::{self, Ended, Means};
 use pgdyno_run::experiment::notebook::Kept;
@@ -14,12 +16,13 @@ use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::{Study, TrialsAlone};
 use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
+use pgdyno_store::Store;
 
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 
 /// What is said when a laboratory ended early.
-pub const RESUME: &str = "continue with incomplete trials: the same command with --resume";
+const RESUME: &str = "continue with incomplete trials: the same command with --resume";
 
 /// Disturbances by name.
 #[derive(Debug, Clone, Default, Args)]
@@ -55,6 +58,39 @@ impl WithArgs {
             catalogue::last_as_the_longest(disturb)?;
         }
         Ok(())
+    }
+}
+
+/// Prints the experiment for `pgdyno sweep`, without its secrets.
+///
+/// # Errors
+/// It cannot be written.
+pub fn print(made: Commented) -> Result<Exit, Failure> {
+    let made = Commented {
+        experiment: made.experiment.without_secrets(),
+        ..made
+    };
+    write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok)
+}
+
+/// The trials of an experiment that are in the notebook.
+///
+/// # Errors
+/// It cannot be read.
+pub fn trials_of(store: &Store, notebook: &Kept<'_>) -> Result<Vec<TrialRow>, Failure> {
+    store.trials(&Filter {
+        experiment: Some(notebook.uuid()?.to_owned()),
+        ..Filter::default()
+    })
+}
+
+/// # Errors
+/// The laboratory ended early, or a trial failed, with how to go on.
+pub fn all_complete(ended: Ended) -> Result<(), Failure> {
+    match ended.early {
+        Some(failure) => Err(failure.hint(RESUME)),
+        None if ended.failed > 0 => Err(ended.of_failed().hint(RESUME)),
+        None => Ok(()),
     }
 }
 

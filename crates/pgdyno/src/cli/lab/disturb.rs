@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use clap::Args;
+use pgdyno_model::document::disturb_lab::DisturbLab as Document;
+use pgdyno_model::experiment::Kind;
 use pgdyno_model::experiment::disturb_lab::DisturbLab;
-use pgdyno_model::experiment::{Commented, Kind};
-use pgdyno_model::notebook::Filter;
 use pgdyno_model::spec::secret::has_password;
 use pgdyno_model::spec::{GeneratorsSpec, OWN, Policy, TargetSpec, seed_from_clock};
 use pgdyno_model::{Exit, Failure, TrialSpec};
-use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, table_width, write_answer, write_report};
+use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, table_width, write_report};
 use pgdyno_report::{disturb, notes};
 use pgdyno_run::disturb::catalogue::{self, random};
 use pgdyno_run::experiment::notebook::Kept;
@@ -23,11 +23,11 @@ use super::super::observing::observing;
 use super::super::of_capacity;
 use super::super::serve::ServeArgs;
 use super::super::sweep::kept_as;
-use super::conducted::{Conducted, RESUME, WithArgs};
+use super::conducted::{Conducted, WithArgs, all_complete, print, trials_of};
 use super::{WIDTH, begin};
 
 /// What is offered unless said otherwise: a share of the maximum, so that it can catch up.
-const RATE: &str = "50%";
+pub(super) const RATE: &str = "50%";
 
 /// How long `--with random` goes on unless said otherwise.
 const RANDOM_LASTS: Duration = Duration::from_secs(60);
@@ -257,18 +257,11 @@ pub fn open(args: &DisturbArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     if args.list {
         return list(args);
     }
-    let Commented {
-        experiment,
-        comments,
-    } = args.lab()?.experiment();
+    let made = args.lab()?.experiment();
     if args.print {
-        let made = Commented {
-            experiment: experiment.without_secrets(),
-            comments,
-        };
-        return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
+        return print(made);
     }
-    let experiment = of_capacity::of_experiment(experiment, &args.store)?;
+    let experiment = of_capacity::of_experiment(made.experiment, &args.store)?;
     let json_to = args.json.open()?;
     let store = args.store.open()?;
     let _served = args.serve.start(&args.store)?;
@@ -347,23 +340,30 @@ fn conducted(
         generators,
     }
     .run(verbosity)?;
-    let trials = store.trials(&Filter {
-        experiment: Some(notebook.uuid()?.to_owned()),
-        ..Filter::default()
-    })?;
-    let document = disturb::lab(store, &trials)?;
+    let document = show(store, &notebook, &args.json, json_to)?;
+    kept_as(&plan.identity.name, verbosity);
+    all_complete(ended)?;
+    Ok(if document.has_lost_writes() {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    })
+}
+
+/// Shows and writes what came of it.
+pub(super) fn show(
+    store: &Store,
+    notebook: &Kept<'_>,
+    json: &JsonArg,
+    json_to: Sink,
+) -> Result<Document, Failure> {
+    let document = disturb::lab(store, &trials_of(store, notebook)?)?;
     let written = json_to.write(&document);
-    if !args.json.replaces_text() && !document.targets.is_empty() {
+    if !json.replaces_text() && !document.targets.is_empty() {
         let text = disturb::text(&document, table_width().min(WIDTH));
         let notes = notes::of_experiment(store, notebook.uuid()?)?;
         write_report(format_args!("{text}{notes}"))?;
     }
     written?;
-    kept_as(&plan.identity.name, verbosity);
-    match ended.early {
-        Some(failure) => Err(failure.hint(RESUME)),
-        None if ended.failed > 0 => Err(ended.of_failed().hint(RESUME)),
-        None if document.has_lost_writes() => Ok(Exit::Failed),
-        None => Ok(Exit::Ok),
-    }
+    Ok(document)
 }

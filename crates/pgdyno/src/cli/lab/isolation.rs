@@ -7,17 +7,15 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pgdyno_model::document::isolation_lab::IsolationLab as Document;
-use pgdyno_model::experiment::Commented;
 use pgdyno_model::experiment::isolation_lab::{
     IsolationLab, LEVELS, LEVELS_OF_STANDBYS, MIXES, MIXES_OF_ONE, PACK, SESSION,
 };
-use pgdyno_model::notebook::Filter;
 use pgdyno_model::spec::{
     DisturbSpec, Policy, Rate, RetryPolicy, RolesSpec, duration, seed_from_clock,
 };
 use pgdyno_model::{Exit, Failure, Isolation, TrialSpec};
 use pgdyno_observe::ObserveOptions;
-use pgdyno_output::{Verbosity, remark, write_answer, write_report};
+use pgdyno_output::{Verbosity, remark, write_report};
 use pgdyno_platform::Output;
 use pgdyno_report::{isolation, notes};
 use pgdyno_run::experiment::plan::Plan;
@@ -27,7 +25,7 @@ use super::super::made_args::MadeArgs;
 use super::super::of_capacity;
 use super::super::sweep::kept_as;
 use super::begin;
-use super::conducted::{Conducted, RESUME, WithArgs};
+use super::conducted::{Conducted, WithArgs, all_complete, print, trials_of};
 
 /// At which levels, with what load.
 #[derive(Debug, Args)]
@@ -193,18 +191,11 @@ impl IsolationArgs {
 
 /// Runs the command.
 pub fn open(args: &IsolationArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
-    let Commented {
-        experiment,
-        comments,
-    } = args.lab()?.experiment();
+    let made = args.lab()?.experiment();
     if args.made.print {
-        let made = Commented {
-            experiment: experiment.without_secrets(),
-            comments,
-        };
-        return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
+        return print(made);
     }
-    let experiment = of_capacity::of_experiment(experiment, &args.made.store)?;
+    let experiment = of_capacity::of_experiment(made.experiment, &args.made.store)?;
     let json_to = args.made.json.open()?;
     let store = args.made.store.open()?;
     let _served = args.made.serve.start(&args.made.store)?;
@@ -220,10 +211,7 @@ pub fn open(args: &IsolationArgs, verbosity: Verbosity) -> Result<Exit, Failure>
         generators: None,
     }
     .run(verbosity)?;
-    let trials = store.trials(&Filter {
-        experiment: Some(notebook.uuid()?.to_owned()),
-        ..Filter::default()
-    })?;
+    let trials = trials_of(&store, &notebook)?;
     let document = isolation::lab(&store, &trials)?;
     let written = json_to.write(&document);
     if !args.made.json.replaces_text() && !document.levels.is_empty() {
@@ -234,12 +222,12 @@ pub fn open(args: &IsolationArgs, verbosity: Verbosity) -> Result<Exit, Failure>
     write_replays(&document, verbosity)?;
     written?;
     kept_as(&plan.identity.name, verbosity);
-    match ended.early {
-        Some(failure) => Err(failure.hint(RESUME)),
-        None if ended.failed > 0 => Err(ended.of_failed().hint(RESUME)),
-        None if document.is_broken() => Ok(Exit::Failed),
-        None => Ok(Exit::Ok),
-    }
+    all_complete(ended)?;
+    Ok(if document.is_broken() {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    })
 }
 
 /// Writes a file for each anomaly that what is promised forbids.

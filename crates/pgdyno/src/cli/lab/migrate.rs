@@ -9,16 +9,14 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pgdyno_database::open;
 use pgdyno_migration::{Migration, explain};
-use pgdyno_model::experiment::Commented;
-use pgdyno_model::experiment::migrate_lab::{FORMS, MigrateLab, NAME, encoded};
-use pgdyno_model::notebook::Filter;
+use pgdyno_model::experiment::migrate_lab::{FORMS, MigrateLab, NAME, encoded, option_of};
 use pgdyno_model::spec::command::ShellCommand;
 use pgdyno_model::spec::{DisturbSpec, OWN, Policy, Rate, duration, seed_from_clock};
 use pgdyno_model::text::{self, as_typed};
 use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_observe::ObserveOptions;
-use pgdyno_output::{Verbosity, remark, table_width, write_answer, write_report};
-use pgdyno_report::{disturb, notes};
+use pgdyno_output::{Verbosity, remark, write_report};
+use pgdyno_report::disturb;
 use pgdyno_run::disturb::migrate::{Copies, UNDO, column_type, groups, version};
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::{Study, TrialsAlone};
@@ -27,11 +25,10 @@ use pgdyno_session::Session;
 use super::super::made_args::MadeArgs;
 use super::super::of_capacity;
 use super::super::sweep::kept_as;
-use super::conducted::{Conducted, RESUME};
-use super::{WIDTH, begin};
+use super::begin;
+use super::conducted::{Conducted, all_complete, print};
+use super::disturb::{RATE, show};
 
-/// What is offered unless said otherwise: a share of the maximum, so that it can catch up.
-const RATE: &str = "50%";
 /// The version that `--explain` is for without a server.
 const VERSION: u32 = *pgdyno_migration::VERSIONS.end();
 
@@ -338,30 +335,20 @@ fn conducted(
 ) -> Result<Exit, Failure> {
     let mut session = named_server(args)?;
     let lab = args.lab(path, migration, session.as_mut())?;
-    let has_online = lab
-        .commands
-        .iter()
-        .any(|command| command.contains(&format!("form={}", FORMS[2])));
-    let is_copied = lab
-        .commands
-        .iter()
-        .any(|command| command.ends_with(&format!("undo={}", UNDO[1])));
-    let Commented {
-        experiment,
-        comments,
-    } = lab.experiment();
+    let any_has = |key: &str, value: &str| {
+        let mut given = lab.commands.iter().map(|command| option_of(command, key));
+        given.any(|given| given == Some(value))
+    };
+    let (has_online, is_copied) = (any_has("form", FORMS[2]), any_has("undo", UNDO[1]));
+    let made = lab.experiment();
     if args.made.print {
-        let made = Commented {
-            experiment: experiment.without_secrets(),
-            comments,
-        };
-        return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
+        return print(made);
     }
     if has_online {
         show_online(migration, session.as_mut(), verbosity)?;
     }
     drop(session);
-    let experiment = of_capacity::of_experiment(experiment, &args.made.store)?;
+    let experiment = of_capacity::of_experiment(made.experiment, &args.made.store)?;
     let json_to = args.made.json.open()?;
     let store = args.made.store.open()?;
     let _served = args.made.serve.start(&args.made.store)?;
@@ -379,24 +366,9 @@ fn conducted(
         generators: None,
     }
     .run_with(study, verbosity)?;
-    let trials = store.trials(&Filter {
-        experiment: Some(notebook.uuid()?.to_owned()),
-        ..Filter::default()
-    })?;
-    let document = disturb::lab(&store, &trials)?;
-    let written = json_to.write(&document);
-    if !args.made.json.replaces_text() && !document.targets.is_empty() {
-        let text = disturb::text(&document, table_width().min(WIDTH));
-        let notes = notes::of_experiment(&store, notebook.uuid()?)?;
-        write_report(format_args!("{text}{notes}"))?;
-    }
-    written?;
+    let document = show(&store, &notebook, &args.made.json, json_to)?;
     kept_as(&plan.identity.name, verbosity);
-    match ended.early {
-        Some(failure) => return Err(failure.hint(RESUME)),
-        None if ended.failed > 0 => return Err(ended.of_failed().hint(RESUME)),
-        None => {}
-    }
+    all_complete(ended)?;
     let Some(limit) = args.fail_if else {
         return Ok(Exit::Ok);
     };
