@@ -18,11 +18,8 @@ pub(crate) enum Ordered {
 
 /// One of B less one of A, for each of both, of each two samples (A, B) that belong together.
 pub(crate) fn differences(sides: &[(&[f64], &[f64])]) -> Ordered {
-    if { sides.iter() }
-        .map(|(a, b)| a.len() * b.len())
-        .sum::<usize>()
-        <= SORTED_MAX
-    {
+    let count: usize = sides.iter().map(|(a, b)| a.len() * b.len()).sum();
+    if count <= SORTED_MAX {
         let of = |(a, b): &(&[f64], &[f64])| -> Vec<f64> {
             let all = b.iter().flat_map(|b| a.iter().map(move |a| b - a));
             all.collect()

@@ -1,49 +1,36 @@
 //! Searches for a capacity on simulated servers, whose capacity is known: how often the interval
 //! holds it, and how far off the estimate is. `make test-long PART=capacity` does hundreds of each.
 
+mod draw;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use draw::Draw;
 use pgdyno_stats::search::{Answer, Asked, Next, Step, answer, next};
 use pgdyno_stats::{Block, Dependence, OverLimit};
 
 struct Random {
-    state: u64,
+    draw: Draw,
     /// Of the speed of a server that moves, in standard deviations: it goes on from step to step.
     level: f64,
 }
 
 impl Random {
     fn new(seed: u64) -> Self {
-        let mut random = Self {
-            state: seed.wrapping_mul(0x1234_5678_9abc_def1).wrapping_add(7),
-            level: 0.0,
-        };
-        random.level = random.normal();
-        random
-    }
-
-    fn uniform(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((z >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        let seed = seed.wrapping_mul(0x1234_5678_9abc_def1).wrapping_add(7);
+        let mut draw = Draw::new(seed);
+        let level = draw.normal();
+        Self { draw, level }
     }
 
     fn exponential(&mut self) -> f64 {
-        -self.uniform().ln()
-    }
-
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * self.uniform().ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
+        -self.draw.uniform().ln()
     }
 
     /// The level of the next second, which is so much like the one before.
     fn next_level(&mut self, alike: f64) -> f64 {
-        self.level = alike * self.level + (1.0 - alike * alike).sqrt() * self.normal();
+        self.level = alike * self.level + (1.0 - alike * alike).sqrt() * self.draw.normal();
         self.level
     }
 }
@@ -289,7 +276,7 @@ impl Setting {
             time_s: self.time_s,
             step_s: 10.0,
             beside_s: self.warmup_s,
-            first_rate: lowest * (highest / lowest).powf(random.uniform()),
+            first_rate: lowest * (highest / lowest).powf(random.draw.uniform()),
         };
         let mut steps: Vec<Step> = Vec::new();
         let mut took_s = 0.0;

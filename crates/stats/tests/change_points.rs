@@ -2,6 +2,9 @@
 //! (`recorded/change_points.csv` says which, and has the script), and in simulated series: how often one is found where
 //! none is, and where one is.
 
+mod draw;
+
+use draw::Draw;
 use pgdyno_stats::{ChangeOptions, Null, change_points};
 
 /// Runs with other random numbers, of nine: where fewer agree it depends on these whether a change counts.
@@ -49,23 +52,7 @@ fn places(series: &[f64], options: &ChangeOptions) -> Vec<usize> {
     found.iter().map(|change| change.index).collect()
 }
 
-/// SplitMix64 (Steele, Lea & Flood 2014), with normal deviates of Box & Muller (1958).
-struct Draw(u64);
-
 impl Draw {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * self.uniform().ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
     /// Trials at 1,000/s with this noise, each as near the one before as the correlation says; from a place on a tenth
     /// less, if one is given.
     fn series(
@@ -102,7 +89,7 @@ fn found(
 ) -> (f64, f64) {
     let (mut any, mut near) = (0, 0);
     for seed in 0..series_count {
-        let series = Draw(seed).series(trials, correlation, noise, step);
+        let series = Draw::new(seed).series(trials, correlation, noise, step);
         let options = ChangeOptions {
             null,
             permutations: 199,
@@ -132,7 +119,7 @@ fn trials_that_follow_each_other_raise_no_more_false_alarms() {
     let (_, near) = found(Null::Followed, 20, 50, (0.0, 0.05), Some(25));
     assert!(near >= 0.9, "{near}");
     // What is not found because of it is said.
-    let series = Draw(3).series(50, 0.8, 0.05, None);
+    let series = Draw::new(3).series(50, 0.8, 0.05, None);
     let changes = change_points(&series, &ChangeOptions::default());
     assert!(changes.points.is_empty(), "{changes:?}");
     assert!(changes.masked_by.is_some_and(|by| by > 0.5), "{changes:?}");

@@ -2,9 +2,11 @@
 //! says that a server that does more work for a transaction has failed, and how often the same server beside itself.
 //! The tables are those of docs/ci.md.
 
+mod draw;
 mod machine;
 
-use machine::{Draw, Machine};
+use draw::Draw;
+use machine::Machine;
 use pgdyno_stats::gate::{Figure, Gate, Outcome, Unit};
 use pgdyno_stats::{OfBlocks, Ongoing, SplitMix64};
 
@@ -106,7 +108,7 @@ impl Counts {
 
 /// So many runs on a simulated machine.
 fn simulated(runs: usize, gate: &str, (machine, change): (Machine, f64), blocks: usize) -> Counts {
-    let mut draw = Draw(7);
+    let mut draw = Draw::new(7);
     let mut counts = Counts::default();
     for _ in 0..runs {
         let block = |_| {

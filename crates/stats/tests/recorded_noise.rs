@@ -1,7 +1,9 @@
 //! Comparisons held to noise as it was recorded (`recorded/noise.csv` says how): how often they
 //! raise a false alarm, and how often they find a slowdown of 10 %.
 
-use pgdyno_stats::{Bootstrap, CompareOptions, Comparison, Direction, Sample, Verdict, compare};
+use pgdyno_stats::{
+    Bootstrap, CompareOptions, Comparison, Direction, Sample, SplitMix64, Verdict, compare,
+};
 
 const REPEATS: usize = 10;
 const DRAWS: usize = 2_000;
@@ -50,16 +52,12 @@ fn one(name: &str) -> Vec<f64> {
         .values
 }
 
-/// SplitMix64 (Steele, Lea & Flood 2014), and Fisher and Yates' shuffle on it.
-struct Draw(u64);
+/// Fisher and Yates' shuffle.
+struct Draw(SplitMix64);
 
 impl Draw {
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((u128::from(z ^ (z >> 31)) * n as u128) >> 64) as usize
+        ((u128::from(self.0.next()) * n as u128) >> 64) as usize
     }
 
     fn some<T: Copy>(&mut self, of: &[T], count: usize) -> Vec<T> {
@@ -90,7 +88,7 @@ fn compared(a: &[f64], b: &[f64], paired: bool) -> Comparison {
 /// The share of draws in which B, slower by `factor`, is found to be higher; with 1, in which the
 /// two are found to differ.
 fn found(values: &[f64], paired: bool, factor: f64) -> f64 {
-    let mut draw = Draw(1);
+    let mut draw = Draw(SplitMix64(1));
     let hits = (0..DRAWS).filter(|_| {
         let (a, b): (Vec<f64>, Vec<f64>) = if paired {
             // Trials that ran one after the other, either of them first, as in an interleaved sweep.

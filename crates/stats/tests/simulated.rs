@@ -2,9 +2,11 @@
 //! order and drift do to them. The tables are those of docs/internals/simulations.md:
 //! `make test-long PART=statistics`.
 
+mod draw;
 mod machine;
 
-use machine::{Draw, Machine};
+use draw::Draw;
+use machine::Machine;
 use pgdyno_stats::{
     Bootstrap, CompareOptions, Comparison, Drawn, Family, Row, Sample, Starts, Verdict,
     compare_all, repeats_needed,
@@ -173,7 +175,7 @@ fn differs(found: &Comparison) -> bool {
 
 /// In how many of 100 comparisons something is so.
 fn share(draws: usize, mut is_so: impl FnMut(&mut Draw) -> bool) -> f64 {
-    let mut draw = Draw(1);
+    let mut draw = Draw::new(1);
     let hits = (0..draws).filter(|_| is_so(&mut draw)).count();
     100.0 * hits as f64 / draws as f64
 }
@@ -473,7 +475,7 @@ fn the_smallest_change_is_found_in_80_of_100_comparisons() {
             repeats,
             ..CASE
         };
-        let mut draw = Draw(5);
+        let mut draw = Draw::new(5);
         let said = |draw: &mut Draw| {
             let found = comparison(draw, case, 1);
             found[0].smallest_change().unwrap().ln_1p()

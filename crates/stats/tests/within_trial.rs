@@ -2,25 +2,12 @@
 //! the mark of doubt, and how often the 95 % intervals of these hold the truth. The table is that of
 //! docs/internals/simulations.md: `make test-long PART=statistics`.
 
+mod draw;
+
+use draw::Draw;
 use pgdyno_stats::{Block, Certainty, is_supported};
 
-/// SplitMix64 (Steele, Lea & Flood 2014), with normal deviates of Box & Muller (1958).
-struct Draw(u64);
-
 impl Draw {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * self.uniform().ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
     fn exponential(&mut self, mean: f64) -> f64 {
         -mean * self.uniform().ln()
     }
@@ -304,7 +291,7 @@ fn found<const N: usize>(
     percents: [f64; N],
     trials: usize,
 ) -> [Found; N] {
-    let mut draw = Draw(7);
+    let mut draw = Draw::new(7);
     let truths = percents.map(|percent| server.truth(percent));
     let mut found = [Found::default(); N];
     for _ in 0..trials {
@@ -415,7 +402,7 @@ fn the_truths_are_those_of_long_simulations() {
         queue(1_000.0, 0.5, false),
         SERVERS[17],
     ] {
-        let all = server.trial(&mut Draw(3), 600).concat();
+        let all = server.trial(&mut Draw::new(3), 600).concat();
         for percent in [60.0, 90.0, 99.0] {
             let truth = server.truth(percent);
             let beyond = all.iter().filter(|it| **it > truth).count() as f64 / all.len() as f64;

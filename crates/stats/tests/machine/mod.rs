@@ -1,22 +1,8 @@
 //! Machines that do something from one trial to the next, beside the change that is looked for.
 
-/// SplitMix64 (Steele, Lea & Flood 2014), with normal deviates of Box & Muller (1958).
-pub struct Draw(pub u64);
+use crate::draw::Draw;
 
 impl Draw {
-    pub fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    pub fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * self.uniform().ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
     pub fn below(&mut self, count: usize) -> usize {
         (self.uniform() * count as f64) as usize
     }
