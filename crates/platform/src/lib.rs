@@ -8,6 +8,7 @@
 
 pub mod address;
 pub mod affinity;
+pub mod calendar;
 pub mod child;
 pub mod clock;
 pub mod cpu_time;

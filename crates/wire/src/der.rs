@@ -1,5 +1,7 @@
 //! Elements of DER, borrowed from its bytes.
 
+use pgdyno_platform::calendar::days_since_1970;
+
 pub(crate) const BOOLEAN: u8 = 0x01;
 pub(crate) const INTEGER: u8 = 0x02;
 pub(crate) const BIT_STRING: u8 = 0x03;
@@ -95,18 +97,7 @@ pub(crate) fn time(input: &mut &[u8]) -> Option<i64> {
     let part = |i: usize| rest[i..i + 2].parse::<i64>().ok();
     let (month, day) = (part(0)?, part(2)?);
     let seconds = part(4)? * 3600 + part(6)? * 60 + part(8)?;
-    Some(days_from_civil(year, month, day) * 86_400 + seconds)
-}
-
-/// Days since 1970-01-01 of a Gregorian date (Howard Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms").
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
+    Some(days_since_1970(year, month, day) * 86_400 + seconds)
 }
 
 #[cfg(test)]

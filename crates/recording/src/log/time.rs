@@ -1,5 +1,7 @@
 //! A log's times: `2026-11-29 12:34:56.789 UTC`.
 
+use pgdyno_platform::calendar::days_since_1970;
+
 /// Offsets of names of time zones that logs of servers have, in minutes. Names that several zones have
 /// (`CST`, `IST`) are read as PostgreSQL's default set of abbreviations does.
 const ZONES: [(&[u8], i64); 32] = [
@@ -146,21 +148,11 @@ fn second_us(text: &[u8]) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    let seconds = days(year, month, day) * 86_400
+    let seconds = days_since_1970(year, month, day) * 86_400
         + number(11, 13) * 3600
         + number(14, 16) * 60
         + number(17, 19);
     Some(seconds * 1_000_000)
-}
-
-/// Days since 1970 in the Gregorian calendar: those of 400 years are always as many.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years from March on: the day of a leap year is the last one.
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 /// Microseconds behind a point, and what comes after the digits.
