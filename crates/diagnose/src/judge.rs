@@ -225,7 +225,7 @@ fn either(all: &[Ranked<'_>]) -> String {
 }
 
 enum Why<'a> {
-    /// Those that cannot be told apart.
+    /// Causes that no check separates.
     Either(Vec<Ranked<'a>>),
     Not(String),
 }

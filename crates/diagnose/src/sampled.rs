@@ -1,4 +1,4 @@
-//! What sessions were at, from samples that were told as means about once a second (`pg.waits`).
+//! What sessions were at, from samples of which the observer reports means about once a second (`pg.waits`).
 //!
 //! A reading covers the time since the one before it; a stretch of the trial has of each as much as it shares with it.
 //! Readings do not keep step with the trial's seconds, so that none may fall into one of them.
@@ -11,7 +11,7 @@ use super::ratio::ratio;
 
 pub const WAITS: &str = "pg.waits";
 const OTHERS_WAITS: &str = "pg.waits.others";
-/// Told with each reading, whether any session waits or not.
+/// Reported with each reading, whether any session waits or not.
 const OTHERS: &str = "pg.sessions.others_active";
 
 /// So long a single reading covers.
@@ -117,7 +117,7 @@ impl Place<'_> {
     }
 }
 
-/// What each reading covers, up to when it was told.
+/// What each reading covers; it ends when the reading was reported.
 fn spans(readings: &[(i64, f64)]) -> Vec<(i64, i64)> {
     let ends: Vec<i64> = readings.iter().map(|(at_us, _)| *at_us).collect();
     let mut apart: Vec<i64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();

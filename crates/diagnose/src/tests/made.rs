@@ -145,7 +145,7 @@ impl Made {
         self
     }
 
-    /// What sessions wait for is told this often, out of step with the seconds.
+    /// What sessions wait for is reported this often, out of step with the seconds.
     pub fn sampled_every_ms(mut self, ms: i64) -> Self {
         self.sampled_every_us = ms * 1000;
         self

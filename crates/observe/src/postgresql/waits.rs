@@ -153,7 +153,7 @@ impl Waits {
         }
     }
 
-    /// Tells the means of what was seen since the last time; the next begin here, so that they cover all of the time.
+    /// Reports the means of what was seen since the last time; the next begin here, so that they cover all of the time.
     fn tell(&mut self, out: &mut Readings) {
         if self.second.samples == 0 {
             return;

@@ -53,10 +53,10 @@ fn a_wait_is_seen_with_its_share(server: &Server, _major: u32) {
         thread.join().unwrap();
     }
     let facts = batch.facts.iter().find(|(_, name, _)| name == "waits");
-    let (_, _, told) = facts.expect("it is told");
-    let share = |event: &str| told["shares"][event].as_f64().unwrap_or(0.0);
+    let (_, _, waits) = facts.expect("a fact of waits");
+    let share = |event: &str| waits["shares"][event].as_f64().unwrap_or(0.0);
     let (locks, sleeps) = (share("Lock:advisory"), share("Timeout:PgSleep"));
-    assert_eq!((locks, sleeps), (0.75, 0.25), "{told}");
+    assert_eq!((locks, sleeps), (0.75, 0.25), "{waits}");
     // Whole seconds, and the rest.
     let advisory = batch.values("pg.waits", "Lock:advisory");
     assert!(advisory.len() >= 3, "{advisory:?}");

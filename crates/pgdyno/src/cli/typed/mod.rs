@@ -405,7 +405,7 @@ mod tests {
             assert!(said.contains(says), "{typed}: {said}");
             assert!(!said.contains("s3cret"), "{typed}: {said}");
         }
-        // What is nobody's letter, or is help, is clap's.
+        // Help, and letters that no option has, are clap's.
         for (typed, says) in [
             ("run tpcb -X", "unexpected argument '-X' found\n\nUsage"),
             ("run -h", "Usage: pgdyno run"),

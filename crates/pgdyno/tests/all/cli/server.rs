@@ -141,14 +141,14 @@ fn a_setting_that_needs_a_restart_is_swept_by_turns_with_a_restart_command() {
         "PGDYNO_STORE",
         crate::support::notebook::at(&folder.path().join("notebook.sqlite")),
     );
-    let told = ran(&mut query)
+    let settings = ran(&mut query)
         .expect(0, &["alter system and restart"])
         .stdout;
-    let values = told.split("\"value\":\"").skip(1);
+    let values = settings.split("\"value\":\"").skip(1);
     let mut values: Vec<&str> = values.map(|rest| &rest[..2]).collect();
     // Two rounds, each in an order that is drawn.
     values.chunks_mut(2).for_each(<[&str]>::sort_unstable);
-    assert_eq!(values, ["70", "80", "70", "80"], "{told}");
+    assert_eq!(values, ["70", "80", "70", "80"], "{settings}");
     let url = home.run(&["server", "url"]).stdout;
     let mut session = crate::support::connect(url.trim());
     let now = crate::support::rows(&mut session, "SHOW max_locks_per_transaction");
