@@ -575,3 +575,22 @@ fn a_journal_that_cannot_be_mapped_is_a_lack_of_memory() {
     assert!(said(SQLITE_IOERR_SHMMAP).contains("hint: raise the limit on memory"));
     assert!(!said(SQLITE_IOERR_READ).contains("memory"));
 }
+
+#[test]
+fn a_new_file_that_another_process_still_reads_is_waited_for() {
+    let dir = dir();
+    let path = dir.path().join("s");
+    drop(Store::open(&path).unwrap());
+    // As it is when its tables were just made.
+    let other = Connection::open(&path).unwrap();
+    let to_rollback = other.pragma_update(None, "journal_mode", "delete");
+    to_rollback.unwrap();
+    other
+        .execute_batch("BEGIN; SELECT count(*) FROM trial_begun;")
+        .unwrap();
+    let opening = std::thread::spawn(move || Store::open(&path).map(drop));
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(!opening.is_finished(), "it waits");
+    other.execute_batch("COMMIT").unwrap();
+    opening.join().unwrap().unwrap();
+}

@@ -4,16 +4,20 @@ pub mod ddl;
 pub mod server;
 
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use super::{place, trouble};
+use super::{BUSY_LIMIT, place, trouble};
 use ddl::On;
 use pgdyno_model::Failure;
 
 /// The version that this pgdyno reads and writes (`PRAGMA user_version`, on a server the table `notebook`).
 /// Before the first package tables change without leading from one version to the next.
 pub const VERSION: i64 = 1;
+/// Between two attempts at a file that another process has locked.
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
 /// Makes the tables of an empty file. Gives the version of those that are there.
 ///
@@ -46,10 +50,26 @@ pub fn set_up(connection: &mut Connection, path: &Path, on: On) -> Result<i64, F
     if found > VERSION {
         return Ok(found);
     }
-    // Several pgdynos read while one writes.
-    let journal = connection
-        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
-    journal.map(|_| found).map_err(failed)
+    keep_a_journal_ahead(connection).map_err(failed)?;
+    Ok(found)
+}
+
+/// Several pgdynos read while one writes.
+///
+/// SQLite first reads in which mode the file is and then locks it, and a reader that wants to write does not
+/// wait for another (`sqlite3BtreeBeginTrans` calls the busy handler only where no transaction is open). So
+/// the wait of processes that open a new file at the same time is here.
+fn keep_a_journal_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let began = Instant::now();
+    loop {
+        let set = connection
+            .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
+        let is_busy = |e: &rusqlite::Error| e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+        match set {
+            Err(e) if is_busy(&e) && began.elapsed() < BUSY_LIMIT => thread::sleep(BUSY_PAUSE),
+            set => return set.map(drop),
+        }
+    }
 }
 
 /// Nothing is written into tables that are newer than this pgdyno.
