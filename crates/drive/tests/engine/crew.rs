@@ -79,16 +79,18 @@ fn clients_that_rest_leave_their_scheduled_starts_to_those_that_work() {
     assert_follows(&recording);
     let all = recording.measured.all();
     let due = recording.due.expect("a schedule");
-    // Those of the second without clients are late; the last one may end too late to count.
-    assert!(
-        all.counts.committed + 3 >= due,
-        "{} of {due}",
-        all.counts.committed
-    );
     let lag = |second: usize| {
         let lag = recording.seconds[second].scripts[0].lag.as_ref();
         lag.expect("with a rate").unpack().max_us()
     };
+    // Those of the second without clients are late. What is under way at the end does not count, nor what was due
+    // within the lag of then, for which a busy machine had no time: twice the rate's, as intervals are drawn.
+    let too_late = 3 + 2 * 100 * lag(6) / 1_000_000;
+    assert!(
+        all.counts.committed + too_late >= due,
+        "{} of {due}",
+        all.counts.committed
+    );
     for second in [0, 2, 3, 6] {
         assert!(lag(second) < lag(5), "second {second}: {}", lag(second));
     }
