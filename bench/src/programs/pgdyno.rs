@@ -157,17 +157,17 @@ impl Program for Pgdyno {
         let at = |pointer: &str| {
             found(pointer).ok_or_else(|| format!("pgdyno's JSON has no number at {pointer}"))
         };
-        let if_told = |pointer: &str| found(pointer).unwrap_or(f64::NAN);
+        let if_reported = |pointer: &str| found(pointer).unwrap_or(f64::NAN);
         Ok(Reported {
             transactions: at("/measured/committed")? as u64,
             failed: (at("/measured/failed")? + at("/measured/unknown")?) as u64,
             transactions_per_s: at("/measured/goodput_per_s")?,
             connecting_s: at("/connections/initial_us")? / 1e6,
-            latency_us: if_told("/measured/service/mean_us"),
-            own_cpu_us: if_told("/client_cpu/us_per_transaction"),
+            latency_us: if_reported("/measured/service/mean_us"),
+            own_cpu_us: if_reported("/client_cpu/us_per_transaction"),
             lag_us: (
-                if_told("/measured/schedule_lag/mean_us"),
-                if_told("/measured/schedule_lag/max_us"),
+                if_reported("/measured/schedule_lag/mean_us"),
+                if_reported("/measured/schedule_lag/max_us"),
             ),
         })
     }

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn old_names_still_count_and_are_told() {
+    fn old_names_still_work_with_a_warning() {
         let typed = read("--test=oltp_read_only --num-threads=3 --max-time=5 run").unwrap();
         assert_eq!(typed.script.as_deref(), Some("oltp_read_only"));
         assert_eq!(typed.command.as_deref(), Some("run"));

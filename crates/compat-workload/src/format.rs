@@ -261,7 +261,7 @@ _elapsed___errors_____ops(total)___ops/sec(cum)__avg(ms)__p50(ms)__p95(ms)__p99(
     }
 
     #[test]
-    fn a_header_stands_before_each_twenty_rows_and_after_the_ramp() {
+    fn a_header_is_printed_every_twenty_rows_and_after_the_ramp() {
         let mut printer = Printer::new(Format::Simple);
         let read = with(1, [1, 1, 1, 1]);
         let has_header: Vec<bool> = (0..41)

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_told_only_where_it_is_out_of_bounds() {
+    fn a_share_is_printed_only_when_out_of_bounds() {
         assert_eq!(within(1.1, (0.9, 1.1), "x"), "PASS");
         let told = within(2.04, (0.9, 1.1), "new order rollback percent");
         assert_eq!(

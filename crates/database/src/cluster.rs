@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replication_factor_stands_behind_its_word() {
+    fn a_replication_factor_follows_its_word() {
         let text = "ALTER RANGE default CONFIGURE ZONE USING\n\trange_min_bytes = 134217728,\n\
             \tnum_replicas = 5,\n\tconstraints = '[]'";
         assert_eq!(number_behind(text, "num_replicas"), Some(5));

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_to_its_end_and_anything_else_is_told() {
+    fn an_answer_is_read_whole_and_failures_are_errors() {
         let of = |answer| get(&serving(answer), "/status");
         let ok = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nhello\n";
         assert_eq!(of(ok).unwrap(), "hello\n");

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_product_is_told_by_what_is_different_and_postgresql_by_nothing() {
+    fn products_other_than_postgresql_are_named() {
         let of = |text: &str| differences(&Product::recognise(text));
         assert_eq!(of("PostgreSQL 18.1 on x86_64"), Vec::<String>::new());
         let unknown = of("Greenmask 3");

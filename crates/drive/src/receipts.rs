@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_receipt_stands_before_the_commit() {
+    fn the_receipt_precedes_the_commit() {
         let own = "BEGIN;\nUPDATE t SET n = 1;\nEND;\nSELECT 1;\n";
         assert_eq!(
             texts(own),

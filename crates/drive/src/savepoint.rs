@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_savepoint_stands_behind_begin_and_its_release_before_commit() {
+    fn the_savepoint_follows_begin_and_its_release_precedes_commit() {
         let (texts, block) = protected("\\set a 1\nBEGIN;\nSELECT :a;\nEND;\n\\set b 2\n").unwrap();
         assert_eq!(
             texts,

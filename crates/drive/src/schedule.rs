@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_that_nobody_was_there_for_are_due_too() {
+    fn missed_starts_stay_due() {
         let rates = moving().into_iter().chain([Profile::Constant(300.0)]);
         for rate in rates {
             let schedule = |asked: usize| {

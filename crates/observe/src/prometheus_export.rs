@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_instruments_read_last_is_told() {
+    fn the_last_readings_are_exported() {
         let export = PrometheusExport::default();
         let trial: &mut dyn Observer<()> = &mut &export;
         let new = |number, label: &str, kind| NewSeries {

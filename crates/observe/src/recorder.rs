@@ -48,7 +48,7 @@ struct Course {
     /// The last reading as it came; `after` has what resets took away.
     raw: f64,
     /// When the last rate was told, and what `after` was then.
-    told_at_us: i64,
+    reported_at_us: i64,
     told: f64,
 }
 
@@ -247,7 +247,7 @@ impl Course {
         Self {
             kind,
             raw: read,
-            told_at_us: at_us,
+            reported_at_us: at_us,
             told: read,
             total: Total {
                 series,
@@ -262,13 +262,13 @@ impl Course {
 
     /// How fast a counter grew since a rate was told; `None` when not enough time has passed.
     fn rate(&mut self, at_us: i64, read: f64, over_us: i64) -> Option<f64> {
-        let past_us = at_us - self.told_at_us;
+        let past_us = at_us - self.reported_at_us;
         if past_us <= 0 || past_us < over_us {
             return None;
         }
         let after = self.total.after + self.grown(read);
         let grown = after - self.told;
-        (self.told_at_us, self.told) = (at_us, after);
+        (self.reported_at_us, self.told) = (at_us, after);
         Some(grown * 1e6 / past_us as f64)
     }
 
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn of_events_without_end_the_first_are_kept_and_that_is_told() {
+    fn the_first_events_are_stored_and_the_rest_are_counted() {
         let epoch = Instant::now();
         let mut recorder = recorder(epoch);
         for second in 0..3 {

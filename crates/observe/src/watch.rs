@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_hangs_keeps_nobody_waiting_for_long() {
+    fn a_hanging_instrument_delays_no_other() {
         for hangs_at in [0, 1, u32::MAX] {
             let instrument = told(move |step, out| {
                 if step == hangs_at {

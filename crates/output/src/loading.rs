@@ -211,7 +211,7 @@ mod tests {
         assert!(line(&table, 0, Duration::ZERO).contains("0 rows/s"));
     }
     #[test]
-    fn a_file_is_told_by_its_bytes() {
+    fn a_file_is_recognised_by_its_bytes() {
         let mut progress = Loading::new(false);
         progress.file("mine/a.csv", 4_000_000_000);
         let table = progress.table.unwrap();

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_to_nobody_or_to_everybody_are_errors() {
+    fn signals_to_process_0_or_to_all_processes_are_errors() {
         assert_eq!(
             send_signal(0, Signal::Terminate)
                 .expect_err("a group")

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_not_told_is_unknown() {
+    fn missing_memory_figures_are_unknown() {
         assert_eq!(memory_bytes("MemTotal:  16 kB\n"), Some(16384));
         assert_eq!(memory_bytes("MemFree:  16 kB\n"), None);
         assert_eq!(memory_bytes("MemTotal:  many kB\n"), None);

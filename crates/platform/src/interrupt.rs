@@ -153,7 +153,7 @@ mod tests {
 
     // One test: the counter belongs to the whole process.
     #[test]
-    fn interrupts_are_counted_and_wake_whoever_polls() {
+    fn interrupts_are_counted_and_wake_a_poller() {
         let interrupts = Interrupts::install().expect("installed");
         assert!(std::ptr::eq(
             interrupts,

@@ -55,7 +55,7 @@ mod tests {
     use crate::user;
 
     #[test]
-    fn a_socket_of_ones_own_belongs_to_oneself_and_to_nobody_else() {
+    fn a_socket_of_this_process_belongs_to_it_alone() {
         let (near, _far) = UnixStream::pair().unwrap();
         let Some(own) = User::with_uid(user::uid()).unwrap() else {
             return;

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_such_a_file_stops_anybody() {
+    fn no_content_of_such_a_file_is_an_error() {
         for text in HOSTILE {
             let _ = cpu::parse(text);
             let _ = cpu::load(text);

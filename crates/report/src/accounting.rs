@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_told_with_its_reason() {
+    fn unknown_figures_have_a_reason() {
         let mut it = accounting();
         it.buffers = Fact::Unknown("no buffer pool".to_owned());
         it.device = Fact::Unknown("on another host".to_owned());

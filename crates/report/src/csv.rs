@@ -18,7 +18,7 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn what_would_be_misread_stands_in_quotes() {
+    fn fields_with_separators_are_quoted() {
         let cells = ["1", "a,b", "say \"x\"", "", "two\nlines"];
         assert_eq!(
             super::line(cells.into_iter()),

@@ -183,7 +183,7 @@ mod tests {
     use pgdyno_model::document::Work;
 
     #[test]
-    fn the_gap_between_clients_and_server_is_told_either_way() {
+    fn the_gap_between_clients_and_server_is_reported_both_ways() {
         for (seen, restarts, told) in [
             (96, 96, "96 restarts: as many\n"),
             (96, 1200, "1,200 restarts: 1,104 more\n"),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_cut_and_stands_below_its_reason() {
+    fn a_long_message_is_cut_and_follows_its_reason() {
         let reason = Reason {
             class: "serialization".to_owned(),
             reason: "RETRY_SERIALIZABLE".to_owned(),

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn points_without_figures_have_dashes_and_failures_are_told() {
+    fn points_without_figures_have_dashes_and_failures_are_listed() {
         let mut results = results(&[4096]);
         results.points.entry(8192).or_default().failed = 1;
         let text = text(&results.document(), 120);

@@ -289,8 +289,8 @@ fn stalls(run: &Run) -> String {
         !stall.is_over || stall.unknown > 0 || !stall.failed.is_empty() || run.outages.count > 0
     });
     // Of a stall of all it is told already.
-    let told_us = STALL_TOLD_US.max(stalls.longest_us + stalls.longest_us / 10);
-    if let Some(stall) = client.filter(|stall| stall.length_us >= told_us) {
+    let reported_us = STALL_TOLD_US.max(stalls.longest_us + stalls.longest_us / 10);
+    if let Some(stall) = client.filter(|stall| stall.length_us >= reported_us) {
         text += &format!(
             "no commit    {} of client {}: {}{}\n",
             figures::time(stall.length_us as f64),

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_a_long_name_stays_whole() {
+    fn the_text_after_a_long_name_stays_whole() {
         let name = "/home/somebody/scripts/transfer.sql: schedule lag";
         assert_eq!(cut_name(name, 30), "…ts/transfer.sql: schedule lag");
         assert_eq!(cut_name(name, 80), name);

@@ -90,7 +90,7 @@ try         one thing
     }
 
     #[test]
-    fn a_check_that_failed_is_told_with_its_figures() {
+    fn a_failed_check_has_its_figures() {
         let failed = Check {
             name: "Syncs explain it".to_owned(),
             passed: Some(false),

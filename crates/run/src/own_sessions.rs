@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gave_way_is_told_and_that_clients_alone_are_too_many() {
+    fn dropped_sessions_are_reported_and_too_many_clients_are_an_error() {
         let short = |clients| Short {
             room: room("max_connections", 4),
             clients,

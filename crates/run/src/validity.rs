@@ -1054,7 +1054,7 @@ mod tests {
     }
 
     #[test]
-    fn who_shares_a_host_is_told_by_processes_where_they_were_looked_for() {
+    fn neighbours_on_a_host_are_named_by_process_when_known() {
         let codes = |same_host: bool, role: Option<Role>| {
             let facts = Facts {
                 same_host: Fact::Known(same_host),
@@ -1112,7 +1112,7 @@ mod tests {
     }
 
     #[test]
-    fn endpoints_that_lead_to_one_node_are_told() {
+    fn endpoints_of_one_node_are_noted() {
         let reached = |nodes: &[&str]| {
             let reached = nodes.iter().map(|node| Reached {
                 endpoint: format!("db:{node}"),
@@ -1241,7 +1241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_is_not_steady_is_told_once_for_each_figure_and_a_short_one_is_not() {
+    fn an_unsteady_trial_has_one_note_per_figure_and_a_short_one_none() {
         use pgdyno_model::document::Figure;
         let course = Steadiness::of;
         let rises: Vec<f64> = (0..30).map(|s| 100.0 + f64::from(s)).collect();
@@ -1307,7 +1307,7 @@ mod tests {
     }
 
     #[test]
-    fn that_pgdyno_did_not_run_is_told_first_and_a_quota_is_not_other_processes() {
+    fn stalls_of_pgdyno_are_noted_first_and_a_quota_is_not_other_processes() {
         use pgdyno_drive::record::GeneratorStop;
         let stop = |start_us, length_us, suspended_us| GeneratorStop {
             start_us,
@@ -1396,7 +1396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_was_never_tried_is_told() {
+    fn an_untested_version_is_noted() {
         let of = |version: &str| {
             let facts = Facts {
                 dialect_known: true,

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_a_whole_window_behind_holds_up_nobody() {
+    fn a_thread_a_whole_window_behind_blocks_no_other() {
         let counter = Counter::default();
         for number in 1..WINDOW {
             counter.settle(number);

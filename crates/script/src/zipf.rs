@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zeta_is_the_sum_it_stands_for() {
+    fn zeta_is_its_sum() {
         for theta in [0.2, 0.5, 0.99, 1.0, 1.0 + 1e-12, 1.2, 3.0] {
             for count in [1, 2, 63, 64, 65, 100, 10_000, 200_000] {
                 // The smallest terms first, for the least error.

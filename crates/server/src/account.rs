@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_left_to_run_it_as_says_what_to_do() {
+    fn without_a_user_to_run_it_the_error_says_what_to_do() {
         let error = Account::first_of(&["no-such-user-of-pgdyno", "root"]).expect_err("none");
         let text = error.to_string();
         assert!(text.contains("no-such-user-of-pgdyno, root"), "{text}");

@@ -210,11 +210,11 @@ fn fetch(
         return Err(failed(e.to_string()));
     }
     let start = Instant::now();
-    let mut told_s = None;
+    let mut reported_s = None;
     loop {
         let elapsed = start.elapsed();
-        if told_s != Some(elapsed.as_secs()) {
-            told_s = Some(elapsed.as_secs());
+        if reported_s != Some(elapsed.as_secs()) {
+            reported_s = Some(elapsed.as_secs());
             on_step(Step::Downloading {
                 version: build.version.into(),
                 about_bytes: build.about_bytes,

@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_passed_over_and_told() {
+    fn unusable_installations_are_skipped_and_named() {
         let place = place();
         let place = place.path().canonicalize().expect("exists");
         let (half, old, broken) = (place.join("half"), place.join("old"), place.join("broken"));

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queries_are_told_from_work() {
+    fn queries_and_work_are_distinguished() {
         for query in [
             "SELECT 1",
             "show x",

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_warm_is_told_within_seconds() {
+    fn a_warm_server_is_recognised_within_seconds() {
         let mut taken: Vec<usize> = (0..200)
             .map(|seed| seconds_taken(run(seed, 120, 0.05, |_| 1000.0)))
             .collect();

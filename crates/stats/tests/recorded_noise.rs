@@ -112,7 +112,7 @@ fn found(values: &[f64], paired: bool, factor: f64) -> f64 {
 }
 
 #[test]
-fn repeats_of_the_same_are_not_told_apart_in_95_of_100_draws() {
+fn equal_repeats_do_not_differ_in_95_of_100_draws() {
     for Series { name, values } in series() {
         let alarms = found(&values, false, 1.0);
         println!("{name}: false alarms in {:.1} of 100", alarms * 100.0);
@@ -121,7 +121,7 @@ fn repeats_of_the_same_are_not_told_apart_in_95_of_100_draws() {
 }
 
 #[test]
-fn pairs_of_the_same_are_not_told_apart_in_95_of_100_draws() {
+fn equal_pairs_do_not_differ_in_95_of_100_draws() {
     // Exactly 4.9 of 100 by theory: what 4,000 draws may differ from that is allowed for.
     let allowed = 0.05 + 2.0 * (0.05 * 0.95 / DRAWS as f64).sqrt();
     for Series { name, values } in series() {

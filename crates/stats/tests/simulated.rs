@@ -279,7 +279,7 @@ fn without_times_a_drift_is_taken_for_a_change() {
 }
 
 #[test]
-fn sides_whose_order_was_drawn_are_told_apart_under_a_drift() {
+fn sides_in_random_order_are_distinguished_under_a_drift() {
     let case = Case {
         machine: Machine::Drifts(0.02),
         change: -0.1,

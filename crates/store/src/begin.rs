@@ -286,7 +286,7 @@ mod tests {
     use pgdyno_model::State;
 
     #[test]
-    fn a_trial_of_an_experiment_says_where_it_stands_there() {
+    fn a_trial_has_its_place_in_its_experiment() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("s")).unwrap();
         let sweep = ExperimentHeader {

@@ -123,7 +123,7 @@ mod tests {
     use crate::db::params;
 
     #[test]
-    fn a_trial_of_this_host_is_told_to_end_and_others_are_not_touched() {
+    fn a_trial_of_this_host_is_ended_and_others_are_not_touched() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("s")).unwrap();
         let writer = store.begin(&example()).unwrap();

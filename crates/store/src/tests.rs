@@ -107,7 +107,7 @@ fn the_tables_are_made_once_by_however_many_at_once() {
 }
 
 #[test]
-fn what_a_spec_says_stands_in_columns_of_its_own() {
+fn a_specs_values_have_columns_of_their_own() {
     let dir = dir();
     let store = Store::open(&dir.path().join("s")).unwrap();
     let spec = TrialSpec {

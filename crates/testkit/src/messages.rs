@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn tls_and_cancel_are_told_apart_from_sessions() {
+    fn tls_and_cancel_are_no_sessions() {
         let mut encrypted = Connection::default();
         encrypted.received(&first(TLS, b""));
         encrypted.received(&[22, 3, 1, 0, 5]);

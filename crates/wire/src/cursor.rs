@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_caret_stands_under_the_place_on_its_line() {
+    fn the_caret_marks_the_place_on_its_line() {
         assert_eq!(
             show("SELECT x", 8).unwrap(),
             "LINE 1: SELECT x\n               ^"

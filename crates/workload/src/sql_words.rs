@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn updated_tables_are_found_wherever_the_statement_stands() {
+    fn updated_tables_are_found_in_any_statement() {
         assert_eq!(
             updated("UPDATE a SET x = 1; update only b set y=2"),
             ["a", "b"]

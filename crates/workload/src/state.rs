@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_sets_are_told_apart_by_their_marks() {
+    fn whole_sets_are_distinguished_by_their_marks() {
         assert_eq!(state(&[]), State::Nothing);
         assert_eq!(state(&all(None)), State::Others);
         assert!(matches!(

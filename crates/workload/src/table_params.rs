@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn those_of_the_shipped_packs_are_known_without_being_told() {
+    fn parameters_of_shipped_packs_are_known() {
         let names = |pack: &str| {
             let names = of(&shipped::find(pack).unwrap());
             names.into_iter().collect::<Vec<_>>().join(" ")

@@ -7,7 +7,7 @@ pub fn run(bytes: &[u8]) {
     let mut units = Units::default();
     for array in bytes.split(|&byte| byte == b'\n') {
         let before = (units.count(), units.rows);
-        if !units.add_told(array) {
+        if !units.add_reported(array) {
             assert_eq!((units.count(), units.rows), before);
         }
     }

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_hundred_thousand_rows_are_told() {
+    fn progress_is_printed_every_hundred_thousand_rows() {
         let mut progress = Progress::new("pgbench_accounts", 300_000, false, false);
         assert_eq!(progress.at(99_900, 9.0), None);
         assert_eq!(

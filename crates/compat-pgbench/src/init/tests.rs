@@ -286,10 +286,10 @@ fn statements_texts_tables_and_rows_are_stock_pgbenchs() {
 
 /// What goes wrong: statements before, as whom, pgbench's arguments, the options.
 #[test]
-fn errors_are_told_in_stock_pgbenchs_words() {
+fn errors_have_stock_pgbenchs_words() {
     let Some(pgbench) = stock_pgbench() else {
         skip!(
-            "init::tests::errors_are_told_in_stock_pgbenchs_words",
+            "init::tests::errors_have_stock_pgbenchs_words",
             "no stock pgbench 18"
         );
     };
@@ -514,7 +514,7 @@ fn a_terminal_shows_one_line_that_goes_away() {
 }
 
 #[test]
-fn a_lost_connection_is_told_as_libpq_tells_it() {
+fn a_lost_connection_has_libpqs_words() {
     let place = Place::new();
     said(&mut place.session(), &options("dt"), false);
     // In a statement: it waits for a lock until it is ended.

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_in_pflags_words() {
+    fn mistakes_have_pflags_words() {
         for (typed, said) in [
             ("--bogus", "unknown flag: --bogus"),
             ("--bogus=3", "unknown flag: --bogus"),

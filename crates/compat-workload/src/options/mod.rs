@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_and_what_does_nothing_is_told() {
+    fn senseless_options_are_refused_and_idle_ones_reported() {
         for (line, said) in [
             (
                 "--request-distribution=foo",

@@ -239,7 +239,7 @@ fn away(tool: Tool, name: &str, generators: &str) -> f64 {
 }
 
 #[test]
-fn exact_draws_are_told_from_ycsbs_where_they_differ() {
+fn exact_draws_differ_from_ycsbs() {
     for name in [
         "latest",
         "latest-growing",
@@ -253,7 +253,7 @@ fn exact_draws_are_told_from_ycsbs_where_they_differ() {
 }
 
 #[test]
-fn ycsbs_draws_are_told_from_go_ycsbs_where_they_differ() {
+fn ycsbs_draws_differ_from_go_ycsbs() {
     for name in ["zipfian", "zipfian-growing", "zipfian-part"] {
         let away = away(Tool::GoYcsb, name, "ycsb");
         assert!(away > 2.0 * DEVIATIONS, "{name}: {away:.2}");

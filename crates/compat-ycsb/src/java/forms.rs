@@ -283,9 +283,9 @@ fn returns<'a>(
 /// The bucket in which this percentage is reached; none, if that is behind the last one.
 fn bucket_at(counts: &[u64], percent: f64) -> Option<u64> {
     let total: u64 = counts.iter().sum();
-    let (_, told_apart) = counts.split_last()?;
+    let (_, distinct) = counts.split_last()?;
     let mut sum = 0;
-    let reached = told_apart.iter().position(|count| {
+    let reached = distinct.iter().position(|count| {
         sum += count;
         total > 0 && sum as f64 / total as f64 >= percent / 100.0
     });

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_version_lacks_is_told_with_the_reason() {
+    fn missing_features_of_a_version_have_a_reason() {
         let lacks = |text: &str, feature| Product::recognise(text).lacks(feature);
         assert_eq!(lacks("PostgreSQL 18.1 on x86", Feature::Procedures), None);
         assert_eq!(

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_is_not_there_is_told_with_those_that_are() {
+    fn an_unknown_disk_is_an_error_that_lists_the_disks() {
         let error = Device::named("/dev/no such disk").unwrap_err();
         assert!(
             error.starts_with("this host has no disk no such disk; "),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_lies_on_no_disk_is_told() {
+    fn data_on_no_disk_is_reported() {
         let server = this_process();
         for (directory, why) in [("/proc", "proc (proc)"), ("/dev/shm", "(tmpfs)")] {
             let told = Device::under_data(&server, Ok(Path::new(directory)), &[]);

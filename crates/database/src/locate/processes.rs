@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proc_that_shows_nothing_is_told() {
+    fn an_unreadable_proc_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().to_owned();
         let why = Proc { root }.serving(&wanted(1, 0.0), NAMES).unwrap_err();

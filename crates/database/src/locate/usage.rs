@@ -31,7 +31,7 @@ pub struct CpuMeter {
     leaves: Leaves,
     proc: Proc,
     /// What was told last: CPU time does not go back.
-    told_us: u64,
+    reported_us: u64,
 }
 
 impl CpuMeter {
@@ -41,7 +41,7 @@ impl CpuMeter {
             tops: tops.into_iter().collect(),
             leaves: Leaves::default(),
             proc: Proc::of_kernel(),
-            told_us: 0,
+            reported_us: 0,
         }
     }
 
@@ -57,8 +57,8 @@ impl CpuMeter {
             all_us = all_us.saturating_add(tree_us(top, &self.proc, &mut self.leaves)?);
         }
         // A process that ended just now may be counted neither among those that live nor above it.
-        self.told_us = self.told_us.max(all_us);
-        Ok(self.told_us)
+        self.reported_us = self.reported_us.max(all_us);
+        Ok(self.reported_us)
     }
 }
 

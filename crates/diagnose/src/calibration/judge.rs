@@ -664,7 +664,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_short_of_memory_or_cpu_is_told_by_its_blocks() {
+    fn a_server_short_of_memory_or_cpu_is_recognised_by_its_blocks() {
         let mut c = calibration([100, 900, 300, 5000, 3000]);
         let mut counted = |read, hit| {
             let counted = [
@@ -700,7 +700,7 @@ mod tests {
     }
 
     #[test]
-    fn stalls_are_told_from_what_every_transaction_pays() {
+    fn stalls_are_separate_from_the_cost_of_every_transaction() {
         let mut c = calibration([200, 900, 300, 1200, 3000]);
         let stalls = |measured: &mut Option<Measured>| {
             let measured = measured.as_mut().unwrap();

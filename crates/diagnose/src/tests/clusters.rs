@@ -63,7 +63,7 @@ fn time_is_divided_by_what_nodes_tell_and_the_rest_is_not_attributed() {
 }
 
 #[test]
-fn nodes_that_were_not_read_are_told_and_not_guessed() {
+fn unread_nodes_are_reported_not_guessed() {
     let blind = made().without("crdb.kv.time").without("crdb.kv.batches");
     let (budget, verdict) = judged(&blind);
     assert!(share(&budget, Part::NotAttributed) > 0.9);
@@ -340,7 +340,7 @@ fn a_real_node_that_was_stopped_for_most_of_each_second_is_found() {
 }
 
 #[test]
-fn restarts_that_clients_do_not_see_are_told_by_reason() {
+fn hidden_restarts_are_reported_by_reason() {
     let restarting = || {
         made()
             .with("crdb.restarts", "node 1 writetooold", 9000.0)
@@ -407,7 +407,7 @@ fn unavailable_ranges_limit_only_while_commits_fall() {
 }
 
 #[test]
-fn clocks_are_told_beside_the_restarts_for_them() {
+fn clocks_are_reported_with_the_restarts_they_cause() {
     let (_, verdict) = judged(&made().with("crdb.clock.offset", "node 3", -180.0));
     let said = figure(&verdict, "clock-uncertainty");
     assert!(said.contains("180 ms from node 3’s"), "{said}");

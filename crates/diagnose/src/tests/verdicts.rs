@@ -150,7 +150,7 @@ fn clients_that_rest_have_no_part_in_what_limits_the_others() {
 }
 
 #[test]
-fn a_straggler_is_told() {
+fn a_straggler_is_reported() {
     let made = Made::of(4, 20)
         .with("pg.waits", "Running", 4.0)
         .scheduled(4.0, 0.0)
@@ -392,7 +392,7 @@ fn a_rate_that_is_met_is_no_limit() {
 }
 
 #[test]
-fn connecting_is_told_from_the_rest() {
+fn connecting_has_its_own_part() {
     let made = Made::of(4, 10)
         .at(Activity::Connect, 0.8)
         .with("pg.waits", "Running", 0.3)

@@ -723,7 +723,7 @@ impl Client {
                 // Without a value there was no unit of it.
                 let Some(array) = value else { continue };
                 let mut told = Units::default();
-                if !told.add_told(array) {
+                if !told.add_reported(array) {
                     let text = format!("column \"{name}\" is not about work units");
                     return self.gset_error(cx, &text);
                 }

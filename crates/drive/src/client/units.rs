@@ -22,7 +22,7 @@ pub(super) struct Units {
     /// When the unit that is being answered began.
     from: Nanos,
     /// What the first column of its answer says.
-    told_rows: Option<u64>,
+    reported_rows: Option<u64>,
     /// Answered and not booked yet, in order.
     answered: Vec<Unit>,
     /// How many of these are of transactions that are over.
@@ -57,7 +57,7 @@ impl Units {
     /// What was not committed is no work.
     pub(super) fn forget(&mut self) {
         self.answered.truncate(self.committed);
-        self.told_rows = None;
+        self.reported_rows = None;
     }
 
     pub(super) fn restart(&mut self) {
@@ -103,7 +103,7 @@ impl Client {
         if let Ok(Message::DataRow(row)) = frame.parse()
             && let Some(Ok(Some(first))) = row.into_iter().next()
         {
-            self.units.told_rows = number(first);
+            self.units.reported_rows = number(first);
         }
     }
 
@@ -117,7 +117,7 @@ impl Client {
         };
         let units = &mut self.units;
         let tagged = tag.rsplit(|byte| *byte == b' ').next().and_then(number);
-        let rows = units.told_rows.take().or(tagged).unwrap_or(0);
+        let rows = units.reported_rows.take().or(tagged).unwrap_or(0);
         units.awaited = units.awaited.saturating_sub(1);
         units.answered.push(Unit {
             operation,

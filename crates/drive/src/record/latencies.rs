@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_exact_whatever_is_told_by_the_histogram_and_what_is_not() {
+    fn sums_are_exact_though_the_histogram_rounds() {
         // On both sides of what has a bucket for each microsecond, in no order.
         let values = || (0..3000_u64).map(|i| i * i * 7919 % 4099);
         let (mut all, mut halves) = (Latencies::default(), <[Latencies; 2]>::default());

@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn of_nobody_there_is_nothing() {
+    fn no_threads_give_no_figures() {
         assert!(Merge::default().finish().is_none());
     }
 

@@ -101,7 +101,7 @@ impl Units {
     /// the sum of the latencies in microseconds, the longest, and from there on how many units took
     /// a time `t` with `floor(ln(t) * 50)` = 0 (or less), 1, 2…; false when it is no such thing, or
     /// numbers that nothing can come to, and nothing is added then.
-    pub fn add_told(&mut self, array: &[u8]) -> bool {
+    pub fn add_reported(&mut self, array: &[u8]) -> bool {
         let mut numbers = numbers(array);
         let mut head = || numbers.next()?.filter(|number| *number <= COUNT_MAX);
         let (Some(rows), Some(sum_us), Some(max_us)) = (head(), head(), head()) else {
@@ -164,12 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_counted_is_told_within_a_hundredth() {
+    fn server_counts_are_exact_to_one_percent() {
         let mut latencies_us: Vec<u64> = (1..=1000).map(|i| i * i).collect();
         latencies_us.push(3_500_000_000);
         let mut units = Units::default();
-        assert!(units.add_told(told(7, &latencies_us).as_bytes()));
-        assert!(units.add_told(told(1, &[1, 2, 3, 4, 5]).as_bytes()));
+        assert!(units.add_reported(told(7, &latencies_us).as_bytes()));
+        assert!(units.add_reported(told(1, &[1, 2, 3, 4, 5]).as_bytes()));
         let mut exact = Latencies::default();
         latencies_us.extend([1, 2, 3, 4, 5]);
         latencies_us.iter().for_each(|us| exact.record(*us));
@@ -207,10 +207,10 @@ mod tests {
             "{1125899906842625,2,3}",
         ] {
             let mut units = Units::default();
-            assert!(!units.add_told(text.as_bytes()), "{text}");
+            assert!(!units.add_reported(text.as_bytes()), "{text}");
             assert_eq!(units, Units::default(), "{text}");
         }
         let mut units = Units::default();
-        assert!(units.add_told(b"{0,0,0}") && units.count() == 0);
+        assert!(units.add_reported(b"{0,0,0}") && units.count() == 0);
     }
 }

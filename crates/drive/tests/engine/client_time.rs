@@ -47,7 +47,7 @@ fn every_client_second_is_at_one_place_and_think_time_is_its_own() {
 }
 
 #[test]
-fn the_wait_for_the_schedule_is_told_from_the_wait_for_the_server() {
+fn waits_for_the_schedule_and_for_the_server_are_separate() {
     let drive = Drive {
         clients: 2,
         rate: Some(20.0.into()),
@@ -61,7 +61,7 @@ fn the_wait_for_the_schedule_is_told_from_the_wait_for_the_server() {
 }
 
 #[test]
-fn making_connections_is_told_from_statements() {
+fn connecting_and_statements_are_separate() {
     let drive = Drive {
         connection_per_transaction: true,
         until: Until::Elapsed(millis(700)),

@@ -95,7 +95,7 @@ fn statements_are_prepared_anew_on_each_connection() {
 }
 
 #[test]
-fn what_the_server_remarks_when_it_is_connected_to_is_told() {
+fn notices_on_connecting_are_printed() {
     sql("create database noticed");
     sql("update pg_database set datcollversion = '0' where datname = 'noticed'");
     let login = Login::new("postgres", "noticed");

@@ -107,7 +107,7 @@ fn a_transaction_that_is_tried_again_keeps_its_numbers() {
 }
 
 #[test]
-fn a_failed_insert_holds_up_nobody() {
+fn a_failed_insert_blocks_no_other_client() {
     sql("create table holes (k bigint primary key); insert into holes values (2), (5)");
     let script = "\\set last acknowledged('holes', 1)\n\\set key next_key('holes', 1)\n\
                   \\if :last <> :key - 1\n\\error :last || ' before ' || :key\n\\endif\n\

@@ -235,7 +235,7 @@ fn a_deadline_ends_retries_and_no_pause_is_waited_for_in_vain() {
 }
 
 #[test]
-fn a_client_that_pauses_ends_when_it_is_told_to() {
+fn a_pausing_client_ends_on_request() {
     sql("create function pausing() returns int language plpgsql as
              $$ begin raise 'not now' using errcode = 'deadlock_detected'; end $$");
     let drive = Drive {

@@ -158,7 +158,7 @@ fn a_retry_sends_the_same_statements_with_the_same_values() {
 }
 
 #[test]
-fn tries_run_out_and_each_try_is_told_when_asked_for() {
+fn tries_run_out_and_verbose_mode_prints_each() {
     flaky("told");
     let drive = Drive {
         max_tries: 2,
@@ -323,7 +323,7 @@ fn retries_end_with_the_latency_limit_and_with_the_time_of_the_run() {
 }
 
 #[test]
-fn a_client_ends_after_its_last_try_when_told_to() {
+fn a_client_can_end_after_its_last_try() {
     let drive = Drive {
         max_tries: 2,
         on_last_try: OnLastTry::EndClient,

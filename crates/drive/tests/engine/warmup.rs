@@ -67,7 +67,7 @@ fn check(recording: &Recording) -> u64 {
 }
 
 #[test]
-fn a_warm_up_ends_for_all_threads_when_it_is_told_to_and_the_time_counts_from_there() {
+fn a_warm_up_ends_for_all_threads_on_request_and_the_time_counts_from_there() {
     let (recording, elapsed_s) = run_impatiently(
         &Drive {
             clients: 5,
@@ -125,7 +125,7 @@ fn transactions_are_counted_from_the_end_of_the_warm_up() {
 }
 
 #[test]
-fn a_warm_up_that_was_told_too_late_ends_when_its_time_is_over() {
+fn a_late_request_ends_no_warm_up_early() {
     let (recording, _) = run_impatiently(
         &Drive {
             warmup: millis(1_200),

@@ -270,10 +270,10 @@ const TOLD: &[(&[QueryMode], &str)] = &[
 ];
 
 #[test]
-fn every_step_is_told_as_stock_pgbench_tells_it_under_debug() {
+fn debug_output_is_that_of_stock_pgbench() {
     let Some(pgbench) = stock_pgbench() else {
         skip!(
-            "every_step_is_told_as_stock_pgbench_tells_it_under_debug",
+            "debug_output_is_that_of_stock_pgbench",
             "no stock pgbench 18"
         );
     };
@@ -330,25 +330,25 @@ const LOST: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_lost_connection_is_told_in_stock_pgbenchs_words_in_simple_mode() {
+fn a_lost_connection_has_stock_pgbenchs_words_in_simple_mode() {
     lost_connections(
-        "a_lost_connection_is_told_in_stock_pgbenchs_words_in_simple_mode",
+        "a_lost_connection_has_stock_pgbenchs_words_in_simple_mode",
         Simple,
     );
 }
 
 #[test]
-fn a_lost_connection_is_told_in_stock_pgbenchs_words_in_extended_mode() {
+fn a_lost_connection_has_stock_pgbenchs_words_in_extended_mode() {
     lost_connections(
-        "a_lost_connection_is_told_in_stock_pgbenchs_words_in_extended_mode",
+        "a_lost_connection_has_stock_pgbenchs_words_in_extended_mode",
         Extended,
     );
 }
 
 #[test]
-fn a_lost_connection_is_told_in_stock_pgbenchs_words_in_prepared_mode() {
+fn a_lost_connection_has_stock_pgbenchs_words_in_prepared_mode() {
     lost_connections(
-        "a_lost_connection_is_told_in_stock_pgbenchs_words_in_prepared_mode",
+        "a_lost_connection_has_stock_pgbenchs_words_in_prepared_mode",
         Prepared,
     );
 }

@@ -136,7 +136,7 @@ fn a_story_says_who_read_what_and_why_that_is_a_contradiction() {
 }
 
 #[test]
-fn a_stale_read_is_told_with_the_time_that_had_passed() {
+fn a_stale_read_has_its_age() {
     let report = report("@0 a x1 ; @1 r x[]");
     let story = &report
         .anomaly("G-single-item-realtime")

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_and_what_worked_are_told_by_second() {
+    fn wanted_and_working_clients_are_given_by_second() {
         let clients: Clients = "2@2s,8@2s".parse().unwrap();
         let kept = recording(&[2.0, 2.0, 2.0, 7.99, 8.0]);
         let course = ClientCourse::of(&kept, Some(&clients)).unwrap();

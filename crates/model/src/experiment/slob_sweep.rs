@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_caps_the_largest_set_is_told() {
+    fn the_cap_of_the_largest_set_is_named() {
         let told = |room: Room, asked| {
             let largest = room.largest(asked);
             (largest.bytes, largest.remark.unwrap_or_default())

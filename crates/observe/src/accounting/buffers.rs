@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_grown_is_told_and_what_was_reset_is_not() {
+    fn growth_is_counted_and_a_reset_is_not() {
         let before = moment(100, 10, 5, &[("client backend", 10), ("checkpointer", 3)]);
         let after = moment(
             350,

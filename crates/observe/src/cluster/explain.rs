@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_or_told_otherwise_is_a_gap_and_an_interrupt_ends_it() {
+    fn a_refused_or_strange_plan_is_a_gap_and_an_interrupt_ends_it() {
         // PostgreSQL has no DIST, and other words in the answer to EXPLAIN ANALYZE.
         for (version, why) in [
             (

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_between_is_told_though_buckets_come_and_go() {
+    fn differences_are_exact_though_buckets_come_and_go() {
         let then = parts(Histogram {
             sum: 5000.0,
             count: 100.0,

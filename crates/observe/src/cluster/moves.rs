@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn leaders_that_moved_are_told_by_table_and_node() {
+    fn moved_leaders_are_reported_by_table_and_node() {
         let leaders = |of: &[(&str, &str, &str)]| -> BTreeMap<_, _> {
             of.iter()
                 .map(|(t, part, node)| (((*t).to_owned(), (*part).to_owned()), (*node).to_owned()))
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_a_gap_with_its_reason() {
+    fn a_missing_figure_is_a_gap_with_its_reason() {
         // A server without CockroachDB's views is like one that keeps them closed.
         let url = pgdyno_testkit::postgres().address().url();
         let mut bench = Bench::new(watched(&url, &COCKROACHDB, None));

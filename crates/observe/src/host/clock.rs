@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_set_is_told_and_one_that_keeps_time_is_not() {
+    fn a_clock_jump_is_reported_and_a_steady_clock_is_not() {
         let early = Moment::now().unwrap();
         let later = |monotonic_ms: u64, wall_ms: i64| Moment {
             monotonic: early.monotonic + Duration::from_millis(monotonic_ms),

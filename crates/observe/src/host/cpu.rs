@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_shared_with_something_busy_is_told() {
+    fn a_busy_shared_host_is_reported() {
         // Ten seconds, of which others used 0.5 of four CPUs.
         assert_eq!(codes(state(10, 115.0, 10.0, Some(60.0))), ["host-shared"]);
         assert_eq!(codes(state(10, 111.0, 10.0, Some(60.0))), [""; 0]);

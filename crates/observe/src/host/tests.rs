@@ -82,7 +82,7 @@ fn cpu_time_is_what_the_kernel_says_before_and_after() {
 }
 
 #[test]
-fn who_used_the_cpus_is_not_told_when_it_is_not_certain_where_the_server_is() {
+fn cpu_use_has_no_owner_when_the_servers_host_is_uncertain() {
     let mut bench = Bench::new(cpu::Cpu::new(lost_scout()));
     bench.begin().unwrap();
     std::thread::sleep(Duration::from_millis(150));
@@ -198,7 +198,7 @@ fn the_servers_cpu_time_is_what_its_work_took() {
 }
 
 #[test]
-fn pgdynos_threads_are_told_by_what_they_used_waited_for_and_were_late() {
+fn pgdynos_threads_report_cpu_waits_and_lateness() {
     let mut lags = ThreadLags::default();
     let mut bench = Bench::new(clients::Clients::new(lags.clone()));
     bench.begin().unwrap();

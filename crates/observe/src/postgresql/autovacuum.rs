@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn how_long_it_took_is_told_as_far_as_it_is_known() {
+    fn vacuum_durations_are_reported_when_known() {
         let now = Instant::now() + Duration::from_secs(100);
         let mut clock = ServerClock::default();
         clock.compare(now, 50_000_000, now);

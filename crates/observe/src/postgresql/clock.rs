@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_is_told_and_a_slow_answer_is_none() {
+    fn a_clock_jump_is_reported_and_a_slow_answer_is_none() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let mut clock = ServerClock::default();

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_that_are_not_the_trials_are_told_apart() {
+    fn sessions_of_others_are_counted_separately() {
         let rows = vec![
             row(None, true, 70),
             row(Some("IO:WalSync"), false, 6),

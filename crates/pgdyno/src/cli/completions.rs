@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_shell_is_told_the_verbs_and_options() {
+    fn each_shell_completes_verbs_and_options() {
         for shell in CompletedShell::value_variants() {
             let script = script(*shell);
             for word in ["calibrate", "query-mode", "check-history"] {

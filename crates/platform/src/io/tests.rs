@@ -89,10 +89,10 @@ fn streams_that_arrive_at_the_same_time_are_whole_each(mut io: impl Io) {
 
 /// A buffer that is counted twice, or not at all, would be filled while it is read, or never again.
 #[test]
-fn the_kernel_has_used_as_many_buffers_as_it_told_of() {
+fn the_kernel_has_used_as_many_buffers_as_it_reported() {
     if let Err(reason) = Uring::probe() {
         pgdyno_testkit::skip!(
-            "the_kernel_has_used_as_many_buffers_as_it_told_of",
+            "the_kernel_has_used_as_many_buffers_as_it_reported",
             format!("no io_uring: {reason}")
         );
     }

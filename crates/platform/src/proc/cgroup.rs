@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn input_and_output_are_told_by_device() {
+    fn input_and_output_are_read_by_device() {
         let text = "254:0 rbytes=8192 wbytes=4096 rios=2 wios=1 dbytes=0 dios=0\n\
             7:0\n8:0 rbytes=1 cost.usage=5 strange\n";
         let all = io(text);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn being_held_back_is_told_by_both_versions() {
+    fn throttling_is_read_from_both_versions() {
         let two = "usage_usec 7000\nuser_usec 5000\nsystem_usec 2000\nnr_periods 9\n\
             nr_throttled 3\nthrottled_usec 250\n";
         let expected = Cpu {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_is_told_in_cpus_by_both_versions() {
+    fn a_quota_is_read_in_cpus_from_both_versions() {
         assert_eq!(quota("50000 100000\n"), Some(0.5));
         assert_eq!(quota("max 100000\n"), None);
         assert_eq!(quota_of_version_1("150000\n", "100000\n"), Some(1.5));

@@ -105,7 +105,7 @@ mod tests {
         softirq 21 1 2 3\n";
 
     #[test]
-    fn cpu_time_is_told_by_what_it_was_used_for() {
+    fn cpu_time_is_read_by_mode() {
         let stat = parse(REAL).unwrap();
         assert_eq!(stat.modes.user, 2_006_143);
         assert_eq!(stat.modes.steal, 25_177);

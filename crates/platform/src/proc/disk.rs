@@ -126,7 +126,7 @@ mod tests {
          2855244 83683220 2862962 1804 874944744 1374296 2560050 193866\n";
 
     #[test]
-    fn a_device_is_told_by_its_counters() {
+    fn a_devices_counters_are_read() {
         let disks = parse(REAL);
         assert_eq!(disks.len(), 2);
         let vda = &disks[1];

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_told_in_bytes() {
+    fn memory_is_read_in_bytes() {
         let text = "MemTotal:       24684084 kB\nMemFree:        14934124 kB\n\
             MemAvailable:   22878188 kB\nBuffers:          235064 kB\n\
             Cached:          7613360 kB\nSwapCached:            0 kB\n\
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_or_not_in_its_unit_is_unknown() {
+    fn missing_figures_and_other_units_are_unknown() {
         let memory =
             parse("MemTotal: 5 MB\nDirty:\nCached: many kB\nShmem: 99999999999999999999 kB");
         assert_eq!(memory, Memory::default());

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn interfaces_are_told_by_their_counters() {
+    fn counters_of_interfaces_are_read() {
         let text = "Inter-|   Receive                            |  Transmit\n \
             face |bytes    packets errs drop fifo frame compressed multicast|bytes packets errs \
             drop fifo colls carrier compressed\n\

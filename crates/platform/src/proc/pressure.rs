@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_is_told_in_total() {
+    fn total_waiting_is_read() {
         let text = "some avg10=22.62 avg60=10.38 avg300=3.87 total=1859574142\n\
             full avg10=3.89 avg60=3.14 avg300=1.87 total=973177060\n";
         let pressure = parse(text);

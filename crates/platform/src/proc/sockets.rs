@@ -67,7 +67,7 @@ mod tests {
 
     #[cfg(target_endian = "little")]
     #[test]
-    fn sockets_are_told_by_both_ends() {
+    fn sockets_are_read_with_both_ends() {
         let text = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   \
             uid  timeout inode\n   \
             0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000   999        \

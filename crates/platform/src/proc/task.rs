@@ -107,7 +107,7 @@ mod tests {
         17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
     #[test]
-    fn a_process_is_told_by_its_fields() {
+    fn the_fields_of_a_process_are_read() {
         let task = stat(REAL).unwrap();
         let expected = Task {
             pid: 4711,

@@ -392,7 +392,7 @@ mod tests {
     use pgdyno_diagnose::calibration::read;
 
     #[test]
-    fn systems_of_one_name_are_told_apart_by_their_uuids() {
+    fn systems_of_one_name_are_distinguished_by_uuid() {
         let systems = [
             read::Calibration::nothing_yet("db1", "0123456789"),
             read::Calibration::nothing_yet("db1", "abcdefghij"),

@@ -82,7 +82,7 @@ fn each_form_says_the_same() {
 }
 
 #[test]
-fn what_passes_and_what_cannot_be_told_are_cases_of_their_own() {
+fn passed_and_undecided_are_cases_of_their_own() {
     let passed = document("goodput > -5%", 1.0);
     assert!(text(&passed).starts_with("pass: "));
     assert!(junit(&passed, None).contains("<system-out>no significant difference"));

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_told_the_sentence_says_why() {
+    fn an_undecided_comparison_says_why() {
         let few = of(&figures([1.1, 1.0, 1.0], 3, None));
         let want = "Cannot tell: 3 repeats, 5 needed".to_owned();
         assert_eq!(few, (Says::CannotTell, want));

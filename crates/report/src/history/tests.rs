@@ -33,7 +33,7 @@ fn document() -> History {
 }
 
 #[test]
-fn a_change_is_told_with_its_trial_its_size_and_its_version() {
+fn a_change_has_its_trial_its_size_and_its_version() {
     let text = text(&document());
     assert!(
         text.starts_with("goodput of tpcb <x>: 1 change in 30 trials, the newest by -10"),

@@ -76,7 +76,7 @@ mod tests {
     use crate::isolation::tests::seen_and_forbidden;
 
     #[test]
-    fn the_table_says_what_is_forbidden_and_the_story_is_told() {
+    fn the_table_says_what_is_forbidden_and_the_story_follows() {
         let text = lab(&seen_and_forbidden());
         assert!(text.contains("| anomaly | SERIALIZABLE |"), "{text}");
         assert!(text.contains("| Write skew | 3 FORBIDDEN |"), "{text}");

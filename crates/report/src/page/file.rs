@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_s_page_may_ask_its_server_and_nobody_else() {
+    fn a_server_s_page_may_ask_its_server_alone() {
         let (page, policy) = served(&json!({ "title": "a" })).unwrap();
         assert!(policy.starts_with("default-src 'none'; connect-src 'self'; script-src 'sha256-"));
         assert!(

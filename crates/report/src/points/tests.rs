@@ -297,7 +297,7 @@ fn a_trial_that_was_not_steady_counts_and_is_named_and_other_notes_are_not() {
 }
 
 #[test]
-fn what_the_server_did_in_some_repeats_only_is_noted_where_somebody_watched() {
+fn server_activity_in_some_repeats_is_noted_where_observed() {
     let filled = Filled::new();
     let trials = [1, 2, 3, 4].map(|repeat| filled.trial(1, repeat, 100.0, (2000, 5_000)));
     let run = |sql: &str, number: i64| filled.raw.execute(sql, [number]).unwrap();

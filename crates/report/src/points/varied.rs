@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_stands_behind_as_it_was_given() {
+    fn values_that_are_no_quantities_come_last_unchanged() {
         let given = [
             json!("remote_write"),
             json!("on"),

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_sessions_of_a_commit_are_told_to_wait_or_not() {
+    fn only_commit_sessions_set_synchronous_commit() {
         let set = |measure: Measure, server: &Server| {
             let settings = settings(measure, server).into_iter();
             settings

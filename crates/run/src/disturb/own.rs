@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_ends_when_told_and_is_undone_once() {
+    fn a_lasting_disturbance_ends_on_request_and_is_undone_once() {
         let (mut one, log) = doing(false);
         one.start().unwrap();
         one.end();

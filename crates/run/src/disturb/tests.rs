@@ -159,7 +159,7 @@ fn a_control_runs_nothing() {
 }
 
 #[test]
-fn what_happens_is_told_as_events_of_the_trial() {
+fn disturbances_are_events_of_the_trial() {
     let disturbance = begun(&spec("echo a"), |texts| texts.contains("exit code 0"));
     let mut instrument = disturbance.instrument().unwrap();
     instrument.begin(&mut Readings::default()).unwrap();

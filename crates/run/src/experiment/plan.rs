@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn experiments_are_told_apart_by_what_they_measure() {
+    fn experiments_differ_by_what_they_measure() {
         let of = |text: &str| plan_of(text).unwrap().identity.sha256;
         let one = of("workload = 'tpcb'\nclients = [1, 2]");
         assert_eq!(one, of("# again\nclients = [2, 1]\nworkload = ['tpcb']\n"));

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_with_line_column_and_a_way_out() {
+    fn every_mistake_has_line_column_and_a_remedy() {
         let mut missing = Vec::new();
         for (text, want) in [
             ("", &["e.toml:1:1: there is no workload", "pack list"][..]),

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_goes_when_its_writer_is_gone_and_nobody_has_it_locked() {
+    fn a_draft_is_removed_when_its_writer_is_gone_and_it_is_unlocked() {
         let dir = tempfile::tempdir().unwrap();
         let draft = |pid: u32| dir.path().join(format!("{pid}-0.{DRAFT}"));
         let mut child = std::process::Command::new("true").spawn().unwrap();

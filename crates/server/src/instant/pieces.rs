@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_told_whole_however_they_arrive() {
+    fn messages_are_assembled_from_any_pieces() {
         let mut bytes = Vec::new();
         message(&mut bytes, b'Z', b"I");
         message(&mut bytes, b'C', b"SELECT 1\0");

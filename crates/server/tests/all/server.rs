@@ -177,7 +177,7 @@ fn an_interrupt_ends_the_start_and_leaves_nothing() {
 }
 
 #[test]
-fn a_server_also_listens_on_loopback_when_told_to() {
+fn a_server_also_listens_on_loopback_on_request() {
     let parent = place();
     let mut options = options(parent.path());
     options.listen = Listen::Loopback(0);

@@ -88,7 +88,7 @@ fn each_password_method_works_with_and_without_tls() {
 }
 
 #[test]
-fn a_wrong_or_missing_password_is_told_in_libpqs_words() {
+fn a_wrong_or_missing_password_has_libpqs_words() {
     let server = main_server();
     let at = format!(
         "connection to server at \"127.0.0.1\", port {} failed: ",

@@ -692,7 +692,7 @@ fn a_list_of_hosts_comes_apart_with_all_else_the_same() {
 }
 
 #[test]
-fn what_asks_for_one_server_of_a_list_is_told_from_a_list_to_be_used() {
+fn a_list_for_failover_differs_from_a_list_to_use_whole() {
     let searches = |text: &str| read(text).unwrap().searches_hosts();
     assert!(!searches("host=a,b"));
     assert!(!searches("host=a,b target_session_attrs=any"));

@@ -461,7 +461,7 @@ fn a_silent_server_is_given_up_after_the_answer_timeout() {
 }
 
 #[test]
-fn a_server_that_floods_notices_while_rows_are_sent_blocks_nobody() {
+fn notices_during_a_copy_do_not_block_it() {
     let server = server();
     let mut session = server.admin();
     session

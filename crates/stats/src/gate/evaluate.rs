@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_evidence_is_told_for_each_condition() {
+    fn each_condition_has_its_evidence() {
         let (_, tested) = evaluate("p99 > +5%, failed > 5, p99 > +1ms, goodput < 900");
         let told: Vec<String> = tested.iter().map(ToString::to_string).collect();
         assert!(
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_was_not_measured_or_has_no_share_cannot_be_told() {
+    fn a_figure_without_a_value_or_a_share_is_undecided() {
         let gate = Gate::parse("p99 > +5%", &FIGURES).unwrap();
         let (outcome, tested) = gate.evaluate(|_| None);
         assert_eq!(outcome, Outcome::CannotTell);

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caret_stands_under_the_place() {
+    fn a_caret_marks_the_place() {
         let error = gate("p50 > 5", &FIGURES, Sense::Bad)
             .unwrap_err()
             .to_string();

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_nobody_hears_fills_all_of_it_and_there_is_nothing_to_help_with_later() {
+    fn a_lone_loader_fills_all_and_leaves_nothing_for_helpers() {
         let create = "CREATE DATABASE others_out_of_reach";
         session("postgres").simple_query(create).unwrap();
         let mut session = session("others_out_of_reach");

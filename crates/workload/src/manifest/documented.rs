@@ -55,7 +55,7 @@ fn documented(heading: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_key_stands_in_the_table_of_its_section() {
+fn every_key_is_in_the_table_of_its_section() {
     for (heading, text) in SECTIONS {
         let known = known(&format!("{text}\nno_such_key = 1\n"));
         assert!(!known.is_empty(), "{heading}");

@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_row_is_told_with_its_line_and_the_way_out() {
+    fn a_malformed_row_is_an_error_with_line_and_remedy() {
         let header = Format {
             header: true,
             ..format()

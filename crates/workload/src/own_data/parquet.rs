@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_column_is_told() {
+    fn an_unsupported_column_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         write(&dir.path().join("a.parquet"));
         let open = |fields: &[&str]| {

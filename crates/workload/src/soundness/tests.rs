@@ -590,7 +590,7 @@ fn folder_with(file: &str, from: &str, to: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn each_mistake_is_told_with_its_file_its_line_and_the_way_out() {
+fn each_mistake_has_its_file_its_line_and_a_remedy() {
     let good = folder_with("read.sql", "Reads", "It reads");
     let (pack, wrong) = check(good.path().to_str().unwrap());
     assert!(pack.is_some() && wrong.is_empty(), "{wrong:#?}");
@@ -623,7 +623,7 @@ fn each_mistake_is_told_with_its_file_its_line_and_the_way_out() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once() {
+fn all_mistakes_are_listed_at_once() {
     let folder = folder_with("pack.toml", "weight = 4", "weigth = 4\nfeature = []");
     let path = folder.path().join("pack.toml");
     let text = std::fs::read_to_string(&path).unwrap();

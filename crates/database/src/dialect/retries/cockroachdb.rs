@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_that_nobody_has_met_yet_is_still_tried_again() {
+    fn an_unknown_reason_is_still_retried() {
         let rule = ErrorRule::find(ERRORS, "40001", b"restart transaction: (RETRY_NEW)").unwrap();
         assert_eq!(
             (rule.reason, rule.is_retryable),

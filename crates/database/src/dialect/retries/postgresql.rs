@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_conflicts_are_called_is_told_from_the_text() {
+    fn conflicts_are_named_from_the_message() {
         for (sqlstate, text, reason, is_retryable) in [
             (
                 "40001",

@@ -10,7 +10,7 @@ use crate::postgresql::events::Events;
 use crate::testing::Bench;
 use pgdyno_model::observed::{Batch, ObservedEvent};
 
-on_each_version!(what_happens_is_told_with_its_time);
+on_each_version!(events_have_their_time);
 
 fn of<'a>(batch: &'a Batch, kind: &str, part: &str) -> Vec<&'a ObservedEvent> {
     let events = batch.events.iter();
@@ -18,7 +18,7 @@ fn of<'a>(batch: &'a Batch, kind: &str, part: &str) -> Vec<&'a ObservedEvent> {
     of.collect()
 }
 
-fn what_happens_is_told_with_its_time(server: &Server, major: u32) {
+fn events_have_their_time(server: &Server, major: u32) {
     let database = Database::new(server, "happenings", false);
     database.run(
         "CREATE TABLE emptied (x int) WITH (autovacuum_enabled = off); \

@@ -15,8 +15,8 @@ use crate::testing::{Bench, Figures};
 use pgdyno_model::observed::{Gap, Span};
 
 on_each_version!(
-    an_unprivileged_role_sees_what_it_may_and_is_told_the_rest,
-    a_database_without_the_extensions_is_told_how_to_have_them,
+    an_unprivileged_role_has_gaps_with_reasons,
+    missing_extensions_are_gaps_with_the_remedy,
     what_is_refused_meanwhile_leaves_what_comes_before_it,
 );
 
@@ -30,7 +30,7 @@ fn gaps(instrument: impl Instrument) -> (Result<(), Gap>, Vec<Span>) {
     (begun, bench.end().1.gaps)
 }
 
-fn an_unprivileged_role_sees_what_it_may_and_is_told_the_rest(server: &Server, _major: u32) {
+fn an_unprivileged_role_has_gaps_with_reasons(server: &Server, _major: u32) {
     let database = Database::new(server, "gaps", true);
     database.run("CREATE ROLE \"Jane Doe\" LOGIN; CREATE TABLE seen (x int)");
     let jane = database.as_role("Jane%20Doe");
@@ -86,7 +86,7 @@ fn what_is_refused_meanwhile_leaves_what_comes_before_it(server: &Server, _major
     );
 }
 
-fn a_database_without_the_extensions_is_told_how_to_have_them(server: &Server, _major: u32) {
+fn missing_extensions_are_gaps_with_the_remedy(server: &Server, _major: u32) {
     let database = Database::new(server, "bare", false);
     let (begun, _) = gaps(Statements::new(database.place()));
     let gap = begun.expect_err("it is not there");
@@ -107,7 +107,7 @@ fn a_database_without_the_extensions_is_told_how_to_have_them(server: &Server, _
 }
 
 #[test]
-fn a_server_that_does_not_load_the_statistics_is_told_how_to() {
+fn unloaded_statistics_are_a_gap_with_the_remedy() {
     let server = pgdyno_testkit::postgres();
     let url = server.address().url();
     let load = "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'";

@@ -227,7 +227,7 @@ fn sweeps_of_sessions_and_reads_are_experiments_too() {
 }
 
 #[test]
-fn what_cannot_be_swept_is_told_before_anything_is_loaded() {
+fn an_impossible_sweep_fails_before_loading() {
     let database = Database::new("sweep_refused");
     for (args, want) in [
         (

@@ -280,7 +280,7 @@ fn what_cannot_be_judged_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn the_example_runs_as_it_stands() {
+fn the_example_runs_unchanged() {
     let folder = Folder::new();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/ci/ci.sh");
     let bindir = pgdyno_testkit::installation().bindir.display().to_string();

@@ -321,7 +321,7 @@ fn a_serious_note_and_a_point_that_one_side_lacks_make_a_gate_cannot_tell() {
 }
 
 #[test]
-fn tables_with_other_rows_and_keys_are_told_and_estimates_of_the_same_are_not() {
+fn tables_with_other_rows_and_keys_are_reported_and_equal_estimates_are_not() {
     let database = Database::new("compare_tables");
     let folder = tempfile::tempdir().unwrap();
     let notebook = Notebook {

@@ -160,7 +160,7 @@ fn the_procedure_is_made_when_it_is_missing_and_replaced_when_its_text_is_anothe
 }
 
 #[test]
-fn a_procedure_of_somebody_else_is_never_replaced() {
+fn a_procedure_of_another_owner_is_never_replaced() {
     let database = loaded();
     database.sql(
         "CREATE PROCEDURE pgdyno_tpcb(mine int) LANGUAGE plpgsql AS 'BEGIN END'; \
@@ -178,7 +178,7 @@ fn a_procedure_of_somebody_else_is_never_replaced() {
 }
 
 #[test]
-fn what_the_server_says_against_the_procedure_is_told() {
+fn the_servers_error_about_the_procedure_is_printed() {
     let database = loaded();
     database.sql(
         "CREATE ROLE forms_reader LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC; \

@@ -161,10 +161,10 @@ fn a_result_that_can_neither_be_kept_nor_printed_is_rescued() {
 }
 
 #[test]
-fn a_store_on_a_full_disk_is_told_before_anything_runs() {
+fn a_store_on_a_full_disk_fails_before_the_run() {
     if !can_mount() {
         pgdyno_testkit::skip!(
-            "full_disk::a_store_on_a_full_disk_is_told_before_anything_runs",
+            "full_disk::a_store_on_a_full_disk_fails_before_the_run",
             "only root can mount a small disk"
         );
     }

@@ -246,7 +246,7 @@ fn an_interrupt_also_ends_a_long_statement() {
 }
 
 #[test]
-fn a_connection_lost_during_a_load_is_told_and_no_obstacle() {
+fn a_connection_lost_during_a_load_is_an_error_and_the_next_load_works() {
     let db = Database::new("lost");
     let child = long_load(&db);
     db.sql(
@@ -262,7 +262,7 @@ fn a_connection_lost_during_a_load_is_told_and_no_obstacle() {
 }
 
 #[test]
-fn a_role_that_may_not_create_tables_is_told_so() {
+fn a_role_without_the_right_to_create_tables_is_an_error() {
     let db = Database::new("unprivileged");
     db.sql("CREATE ROLE pgdyno_reader LOGIN");
     let url = db.url.replace("postgres@", "pgdyno_reader@");
@@ -276,7 +276,7 @@ fn a_role_that_may_not_create_tables_is_told_so() {
 }
 
 #[test]
-fn a_read_only_server_is_told() {
+fn a_read_only_server_is_an_error() {
     let db = Database::new("readonly");
     let url = format!("{}&options=-c%20default_transaction_read_only%3Don", db.url);
     ran(&mut pgdyno(&["load", "tpcb", "--url", &url]))
@@ -284,7 +284,7 @@ fn a_read_only_server_is_told() {
 }
 
 #[test]
-fn a_full_disk_is_told() {
+fn a_full_disk_is_an_error() {
     // A file system of a few megabytes, which only root can make.
     let dir = tempfile::Builder::new()
         .prefix("pgdyno-full-")
@@ -296,7 +296,7 @@ fn a_full_disk_is_told() {
         .output();
     if !mount.is_ok_and(|m| m.status.success()) {
         pgdyno_testkit::skip!(
-            "a_full_disk_is_told",
+            "a_full_disk_is_an_error",
             "only root can mount a small file system"
         );
     }

@@ -341,7 +341,7 @@ fn the_running_trial_is_served_to_a_prometheus() {
 }
 
 #[test]
-fn what_cannot_be_observed_as_asked_is_told_before_anything_runs() {
+fn an_impossible_observation_fails_before_the_run() {
     let notebook = Notebook::new();
     let one = script(&notebook);
     let run = |args: &[&str]| {

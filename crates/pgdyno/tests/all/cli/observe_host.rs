@@ -64,7 +64,7 @@ fn a_trial_tells_what_the_host_the_server_and_pgdyno_were_doing() {
 }
 
 #[test]
-fn a_disk_that_is_not_there_is_told_before_anything_is_begun() {
+fn an_unknown_disk_fails_before_the_run() {
     let notebook = Notebook::new();
     let db = Database::new("observe_no_disk");
     let one = script(&notebook);

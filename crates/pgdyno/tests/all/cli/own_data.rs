@@ -110,7 +110,7 @@ fn a_load_that_was_killed_goes_on_with_the_same_files_and_begins_anew_with_other
 }
 
 #[test]
-fn a_bad_row_is_told_with_its_file_and_line_and_nothing_of_it_is_loaded() {
+fn a_bad_row_is_an_error_with_file_and_line_and_loads_nothing() {
     let database = Database::new("own_data_bad");
     let place = |folder: &tempfile::TempDir, line: &str| {
         format!("{}/a.csv:{line}", folder.path().display())

@@ -134,7 +134,7 @@ fn tables_that_were_made_by_others_tell_an_own_pack_what_they_are() {
 }
 
 #[test]
-fn a_mistake_before_the_warm_up_is_told_with_its_place() {
+fn a_mistake_before_the_warm_up_is_an_error_with_its_place() {
     let database = Database::new("own_mistake");
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [

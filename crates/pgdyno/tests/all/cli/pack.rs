@@ -70,7 +70,7 @@ fn a_shown_pack_can_be_copied_out_changed_and_shown_again() {
 }
 
 #[test]
-fn a_new_pack_has_nothing_wrong_and_what_is_broken_then_is_all_told() {
+fn a_new_pack_is_sound_and_all_mistakes_made_in_it_are_listed() {
     let dir = tempfile::tempdir().unwrap();
     let mine = dir.path().join("my-pack");
     let mine = mine.to_str().unwrap();
@@ -113,7 +113,7 @@ fn a_new_pack_has_nothing_wrong_and_what_is_broken_then_is_all_told() {
 }
 
 #[test]
-fn a_new_pack_loads_and_runs_and_a_mistake_of_sql_is_told_with_its_line() {
+fn a_new_pack_loads_and_runs_and_a_mistake_of_sql_has_its_line() {
     let database = Database::new("pack_new");
     let dir = tempfile::tempdir().unwrap();
     let mine = dir.path().join("mine");

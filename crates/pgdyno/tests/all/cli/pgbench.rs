@@ -207,7 +207,7 @@ fn base64(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn clients_go_on_after_errors_when_told_to() {
+fn clients_can_continue_after_errors() {
     let db = Database::new("pgbench_continue");
     let folder = tempfile::tempdir().unwrap();
     db.sql("CREATE TABLE once (id int PRIMARY KEY)");

@@ -287,7 +287,7 @@ fn pgio_drops_only_what_it_made_and_touches_no_more_than_there_is() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_is_told_with_its_place() {
+fn an_unreadable_configuration_is_an_error_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
     pgio(dir.path(), &["run"]).expect(2, &["could not read pgio.conf", "--conf FILE"]);
     fs::write(dir.path().join("pgio.conf"), "SCALE=1G\nrm -rf /\n").unwrap();

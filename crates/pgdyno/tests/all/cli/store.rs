@@ -360,7 +360,7 @@ fn several_pgdynos_keep_their_trials_in_one_store_at_once() {
 }
 
 #[test]
-fn a_trial_that_somebody_stops_is_aborted_and_one_that_goes_wrong_has_failed() {
+fn a_stopped_trial_is_aborted_and_a_broken_one_failed() {
     let notebook = Notebook::new();
     let db = Database::new("store_states");
     db.pgdyno(&["load", "tpcb"]).expect(0, &[]);
@@ -485,7 +485,7 @@ fn ran_without_server(notebook: &Notebook, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_store_that_cannot_be_used_is_told_before_anything_runs() {
+fn an_unusable_store_fails_before_the_run() {
     let notebook = Notebook::new();
     let db = Database::new("store_broken");
     db.pgdyno(&["load", "tpcb"]).expect(0, &[]);

@@ -93,7 +93,7 @@ impl Team {
     }
 
     /// What the run told is what the notebook has, and in no second did the run wait for it.
-    pub fn has_what_was_told(&self) {
+    pub fn has_what_was_reported(&self) {
         let told = std::fs::read_to_string(self.told()).unwrap();
         let told: Value = serde_json::from_str(&told).unwrap();
         let shown = self.pgdyno(&["show", "1", "--json"]).expect(0, &[]).stdout;

@@ -27,7 +27,7 @@ fn a_notebook_whose_server_is_down_for_a_while_has_every_second_at_the_end() {
     let ran = running.ended().expect(0, &["kept as trial 1"]);
     assert!(!ran.stderr.contains("waits on this host"), "{ran:#?}");
     team.is_whole("complete", 12);
-    team.has_what_was_told();
+    team.has_what_was_reported();
 }
 
 /// A small disk where the server's user may write; unmounted when dropped.
@@ -165,7 +165,7 @@ fn refused(server: &Server, folder: &Path, way: &Way<'_>) {
     (way.allow)();
     team.pgdyno(&["store", "push"]).expect(0, &["1 trial sent"]);
     team.is_whole("complete", 5);
-    team.has_what_was_told();
+    team.has_what_was_reported();
 }
 
 /// A sweep of two trials whose notebook refuses everybody before the second, waited for so long.

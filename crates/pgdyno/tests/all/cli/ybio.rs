@@ -315,7 +315,7 @@ fn a_run_that_ends_early_has_no_end_in_benchruns() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told_before_anything_is_written() {
+fn impossible_options_fail_before_anything_is_written() {
     let database = Database::new("ybio_wrong");
     for (args, code, want) in [
         (&["runit"][..], 1, "there is no table bench0001"),

@@ -160,7 +160,7 @@ fn all_mixes_run_and_what_they_insert_is_found() {
 }
 
 #[test]
-fn the_effective_distribution_is_told() {
+fn the_effective_distribution_is_printed() {
     let db = Database::new("ycsb_touched");
     load(
         &db,

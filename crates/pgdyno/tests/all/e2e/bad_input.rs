@@ -88,7 +88,7 @@ fn a_script_with_an_error_is_shown_with_its_place_and_nothing_is_started() {
 }
 
 #[test]
-fn what_a_script_finds_missing_is_told_in_the_servers_words() {
+fn a_missing_object_has_the_servers_error() {
     let db = Database::new("bad_missing_tables");
     let (_dir, path) = script("\\set a 1\nSELECT * FROM nothing_here;\n");
     let run = db.pgdyno(&["run", &path, "-t", "5", "-c", "2"]).expect(
@@ -159,7 +159,7 @@ fn a_server_that_is_not_there_is_named_with_the_reason() {
 }
 
 #[test]
-fn a_wrong_or_missing_password_is_told() {
+fn a_wrong_or_missing_password_is_an_error() {
     let server = postgres_with(&["password_encryption=scram-sha-256"]);
     let mut session = connect(&server.address().url());
     session
@@ -222,7 +222,7 @@ fn a_wrong_or_missing_password_is_told() {
 }
 
 #[test]
-fn more_clients_than_connections_is_told_with_the_limit() {
+fn more_clients_than_connections_is_an_error_with_the_limit() {
     let server = postgres_with(&["max_connections=12"]);
     let db = Database::on(&server, "connections");
     db.pgdyno(&["run", "select-only", "-c", "40", "-t", "5"])
@@ -380,7 +380,7 @@ fn a_second_interrupt_ends_a_run_that_hangs_on_a_lock() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_takes_no_server_along() {
+fn a_full_disk_is_an_error_and_the_server_survives() {
     // A small disk of its own, which only root can make; a server needs some 60 MB.
     let cache = pgdyno_testkit::home();
     let disk = cache.path().join("disk");
@@ -397,7 +397,7 @@ fn a_full_disk_is_told_and_takes_no_server_along() {
         );
     if !is_mounted {
         pgdyno_testkit::skip!(
-            "a_full_disk_is_told_and_takes_no_server_along",
+            "a_full_disk_is_an_error_and_the_server_survives",
             "only root can mount a small file system"
         );
     }

@@ -491,7 +491,7 @@ fn a_dead_endpoint_is_an_error_that_names_it_and_with_reconnect_a_gap() {
 }
 
 #[test]
-fn isolation_is_read_back_and_a_script_that_sets_its_own_is_told() {
+fn isolation_is_read_back_and_a_script_that_sets_its_own_is_noted() {
     let url = pgdyno_testkit::postgres().address().url();
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {

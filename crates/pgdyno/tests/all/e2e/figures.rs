@@ -406,12 +406,9 @@ fn the_seed_in_a_result_repeats_its_transactions() {
 }
 
 #[test]
-fn the_scale_is_that_of_the_tables_whoever_loaded_them() {
+fn the_scale_is_read_from_the_tables() {
     let Some(pgbench) = stock_pgbench() else {
-        pgdyno_testkit::skip!(
-            "the_scale_is_that_of_the_tables_whoever_loaded_them",
-            "no stock pgbench 18"
-        );
+        pgdyno_testkit::skip!("the_scale_is_read_from_the_tables", "no stock pgbench 18");
     };
     let db = Database::new("scale_of_tables");
     ran(Command::new(pgbench)
@@ -516,7 +513,7 @@ fn a_run_that_the_client_holds_back_says_so() {
 }
 
 #[test]
-fn failures_and_retries_are_told_by_class() {
+fn failures_and_retries_are_counted_by_class() {
     let server = postgres_with(&["default_transaction_isolation=repeatable read"]);
     let db = Database::on(&server, "classes");
     let args = ["run", "tpcb", "-c", "6", "-j", "2", "-t", "60"];

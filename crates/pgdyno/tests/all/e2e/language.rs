@@ -47,7 +47,7 @@ fn a_script_with_texts_loops_and_counters_runs_in_every_mode() {
 }
 
 #[test]
-fn a_broken_invariant_is_told_by_all_reports() {
+fn a_broken_invariant_is_in_all_reports() {
     let db = Database::new("invariant");
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("sum.sql");

@@ -161,7 +161,7 @@ fn a_trial_without_stalls_says_nothing_of_them() {
 }
 
 #[test]
-fn a_client_that_fails_for_a_second_is_told_with_its_failures_though_others_commit() {
+fn a_client_that_fails_for_a_second_is_reported_with_its_failures() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let database = Database::on(postgres(), "stalls_client");
     database.sql(

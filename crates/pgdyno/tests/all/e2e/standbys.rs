@@ -294,7 +294,7 @@ fn the_clients_own_sessions_are_judged_by_their_stamps() {
 }
 
 #[test]
-fn a_standby_that_goes_away_is_counted_and_a_user_who_may_not_write_is_told() {
+fn a_lost_standby_is_counted_and_a_missing_right_to_write_is_reported() {
     let mut servers = Servers::start(&[Duration::ZERO]);
     let mut primary = crate::support::connect(&servers.primary.address().url());
     let sql = "CREATE ROLE looks LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC";

@@ -89,7 +89,7 @@ fn committed(json: &Value, warmup: bool) -> u64 {
 
 /// One test, because the runs take their time and need no CPU: they run side by side.
 #[test]
-fn a_warm_up_ends_when_it_is_steady_and_what_is_measured_is_told_to_be_so_or_not() {
+fn a_warm_up_ends_when_it_is_steady_and_the_result_says_whether_it_stayed_so() {
     let place = Place::new("warmup_auto");
     let detected = place.start("detected", "steady.sql -c 8 --warmup auto=40s -T 1500ms -v");
     let counted = place.start(

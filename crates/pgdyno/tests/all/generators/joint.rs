@@ -202,7 +202,7 @@ fn clients_do_what_those_of_one_process_would() {
 
 /// The first generator's seed is that of all, where nobody names one.
 #[test]
-fn nobody_names_a_seed_and_no_two_clients_draw_the_same() {
+fn without_a_seed_no_two_clients_draw_the_same() {
     let crew = Crew::in_file("joint_seed");
     crew.target
         .sql("CREATE TABLE drawn (client int, one bigint)");

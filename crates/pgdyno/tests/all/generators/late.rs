@@ -31,7 +31,7 @@ fn who_never_arrives_is_not_waited_for_beyond_the_deadline() {
 
 /// The deadline is for those who come, not for what they wait for together.
 #[test]
-fn a_preparation_that_takes_longer_than_the_deadline_loses_nobody() {
+fn a_preparation_longer_than_the_deadline_loses_no_generator() {
     let crew = Crew::in_file("late_preparing");
     let pack = crew.slow_pack(3);
     crew.run_well(3, &format!("run {pack} -c 3 -T 1 --join-deadline 2s"));
@@ -39,7 +39,7 @@ fn a_preparation_that_takes_longer_than_the_deadline_loses_nobody() {
 }
 
 #[test]
-fn who_comes_when_the_others_have_begun_is_told_so() {
+fn a_late_generator_learns_that_the_others_have_begun() {
     let crew = Crew::in_file("late_begun");
     let script = crew.write("one.sql", "SELECT 1;\n\\sleep 5 ms\n");
     let line = format!("run {script} -c 3 -T 3 --generators 3 --join late --join-deadline 4s");

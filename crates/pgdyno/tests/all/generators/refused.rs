@@ -15,7 +15,7 @@ fn waiting(crew: &Crew, line: &str) -> Running {
 }
 
 #[test]
-fn who_does_not_belong_to_a_trial_is_refused_and_told_why() {
+fn a_foreign_generator_is_refused_with_the_reason() {
     let crew = Crew::in_file("refused_join");
     let script = crew.write("one.sql", "SELECT 1;\n");
     let line = |more: &str| format!("run {script} --join key --generators 2 {more}");

@@ -112,7 +112,7 @@ fn a_greeting_that_breaks_off_is_a_refusal() {
 }
 
 #[test]
-fn an_error_in_place_of_a_greeting_is_told() {
+fn an_error_in_place_of_a_greeting_is_printed() {
     let error = |fields: &[u8]| server_message(b'E', fields);
     conduct::both(vec![
         refusing(

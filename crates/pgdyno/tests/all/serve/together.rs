@@ -114,7 +114,7 @@ fn several_generators_are_one_row_and_one_page_with_their_sum() {
 }
 
 #[test]
-fn a_killed_trial_of_a_notebook_on_a_server_is_told_in_lists() {
+fn a_killed_trial_of_a_notebook_on_a_server_is_marked_in_lists() {
     let (db, notes) = (
         Database::new("serve_gone"),
         Database::new("serve_gone_notes"),

@@ -123,7 +123,7 @@ fn a_share_of_the_maximum_is_scheduled_after_measuring_it_once() {
 }
 
 #[test]
-fn what_needs_a_maximum_that_failed_is_told_once_and_not_run() {
+fn points_that_need_a_failed_maximum_are_reported_once_and_not_run() {
     let database = Database::new("sweep_no_maximum");
     let experiment = Experiment::new(
         "workload = [['bad.sql'], ['good.sql']]\ntransactions = 5\nrepeats = 2\n\

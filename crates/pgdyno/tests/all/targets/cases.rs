@@ -429,7 +429,7 @@ fn the_forms_that_a_real_cockroachdb_can_run_stand_beside_those_that_it_cannot()
 }
 
 #[test]
-fn clients_on_three_nodes_of_a_real_cockroachdb_are_told_apart() {
+fn clients_on_three_nodes_of_a_real_cockroachdb_are_shown_by_node() {
     let document = document(&replay("three-nodes"));
     let reached = document["target"]["facts"]["reached"].as_array().unwrap();
     let mut nodes: Vec<&str> = reached.iter().filter_map(|r| r["node"].as_str()).collect();
@@ -531,7 +531,7 @@ fn all_twelve_conditions_of_tpcc_hold_on_a_real_cockroachdb() {
 }
 
 #[test]
-fn a_real_cockroachdb_of_19_1_cannot_have_a_notebook_and_that_is_told() {
+fn a_notebook_on_a_real_cockroachdb_19_1_is_refused() {
     replay("store-init").expect(
         1,
         &[

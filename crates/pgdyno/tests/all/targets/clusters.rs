@@ -45,7 +45,7 @@ fn target_tells_what_a_cockroachdb_is() {
 }
 
 #[test]
-fn a_level_that_cockroachdb_takes_and_ignores_is_told() {
+fn a_level_that_cockroachdb_ignores_is_reported() {
     let document = document(&replay("isolation"));
     assert_eq!(document["trial"]["isolation"], "read committed");
     let facts = &document["target"]["facts"];
@@ -235,7 +235,7 @@ fn tablets_of_a_yugabytedb_are_counted_by_the_nodes_of_their_leaders() {
 }
 
 #[test]
-fn where_nobody_may_see_ranges_the_reason_and_the_way_out_are_told() {
+fn hidden_ranges_have_a_reason_and_a_remedy() {
     let server = Documented::start(Product {
         refuses: &[(
             "SELECT range_id::STRING",

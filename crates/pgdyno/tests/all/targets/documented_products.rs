@@ -119,7 +119,7 @@ fn yugabytedbs_keys_can_be_ranges() {
 }
 
 #[test]
-fn a_setting_that_the_server_does_not_take_is_told_and_left_alone() {
+fn an_unsupported_setting_is_reported_and_left_alone() {
     let product = Product {
         refuses: &[(
             "SET /* pgdyno observer */ yb_disable_transactional_writes",
@@ -220,7 +220,7 @@ fn pgbench_on_yugabytedb_commits_in_batches_and_counts_where_it_cannot_vacuum() 
 }
 
 #[test]
-fn a_newer_cockroachdb_needs_no_index_for_a_foreign_key_and_is_told_that_a_load_is_no_background() {
+fn a_newer_cockroachdb_needs_no_index_for_a_foreign_key_and_loads_in_the_foreground() {
     let (ran, statements) = on(COCKROACHDB_25_2, &["pgbench", "-i", "-q", "-I", "dtgvpf"]);
     ran.expect(
         0,
@@ -243,7 +243,7 @@ fn a_newer_cockroachdb_needs_no_index_for_a_foreign_key_and_is_told_that_a_load_
 }
 
 #[test]
-fn a_product_that_nobody_knows_is_treated_as_postgresql_and_that_is_told() {
+fn an_unknown_product_is_treated_as_postgresql_with_a_warning() {
     let product = Product {
         refuses: &[("SELECT pg_", "42883", "unknown function")],
         ..Product::new("Somebody''s database 9.9")

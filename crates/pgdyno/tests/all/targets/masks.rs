@@ -193,7 +193,7 @@ fn ids(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn what_must_not_be_told_is_replaced_and_lengths_agree() {
+fn secrets_are_replaced_and_lengths_agree() {
     let row = |texts: &[&str]| {
         let mut body = (texts.len() as u16).to_be_bytes().to_vec();
         for text in texts {
@@ -234,7 +234,7 @@ fn what_must_not_be_told_is_replaced_and_lengths_agree() {
 }
 
 #[test]
-fn a_process_is_told_and_asked_for_by_the_same_number() {
+fn a_process_is_reported_and_requested_by_the_same_number() {
     let connection = |told: u32, answered: &str| {
         let length = (answered.len() as u32).to_be_bytes();
         let row = [&[0, 1], &length[..], answered.as_bytes()].concat();

@@ -284,7 +284,7 @@ fn rows_that_a_server_does_not_read_are_made_by_itself() {
 }
 
 #[test]
-fn a_fork_that_answers_as_postgresql_is_treated_as_it_and_that_is_told() {
+fn a_fork_that_answers_as_postgresql_is_treated_as_postgresql_with_a_note() {
     let (ran, statements) = on(Product::new("Forked database 9.9"), &["load", "tpcb"]);
     ran.expect(
         0,

@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_that_was_not_recorded_and_a_connection_that_is_missing_are_told() {
+    fn an_unrecorded_byte_and_a_missing_connection_are_errors() {
         let replay = Replay::start(vec![recorded("1")]);
         assert_eq!(said(&replay, "SELECT  1"), b"");
         let text = complaint(replay);

@@ -193,8 +193,8 @@ impl Connection {
             return None;
         }
         // The peer is gone. Its last words are still to be received, and then its end.
-        let is_told_later = matches!(-result, libc::EPIPE | libc::ECONNRESET) && self.receives;
-        (!is_told_later).then_some(Event::Failed(error))
+        let is_reported_later = matches!(-result, libc::EPIPE | libc::ECONNRESET) && self.receives;
+        (!is_reported_later).then_some(Event::Failed(error))
     }
 
     /// There is room to send, or the connection is established or has failed.

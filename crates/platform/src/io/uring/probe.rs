@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_forbids_io_uring_is_told_in_words() {
+    fn the_reason_without_io_uring_is_a_sentence() {
         for (errno, words) in [
             (libc::ENOSYS, "has none"),
             (libc::EPERM, "seccomp"),

@@ -336,7 +336,7 @@ fn a_peak_at_the_last_point_may_lie_beyond() {
 }
 
 #[test]
-fn neighbours_that_cannot_be_told_apart_are_named_together() {
+fn indistinguishable_neighbours_are_named_together() {
     let answer = Made::clients(&[(1, 100.0), (8, 500.0), (16, 500.0), (64, 300.0)], 6).answer();
     says(
         &answer,
@@ -589,7 +589,7 @@ fn forms(figures: &'static [(&'static str, f64)], repeats: usize) -> Made {
 }
 
 #[test]
-fn forms_are_ranked_and_those_that_cannot_be_told_apart_are_named_together() {
+fn forms_are_ranked_and_indistinguishable_ones_are_named_together() {
     let apart = forms(
         &[("simple", 100.0), ("extended", 80.0), ("prepared", 120.0)],
         6,
@@ -769,7 +769,7 @@ fn a_target_that_failed_leaves_the_other_without_a_contest() {
 }
 
 #[test]
-fn targets_at_one_rate_are_told_apart_by_latency_where_both_keep_it() {
+fn targets_that_keep_a_rate_are_compared_by_latency() {
     let points = ["direct", "pooler"]
         .map(|host| json!({ "rate": 100.0, "clients": 8, "target": format!("host={host}") }));
     let answer = Made::of(points.to_vec(), 6, |_| 100.0).answer();

@@ -279,7 +279,7 @@ fn what_was_not_looked_for_is_a_limit() {
 }
 
 #[test]
-fn databases_beside_each_other_are_told_apart_only_by_intervals_that_lie_apart() {
+fn databases_differ_only_when_their_intervals_do_not_overlap() {
     let (low, high) = (runs(6, 1.0, Some(2.0), 100), runs(6, 5.0, Some(9.0), 900));
     let of = |a: &[DisturbRepeat], b: &[DisturbRepeat]| {
         let targets = [a, b].map(|runs| target(runs.to_vec(), quiet(6, 0)));

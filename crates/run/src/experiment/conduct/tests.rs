@@ -97,7 +97,7 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
 }
 
 #[test]
-fn an_observer_is_told_each_trial_before_it_and_after_it() {
+fn an_observer_is_called_before_and_after_each_trial() {
     let mut written = Written::default();
     let ended = conducted("SELECT 1;\n", "clients = [1, 2]\n", &mut written).unwrap();
     assert_eq!((ended.complete, ended.trials), (2, 2));

@@ -76,7 +76,7 @@ fn kv_writes_the_keys_of_its_sequence_and_says_where_to_go_on() {
 }
 
 #[test]
-fn kv_has_other_keys_and_values_when_it_is_told_so() {
+fn kv_options_change_keys_and_values() {
     let place = Place::new("workload_kv_forms", "kv");
     let init = [
         "--drop",

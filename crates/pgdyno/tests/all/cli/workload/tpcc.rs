@@ -135,7 +135,7 @@ fn workers_that_wait_are_ten_a_warehouse_and_a_short_run_of_them_ends_in_time() 
 }
 
 #[test]
-fn check_asks_tpccs_conditions_and_the_expensive_ones_when_told() {
+fn check_runs_tpccs_conditions_and_the_expensive_ones_on_request() {
     let name = "workload_tpcc_check";
     let database = loaded(name);
     let said = [

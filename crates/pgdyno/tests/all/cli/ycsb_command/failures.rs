@@ -252,7 +252,7 @@ fn single_operations_are_printed_as_in_the_recordings() {
 }
 
 #[test]
-fn single_operations_that_cannot_be_told_apart_are_refused() {
+fn indistinguishable_single_operations_are_refused() {
     let place = Place::new("ycsb_failures_raw_refused");
     let raw = ["-p", "measurementtype=raw"];
     place.ycsb("run", "f", &raw).expect(
@@ -349,7 +349,7 @@ fn without_autocommit_inserts_are_committed_one_by_one_or_together() {
 }
 
 #[test]
-fn what_an_error_rolls_back_with_its_block_is_told() {
+fn operations_rolled_back_with_their_block_are_reported() {
     let place = Place::new("ycsb_undone");
     place
         .ycsb("load", "a", &["-p", "recordcount=1"])

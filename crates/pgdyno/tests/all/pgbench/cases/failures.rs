@@ -62,8 +62,8 @@ fn compare(database: &str, lines: &[&str]) {
 }
 
 #[test]
-fn failures_are_told_and_counted() {
-    needs_stock!("failures_are_told_and_counted");
+fn failures_are_printed_and_counted() {
+    needs_stock!("failures_are_printed_and_counted");
     compare(
         "failures_told",
         &[
