@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Instant;
 
 use pgdyno_isolation::{
-    Builder, Depth, Format, History, Kept, Level, Progress, Status, check, read, write,
+    Builder, Depth, Format, History, Level, LevelVerdict, Progress, Status, check, read, write,
 };
 
 use crate::Error;
@@ -94,7 +94,7 @@ pub fn open() -> Result<(), Error> {
         })?;
         let checked_s = started.elapsed().as_secs_f64();
         phases.push(("", checked_s));
-        if *report.kept(row.level) != Kept::NoViolation {
+        if *report.verdict(row.level) != LevelVerdict::NoViolation {
             return Err(format!("{}: {} is not kept\n{report}", row.what, row.level).into());
         }
         let longest = phases

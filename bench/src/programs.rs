@@ -1,4 +1,4 @@
-//! The programs that are compared: how each is told to do a job, and how to read what it says
+//! The programs that are compared: how each is asked to do a job, and how to read what it says
 //! afterwards. What a program costs it is not asked: the runner measures that.
 
 mod bare;
@@ -52,7 +52,7 @@ pub struct Reported {
     pub transactions_per_s: f64,
     /// How long connecting took, in seconds.
     pub connecting_s: f64,
-    /// Mean latency in microseconds; NaN where it is not told.
+    /// Mean latency in microseconds; NaN where it is not reported.
     pub latency_us: f64,
     /// CPU time of a transaction in microseconds as the program accounts it, while it measures; NaN likewise.
     pub own_cpu_us: f64,

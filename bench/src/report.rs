@@ -14,7 +14,7 @@ use crate::programs::{Program, Programs};
 use crate::rows::{Bound, Goal, Peer};
 use crate::runner::Measured;
 use crate::settings::Settings;
-use kept::{Kept, Lines};
+use kept::{EarlierPage, Lines};
 
 /// Everything there is to tell.
 pub struct Report<'a> {
@@ -78,7 +78,7 @@ impl Report<'_> {
         cells
     }
 
-    /// What the figures consist of, and those that nobody has a goal for.
+    /// What the figures consist of, and those without a goal.
     fn parts(&self) -> Lines {
         let mut cells = headed(&[
             "row",
@@ -148,11 +148,11 @@ impl Report<'_> {
         // There is none before the first time.
         let earlier = std::fs::read_to_string(path).unwrap_or_default();
         let measured = self.rows.iter().map(|measured| measured.row.name);
-        let text = self.text(&Kept::of(earlier, measured.collect()));
+        let text = self.text(&EarlierPage::of(earlier, measured.collect()));
         std::fs::write(path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
     }
 
-    fn text(&self, kept: &Kept<'_>) -> String {
+    fn text(&self, kept: &EarlierPage<'_>) -> String {
         let host = Host::read();
         let unknown = || "unknown".to_owned();
         let mut text = String::from(
@@ -243,7 +243,7 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
         (Bound::ByBare(_), _) | (_, None) => dash(),
         (_, Some((_, theirs))) => bare_loops(measured, figure, theirs),
     };
-    let is_told = |told: bool, text: String| if told { text } else { dash() };
+    let is_reported = |reported_text: bool, text: String| if reported_text { text } else { dash() };
     let is_alone = matches!(goal.bound, Bound::Most(_));
     let met = if goal.bound.holds(compared.ours, compared.ratio) {
         "yes"
@@ -252,17 +252,17 @@ fn goal_cells(measured: &Measured, goal: Goal) -> [String; 9] {
     };
     let theirs = match &measured.missing {
         Some(why) => why.clone(),
-        None => is_told(has_peer, format!("{peer} {}", number(compared.theirs))),
+        None => is_reported(has_peer, format!("{peer} {}", number(compared.theirs))),
     };
     [
         row,
         name,
-        is_told(is_measured, number(compared.ours)),
+        is_reported(is_measured, number(compared.ours)),
         theirs,
-        is_told(has_peer, format!("{:.2}", compared.ratio)),
+        is_reported(has_peer, format!("{:.2}", compared.ratio)),
         bound,
-        is_told(is_measured && (has_peer || is_alone), met.to_owned()),
-        is_told(has_peer, format!("{low:.2} – {high:.2}")),
+        is_reported(is_measured && (has_peer || is_alone), met.to_owned()),
+        is_reported(has_peer, format!("{low:.2} – {high:.2}")),
         beside,
     ]
 }

@@ -156,7 +156,7 @@ fn take_turns(
 }
 
 /// A run of a row. With a rate most of the time nothing happens, and a short run would tell of
-/// starting and connecting: there it is what a longer run has beyond a short one, whoever runs.
+/// starting and connecting: there it is what a longer run has beyond a short one, for every program.
 fn one(program: &dyn Program, job: &Job, bed: &Bed, seconds: u32) -> Result<Run, Error> {
     let run = |seconds| Run::of(program, job, bed, seconds);
     if job.rate.is_none() {

@@ -212,14 +212,14 @@ mod tests {
         );
         assert_eq!(watched.instruments_ms.len(), 2);
         assert_eq!(percent(&watched), 0.45);
-        let told = table(&[watched], &[read(&result, 40_000).unwrap()]);
+        let reported = table(&[watched], &[read(&result, 40_000).unwrap()]);
         assert!(
-            told.contains("– pg.waits") && told.contains("met (0.45 %)"),
-            "{told}"
+            reported.contains("– pg.waits") && reported.contains("met (0.45 %)"),
+            "{reported}"
         );
         assert!(
-            told.contains("20.0 µs a transaction with observers, 10.0 µs without"),
-            "{told}"
+            reported.contains("20.0 µs a transaction with observers, 10.0 µs without"),
+            "{reported}"
         );
     }
 

@@ -1,5 +1,5 @@
 /**
- * Where things stand on a page, and what stands where it must not: text over other text or over a mark
+ * Where things stand on a page, and what is where it must not be: text over other text or over a mark
  * that is not its own, text outside its cell, its drawing or its box, a page wider than its window.
  * `misplaced` runs in the page: it sees nothing of this module.
  */
@@ -44,7 +44,7 @@ function misplaced() {
     return null;
   };
 
-  // What stands at the top of the window stays there whatever is below.
+  // What is at the top of the window stays there whatever is below.
   const isSticky = (element) => {
     for (let at = element; at !== null; at = at.parentElement) if (/sticky|fixed/.test(getComputedStyle(at).position)) return true;
     return false;
@@ -148,7 +148,7 @@ function misplaced() {
       return { left: rect.x, right: rect.x + rect.width, top: rect.y - more, bottom: rect.y + rect.height + more };
     };
     const shown = list.filter((item) => !item.ignore && !item.invisible && (item.style?.opacity ?? 1) > 0);
-    // What has a ground of its own stands in front of lines.
+    // What has a background of its own is in front of lines.
     const hasGround = (item) => item.parent?.type === 'text' && Boolean(item.parent.style.backgroundColor);
     const words = shown.filter((item) => isText(item) && (item.style?.text ?? '').trim() !== '').map((item) => ({ text: item.style.text, box: boxOf(item), hasGround: hasGround(item) }));
     words.forEach((one, i) => {

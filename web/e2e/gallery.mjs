@@ -30,7 +30,7 @@ function sweep(url, name, text, ...more) {
   return ['report', name];
 }
 
-/** What can be told apart by a value of its point. */
+/** What differs by a value of its point. */
 function sidesOf(name, parameter) {
   const rows = pgdyno.sql(`SELECT number, point ->> '$.${parameter}' AS value FROM result WHERE experiment = (SELECT max(experiment) FROM result WHERE experiment_name = '${name}') ORDER BY number`);
   const sides = new Map();
@@ -92,7 +92,7 @@ const PAGES = {
   'disturbance': (url) => {
     const other = url.replace('/postgres?', '/other?');
     once(url, script('other.sql', 'CREATE DATABASE other;'));
-    // For a second nobody comes back: a new session reads the list of databases.
+    // For a second no session comes back: a new session reads the list of databases.
     const kill = script('kill.sql', "BEGIN; LOCK pg_database IN ACCESS EXCLUSIVE MODE; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'; SELECT pg_sleep(1); COMMIT;");
     const command = `${program} run ${kill} -t 1 --observe none --no-store --quiet --url "$PGDYNO_URL"`;
     pgdyno.run('-q', 'lab', 'disturb', script('load.sql', 'SELECT 1;'), '-c', '20', '-R', '200', '--before', '3s', '--after', '3s', '--within', '500ms', '--repeat', '2', '--during', command, '--url', url, '--against', other);

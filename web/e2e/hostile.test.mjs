@@ -1,4 +1,4 @@
-/** Text that somebody stored to have it run is text. */
+/** Stored text that would run as a script stays text. */
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -154,7 +154,7 @@ test('several generators are one row and one page; one that was killed is named 
   for (const page of [list, killed, other]) await page.context().close();
 });
 
-test('a server that is gone is told, and found again by itself; a closed page holds no connection', async () => {
+test('a lost server is reported, and found again by itself; a closed page holds no connection', async () => {
   const run = serving.begin('run', '-q', 'tpcb', '-c', '2', '-R', '200', '-T', '300', '--param', 'scale=1', '--url', serving.url);
   const { number } = await begun();
   const before = serving.sockets();

@@ -20,7 +20,7 @@ const pgdyno = new Pgdyno(program, store);
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** What stands in the notebook last. */
+/** The last trials of the notebook. */
 const newest = () => pgdyno.sql('SELECT max(number) AS number FROM trial')[0].number;
 
 /** A checkpoint in the middle of the run, conflicts, a schedule: something on every chart. */
@@ -93,7 +93,7 @@ function beside(url) {
   for (const [name, sql] of [
     ['other.sql', 'CREATE DATABASE other;'],
     ['load.sql', 'SELECT 1;'],
-    // For a second nobody comes back: a new session reads the list of databases.
+    // For a second no session comes back: a new session reads the list of databases.
     ['kill.sql', "BEGIN; LOCK pg_database IN ACCESS EXCLUSIVE MODE; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'; SELECT pg_sleep(1); COMMIT;"],
   ])
     writeFileSync(at(name), `${sql}\n`);
@@ -111,7 +111,7 @@ function capacity(url) {
   pgdyno.run('-q', 'sweep', file, '--capacity-time', '25s', '--url', url);
 }
 
-/** Two forms of a transaction, often enough to be told apart. */
+/** Two forms of a transaction, often enough to differ significantly. */
 function retries(url) {
   pgdyno.run('-q', 'lab', 'retries', '--forms', 'statements,batch', '-c', '4', '--isolation', 'serializable', '-T', '500ms', '--repeat', '5', '--url', url);
 }

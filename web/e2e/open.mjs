@@ -1,5 +1,5 @@
 /**
- * Opens reports in the browser as somebody would who got one by mail, and watches what they do: any
+ * Opens reports in the browser, as a reader who got one by mail, and watches what they do: any
  * request, error, warning or dialog is a finding, and so is any script that stored text brought in.
  */
 

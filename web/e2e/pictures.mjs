@@ -38,7 +38,7 @@ function sweep(url, name, text) {
   return name;
 }
 
-/** Twelve trials by turns, told apart by their tags. */
+/** Twelve trials by turns, with different tags. */
 function comparison(url) {
   const name = sweep(url, 'synchronous commit', 'clients = 4\nduration = "3s"\nwarmup = "1s"\nrepeats = 6\n[matrix]\nsettings.synchronous_commit = ["on", "off"]\n');
   for (const [value, tag] of [['on', 'waits-for-disk'], ['off', 'does-not-wait']]) {

@@ -10,7 +10,7 @@ import { Pgdyno } from './pgdyno.mjs';
 
 const WAIT_MS = Number(process.env.PGDYNO_E2E_WAIT_MS ?? 60_000);
 
-/** A port that nobody has: the server takes the same one again later. */
+/** A free port: the server takes the same one again later. */
 const freePort = () =>
   new Promise((done) => {
     const server = createServer().listen(0, '127.0.0.1', () => {

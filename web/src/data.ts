@@ -46,7 +46,7 @@ export type Verdict = {
    */
   limit: string;
   /**
-   * What limited a trial: one cause; two that cannot be told apart when it is not known which; or
+   * What limited a trial: one cause; two that cannot be distinguished when it is not known which; or
    * none.
    */
   causes: Array<LimitCause>;
@@ -1408,7 +1408,7 @@ export type DisturbFigures = {
   missed: number | null;
   /** Of these: failed, and were not tried again. */
   failed: number;
-  /** Of these: of which nobody knows whether they were committed. */
+  /** Of these: those whose commit is unknown. */
   unknown: number;
   /** Of these: skipped, because they were too late already. */
   skipped: number;
@@ -2000,7 +2000,7 @@ export type IsolationFound = {
   example: IsolationExample;
 };
 
-/** An occurrence of an anomaly, to be told and drawn. */
+/** An occurrence of an anomaly, to be reported and drawn. */
 export type IsolationExample = {
   /** Its transactions, in the order of its cycle, where it is one. */
   transactions: Array<IsolationTransaction>;
@@ -2155,7 +2155,7 @@ export type Stall = {
   is_over: boolean;
   /** Transactions that failed in the seconds that it touches, by class. */
   failed: { [key in string]: number };
-  /** Those of which nobody knows whether they were committed. */
+  /** Those whose commit is unknown. */
   unknown: number;
   /**
    * From its end to the end of the first second that had 90 % of the rate of the ten seconds before
@@ -2277,7 +2277,7 @@ export type ClientStall = {
   is_over: boolean;
   /** Its transactions that failed meanwhile, by class. */
   failed: { [key in string]: number };
-  /** Those of which nobody knows whether they were committed. */
+  /** Those whose commit is unknown. */
   unknown: number;
 };
 
@@ -2515,7 +2515,7 @@ export type BudgetPhase = {
 
 /** What the generator itself adds to a percentile. */
 export type AddedRow = {
-  /** Such as 99; 100 is the longest of all, told where pgdyno itself did not run. */
+  /** Such as 99; 100 is the longest of all, given where pgdyno itself did not run. */
   percentile: number;
   /** So many transactions were followed from their answers' arrival on: these figures are theirs. */
   followed: number;
@@ -2802,7 +2802,7 @@ export type Setting = {
 /** An experiment's points on a grid of what varies, and every trial in run order. */
 export type ExperimentData = {
   kind: 'experiment';
-  /** What it says: stands in the verdict's place, which is `null` then. */
+  /** What it says in place of the verdict, which is `null` then. */
   answer?: Answer;
   name: string;
   /** Its UUID; empty where no experiment holds the trials together. */
@@ -2874,7 +2874,7 @@ export type ExperimentData = {
 export type Answer = {
   /** What was asked, in some words: `What was asked: tpcb with 1 to 64 clients`. */
   question: string;
-  /** The answer, one sentence without its full stop. `` `code` `` stands between backquotes. */
+  /** The answer, one sentence without its full stop. `` `code` `` is between backquotes. */
   sentence: string;
   state: AnswerState;
   /** Whether what was found is harm in itself (lost writes, a broken promise), and not a doubt. */
@@ -2912,7 +2912,7 @@ export type RankingRow = {
 
 /** Who is in front at one place. */
 export type RankingCell = {
-  /** Those that cannot be told apart, the best first. */
+  /** Those that cannot be distinguished, the best first. */
   names: Array<string>;
   /** Whether the first of them is surely ahead. */
   is_sure: boolean;
@@ -3362,9 +3362,9 @@ export type LabPair = {
   interval: [number, number] | null;
   /** How surely the intervals hold, 0 to 1. */
   level: number;
-  /** Which form is ahead; `null`: it cannot be told. */
+  /** Which form is ahead; `null`: undecided. */
   ahead: string | null;
-  /** Repeats that each form would need to be told from the others; `null`: they have as many. */
+  /** Repeats that each form would need to be distinguished from the others; `null`: they have as many. */
   needs_repeats: number | null;
 };
 
@@ -3484,7 +3484,7 @@ export type DisturbInterval = {
 
 /** Whether disturbed repeats miss more than controls. */
 export type DisturbEffect = {
-  /** `null`: it cannot be told. */
+  /** `null`: undecided. */
   is_seen: boolean | null;
   /** Of the rank sum test. */
   p: number | null;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Capacity, Ladder, SearchStep } from '../src/data';
-import { marks, told } from '../src/experiment/capacityCurve';
+import { marks, markText } from '../src/experiment/capacityCurve';
 import { contradiction, halfWidth, intervalOf, lengths, limitOf, searchFigures, sideOf, surely } from '../src/experiment/search';
 
 const step = (rate_per_s: number, side: SearchStep['side'], low_us: number | null = 1000, high_us: number | null = 2000): SearchStep => ({ trial: rate_per_s, rate_per_s, from_s: 0, seconds: 10, response_p99_us: 1500, low_us, high_us, share_over: 0.01, side, falls_behind: false });
@@ -53,7 +53,7 @@ describe('the curve of a capacity', () => {
   const found = ladder({ loads: [load(110, 90_000), load(90, 4_000), load(200, 900_000)], steps: [step(90, 'within', 3_000, 5_000), step(110, 'cannot-tell'), { ...step(200, 'over', null, null), falls_behind: true }] });
   it('has a mark a rate, the lowest first, and no percentile where the server fell behind', () => {
     expect(marks(found).map((of) => [of.rate, of.p99, of.side])).toEqual([[90, 4_000, 'within'], [110, 90_000, 'cannot-tell'], [200, null, 'over']]);
-    expect(told(marks(found)[2]!, 'p99 ≤ 20 ms')).toBe('200/s offered: falls behind, 180 served');
-    expect(told(marks(found)[0]!, 'p99 ≤ 20 ms').replaceAll('\u00a0', ' ')).toBe('90.0/s offered: p99 4.00 ms, 3.00 ms to 5.00 ms; p99 ≤ 20 ms: within; 1 step');
+    expect(markText(marks(found)[2]!, 'p99 ≤ 20 ms')).toBe('200/s offered: falls behind, 180 served');
+    expect(markText(marks(found)[0]!, 'p99 ≤ 20 ms').replaceAll('\u00a0', ' ')).toBe('90.0/s offered: p99 4.00 ms, 3.00 ms to 5.00 ms; p99 ≤ 20 ms: within; 1 step');
   });
 });

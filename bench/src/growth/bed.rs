@@ -340,7 +340,7 @@ impl Bed {
 
 impl Drop for Bed {
     fn drop(&mut self) {
-        // What is left in the temporary directory harms nobody.
+        // Files left in the temporary directory do no harm.
         let _ = fs::remove_dir_all(&self.directory);
     }
 }

@@ -1,6 +1,6 @@
 //! How a cost grows: the exponent k of cost = a + b·stepᵏ.
 
-/// The last step must cost so many times the cheapest small one, else what grows cannot be told from what the machine does.
+/// The last step must cost so many times the cheapest small one, else what grows cannot be distinguished from what the machine does.
 const GROWN_MIN: f64 = 1.5;
 /// Exponents that are tried.
 const TRIED: std::ops::RangeInclusive<u32> = 1..=400;

@@ -9,7 +9,7 @@ use crate::server::Bed;
 
 /// Rows of the table, for both programs.
 pub const ROWS: u32 = 50_000;
-/// It is told operations, not seconds: so many for each second.
+/// It takes operations, not seconds: so many for each second.
 const OPERATIONS_PER_SECOND: u32 = 10_000;
 /// The environment variable that names it where it is not on PATH.
 const VARIABLE: &str = "GO_YCSB";

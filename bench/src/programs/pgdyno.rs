@@ -22,7 +22,7 @@ pub struct Pgdyno {
 }
 
 impl Pgdyno {
-    /// The one at `path`; its version is told with the commit, when there is git to tell it.
+    /// The one at `path`; its version is reported with the commit, when there is git to tell it.
     pub fn at(path: PathBuf) -> Result<Self, Error> {
         let mut version = version_line(&path, "--version")?;
         let git = Command::new("git")

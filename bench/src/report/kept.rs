@@ -6,13 +6,13 @@ use crate::rows::ROWS;
 pub type Lines = Vec<Vec<String>>;
 
 /// An earlier page; empty where there is none.
-pub struct Kept<'a> {
+pub struct EarlierPage<'a> {
     text: String,
     /// Names of rows that are measured now.
     measured: Vec<&'a str>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> EarlierPage<'a> {
     /// What `text` has, but for the rows that are measured now.
     pub fn of(text: String, measured: Vec<&'a str>) -> Self {
         Self { text, measured }
@@ -74,7 +74,7 @@ mod tests {
              | row | b |\n|---|---|\n| {} | 4 |\n",
             first.name, third.name, second.name
         );
-        let kept = Kept::of(text, vec![third.name]);
+        let kept = EarlierPage::of(text, vec![third.name]);
         let header = line(&["row", "a", "new"]);
         let mut table = vec![header.clone(), line(&[third.name, "9", "9"])];
         kept.join(None, &mut table);

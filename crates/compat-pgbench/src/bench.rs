@@ -54,7 +54,7 @@ pub fn run(
     let (target, mut session) = connect::open(target, say)
         .map_err(|stop| stop.and(Kind::Error, "could not create connection for setup"))?;
     write_promised(format_args!("{}\n", version_line(&session, flavour)))?;
-    say.told(Kind::Debug, &debug_line(&session, &options));
+    say.log(Kind::Debug, &debug_line(&session, &options));
     let tables = tables(&mut session, &options, flavour, say)?;
     if !options.no_vacuum {
         vacuum(&mut session, options.vacuum_all, flavour, say);
@@ -112,16 +112,16 @@ pub fn run(
     write_promised(format_args!("{}", report.text()))?;
     json_to.write(&documents::whole(&outcome))?;
     for error in watch.take_errors() {
-        say.told(Kind::Error, &error);
+        say.log(Kind::Error, &error);
     }
     // Of pgdyno's notes only those without which the figures above are another's.
     for note in &outcome.notes {
         if [validity::GENERATOR_STOPPED, validity::MISSING_ROWS].contains(&&*note.code) {
-            say.told(Kind::Warning, &note.sentence);
+            say.log(Kind::Warning, &note.sentence);
         }
     }
     if recording.clients.aborted > 0 {
-        say.told(
+        say.log(
             Kind::Error,
             "Run was aborted; the above results are incomplete.",
         );
@@ -152,7 +152,7 @@ fn tables(
             "scale option ignored, using count from {prefix}_branches table ({})",
             tables.scale
         );
-        say.told(Kind::Warning, &text);
+        say.log(Kind::Warning, &text);
     }
     Ok(tables)
 }
@@ -239,8 +239,8 @@ fn vacuum(session: &mut Session, with_accounts: bool, flavour: &Flavour, say: &M
     let mut attempt = |sql: &str| {
         let sql = flavour.renamed(sql);
         if let Err(error) = session.simple_query(&sql) {
-            say.told(Kind::Error, &table_info::libpq_text(&error, &sql));
-            say.told(Kind::Detail, "(ignoring this error and continuing anyway)");
+            say.log(Kind::Error, &table_info::libpq_text(&error, &sql));
+            say.log(Kind::Detail, "(ignoring this error and continuing anyway)");
         }
     };
     write_all("starting vacuum...");

@@ -50,7 +50,7 @@ pub fn atof(text: &str) -> f64 {
     number.unwrap_or(0.0)
 }
 
-/// `0x1f`, without the fractions and exponents that nobody types.
+/// `0x1f`, without the fractions and exponents that are never typed.
 fn hexadecimal(text: &str) -> Option<f64> {
     let digits = text.strip_prefix("0x").or(text.strip_prefix("0X"))?;
     let is_digit = |byte: &u8| byte.is_ascii_hexdigit();
@@ -121,7 +121,7 @@ mod tests {
             ("2147483648", range),
         ] {
             let stop = read(text).unwrap_err();
-            assert_eq!(stop.lines, [Line::Told(Kind::Error, want.to_owned())]);
+            assert_eq!(stop.lines, [Line::Message(Kind::Error, want.to_owned())]);
             assert_eq!(stop.code, 1);
         }
     }

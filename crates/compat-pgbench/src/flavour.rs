@@ -1,5 +1,5 @@
 //! Which program was called: pgbench, or ysql_bench, YugabyteDB's copy of it. What they do
-//! differently stands here and nowhere else.
+//! differently is here and nowhere else.
 //!
 //! Facts about ysql_bench rest on documentation and articles alone (YugabyteDB 2.1's copy of
 //! pgbench 11 with the retry patch of the time); its reports here have pgbench 18's form.

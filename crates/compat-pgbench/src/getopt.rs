@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-/// What stands for an option once it is recognised.
+/// The id of a recognised option.
 pub type Id = &'static str;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Short {
 
 /// An option as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ParsedOption {
     pub id: Id,
     /// Its argument, if it has one.
     pub value: Option<String>,
@@ -77,7 +77,7 @@ impl<'a> GetOpt<'a> {
     ///
     /// # Errors
     /// The complaint, without the program's name before it.
-    pub fn next_option(&mut self) -> Result<Option<Found>, String> {
+    pub fn next_option(&mut self) -> Result<Option<ParsedOption>, String> {
         if let Some(cluster) = self.cluster.take() {
             return self.next_short(&cluster).map(Some);
         }
@@ -105,7 +105,7 @@ impl<'a> GetOpt<'a> {
         self.others
     }
 
-    fn next_short(&mut self, cluster: &str) -> Result<Found, String> {
+    fn next_short(&mut self, cluster: &str) -> Result<ParsedOption, String> {
         let mut letters = cluster.chars();
         // A cluster is never empty.
         let letter = letters.next().unwrap_or_default();
@@ -122,13 +122,13 @@ impl<'a> GetOpt<'a> {
         } else {
             Some(rest.to_owned())
         };
-        Ok(Found {
+        Ok(ParsedOption {
             id: option.id,
             value,
         })
     }
 
-    fn next_long(&mut self, typed: &str) -> Result<Found, String> {
+    fn next_long(&mut self, typed: &str) -> Result<ParsedOption, String> {
         let (name, value) = match typed.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (typed, None),
@@ -147,7 +147,7 @@ impl<'a> GetOpt<'a> {
             }
             (_, value) => value,
         };
-        Ok(Found {
+        Ok(ParsedOption {
             id: option.id,
             value,
         })
@@ -230,23 +230,23 @@ mod tests {
         Ok((found, getopt.others()))
     }
 
-    fn found(arguments: &[&str]) -> Vec<String> {
+    fn parsed(arguments: &[&str]) -> Vec<String> {
         read(arguments, false).unwrap().0
     }
 
     #[test]
     fn short_options_cluster_and_take_the_rest_as_their_argument() {
-        assert_eq!(found(&["-nSc4"]), ["no-vacuum", "select-only", "client=4"]);
-        assert_eq!(found(&["-nc", "4"]), ["no-vacuum", "client=4"]);
-        assert_eq!(found(&["-c", "-n"]), ["client=-n"]);
+        assert_eq!(parsed(&["-nSc4"]), ["no-vacuum", "select-only", "client=4"]);
+        assert_eq!(parsed(&["-nc", "4"]), ["no-vacuum", "client=4"]);
+        assert_eq!(parsed(&["-c", "-n"]), ["client=-n"]);
     }
 
     #[test]
     fn long_options_may_be_abbreviated_and_end_in_their_argument() {
-        assert_eq!(found(&["--cl=4", "--con"]), ["client=4", "connect"]);
-        assert_eq!(found(&["--scale", "3"]), ["scale=3"]);
+        assert_eq!(parsed(&["--cl=4", "--con"]), ["client=4", "connect"]);
+        assert_eq!(parsed(&["--scale", "3"]), ["scale=3"]);
         assert_eq!(
-            found(&["--percentiles", "--percentiles=99"]),
+            parsed(&["--percentiles", "--percentiles=99"]),
             ["percentiles", "percentiles=99"]
         );
     }
@@ -254,8 +254,8 @@ mod tests {
     #[test]
     fn an_abbreviation_that_fits_pgbench_is_not_ours() {
         // `--se` would be ambiguous if pgdyno's --seconds counted.
-        assert_eq!(found(&["--se"]), ["select-only"]);
-        assert_eq!(found(&["--sec"]), ["seconds"]);
+        assert_eq!(parsed(&["--se"]), ["select-only"]);
+        assert_eq!(parsed(&["--sec"]), ["seconds"]);
     }
 
     #[test]

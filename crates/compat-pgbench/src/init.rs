@@ -168,7 +168,7 @@ struct Screen<'a> {
 
 impl Screen<'_> {
     fn print(&mut self, text: &str) {
-        // Whether anybody reads it does not matter.
+        // A closed output is no error.
         let _ = self.out.write_all(text.as_bytes());
     }
 

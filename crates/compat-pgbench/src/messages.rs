@@ -26,7 +26,7 @@ pub enum Kind {
 pub enum Line {
     Raw(String),
     /// With the program's name and the kind before it.
-    Told(Kind, String),
+    Message(Kind, String),
 }
 
 /// Why the program ends here, with its exit code. Nothing of it has been said yet.
@@ -41,7 +41,7 @@ impl Stop {
     /// An error, and exit code 1.
     pub fn fatal(text: impl Into<String>) -> Self {
         Self {
-            lines: vec![Line::Told(Kind::Error, text.into())],
+            lines: vec![Line::Message(Kind::Error, text.into())],
             code: 1,
         }
     }
@@ -55,11 +55,11 @@ impl Stop {
     }
 
     pub fn and(mut self, kind: Kind, text: impl Into<String>) -> Self {
-        self.lines.push(Line::Told(kind, text.into()));
+        self.lines.push(Line::Message(kind, text.into()));
         self
     }
 
-    /// Adds text as it stands.
+    /// Adds text as it is.
     pub fn raw(mut self, text: impl Into<String>) -> Self {
         self.lines.push(Line::Raw(text.into()));
         self
@@ -155,7 +155,7 @@ impl Messages {
         &self.program
     }
 
-    pub fn told(&self, kind: Kind, text: &str) {
+    pub fn log(&self, kind: Kind, text: &str) {
         if kind == Kind::Debug && !self.debug {
             return;
         }
@@ -167,7 +167,7 @@ impl Messages {
         for line in &stop.lines {
             match line {
                 Line::Raw(text) => write_all(&theirs(text)),
-                Line::Told(kind, text) => self.told(*kind, text),
+                Line::Message(kind, text) => self.log(*kind, text),
             }
         }
     }
@@ -211,7 +211,7 @@ pub fn theirs(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A script's octets are written as they are. Whether anybody reads it does not matter. What was printed before comes before.
+/// A script's octets are written as they are. A closed output is no error. What was printed before comes before.
 pub fn write_all(text: &str) {
     let _ = io::stdout().flush();
     let _ = io::stderr().write_all(&pgdyno_script::octets(text));

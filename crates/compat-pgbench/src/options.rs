@@ -197,5 +197,5 @@ fn misunderstood(argv0: &str, complaint: &str, say: &Messages) -> Stop {
 
 fn try_help(say: &Messages) -> Line {
     let text = format!("Try \"{} --help\" for more information.", say.program());
-    Line::Told(Kind::Hint, text)
+    Line::Message(Kind::Hint, text)
 }

@@ -160,7 +160,10 @@ mod tests {
             ),
         ] {
             let stop = scripts.add_builtin(name, &PGBENCH).unwrap_err();
-            let lines = [Line::Told(Kind::Error, error.to_owned()), Line::Raw(list())];
+            let lines = [
+                Line::Message(Kind::Error, error.to_owned()),
+                Line::Raw(list()),
+            ];
             assert_eq!(stop.lines, lines);
         }
     }

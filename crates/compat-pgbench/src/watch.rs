@@ -51,7 +51,7 @@ impl<O> Observer<O> for Watch<'_> {
     }
 
     fn event(&mut self, event: &Event) {
-        self.say.told(Kind::Info, &event.text);
+        self.say.log(Kind::Info, &event.text);
     }
 
     fn message(&mut self, message: &Message) {
@@ -59,9 +59,9 @@ impl<O> Observer<O> for Watch<'_> {
         match message.level {
             // What a script's debug() and the server say has no name before it.
             Level::Debug | Level::Notice => write_all(&theirs(&format!("{text}\n"))),
-            Level::Trace => self.say.told(Kind::Debug, text),
-            Level::Info => self.say.told(Kind::Info, text),
-            Level::Error => self.say.told(Kind::Error, text),
+            Level::Trace => self.say.log(Kind::Debug, text),
+            Level::Info => self.say.log(Kind::Info, text),
+            Level::Error => self.say.log(Kind::Error, text),
         }
     }
 

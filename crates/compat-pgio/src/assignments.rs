@@ -1,4 +1,4 @@
-//! Assignments as a shell would read them from a file that it is told to source: several on a line,
+//! Assignments as a shell would read them from a file that it is asked to source: several on a line,
 //! quotes, backslashes, variables set before or in the environment, their defaults (`${X:-2}`),
 //! comments. Nothing is ever executed: what only a shell could tell is an error that names the place.
 //!
@@ -87,7 +87,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A word to its end. It is an assignment when an unquoted name stands before a `=`.
+    /// A word to its end. It is an assignment when an unquoted name precedes a `=`.
     fn word(&mut self) -> Result<Word, String> {
         let mut name: Option<String> = None;
         let mut text = String::new();
@@ -152,7 +152,7 @@ impl Reader<'_> {
                 Some('`') => return Err(COMMAND.to_owned()),
                 Some(_) => match self.next() {
                     Some('"') => return Ok(()),
-                    // A backslash stands for itself before anything else.
+                    // A backslash means itself before anything else.
                     Some('\\') => match self.next() {
                         Some(c @ ('$' | '`' | '"' | '\\')) => text.push(c),
                         Some('\n') => {}

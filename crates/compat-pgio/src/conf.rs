@@ -177,7 +177,7 @@ impl Conf {
                 self.scale = Scale::parse(value).map_err(|what| wrong(&what))?;
             }
             "DBNAME" => self.dbname.clone_from(value),
-            // Not told: it may hold a password.
+            // Not printed: it may hold a password.
             "CONNECT_STRING" if value.is_empty() => return Err(wrong("it names no server")),
             "CONNECT_STRING" => self.connect_string.clone_from(value),
             "CREATE_BASE_TABLE" => match value.to_ascii_uppercase().as_str() {

@@ -94,7 +94,7 @@ impl Monitors {
                     vmstat::text(&between),
                     mpstat::text(&between, OffsetDateTime::now_utc()),
                 ];
-                // The first that failed is told when the run is over: none is a reason to end it.
+                // The first failure is reported when the run is over: none is a reason to end it.
                 written = written.and(write_all(&mut files, texts));
                 last = after;
             }

@@ -115,7 +115,7 @@ pub struct RunArgs {
 /// Does it; `screen` shows a run while it goes on.
 ///
 /// # Errors
-/// What stands in the way.
+/// What failed.
 pub fn open(
     verb: &PgioVerb,
     verbosity: Verbosity,

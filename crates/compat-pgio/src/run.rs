@@ -161,14 +161,14 @@ fn params(conf: &Conf, tables: u64, rows: u64) -> Vec<String> {
 /// pgio's last lines; without counters of a buffer pool there is nothing that they could say.
 fn tail(conf: &Conf, accounting: Option<&Accounting>, elapsed: Duration) -> String {
     let buffers = accounting.map(|it| &it.buffers);
-    let told = match buffers {
+    let reported = match buffers {
         Some(Fact::Known(buffers)) => {
             counters(buffers).ok_or("the server has no such counters".to_owned())
         }
         Some(Fact::Unknown(why)) => Err(why.clone()),
         None => Err("nothing was measured".to_owned()),
     };
-    match told {
+    match reported {
         Ok((database, counters)) => {
             let mut text = lines::tail(conf, database, counters, elapsed);
             if conf.dbname != database {

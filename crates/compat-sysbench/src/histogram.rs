@@ -30,7 +30,7 @@ fn per_e() -> f64 {
     (SIZE - 1) as f64 / (HIGHEST_MS.ln() - LOWEST_MS.ln())
 }
 
-/// What stands for all latencies of a bucket, in milliseconds.
+/// The latency shown for a whole bucket, in milliseconds.
 fn value_ms(bucket: usize) -> f64 {
     (bucket as f64 / per_e() + LOWEST_MS.ln()).exp()
 }

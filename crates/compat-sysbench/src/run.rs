@@ -16,13 +16,13 @@ use super::watch::Watch;
 use super::{FAILED, Stop, tables};
 use crate::script::Script;
 
-/// How long a run is that has no end: longer than anybody waits.
+/// How long a run is that has no end: longer than any user waits.
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 /// Does it; gives the exit code.
 ///
 /// # Errors
-/// What stands in the way, or the error that ended a thread.
+/// What failed, or the error that ended a thread.
 pub fn open(options: &Options) -> Result<u8, Stop> {
     write_promised(format_args!("{}", head(options)))?;
     tables::driver(options)?;
@@ -53,7 +53,7 @@ pub fn open(options: &Options) -> Result<u8, Stop> {
         let reason = recording.reasons.iter().find(|reason| reason.ended > 0);
         let stop = fatal(options, reason, watch.error.as_deref());
         ran.say_where();
-        let _ = ran.kept()?;
+        let _ = ran.stored()?;
         return Err(stop);
     }
     let elapsed_s = recording.measured.elapsed_us as f64 / 1e6;
@@ -211,10 +211,10 @@ pub fn no_connection(why: &str) -> Stop {
 }
 
 /// A thread has ended with an error that is no conflict.
-fn fatal(options: &Options, reason: Option<&Reason>, told: Option<&str>) -> Stop {
+fn fatal(options: &Options, reason: Option<&Reason>, reported: Option<&str>) -> Stop {
     let (sqlstate, message) = match reason {
         Some(reason) => (reason.sqlstate.as_str(), reason.message.as_str()),
-        None => ("", told.unwrap_or("a thread has ended before its time")),
+        None => ("", reported.unwrap_or("a thread has ended before its time")),
     };
     // As libpq's primary message: without severity and context.
     let message = message.lines().next().unwrap_or_default();

@@ -12,7 +12,7 @@ use pgdyno_session::Session;
 use pgdyno_workload::loader::{self, Request, Watch};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
-use pgdyno_workload::state::Found;
+use pgdyno_workload::state::ExistingTable;
 use pgdyno_workload::{mark, resolve, state};
 
 use super::Stop;
@@ -50,7 +50,7 @@ impl Database {
     /// Connects; the driver must be PostgreSQL's.
     ///
     /// # Errors
-    /// sysbench's words for what stands in the way.
+    /// sysbench's words for the failure.
     pub fn open(options: &Options) -> Result<Self, Stop> {
         driver(options)?;
         let pack = resolve::pack(options.script.pack()).map_err(|e| Failure::new(e.to_string()))?;
@@ -80,7 +80,7 @@ impl Database {
     }
 
     /// Which of the tables are there.
-    pub fn found(&mut self, options: &Options) -> Result<Vec<Found>, Stop> {
+    pub fn existing_tables(&mut self, options: &Options) -> Result<Vec<ExistingTable>, Stop> {
         let values = self.made(options)?.or_defaults(&self.pack);
         let dialect = self.product.dialect;
         Ok(state::find(
@@ -134,7 +134,7 @@ fn names(options: &Options) -> impl Iterator<Item = String> {
 }
 
 /// Whether it is half loaded.
-pub fn is_loading(table: &Found) -> bool {
+pub fn is_loading(table: &ExistingTable) -> bool {
     let mark = table.mark.as_ref();
     mark.is_some_and(|mark| mark.state == mark::State::Loading)
 }
@@ -143,7 +143,7 @@ pub fn is_loading(table: &Found) -> bool {
 ///
 /// # Errors
 /// One was.
-pub fn must_be_whole(there: &[Found]) -> Result<(), Stop> {
+pub fn must_be_whole(there: &[ExistingTable]) -> Result<(), Stop> {
     if there.iter().any(is_loading) {
         Err(
             Stop::fatal("the tables are half loaded: prepare was interrupted")
@@ -165,8 +165,8 @@ pub fn exists(name: &str) -> Stop {
         .hint("drop it first: the same command with cleanup instead of prepare")
 }
 
-/// A table is somebody else's.
-pub fn will_not_drop(table: &Found) -> Stop {
+/// A table is another owner's.
+pub fn will_not_drop(table: &ExistingTable) -> Stop {
     Stop::fatal(format!(
         "will not drop {}: neither sysbench nor pgdyno has made it (columns {})",
         table.name,
@@ -193,7 +193,7 @@ pub fn prepare(options: &Options) -> Result<u8, Stop> {
     }
     head(options)?;
     let mut database = Database::open(options)?;
-    let there = database.found(options)?;
+    let there = database.existing_tables(options)?;
     let mut text = String::new();
     for name in names(options) {
         text += &format!("Creating table '{name}'...\n");
@@ -240,7 +240,7 @@ fn prepare_bulk(options: &Options) -> Result<u8, Stop> {
 /// A table of such a name is not sysbench's, or cannot be dropped.
 pub fn cleanup(options: &Options) -> Result<u8, Stop> {
     let mut database = Database::open(options)?;
-    let there = database.found(options)?;
+    let there = database.existing_tables(options)?;
     let foreign = there.iter().find(|table| {
         table
             .mark
@@ -269,7 +269,7 @@ pub fn cleanup(options: &Options) -> Result<u8, Stop> {
 /// sysbench's words for one that is missing.
 pub fn of_run(options: &Options) -> Result<Vec<String>, Stop> {
     let mut database = Database::open(options)?;
-    let there = database.found(options)?;
+    let there = database.existing_tables(options)?;
     if options.script == Script::Tpcc {
         tpcc::must_be_there(&options.tpcc, &there)?;
         return Ok(Vec::new());

@@ -9,7 +9,7 @@ use pgdyno_model::spec::Isolation;
 use pgdyno_output::{remark, write_promised};
 use pgdyno_session::{Outcome, quote_ident};
 use pgdyno_workload::params::Params;
-use pgdyno_workload::state::Found;
+use pgdyno_workload::state::ExistingTable;
 
 use super::Stop;
 use super::options::Options;
@@ -182,7 +182,7 @@ impl Counts {
 ///
 /// # Errors
 /// What is missing.
-pub fn must_be_there(tpcc: &Tpcc, there: &[Found]) -> Result<(), Stop> {
+pub fn must_be_there(tpcc: &Tpcc, there: &[ExistingTable]) -> Result<(), Stop> {
     if there.is_empty() {
         return Err(
             Stop::fatal("PQexec() failed: 7 relation \"warehouse\" does not exist")
@@ -219,7 +219,7 @@ pub fn prepare(options: &Options) -> Result<u8, Stop> {
     tables::head(options)?;
     let mut database = Database::open(options)?;
     write_promised(format_args!("Creating tables: 1\n\n"))?;
-    let there = database.found(options)?;
+    let there = database.existing_tables(options)?;
     if let Some(table) = there.iter().find(|table| !tables::is_loading(table)) {
         return Err(tables::exists(&table.name));
     }
@@ -240,8 +240,8 @@ pub fn prepare(options: &Options) -> Result<u8, Stop> {
 /// A table of such a name is not pgdyno's, or they cannot be dropped.
 pub fn cleanup(options: &Options) -> Result<u8, Stop> {
     let mut database = Database::open(options)?;
-    let there = database.found(options)?;
-    let is_ours = |table: &&Found| {
+    let there = database.existing_tables(options)?;
+    let is_ours = |table: &&ExistingTable| {
         let mark = table.mark.as_ref();
         mark.is_some_and(|mark| mark.pack == options.script.pack())
     };
@@ -267,7 +267,7 @@ pub fn cleanup(options: &Options) -> Result<u8, Stop> {
 pub fn check(options: &Options) -> Result<u8, Stop> {
     tables::head(options)?;
     let mut database = Database::open(options)?;
-    let there = database.found(options)?;
+    let there = database.existing_tables(options)?;
     must_be_there(&options.tpcc, &there)?;
     let variables = database.as_loaded(&Params::default())?;
     let checks = database
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
     use pgdyno_session::Column;
 
-    fn found(names: &[&str], rows: &[&[Option<&str>]]) -> Outcome {
+    fn outcome(names: &[&str], rows: &[&[Option<&str>]]) -> Outcome {
         let column = |name: &&str| Column {
             name: (*name).to_owned(),
             type_oid: 23,
@@ -361,11 +361,11 @@ mod tests {
             // An order that is not there.
             &[None, None, Some("4")],
         ];
-        let broken = Broken::of(&found(&columns, &rows));
+        let broken = Broken::of(&outcome(&columns, &rows));
         let words = (1..=4).map(|number| broken.word(number));
         assert!(words.eq(["PASSED", "FAILED!!!", "PASSED", "FAILED!!!"]));
         let row: &[Option<&str>] = &[Some("2"), Some("7"), None];
-        let cut = Broken::of(&found(&columns, &[row; ROWS_MAX]));
+        let cut = Broken::of(&outcome(&columns, &[row; ROWS_MAX]));
         assert_eq!((cut.word(1), cut.word(2)), ("NOT KNOWN", "FAILED!!!"));
     }
 

@@ -213,7 +213,7 @@ fn missing(script: &ScriptInterval) -> u64 {
     missing.copied().unwrap_or(0)
 }
 
-/// Whether anybody reads it does not matter: a measurement must not end because of that.
+/// A closed output is no error: it must not end a measurement.
 fn print(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -57,7 +57,7 @@ pub fn fit(mut failure: Failure, flags: &[&'static Flag]) -> Failure {
     failure
 }
 
-/// Whether a hint names an option that is none of the flags, or what a command of pgdyno's own is told
+/// Whether a hint names an option that is none of the flags, or an option of a command of pgdyno's own
 /// in other words. An option within another command line (`pgdyno load …`, `workload init …`) is that
 /// command's; a pack's parameters are flags here.
 fn lacks(hint: &str, flags: &[&'static Flag]) -> bool {

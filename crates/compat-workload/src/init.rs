@@ -6,7 +6,7 @@ use pgdyno_model::Failure;
 /// Does it; gives the exit code.
 ///
 /// # Errors
-/// What stands in the way.
+/// What failed.
 pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
     let interrupts = pgdyno_run::interrupts()?;
     let target = tables::target(options.place.urls())?;

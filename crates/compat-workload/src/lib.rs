@@ -62,7 +62,7 @@ pub fn open(called: &str, arguments: &[String]) -> ExitCode {
     ExitCode::from(done)
 }
 
-/// What the program is called when it stands for cockroach's.
+/// The program's name in place of cockroach's.
 pub const COCKROACH: &str = "cockroach";
 
 /// Does what a command line of `cockroach` says: `workload` and what starts a server; `called` is what
@@ -126,7 +126,7 @@ fn print(text: &str) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// A usage that nobody asked for is no answer.
+/// A usage text is an answer only to a request for help.
 fn show(text: &str) -> Result<u8, Failure> {
     pgdyno_output::remark!("{}", text.trim_end());
     Ok(0)

@@ -23,7 +23,7 @@ const ROLE_IS_THERE: &str = "42710";
 /// Starts it; without `--background` it runs until it is interrupted.
 ///
 /// # Errors
-/// What stands in the way.
+/// What failed.
 pub fn open(parsed: &Parsed) -> Result<u8, Failure> {
     let port = port(parsed)?;
     let interrupts = pgdyno_run::interrupts()?;

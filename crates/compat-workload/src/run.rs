@@ -23,7 +23,7 @@ use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
 /// Does it; gives the exit code.
 ///
 /// # Errors
-/// What stands in the way, and the first error of an operation unless errors are tolerated.
+/// What failed, and the first error of an operation unless errors are tolerated.
 pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
     let run = options::run(&options.parsed, &options.workload).map_err(Failure::new)?;
     let histograms = match &run.histograms {
@@ -110,7 +110,7 @@ pub fn open(options: &WorkloadOptions) -> Result<u8, Failure> {
         remark!("{error}");
     }
     ran.say_where();
-    let outcome = ran.kept()?;
+    let outcome = ran.stored()?;
     match what_went_wrong(&outcome, watch.first_error) {
         Some(error) => Err(Failure::new(error)),
         None => Ok(0),

@@ -21,12 +21,12 @@ use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::{mark, resolve, state};
 
-/// The database that is there whoever's server it is, from which another can be made.
+/// The database that every server has, from which another can be made.
 /// (Documented: PostgreSQL's createdb begins with it; CockroachDB and YugabyteDB have it too.)
 const MAINTENANCE: &str = "postgres";
 /// SQLSTATE of a database that there is not.
 const NO_DATABASE: &str = "3D000";
-/// SQLSTATE of a database that somebody else made meanwhile.
+/// SQLSTATE of a database that another session made meanwhile.
 const DATABASE_IS_THERE: &str = "42P04";
 
 pub fn pack(generator: Generator) -> Result<Pack, Failure> {
@@ -235,7 +235,7 @@ pub fn as_loaded(
 }
 
 /// Fails unless the tables are there: operations on nothing would be measured otherwise, or tables
-/// be loaded that nobody asked for.
+/// be loaded without a request.
 pub fn must_be_there(
     options: &WorkloadOptions,
     session: &mut Session,

@@ -17,7 +17,7 @@ pub const OPERATIONS: [(&str, &str); 3] = [
 pub const NEW_ORDER: &str = "newOrder";
 /// The script of new orders that are rolled back.
 const ROLLBACK: &str = "new-order-rollback";
-/// How a statement that finds customers by last name is told from others.
+/// How a statement that finds customers by last name is distinguished from others.
 const BY_LAST_NAME: &str = "c_last = ";
 
 /// New orders that a warehouse can have a minute when all its workers wait as TPC-C says.
@@ -229,9 +229,9 @@ mod tests {
     #[test]
     fn a_share_is_printed_only_when_out_of_bounds() {
         assert_eq!(within(1.1, (0.9, 1.1), "x"), "PASS");
-        let told = within(2.04, (0.9, 1.1), "new order rollback percent");
+        let reported = within(2.04, (0.9, 1.1), "new order rollback percent");
         assert_eq!(
-            told,
+            reported,
             "FAIL: new order rollback percent 2.0 is not between allowed bounds [0.9, 1.1]"
         );
         let few = "SKIP: not enough orders to be statistically significant";

@@ -41,8 +41,8 @@ pub struct Watch {
     part_began_s: f64,
     tick_s: f64,
     end_s: f64,
-    /// Errors told in this tick; more are only counted.
-    told: u64,
+    /// Errors printed in this tick; more are only counted.
+    reported: u64,
     tolerates_errors: bool,
     /// The first that a client ended with.
     pub first_error: Option<String>,
@@ -91,7 +91,7 @@ impl Watch {
             part_began_s: 0.0,
             tick_s: 0.0,
             end_s: 0.0,
-            told: 0,
+            reported: 0,
             tolerates_errors,
             first_error: None,
         }
@@ -179,7 +179,7 @@ impl Watch {
             operation.tick.clear();
         }
         self.tick_s = 0.0;
-        self.told = 0;
+        self.reported = 0;
         text
     }
 
@@ -196,10 +196,10 @@ impl Watch {
 
     fn tell(&mut self, text: &str) {
         // A row a tick is enough of a kind of trouble that goes on and on.
-        if self.told == 0 {
+        if self.reported == 0 {
             pgdyno_output::remark!("pgdyno: {text}");
         }
-        self.told += 1;
+        self.reported += 1;
     }
 }
 
@@ -250,7 +250,7 @@ impl<O> Observer<O> for Watch {
             return;
         }
         let rows = self.rows();
-        // Whether anybody reads it does not matter: a measurement must not end because of that.
+        // A closed output is no error: it must not end a measurement.
         let mut out = io::stdout().lock();
         let _ = out.write_all(rows.as_bytes()).and_then(|()| out.flush());
     }

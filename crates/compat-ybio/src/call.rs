@@ -1,4 +1,4 @@
-//! A CALL as it is typed: a procedure's name and what stands between its parentheses, in words of the
+//! A CALL as it is typed: a procedure's name and what is between its parentheses, in words of the
 //! command line or as in SQL.
 //!
 //! Not for: which parameters there are (`parameters.rs`).
@@ -55,7 +55,7 @@ impl Call {
     }
 }
 
-/// The arguments of a list: what stands between commas, except within quotes and parentheses.
+/// The arguments of a list: what is between commas, except within quotes and parentheses.
 fn split(list: &str) -> Result<Vec<&str>, String> {
     let mut parts = Vec::new();
     let (mut start, mut depth, mut is_quoted) = (0, 0_usize, false);

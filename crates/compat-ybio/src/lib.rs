@@ -76,7 +76,7 @@ pub struct YbioArgs {
 /// Does it.
 ///
 /// # Errors
-/// What stands in the way.
+/// What failed.
 pub fn open(args: &YbioArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     let usage = |why| Failure::with(Exit::Usage, why);
     let call = Call::read(&args.what, &args.given).map_err(usage)?;

@@ -15,11 +15,11 @@ pub struct Notices {
     rows_total: u64,
     rows: u64,
     began: Instant,
-    told: Instant,
+    reported: Instant,
 }
 
 impl Notices {
-    /// Nothing is told before the table begins to be filled.
+    /// Nothing is reported before the table begins to be filled.
     pub fn new(is_quiet: bool) -> Self {
         let now = Instant::now();
         Self {
@@ -28,12 +28,12 @@ impl Notices {
             rows_total: 0,
             rows: 0,
             began: now,
-            told: now,
+            reported: now,
         }
     }
 
     fn tell(&mut self) {
-        self.told = Instant::now();
+        self.reported = Instant::now();
         if !self.is_quiet {
             remark!(
                 "{}",
@@ -61,12 +61,12 @@ impl Progress for Notices {
         name.clone_into(&mut self.table);
         (self.rows_total, self.rows) = (rows_total, 0);
         self.began = Instant::now();
-        self.told = self.began;
+        self.reported = self.began;
     }
 
     fn rows(&mut self, rows: u64) {
         self.rows = rows;
-        if self.told.elapsed() >= INTERVAL {
+        if self.reported.elapsed() >= INTERVAL {
             self.tell();
         }
     }

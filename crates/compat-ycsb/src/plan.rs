@@ -16,7 +16,7 @@ use super::command::{Command, Phase};
 use super::properties::Properties;
 use super::{Refusal, Tool, java, jdbc, lengths};
 
-/// How long a run is that has no end: longer than anybody waits.
+/// How long a run is that has no end: longer than any user waits.
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
 /// What `recordcount` is to both tools when it is 0 or missing.
 const RECORDS_UNSAID: u64 = i32::MAX as u64;
@@ -210,7 +210,7 @@ impl Plan {
         self.key(self.keys.start)
     }
 
-    /// One of the first keys, by which formats can be told apart: number 0 is the same in some.
+    /// One of the first keys, by which formats can be distinguished: number 0 is the same in some.
     pub fn telling_key(&self) -> Option<String> {
         self.key(self.keys.start.max(1))
     }

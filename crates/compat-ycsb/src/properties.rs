@@ -114,7 +114,7 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// What stands behind a backslash.
+/// The character after a backslash.
 fn escape(chars: &mut Chars<'_>) -> Option<char> {
     Some(match chars.next()? {
         't' => '\t',

@@ -17,7 +17,7 @@ use super::{Refusal, Tool, go, java, tables};
 /// Does it; gives the exit code.
 ///
 /// # Errors
-/// What stands in the way.
+/// What failed.
 pub fn open(command: &Command) -> Result<u8, Refusal> {
     let plan = Plan::of(command)?;
     for warning in &plan.warnings {

@@ -36,7 +36,7 @@ pub fn ready(plan: &Plan, phase: Phase) -> Result<bool, Refusal> {
     let values = values.or_defaults(&pack);
     let name = &plan.usertable;
     let found = state::find(&mut session, product.dialect, &pack, &values)?;
-    let loading = |table: &state::Found| {
+    let loading = |table: &state::ExistingTable| {
         let mark = table.mark.as_ref();
         mark.is_some_and(|mark| mark.state == mark::State::Loading)
     };

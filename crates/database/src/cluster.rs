@@ -229,7 +229,7 @@ pub fn isolation(session: &mut Session, dialect: &Dialect, begins: &[String]) ->
 fn isolation_of(session: &mut Session, dialect: &Dialect, begin: &str) -> Fact<String> {
     let mut why = "nothing to ask".to_owned();
     for query in dialect.cluster.isolation {
-        // Each in a transaction of its own: a query that is not known ends the one it stands in.
+        // Each in a transaction of its own: a query that is not known ends the one it is in.
         let asked = admin::run(session, begin).and_then(|()| admin::value(session, query.sql));
         // Without an answer there may be nothing to roll back, which is no more than a warning.
         let _ = admin::run(session, "ROLLBACK");

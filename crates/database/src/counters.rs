@@ -39,7 +39,7 @@ pub fn before<'a>(
         of.find_map(|reached| reached.node.known().cloned())
     };
     let endpoints = target.endpoints.iter();
-    // One whose node is not told is taken for a node of its own.
+    // One whose node is not reported is taken for a node of its own.
     let endpoints =
         endpoints.filter(|&endpoint| node(endpoint).is_none_or(|node| met.insert(node)));
     let mut all = Vec::new();
@@ -179,12 +179,15 @@ mod tests {
         assert!(add_grown(&mut all, &now, &since));
         // As this one, which has counted none since.
         assert!(add_grown(&mut all, &now, &Counted::new()));
-        let told = counters(all, vec!["db2:26257".to_owned()], crdb);
-        assert_eq!(told.restarts, Some(2 * (14 + 12) + 27));
-        assert_eq!(told.counted["txn.restarts.writetooold"], 24 + 7);
-        assert_eq!(told.restarted, ["db2:26257"]);
+        let reported = counters(all, vec!["db2:26257".to_owned()], crdb);
+        assert_eq!(reported.restarts, Some(2 * (14 + 12) + 27));
+        assert_eq!(reported.counted["txn.restarts.writetooold"], 24 + 7);
+        assert_eq!(reported.restarted, ["db2:26257"]);
         let postgresql = Product::recognise("PostgreSQL 18.1").dialect;
-        let told = counters(counts(&[("deadlocks", 2)]), Vec::new(), postgresql);
-        assert_eq!((told.restarts, told.counted["deadlocks"]), (None, 2));
+        let reported = counters(counts(&[("deadlocks", 2)]), Vec::new(), postgresql);
+        assert_eq!(
+            (reported.restarts, reported.counted["deadlocks"]),
+            (None, 2)
+        );
     }
 }

@@ -90,7 +90,7 @@ fn over_http(address: &Address, dialect: &Dialect) -> Result<Vec<Node>, String> 
     cluster::nodes_in_json(&answer).map_err(|e| format!("{origin}{path}: {e}"))
 }
 
-/// Host and port of `host:port`; an IPv6 address stands in brackets.
+/// Host and port of `host:port`; an IPv6 address is in brackets.
 pub(super) fn place(address: &str) -> Option<(&str, u16)> {
     let (host, port) = address.rsplit_once(':')?;
     let host = host

@@ -92,7 +92,7 @@ impl Origin {
     /// place of the login.
     ///
     /// # Errors
-    /// In one line: nobody answers, or the answer is not 200.
+    /// In one line: there is no answer, or the answer is not 200.
     pub fn get(&self, path: &str, bearer: Option<&str>, limit: Duration) -> Result<String, String> {
         let url = format!("{}{path}", self.public);
         let agent = if !self.public.starts_with("https:") {
@@ -113,8 +113,8 @@ fn ask(agent: &Agent, url: &str, given: Option<&str>, limit: Duration) -> Result
         request = request.header("Authorization", given);
     }
     let request = request.config().timeout_global(Some(limit)).build();
-    let told = |e| told(&e, limit);
-    let mut answer = request.call().map_err(told)?;
+    let text = |e| error_text(&e, limit);
+    let mut answer = request.call().map_err(text)?;
     let status = answer.status().as_u16();
     match (status, given) {
         (200, _) => {}
@@ -125,7 +125,7 @@ fn ask(agent: &Agent, url: &str, given: Option<&str>, limit: Duration) -> Result
         _ => return Err(format!("the answer is {status}")),
     }
     let body = answer.body_mut().with_config();
-    let body = body.limit(BYTES_MAX).read_to_vec().map_err(told)?;
+    let body = body.limit(BYTES_MAX).read_to_vec().map_err(text)?;
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
@@ -142,7 +142,7 @@ impl fmt::Debug for Origin {
 }
 
 /// Why there is no answer.
-fn told(error: &ureq::Error, limit: Duration) -> String {
+fn error_text(error: &ureq::Error, limit: Duration) -> String {
     match error {
         ureq::Error::Timeout(_) => format!("no complete answer within {} s", limit.as_secs()),
         ureq::Error::BodyExceedsLimit(_) => "the answer does not end".to_owned(),

@@ -299,16 +299,19 @@ mod tests {
     #[test]
     fn an_address_elsewhere_without_a_process_here_is_elsewhere() {
         let addr = |text: &str| Addr::Tcp(text.parse().unwrap());
-        let Place::Elsewhere(why) = absent(&addr("192.0.2.1:5432"), "nobody is it") else {
+        let Place::Elsewhere(why) = absent(&addr("192.0.2.1:5432"), "no server is there") else {
             panic!();
         };
         assert_eq!(
             why,
-            "192.0.2.1 is no address of this host, and nobody is it"
+            "192.0.2.1 is no address of this host, and no server is there"
         );
-        let unclear = absent(&addr("127.0.0.1:5432"), "nobody is it");
+        let unclear = absent(&addr("127.0.0.1:5432"), "no server is there");
         assert!(matches!(unclear, Place::Unclear(_)));
-        let unclear = absent(&Addr::Unix("/tmp/.s.PGSQL.5432".into()), "nobody is it");
+        let unclear = absent(
+            &Addr::Unix("/tmp/.s.PGSQL.5432".into()),
+            "no server is there",
+        );
         assert!(matches!(unclear, Place::Unclear(why) if why.contains("a pooler")));
     }
 

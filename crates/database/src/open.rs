@@ -95,7 +95,7 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
     }
     let cache = Cache::from_env().map_err(trouble::own_server)?;
     match kept::status(&cache) {
-        kept::Kept::Running(running) => {
+        kept::ServerStatus::Running(running) => {
             if !wanted.own.is_empty() {
                 return Err(Failure::with(
                     Exit::Usage,
@@ -114,13 +114,13 @@ pub fn existing(wanted: &TargetSpec) -> Result<Option<Target>, Failure> {
             }
             scripts_role::given(discovered(target, &info, wanted)?).map(Some)
         }
-        kept::Kept::Busy { dir } => Err(Failure::with(
+        kept::ServerStatus::Busy { dir } => Err(Failure::with(
             Exit::Connection,
             "the kept server is starting, stopping or recovering",
         )
         .detail(format!("its files are in {}", dir.display()))
         .hint("try again in a moment, or stop it: pgdyno server stop")),
-        kept::Kept::Stopped { .. } => Ok(None),
+        kept::ServerStatus::Stopped { .. } => Ok(None),
     }
 }
 

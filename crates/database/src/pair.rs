@@ -62,7 +62,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Where both are, as libpq's host list: whoever takes writes is found in it.
+    /// Where both are, as libpq's host list: libpq picks the one that takes writes.
     pub fn conninfo(&self) -> String {
         let addresses = self.servers.each_ref().map(Server::address);
         let hosts = addresses.map(|address| address.socket_dir.to_string_lossy().into_owned());
@@ -218,8 +218,8 @@ mod tests {
         pair.make_ready().unwrap();
         for times in 1..=2 {
             execute("INSERT INTO t VALUES (1) RETURNING n");
-            let told = pair.fail_over().unwrap();
-            assert!(told.promoted > Duration::ZERO);
+            let reported = pair.fail_over().unwrap();
+            assert!(reported.promoted > Duration::ZERO);
             assert!(pair.fail_over().is_err(), "there is no standby");
             assert_eq!(execute("SELECT count(*) FROM t"), times.to_string());
             pair.make_ready().unwrap();

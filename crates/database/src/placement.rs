@@ -308,11 +308,11 @@ mod tests {
             Fact::Known(known) => panic!("known: {known:?}"),
         };
         let tables = ["pg_class".to_owned()];
-        let told = why(&COCKROACHDB, Some(&tables));
-        assert!(told.contains("syntax error"), "{told}");
-        assert!(told.contains("ZONECONFIG"), "{told}");
-        let told = why(&POSTGRESQL, None);
-        assert!(told.contains("keeps a table whole"), "{told}");
+        let reported = why(&COCKROACHDB, Some(&tables));
+        assert!(reported.contains("syntax error"), "{reported}");
+        assert!(reported.contains("ZONECONFIG"), "{reported}");
+        let reported = why(&POSTGRESQL, None);
+        assert!(reported.contains("keeps a table whole"), "{reported}");
         // A view that an older version has not is like a table that is not there.
         let found = look(&mut session, &YUGABYTEDB, Some(&tables));
         assert!(found.known().is_none_or(|found| found.tables.is_empty()));

@@ -201,7 +201,7 @@ pub fn own_server(error: pgdyno_server::Error) -> Failure {
         pgdyno_server::Error::Interrupted => Exit::Interrupted(130),
         _ => Exit::Failed,
     };
-    // The way out stands on lines of its own there.
+    // The way out is on lines of its own there.
     from_lines(exit, &error.to_string())
 }
 

@@ -1,4 +1,4 @@
-//! How long administrative statements wait, and what the user is told of those that take long: which
+//! How long administrative statements wait, and what the user learns of those that take long: which
 //! lock they wait for, and who holds it.
 //!
 //! The question goes over a second connection, which has a limit of its own and holds up nothing.
@@ -21,12 +21,12 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 const ASK_LIMIT: Duration = Duration::from_secs(1);
 /// How often it asks again, as long as the statement lasts.
 const ASK_INTERVAL: Duration = Duration::from_secs(5);
-/// How soon the asking thread notices that the statement has ended. Nobody waits for it.
+/// How soon the asking thread notices that the statement has ended. Nothing waits for it.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 static SAY: OnceLock<fn(&str)> = OnceLock::new();
 
-/// Has the user told what slow statements wait for, from here on.
+/// From here on, the user sees what slow statements wait for.
 pub fn say_with(say: fn(&str)) {
     SAY.get_or_init(|| say);
 }

@@ -20,7 +20,7 @@ use super::waits;
 const SEEN_MIN: f64 = 30.0;
 /// Sessions of others that have no other name, as a share of all, from which on what is seen is not the trial's.
 const OTHERS_MAX_SHARE: f64 = 0.3;
-/// How often a second sessions are looked at. A lower rate is told as a fact of the instrument.
+/// How often a second sessions are looked at. A lower rate is reported as a fact of the instrument.
 const SAMPLES_PER_S: f64 = 10.0;
 /// A reading tells of the second before it: it belongs to the block in which the middle of that is.
 const READ_AFTER_US: i64 = 500_000;
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The share of this host's CPUs that nobody used.
+    /// The idle share of this host's CPUs.
     fn idle_share(&self, read_us: (i64, i64)) -> Option<f64> {
         let all = self.mean("host.cpu", read_us)?;
         let is_idle = |label: &str| label == "idle" || label == "iowait";
@@ -269,7 +269,7 @@ impl<'a> Reader<'a> {
                 *events.entry(event).or_default() += sessions;
             }
         }
-        // Whoever asks for a checkpoint waits until it is done: that is no work of anybody's. And a
+        // A session that asks for a checkpoint waits until it is done: that is no client's work. And a
         // session that waits for its client has answered, though its state still says that it is in a
         // statement: the view reads the two one after the other.
         events.retain(|event, _| {

@@ -76,7 +76,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// By block, the share of the clients' time in these parts that a verdict counts. Time before a
-    /// scheduled start, or at rest, is nobody's; time in tries that were thrown away for a conflict is contention's,
+    /// scheduled start, or at rest, belongs to no cause; time in tries that were thrown away for a conflict is contention's,
     /// whatever the server did in it.
     pub fn shares(&self, parts: &[Part]) -> Vec<f64> {
         let kept = 1.0 - self.lost_to_conflicts();

@@ -6,7 +6,7 @@ use pgdyno_model::text::roughly;
 
 use super::blocks::{self, BLOCKS_MIN};
 use super::evidence::Evidence;
-use super::rule::{Examined, Found, Rule, check};
+use super::rule::{Assessment, Examined, Rule, check};
 use super::rules::RULES;
 
 /// The code of a verdict that names no limit.
@@ -18,14 +18,14 @@ const SECOND_SHARE: f64 = 0.1;
 #[derive(Clone, Copy)]
 struct Ranked<'a> {
     rule: &'static Rule,
-    found: &'a Found,
+    found: &'a Assessment,
     share: f64,
 }
 
 pub fn of(evidence: &Evidence<'_>) -> Verdict {
     let examined: Vec<Examined> = RULES.iter().map(|rule| (rule.examine)(evidence)).collect();
     let mut order: Vec<Ranked<'_>> = RULES.iter().zip(&examined).filter_map(ranked).collect();
-    // Stable: of equal shares the rule that stands first.
+    // Stable: of equal shares the rule listed first.
     order.sort_by(|a, b| {
         let decisive = b.found.is_decisive.cmp(&a.found.is_decisive);
         decisive.then(b.share.total_cmp(&a.share))
@@ -154,7 +154,7 @@ fn unexplained(evidence: &Evidence<'_>, first: Ranked<'_>, next: Option<Ranked<'
 }
 
 /// Checkpoints without a pause cost CPU time, log and reads, and nothing without them is there to be
-/// set beside it: then none of these is told from the checkpoints.
+/// set beside it: then none of these is distinguished from the checkpoints.
 fn is_blurred(evidence: &Evidence<'_>, first: Ranked<'_>) -> bool {
     let is_frequent = evidence.stalls.as_ref().is_some_and(|s| s.is_frequent);
     is_frequent && first.rule.is_of_checkpoints

@@ -1,7 +1,7 @@
 //! What the nodes of a cluster tell of the clients' time: as many clients at once, on average, as
 //! requests were in their hands.
 //!
-//! Nodes count requests of everybody, their own included, and the log and the other copies serve several
+//! Nodes count all requests, their own included, and the log and the other copies serve several
 //! requests at once. So each part is the least that the figures support: as many waits as transactions
 //! committed, and no more than there were writes; a round trip between nodes as short as it ever was.
 //! What a request took beyond them stays with the requests.
@@ -74,7 +74,7 @@ impl Whole {
             let means = courses.filter_map(|course| course.mean(from_us, to_us, 0));
             means.sum()
         };
-        let told = f64::from(
+        let reported = f64::from(
             outcome
                 .facts
                 .replication_factor
@@ -83,7 +83,7 @@ impl Whole {
                 .unwrap_or(1),
         );
         let copies = match ratio(sum("crdb.replicas"), sum("crdb.ranges")) {
-            0.0 => told,
+            0.0 => reported,
             copies => copies,
         };
         // Each node times its heartbeats every few seconds: of those within a second, the mean.
@@ -224,7 +224,7 @@ mod tests {
         let mut reads = BASE;
         reads[3].1 = 90.0;
         assert!((of(&reads, &three()).unwrap().log - 0.3).abs() < 1e-9);
-        // A node alone has nobody to send to.
+        // A single node sends to no other.
         let alone = Whole {
             round_trip_s: None,
             copies: 1.0,

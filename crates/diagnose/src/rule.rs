@@ -18,8 +18,8 @@ pub struct Rule {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Examined {
-    /// Which share of the clients' time it stands for, and what shows it.
-    Found(Box<Found>),
+    /// Which share of the clients' time it represents, and what shows it.
+    Found(Box<Assessment>),
     /// It says nothing on a trial of this kind: why.
     NotApplicable(String),
     /// What it needs was not recorded: why.
@@ -28,7 +28,7 @@ pub enum Examined {
 
 /// What a rule has found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
+pub struct Assessment {
     /// The share of the clients' time, by block, 0 to 1.
     pub shares: Vec<f64>,
     /// Whether it says by itself what limited the trial, whatever the shares of others.
@@ -45,16 +45,16 @@ pub struct Found {
 }
 
 impl Examined {
-    pub fn found(found: Found) -> Self {
+    pub fn assessed(found: Assessment) -> Self {
         Examined::Found(Box::new(found))
     }
 
     /// It is not this, and this figure says so.
     pub fn nothing(evidence: &Evidence<'_>, figure: impl Into<String>) -> Self {
-        Examined::found(Found {
+        Examined::assessed(Assessment {
             shares: evidence.constant(0.0),
             figure: Some(figure.into()),
-            ..Found::default()
+            ..Assessment::default()
         })
     }
 
@@ -67,7 +67,7 @@ impl Examined {
     }
 }
 
-impl Found {
+impl Assessment {
     pub fn share(&self) -> f64 {
         blocks::mean(&self.shares).0
     }

@@ -40,7 +40,7 @@ pub struct Seen {
     pub generator_stopped_s: (f64, f64),
     /// CPUs that the generator's own quota held back: a thread on no run queue waits for those.
     pub held_back: f64,
-    /// Sessions in statements on average, by what they were at: `ServerCpu` stands for running; `None`
+    /// Sessions in statements on average, by what they were at: `ServerCpu` represents running; `None`
     /// where that was not seen.
     pub sessions: Option<BTreeMap<Part, f64>>,
     /// What the nodes of a cluster tell; `None` elsewhere, or where they were not read.
@@ -291,7 +291,7 @@ mod tests {
         seen.throttled = 0.97;
         let parts = assert_adds_up(&seen);
         assert!(of(&parts, Part::ServerWait) > 75.0);
-        // Nobody knows why else it would not run.
+        // It is not known why else it would not run.
         seen.throttled = 0.0;
         let parts = assert_adds_up(&seen);
         assert!(of(&parts, Part::NotAttributed) > 70.0);

@@ -60,7 +60,7 @@ pub(crate) struct Client {
     socket: Key,
     /// The role that its present connection is for.
     role: usize,
-    /// Where it stands in each role of its scripts; what it uses now is in the fields of the client, and
+    /// Where it is in each role of its scripts; what it uses now is in the fields of the client, and
     /// its place here is empty.
     parked: Vec<Parked>,
     /// Clients of lower ranks work first, where not all do.
@@ -968,7 +968,7 @@ impl Client {
                 self.connects_in_vain(cx, (since, is_between), &reason);
             }
             State::Parting(_) => {
-                // What comes after all is nobody's any more.
+                // What comes after the end belongs to no transaction.
                 self.disconnect(cx);
                 self.leave(cx);
             }

@@ -347,7 +347,7 @@ impl<'run, I: Io> Context<'run, I> {
     #[cold]
     #[inline(never)]
     fn trace_it(&self, text: impl FnOnce() -> String) {
-        // Whoever asks for every statement gets them without passwords, too.
+        // Logged statements have no passwords either.
         self.say(Level::Trace, redact::without_secrets(text()));
     }
 

@@ -18,7 +18,7 @@ pub(crate) enum Stop {
     Now,
 }
 
-/// How one run is told to end: cheap to clone, usable from any thread.
+/// How one run is asked to end: cheap to clone, usable from any thread.
 #[derive(Clone, Debug, Default)]
 pub struct Control(Arc<Inner>);
 
@@ -87,7 +87,7 @@ impl Control {
         self.0.warmup.fetch_or(1, Ordering::Relaxed);
     }
 
-    /// Whether nobody has said yet that sessions go without TLS: true once.
+    /// True once: at the first warning that sessions go without TLS.
     pub(crate) fn is_first_without_tls(&self) -> bool {
         !self.0.said_without_tls.swap(true, Ordering::Relaxed)
     }

@@ -88,7 +88,7 @@ impl Deal {
                 continue;
             }
             let at_s = rate.when(self.area);
-            // Where nobody works they are the first one's.
+            // Where no client works they are the first one's.
             let working = self.working.value(at_s).round().max(1.0);
             let rank = self.random.range_u64(0, working as u64 - 1);
             if self.place.has(rank as usize) && at_s >= self.from_s {

@@ -65,7 +65,7 @@ pub struct Commits {
     /// The number of the script that writes.
     pub script: usize,
     /// After so many of its transactions; all that is left is committed when the client has done all
-    /// it was told to.
+    /// it was asked to.
     pub every: NonZeroU64,
 }
 
@@ -238,7 +238,7 @@ pub struct Drive {
     pub seed: i64,
     /// Clients draw the numbers of sysbench's threads with this seed.
     pub sysbench_draws: Option<sysbench::Start>,
-    /// What each client asks of the server when it has done all it was told to, before it
+    /// What each client asks of the server when it has done all it was asked to, before it
     /// disconnects: the server reports its statistics of a session late otherwise. What comes of it
     /// does not matter.
     pub last_statement: Option<String>,

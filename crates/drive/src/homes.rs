@@ -47,7 +47,7 @@ struct Watched {
 struct Home {
     /// Its clients that are elsewhere.
     away: u64,
-    /// Since when, while it has not been told that it is back.
+    /// Since when, while it has not been reported that it is back.
     lost_at: Option<Nanos>,
     /// When it is asked next, while some are and it is not known to be back.
     ask_at: Nanos,
@@ -272,8 +272,8 @@ mod tests {
         let wanted: Vec<u64> = (0..10).map(|rank| 1250 + 200 * rank).collect();
         assert_eq!(turns, wanted);
         let lost_and_back = Some((1000 * MS, 1250 * MS));
-        let told = [0, 1].map(|_| homes.returned(1, 9000 * MS));
-        assert_eq!(told, [lost_and_back, None]);
+        let reported = [0, 1].map(|_| homes.returned(1, 9000 * MS));
+        assert_eq!(reported, [lost_and_back, None]);
         // The others' endpoints were not lost.
         assert!(!homes.is_turn(0, 0, 9000 * MS));
     }

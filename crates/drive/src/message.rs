@@ -11,7 +11,7 @@ pub enum Level {
     Notice,
     /// Informational when asked for (`--verbose-errors`).
     Info,
-    /// A client ended, or something it was told to do could not be done.
+    /// A client ended, or something it was asked to do could not be done.
     Error,
 }
 

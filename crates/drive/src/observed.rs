@@ -6,7 +6,7 @@ use pgdyno_script::{Op, Script};
 use crate::effects::{rolls_back_to_savepoint, single_verb};
 use crate::program::CompileError;
 
-/// Refuses a script whose transactions cannot be told from its answers.
+/// Refuses a script whose transactions cannot be distinguished from its answers.
 ///
 /// # Errors
 /// Names the line.
@@ -22,7 +22,7 @@ pub(crate) fn check(script: &Script) -> Result<(), CompileError> {
     for command in &script.commands {
         let reason = match &command.op {
             Op::Sql(sql) if !sql.observed.is_empty() && single_verb(&sql.text).is_none() => {
-                "\\observe stands for one statement, and this command holds several"
+                "\\observe takes one statement, and this command has several"
             }
             Op::Sql(sql) if rolls_back_to_savepoint(&sql.text) => {
                 "a script with \\observe cannot roll back to a savepoint: what is undone would be observed"

@@ -74,7 +74,7 @@ pub(crate) struct Statement {
 pub(crate) enum Work {
     One(usize),
     /// The server tells of them in columns of these names.
-    Told(Vec<(String, usize)>),
+    Reported(Vec<(String, usize)>),
 }
 
 /// How the server knows prepared statements.
@@ -83,7 +83,7 @@ pub enum StatementNames {
     /// By pgbench's names for them, which all runs have.
     #[default]
     Pgbench,
-    /// By names of this run: where a pooler shares sessions, one name never stands for two texts.
+    /// By names of this run: where a pooler shares sessions, one name never represents two texts.
     Run(u32),
 }
 
@@ -245,7 +245,9 @@ impl Program {
             let named: Vec<(usize, &str)> = match (&command.op, statement) {
                 (Op::Sql(sql), Some(statement)) => match (&sql.units, &statement.units) {
                     (Some(Units::One(name)), Some(Work::One(number))) => vec![(*number, name)],
-                    (_, Some(Work::Told(told))) => told.iter().map(|(n, i)| (*i, &**n)).collect(),
+                    (_, Some(Work::Reported(reported))) => {
+                        reported.iter().map(|(n, i)| (*i, &**n)).collect()
+                    }
                     _ => Vec::new(),
                 },
                 _ => Vec::new(),
@@ -471,7 +473,7 @@ impl Numbers {
         };
         match units {
             Units::One(name) => Work::One(number(name)),
-            Units::Told(names) => Work::Told(
+            Units::Reported(names) => Work::Reported(
                 names
                     .iter()
                     .map(|name| (name.clone(), number(name)))

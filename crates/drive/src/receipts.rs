@@ -43,7 +43,7 @@ impl Receipt {
     }
 }
 
-/// What a run is told of its receipts.
+/// What a run learns of its receipts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipts {
     pub slot: Slot,

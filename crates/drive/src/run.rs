@@ -1,5 +1,5 @@
 //! A run from beginning to end: threads are started, what they record is collected, and what a
-//! person wants to see meanwhile is told to a [`Live`].
+//! person wants to see meanwhile goes to a [`Live`].
 
 use std::io;
 use std::sync::Arc;
@@ -275,7 +275,7 @@ impl Drive {
         seeds.clients.drain(..share.clients_before);
         seeds.clients.truncate(self.clients);
         if share.generator > 0 {
-            // Nobody knows how many threads the others have.
+            // It is not known how many threads the others have.
             let other = seed.wrapping_add(u64::from(share.generator).wrapping_mul(SEED_STEP));
             seeds.threads = Seeds::deal(other, 0, threads, true).threads;
         }

@@ -17,7 +17,7 @@ use crate::clock::{Nanos, nanos};
 use crate::deal::{Deal, Place};
 use crate::profile::Profile;
 
-/// Of starts that nobody was there for so many are drawn to be counted; more are as many as the rate
+/// So many starts missed by all clients are drawn to be counted; more are as many as the rate
 /// says, within a thousandth by chance.
 const DRAWN_MAX: f64 = 1e6;
 
@@ -95,7 +95,7 @@ impl Schedule {
     }
 
     /// How many starts it has in the measured time, at most until `now`: those that clients had, and
-    /// those that nobody was there for. `None` where that time has no asked length.
+    /// those missed by all clients. `None` where that time has no asked length.
     pub(crate) fn due(mut self, now: Nanos) -> Option<u64> {
         self.duration?;
         let end = self.end().min(now);
@@ -126,7 +126,7 @@ impl Schedule {
         self.is_to_be_dealt
     }
 
-    /// Nobody waits for a start: those that wait take theirs in their order.
+    /// Nothing waits for a start: those that wait take theirs in their order.
     pub(crate) fn all_are_back(&mut self) {
         self.is_to_be_dealt = false;
     }

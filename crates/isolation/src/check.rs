@@ -5,7 +5,7 @@ use std::fmt;
 use crate::builder::HistoryError;
 use crate::cycles::Search;
 use crate::dependencies;
-use crate::finds::{Finds, Found};
+use crate::finds::{Finds, Occurrences};
 use crate::graph::{Edge, Graph, kind};
 use crate::history::{History, Status};
 use crate::keys::KeyKind;
@@ -39,7 +39,7 @@ impl Progress {
 
 /// Whether a level was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum LevelVerdict {
     /// The history shows nothing that the level forbids. Not a proof: the next one may.
     NoViolation,
     Broken(Vec<Anomaly>),
@@ -113,23 +113,23 @@ fn percent(share: f64) -> String {
 pub struct Report {
     /// How much there was to find.
     pub counts: Counts,
-    pub found: Vec<Found>,
+    pub found: Vec<Occurrences>,
     /// Every level and session guarantee.
-    pub levels: Vec<(Level, Kept)>,
+    pub levels: Vec<(Level, LevelVerdict)>,
     /// What a reader must know to believe it.
     pub notes: Vec<String>,
 }
 
 impl Report {
     /// Whether a level was kept.
-    pub fn kept(&self, level: Level) -> &Kept {
+    pub fn verdict(&self, level: Level) -> &LevelVerdict {
         let found = self.levels.iter().find(|(of, _)| *of == level);
         // `levels` has all of them.
-        found.map_or(&Kept::NoViolation, |(_, kept)| kept)
+        found.map_or(&LevelVerdict::NoViolation, |(_, kept)| kept)
     }
 
     /// The find of this name, such as "G2-item".
-    pub fn anomaly(&self, name: &str) -> Option<&Found> {
+    pub fn anomaly(&self, name: &str) -> Option<&Occurrences> {
         self.found.iter().find(|found| found.anomaly.name() == name)
     }
 }
@@ -153,9 +153,9 @@ impl fmt::Display for Report {
         for (level, kept) in &self.levels {
             write!(f, "{:<36}", level.name())?;
             match kept {
-                Kept::NoViolation => writeln!(f, "no violation seen")?,
-                Kept::NotKnown(why) => writeln!(f, "not known: {why}")?,
-                Kept::Broken(by) => {
+                LevelVerdict::NoViolation => writeln!(f, "no violation seen")?,
+                LevelVerdict::NotKnown(why) => writeln!(f, "not known: {why}")?,
+                LevelVerdict::Broken(by) => {
                     let names: Vec<&str> = by.iter().map(|anomaly| anomaly.name()).collect();
                     writeln!(f, "broken: {}", names.join(", "))?;
                 }
@@ -280,9 +280,9 @@ pub fn check(
                 let causal = causal_not_known.clone();
                 causal.filter(|_| level == Level::Causal)
             });
-            unknown.map_or(Kept::NoViolation, Kept::NotKnown)
+            unknown.map_or(LevelVerdict::NoViolation, LevelVerdict::NotKnown)
         } else {
-            Kept::Broken(by)
+            LevelVerdict::Broken(by)
         };
         (level, kept)
     });

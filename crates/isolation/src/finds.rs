@@ -60,7 +60,7 @@ pub struct Example {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Occurrences {
     pub anomaly: Anomaly,
     /// How often. Cycles: as many as were found by the shortest way back from each of their edges.
     pub count: u64,
@@ -71,7 +71,7 @@ pub struct Found {
 
 #[derive(Default)]
 pub(crate) struct Finds {
-    found: BTreeMap<Anomaly, Found>,
+    found: BTreeMap<Anomaly, Occurrences>,
 }
 
 impl Finds {
@@ -90,7 +90,7 @@ impl Finds {
                 }
             }
             None => {
-                let found = Found {
+                let found = Occurrences {
                     anomaly,
                     count: 1,
                     at_least: false,
@@ -114,7 +114,7 @@ impl Finds {
         }
     }
 
-    pub fn into_vec(self) -> Vec<Found> {
+    pub fn into_vec(self) -> Vec<Occurrences> {
         self.found.into_values().collect()
     }
 }

@@ -31,8 +31,8 @@ mod weak;
 mod write;
 
 pub use builder::{Builder, HistoryError};
-pub use check::{Counts, Depth, Kept, NOTHING_OVERWRITTEN, Progress, Report, check};
-pub use finds::{Example, Found, Link, LinkKind};
+pub use check::{Counts, Depth, LevelVerdict, NOTHING_OVERWRITTEN, Progress, Report, check};
+pub use finds::{Example, Link, LinkKind, Occurrences};
 pub use history::{ClockStep, CutOff, History, Operation, Status, Transaction};
 pub use keys::{KeyKind, KeyName};
 pub use level::{Anomaly, Closing, Cycle, CycleClass, Level};

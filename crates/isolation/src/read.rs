@@ -12,7 +12,7 @@ use crate::forms::{Failure, Form, Forms};
 use crate::history::{ClockStep, CutOff, History, Status};
 use crate::keys::KeyName;
 
-/// After so many bytes it is told how far reading is.
+/// Bytes between two reports of progress.
 const PROGRESS_BYTES: usize = 1 << 20;
 
 /// Why a file is not read.
@@ -87,15 +87,15 @@ pub fn read_with(text: &str, progress: &mut dyn FnMut(Progress)) -> Result<Histo
     let mut reader = Reader::default();
     let listed = forms.take(b'[');
     let mut cut_off = false;
-    let mut told = 0;
+    let mut reported = 0;
     loop {
-        if forms.at() >= told {
+        if forms.at() >= reported {
             progress(Progress::new(
                 "reading",
                 forms.at() as u64,
                 text.len() as u64,
             ));
-            told = forms.at() + PROGRESS_BYTES;
+            reported = forms.at() + PROGRESS_BYTES;
         }
         if listed && forms.take(b']') {
             break;

@@ -63,7 +63,7 @@ pub(crate) fn of_others<'a>(
 }
 
 /// Who inserted the rows that a read found.
-pub(crate) fn found<'a>(
+pub(crate) fn writers<'a>(
     versions: &'a Versions<'_>,
     read: RowRead<'a>,
 ) -> impl Iterator<Item = u32> + 'a {

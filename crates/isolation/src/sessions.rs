@@ -85,7 +85,7 @@ impl Sessions<'_, '_> {
                 if let Some((before, len)) = before
                     && read.len < len
                 {
-                    self.found(anomaly, before, by, read.key, what);
+                    self.add_anomaly(anomaly, before, by, read.key, what);
                 }
             }
         }
@@ -106,7 +106,7 @@ impl Sessions<'_, '_> {
                 && len < earlier
             {
                 let what = "wrote an earlier version of";
-                self.found(Anomaly::NonMonotonicWrite, before, by, key, what);
+                self.add_anomaly(Anomaly::NonMonotonicWrite, before, by, key, what);
             }
             add(&mut self.written, (client, key), by, len);
         }
@@ -124,11 +124,11 @@ impl Sessions<'_, '_> {
                 let is_own = writer.client == client && writer.status == Status::Committed;
                 if is_own && row.by < by {
                     let what = "missed its row of";
-                    self.found(Anomaly::MissedOwnWrite, row.by, by, read.key, what);
+                    self.add_anomaly(Anomaly::MissedOwnWrite, row.by, by, read.key, what);
                 }
                 if let Some(&before) = self.rows_seen.get(&(client, read.key, row.value)) {
                     let what = "missed a row that it had found of";
-                    self.found(Anomaly::NonMonotonicRead, before, by, read.key, what);
+                    self.add_anomaly(Anomaly::NonMonotonicRead, before, by, read.key, what);
                 }
             }
         }
@@ -177,7 +177,7 @@ impl Sessions<'_, '_> {
                 }
                 Look::Rows(read) => {
                     self.rows_without_past(read, met);
-                    rows::found(versions, read).for_each(|writer| meet(met, writer));
+                    rows::writers(versions, read).for_each(|writer| meet(met, writer));
                 }
             }
         }
@@ -239,7 +239,7 @@ impl Sessions<'_, '_> {
         }
     }
 
-    fn found(&mut self, anomaly: Anomaly, before: u32, by: u32, key: u32, what: &str) {
+    fn add_anomaly(&mut self, anomaly: Anomaly, before: u32, by: u32, key: u32, what: &str) {
         let history = self.versions.history;
         self.finds.add(anomaly, 2, || {
             let sentence = format!(

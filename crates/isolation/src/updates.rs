@@ -73,7 +73,7 @@ impl Sources {
             (writer != NONE && writer != by).then_some((writer, read.key))
         });
         let of_rows = rows::reads(versions.history, by)
-            .flat_map(|read| rows::found(versions, read).map(move |writer| (writer, read.key)));
+            .flat_map(|read| rows::writers(versions, read).map(move |writer| (writer, read.key)));
         for (writer, key) in of_reads.chain(of_rows) {
             if self.met.insert((writer, key)) {
                 self.in_order.push((writer, key));

@@ -167,7 +167,7 @@ impl<'a, 'h> Weak<'a, 'h> {
         let mut sights: Vec<(u32, u32)> = reads.map(|read| (read.at, self.source(read))).collect();
         let items = sights.len();
         for read in rows::reads(self.versions.history, reader) {
-            sights.extend(rows::found(self.versions, read).map(|writer| (read.at, writer)));
+            sights.extend(rows::writers(self.versions, read).map(|writer| (read.at, writer)));
         }
         if sights.len() > items {
             sights.sort_unstable();

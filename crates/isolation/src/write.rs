@@ -72,7 +72,7 @@ pub fn write(history: &History, format: Format, to: &mut impl Write) -> io::Resu
         };
         let operations = history.operations(number).iter();
         let operations: Vec<String> = operations
-            .map(|&operation| told(history, operation, is_end, format))
+            .map(|&operation| operation_text(history, operation, is_end, format))
             .collect();
         let event = format.map(&[
             ("index", index.to_string()),
@@ -115,7 +115,7 @@ fn processes(history: &History, events: &[(u32, bool, u32)]) -> Vec<u64> {
 }
 
 /// One operation: before it ran (reads are empty) or after.
-fn told(history: &History, operation: Operation, after: bool, format: Format) -> String {
+fn operation_text(history: &History, operation: Operation, after: bool, format: Format) -> String {
     let list = |values: &[i64]| {
         let values: Vec<String> = values.iter().map(i64::to_string).collect();
         format!("[{}]", values.join(format.separator()))

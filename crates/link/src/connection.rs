@@ -1,4 +1,4 @@
-//! One connection through a link: a state machine that is told what is ready and when it is, and tells
+//! One connection through a link: a state machine that gets what is ready and the time, and tells
 //! what it waits for. Its event loop owns the clock.
 
 use std::time::{Duration, Instant};

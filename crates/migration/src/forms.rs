@@ -295,7 +295,7 @@ forms! {
     RENAME_TRIGGER = form("ALTER TRIGGER RENAME", &[(Table, AEL)], "trigger.c, renametrig");
     POLICY = form("CREATE, ALTER or DROP POLICY", &[(Table, AEL)], "policy.c, CreatePolicy, AlterPolicy, RemovePolicyById");
     RULE = form("CREATE or DROP RULE", &[(Table, AEL)], "rewriteDefine.c, DefineQueryRewrite; rewriteRemove.c");
-    CREATE_TABLE = form("CREATE TABLE", &[], "sql-createtable").noted("what is new is no one's yet");
+    CREATE_TABLE = form("CREATE TABLE", &[], "sql-createtable").noted("a new table is not in use yet");
     CREATE_TABLE_REFERENCES = form("CREATE TABLE … REFERENCES", &[(Referenced, SRX)],
         "sql-createtable, REFERENCES");
     CREATE_TABLE_PARTITION = form("CREATE TABLE PARTITION OF", &[(Parent, AEL)], "sql-createtable, PARTITION OF");

@@ -152,7 +152,7 @@ fn reference() -> String {
     text + "\n"
 }
 
-/// What stands in the cells of fields in place of its name.
+/// What is in the cells of fields in place of its name.
 fn short(of: &Listed) -> Option<(&str, &str)> {
     match &of.shape {
         Shape::Other(text) => Some((&of.name, text)),

@@ -237,14 +237,14 @@ mod tests {
             point: serde_json::Value::Null,
             repeat: 1,
         };
-        let told = all.trial_finished(&Finished {
+        let reported = all.trial_finished(&Finished {
             trial: &trial,
             state: State::Complete,
             outcome: Ok(&7),
             error: None,
             before: &serde_json::Value::Null,
         });
-        assert_eq!(told.unwrap_err().message, "disk is full");
+        assert_eq!(reported.unwrap_err().message, "disk is full");
         let want = [
             "disk finished Ok(7)",
             "tape finished Ok(7)",

@@ -1,5 +1,5 @@
 //! All series that pgdyno's own instruments give, as docs/instruments.md lists them. Those of
-//! `--scrape` are named by whoever is scraped.
+//! `--scrape` are named by the scraped endpoint.
 
 use super::{cluster, host, postgresql};
 use pgdyno_model::observed::{Chapter, Row};

@@ -135,7 +135,7 @@ fn all(scene: &Scene<'_>) -> Instruments {
 }
 
 /// Those that are asked for. A name that none of them has is an instrument without anything to
-/// see, so that it is told where people look for it.
+/// see, so that it is reported where people look for it.
 fn of(wish: &Wish, all: Instruments) -> Instruments {
     let known: Vec<String> = all.iter().map(|one| one.name().to_owned()).collect();
     let missing = match wish {

@@ -1,6 +1,6 @@
 //! The text that Prometheus endpoints answer with (exposition format 0.0.4, and of OpenMetrics what
 //! goes beyond it): a sample a line, with the kind of its family. Whatever comes in is taken for
-//! text by somebody else: a line that is none of the format is left out and counted.
+//! foreign text: a line that is not in the format is left out and counted.
 //!
 //! Not for: fetching it (`crates/database/src/http.rs`), which samples are wanted (`scrape.rs`).
 
@@ -232,7 +232,7 @@ mod tests {
 
     fn read(text: &str) -> (Vec<String>, usize) {
         let mut samples = samples(text);
-        let told = samples.by_ref().map(|s| {
+        let reported = samples.by_ref().map(|s| {
             let labels: String = s
                 .labels
                 .iter()
@@ -240,8 +240,8 @@ mod tests {
                 .collect();
             format!("{}{labels} {} {:?}", s.name, s.value, s.kind)
         });
-        let told: Vec<String> = told.collect();
-        (told, samples.bad_lines)
+        let reported: Vec<String> = reported.collect();
+        (reported, samples.bad_lines)
     }
 
     #[test]
@@ -283,8 +283,8 @@ untyped_total 4
             "untyped_bytes NaN Gauge",
             "untyped_total 4 Counter",
         ];
-        let (told, bad) = read(text);
-        assert_eq!(told, expected);
+        let (reported, bad) = read(text);
+        assert_eq!(reported, expected);
         assert_eq!(bad, 0);
     }
 
@@ -297,8 +297,8 @@ untyped_total 4
              a{{b=\"1\"}}\na one\na 1 then\n{{b=\"1\"}} 1\n<html>\n\u{1f600} 1\na{{\u{e9}=\"1\"}} 1\n\
              {long}\n{many}\n# TYPE\n# TYPE a\n#\nb 2\n"
         );
-        let (told, bad) = read(&text);
-        assert_eq!(told, ["a 1 Gauge", "b 2 Gauge"]);
+        let (reported, bad) = read(&text);
+        assert_eq!(reported, ["a 1 Gauge", "b 2 Gauge"]);
         assert_eq!(bad, 17);
     }
 
@@ -316,8 +316,8 @@ untyped_total 4
                     alphabet[(state % alphabet.len() as u64) as usize]
                 })
                 .collect();
-            let (told, bad) = read(&text);
-            assert!(told.len() + bad <= text.lines().count());
+            let (reported, bad) = read(&text);
+            assert!(reported.len() + bad <= text.lines().count());
         }
     }
 }

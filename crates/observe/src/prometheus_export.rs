@@ -68,7 +68,7 @@ struct Times {
 
 impl PrometheusExport {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Whoever broke left whole figures.
+        // A thread that panicked left whole figures.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

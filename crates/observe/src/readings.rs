@@ -86,7 +86,7 @@ impl Readings {
         self.push(series, Kind::Sparse, value);
     }
 
-    /// A counter as it stands, in the unit of the series without its `/s`. Kept are its rate and how
+    /// A counter as it is, in the unit of the series without its `/s`. Kept are its rate and how
     /// it stood before and after; one that falls was reset, and is counted on from there.
     pub fn counter(&mut self, series: Series, value: f64) {
         self.push(series, Kind::Counter, value);

@@ -47,9 +47,9 @@ struct Course {
     total: Total,
     /// The last reading as it came; `after` has what resets took away.
     raw: f64,
-    /// When the last rate was told, and what `after` was then.
+    /// When the last rate was reported, and what `after` was then.
     reported_at_us: i64,
-    told: f64,
+    reported: f64,
 }
 
 impl Recorder {
@@ -248,7 +248,7 @@ impl Course {
             kind,
             raw: read,
             reported_at_us: at_us,
-            told: read,
+            reported: read,
             total: Total {
                 series,
                 before_at_us: at_us,
@@ -260,15 +260,15 @@ impl Course {
         }
     }
 
-    /// How fast a counter grew since a rate was told; `None` when not enough time has passed.
+    /// How fast a counter grew since a rate was reported; `None` when not enough time has passed.
     fn rate(&mut self, at_us: i64, read: f64, over_us: i64) -> Option<f64> {
         let past_us = at_us - self.reported_at_us;
         if past_us <= 0 || past_us < over_us {
             return None;
         }
         let after = self.total.after + self.grown(read);
-        let grown = after - self.told;
-        (self.reported_at_us, self.told) = (at_us, after);
+        let grown = after - self.reported;
+        (self.reported_at_us, self.reported) = (at_us, after);
         Some(grown * 1e6 / past_us as f64)
     }
 
@@ -403,12 +403,12 @@ mod tests {
             (first.at_us, first.length_us),
             (-1_000_000, Some(2_000_000))
         );
-        let told: Vec<_> = batch
+        let reported: Vec<_> = batch
             .gaps
             .iter()
             .map(|gap| (&*gap.label, gap.from_us))
             .collect();
-        assert_eq!(told, [("events", Some(0))]);
+        assert_eq!(reported, [("events", Some(0))]);
     }
 
     #[test]
@@ -444,7 +444,7 @@ mod tests {
         recorder.reading(0, Readings::default(), Err(Gap::because("gone")), second(5));
         read(&mut recorder, second(6), |_| {});
         let gaps = recorder.take(epoch).gaps;
-        let told: Vec<_> = gaps
+        let reported: Vec<_> = gaps
             .iter()
             .map(|g| (&*g.label, g.from_us, g.to_us))
             .collect();
@@ -453,6 +453,6 @@ mod tests {
             ("", Some(4_000_000), Some(6_000_000)),
             ("node 2", Some(1_000_000), Some(6_000_000)),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 }

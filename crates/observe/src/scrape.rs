@@ -36,7 +36,7 @@ enum Token {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Filter {
-    /// The metric's name; `*` stands for anything.
+    /// The metric's name; `*` means anything.
     name: String,
     labels: Vec<(String, String)>,
 }
@@ -412,9 +412,9 @@ mod tests {
         let rates = batch.values("n.c", "a=x");
         assert!(rates[0] > 0.0 && rates[1] == 0.0, "{rates:?}");
         assert_eq!(batch.grown("n.c", "a=x"), 20.0);
-        let told: Vec<_> = batch.gaps.iter().map(|gap| &*gap.gap.reason).collect();
+        let reported: Vec<_> = batch.gaps.iter().map(|gap| &*gap.gap.reason).collect();
         // When it began and when it was over.
-        assert_eq!(told, ["1 lines of the answer could not be read"; 2]);
+        assert_eq!(reported, ["1 lines of the answer could not be read"; 2]);
     }
 
     #[test]

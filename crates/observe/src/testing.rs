@@ -34,9 +34,9 @@ impl<I: Instrument> Bench<I> {
         std::thread::sleep(Duration::from_millis(1));
         let mut out = Readings::default();
         let result = of(&mut self.instrument, &mut out);
-        let told = result.clone();
+        let reported = result.clone();
         self.recorder.reading(0, out, result, Instant::now());
-        told
+        reported
     }
 
     pub fn begin(&mut self) -> Result<(), Gap> {
@@ -55,7 +55,7 @@ impl<I: Instrument> Bench<I> {
         let result = self.step(|instrument, out| instrument.end(out));
         self.recorder.end();
         let batch = self.recorder.take(self.began);
-        // Those of an endpoint are named by whoever is scraped.
+        // Those of an endpoint are named by the scraped endpoint.
         let is_own = !self.instrument.name().starts_with("scrape.");
         for new in batch.series.iter().filter(|_| is_own) {
             let listed = catalog::row(&new.series.name);

@@ -181,7 +181,7 @@ impl Watch {
         self.collecting_us
     }
 
-    /// Takes what comes, until there is no time to wait for any more; it is told again after each.
+    /// Takes what comes, until there is no time to wait for any more; it is reported again after each.
     fn receive(&mut self, until: impl Fn(&[State]) -> Option<Instant>) {
         loop {
             let wait =
@@ -227,7 +227,7 @@ impl Drop for Watch {
 
 impl Shared {
     fn orders(&self) -> MutexGuard<'_, Orders> {
-        // Whoever broke held nothing half done.
+        // A thread that panicked left nothing half done.
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -334,22 +334,22 @@ mod tests {
 
     const STEPS: Series = Series::new("test.steps", "1/s");
 
-    /// Does what it is told in each of its steps.
-    struct Told<F> {
+    /// Does what it receives in each of its steps.
+    struct Scripted<F> {
         step: F,
         steps: u32,
     }
 
-    fn told<F>(step: F) -> Box<dyn Instrument>
+    fn scripted<F>(step: F) -> Box<dyn Instrument>
     where
         F: FnMut(u32, &mut Readings) -> Result<(), Gap> + Send + 'static,
     {
-        Box::new(Told { step, steps: 0 })
+        Box::new(Scripted { step, steps: 0 })
     }
 
-    impl<F: FnMut(u32, &mut Readings) -> Result<(), Gap> + Send> Instrument for Told<F> {
+    impl<F: FnMut(u32, &mut Readings) -> Result<(), Gap> + Send> Instrument for Scripted<F> {
         fn name(&self) -> &str {
-            "test.told"
+            "test.scripted"
         }
         fn source(&self) -> String {
             "a test".to_owned()
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn an_instrument_is_read_before_during_and_after() {
-        let instrument = told(|step, out| {
+        let instrument = scripted(|step, out| {
             out.counter(STEPS, f64::from(step.min(1_000_000)));
             Ok(())
         });
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn one_that_cannot_begin_is_a_gap_and_is_asked_nothing_more() {
-        let instrument = told(|step, _| match step {
+        let instrument = scripted(|step, _| match step {
             0 => Err(Gap::because("no privilege").remedy("GRANT x")),
             _ => panic!("asked again"),
         });
@@ -424,7 +424,7 @@ mod tests {
 
     #[test]
     fn one_that_breaks_is_a_gap() {
-        let instrument = told(|step, _| match step {
+        let instrument = scripted(|step, _| match step {
             0 => Ok(()),
             _ => panic!("nonsense"),
         });
@@ -439,7 +439,7 @@ mod tests {
     #[test]
     fn a_hanging_instrument_delays_no_other() {
         for hangs_at in [0, 1, u32::MAX] {
-            let instrument = told(move |step, out| {
+            let instrument = scripted(move |step, out| {
                 if step == hangs_at {
                     hang();
                 }
@@ -455,13 +455,13 @@ mod tests {
             assert!(began.elapsed() < Duration::from_secs(60));
             let reasons: Vec<_> = batch.gaps.iter().map(|gap| &*gap.gap.reason).collect();
             assert_eq!(reasons, ["it had not answered 0.2 s after the trial's end"]);
-            assert_eq!(batch.cpu, [], "{hangs_at}: nobody knows what it used");
+            assert_eq!(batch.cpu, [], "{hangs_at}: what it used is unknown");
         }
     }
 
     #[test]
     fn a_run_that_is_to_stop_does_not_wait_for_instruments() {
-        let instrument = told(|_, _| {
+        let instrument = scripted(|_, _| {
             hang();
             Ok(())
         });

@@ -10,7 +10,7 @@ use pgdyno_store::{Store, TrialWriter, place};
 
 /// Where a run is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredRun {
     pub number: i64,
     /// The newest complete trial before it that is like it: of the same workload, tables and server, and in the
     /// same experiment or in none.
@@ -75,7 +75,7 @@ impl Keep {
     ///
     /// # Errors
     /// It is not kept: [`crate::rescued`] writes its result elsewhere, after everything else is printed.
-    pub fn finish(self, outcome: &Outcome) -> Result<Option<Kept>, Failure> {
+    pub fn finish(self, outcome: &Outcome) -> Result<Option<StoredRun>, Failure> {
         let Some(writer) = self.writer else {
             return Ok(None);
         };
@@ -95,7 +95,7 @@ impl Keep {
         let before = self
             .store
             .and_then(|store| before(&store, number, &outcome.workload));
-        Ok(Some(Kept { number, before }))
+        Ok(Some(StoredRun { number, before }))
     }
 
     /// It came to nothing, because of this.
@@ -112,7 +112,7 @@ impl Keep {
         }
     }
 
-    /// Somebody stopped it before it came to anything.
+    /// It was stopped before it had a result.
     pub fn abort(self, reason: &str) {
         if let Some(writer) = self.writer {
             warn_of(writer.abort(reason));

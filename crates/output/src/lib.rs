@@ -1,6 +1,6 @@
 //! Text to the user, for the commands that print. Libraries print nothing: they tell observers.
 //!
-//! The standard macros panic when nobody reads any more (`pgdyno … | head -1`);
+//! The standard macros panic when the output is closed (`pgdyno … | head -1`);
 //! a measurement must not end because of that.
 
 mod json;
@@ -16,7 +16,7 @@ use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
 pub use json::{JsonArg, Lines, Sink, sorted};
-pub use keep::{Keep, Kept};
+pub use keep::{Keep, StoredRun};
 pub use loading::Loading;
 pub use rescue::rescued;
 pub use run::{Ran, Said, print_document};

@@ -11,12 +11,12 @@ use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::trial::Trial;
 
-use crate::{Keep, Kept, Sink, Verbosity, remark, rescued, width, write_report};
+use crate::{Keep, Sink, StoredRun, Verbosity, remark, rescued, width, write_report};
 
 /// What a command knows of a trial beside its document.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Said<'a> {
-    pub kept: Option<Kept>,
+    pub kept: Option<StoredRun>,
     /// What the first client that failed said, with the place in its script.
     pub first_error: Option<&'a str>,
 }
@@ -66,7 +66,7 @@ pub fn print_document(
 pub struct Ran {
     pub outcome: Outcome,
     /// Where it is kept, if it was to be kept.
-    kept: Result<Option<Kept>, Failure>,
+    kept: Result<Option<StoredRun>, Failure>,
     first_error: Option<String>,
 }
 
@@ -124,7 +124,7 @@ impl Ran {
 
     /// Says by which number it is kept, if it is.
     pub fn say_where(&self) {
-        if let Ok(Some(Kept { number, .. })) = self.kept {
+        if let Ok(Some(StoredRun { number, .. })) = self.kept {
             remark!("pgdyno: kept as trial {number} (pgdyno show {number})");
         }
     }
@@ -171,7 +171,7 @@ impl Ran {
     ///
     /// # Errors
     /// It could not be kept; names the file that has the complete result.
-    pub fn kept(self) -> Result<Outcome, Failure> {
+    pub fn stored(self) -> Result<Outcome, Failure> {
         match self.kept {
             Ok(_) => Ok(self.outcome),
             Err(failure) => Err(rescued(failure, &documents::whole(&self.outcome))),
@@ -184,7 +184,7 @@ impl Ran {
     /// As [`Ran::kept`], with the exit code of the run unless that is 0.
     pub fn exit(self, interrupts: &Interrupts) -> Result<Exit, Failure> {
         let exit = self.measured(interrupts);
-        match self.kept() {
+        match self.stored() {
             Ok(_) => Ok(exit),
             Err(failure) if exit == Exit::Ok => Err(failure),
             Err(failure) => Err(Failure { exit, ..failure }),

@@ -132,7 +132,7 @@ fn descendants(pid: u32) -> BTreeSet<u32> {
     found
 }
 
-/// The process that has started this one: the second field after the name, which stands in parentheses and may hold
+/// The process that has started this one: the second field after the name, which is in parentheses and may hold
 /// any (proc(5)).
 fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -1,4 +1,4 @@
-//! Child processes that end when they should: with this process, or not before told to.
+//! Child processes that end when they should: with this process, or not before a request.
 
 use std::fs::File;
 use std::io;
@@ -58,7 +58,7 @@ pub fn die_with_parent(command: &mut Command, signal: Signal) {
             if libc::prctl(libc::PR_SET_PDEATHSIG, number as libc::c_ulong) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            // The parent may have ended before the request was made: then nobody will signal.
+            // The parent may have ended before the request was made: then no signal comes.
             if libc::getppid() as u32 != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
@@ -135,7 +135,7 @@ pub fn spawn_from_lasting_thread(command: Command) -> io::Result<Child> {
 ///
 /// # Errors
 /// `NotFound` when there is no such process, `PermissionDenied` when it is not ours to signal,
-/// `InvalidInput` for an id that means a group or everybody to the kernel (0 or less).
+/// `InvalidInput` for an id that means a group or all processes to the kernel (0 or less).
 pub fn send_signal(pid: u32, signal: Signal) -> io::Result<()> {
     let pid = libc::pid_t::try_from(pid)
         .ok()
@@ -333,7 +333,7 @@ mod tests {
         );
         assert_eq!(
             send_signal(u32::MAX, Signal::Terminate)
-                .expect_err("everybody")
+                .expect_err("all processes")
                 .kind(),
             io::ErrorKind::InvalidInput
         );

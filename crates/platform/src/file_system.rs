@@ -76,7 +76,7 @@ pub fn fill(path: &Path) -> io::Result<u64> {
     Ok(file.metadata()?.blocks() * BLOCK_BYTES)
 }
 
-/// Makes this the content of the file: whoever reads it meanwhile, or after a crash, has the old one or the new
+/// Makes this the content of the file: a reader, meanwhile or after a crash, has the old one or the new
 /// one. It is on the disk when this returns.
 ///
 /// # Errors
@@ -86,7 +86,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     // Beside the file, so that taking its place is one step.
     let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let written = File::create(&beside).and_then(|mut file| {
-        // Who may read the old one may read the new one, and nobody else.
+        // Who may read the old one may read the new one, and no other.
         if let Ok(old) = fs::metadata(path) {
             file.set_permissions(old.permissions())?;
         }

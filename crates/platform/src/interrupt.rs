@@ -33,7 +33,7 @@ impl Interrupts {
             return Ok(interrupts);
         }
         // Never dropped: the handlers below use its descriptor to the end of the process.
-        let interrupts: &'static Interrupts = Box::leak(Box::new(Self::of_nobody()?));
+        let interrupts: &'static Interrupts = Box::leak(Box::new(Self::without_signals()?));
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
         for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
@@ -55,7 +55,7 @@ impl Interrupts {
     ///
     /// # Errors
     /// When no descriptor is left.
-    pub fn of_nobody() -> io::Result<Self> {
+    pub fn without_signals() -> io::Result<Self> {
         Ok(Self {
             event: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             count: AtomicU32::new(0),
@@ -63,7 +63,7 @@ impl Interrupts {
         })
     }
 
-    /// Counts one as if it were a SIGINT: somebody else was told to end, and so is this process.
+    /// Counts one as if it were a SIGINT: another process was asked to end, and so is this one.
     pub fn raise(&self) {
         self.last
             .store(signal_hook::consts::SIGINT, Ordering::Relaxed);
@@ -89,7 +89,7 @@ impl Interrupts {
     }
 
     /// A descriptor that is readable once an interrupt has come, and from then on for good:
-    /// nobody reads it empty, so any number of event loops can watch it. Edge-triggered
+    /// no reader empties it, so any number of event loops can watch it. Edge-triggered
     /// watching reports each further interrupt.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.event.as_fd()

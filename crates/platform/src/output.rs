@@ -136,7 +136,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert!(Output::open(dir.path()).is_err());
         assert!(Output::open(&dir.path().join("none/file")).is_err());
-        // What takes nothing more is told, and what was there before stays.
+        // What takes nothing more is reported, and what was there before stays.
         let full = Output::open(Path::new("/dev/full")).unwrap().replace(b"x");
         assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
     }

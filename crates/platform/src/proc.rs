@@ -31,7 +31,7 @@ const LENGTH_USUAL: usize = 4096;
 pub fn text(path: impl AsRef<Path>) -> io::Result<String> {
     let path = path.as_ref();
     let mut bytes = Vec::with_capacity(LENGTH_USUAL);
-    // Behind a limit nobody asks for the file's length, which the kernel gives as 0 here.
+    // With a limit the file's length is not read, which the kernel gives as 0 here.
     let read = File::open(path).and_then(|file| file.take(u64::MAX).read_to_end(&mut bytes));
     match read {
         Ok(_) => Ok(String::from_utf8(bytes)
@@ -54,7 +54,7 @@ fn numbers(line: &str) -> impl Iterator<Item = u64> {
         .map_while(|word| word.parse().ok())
 }
 
-/// What stands behind `name` and white space at the beginning of a line.
+/// What follows `name` and white space at the beginning of a line.
 fn behind<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let rest = line.strip_prefix(name)?;

@@ -1,4 +1,4 @@
-//! Which process something belongs to, told so that another process can later say whether it is
+//! Which process something belongs to, written so that another process can later say whether it is
 //! still there: ids of processes are used again, so the time when it started belongs to it.
 //!
 //! Not for: starting and signalling processes (`child`).

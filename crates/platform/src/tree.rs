@@ -1,4 +1,4 @@
-//! A directory tree copied without following symbolic links, so that whoever owns the source
+//! A directory tree copied without following symbolic links, so that the owner of the source
 //! cannot lead root elsewhere.
 
 use std::ffi::CStr;

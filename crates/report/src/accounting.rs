@@ -1,5 +1,5 @@
 //! What the storage layer did, in the terminal. Each figure says who counted it; what
-//! is not known is told with its reason and never computed from something else.
+//! is not known is reported with its reason and never computed from something else.
 
 use pgdyno_model::document::{Accounting, NodeFigures};
 use pgdyno_model::{Fact, text as figures};

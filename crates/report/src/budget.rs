@@ -8,9 +8,9 @@ use pgdyno_model::text as figures;
 const WIDTH: usize = 80;
 /// So many parts have a row of their own, the one that is not attributed beside.
 const ROWS_MAX: usize = 6;
-/// Smaller ones are told together.
+/// Smaller ones are reported together.
 const SHARE_MIN: f64 = 0.01;
-/// What stands for them in the bar.
+/// Their sign in the bar.
 const SMALL: char = '.';
 const NOT_ATTRIBUTED: char = '?';
 /// For the others, the largest first.

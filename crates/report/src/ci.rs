@@ -54,7 +54,7 @@ fn metric(name: &str) -> Option<&'static Metric> {
 }
 
 /// What came of the figures that a gate names.
-pub fn found(
+pub fn judged_figures(
     gate: &Gate,
     base: &[TrialRow],
     head: &[TrialRow],
@@ -141,7 +141,7 @@ fn word(result: GateResult) -> &'static str {
     }
 }
 
-/// Which side commits more, or that it cannot be told; `None` where goodput was not measured.
+/// Which side commits more, or that it is undecided; `None` where goodput was not measured.
 fn faster(document: &Ci) -> Option<String> {
     let mut figures = document.figures.iter();
     let goodput = figures.find(|figure| figure.figure == "goodput")?;

@@ -148,7 +148,7 @@ fn streaming(facts: &Facts, after: Option<&Replication>) -> Option<Vec<Member>> 
             lag_bytes_after: now.and_then(|now| now.lag_bytes),
             ..Member::default()
         };
-        // Which endpoint it is can be told where one endpoint on its host is a standby.
+        // Which endpoint it is can be known where one endpoint on its host is a standby.
         let is_it = |member: &Member| {
             let host = member.address.rsplit_once(':').map(|(host, _)| host);
             member.role.as_deref() == Some("standby") && host == standby.address.as_deref()
@@ -497,11 +497,11 @@ pub(crate) mod tests {
         let cluster = of(&outcome).unwrap();
         assert_eq!(cluster.moved, None);
         assert_eq!(cluster.nodes[0].leaders_after, None);
-        let told = table(&cluster, 120) + &lines(&cluster);
-        assert!(told.contains("2 → ?"), "{told}");
+        let reported = table(&cluster, 120) + &lines(&cluster);
+        assert!(reported.contains("2 → ?"), "{reported}");
         assert!(
-            told.contains("not known    leaders after: no endpoint answers"),
-            "{told}"
+            reported.contains("not known    leaders after: no endpoint answers"),
+            "{reported}"
         );
     }
 
@@ -539,7 +539,7 @@ pub(crate) mod tests {
             primary: None,
         });
         let cluster = of(&outcome).unwrap();
-        let told: Vec<_> = { cluster.nodes.iter() }
+        let reported: Vec<_> = { cluster.nodes.iter() }
             .map(|n| {
                 (
                     n.address.as_str(),
@@ -549,7 +549,7 @@ pub(crate) mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("10.0.0.1:5432", None, "primary"),
                 ("10.0.0.2:5432", Some("two"), "standby"),

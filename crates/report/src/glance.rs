@@ -53,7 +53,7 @@ pub struct Glance {
     /// What most sessions waited for in the last five seconds, and how many did, the most first.
     pub waits: Vec<(String, f64)>,
     /// For how many seconds nothing has come that should have, in steps of five; `null`: for less than 15 s,
-    /// or nobody looks again and again ([`Watch`]).
+    /// or no [`Watch`] repeats it.
     pub silent_s: Option<u64>,
     /// Whether its process, which ran on this host, has ended without a word.
     pub is_gone: bool,
@@ -261,7 +261,7 @@ fn waits(observed: &Observed) -> Vec<(String, f64)> {
             readings.insert(*at_us);
         }
     }
-    // This gauge is told with each reading, whether anybody waits or not.
+    // This gauge is reported with each reading, also when no session waits.
     let others = observed.all("pg.sessions.others_active");
     readings.extend(others.flat_map(|course| course.samples.iter().map(|(at_us, _)| *at_us)));
     let count = readings.len().max(1) as f64;

@@ -297,7 +297,7 @@ pub(crate) fn intervals<'a>(
             }
         }
     }
-    Ok(intervals.found())
+    Ok(intervals.sorted())
 }
 
 /// The repeats that lie far from the others in a figure.

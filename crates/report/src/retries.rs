@@ -184,18 +184,18 @@ mod tests {
 
     #[test]
     fn the_gap_between_clients_and_server_is_reported_both_ways() {
-        for (seen, restarts, told) in [
+        for (seen, restarts, reported) in [
             (96, 96, "96 restarts: as many\n"),
             (96, 1200, "1,200 restarts: 1,104 more\n"),
             (120, 118, "118 restarts: 2 fewer\n"),
         ] {
             let gap = gap(seen, restarts, &[]);
-            assert!(gap.ends_with(told), "{gap}");
+            assert!(gap.ends_with(reported), "{gap}");
         }
         let of_restarted = gap(96, 40, &["db2:26257".to_owned()]);
-        let told = "40 restarts: at least, for db2:26257 was restarted and does not know what it \
+        let reported = "40 restarts: at least, for db2:26257 was restarted and does not know what it \
                     counted before\n";
-        assert!(of_restarted.ends_with(told), "{of_restarted}");
+        assert!(of_restarted.ends_with(reported), "{of_restarted}");
     }
 
     #[test]

@@ -177,7 +177,7 @@ mod tests {
             }),
             ..Staleness::default()
         };
-        let told = text(&staleness, 100);
+        let reported = text(&staleness, 100);
         for part in [
             "reads: b:5432",
             "50",
@@ -189,8 +189,8 @@ mod tests {
             "session 2 wrote its stamp 9 at 1,000.0 ms, and 210.000 ms later read 3 at b:5432",
             "session 1 read 8 at c:5432, and 1.000 ms later 4 at b:5432",
         ] {
-            assert!(told.contains(part), "{part}: {told}");
+            assert!(reported.contains(part), "{part}: {reported}");
         }
-        assert!(!told.contains("by timestamp"), "{told}");
+        assert!(!reported.contains("by timestamp"), "{reported}");
     }
 }

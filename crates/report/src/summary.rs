@@ -20,13 +20,13 @@ use pgdyno_model::{Fact, Note, Severity, pooler, text as figures};
 /// From so long on it is said how long it took until all had ended.
 const DRAIN_LONG_US: u64 = 100_000;
 
-/// Of stalls that are as long it is told what happened around them.
-const STALL_TOLD_US: u64 = 1_000_000;
+/// For stalls this long, what happened around them is shown.
+const STALL_REPORTED_US: u64 = 1_000_000;
 
-/// Clients that wait as long for one of several endpoints are told of `--statement-timeout`.
+/// For clients that wait this long for one of several endpoints, `--statement-timeout` is suggested.
 const WAITED_LONG_US: u64 = 2_000_000;
 
-/// How much of it is told.
+/// How much of it is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
     /// The first screen: figures, the limit, notes in a line each.
@@ -56,7 +56,8 @@ fn parts(
 ) -> String {
     let run = &trial.run;
     let has_more = detail >= Detail::More;
-    let or_nothing = |is_told: bool, text: String| if is_told { text } else { String::new() };
+    let or_nothing =
+        |is_reported: bool, text: String| if is_reported { text } else { String::new() };
     let truth = run.truth.as_ref().map_or_else(String::new, truth::text);
     let has_lost = run.truth.as_ref().and_then(Fact::known);
     let has_lost = has_lost.is_some_and(|truth| truth.lost > 0);
@@ -261,7 +262,7 @@ fn stalls(run: &Run) -> String {
     let stalls = &run.stalls;
     let mut text = String::new();
     let longest = stalls.each.iter().max_by_key(|stall| stall.length_us);
-    if let Some(stall) = longest.filter(|stall| stall.length_us >= STALL_TOLD_US) {
+    if let Some(stall) = longest.filter(|stall| stall.length_us >= STALL_REPORTED_US) {
         text += &format!(
             "no service   {}: {}{}\n",
             figures::time(stall.length_us as f64),
@@ -288,8 +289,8 @@ fn stalls(run: &Run) -> String {
     let client = clients.find(|stall| {
         !stall.is_over || stall.unknown > 0 || !stall.failed.is_empty() || run.outages.count > 0
     });
-    // Of a stall of all it is told already.
-    let reported_us = STALL_TOLD_US.max(stalls.longest_us + stalls.longest_us / 10);
+    // Of a stall of all it is reported already.
+    let reported_us = STALL_REPORTED_US.max(stalls.longest_us + stalls.longest_us / 10);
     if let Some(stall) = client.filter(|stall| stall.length_us >= reported_us) {
         text += &format!(
             "no commit    {} of client {}: {}{}\n",

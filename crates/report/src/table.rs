@@ -81,7 +81,7 @@ impl Table {
         for (number, row) in self.rows.iter().enumerate() {
             let cells = row.get(columns.start.min(row.len())..columns.end.min(row.len()));
             let cells = cells.unwrap_or_default();
-            // What has nothing here stands in another part, or is a heading of the first one.
+            // What has nothing here is in another part, or is a heading of the first one.
             let is_empty = |cells: &[String]| cells.iter().all(String::is_empty);
             let is_whole = columns.start == 1 && is_empty(row.get(1..).unwrap_or_default());
             if number > 0 && is_empty(cells) && !is_whole {
@@ -111,17 +111,21 @@ pub fn cut(text: &str, width: usize) -> String {
     cut
 }
 
-/// What is told of a name has so many characters at most, and the name keeps so many.
-const TOLD_MAX: usize = 20;
+/// What is reported of a name has so many characters at most, and the name keeps so many.
+const REPORTED_MAX: usize = 20;
 const NAME_MIN: usize = 8;
 
-/// The same of a name and what is told of it, which stays whole: `…/transfer.sql: schedule lag`.
+/// The same of a name and what is reported of it, which stays whole: `…/transfer.sql: schedule lag`.
 fn cut_name(text: &str, width: usize) -> String {
-    let told = text
+    let reported = text
         .rsplit_once(": ")
         .map_or(0, |(name, _)| text.chars().count() - name.chars().count());
     // What does not leave room for a name is a part of it.
-    if text.chars().count() <= width || told == 0 || told > TOLD_MAX || told + NAME_MIN > width {
+    if text.chars().count() <= width
+        || reported == 0
+        || reported > REPORTED_MAX
+        || reported + NAME_MIN > width
+    {
         return cut(text, width);
     }
     let kept: Vec<char> = text.chars().collect();
@@ -129,7 +133,7 @@ fn cut_name(text: &str, width: usize) -> String {
     std::iter::once('…').chain(kept.iter().copied()).collect()
 }
 
-/// Text from a store, which anybody may have written, must not move the cursor.
+/// Text from a store, of unknown origin, must not move the cursor.
 pub fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -171,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_text_after_a_long_name_stays_whole() {
-        let name = "/home/somebody/scripts/transfer.sql: schedule lag";
+        let name = "/home/user/scripts/transfer.sql: schedule lag";
         assert_eq!(cut_name(name, 30), "…ts/transfer.sql: schedule lag");
         assert_eq!(cut_name(name, 80), name);
         assert_eq!(

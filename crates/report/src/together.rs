@@ -104,7 +104,7 @@ impl Together {
                 return Ok(Grown::Over(state));
             }
         }
-        // Nobody is left to add them up.
+        // No generator is left to add them up.
         let has_come_to_nothing =
             |one: &GeneratorPart| matches!(one.state, State::Aborted | State::Failed);
         if part.whole.is_none() && part.newest().into_iter().all(has_come_to_nothing) {

@@ -169,16 +169,16 @@ mod tests {
             within_us: 1_000_000,
         }];
         truth.sums = None;
-        let told = plain(&truth);
+        let reported = plain(&truth);
         assert!(
-            told.starts_with("LOST WRITES  7 of 1,200 acknowledged"),
-            "{told}"
+            reported.starts_with("LOST WRITES  7 of 1,200 acknowledged"),
+            "{reported}"
         );
         assert!(
-            told.contains("client 3, its transaction 812, acknowledged between 9.4"),
-            "{told}"
+            reported.contains("client 3, its transaction 812, acknowledged between 9.4"),
+            "{reported}"
         );
-        assert!(told.contains("and 6 more\n"), "{told}");
+        assert!(reported.contains("and 6 more\n"), "{reported}");
         let unknown = text(&Fact::Unknown("the server is a standby".to_owned()));
         assert!(
             unknown.contains("not known whether writes were lost: the server"),

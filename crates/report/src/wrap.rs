@@ -24,7 +24,7 @@ pub fn wrapped(word: &str, text: &str, indent: usize) -> String {
     lines + line.trim_end() + "\n"
 }
 
-/// What stands between spaces, a figure with its unit as one word: `(85.5 %)`.
+/// What is between spaces, a figure with its unit as one word: `(85.5 %)`.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut from = 0;

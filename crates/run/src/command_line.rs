@@ -6,10 +6,10 @@ pub fn of_process() -> String {
     let arguments: Vec<String> = std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    kept(&arguments)
+    masked_line(&arguments)
 }
 
-fn kept(arguments: &[String]) -> String {
+fn masked_line(arguments: &[String]) -> String {
     let mut words = arguments.iter().map(String::as_str);
     let program = words.next().unwrap_or_default();
     // Where the program lies says nothing of the trial.
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     fn kept_of(words: &[&str]) -> String {
-        kept(
+        masked_line(
             &words
                 .iter()
                 .map(|word| (*word).to_owned())

@@ -44,20 +44,20 @@ pub fn compile(
         if !allows_shell {
             shell::refuse(&text, &script.file)?;
         }
-        // Mistakes are told by file, results by name.
+        // Mistakes are reported by file, results by name.
         text.name.clone_from(&script.name);
         parsed.push((text, u64::from(script.weight)));
     }
     // Where nothing but the server's answer speaks of it, the script does not have it yet.
-    let told = scripts.iter().map(|script| script.retries.as_deref());
-    let told: Vec<Option<Slot>> = told
+    let reported = scripts.iter().map(|script| script.retries.as_deref());
+    let reported: Vec<Option<Slot>> = reported
         .map(|name| name.map(|name| names.intern(name)))
         .collect();
     let savepoint = (retry == Retry::Savepoint).then_some(RESTART_SAVEPOINT);
     let compiled = Drive::compile_with(parsed, mode, savepoint, StatementNames::of_a_run());
     let mut compiled = compiled.map_err(|error| Failure::new(error.to_string()))?;
-    for ((script, told), text) in compiled.iter_mut().zip(told).zip(scripts) {
-        script.server_retries = told;
+    for ((script, reported), text) in compiled.iter_mut().zip(reported).zip(scripts) {
+        script.server_retries = reported;
         script.must_find = text.must_find;
     }
     Ok((compiled, names))

@@ -68,8 +68,8 @@ mod tests {
             ("CockroachDB CCL v19.1.0 (x86_64)", &reads, "from 22.1 on"),
             ("PostgreSQL 18.1", &reads, "give a standby with --url"),
         ] {
-            let told = of(version, script).unwrap_err();
-            assert!(told.contains(why), "{told}");
+            let reported = of(version, script).unwrap_err();
+            assert!(reported.contains(why), "{reported}");
         }
         let default = TrialSpec::default();
         let postgresql = Product::recognise("PostgreSQL 18.1");

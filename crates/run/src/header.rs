@@ -14,7 +14,7 @@ use pgdyno_model::notebook::TrialHeader;
 use super::command_line;
 use super::prepare::Prepared;
 
-/// Of a trial that stands alone.
+/// Of a trial that is alone.
 pub fn header(spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
     let pack = prepared.workload.pack.as_ref();
     let spec = TrialSpec {

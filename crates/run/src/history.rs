@@ -16,7 +16,7 @@ use pgdyno_drive::Recording;
 pub const BYTES_MAX: usize = 512 << 20;
 /// A deadlock or a conflict with a transaction whose client is gone.
 const TRIES_MAX: u32 = 20;
-/// Nobody waits longer for the statements before a trial.
+/// Nothing waits longer for the statements before a trial.
 const BEFORE_MAX: Duration = Duration::from_secs(120);
 
 /// Makes the tables ready, where a history is asked for.
@@ -60,7 +60,7 @@ pub fn begin(
     let file = pack.and_then(|pack| pack.manifest.before_history.as_deref());
     let until = Instant::now() + BEFORE_MAX;
     statements_of_pack::run(prepared, control, ("before_history", file), until)?;
-    // A standby that still shows what another history wrote would show what nobody wrote in this one.
+    // A standby that still shows what another history wrote would show what this one did not write.
     replayed::wait(prepared, control, until)
 }
 

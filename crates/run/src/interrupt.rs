@@ -9,7 +9,7 @@ use pgdyno_drive::Control;
 use pgdyno_model::Failure;
 use pgdyno_platform::interrupt::Interrupts;
 
-/// How soon the watching thread notices that it is no longer needed. Nobody waits for it.
+/// How soon the watching thread notices that it is no longer needed. Nothing waits for it.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Passes interrupts on to a run until it is dropped.

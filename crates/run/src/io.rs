@@ -6,7 +6,7 @@ use pgdyno_platform::io::Choice;
 /// The variable that decides where the command line does not.
 pub const VARIABLE: &str = "PGDYNO_IO";
 
-/// What a word stands for.
+/// What a word represents.
 ///
 /// # Errors
 /// It is none of them.
@@ -20,7 +20,7 @@ pub fn parse(word: &str) -> Result<Choice, String> {
 /// What was asked for on the command line, or else in the environment.
 ///
 /// # Errors
-/// The environment has a word that stands for nothing.
+/// The environment has a word that represents nothing.
 pub fn asked(on_command_line: Choice) -> Result<Choice, String> {
     decide(on_command_line, std::env::var(VARIABLE).ok().as_deref())
 }

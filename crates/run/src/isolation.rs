@@ -8,8 +8,8 @@ mod promise;
 use std::time::Instant;
 
 use pgdyno_isolation::{
-    Anomaly, Builder, Depth, Example, Format, Found, History, Kept, KeyKind, Level, Operation,
-    Progress, Report, Status, check, read, write,
+    Anomaly, Builder, Depth, Example, Format, History, KeyKind, Level, LevelVerdict, Occurrences,
+    Operation, Progress, Report, Status, check, read, write,
 };
 use pgdyno_model::document::isolation::{
     IsolationCheck, IsolationExample, IsolationFound, IsolationKept, IsolationLink,
@@ -163,7 +163,7 @@ fn checked(
             .into_iter()
             .any(|key| history.kind(key) == KeyKind::Group),
         not_whole: of.not_whole,
-        levels: kept(&report),
+        levels: levels(&report),
         found: found
             .map(|found| of_found(history, found, forbids(found.anomaly), &of.statements))
             .collect(),
@@ -172,20 +172,22 @@ fn checked(
     })
 }
 
-fn kept(report: &Report) -> Vec<IsolationKept> {
-    let of = |(level, kept): &(Level, Kept)| IsolationKept {
+fn levels(report: &Report) -> Vec<IsolationKept> {
+    let of = |(level, kept): &(Level, LevelVerdict)| IsolationKept {
         level: level.name().to_owned(),
         kept: match kept {
-            Kept::NoViolation => Some(true),
-            Kept::Broken(_) => Some(false),
-            Kept::NotKnown(_) => None,
+            LevelVerdict::NoViolation => Some(true),
+            LevelVerdict::Broken(_) => Some(false),
+            LevelVerdict::NotKnown(_) => None,
         },
         by: match kept {
-            Kept::Broken(by) => by.iter().map(|anomaly| anomaly.name().to_owned()).collect(),
+            LevelVerdict::Broken(by) => {
+                by.iter().map(|anomaly| anomaly.name().to_owned()).collect()
+            }
             _ => Vec::new(),
         },
         unknown: match kept {
-            Kept::NotKnown(why) => Some(why.clone()),
+            LevelVerdict::NotKnown(why) => Some(why.clone()),
             _ => None,
         },
     };
@@ -194,7 +196,7 @@ fn kept(report: &Report) -> Vec<IsolationKept> {
 
 fn of_found(
     history: &History,
-    found: &Found,
+    found: &Occurrences,
     forbidden: Option<bool>,
     statements: &Statements,
 ) -> IsolationFound {
@@ -385,8 +387,8 @@ fn links(history: &History, example: &Example) -> Vec<IsolationLink> {
             .iter()
             .position(|of| *of == transaction)
     };
-    let told = example.story.len().saturating_sub(example.links.len());
-    let links = example.links.iter().zip(&example.story[told..]);
+    let reported = example.story.len().saturating_sub(example.links.len());
+    let links = example.links.iter().zip(&example.story[reported..]);
     links
         .filter_map(|(link, sentence)| {
             let (_, why) = sentence.split_once(": ").unwrap_or(("", sentence));

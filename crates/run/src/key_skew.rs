@@ -18,7 +18,7 @@ use pgdyno_model::document::KeySkew;
 /// So many transactions are replayed at most; a share is known to a tenth of a percent then.
 const DRAWS_MAX: u64 = 1_000_000;
 
-/// The shares of so many rows are told.
+/// The shares of so many rows are reported.
 const HOTTEST: usize = 100;
 
 /// By the scripts that say which row they are about; `None` when none of them ran.

@@ -345,7 +345,7 @@ fn with_settings(target: Target, asked: &TrialSpec) -> Result<Target, Failure> {
     if settings.is_empty() {
         return Ok(target);
     }
-    // How a session is told depends on the product.
+    // How a session gets it depends on the product.
     let mut session = target.connect()?;
     let product = Product::ask(&mut session)
         .map_err(|e| trouble::server(&e, "could not read the server's version"))?;
@@ -411,7 +411,7 @@ pub fn prepare_on(
     let (variables, mismatches) = match &workload.pack {
         Some(pack) => {
             let needed = &workload.needs.procedures;
-            // A private server is reached by nobody else.
+            // A private server is reached by no other.
             let others = others.filter(|_| target.kind != TargetKind::Own);
             let mut watch = Watch {
                 endpoints: &target.endpoints,
@@ -435,7 +435,7 @@ pub fn prepare_on(
             shell::refuse_settings(&of, pairs)?;
         }
         target = target.with_settings(product.dialect, &settings);
-        // The tables may have been made with other parameters than nobody's choice.
+        // The tables may have been made with other parameters than the defaults.
         let values = with_clients(&variables, asked);
         refuse(&workload, Some(product.dialect.name), &chosen, &values)?;
         if workload.make(&values).map_err(Failure::new)? {
@@ -548,7 +548,7 @@ impl Prepared {
     pub fn variables_kept(&self) -> BTreeMap<String, String> {
         let variables = self.variables.iter();
         variables
-            .map(|(name, value)| (name.clone(), secret::kept(name, value).to_owned()))
+            .map(|(name, value)| (name.clone(), secret::masked(name, value).to_owned()))
             .collect()
     }
 
@@ -609,7 +609,7 @@ impl Prepared {
         self.shared = shared::with(&self.target, self.product.dialect, notebook);
     }
 
-    /// The validity notes on a run of this, as far as they can be told: what was recorded, how a
+    /// The validity notes on a run of this, as far as they can be known: what was recorded, how a
     /// warm-up ended whose end was to be found, and what instruments saw are known after it.
     pub fn notes(
         &self,
@@ -643,7 +643,7 @@ impl Prepared {
                 let said = events.find(|event| event.kind == EventKind::WithoutTls);
                 said.map(|event| event.text.as_str())
             }),
-            schedule: recording.and_then(validity::Kept::of),
+            schedule: recording.and_then(validity::ScheduleCounts::of),
             stopped: recording
                 .map(|recording| validity::Stopped::of(recording, warmup_us.unwrap_or(0)))
                 .unwrap_or_default(),

@@ -21,8 +21,8 @@ pub enum Shared {
 /// An endpoint that does not answer is not waited for: the run itself finds out.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Asks the notebook's server and every endpoint the same. `None`: they share nothing, or it cannot be
-/// told.
+/// Asks the notebook's server and every endpoint the same. `None`: they share nothing, or it is not
+/// known.
 pub fn with(target: &Target, dialect: &Dialect, notebook: &dyn Notebook) -> Option<Shared> {
     let theirs = cluster::whereabouts(dialect).map(|query| notebook.answer(query));
     let (server, database) = (theirs[0].as_ref()?, &theirs[1]);

@@ -233,7 +233,7 @@ impl Trial {
         let dialect = prepared.product.dialect;
         let cluster_after = cluster::after(&prepared.target, dialect, &prepared.facts);
         let warmup_us = recording.warmup.as_ref().map_or(0, |it| it.elapsed_us);
-        // Where nothing was asked before, as for compatible commands, nothing is told from it.
+        // Where nothing was asked before, as for compatible commands, there is nothing to tell from it.
         for text in reach::replaced(&prepared.target, dialect, &prepared.facts.reached) {
             let event = Event {
                 at_us: warmup_us + recording.measured.elapsed_us,
@@ -359,7 +359,7 @@ impl Trial {
         let compatible = &spec.compatible;
         if let Some(of) = spec.rate.as_ref().and_then(|rate| rate.of()) {
             let text =
-                format!("the rate is shares of the capacity of {of}, which nobody has looked up");
+                format!("the rate is shares of the capacity of {of}, which is not looked up");
             return Err(DriveError::Invalid(text));
         }
         let clients_go_to = self.target_of_clients(prepared);

@@ -37,7 +37,7 @@ pub const GENERATOR_STOPPED: &str = "generator-stopped";
 pub const MISSING_ROWS: &str = "missing-rows";
 /// The counter of scripts for these.
 const MISSING_COUNTER: &str = "missing";
-/// From this share of the time on, being held back by a quota is told.
+/// From this share of the time on, being held back by a quota is reported.
 const HELD_BACK_SHARE: f64 = 0.01;
 const RAISE_QUOTA: &str = "raise the CPU limit of pgdyno's container, or run pgdyno outside of it";
 /// The notebook is on the server under test.
@@ -54,7 +54,7 @@ pub struct Mismatch {
 
 /// Transactions of the measured time that a schedule had, and what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct ScheduleCounts {
     pub due: u64,
     /// Never started: already too late.
     pub skipped: u64,
@@ -64,7 +64,7 @@ pub struct Kept {
     pub left: u64,
 }
 
-impl Kept {
+impl ScheduleCounts {
     /// Of a recording with a rate and an asked duration.
     pub fn of(recording: &Recording) -> Option<Self> {
         let due = recording.due?;
@@ -110,7 +110,7 @@ pub struct Situation<'a> {
     /// What clients say that went without TLS though it was preferred.
     pub without_tls: Option<&'a str>,
     /// The schedule, and what of it was kept; `None` without a rate.
-    pub schedule: Option<Kept>,
+    pub schedule: Option<ScheduleCounts>,
     /// How long pgdyno itself did not run while it was measured.
     pub stopped: Stopped,
     /// The CPU quota that held pgdyno back, in CPUs, and for how long.
@@ -313,7 +313,7 @@ pub fn missing_rows(recording: &Recording) -> Option<Note> {
 
 /// Another server than at the beginning answered at an endpoint. `is_disturbed`: perhaps that was asked for.
 pub fn server_replaced(recording: &Recording, is_disturbed: bool) -> Option<Note> {
-    // The last one is told by more than what sessions report, where it is of the end.
+    // The last one is named by more than what sessions report, where it is of the end.
     let mut events = recording.events.iter().rev();
     let event = events.find(|event| event.kind == EventKind::ServerReplaced)?;
     Some(Note::new(
@@ -710,7 +710,7 @@ const KEPT_SHARE: f64 = 0.01;
 /// From so late on a transaction starts in another second than it was due.
 const LATE_US: u64 = 1_000_000;
 
-fn schedule_missed(kept: Kept) -> Option<Note> {
+fn schedule_missed(kept: ScheduleCounts) -> Option<Note> {
     let missed = kept.skipped + kept.late + kept.left;
     let is_kept = missed as f64 <= KEPT_SHARE * kept.due as f64;
     if is_kept || kept.due == 0 {
@@ -948,7 +948,7 @@ mod tests {
     #[test]
     fn a_schedule_that_was_not_kept_to_within_one_percent_is_noted() {
         let note = |due, skipped, late, left| {
-            let kept = Kept {
+            let kept = ScheduleCounts {
                 due,
                 skipped,
                 late,
@@ -1256,24 +1256,30 @@ mod tests {
                 .map(|n| (n.code, n.sentence))
                 .collect::<Vec<_>>()
         };
-        let told = of(&[
+        let reported = of(&[
             course(Figure::Throughput, &cold),
             course(Figure::ResponseTime, &rises),
         ]);
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert_eq!(told[0].0, "warm-up-measured");
+        assert_eq!(reported.len(), 2, "{reported:?}");
+        assert_eq!(reported[0].0, "warm-up-measured");
         assert_eq!(
-            told[0].1,
+            reported[0].1,
             "throughput was 50 % below the rest during the first 5 s"
         );
-        assert_eq!(told[1].0, "not-steady");
-        assert!(told[1].1.starts_with("response time rose by "), "{told:?}");
+        assert_eq!(reported[1].0, "not-steady");
+        assert!(
+            reported[1].1.starts_with("response time rose by "),
+            "{reported:?}"
+        );
         let holes: Vec<f64> = (0..30)
             .map(|s| if s % 5 == 4 { 0.0 } else { 100.0 })
             .collect();
-        let told = of(&[course(Figure::Throughput, &holes)]);
-        assert_eq!(told[0].0, "not-steady");
-        assert!(told[0].1.contains("6 of 30 s were below half"), "{told:?}");
+        let reported = of(&[course(Figure::Throughput, &holes)]);
+        assert_eq!(reported[0].0, "not-steady");
+        assert!(
+            reported[0].1.contains("6 of 30 s were below half"),
+            "{reported:?}"
+        );
         assert_eq!(of(&[course(Figure::Throughput, &[100.0; 30])]), []);
         assert_eq!(of(&[course(Figure::Throughput, &rises[..9])]), []);
         assert_eq!(of(&[course(Figure::ResponseTime, &[f64::NAN; 30])]), []);
@@ -1283,7 +1289,7 @@ mod tests {
     fn a_warm_up_that_came_to_its_limit_says_what_was_still_going_on() {
         use pgdyno_model::document::EndedBy;
         use pgdyno_model::document::Figure;
-        let told = |change| {
+        let reported = |change| {
             let ended = WarmupEnd {
                 by: EndedBy::Limit,
                 figure: Figure::Throughput,
@@ -1298,12 +1304,12 @@ mod tests {
             notes[0].sentence.clone()
         };
         assert_eq!(
-            told(Some(0.123)),
+            reported(Some(0.123)),
             "the warm-up reached its limit of 60 s before it was steady: over its later half \
              throughput still rose by 12 %"
         );
-        assert!(told(Some(-0.2)).ends_with("still fell by 20 %"));
-        assert!(told(None).ends_with("enough data to judge whether throughput was steady"));
+        assert!(reported(Some(-0.2)).ends_with("still fell by 20 %"));
+        assert!(reported(None).ends_with("enough data to judge whether throughput was steady"));
     }
 
     #[test]
@@ -1326,10 +1332,10 @@ mod tests {
             held_us,
             of_us: 10_000_000,
         };
-        let kept = Kept {
+        let kept = ScheduleCounts {
             due: 100,
             late: 50,
-            ..Kept::default()
+            ..ScheduleCounts::default()
         };
         let got = notes(&Situation {
             stopped,

@@ -83,7 +83,7 @@ impl Counter {
         }
         // The larger number stays, should its place be another's by now.
         self.mark(number).fetch_max(number + 1, SeqCst);
-        // The mark comes before this load, and in whoever settles the number before, the exchange
+        // The mark comes before this load, and in the thread that settles the number before, the exchange
         // before the load of our mark: one of both sees the other's (they are all in one order).
         let mut at = self.settled.load(SeqCst);
         while self.mark(at).load(SeqCst) == at + 1 {

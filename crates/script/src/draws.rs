@@ -71,7 +71,7 @@ impl Draws {
     }
 
     /// The transaction has ended: committed, failed, given up or unknown. Numbers of one that has
-    /// not been committed are settled too: they hold up nobody, and nothing is found there.
+    /// not been committed are settled too: they block no client, and nothing is found there.
     #[inline]
     pub fn end(&mut self) {
         if self.has_drawn {

@@ -1,7 +1,7 @@
-//! Scripts need not be UTF-8: pgbench sends what stands there. Here a script is text in which each
+//! Scripts need not be UTF-8: pgbench sends what is there. Here a script is text in which each
 //! octet that is not part of UTF-8 is one character of the last 128 of Unicode's private use,
 //! U+10FF80 (octet 0x80) to U+10FFFF (0xFF), and becomes that octet again where it leaves. A
-//! character of this range that stands in a script is taken for four such octets, so that every
+//! character of this range that is in a script is taken for four such octets, so that every
 //! text has one meaning.
 
 use std::borrow::Cow;
@@ -41,7 +41,7 @@ pub fn octets(text: &str) -> Cow<'_, [u8]> {
     Cow::Owned(octets)
 }
 
-/// How many octets a piece of text stands for. It may begin and end within a character; an escape
+/// How many octets a piece of text represents. It may begin and end within a character; an escape
 /// counts when all of it is there.
 pub(crate) fn count(mut text: &[u8]) -> usize {
     let mut count = 0;
@@ -58,7 +58,7 @@ pub(crate) fn count(mut text: &[u8]) -> usize {
     count
 }
 
-/// The longest beginning of a text that stands for at most so many octets.
+/// The longest beginning of a text that represents at most so many octets.
 pub(crate) fn beginning(text: &str, octets_max: usize) -> &str {
     let mut octets = 0;
     for (at, c) in text.char_indices() {

@@ -534,7 +534,7 @@ impl<'a> Parser<'a, '_> {
             Some(Op::Sql(sql)) if sql.gset.is_none() && sql.units.is_none() => {
                 sql.units = Some(match name {
                     "unit" => Units::One(names[0].clone()),
-                    _ => Units::Told(names.to_vec()),
+                    _ => Units::Reported(names.to_vec()),
                 });
                 sql.gset = (name == "units").then(|| Gset {
                     kind: GsetKind::Gset,

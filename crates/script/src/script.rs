@@ -36,7 +36,7 @@ pub struct Script {
 pub struct Command {
     /// The line it begins on, from 1.
     pub line: u32,
-    /// What stands for it in reports (`-r`): the first line of SQL, at most 127 bytes of it; a meta
+    /// What represents it in reports (`-r`): the first line of SQL, at most 127 bytes of it; a meta
     /// command whole, with its backslash.
     pub text: String,
     /// The words of a meta command as written, its name first without the backslash, then
@@ -108,7 +108,7 @@ pub enum Op {
         /// What is wrong.
         message: Expr,
     },
-    /// `\think`, which stands before the first statement: the client waits, and its transaction begins
+    /// `\think`, which precedes the first statement: the client waits, and its transaction begins
     /// when the wait is over.
     Think {
         /// How long, in seconds.

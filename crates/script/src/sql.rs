@@ -65,7 +65,7 @@ impl Gset {
     }
 
     /// The variable that a column is stored in; `None` when its name is fine but no script
-    /// mentions it, so that nobody could see the value. An error when no variable can have the
+    /// mentions it, so that the value could not be seen. An error when no variable can have the
     /// name.
     pub fn variable(&self, column: &str, names: &Names) -> Result<Option<Slot>, EvalError> {
         let joined;
@@ -92,7 +92,7 @@ pub enum Units {
     One(String),
     /// `\units NAME…`: the server has done units of these operations and tells of them in the
     /// columns of these names; the other columns become variables, as with `\gset`.
-    Told(Vec<String>),
+    Reported(Vec<String>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -278,7 +278,7 @@ impl<'a> Quotes<'a> {
         }
     }
 
-    /// Whether what stands at `place`, which is not before the last one, is inside.
+    /// Whether what is at `place`, which is not before the last one, is inside.
     fn are_open(&mut self, place: usize) -> bool {
         while self.at < place {
             let rest = &self.text[self.at..];
@@ -291,7 +291,7 @@ impl<'a> Quotes<'a> {
         !self.end.is_empty()
     }
 
-    /// Passes what stands outside of all quotes; says how much.
+    /// Passes what is outside of all quotes; says how much.
     fn outside(&mut self, rest: &'a [u8]) -> usize {
         self.escapes = false;
         let (end, length): (&[u8], usize) = match rest {
@@ -431,7 +431,7 @@ mod tests {
             ("a = :t", "\\", "a =  E'\\\\'"),
             ("a = :t", "\\'", "a =  E'\\\\'''"),
             ("(:t,:t)", "", "('','')"),
-            // Never one literal with what stands beside it.
+            // Never one literal with its neighbours.
             ("a:t", "x", "a 'x'"),
             ("U&:t", "x", "U& 'x'"),
             ("'a':t'b'", "x", "'a' 'x' 'b'"),

@@ -1,4 +1,4 @@
-//! sysbench's random numbers: which generator a thread gets, and the distributions that nobody else has.
+//! sysbench's random numbers: which generator a thread gets, and the distributions that no other has.
 //! (Facts: sysbench 1.0.20, src/sb_rand.c, src/sysbench.c, src/drivers/pgsql/drv_pgsql.c.)
 
 use crate::Prng;

@@ -363,7 +363,7 @@ impl Vars {
         }
     }
 
-    /// Appends what stands for the variable in the text of a statement: a text that an expression
+    /// Appends what represents the variable in the text of a statement: a text that an expression
     /// made becomes a literal, everything else is as [`Vars::write_text`] has it.
     pub(crate) fn write_sql(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
         if !self.holds_text(slot) {
@@ -373,7 +373,7 @@ impl Vars {
         true
     }
 
-    /// Appends the text that stands for the variable in SQL; does nothing and says `false` when it
+    /// Appends the text that represents the variable in SQL; does nothing and says `false` when it
     /// is not set. Allocates only when `out` must grow.
     pub fn write_text(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
         match self.state(slot) {

@@ -45,7 +45,7 @@ impl KeyFormat {
         all.find(|format| format.name().as_bytes() == name)
     }
 
-    /// The number that stands in the key; `None` when the format has no place for so large a one.
+    /// The number that is in the key; `None` when the format has no place for so large a one.
     #[inline]
     pub fn number_in_key(self, number: u64) -> Option<u64> {
         match self {
@@ -84,7 +84,7 @@ pub(crate) fn write_key(number: u64, width: usize, out: &mut Vec<u8>) {
 }
 
 /// Appends a field's value for verification as YCSB's `dataintegrity` defines it: `key:field`, then
-/// `:hash` over what stands there so far, again and again, cut at `length` bytes. The hash is
+/// `:hash` over what is there so far, again and again, cut at `length` bytes. The hash is
 /// Java's of a string (31 times the last plus the character, 32 bits, with a sign); key and field
 /// are to be ASCII.
 pub fn write_value(key: &[u8], field: &[u8], length: usize, out: &mut Vec<u8>) {

@@ -177,7 +177,7 @@ impl Gray {
         self.rank(prng.double())
     }
 
-    /// The rank that a uniform number in `[0, 1)` stands for; it grows with the number.
+    /// The rank that a uniform number in `[0, 1)` represents; it grows with the number.
     #[inline]
     pub fn rank(&self, uniform: f64) -> u64 {
         let scaled = uniform * self.zeta;

@@ -138,7 +138,7 @@ impl Action {
             Self::Stop(_) => {
                 store.stop(number)?;
                 Ok(format!(
-                    "trial {number} was told to end; what it has measured is kept. A sweep that it is \
+                    "trial {number} was asked to end; its results so far are kept. A sweep that it is \
                      part of ends too"
                 ))
             }

@@ -21,7 +21,7 @@ const COST_TIMES: u32 = 20;
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// And ask the notebook for at most one part in so many of the time.
 const ASKING_TIMES: u32 = 2;
-/// Viewers are told so often that nothing is new, to find out who has left.
+/// Viewers get an empty event this often, to find out which have left.
 const QUIET_MAX: Duration = Duration::from_secs(15);
 
 /// An event as it is sent.
@@ -37,7 +37,7 @@ pub struct Hub {
 struct Feed {
     state: Mutex<State>,
     /// There is something for viewers.
-    told: Condvar,
+    changed: Condvar,
     /// There is something for the reader.
     asked: Condvar,
 }
@@ -52,7 +52,7 @@ struct State {
     whole: Option<(u64, Bytes)>,
     /// A viewer waits for all of it.
     is_wanted: bool,
-    /// The notebook cannot be read, which viewers are told.
+    /// The notebook cannot be read, which viewers are shown.
     away: Option<Bytes>,
     /// Counts how often it went away.
     absences: u64,
@@ -78,7 +78,7 @@ impl Hub {
             None => {
                 let feed = Arc::new(Feed {
                     state: Mutex::default(),
-                    told: Condvar::new(),
+                    changed: Condvar::new(),
                     asked: Condvar::new(),
                 });
                 let (hub, of, read) = (self.clone(), subject.clone(), feed.clone());
@@ -148,7 +148,7 @@ impl Drop for Broken<'_> {
             let Self(hub, subject, feed) = self;
             hub.feeds().remove(*subject);
             feed.state().is_over = true;
-            feed.told.notify_all();
+            feed.changed.notify_all();
         }
     }
 }
@@ -202,7 +202,7 @@ impl Feed {
             }
         }
         drop(state);
-        self.told.notify_all();
+        self.changed.notify_all();
     }
 
     /// Waits until then, or until there are no viewers; gives those who want it the whole document.
@@ -217,7 +217,7 @@ impl Feed {
                 let whole = source.map(|source| event("whole", source.document()));
                 state = self.state();
                 state.whole = whole.map(|whole| (version, whole));
-                self.told.notify_all();
+                self.changed.notify_all();
                 continue;
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -289,7 +289,7 @@ impl Viewer {
             if left.is_zero() {
                 return Some(Arc::from(&b": nothing new\n\n"[..]));
             }
-            let waited = self.feed.told.wait_timeout(state, left);
+            let waited = self.feed.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -309,7 +309,7 @@ mod tests {
     fn feed() -> Arc<Feed> {
         Arc::new(Feed {
             state: Mutex::default(),
-            told: Condvar::new(),
+            changed: Condvar::new(),
             asked: Condvar::new(),
         })
     }

@@ -20,10 +20,10 @@ type Identity = (u64, u64);
 pub struct Notebooks {
     path: PathBuf,
     is_file: bool,
-    idle: Mutex<Vec<Kept>>,
+    idle: Mutex<Vec<IdleStore>>,
 }
 
-struct Kept {
+struct IdleStore {
     store: Store,
     opened: Instant,
     file: Option<Identity>,
@@ -49,12 +49,12 @@ impl Notebooks {
     ) -> Result<T, Failure> {
         let file = self.file();
         // A server may have hung up on a connection that was kept; a fresh one knows.
-        if let Some(kept) = self.kept(file)
+        if let Some(kept) = self.idle_store(file)
             && let Ok(done) = self.done(kept, &mut work)
         {
             return done;
         }
-        let fresh = Kept {
+        let fresh = IdleStore {
             store: Store::existing(&self.path)?,
             opened: Instant::now(),
             file: self.file(),
@@ -65,7 +65,7 @@ impl Notebooks {
     /// What came of it: for good (`Ok`), or a failure of the connection.
     fn done<T>(
         &self,
-        kept: Kept,
+        kept: IdleStore,
         work: &mut impl FnMut(&Store) -> Result<T, Failure>,
     ) -> Result<Result<T, Failure>, Failure> {
         let done = work(&kept.store);
@@ -81,7 +81,7 @@ impl Notebooks {
         }
     }
 
-    fn kept(&self, file: Option<Identity>) -> Option<Kept> {
+    fn idle_store(&self, file: Option<Identity>) -> Option<IdleStore> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|kept| {
             let is_young = !self.is_file || kept.opened.elapsed() < FILE_AGE_MAX;

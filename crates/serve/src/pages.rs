@@ -278,7 +278,7 @@ impl Source {
 }
 
 /// The trial whose report takes the place of a running one's page: of several generators that of all; the one
-/// that was asked for, where nobody was left to add them up.
+/// that was asked for, where no generator was left to add them up.
 fn over(store: &Store, subject: &Subject) -> Result<i64, Failure> {
     Ok(match subject {
         Subject::Together(number) => {

@@ -22,7 +22,7 @@ impl Account {
     /// that exists of `postgres`, `pgdyno` and `nobody`.
     ///
     /// # Errors
-    /// When there is no such user, it is root, or somebody else than root names another.
+    /// When there is no such user, it is root, or a user other than root names another.
     pub fn choose(named: Option<&str>) -> Result<Account> {
         match named {
             Some(name) => Account::of(name),
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn root_runs_it_as_another_and_others_as_themselves() {
-        let account = Account::choose(None).expect("this machine has postgres or nobody");
+        let account = Account::choose(None).expect("this machine has one of the accounts");
         if user::is_root() {
             assert_ne!(account.uid(), 0);
             assert!(account.other_name().is_some());

@@ -153,7 +153,7 @@ pub(crate) fn create_shared(path: &Path) -> Result<()> {
     }
 }
 
-/// In a directory where everybody may create things, one of ours may be somebody's trap.
+/// In a directory where all users may create files, one of ours may be a trap.
 fn check_ours(path: &Path) -> Result<()> {
     let meta = fs::symlink_metadata(path).map_err(Error::file("look at", path))?;
     if meta.is_dir() && meta.uid() == user::uid() && meta.mode() & 0o022 == 0 {

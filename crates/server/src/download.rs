@@ -155,16 +155,16 @@ impl Build {
 /// Lets one pgdyno at a time fetch.
 fn lock(path: &Path, interrupted: fn() -> bool, on_step: &mut dyn FnMut(Step)) -> Result<File> {
     let file = File::create(path).map_err(Error::file("create", path))?;
-    let mut told = false;
+    let mut reported = false;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::Error(e)) => return Err(Error::file("lock", path)(e)),
             Err(TryLockError::WouldBlock) if interrupted() => return Err(Error::Interrupted),
             Err(TryLockError::WouldBlock) => {
-                if !told {
+                if !reported {
                     on_step(Step::WaitingForDownload);
-                    told = true;
+                    reported = true;
                 }
                 std::thread::sleep(Duration::from_millis(100));
             }
@@ -183,7 +183,7 @@ fn clear(shelf: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fetches the archive on a thread of its own, so that the wait can be told and interrupted.
+/// Fetches the archive on a thread of its own, so that the wait can be shown and interrupted.
 fn fetch(
     build: &Build,
     passed_over: PassedOver,
@@ -417,8 +417,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("temporary directory");
         let path = dir.path().join("lock");
         let held = lock(&path, || false, &mut |_| {}).expect("free");
-        let mut told = Vec::new();
-        let error = lock(&path, || true, &mut |step| told.push(step)).expect_err("held");
+        let mut reported = Vec::new();
+        let error = lock(&path, || true, &mut |step| reported.push(step)).expect_err("held");
         assert!(matches!(error, Error::Interrupted));
         drop(held);
         lock(&path, || true, &mut |_| {}).expect("free again");

@@ -189,7 +189,7 @@ pub enum Error {
     )]
     KeptBusy { path: PathBuf },
 
-    /// A standby could not be made, or a pair of servers does not do as it is told.
+    /// A standby could not be made, or a pair of servers does not obey.
     #[error("could not {what}: {reason}")]
     Standby {
         /// What was tried, as an infinitive.

@@ -1,4 +1,4 @@
-//! The system identifier of a cluster, by which servers are told apart: a copy gets one of its own.
+//! The system identifier of a cluster, by which servers are distinguished: a copy gets one of its own.
 //!
 //! It lies in two places (PostgreSQL 12 to 18, `src/include/catalog/pg_control.h` and
 //! `src/include/access/xlog_internal.h`): in `global/pg_control`, whose last member is a CRC-32C of all
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// `XLogLongPageHeaderData.xlp_sysid` stands behind `XLogPageHeaderData` (24 bytes with padding).
+/// `XLogLongPageHeaderData.xlp_sysid` follows `XLogPageHeaderData` (24 bytes with padding).
 const WAL_IDENTIFIER_AT: u64 = 24;
 /// `PG_CONTROL_MAX_SAFE_SIZE`: the members of pg_control never take more, whatever the version.
 const CONTROL_BYTES_MAX: usize = 512;

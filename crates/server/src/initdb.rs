@@ -12,7 +12,7 @@ use crate::installation::Installation;
 use crate::instance::Instance;
 use crate::postmaster::last_words;
 
-/// Superuser `postgres`, encoding UTF8, locale C, everybody trusted who gets as far as the socket. The
+/// Superuser `postgres`, encoding UTF8, locale C, trust for all who reach the socket. The
 /// files are not synced to disk one by one: a cluster that a power cut spoils is created again. The
 /// server's own durability is not touched by that.
 pub(crate) const OPTIONS: [&str; 9] = [

@@ -155,7 +155,7 @@ struct Search {
     root: PathBuf,
 }
 
-/// Where distributions and packagers put the programs, from `/`; `*` stands for a version, of
+/// Where distributions and packagers put the programs, from `/`; `*` represents a version, of
 /// which the highest is taken first.
 const USUAL: [&str; 14] = [
     "usr/lib/postgresql/*/bin",                       // Debian, Ubuntu
@@ -217,7 +217,7 @@ impl Search {
             let dirs = USUAL.iter().flat_map(|pattern| expand(&self.root, pattern));
             dirs.map(|dir| (dir, Origin::Distribution))
         };
-        // Nobody is asked and nothing is listed before it is needed.
+        // Nothing is asked and nothing is listed before it is needed.
         path.chain(std::iter::once_with(pg_config).flatten())
             .chain(std::iter::once_with(usual).flatten())
             .filter(|(dir, _)| dir.join("postgres").exists())
@@ -343,7 +343,7 @@ mod tests {
     }
 
     fn account() -> Account {
-        Account::choose(None).expect("somebody can run a server here")
+        Account::choose(None).expect("a user can run a server here")
     }
 
     /// Programs that do no more than tell a version: enough for the search, which asks nothing
@@ -371,7 +371,7 @@ mod tests {
         }
     }
 
-    fn found(search: &Search) -> Option<(PathBuf, Origin, String)> {
+    fn first_usable(search: &Search) -> Option<(PathBuf, Origin, String)> {
         let found = search.first_usable(&account()).0?;
         Some((found.bindir, found.origin, found.version.text))
     }
@@ -390,13 +390,22 @@ mod tests {
         script(&search.pg_config, &format!("echo '{}'", asked.display()));
 
         let expect = |dir: &Path, origin, version: &str| Some((dir.into(), origin, version.into()));
-        assert_eq!(found(&search), expect(&in_path, Origin::Path, "14.1"));
+        assert_eq!(
+            first_usable(&search),
+            expect(&in_path, Origin::Path, "14.1")
+        );
         search.path = None;
-        assert_eq!(found(&search), expect(&asked, Origin::PgConfig, "15.1"));
+        assert_eq!(
+            first_usable(&search),
+            expect(&asked, Origin::PgConfig, "15.1")
+        );
         script(&search.pg_config, "echo /no/such/directory");
-        assert_eq!(found(&search), expect(&usual, Origin::Distribution, "16.1"));
+        assert_eq!(
+            first_usable(&search),
+            expect(&usual, Origin::Distribution, "16.1")
+        );
         fs::remove_dir_all(place.join("usr")).expect("ours");
-        assert_eq!(found(&search), None);
+        assert_eq!(first_usable(&search), None);
     }
 
     #[test]
@@ -408,7 +417,7 @@ mod tests {
         fs::create_dir(&links).expect("created");
         symlink(real.join("postgres"), links.join("postgres")).expect("linked");
         assert_eq!(
-            found(&search(&place, &[&links])),
+            first_usable(&search(&place, &[&links])),
             Some((real, Origin::Path, "17.2".into()))
         );
     }
@@ -420,7 +429,7 @@ mod tests {
             let bindir = format!("usr/lib/postgresql/{version}/bin");
             install(&place.path().join(bindir), &format!("{version}.1"));
         }
-        let (_, _, version) = found(&search(place.path(), &[])).expect("four are there");
+        let (_, _, version) = first_usable(&search(place.path(), &[])).expect("four are there");
         assert_eq!(version, "16.1");
     }
 

@@ -1,5 +1,5 @@
 //! One server's directory: its data, socket, configuration and log, and the lock that tells
-//! whether anybody still needs it.
+//! whether a process still needs it.
 //!
 //! ```text
 //! servers/                 .pgdyno-lock: held while instances are created and swept
@@ -67,7 +67,7 @@ impl Instance {
                 instance.prepare(account)?;
                 Ok(instance)
             }
-            Ok(None) => Err(Error::KeptBusy { path: dir }), // Nobody else knows its name.
+            Ok(None) => Err(Error::KeptBusy { path: dir }), // No other knows its name.
             Err(e) => {
                 remove(&dir);
                 Err(e)
@@ -80,7 +80,7 @@ impl Instance {
         parent.join(LASTING)
     }
 
-    /// The instance that stays, in `dir`, which is created when needed; `None` when somebody
+    /// The instance that stays, in `dir`, which is created when needed; `None` when another process
     /// holds its lock: a server runs, or another pgdyno starts or stops it.
     pub(crate) fn lasting(dir: &Path, account: &Account) -> Result<Option<Instance>> {
         match DirBuilder::new().mode(0o700).create(dir) {
@@ -220,7 +220,7 @@ impl Drop for Instance {
     }
 }
 
-/// While it is held nobody else creates or sweeps, so that an instance without a lock is dead
+/// While it is held no other creates or sweeps, so that an instance without a lock is dead
 /// and not just being born.
 fn guard(parent: &Path) -> Result<File> {
     let path = parent.join(".pgdyno-lock");
@@ -229,7 +229,7 @@ fn guard(parent: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Finds the instances that nobody holds any more and renames them, so that they can be removed
+/// Finds the instances without a lock and renames them, so that they can be removed
 /// without the guard. Call with the guard held.
 fn mark_dead(parent: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
@@ -246,7 +246,7 @@ fn mark_dead(parent: &Path) -> Vec<PathBuf> {
                 .strip_prefix(DEAD_PREFIX)
                 .is_some_and(|name| name.starts_with(PREFIX))
             {
-                return Some(path); // Whoever marked it was killed, or is still at it.
+                return Some(path); // The process that marked it was killed, or is still at it.
             }
             let is_dead = name.starts_with(PREFIX)
                 && (is_ours(&path) || is_empty(&path))
@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     fn account() -> Account {
-        Account::choose(None).expect("somebody can run a server here")
+        Account::choose(None).expect("a user can run a server here")
     }
 
     fn names(parent: &Path) -> Vec<String> {

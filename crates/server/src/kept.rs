@@ -1,8 +1,8 @@
 //! The server that stays across runs of pgdyno: at most one per user and cache.
 //!
 //! A state file in the cache says where it is. Whether it runs says the lock of its instance,
-//! which all of its processes hold, so a state that a crash or a reboot left behind deceives
-//! nobody. Its data stay when it is stopped, for the next start, unless they are discarded.
+//! which all of its processes hold, so a state left by a crash or a reboot is
+//! recognised. Its data stay when it is stopped, for the next start, unless they are discarded.
 
 use std::fs;
 use std::io;
@@ -33,7 +33,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// How the kept server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub enum ServerStatus {
     Running(Running),
     /// It neither runs nor is it stopped: it is starting, stopping or recovering.
     Busy {
@@ -69,7 +69,7 @@ struct State {
 
 impl State {
     /// `None` when there is none, or it is not to be understood, which is the same to us: it is
-    /// written in one step, so only somebody else can have spoilt it.
+    /// written in one step, so only another program can have damaged it.
     fn read(cache: &Cache) -> Option<State> {
         serde_json::from_slice(&fs::read(cache.kept_state()).ok()?).ok()
     }
@@ -85,19 +85,19 @@ impl State {
 }
 
 /// How the kept server of this cache is. Creates nothing.
-pub fn status(cache: &Cache) -> Kept {
+pub fn status(cache: &Cache) -> ServerStatus {
     let Some(state) = State::read(cache) else {
-        return Kept::Stopped { data_dir: None };
+        return ServerStatus::Stopped { data_dir: None };
     };
     let data_dir = state.dir.join("data");
     if !Instance::is_locked(&state.dir) {
-        return Kept::Stopped {
+        return ServerStatus::Stopped {
             data_dir: data_dir.exists().then_some(data_dir),
         };
     }
     match Status::of_running(&data_dir).filter(|status| status.ready) {
-        None => Kept::Busy { dir: state.dir },
-        Some(status) => Kept::Running(Running {
+        None => ServerStatus::Busy { dir: state.dir },
+        Some(status) => ServerStatus::Running(Running {
             address: state.address,
             pid: status.pid,
             version: state.version,
@@ -134,7 +134,7 @@ pub fn start(options: &Options, on_step: &mut dyn FnMut(Step)) -> Result<(Runnin
     }
     on_step(Step::Starting);
     let address = options.address(&instance)?;
-    // Before the start: were we killed in between, the server would run unknown to anybody.
+    // Before the start: were we killed in between, the server would run without a record.
     let state = State {
         dir: dir.clone(),
         version: installation.version.text.clone(),
@@ -152,8 +152,8 @@ pub fn start(options: &Options, on_step: &mut dyn FnMut(Step)) -> Result<(Runnin
     };
     postmaster::start(&plan, &instance)?;
     match status(&cache) {
-        Kept::Running(running) => Ok((running, true)),
-        _ => Err(busy()), // Somebody stops it already.
+        ServerStatus::Running(running) => Ok((running, true)),
+        _ => Err(busy()), // Another process stops it already.
     }
 }
 
@@ -163,11 +163,11 @@ fn running_once_free(options: &Options, cache: &Cache, dir: &Path) -> Result<Opt
     let began = Instant::now();
     loop {
         let busy = match status(cache) {
-            Kept::Running(running) => return Ok(Some(running)),
-            Kept::Busy { dir } => dir,
+            ServerStatus::Running(running) => return Ok(Some(running)),
+            ServerStatus::Busy { dir } => dir,
             // A start that has not come as far as the state file holds the lock too.
-            Kept::Stopped { .. } if Instance::is_locked(dir) => dir.to_owned(),
-            Kept::Stopped { .. } => return Ok(None),
+            ServerStatus::Stopped { .. } if Instance::is_locked(dir) => dir.to_owned(),
+            ServerStatus::Stopped { .. } => return Ok(None),
         };
         if (options.interrupted)() {
             return Err(Error::Interrupted);
@@ -184,7 +184,7 @@ fn running_once_free(options: &Options, cache: &Cache, dir: &Path) -> Result<Opt
 ///
 /// # Errors
 /// When it does not end, or its data cannot be removed.
-pub fn stop(cache: &Cache, discard: bool) -> Result<Kept> {
+pub fn stop(cache: &Cache, discard: bool) -> Result<ServerStatus> {
     let before = status(cache);
     let Some(state) = State::read(cache) else {
         return Ok(before);

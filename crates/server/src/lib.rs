@@ -14,9 +14,9 @@
 //!
 //! - [`Installation`]: which binaries. Those named, else those found, else a pinned PostgreSQL
 //!   that is fetched once, checked and kept in the cache.
-//! - [`Account`]: as whom. PostgreSQL refuses to run as root, so root starts it as somebody else.
+//! - [`Account`]: as whom. PostgreSQL refuses to run as root, so root starts it as another user.
 //! - [`Server`]: one that lives as long as the value and this process do, however the process
-//!   ends. [`kept`]: one that stays until it is told to stop.
+//!   ends. [`kept`]: one that stays until it is asked to stop.
 //! - [`Standby`]: a second server that streams from a running one, and can be promoted when that is
 //!   killed.
 //! - Instances: each has a directory of its own with a lock file that pgdyno *and all processes

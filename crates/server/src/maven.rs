@@ -43,7 +43,7 @@ pub(crate) fn agent(limit: Duration) -> Result<Agent, String> {
 /// The file at a URL, of at most so many bytes.
 ///
 /// # Errors
-/// In one line with the URL: nobody answers, the answer is not the file, or it is longer.
+/// In one line with the URL: there is no answer, the answer is not the file, or it is longer.
 pub(crate) fn get(agent: &Agent, url: &str, bytes_max: u64) -> Result<Vec<u8>, String> {
     let mut pauses = PAUSES.iter();
     loop {
@@ -98,7 +98,7 @@ mod tests {
         (format!("http://{address}/a.jar"), asked)
     }
 
-    /// One that no proxy of the environment stands before.
+    /// One that no proxy of the environment precedes.
     fn agent() -> Agent {
         let config = Agent::config_builder().proxy(None);
         config.build().new_agent()

@@ -165,7 +165,7 @@ fn ended(child: &mut Child, signal: Signal, patience: Duration) -> bool {
         if !matches!(child.try_wait(), Ok(None)) {
             return true;
         }
-        // Until it has been waited for, its id cannot belong to somebody else.
+        // Until it has been waited for, its id cannot belong to another process.
         if !signalled {
             signalled = child::send_signal(child.id(), signal).is_ok();
         }
@@ -210,7 +210,7 @@ pub(crate) fn kill(child: &mut Child) -> io::Result<()> {
 }
 
 /// Ends the first process alone (SIGKILL). The others notice by themselves and end; those that have not
-/// after half of [`KILL_LIMIT`], since they are busy, are killed: nobody can start the server before.
+/// after half of [`KILL_LIMIT`], since they are busy, are killed: the server cannot start before.
 ///
 /// # Errors
 /// As [`kill`].

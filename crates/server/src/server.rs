@@ -86,7 +86,7 @@ impl Options {
     }
 }
 
-/// A port that was free a moment ago. Somebody else may take it before the server does; then the
+/// A port that was free a moment ago. Another process may take it before the server does; then the
 /// server says so.
 fn free_port() -> Result<u16> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
@@ -114,7 +114,7 @@ pub struct Server {
 
 impl Server {
     /// Finds the programs, creates a cluster, starts the server, and returns when it takes
-    /// connections. `on_step` is told what is being done.
+    /// connections. `on_step` learns what is being done.
     ///
     /// # Errors
     /// All that can go wrong on that way; no process and no directory is left then.

@@ -154,7 +154,7 @@ impl Server {
             keep,
             Setting::new(PRIMARY, &standby.conninfo(self.address()))?,
             Setting::new("cluster_name", &standby.name)?,
-            // When it is promoted there is nobody to wait for.
+            // When it is promoted there is no standby to wait for.
             Setting::new("synchronous_standby_names", "")?,
         ])
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub enum Step {
     /// Another pgdyno fetches PostgreSQL; its work will serve both.
     WaitingForDownload,
-    /// Fetching PostgreSQL; told again about once a second.
+    /// Fetching PostgreSQL; repeated about once a second.
     Downloading {
         version: String,
         /// About how much there is to fetch, bytes.

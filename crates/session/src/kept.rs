@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// The statements of one session.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct PreparedStatements {
     most: usize,
     numbers: HashMap<String, usize>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Named {
     pub is_for_once: bool,
 }
 
-impl Kept {
+impl PreparedStatements {
     /// Keeps the first `most` different statements that come from now on; 0 none.
     pub fn keep(&mut self, most: usize) {
         self.most = most;
@@ -44,7 +44,7 @@ impl Kept {
         }
     }
 
-    /// The server has prepared it under the name that was told last.
+    /// The server has prepared it under the name that was reported last.
     pub fn is_there(&mut self, sql: &str) {
         let number = self.numbers.len();
         self.numbers.entry(sql.to_owned()).or_insert(number);
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_first_few_are_kept() {
-        let mut kept = Kept::default();
+        let mut kept = PreparedStatements::default();
         assert_eq!(kept.named("SELECT 1"), Named::default());
         kept.keep(2);
         for (number, sql) in ["SELECT 1", "SELECT 2"].iter().enumerate() {

@@ -15,7 +15,7 @@ use crate::error::Error;
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
 /// So soon a server that hangs answers no new connection.
 pub(crate) const SIGN_OF_LIFE_MAX: Duration = Duration::from_secs(2);
-/// A statement that takes longer is slow: the user is told what it waits for.
+/// A statement that takes longer is slow: the user learns what it waits for.
 pub(crate) const SLOW: Duration = Duration::from_secs(2);
 /// How often a session looks for a further interrupt once there has been one: the descriptor of the
 /// first stays readable.
@@ -34,9 +34,9 @@ pub struct Patience {
     /// After so long a silence in answer to any statement a new connection is tried, again and again: when
     /// the server does not answer that either, it hangs, and the session is given up.
     pub hang_limit: Option<Duration>,
-    /// Told of statements that take longer than 2 s.
+    /// Called for statements that take longer than 2 s.
     pub watcher: Option<Arc<dyn Watcher>>,
-    /// Told, at an interrupt, whether the server took the request to cancel the statement.
+    /// Called, at an interrupt, with whether the server took the request to cancel the statement.
     pub on_cancel: Option<fn(&Result<(), Error>)>,
 }
 

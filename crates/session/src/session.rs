@@ -15,7 +15,7 @@ use pgdyno_wire::{
 };
 
 use crate::error::Error;
-use crate::kept::{Kept, Named};
+use crate::kept::{Named, PreparedStatements};
 use crate::patience::{Brake, Ending, GRACE, Patience, SIGN_OF_LIFE_MAX, SLOW, Slow, Statement};
 use crate::settings::Brought;
 use crate::socket::{Ready, Socket};
@@ -52,7 +52,7 @@ pub struct Outcome {
 /// What takes a row: the columns, and their values in text format, `None` for NULL.
 pub type TakeRow<'a> = &'a mut dyn FnMut(&[Column], &[Option<&[u8]>]);
 
-/// As [`TakeRow`], told first which of several answers the row belongs to.
+/// As [`TakeRow`], with the number first which of several answers the row belongs to.
 pub type TakeRowOf<'a> = &'a mut dyn FnMut(usize, &[Column], &[Option<&[u8]>]);
 
 type NoticeHandler = Box<dyn FnMut(&Notice) + Send>;
@@ -84,7 +84,7 @@ pub struct Session {
     is_unhurried: bool,
     /// The one that is not answered to its end yet.
     statement: Option<Statement>,
-    kept: Kept,
+    kept: PreparedStatements,
     /// Settings that go along with each request.
     pub(crate) brought: Brought,
     /// How many answers that are still to come are only those to settings.
@@ -171,7 +171,7 @@ impl Session {
             cleans_up: false,
             is_unhurried: false,
             statement: None,
-            kept: Kept::default(),
+            kept: PreparedStatements::default(),
             brought: Brought::default(),
             skips: 0,
             broken: false,
@@ -221,7 +221,7 @@ impl Session {
     }
 
     /// [`Session::query_each`] with each of these lists of parameters, all of them sent at once, so that
-    /// they cost one wait. `row` is told first which list a row belongs to. Returns the count of the last.
+    /// they cost one wait. `row` gets first which list a row belongs to. Returns the count of the last.
     /// The first error ends it; what is changed is changed as a whole. Only for a few KB of parameters and
     /// answers that are read as they come: nothing is read while they are sent.
     pub fn query_all(
@@ -573,8 +573,8 @@ impl Session {
                 let until = now + GRACE;
                 statement.ending = Some(Ending { count, until });
                 let sent = self.cancel_handle().cancel_unless(GRACE, self.brake_anew());
-                if let Some(told) = self.patience.on_cancel {
-                    told(&sent);
+                if let Some(reported) = self.patience.on_cancel {
+                    reported(&sent);
                 }
                 Ok(())
             }
@@ -944,7 +944,7 @@ impl Session {
         self.answer.goes_on();
     }
 
-    /// The server has answered to the end, and stands so.
+    /// The server has answered to the end, and is in this state.
     pub(crate) fn set_status(&mut self, status: TransactionStatus) {
         self.status = status;
         self.statement = None;

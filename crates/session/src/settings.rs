@@ -7,7 +7,7 @@ use crate::quote::quote_literal;
 use crate::{Error, Session};
 use pgdyno_wire::backend::TransactionStatus;
 
-/// Stands in what a session asks for itself, by which pg_stat_statements' readers leave it out.
+/// A mark in a session's own queries, by which pg_stat_statements' readers leave it out.
 pub const MARK: &str = "/* pgdyno observer */";
 
 /// The process that PGlite names, which has none (measured: 0.5, as Emscripten's C library has it).
@@ -23,7 +23,7 @@ pub fn is_pglite(version: &str) -> bool {
 pub(crate) struct Brought {
     /// Whether the server's session is this client's alone, once that was asked.
     is_own: Option<bool>,
-    /// Whether another one than the client was told of answers.
+    /// Whether another process than the one announced answers.
     is_shared: bool,
     settings: Vec<(String, String)>,
 }
@@ -91,7 +91,7 @@ fn must_be_alone(sql: &str) -> bool {
 
 impl Session {
     /// Whether the server's session is this client's alone: its process is the one that the client was
-    /// told of when it connected. Behind a pooler it is another. Asks the server once; where that does not say,
+    /// got when it connected. Behind a pooler it is another. Asks the server once; where that does not say,
     /// nothing is proven.
     ///
     /// A server that tells no process, or 0, has no pooler before it, and is not asked: a pooler gives each
@@ -104,19 +104,20 @@ impl Session {
         if let Some(known) = self.brought.is_own {
             return known;
         }
-        let told = self.backend_pid();
-        let process = match told {
+        let reported = self.backend_pid();
+        let process = match reported {
             0 => None,
             _ => self.process(),
         };
-        let is_own = (told == 0 || process == Some(told)) && !self.is_of_pglite();
+        let is_own = (reported == 0 || process == Some(reported)) && !self.is_of_pglite();
         self.brought.is_own = Some(is_own);
-        // CockroachDB names none, -1, in versions that are told one (documented, as above).
-        self.brought.is_shared = process.is_some_and(|process| ![-1, 0, told].contains(&process));
+        // CockroachDB names none, -1, in versions that name one (documented, as above).
+        self.brought.is_shared =
+            process.is_some_and(|process| ![-1, 0, reported].contains(&process));
         is_own
     }
 
-    /// Whether it is known that another process serves it than the one that the client was told of: there is a pooler.
+    /// Whether it is known that another process serves it than the one announced: there is a pooler.
     pub fn is_pooled(&mut self) -> bool {
         !self.is_own() && self.brought.is_shared
     }
@@ -133,11 +134,11 @@ impl Session {
     /// The process that the server names now; `None` where it does not.
     fn process(&mut self) -> Option<i32> {
         let asked = self.query_one_value(&format!("SELECT {MARK} pg_catalog.pg_backend_pid()"));
-        let told: i64 = asked.ok().flatten()?.parse().ok()?;
+        let reported: i64 = asked.ok().flatten()?.parse().ok()?;
         // CockroachDB's is without a sign, and the protocol's has one.
-        i32::try_from(told)
+        i32::try_from(reported)
             .ok()
-            .or_else(|| u32::try_from(told).ok().map(u32::cast_signed))
+            .or_else(|| u32::try_from(reported).ok().map(u32::cast_signed))
     }
 
     /// Has all that is asked from here on run with these settings (names and plain values): set once where

@@ -1,4 +1,4 @@
-//! Percentiles within one trial, whose transactions depend on one another: a slow one stands in the
+//! Percentiles within one trial, whose transactions depend on one another: a slow one is in the
 //! same queue as its neighbours. How much that is, blocks of the trial say.
 //!
 //! Not for several repeats: those are a [`crate::Sample`].

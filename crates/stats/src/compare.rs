@@ -274,7 +274,7 @@ pub fn compare_all(
         .zip(layouts)
         .enumerate()
         .map(|(i, (row, layout))| {
-            let found = Found {
+            let found = TestResult {
                 p: p[i].zip(adjusted[i]),
                 level: levels[i],
                 size,
@@ -293,7 +293,7 @@ fn drawn<'a>(row: &Row<'a>) -> Option<&'a Drawn> {
 }
 
 /// What the tests of a row's family say of it.
-struct Found {
+struct TestResult {
     /// Alone and in its family; `None` without enough repeats.
     p: Option<(f64, f64)>,
     level: f64,
@@ -303,7 +303,7 @@ struct Found {
     layout: Layout,
 }
 
-fn judge(row: &Row<'_>, found: &Found, options: &CompareOptions) -> Comparison {
+fn judge(row: &Row<'_>, found: &TestResult, options: &CompareOptions) -> Comparison {
     let (a, b) = (row.a.values(), row.b.values());
     let (layout, level) = (&found.layout, found.level);
     let is_drawn = drawn(row).is_some();

@@ -171,17 +171,18 @@ pub(crate) fn drift(a: &[f64], b: &[f64], starts: &Starts, tested: &Tested) -> O
     let critical = two_sided_t(level, count - 3);
     // Of an estimate whose variance is `of` / determinant times that of the noise.
     let reach = |error: f64, of: f64| critical * error * (of / determinant).sqrt();
-    let stands_out =
+    let is_significant =
         |estimate: f64, error: f64, of: f64| estimate != 0.0 && estimate.abs() > reach(error, of);
     let is_beyond_all = || {
         let apart = (mean(b) - mean(a)).abs();
-        stands_out(step, noise, tt) && apart > wandering(a, b, starts, level)
+        is_significant(step, noise, tt) && apart > wandering(a, b, starts, level)
     };
     let hides_change = !by_turns
         && if tested.differ {
-            (time_explains >= change_explains || !stands_out(step, error, tt)) && !is_beyond_all()
+            (time_explains >= change_explains || !is_significant(step, error, tt))
+                && !is_beyond_all()
         } else {
-            stands_out(slope, error, gg)
+            is_significant(slope, error, gg)
         };
     let apart_s = middle(&starts.b) - middle(&starts.a);
     let span = times[count - 1] - times[0];

@@ -14,7 +14,7 @@ use crate::rng::Rng;
 
 /// A level has so many figures.
 const LEVEL_MIN: usize = 2;
-/// Beyond it a series of the usual length is not told from one that drifts freely.
+/// Beyond it a series of the usual length does not differ from one that drifts freely.
 const CORRELATION_MAX: f64 = 0.95;
 
 /// An autoregression with a level for each part.

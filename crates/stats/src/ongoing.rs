@@ -116,7 +116,7 @@ impl Ongoing {
         }))
     }
 
-    /// Where it stands when it is cut short at this share of the budget: intervals of these blocks alone, which no
+    /// Its state when it is cut short at this share of the budget: intervals of these blocks alone, which no
     /// other look has a part in, and no verdict. `None` without a block.
     ///
     /// # Errors

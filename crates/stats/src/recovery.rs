@@ -1,7 +1,7 @@
 //! When a service is back after a disturbance, by what was due and what was answered in time; whether
 //! it stays down although nothing disturbs it any more; whether there was an effect at all.
 //!
-//! What is counted stands at the time at which it was to start, so that what is never answered is seen.
+//! What is counted is at the time at which it was to start, so that what is never answered is seen.
 //! The definitions with their reasons: docs/disturb.md.
 
 use std::ops::Range;

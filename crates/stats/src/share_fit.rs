@@ -399,7 +399,7 @@ mod tests {
     }
 
     /// Steps of a server of which 1 % of transactions are over the limit at 1,000 a second, more by the slope; each
-    /// transaction stands for `scale` of them.
+    /// transaction represents `scale` of them.
     fn steps(rng: &mut Rng, rates: &[f64], slope: f64, scale: f64) -> Vec<Seen> {
         let step = |(at, rate): (usize, &f64)| {
             let share = logistic((0.01f64 / 0.99).ln() + slope * (rate / 1_000.0).ln());

@@ -15,7 +15,7 @@ const MAD_TO_DEVIATION: f64 = 1.4826;
 
 /// A rhythm goes up and down by this share of the mean.
 const SWING_MIN: f64 = 0.2;
-/// It is so much of the variance. In noise whose neighbours are alike no one period is.
+/// It is so much of the variance. In noise whose neighbours are alike no single period is.
 const RHYTHM_SHARE_MIN: f64 = 0.5;
 /// It is this unlikely to be chance, if seconds are independent.
 const RHYTHM_SIGNIFICANCE: f64 = 0.001;

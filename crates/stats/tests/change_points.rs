@@ -80,7 +80,7 @@ impl Draw {
 }
 
 /// Of so many series, the shares in which any change, and in which one within two trials of the step, is found.
-fn found(
+fn detected_shares(
     null: Null,
     series_count: u64,
     trials: usize,
@@ -111,12 +111,12 @@ fn found(
 #[test]
 fn trials_that_follow_each_other_raise_no_more_false_alarms() {
     // Shuffles raise one in more than half of these series; 5 % are expected, and nine or more in 0.3 % of the seeds.
-    let (alarms, _) = found(Null::Followed, 60, 50, (0.6, 0.05), None);
+    let (alarms, _) = detected_shares(Null::Followed, 60, 50, (0.6, 0.05), None);
     assert!(alarms <= 8.0 / 60.0, "{alarms}");
-    let shuffled = found(Null::Shuffled, 60, 50, (0.6, 0.05), None).0;
+    let shuffled = detected_shares(Null::Shuffled, 60, 50, (0.6, 0.05), None).0;
     assert!(shuffled > 0.3, "{shuffled}");
     // A step in white noise is found all the same, but for one series in some.
-    let (_, near) = found(Null::Followed, 20, 50, (0.0, 0.05), Some(25));
+    let (_, near) = detected_shares(Null::Followed, 20, 50, (0.0, 0.05), Some(25));
     assert!(near >= 0.9, "{near}");
     // What is not found because of it is said.
     let series = Draw::new(3).series(50, 0.8, 0.05, None);
@@ -132,7 +132,7 @@ fn false_alarms_of_thousands_and_what_is_found_are_as_documented() {
     println!("| Nothing changed, 50 trials, correlation | shuffled | as they follow each other |");
     println!("| --- | --- | --- |");
     for correlation in [0.0, 0.3, 0.6, 0.8] {
-        let alarms = |null| found(null, SERIES, 50, (correlation, 0.05), None).0;
+        let alarms = |null| detected_shares(null, SERIES, 50, (correlation, 0.05), None).0;
         let (before, after) = (alarms(Null::Shuffled), alarms(Null::Followed));
         println!(
             "| {correlation} | {:.1} % | {:.1} % |",
@@ -147,7 +147,7 @@ fn false_alarms_of_thousands_and_what_is_found_are_as_documented() {
     println!("| --- | --- | --- | --- |");
     for (trials, step) in [(50, 25), (43, 40)] {
         for machine in [(0.0, 0.05), (0.0, 0.1), (0.3, 0.05), (0.6, 0.05)] {
-            let shares = |null| found(null, SERIES, trials, machine, Some(step));
+            let shares = |null| detected_shares(null, SERIES, trials, machine, Some(step));
             let (before, after) = (shares(Null::Shuffled), shares(Null::Followed));
             println!(
                 "| {step} + {} trials | {:.0} %, {} | {:.1} %, {:.1} % | {:.1} %, {:.1} % |",

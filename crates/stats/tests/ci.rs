@@ -82,7 +82,7 @@ fn run(gate: &str, count: usize, mut block: impl FnMut() -> [[f64; 2]; 2]) -> (O
     (Outcome::CannotTell, count)
 }
 
-/// Passes, failures and what cannot be told.
+/// Passes, failures and what cannot be decided.
 #[derive(Default)]
 struct Counts {
     outcomes: [usize; 3],

@@ -87,7 +87,7 @@ fn compared(a: &[f64], b: &[f64], paired: bool) -> Comparison {
 
 /// The share of draws in which B, slower by `factor`, is found to be higher; with 1, in which the
 /// two are found to differ.
-fn found(values: &[f64], paired: bool, factor: f64) -> f64 {
+fn detected_share(values: &[f64], paired: bool, factor: f64) -> f64 {
     let mut draw = Draw(SplitMix64(1));
     let hits = (0..DRAWS).filter(|_| {
         let (a, b): (Vec<f64>, Vec<f64>) = if paired {
@@ -114,7 +114,7 @@ fn found(values: &[f64], paired: bool, factor: f64) -> f64 {
 #[test]
 fn equal_repeats_do_not_differ_in_95_of_100_draws() {
     for Series { name, values } in series() {
-        let alarms = found(&values, false, 1.0);
+        let alarms = detected_share(&values, false, 1.0);
         println!("{name}: false alarms in {:.1} of 100", alarms * 100.0);
         assert!(alarms <= 0.05, "{name}: {alarms}");
     }
@@ -125,7 +125,7 @@ fn equal_pairs_do_not_differ_in_95_of_100_draws() {
     // Exactly 4.9 of 100 by theory: what 4,000 draws may differ from that is allowed for.
     let allowed = 0.05 + 2.0 * (0.05 * 0.95 / DRAWS as f64).sqrt();
     for Series { name, values } in series() {
-        let alarms = found(&values, true, 1.0);
+        let alarms = detected_share(&values, true, 1.0);
         println!(
             "{name}: false alarms among pairs in {:.1} of 100",
             alarms * 100.0
@@ -137,10 +137,11 @@ fn equal_pairs_do_not_differ_in_95_of_100_draws() {
 #[test]
 fn ten_interleaved_repeats_find_a_slowdown_of_10_percent_in_90_of_100_draws() {
     for Series { name, values } in series() {
-        let [pairs, apart] = [true, false].map(|paired| 100.0 * found(&values, paired, SLOWDOWN));
+        let [pairs, apart] =
+            [true, false].map(|paired| 100.0 * detected_share(&values, paired, SLOWDOWN));
         println!("{name}: found in {pairs:.0} of 100 draws of pairs, {apart:.0} unpaired");
     }
-    let share = found(&one("priority tpcb p50"), true, SLOWDOWN);
+    let share = detected_share(&one("priority tpcb p50"), true, SLOWDOWN);
     assert!(share >= 0.9, "{share}");
 }
 
@@ -154,7 +155,7 @@ fn without_pairs_it_takes_noise_of_6_percent_to_find_it_in_90_of_100_draws() {
             .iter()
             .map(|l| ((l - mean) / deviation * noise).exp())
             .collect();
-        found(&scaled, false, SLOWDOWN)
+        detected_share(&scaled, false, SLOWDOWN)
     };
     let [six, twelve] = [0.06, 0.12].map(at_noise);
     println!("unpaired, recorded shape: found in {six} at noise of 6 %, {twelve} at 12 %");

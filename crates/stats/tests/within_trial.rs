@@ -255,7 +255,7 @@ fn waits_at_most(busy: f64, t: f64) -> f64 {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct Coverage {
     trials: usize,
     /// Ten values lie beyond it.
     shown: usize,
@@ -265,7 +265,7 @@ struct Found {
     right: usize,
 }
 
-impl Found {
+impl Coverage {
     fn sure_percent(self) -> f64 {
         100.0 * self.sure as f64 / self.trials as f64
     }
@@ -285,15 +285,15 @@ impl Found {
     }
 }
 
-fn found<const N: usize>(
+fn coverage<const N: usize>(
     server: Server,
     seconds: usize,
     percents: [f64; N],
     trials: usize,
-) -> [Found; N] {
+) -> [Coverage; N] {
     let mut draw = Draw::new(7);
     let truths = percents.map(|percent| server.truth(percent));
-    let mut found = [Found::default(); N];
+    let mut found = [Coverage::default(); N];
     for _ in 0..trials {
         let by_second = server.trial(&mut draw, seconds);
         let mut all: Vec<f64> = by_second.iter().flatten().copied().collect();
@@ -420,7 +420,7 @@ fn percentiles_of_half_a_minute_are_sure_and_right_where_neighbours_are_alike() 
             per_s: 1_000.0,
             rho,
         };
-        for found in found(server, 30, [50.0, 99.0], 150) {
+        for found in coverage(server, 30, [50.0, 99.0], 150) {
             assert!(found.sure_percent() > 85.0, "ρ = {rho}: {}", found.sure);
             assert!(found.right_percent() > 93.0, "ρ = {rho}: {}", found.right);
         }
@@ -429,14 +429,14 @@ fn percentiles_of_half_a_minute_are_sure_and_right_where_neighbours_are_alike() 
 
 #[test]
 fn the_p99_of_a_thousand_in_a_busy_queue_is_shown_with_the_mark() {
-    let [p99] = found(queue(100.0, 0.9, false), 15, [99.0], 300);
+    let [p99] = coverage(queue(100.0, 0.9, false), 15, [99.0], 300);
     assert!(p99.shown > 290, "{}", p99.shown);
     assert!(p99.sure_percent() < 5.0, "{}", p99.sure);
 }
 
 #[test]
 fn the_p99_of_a_stall_of_one_second_in_five_is_sure_after_a_minute() {
-    let [p99] = found(SERVERS[19], 60, [99.0], 60);
+    let [p99] = coverage(SERVERS[19], 60, [99.0], 60);
     assert!(p99.sure_percent() > 90.0, "{}", p99.sure);
     assert!(p99.right_percent() > 93.0, "{}", p99.right);
 }
@@ -444,7 +444,7 @@ fn the_p99_of_a_stall_of_one_second_in_five_is_sure_after_a_minute() {
 #[test]
 fn of_a_queue_more_is_sure_in_longer_trials() {
     let server = queue(1_000.0, 0.8, false);
-    let [short, long] = [10, 100].map(|seconds| found(server, seconds, [50.0, 90.0, 99.0], 120));
+    let [short, long] = [10, 100].map(|seconds| coverage(server, seconds, [50.0, 90.0, 99.0], 120));
     for (short, long) in short.into_iter().zip(long) {
         assert!(short.sure < long.sure, "{} {}", short.sure, long.sure);
     }
@@ -460,17 +460,17 @@ fn percentiles_without_the_mark_are_right() {
     let heads = lengths.map(|seconds| percents.map(|percent| format!("p{percent}, {seconds} s")));
     println!("| | {} | all |", heads.concat().join(" | "));
     println!("| --- |{}", " --- |".repeat(10));
-    let mut all = Found::default();
+    let mut all = Coverage::default();
     let mut least = (f64::INFINITY, String::new());
     for server in SERVERS {
-        let cells = lengths.map(|seconds| found(server, seconds, percents, 500));
+        let cells = lengths.map(|seconds| coverage(server, seconds, percents, 500));
         // In ten seconds no stall may come: no method knows of one then.
         let is_seen =
             |at: usize| at > 0 || !matches!(server, Server::Stalls { regular: false, .. });
         let seen = cells.iter().enumerate().filter(|(at, _)| is_seen(*at));
         let row = seen
             .flat_map(|(_, cells)| cells)
-            .fold(Found::default(), |a, b| a.and(*b));
+            .fold(Coverage::default(), |a, b| a.and(*b));
         all = all.and(row);
         // Of a queue that is hardly ever sure these are the trials that were lucky to see no burst.
         if row.sure_percent() >= 20.0 && row.right_percent() < least.0 {

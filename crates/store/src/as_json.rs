@@ -45,6 +45,6 @@ pub fn write(
 /// # Errors
 /// The store cannot be read.
 pub fn read<T: DeserializeOwned>(db: &Db, number: i64, kind: &str) -> db::Result<Option<T>> {
-    let text = happening::told(db, number, kind)?;
+    let text = happening::text_of(db, number, kind)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }

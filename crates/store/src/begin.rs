@@ -66,7 +66,7 @@ impl Store {
             Place::File(path) => (Self::existing(path)?, None),
             Place::Server(remote) => {
                 let own = Self::waiting(&remote.waiting)?;
-                let number = self.number_for(&told(header, &columns), remote.wait)?;
+                let number = self.number_for(&shared_columns(header, &columns), remote.wait)?;
                 columns.push(("number", Value::Integer(number)));
                 (own, Some(Courier::of(self, number)?))
             }
@@ -202,28 +202,31 @@ pub(super) fn columns(header: &TrialHeader, uuid: &str) -> Vec<(&'static str, Va
     ]
 }
 
-/// What a server is told: of those who do not want to be known, not their host's name either. The file
+/// What a server gets: without the host's name if the user does not want to be known. The file
 /// in which rows wait has it, to find out there whose process is gone.
-fn told(header: &TrialHeader, columns: &[(&'static str, Value)]) -> Vec<(&'static str, Value)> {
-    let mut told = columns.to_vec();
+fn shared_columns(
+    header: &TrialHeader,
+    columns: &[(&'static str, Value)],
+) -> Vec<(&'static str, Value)> {
+    let mut reported = columns.to_vec();
     if ran_by().is_some() {
-        return told;
+        return reported;
     }
     let host = Host {
         name: None,
         ..header.host.clone()
     };
-    for (name, value) in &mut told {
+    for (name, value) in &mut reported {
         match *name {
             "host_name" => *value = Value::Null,
             "host" => *value = text(json!(host).to_string()),
             _ => {}
         }
     }
-    told
+    reported
 }
 
-/// The user of the operating system, or what `PGDYNO_RAN_BY` says instead; nobody when it is empty.
+/// The user of the operating system, or what `PGDYNO_RAN_BY` says instead; unnamed when it is empty.
 fn ran_by() -> Option<String> {
     let env = pgdyno_session::Env::of_process();
     let said = env.var("PGDYNO_RAN_BY").or(env.os_user());

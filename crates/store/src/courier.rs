@@ -2,7 +2,7 @@
 //!
 //! A trial's writer knows nothing of it: rows go into a file of this host, each second, as into a
 //! notebook that is a file. A thread reads what was added, sends it in batches, and tries again what
-//! did not arrive: a notebook that is slow, away or full keeps nobody waiting. When the trial has ended
+//! did not arrive: a notebook that is slow, away or full delays no other. When the trial has ended
 //! and all of it is there, the file forgets it. What is sent twice is there once.
 
 use std::collections::BTreeMap;
@@ -37,13 +37,13 @@ impl Courier {
             return Err(Failure::new("rows wait only for a server"));
         };
         let (info, remote) = (server.info().clone(), remote.clone());
-        let (over, told) = channel();
+        let (over, reported) = channel();
         let thread = thread::Builder::new()
             .name("store-courier".to_owned())
             .spawn(move || {
                 let waiting = Store::waiting(&remote.waiting)?;
                 let mut way = Way::from(&waiting, number);
-                way.work(&told, || {
+                way.work(&reported, || {
                     let server = Server::connect(info.clone(), false, FAREWELL)?;
                     Ok(Db::Server(Box::new(server)))
                 })
@@ -92,13 +92,13 @@ impl<'a> Way<'a> {
     /// Sends until the trial has ended and arrived, or nothing could be sent for too long after its end.
     fn work(
         &mut self,
-        told: &Receiver<()>,
+        reported: &Receiver<()>,
         connect: impl Fn() -> db::Result<Db>,
     ) -> db::Result<()> {
         let (mut db, mut pause, mut over) = (None, PERIOD, None);
         loop {
             match over {
-                None => match told.recv_timeout(pause) {
+                None => match reported.recv_timeout(pause) {
                     Err(RecvTimeoutError::Timeout) => {}
                     Ok(()) | Err(RecvTimeoutError::Disconnected) => over = Some(Instant::now()),
                 },

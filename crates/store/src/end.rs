@@ -25,7 +25,7 @@ pub const BEGAN: &str = "began";
 pub type Columns = Vec<(String, Value)>;
 
 impl Store {
-    /// Writes what the seconds do not have, and syncs the file. A reader is told `also` this.
+    /// Writes what the seconds do not have, and syncs the file. A reader `also` gets this.
     pub(super) fn end(
         &mut self,
         number: i64,
@@ -166,7 +166,7 @@ fn abort(db: &Db, number: i64) -> db::Result<()> {
         // Another pgdyno was faster.
         return Ok(());
     };
-    let started: String = happening::told(db, number, BEGAN)?.unwrap_or(created);
+    let started: String = happening::text_of(db, number, BEGAN)?.unwrap_or(created);
     let last_us: u64 = db.query_row(
         "SELECT coalesce(max(start_us + length_us), 0) FROM second WHERE trial = ?",
         [number],
@@ -275,7 +275,7 @@ pub fn interval(recording: &Recording) -> Columns {
 }
 
 fn insert(db: &Db, number: i64, mut columns: Columns) -> db::Result<()> {
-    let began = happening::told(db, number, BEGAN)?;
+    let began = happening::text_of(db, number, BEGAN)?;
     let sql = "SELECT coalesce(?, created) FROM trial_begun WHERE number = ?";
     let started = db.query_row(sql, params![began, number], |row| row.get(0))?;
     columns.push(("started".to_owned(), Value::Text(started)));
@@ -284,7 +284,7 @@ fn insert(db: &Db, number: i64, mut columns: Columns) -> db::Result<()> {
     let (names, places) = (names.join(", "), vec!["?"; values.len()].join(", "));
     let sql = format!("INSERT INTO trial_ended ({names}) VALUES ({places}) ON CONFLICT DO NOTHING");
     db.execute(&sql, values)?;
-    // It leaves the index of those that run. On a server not everybody may change rows.
+    // It leaves the index of those that run. On a server not all roles may change rows.
     if let Db::File(_) = db {
         let sql = "UPDATE trial_begun SET pid = NULL WHERE number = ?";
         db.execute(sql, [number])?;

@@ -24,7 +24,7 @@ pub fn write(connection: &Db, number: i64, io: &Used) -> db::Result<()> {
 /// # Errors
 /// The store cannot be read.
 pub fn read(connection: &Db, number: i64) -> db::Result<Option<Used>> {
-    let text = happening::told(connection, number, KIND)?;
+    let text = happening::text_of(connection, number, KIND)?;
     let engine = text.and_then(|text| serde_json::from_str::<Value>(&text).ok());
     Ok(engine.and_then(|engine| {
         let why_not = engine["why_not_io_uring"].as_str();

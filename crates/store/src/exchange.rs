@@ -158,7 +158,7 @@ fn copy_trial(from: &Db, to: &Db, theirs: i64) -> db::Result<()> {
     for (column, value) in begun.columns.iter().zip(row) {
         let value = match (column.name, value) {
             ("number", _) => continue,
-            // Whoever wrote it, it was not this notebook's pgdyno that ran it.
+            // This notebook's pgdyno did not run it.
             ("host_name", _) => Value::Null,
             ("experiment", Value::Integer(experiment)) => {
                 Value::Integer(copy_experiment(from, to, experiment)?)

@@ -1,4 +1,4 @@
-//! Events of a trial, in the order in which they are told.
+//! Events of a trial, in the order in which they are reported.
 
 use crate::db::{self, Db, Optional, Sql, params};
 
@@ -17,7 +17,7 @@ pub fn tell(db: &Db, number: i64, at_us: impl Sql, kind: &str, text: &str) -> db
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn told(db: &Db, number: i64, kind: &str) -> db::Result<Option<String>> {
+pub fn text_of(db: &Db, number: i64, kind: &str) -> db::Result<Option<String>> {
     let sql = "SELECT text FROM event WHERE trial = ? AND kind = ? ORDER BY event";
     db.query_row(sql, params![number, kind], |row| row.get(0))
         .optional()

@@ -52,7 +52,7 @@ impl Store {
     }
 }
 
-/// What a reader of the trial is told when its history is not kept.
+/// What a reader of the trial learns when its history is not kept.
 pub fn not_kept(why: &Failure) -> Note {
     Note::new(
         NOT_KEPT,

@@ -75,7 +75,7 @@ pub use writer::TrialWriter;
 use db::{Db, Error, Server};
 use pgdyno_model::{Failure, pooler};
 use pgdyno_platform::limits;
-use place::{Found, Opening};
+use place::{Opening, PathContent};
 use schema::ddl::On;
 use schema::server::Notebook;
 
@@ -87,7 +87,7 @@ const BUSY_LIMIT: Duration = Duration::from_secs(30);
 const VALUE_BYTES_MAX: i32 = 32 << 20;
 
 /// A function that is not there, not supported, or not for this user.
-const NOT_TOLD: [&str; 3] = ["42883", "0A000", "42501"];
+const NOT_REPORTED: [&str; 3] = ["42883", "0A000", "42501"];
 
 pub struct Store {
     db: Db,
@@ -146,7 +146,7 @@ impl Store {
         }
         let opening = Opening::begin();
         match opening.look(path)? {
-            Found::Store => {
+            PathContent::Store => {
                 let (mut store, opening) = Self::connect(opening, path, OpenFlags::empty())?;
                 store.set_up(path, On::Sqlite)?;
                 opening.opened(path);
@@ -156,7 +156,7 @@ impl Store {
                 }
                 Ok(store)
             }
-            Found::Nothing => {
+            PathContent::Nothing => {
                 let text = format!("there is no store at {}", path.display());
                 Err(Failure::new(text)
                     .hint("`pgdyno run` makes one; --store or PGDYNO_STORE names another file"))
@@ -167,7 +167,7 @@ impl Store {
     /// A file, made where there is none.
     fn file(path: &Path, on: On) -> Result<Self, Failure> {
         let opening = Opening::begin();
-        if opening.look(path)? == Found::Nothing {
+        if opening.look(path)? == PathContent::Nothing {
             place::create(path)?;
         }
         let (mut store, opening) = Self::connect(opening, path, OpenFlags::SQLITE_OPEN_CREATE)?;
@@ -230,7 +230,7 @@ impl Store {
             "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;";
         connection.execute_batch(pragmas).map_err(failed)?;
         self.version = schema::set_up(connection, path, on)?;
-        // The file is synced when trials end, and by nobody else: another trial may be running.
+        // The file is synced when trials end, and by no other: another trial may be running.
         let pragmas = if self.version <= schema::VERSION {
             "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL;"
         } else {
@@ -285,7 +285,7 @@ impl Store {
         })?;
         let store = Self::on_server(url).map_err(|failure| {
             if made {
-                // Measured: pgpool-II 4.3 does not commit what it is told in the extended protocol without BEGIN.
+                // Measured: pgpool-II 4.3 does not commit what it receives in the extended protocol without BEGIN.
                 Failure::new(format!("{shown} took the notebook's tables and has none"))
                     .hint("a pooler did not commit them: name the server itself")
             } else {
@@ -409,7 +409,8 @@ impl Store {
         match self.db.query_row(sql, [right], |row| row.get(0)) {
             // Not every server has the function, nor every user a right to it.
             Err(Error::Server(e))
-                if e.sqlstate().is_some_and(|state| NOT_TOLD.contains(&state)) =>
+                if e.sqlstate()
+                    .is_some_and(|state| NOT_REPORTED.contains(&state)) =>
             {
                 Ok(None)
             }

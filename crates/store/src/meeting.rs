@@ -50,7 +50,7 @@ impl Rendezvous for Store {
                 let since = now.duration_since(std::time::UNIX_EPOCH);
                 return Ok(since.unwrap_or_default().as_micros() as u64);
             }
-            // Never now(), which stands still in a transaction.
+            // Never now(), which does not move in a transaction.
             Db::Server(_) => {
                 "SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000000) AS bigint)"
             }

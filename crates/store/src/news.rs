@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(
             found("100%_"),
             [numbers[1]],
-            "a pattern is meant as it stands"
+            "pattern characters are meant literally"
         );
         assert!(found("%b").is_empty(), "here too");
         assert_eq!(found(&numbers[1].to_string()), [numbers[1]]);

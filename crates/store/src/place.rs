@@ -149,9 +149,9 @@ impl Opening {
     ///
     /// # Errors
     /// It is something else than a store, or cannot be read.
-    pub fn look(&self, path: &Path) -> Result<Found, Failure> {
+    pub fn look(&self, path: &Path) -> Result<PathContent, Failure> {
         match identity(path) {
-            Some(known) if self.0.contains(&known) => Ok(Found::Store),
+            Some(known) if self.0.contains(&known) => Ok(PathContent::Store),
             _ => look(path),
         }
     }
@@ -164,28 +164,28 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 
 /// What lies at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum PathContent {
     /// Nothing, or an empty file.
     Nothing,
     Store,
 }
 
-fn look(path: &Path) -> Result<Found, Failure> {
+fn look(path: &Path) -> Result<PathContent, Failure> {
     let mut header = Vec::new();
     let place = path.display();
     let read = File::open(path).and_then(|file| file.take(100).read_to_end(&mut header));
     match read {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(PathContent::Nothing),
         Err(e) => {
             let text = format!("cannot read the store {place}: {e}");
             return Err(Failure::new(text).hint("name another file with --store or PGDYNO_STORE"));
         }
-        Ok(0) => return Ok(Found::Nothing),
+        Ok(0) => return Ok(PathContent::Nothing),
         Ok(_) => {}
     }
     let id = header.get(APPLICATION_ID_AT..APPLICATION_ID_AT + 4);
     if header.starts_with(MAGIC) && id == Some(&APPLICATION_ID.to_be_bytes()) {
-        return Ok(Found::Store);
+        return Ok(PathContent::Store);
     }
     if header.starts_with(MAGIC) && id == Some(&APPLICATION_ID_EARLIER.to_be_bytes()) {
         return Err(Failure::new(format!(
@@ -264,9 +264,9 @@ mod tests {
     fn a_file_of_another_kind_is_no_store() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
-        assert_eq!(look(&file), Ok(Found::Nothing));
+        assert_eq!(look(&file), Ok(PathContent::Nothing));
         std::fs::write(&file, "").unwrap();
-        assert_eq!(look(&file), Ok(Found::Nothing));
+        assert_eq!(look(&file), Ok(PathContent::Nothing));
         for content in ["text", "SQLite format 3\0"] {
             std::fs::write(&file, content).unwrap();
             let e = look(&file).unwrap_err().to_string();

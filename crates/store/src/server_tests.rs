@@ -137,7 +137,7 @@ fn trials_go_to_every_version_and_back_with_every_table() {
         let listed = there.trials(&filter).unwrap();
         assert_eq!((listed.len(), listed[0].number), (1, 2), "{major}");
         assert_eq!(back.copy_from(&there, Some(&[2])).unwrap().trials, 1);
-        // Nor is a copy told where a trial ran.
+        // Nor does a copy have where a trial ran.
         assert!(file.ran_here(number).unwrap() && !there.ran_here(2).unwrap());
         let forgotten = "UPDATE trial_begun SET host_name = NULL";
         file.db.execute(forgotten, params![]).unwrap();

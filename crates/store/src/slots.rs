@@ -10,7 +10,7 @@ use crate::happening;
 const KIND: &str = "slots";
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredSlots {
     within_us: Option<u64>,
     /// Of each its number; due, skipped, failed, unknown, within the limit, commits, errors; the first
     /// commit and the first error; commits by response time.
@@ -22,7 +22,7 @@ struct Kept {
 /// # Errors
 /// The store cannot be written.
 pub fn write(connection: &Db, number: i64, slots: &Slots) -> db::Result<()> {
-    let kept = Kept {
+    let kept = StoredSlots {
         within_us: slots.within_us,
         slots: slots.pack(),
     };
@@ -35,7 +35,7 @@ pub fn write(connection: &Db, number: i64, slots: &Slots) -> db::Result<()> {
 /// # Errors
 /// The store cannot be read.
 pub fn read(connection: &Db, number: i64) -> db::Result<Option<Slots>> {
-    let text = happening::told(connection, number, KIND)?;
-    let kept: Option<Kept> = text.and_then(|text| serde_json::from_str(&text).ok());
+    let text = happening::text_of(connection, number, KIND)?;
+    let kept: Option<StoredSlots> = text.and_then(|text| serde_json::from_str(&text).ok());
     Ok(kept.map(|kept| Slots::unpack(kept.within_us, kept.slots)))
 }

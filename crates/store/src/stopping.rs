@@ -1,4 +1,4 @@
-//! Stopping a trial from outside: its process is told to, as Ctrl-C does.
+//! Stopping a trial from outside: its process is asked to, as Ctrl-C does.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,5 @@
 //! How much text a trial has. What pgdyno keeps is far below this limit; a stranger's notebook that is beyond it would
-//! fill the memory of whoever reads it.
+//! fill the reader's memory.
 
 use std::sync::LazyLock;
 

@@ -42,7 +42,7 @@ impl Store {
                 columns.extend(end::of_threads(recording));
                 columns.extend(end::interval(recording));
             }
-            let kept = kept(&self.db, number, &columns)?;
+            let kept = stored_row(&self.db, number, &columns)?;
             let both = columns.into_iter().zip(kept);
             let totals = both.map(|((name, value), kept)| Total {
                 name,
@@ -149,7 +149,7 @@ fn schema(connection: &rusqlite::Connection) -> rusqlite::Result<BTreeSet<Made>>
     rows.collect()
 }
 
-fn kept(db: &Db, number: i64, columns: &end::Columns) -> db::Result<Vec<Value>> {
+fn stored_row(db: &Db, number: i64, columns: &end::Columns) -> db::Result<Vec<Value>> {
     let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
     let sql = format!(
         "SELECT {} FROM trial_ended WHERE trial = ?",

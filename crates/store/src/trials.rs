@@ -77,7 +77,7 @@ columns! { TrialRow:
     client_system_us,
 }
 
-// A list takes the beginnings of texts, which may be anybody's.
+// A list takes the beginnings of texts, which may come from anywhere.
 columns! { ListedTrial:
     number,
     uuid,
@@ -117,10 +117,10 @@ const IS_NO_PART: &str = "NOT EXISTS (SELECT 1 FROM part JOIN part whole \
 const IS_RUNNING: &str = "number IN (SELECT b.number FROM trial_begun b WHERE NOT EXISTS \
      (SELECT 1 FROM trial_ended e WHERE e.trial = b.number)) AND ? = 1";
 
-/// The condition that a word stands somewhere in what a person knows a trial by, and its parameters.
-fn stands_in(word: &str) -> (String, Vec<Value>) {
+/// The condition that a word is in the texts by which a person knows a trial, and its parameters.
+fn matches_word(word: &str) -> (String, Vec<Value>) {
     let lower = word.to_lowercase();
-    // What LIKE takes for a pattern is meant as it stands.
+    // What LIKE takes for a pattern is meant as it is.
     let escaped: String = lower
         .chars()
         .flat_map(|c| match c {
@@ -412,7 +412,7 @@ impl Store {
             add("created >= ?", Value::Text(since.clone()));
         }
         for word in &filter.words {
-            let (condition, of_word) = stands_in(word);
+            let (condition, of_word) = matches_word(word);
             conditions.push(condition);
             values.extend(of_word);
         }

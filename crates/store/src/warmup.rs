@@ -22,6 +22,6 @@ pub fn ended(connection: &Db, number: i64, elapsed_us: u64, ended: &WarmupEnd) -
 /// # Errors
 /// The store cannot be read.
 pub fn read(connection: &Db, number: i64) -> db::Result<Option<WarmupEnd>> {
-    let text = happening::told(connection, number, ENDED)?;
+    let text = happening::text_of(connection, number, ENDED)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }

@@ -1,6 +1,6 @@
 //! Writing a trial while it runs. The collector hands each second over and goes on at once; a
 //! thread of the writer's own commits it, so that a slow disk or another pgdyno's transaction keeps
-//! nobody waiting. What could not be committed is tried again with the next second.
+//! no client waiting. What could not be committed is tried again with the next second.
 
 use pgdyno_model::stamp::stamp;
 use std::path::Path;
@@ -109,7 +109,7 @@ impl TrialWriter {
 
     fn send(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
-            // Without the thread there is nobody to write it; the end says so.
+            // Without the thread it is not written; the end says so.
             let _ = jobs.send(job);
         }
     }

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
 
-/// An address on this host whose port is taken and on which nobody listens, so that nobody ever
+/// An address on this host whose port is taken and on which nothing listens, so that no test ever
 /// will: that of a listener which was dropped might go to another test's.
 ///
 /// # Panics

@@ -1,4 +1,4 @@
-//! A proxy that stands for a long way: every byte arrives so much later, in each direction.
+//! A proxy that represents a long way: every byte arrives so much later, in each direction.
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -369,7 +369,7 @@ fn wants_an_answer(message: &[u8]) -> bool {
     matches!(message[0], b'Q' | b'S' | b'p')
 }
 
-/// What stands behind `r=` in a client's first message of SCRAM.
+/// What follows `r=` in a client's first message of SCRAM.
 fn nonce(message: &[u8]) -> String {
     let text = String::from_utf8_lossy(message);
     let nonce = text.split_once(",r=").map_or("", |(_, nonce)| nonce);

@@ -189,7 +189,7 @@ impl Connection {
     }
 }
 
-/// The length that stands at `at`; it counts itself.
+/// The length that is at `at`; it counts itself.
 fn length_at(bytes: &[u8], at: usize) -> Option<usize> {
     let length = u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?);
     (length >= 4).then_some(length as usize)

@@ -194,7 +194,7 @@ fn join(
 }
 
 /// Copies until one side is closed, then closes the other in that direction. The record is made
-/// before the bytes go on: whoever sees the effect of a message finds it recorded.
+/// before the bytes go on: a test that sees the effect of a message finds it recorded.
 fn hand_on(mut from: impl Stream, mut to: impl Stream, mut see: impl FnMut(&[u8])) {
     let mut buffer = [0; 16 * 1024];
     loop {

@@ -1,4 +1,4 @@
-//! A server of known latency: it takes the time that it is told to for what it is asked, keeps books of
+//! A server of known latency: it takes the set time for each request, keeps books of
 //! it, and does nothing else. What a program says of where its time went is compared with the books.
 //!
 //! It speaks the simple protocol. A statement says what it takes in words of its own: `work 20` waits 20

@@ -54,7 +54,7 @@ impl Answer {
     /// Takes note of a message.
     ///
     /// # Errors
-    /// It cannot stand where it stands, or its contents are not what its type asks for.
+    /// It cannot stand where it is, or its contents are not what its type asks for.
     #[inline]
     pub fn take(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
         // Those of nearly all answers, without taking them apart.
@@ -99,7 +99,7 @@ impl Answer {
                 }
                 _ => break,
             }
-            // One too many is left, to be told.
+            // One too many is left, to be reported.
             let asides_bytes = self.asides_bytes + len as u64;
             if asides_bytes > ASIDES_BYTES_MAX {
                 break;
@@ -288,8 +288,8 @@ impl LongRow {
     /// Bytes of a row from which on it is worth not to keep it.
     pub const BYTES_MIN: usize = 64 << 10;
 
-    /// The row whose beginning stands in `input`, and how many bytes of it were taken; `None` when
-    /// what stands there is not the beginning of a long row.
+    /// The row whose beginning is in `input`, and how many bytes of it were taken; `None` when
+    /// what is there is not the beginning of a long row.
     ///
     /// # Errors
     /// It has not as many columns as the answer says.

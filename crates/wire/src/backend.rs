@@ -334,7 +334,7 @@ pub enum Message<'a> {
     },
 }
 
-/// Where a session stands between statements.
+/// Where a session is between statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionStatus {
     /// Not in a transaction block.

@@ -119,7 +119,7 @@ pub(crate) fn check(
     if !end_entity.is_strong() {
         return Err("EE certificate key too weak".to_owned());
     }
-    // A certificate that cannot be read vouches for nobody; the others still can.
+    // A certificate that cannot be read is not trusted; the others still can.
     let sent: Vec<Link<'_>> = sent.iter().filter_map(|der| Link::parse(der)).collect();
     let roots = { roots.iter() }.filter_map(|root| {
         let link = Link::parse(&root.der)?;

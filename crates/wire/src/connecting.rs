@@ -168,7 +168,7 @@ impl Connecting {
                     self.start_tls(&config, out)?;
                     return Ok(None);
                 }
-                // Bytes that came before the handshake are not protected by it: somebody between
+                // Bytes that came before the handshake are not protected by it: an attacker between
                 // may have put them there (CVE-2021-23222).
                 b'S' => {
                     return Err(tls_error(

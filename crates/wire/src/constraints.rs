@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(within(EMAIL_NAME, b"a@Bench.test", b"bench.test"), Ok(true));
         assert_eq!(within(EMAIL_NAME, b"a@x.test", b"b@x.test"), Ok(false));
         assert_eq!(within(EMAIL_NAME, b"a@x.test", b"@x.test"), Ok(true));
-        assert!(within(EMAIL_NAME, b"nobody", b"x.test").is_err());
+        assert!(within(EMAIL_NAME, b"no-at-sign", b"x.test").is_err());
         assert_eq!(within(URI_NAME, b"x://db.x.test:1/", b".x.test"), Ok(true));
         assert_eq!(within(URI_NAME, b"x://x.test/", b".x.test"), Ok(false));
         assert!(within(URI_NAME, b"x:nowhere", b".x.test").is_err());

@@ -5,7 +5,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-/// What stands in a secret's place.
+/// What is in a secret's place.
 const MASK: &str = "***";
 /// Bytes of the shortest secret that is cut out. Without what is shorter few messages would still say
 /// anything.
@@ -15,7 +15,7 @@ pub const SECRET_BYTES_MIN: usize = 6;
 static FORMS: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
 /// From now on `secret` is cut out of what servers say, plain, quoted as in SQL or in a connection
-/// string, or percent-encoded, with upper and lower case ASCII letters alike: a server folds what stands in
+/// string, or percent-encoded, with upper and lower case ASCII letters alike: a server folds what is in
 /// the place of a name. One shorter than [`SECRET_BYTES_MIN`] is not.
 pub fn keep_out(secret: &str) {
     if secret.len() < SECRET_BYTES_MIN {

@@ -40,7 +40,7 @@ impl Exchange {
             plus |= name == scram::PLUS.as_bytes();
         }
         if plus && channel.is_plain() {
-            // The server only offers it over TLS: somebody between took TLS off.
+            // The server only offers it over TLS: an attacker between removed TLS.
             return Err(refuse(
                 "server offered SCRAM-SHA-256-PLUS authentication over a non-SSL connection",
             ));
@@ -68,7 +68,7 @@ impl Exchange {
         let binding = if bind {
             Binding::EndPoint(end_point_hash(channel)?)
         } else if !channel.is_plain() && login.channel_binding != ChannelBinding::Disable {
-            // "I could, but you do not": a server that could knows then that somebody interfered.
+            // "I could, but you do not": a server that could then knows of an attacker.
             Binding::Unrequested
         } else {
             Binding::Unsupported

@@ -1,5 +1,5 @@
 //! The client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677) as PostgreSQL speaks it: without a user's name, which
-//! start-up has told, and without extensions.
+//! start-up has sent, and without extensions.
 //!
 //! Own code, since the iterations that postgres-protocol takes are a constant of its own (100,000).
 

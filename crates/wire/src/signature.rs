@@ -148,7 +148,7 @@ impl KeyKind {
     }
 }
 
-/// How strong OpenSSL takes a key to be, in bits; `None` if it cannot be told.
+/// How strong OpenSSL takes a key to be, in bits; `None` if undecided.
 pub(crate) fn key_strength(algorithm: &[u8], key: &[u8]) -> Option<u32> {
     Some(match KeyKind::parse(algorithm)? {
         KeyKind::Rsa | KeyKind::Pss(_) => rsa_strength(modulus_bits(key)?),

@@ -44,7 +44,7 @@ pub struct TlsOptions {
     /// Authorities to trust; used when anything is checked.
     pub roots: Vec<Root>,
     /// Revocation lists, one or more of them for each authority in a chain: `None` does without any,
-    /// with an empty list nobody is trusted. Used when anything is checked.
+    /// with an empty list no server is trusted. Used when anything is checked.
     pub revocations: Option<Arc<RevocationLists>>,
     /// The client's certificate chain and key.
     pub identity: Option<Arc<Identity>>,

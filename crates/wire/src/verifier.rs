@@ -161,7 +161,7 @@ fn check_host(der: &[u8], host: &str) -> Result<(), String> {
     })
 }
 
-/// Whether a name of a certificate stands for `host`: equal, or `*.` for one label.
+/// Whether a name of a certificate represents `host`: equal, or `*.` for one label.
 fn name_matches(name: &[u8], host: &str) -> Result<bool, String> {
     if name.contains(&0) {
         return Err("SSL certificate's name contains embedded null".to_owned());

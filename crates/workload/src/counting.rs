@@ -1,4 +1,4 @@
-//! How many things are there that nobody has recorded, such as rows that earlier runs inserted: found
+//! How many unrecorded things there are, such as rows that earlier runs inserted: found
 //! with a few questions whether thing number n is there, however many there are.
 
 use std::collections::BTreeMap;

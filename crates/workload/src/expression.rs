@@ -16,7 +16,7 @@ const SET: &str = "\\set it ";
 /// Whether it holds.
 ///
 /// # Errors
-/// A mistake in it, told with `place`.
+/// A mistake in it, with `place`.
 pub fn condition(
     place: &str,
     text: &str,
@@ -54,7 +54,7 @@ pub fn number(place: &str, text: &str, values: &BTreeMap<String, String>) -> Res
 /// Its value, whatever it is; of a text, only that it is one.
 ///
 /// # Errors
-/// A mistake in it, told with `place`.
+/// A mistake in it, with `place`.
 pub(super) fn value(
     place: &str,
     text: &str,
@@ -80,7 +80,7 @@ pub(super) fn variables(names: &Names, values: &BTreeMap<String, String>) -> Var
 /// Parses an expression of the manifest, by way of the `\set` that it could stand in.
 ///
 /// # Errors
-/// A mistake in it, told with `place`.
+/// A mistake in it, with `place`.
 pub(super) fn parse(place: &str, text: &str, names: &mut Names) -> Result<Expr, String> {
     let line = text.replace(['\n', '\r'], " ");
     let script = Language::Pgdyno

@@ -32,7 +32,7 @@ const INSERT_ROWS: u64 = 500;
 /// Bytes of COPY data made between two looks at whether to stop.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// More connections than this nobody gets without asking for them.
+/// More connections than this are opened only on request.
 const JOBS_DEFAULT_MAX: usize = 8;
 
 /// Tries of a range that another one gets in the way of (SQLSTATE class 40).
@@ -93,11 +93,10 @@ pub struct Job<'a> {
     pub stop: Stop,
 }
 
-/// Who is told of a filling, and who fills the same table.
+/// Who hears of a filling, and who fills the same table.
 pub struct Beside<'a> {
-    /// Told how far it is.
     pub progress: &'a mut dyn Progress,
-    /// What is to be told of it when it is done.
+    /// What is to be reported of it when it is done.
     pub means: &'a mut Vec<String>,
     /// Other processes that do the same, with the same record.
     pub others: Option<&'a dyn Others>,
@@ -301,7 +300,7 @@ pub fn give_up_lost_client(session: &mut Session, product: &Product) {
 /// Which of the ranges that are missing it is the turn of.
 #[derive(Debug, Clone, Copy)]
 enum Turn {
-    /// All: nobody else is there.
+    /// All: no other is there.
     All,
     /// This process's share: dealt in turn, so that rows lie in the table about in their order.
     Own,
@@ -332,7 +331,7 @@ impl Turn {
 }
 
 impl Beside<'_> {
-    /// Told once.
+    /// The same note is given once.
     fn note(&mut self, note: String) {
         if !self.means.contains(&note) {
             self.means.push(note);
@@ -457,11 +456,11 @@ impl Shared<'_> {
             }
         };
         for setting in self.job.product.load_settings(self.job.record.is_some()) {
-            // The load's own session has told what became of it.
+            // The load's own session has reported its result.
             let _ = session.apply_settings(&[(setting.name, setting.value)]);
         }
         if self.job.record.is_some() {
-            // Whoever finds a range recorded, and not committed, waits for this session.
+            // A session that finds a range recorded, and not committed, waits for this one.
             give_up_lost_client(&mut session, self.job.product);
         }
         while !self.is_over.load(Ordering::Acquire) {

@@ -6,7 +6,7 @@
 //! for recovery and freeze the rows at once; keys; vacuum and analyze; rows counted where no single COPY
 //! has counted them; the mark "complete". Wherever that ends early, the marks tell the next load what it finds. Other products
 //! have their own facts for most of it: smaller transactions, settings, no vacuum. What they are is
-//! told with the load.
+//! reported with the load.
 //!
 //! Several processes can fill the tables that one of them loads: [`Others`].
 
@@ -22,7 +22,7 @@ use super::pack::Pack;
 use super::params::Params;
 use super::pgbench_tables;
 use super::scale;
-use super::state::{self, Found, State};
+use super::state::{self, ExistingTable, State};
 use super::stop::Stop;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::Endpoint;
@@ -53,7 +53,7 @@ pub struct Request<'a> {
     pub params: &'a Params,
     /// Drop pgdyno's own tables and load again.
     pub replace: bool,
-    /// Tables that may be dropped whoever made them.
+    /// Tables that may be dropped whatever their mark.
     pub drop_tables: &'a [String],
     pub connections: Connections,
     /// The experiment that loads; its name goes into the tables' marks.
@@ -205,7 +205,7 @@ struct Look {
     product: Product,
     /// The user's, as this product takes them.
     params: Params,
-    found: Vec<Found>,
+    found: Vec<ExistingTable>,
 }
 
 impl Look {
@@ -366,7 +366,7 @@ pub fn load(
         let failure = Failure::new(format!("database \"{name}\" does not exist"));
         return Err(failure.hint("create the database (CREATE DATABASE …), or name another"));
     }
-    let told = |mut loaded: Loaded| {
+    let reported = |mut loaded: Loaded| {
         loaded.remarks.extend(product.warning());
         loaded.variables.retain(|name, _| {
             pack.param(name)
@@ -379,7 +379,7 @@ pub fn load(
         .map_err(|why| Failure::with(Exit::Usage, why))?;
     let found = state::find(session, product.dialect, pack, &values)?;
     if let Some(loaded) = check(session, product.dialect, request, &found)? {
-        return Ok(told(loaded));
+        return Ok(reported(loaded));
     }
     // Only one load at a time; the other one may have changed what is there.
     if watch.others.is_some() {
@@ -407,7 +407,7 @@ pub fn load(
         Err(failure) => Err(failure),
     };
     unlock(session, product.dialect);
-    result.map(told)
+    result.map(reported)
 }
 
 /// Refuses to drop tables that the pack does not have.

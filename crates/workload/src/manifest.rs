@@ -268,7 +268,7 @@ pub struct ScriptEntry {
     #[serde(default)]
     pub must_find: bool,
     /// The variable that has, when the first statement is sent, the key of the row that the transaction
-    /// is about, a whole number: a run's key skew is told by it.
+    /// is about, a whole number: a run's key skew is computed from it.
     pub key: Option<String>,
 }
 
@@ -385,7 +385,7 @@ pub struct Table {
     pub null: Option<String>,
     /// What surrounds a field in a CSV file; a double quote without it.
     pub quote: Option<String>,
-    /// What stands before a quote within a field; the quote itself without it.
+    /// What precedes a quote within a field; the quote itself without it.
     pub escape: Option<String>,
     /// Whether rows go in by ranges, each with a commit of its own: over several connections at the
     /// same time, and going on where a load was interrupted.
@@ -466,7 +466,7 @@ impl std::error::Error for ManifestError {}
 /// What a message of TOML's reader begins with when a key is not there.
 const MISSING: &str = "missing field ";
 
-/// Mistakes of TOML that are told of one manifest; most that follow are of the first.
+/// Mistakes of TOML that are reported of one manifest; most that follow are of the first.
 const MISTAKES_MAX: usize = 20;
 
 /// Reads a manifest; `file` is only for messages.

@@ -47,7 +47,7 @@ impl Mark {
         read(comment)
     }
 
-    /// Whether both are of the same load, whoever asked for it.
+    /// Whether both are of the same load, by any command.
     pub fn is_same_load(&self, other: &Mark) -> bool {
         let anyones = |mark: &Mark| Mark {
             experiment: None,

@@ -50,14 +50,13 @@ pub struct Wanted {
     pub in_order: bool,
 }
 
-/// Who is told while files are read.
+/// Gets progress while files are read.
 pub struct Reading<'a> {
-    /// Told how far it is.
     pub progress: &'a mut dyn Progress,
     pub stop: Stop,
 }
 
-/// Rows in files: all of them good, as far as it can be told without a server.
+/// Rows in files: all of them good, as far as it can be checked without a server.
 #[derive(Debug)]
 pub struct Data {
     files: Vec<File>,
@@ -136,7 +135,7 @@ impl Data {
     /// Reads the files through, or remembers what was found when they were read before.
     ///
     /// # Errors
-    /// There is no such file, one cannot be read, or a row is none, told with its line; an interrupt.
+    /// There is no such file, one cannot be read, or a row is none, reported with its line; an interrupt.
     pub fn open(wanted: &Wanted, reading: &mut Reading<'_>) -> Result<Arc<Data>, String> {
         /// Files that a sweep asks for at each of its points.
         type Known = Mutex<Vec<(Wanted, Vec<Stamp>, Arc<Data>)>>;
@@ -217,7 +216,7 @@ impl Data {
 
 /// Reads a file through: where its rows are, and its SHA-256.
 fn read(
-    found: &files::Found,
+    found: &files::DataFile,
     wanted: &Wanted,
     reading: &mut Reading<'_>,
 ) -> Result<(Index, String), String> {
@@ -363,7 +362,7 @@ impl Fields {
     }
 }
 
-/// Tells nobody and never stops.
+/// Reports nothing and never stops.
 pub fn unwatched<T>(read: impl FnOnce(&mut Reading<'_>) -> T) -> T {
     read(&mut Reading {
         progress: &mut Silent,

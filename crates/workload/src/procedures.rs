@@ -1,5 +1,5 @@
 //! Makes the procedures be there that a workload's scripts call: creates what is missing, replaces
-//! pgdyno's own when its text is another one, and never touches what somebody else made.
+//! pgdyno's own when its text is another one, and never touches another owner's.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ struct One<'a> {
 }
 
 /// What is there under its name.
-struct Found {
+struct ExistingProcedure {
     /// With its arguments, as SQL takes it.
     signature: String,
     mark: Option<ProcedureMark>,
@@ -72,7 +72,7 @@ impl One<'_> {
     }
 
     /// What of pgdyno's own has to be dropped before it can be made; `None`: it is there already.
-    fn in_the_way(&self, session: &mut Session) -> Result<Option<Vec<Found>>, Failure> {
+    fn in_the_way(&self, session: &mut Session) -> Result<Option<Vec<ExistingProcedure>>, Failure> {
         let found = self.find(session);
         let found = found.map_err(|e| self.trouble(&e, "look for"))?;
         if let Some(foreign) = found.iter().find(|found| found.mark.is_none()) {
@@ -86,7 +86,7 @@ impl One<'_> {
                 self.name
             )));
         }
-        let is_this = |found: &Found| {
+        let is_this = |found: &ExistingProcedure| {
             let mark = found.mark.as_ref();
             mark.is_some_and(|mark| mark.sha256 == self.mark.sha256)
         };
@@ -96,7 +96,7 @@ impl One<'_> {
         })
     }
 
-    fn find(&self, session: &mut Session) -> Result<Vec<Found>, Error> {
+    fn find(&self, session: &mut Session) -> Result<Vec<ExistingProcedure>, Error> {
         let rows = admin::rows(
             session,
             &format!(
@@ -108,7 +108,7 @@ impl One<'_> {
         )?;
         let found = rows.into_iter().map(|row| {
             let mut row = row.into_iter().map(Option::unwrap_or_default);
-            Found {
+            ExistingProcedure {
                 signature: row.next().unwrap_or_default(),
                 mark: row.next().as_deref().and_then(ProcedureMark::read),
             }
@@ -117,7 +117,7 @@ impl One<'_> {
     }
 
     /// In one transaction: with its mark, or not at all.
-    fn make(&self, session: &mut Session, old: &[Found]) -> Result<(), Error> {
+    fn make(&self, session: &mut Session, old: &[ExistingProcedure]) -> Result<(), Error> {
         admin::run(session, "BEGIN")?;
         for old in old {
             admin::run(session, &format!("DROP PROCEDURE {}", old.signature))?;

@@ -80,7 +80,7 @@ enum Maker {
 #[derive(Debug, Clone)]
 enum Constant {
     Text(String),
-    /// What an expression came to, as it stands in SQL.
+    /// What an expression came to, as it is in SQL.
     Sql(Vec<u8>),
     Null,
 }
@@ -104,10 +104,10 @@ impl Recipe {
         unwatched(|reading| Self::watched(pack, dialect, values, reading))
     }
 
-    /// The same; `reading` is told while files are read.
+    /// The same; `reading` gets progress while files are read.
     ///
     /// # Errors
-    /// A mistake in the pack or in a file, told with its place; an interrupt.
+    /// A mistake in the pack or in a file, reported with its place; an interrupt.
     pub fn watched(
         pack: &Pack,
         dialect: &str,

@@ -141,9 +141,7 @@ fn other_word(args: &[String]) -> Option<Failure> {
         }
         let is_unit = UNITS.contains(&word.as_str());
         is_unit.then(|| {
-            failure.hint(
-                "a unit stands behind its number without a blank: -T 60s, -L 20ms, --warmup 2m",
-            )
+            failure.hint("write a unit right after its number: -T 60s, -L 20ms, --warmup 2m")
         })
     })
 }

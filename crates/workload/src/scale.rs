@@ -28,7 +28,7 @@ pub fn of_pack(
     Ok(values)
 }
 
-/// What tables without pgdyno's mark tell of the parameters with a `recognise` query. What is not told,
+/// What tables without pgdyno's mark tell of the parameters with a `recognise` query. What is not reported,
 /// for whatever reason, is left out: it may be that the tables do not fit at all. The queries are templates, of
 /// what is asked for.
 pub fn recognised(
@@ -56,7 +56,7 @@ pub fn recognised(
 }
 
 /// For script files: when they name tables of a shipped pack and these are loaded, the parameters
-/// that the tables have, so that `:scale` in a script of one's own is right without being told.
+/// that the tables have, so that `:scale` in a script of one's own is right without an option.
 /// Values that cannot be had are left out.
 pub fn of_scripts(session: &mut Session, scripts: &[WeightedScript]) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! All that is wrong with a pack, as far as it can be told without a server: `pgdyno pack check`. What a load or a
+//! All that is wrong with a pack, as far as it can be checked without a server: `pgdyno pack check`. What a load or a
 //! run would come upon one after the other is made here for every dialect, mix and script, with the defaults.
 //!
 //! Not for: what only a server knows (SQL); a load tells that with file and line.
@@ -70,7 +70,7 @@ fn files_of_no_dialect(pack: &Pack) -> Vec<ManifestError> {
 
 /// What cannot be made of a pack with its defaults.
 fn made(pack: &Pack) -> Vec<ManifestError> {
-    let mut told = Told::default();
+    let mut mistakes = Mistakes::default();
     let mixes = pack
         .manifest
         .mixes
@@ -82,7 +82,7 @@ fn made(pack: &Pack) -> Vec<ManifestError> {
             let params = match Params::parse(pack, *mix, &[]) {
                 Ok(params) => params.on(pack, dialect),
                 Err(why) => {
-                    told.say(why);
+                    mistakes.say(why);
                     continue;
                 }
             };
@@ -93,26 +93,26 @@ fn made(pack: &Pack) -> Vec<ManifestError> {
             // Parameters that a mix sets may leave the weights to the user's.
             let made = at.checked_sub(1).map(|at| &pack.manifest.mixes[at]);
             if made.is_none_or(|mix| !mix.weights.is_empty()) {
-                told.must(pack.scripts(*mix, &values).map(drop));
+                mistakes.must(pack.scripts(*mix, &values).map(drop));
             }
-            told.must(rules(pack, &values, dialect));
+            mistakes.must(rules(pack, &values, dialect));
             if at == 0 {
-                tables(pack, dialect, &values, &mut told);
-                texts(pack, dialect, &values, &mut told);
+                tables(pack, dialect, &values, &mut mistakes);
+                texts(pack, dialect, &values, &mut mistakes);
             }
         }
     }
-    told.wrong
+    mistakes.wrong
 }
 
-/// What has been told, each once: dialects and mixes share most of it.
+/// What has been reported, each once: dialects and mixes share most of it.
 #[derive(Default)]
-struct Told {
+struct Mistakes {
     seen: BTreeSet<String>,
     wrong: Vec<ManifestError>,
 }
 
-impl Told {
+impl Mistakes {
     fn must<T>(&mut self, result: Result<T, String>) -> Option<T> {
         result.map_err(|why| self.say(why)).ok()
     }
@@ -156,35 +156,36 @@ fn rules(pack: &Pack, values: &BTreeMap<String, String>, dialect: &str) -> Resul
     Ok(())
 }
 
-fn tables(pack: &Pack, dialect: &str, values: &BTreeMap<String, String>, told: &mut Told) {
-    let Some(mut recipe) = told.must(Recipe::new(pack.tables_pack(), dialect, values)) else {
+fn tables(pack: &Pack, dialect: &str, values: &BTreeMap<String, String>, mistakes: &mut Mistakes) {
+    let Some(mut recipe) = mistakes.must(Recipe::new(pack.tables_pack(), dialect, values)) else {
         return;
     };
-    told.must(recipe.schema());
-    told.must(recipe.after_load());
+    mistakes.must(recipe.schema());
+    mistakes.must(recipe.after_load());
     for table in &mut recipe.tables {
         // The first row and the last: where an expression is wrong, it mostly is there.
         let last = table.rows;
         for row in [1, last].into_iter().filter(|row| (1..=last).contains(row)) {
-            told.must(table.push_row(row, Form::Copy, &mut Vec::new()));
+            mistakes.must(table.push_row(row, Form::Copy, &mut Vec::new()));
         }
     }
 }
 
 /// Scripts, whether or not they are drawn, and all that is asked of a server.
-fn texts(pack: &Pack, dialect: &str, values: &BTreeMap<String, String>, told: &mut Told) {
+fn texts(pack: &Pack, dialect: &str, values: &BTreeMap<String, String>, mistakes: &mut Mistakes) {
     let mut parsed = Vec::new();
     for script in &pack.manifest.scripts {
         let place = format!("{}/{}", pack.place, script.file);
         let mut values = values.clone();
         values.insert("script".to_owned(), script.name.clone());
-        let Some(text) = told.must(pack.made(&place, &pack.files[&script.file], &values)) else {
+        let Some(text) = mistakes.must(pack.made(&place, &pack.files[&script.file], &values))
+        else {
             continue;
         };
         let mut names = Names::new();
         match Language::Pgdyno.parse(&place, &text, &mut names) {
             Ok(script) => parsed.push((place, script, names)),
-            Err(error) => told.say(match error.kind {
+            Err(error) => mistakes.say(match error.kind {
                 ScriptErrorKind::Empty => {
                     format!("{place}: there is no statement in it: write one")
                 }
@@ -195,30 +196,32 @@ fn texts(pack: &Pack, dialect: &str, values: &BTreeMap<String, String>, told: &m
             }),
         }
     }
-    undefined(pack, &parsed, told);
+    undefined(pack, &parsed, mistakes);
     let m = &pack.manifest;
     if let Some(file) = &m.after_history {
-        let script = told.must(pack.script_file(file, dialect, values)).flatten();
+        let script = mistakes
+            .must(pack.script_file(file, dialect, values))
+            .flatten();
         if let Some(script) = script
             && let Err(error) =
                 Language::Pgdyno.parse(&script.file, &script.text, &mut Names::new())
         {
-            told.say(error.to_string());
+            mistakes.say(error.to_string());
         }
     }
     let explained = m.explains.iter().map(|explain| &explain.file);
     let before = m.before_warmup.iter().chain(&m.before_history);
     for file in before.chain(explained) {
-        told.must(statements::of_file(pack, file, dialect, values));
+        mistakes.must(statements::of_file(pack, file, dialect, values));
     }
-    told.must(pack.session_settings(dialect, values));
-    told.must(pack.made_checks(dialect, values));
-    told.must(pack.made_procedures(&m.procedures, dialect, values));
+    mistakes.must(pack.session_settings(dialect, values));
+    mistakes.must(pack.made_checks(dialect, values));
+    mistakes.must(pack.made_procedures(&m.procedures, dialect, values));
 }
 
 /// Variables that a meta command reads and nothing sets: no parameter, no other command of the pack (clients
 /// keep what a script of theirs has set), and no column behind a `\gset`.
-fn undefined(pack: &Pack, scripts: &[(String, Script, Names)], told: &mut Told) {
+fn undefined(pack: &Pack, scripts: &[(String, Script, Names)], mistakes: &mut Mistakes) {
     let params = pack.params().into_iter().map(|param| param.name.as_str());
     let mut set: BTreeSet<&str> = params.chain(SET_BY_PGDYNO).collect();
     let mut columns = Vec::new();
@@ -248,7 +251,7 @@ fn undefined(pack: &Pack, scripts: &[(String, Script, Names)], told: &mut Told) 
             for slot in command.op.reads() {
                 let name = names.name(slot);
                 if !set.contains(name) && !may_be_column(name) {
-                    told.say(format!(
+                    mistakes.say(format!(
                         "{place}:{}: undefined variable \"{name}\": no [[param]] has this name and no \
                          command sets it",
                         command.line

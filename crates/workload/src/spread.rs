@@ -61,7 +61,7 @@ impl Spread {
     }
 
     /// These rows (the first is 0) of a table by the COPY `sql`, `batch` rows each time; how many the
-    /// servers say they took. `told` hears how many have been made.
+    /// servers say they took. `reported` hears how many have been made.
     ///
     /// # Errors
     /// The first that any session has, or a row that cannot be made; or an interrupt.
@@ -72,7 +72,7 @@ impl Spread {
         rows: Range<u64>,
         batch: u64,
         stop: Stop,
-        told: &mut dyn FnMut(u64),
+        reported: &mut dyn FnMut(u64),
     ) -> Result<u64, Failure> {
         let doing = format!("could not fill {}", table.name);
         // One waits while each session is busy, so that making rows is never what is waited for.
@@ -103,14 +103,14 @@ impl Spread {
                 if made.is_ok() && sender.send(Batch(text)).is_err() {
                     break;
                 }
-                told(row);
+                reported(row);
             }
             drop(sender);
             let results = workers.into_iter().map(|worker| {
                 let gone = || Err(Error::Usage("a loading session broke off".to_owned()));
                 worker.join().unwrap_or_else(|_| gone())
             });
-            // All of them end before the first error is told.
+            // All of them end before the first error is reported.
             let results: Vec<Result<u64, Error>> = results.collect();
             let copied: Result<u64, Error> = results.into_iter().sum();
             made?;
@@ -120,7 +120,7 @@ impl Spread {
 }
 
 /// Copies batches until there are no more; how many rows that were. After a failure, its own or
-/// another's, it only takes what still comes, so that nobody waits to hand it over.
+/// another's, it only takes what still comes, so that nothing waits to hand it over.
 fn work(
     session: &mut Session,
     sql: &str,

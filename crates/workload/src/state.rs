@@ -1,4 +1,4 @@
-//! What is in the database before a load: none of the pack's tables, pgdyno's own, somebody
+//! What is in the database before a load: none of the pack's tables, pgdyno's own, another
 //! else's that fit, or something that does not fit. Looks, and changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use pgdyno_model::Failure;
 
 /// One of the pack's tables as the server has it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct ExistingTable {
     pub name: String,
     /// pgdyno's mark, if it bears one.
     pub mark: Option<Mark>,
@@ -47,7 +47,7 @@ pub fn find(
     dialect: &Dialect,
     pack: &Pack,
     values: &BTreeMap<String, String>,
-) -> Result<Vec<Found>, Failure> {
+) -> Result<Vec<ExistingTable>, Failure> {
     let ask = |e| trouble::server(&e, "could not look for the workload's tables");
     let mut names = names(pack, values)?;
     let found = find_named(session, dialect, &names).map_err(ask)?;
@@ -80,19 +80,19 @@ fn find_named(
     session: &mut Session,
     dialect: &Dialect,
     names: &[String],
-) -> Result<Vec<Found>, pgdyno_session::Error> {
+) -> Result<Vec<ExistingTable>, pgdyno_session::Error> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
     let literals: Vec<_> = names.iter().map(|name| quote_literal(name)).collect();
     let query = dialect.find_tables.replace("{names}", &literals.join(", "));
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<ExistingTable> = Vec::new();
     for row in admin::rows(session, &query)? {
         let mut row = row.into_iter();
         let mut next = || row.next().flatten();
         let (name, comment, column) = (next().unwrap_or_default(), next(), next());
         if found.last().is_none_or(|table| table.name != name) {
-            found.push(Found {
+            found.push(ExistingTable {
                 name,
                 mark: comment.as_deref().and_then(Mark::read),
                 columns: Vec::new(),
@@ -103,13 +103,13 @@ fn find_named(
         }
     }
     // In the pack's order.
-    let place = |found: &Found| names.iter().position(|name| *name == found.name);
+    let place = |found: &ExistingTable| names.iter().position(|name| *name == found.name);
     found.sort_by_key(place);
     Ok(found)
 }
 
 /// Judges what was found; `tables` are the pack's with the columns that they are to have.
-pub fn judge(pack: &Pack, tables: &[Table], found: &[Found]) -> State {
+pub fn judge(pack: &Pack, tables: &[Table], found: &[ExistingTable]) -> State {
     if found.is_empty() {
         return State::Nothing;
     }
@@ -169,11 +169,11 @@ mod tests {
     }
 
     /// All tables of tpcb, each with this mark.
-    fn all(mark: Option<Mark>) -> Vec<Found> {
+    fn all(mark: Option<Mark>) -> Vec<ExistingTable> {
         let tables = shipped::find("tpcb").unwrap().tables().to_vec();
         tables
             .into_iter()
-            .map(|t| Found {
+            .map(|t| ExistingTable {
                 name: t.name,
                 mark: mark.clone(),
                 columns: t.columns.into_iter().map(|c| c.name).collect(),
@@ -181,7 +181,7 @@ mod tests {
             .collect()
     }
 
-    fn state(found: &[Found]) -> State {
+    fn state(found: &[ExistingTable]) -> State {
         let pack = shipped::find("tpcb").unwrap();
         judge(&pack, pack.tables(), found)
     }

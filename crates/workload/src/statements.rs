@@ -11,7 +11,7 @@ use super::pack::Pack;
 /// The statements that this file's script makes.
 ///
 /// # Errors
-/// A mistake in the script, told with its file.
+/// A mistake in the script, reported with its file.
 pub fn of_file(
     pack: &Pack,
     file: &str,
@@ -31,7 +31,7 @@ pub fn of_file(
 /// comments.
 ///
 /// # Errors
-/// A mistake in a template or in the script, told with its file.
+/// A mistake in a template or in the script, reported with its file.
 pub(super) fn parse(
     pack: &Pack,
     file: &str,

@@ -1,5 +1,5 @@
 //! Files of a pack that are made from its parameters: statements with as many columns as the tables
-//! have, parts that are there or not. What stands between `{{` and `}}` is done before a script is
+//! have, parts that are there or not. What is between `{{` and `}}` is done before a script is
 //! parsed, so that it costs a transaction nothing and statements are prepared as they are sent.
 //!
 //! | Written | What becomes of it |
@@ -41,7 +41,7 @@ pub struct Context<'a> {
     pub files: &'a BTreeMap<String, String>,
 }
 
-/// Makes what stands between braces in `text` what it stands for; `place` is for messages.
+/// Makes what is between braces in `text` what it represents; `place` is for messages.
 ///
 /// # Errors
 /// A name that is not known, an expression with a mistake, a part without an end.
@@ -303,7 +303,7 @@ pub fn range(
     Ok((name.to_owned(), bound(from)?, bound(to)?))
 }
 
-/// A line of a text; what stands in the manifest has its place already.
+/// A line of a text; what is in the manifest has its place already.
 fn at_line(place: &str, line: usize) -> String {
     if place.contains(": ") {
         place.to_owned()

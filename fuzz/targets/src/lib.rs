@@ -12,7 +12,7 @@ mod script;
 mod startup;
 mod status;
 mod store;
-mod told;
+mod units;
 mod wire;
 
 /// A function that takes any bytes.
@@ -44,7 +44,7 @@ pub const TARGETS: &[Target] = &[
     target("startup", 1024, startup::run),
     target("status", 2048, status::run),
     target("store", 512, store::run),
-    target("told", 512, told::run),
+    target("units", 512, units::run),
     target("wire", 1024, wire::run),
     target("x509", 2048, pgdyno_wire::fuzz::certificate),
     target("ycsb", 1024, pgdyno_compat_ycsb::fuzz::properties),

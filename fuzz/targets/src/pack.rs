@@ -8,7 +8,7 @@ use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::shipped;
 
-/// What a template may make, beside the text that it stands in.
+/// What a template may make, beside the text that it is in.
 const MADE_BYTES_MAX: usize = 9 << 20;
 
 pub fn run(bytes: &[u8]) {

@@ -35,7 +35,7 @@ pub fn run(bytes: &[u8]) {
 
 fn printed_reads_back(language: Language, script: &Script, names: &Names) {
     // Of an escaped semicolon or colon the backslash is gone; a backslash before a byte of 0 ends a word, and
-    // would continue the line it is printed on. The answer to `:{?name}` stands in its place, and may become one
+    // would continue the line it is printed on. The answer to `:{?name}` is in its place, and may become one
     // word with what follows.
     if ["\\;", "\\:", "\\\0", ":{?"]
         .iter()
@@ -89,7 +89,7 @@ fn printed(commands: &[Command]) -> String {
         }
         match &sql.units {
             Some(Units::One(name)) => text += &format!("\\unit {name}\n"),
-            Some(Units::Told(names)) => {
+            Some(Units::Reported(names)) => {
                 text += &format!("\\units {}\n", names.join(" "));
                 continue;
             }

@@ -1,8 +1,8 @@
 //! The start of a session with a server that sends anything: the same outcome however its bytes
-//! arrive, no session with one that does not know the password, which it is never told unasked.
+//! arrive, no session with one that does not know the password, which it is never given unasked.
 //!
 //! The first two bytes choose what the client demands, how the bytes are cut and what the server
-//! answers to the request for TLS; the rest is what it sends. Where [`NONCE`] stands in it, the client's
+//! answers to the request for TLS; the rest is what it sends. Where [`NONCE`] is in it, the client's
 //! own is put, without which a challenge is refused at once.
 
 use std::sync::{Arc, LazyLock};
@@ -78,16 +78,16 @@ fn outcome(login: &Arc<Login>, stream: &[u8], how: u8) -> (String, usize) {
     let mut connecting = Connecting::new(login.clone());
     let mut sent = Vec::new();
     connecting.start(&mut sent).expect("a start-up can begin");
-    let mut told = None;
+    let mut reported = None;
     let mut fed = 0;
     for message in messages(stream) {
         let message = with_nonce(message, &sent);
         for piece in pieces(&message, how) {
-            if told.is_some() {
+            if reported.is_some() {
                 break;
             }
             fed += piece.len();
-            told = match connecting.received(piece, &mut sent) {
+            reported = match connecting.received(piece, &mut sent) {
                 Ok(None) => None,
                 Ok(Some(session)) => {
                     assert!(session.leftover.len() <= fed);
@@ -109,15 +109,15 @@ fn outcome(login: &Arc<Login>, stream: &[u8], how: u8) -> (String, usize) {
             };
         }
     }
-    let told = told.unwrap_or_else(|| format!("{connecting:?} {}", connecting.closed()));
-    assert!(!told.contains(PASSWORD), "{told}");
+    let reported = reported.unwrap_or_else(|| format!("{connecting:?} {}", connecting.closed()));
+    assert!(!reported.contains(PASSWORD), "{reported}");
     let was_asked = login.require_auth.text().is_empty();
     let is_there = |text: &[u8]| sent.windows(text.len()).any(|part| part == text);
     assert!(
         was_asked || !is_there(PASSWORD.as_bytes()),
         "the password was sent in clear text"
     );
-    (told, sent.len())
+    (reported, sent.len())
 }
 
 /// The messages by the lengths that they announce; what is none is the last.

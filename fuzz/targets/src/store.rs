@@ -1,4 +1,4 @@
-//! A notebook that came from elsewhere or is damaged: whatever stands in its rows, it is read or
+//! A notebook that came from elsewhere or is damaged: whatever is in its rows, it is read or
 //! refused with a reason.
 //!
 //! The input changes rows of a small notebook: lines `TABLE.COLUMN=VALUE`, where the value is `n` (NULL),

@@ -89,7 +89,7 @@ function shown(cell: Cell): string {
   return Number.isInteger(cell) ? count(cell) : String(Number(cell.toPrecision(6)));
 }
 
-/** A chart that stands alone: heading above, drawing below. */
+/** A chart by itself: heading above, drawing below. */
 export function figure(spec: FrameSpec, drawing: HTMLElement | Picture, ...more: Child[]): HTMLElement {
   const { title, subtitle, caption, data } = spec;
   const png = 'png' in drawing ? (name: string): void => drawing.png(name, title, caption ?? subtitle ?? '') : undefined;

@@ -128,7 +128,7 @@ export function linesChart(spec: LinesSpec): HTMLElement {
             const beside = places === undefined ? 0 : 9 + (nth % 4) * 3;
             for (const [i, place] of line.places.entries()) {
               const [x] = api.coord([place.x, 0]);
-              // A line that comes down to a mark, or goes up from it, passes above it: its label stands below.
+              // A line that comes down to a mark, or goes up from it, passes above it: its label is below.
               const above = Math.max(line.places[i - 1]?.y ?? 0, line.places[i + 1]?.y ?? 0) <= place.y;
               if (place.low !== undefined && place.low !== null && place.high !== undefined && place.high !== null) {
                 const [y0, y1] = [api.coord([0, y(place.low)])[1], api.coord([0, y(place.high)])[1]];

@@ -41,7 +41,7 @@ export function percentileAt(nines: number): string {
   return `p${(p * 100).toFixed(Math.max(0, Math.ceil(nines) - 1))} (${oneIn(p)})`;
 }
 
-/** Moves a cursor from 0 to `end`; `moved` is told where it is before the plot is drawn anew. */
+/** Moves a cursor from 0 to `end`; `moved` gets the place before the plot is drawn anew. */
 export function followCurve(figure: HTMLElement, plot: Plot, end: number, moved: (nines: number | null) => void): void {
   const group = figure.querySelector<HTMLElement>('.plot')!;
   let cursor: number | null = null;

@@ -1,6 +1,6 @@
 /**
  * One drawing on a canvas: made when it comes into sight, drawn anew when its data, its width or the
- * theme change, and only while it can be seen. Whoever owns it says how it looks in `build`.
+ * theme change, and only while it can be seen. Its owner says how it looks in `build`.
  */
 
 import { token, onTheme } from '../page/theme';
@@ -147,7 +147,7 @@ export class Plot {
     this.visible = false;
   }
 
-  /** Where an item stands, in pixels of the element. */
+  /** The place of an item, in pixels of the element. */
   pixel(point: [number, number], grid = 0): [number, number] | null {
     return (this.chart?.convertToPixel({ gridIndex: grid }, point) as [number, number] | undefined) ?? null;
   }

@@ -45,7 +45,7 @@ function children(draw: Draw, api: Api, box: Box): Shape[] {
   return draw(api, box, shapes) ?? shapes;
 }
 
-/** The same, where something stands beyond the edges of the axes. */
+/** The same, where something is beyond the edges of the axes. */
 export const unclipped = (draw: Draw, z: number, axes: { xAxisIndex?: number; yAxisIndex?: number } = {}): Shape => ({ ...drawn(draw, z, axes), clip: false });
 
 export function rect(x0: number, y0: number, x1: number, y1: number, fill: unknown, opacity = 1): Shape {

@@ -50,7 +50,7 @@ export const NARROW = 560;
 const known = new WeakMap<Bus, Map<string, Strip>>();
 
 export class Strip {
-  /** The strip of this name on the page of this bus: made, or told what it shows now. */
+  /** The strip of this name on the page of this bus: made, or updated with what it shows now. */
   static of(spec: StripSpec, bus: Bus): Strip {
     const strips = known.get(bus) ?? new Map<string, Strip>();
     known.set(bus, strips);

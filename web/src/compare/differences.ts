@@ -77,7 +77,7 @@ function bar(d: Difference, of: { low: number; high: number }, marks: number[]):
   const color = style === 'better' ? 'var(--ok)' : style === 'worse' ? 'var(--bad)' : 'var(--ink3)';
   const filled = style === 'better' || style === 'worse';
   const interval = d.change_interval ?? null;
-  // Why there is nothing to draw stands in its place.
+  // The reason for an empty chart is in its place.
   if (d.verdict === 'time-explains' || d.verdict === 'not-by-turns') return withdrawn(d.verdict === 'time-explains' ? 'withdrawn: order and drift' : 'withdrawn: not by turns');
   if (d.verdict === 'not-enough-repeats') return withdrawn('too few repeats');
   return svg(

@@ -108,11 +108,11 @@ export function capacityCurve(capacity: Capacity, ladder: Ladder, id: string, ti
       });
       for (const mark of shown) {
         const hollow = mark.side === 'cannot-tell';
-        front.push(svg('circle', { class: hollow ? 'mark hollow' : 'mark', cx: px(mark.rate), cy: py(mark.p99!), r: 4.5, fill: hollow ? 'var(--bg)' : 'var(--p99)', stroke: 'var(--p99)', 'stroke-width': 1.6 }, svg('title', {}, told(mark, limit))));
+        front.push(svg('circle', { class: hollow ? 'mark hollow' : 'mark', cx: px(mark.rate), cy: py(mark.p99!), r: 4.5, fill: hollow ? 'var(--bg)' : 'var(--p99)', stroke: 'var(--p99)', 'stroke-width': 1.6 }, svg('title', {}, markText(mark, limit))));
       }
       for (const mark of list.filter((one) => one.behind)) {
         const [cx, top] = [px(mark.rate), frame.y + 4];
-        front.push(svg('path', { class: 'behind', d: `M${cx} ${top} l6 10 h-12 Z`, fill: 'var(--bad)' }, svg('title', {}, told(mark, limit))));
+        front.push(svg('path', { class: 'behind', d: `M${cx} ${top} l6 10 h-12 Z`, fill: 'var(--bad)' }, svg('title', {}, markText(mark, limit))));
         there.push({ x: cx - 6, y: top, width: 12, height: 10 });
       }
       const [behind, ...more] = list.filter((one) => one.behind);
@@ -160,7 +160,7 @@ export function capacityCurve(capacity: Capacity, ladder: Ladder, id: string, ti
       id,
       title,
       subtitle: 'response time, log scale; bar: 95 % interval of the steps at a rate',
-      summary: () => list.map((mark) => told(mark, limit)).join('; '),
+      summary: () => list.map((mark) => markText(mark, limit)).join('; '),
       data: () => ({ head: ['offered_per_s', 'done_per_s', 'p99_us', 'low_us', 'high_us', 'side', 'falls_behind', 'trials'], rows: list.map((mark) => [mark.rate, mark.served, mark.p99, mark.between?.[0] ?? null, mark.between?.[1] ?? null, mark.side ?? '', mark.behind ? 'yes' : 'no', mark.trials.join(' ')]) }),
     },
     drawing,
@@ -169,7 +169,7 @@ export function capacityCurve(capacity: Capacity, ladder: Ladder, id: string, ti
 }
 
 /** What a mark is, in words. */
-export function told(mark: Mark, limit: string): string {
+export function markText(mark: Mark, limit: string): string {
   const head = `${rate(mark.rate)}/s offered: `;
   if (mark.behind) return `${head}falls behind${mark.served === null ? '' : `, ${rate(mark.served)} served`}`;
   if (mark.p99 === null) return `${head}too few transactions for p99`;

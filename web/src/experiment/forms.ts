@@ -69,7 +69,7 @@ const ROOM = 0.4;
 const at = (share: number): string => `${(share * 100).toFixed(2)}%`;
 
 /**
- * Where the figure of a bar from `low` to `high` stands, beside it on the side that has room: the distance from
+ * Where the figure of a bar from `low` to `high` is, beside it on the side that has room: the distance from
  * the left or from the right end of the axis, as a share of it.
  */
 export const placeOfText = (low: number, high: number): { left: number } | { right: number } => (1 - high >= ROOM ? { left: high } : { right: 1 - low });
@@ -162,7 +162,7 @@ function rest(forms: LabForm[], title: string, outliers: Set<number>): HTMLEleme
     figureTable(
       `More of the forms: ${title}`,
       ['Form', ...nums(`p50 ${unit.unit}`, 'Retries per commit by the server', 'Committed', 'Given up', 'Failed'), 'Trials'],
-      forms.map((form) => [h('code', {}, form.form), inUnit(form.service.p50_us, unit), form.server_retries_per_commit === null ? DASH : some(form.server_retries_per_commit), ...[form.committed, form.given_up, form.failed].map((n) => count(n)), form.repeats.flatMap((one, i) => (one.trial === null ? [] : [i > 0 ? ' ' : '', trialLink(one.trial), outliers.has(one.trial) && h('span', { class: 'flagged' }, ' (stands out)')]))]),
+      forms.map((form) => [h('code', {}, form.form), inUnit(form.service.p50_us, unit), form.server_retries_per_commit === null ? DASH : some(form.server_retries_per_commit), ...[form.committed, form.given_up, form.failed].map((n) => count(n)), form.repeats.flatMap((one, i) => (one.trial === null ? [] : [i > 0 ? ' ' : '', trialLink(one.trial), outliers.has(one.trial) && h('span', { class: 'flagged' }, ' (is an outlier)')]))]),
     ),
   );
 }
@@ -239,7 +239,7 @@ export function formsSections(lab: RetriesLab, outliers: Set<number>): Section[]
   const lead = `One row a form, the best first. Upright line: of goodput the median over repeats, else of all repeats together; bar: ${intervals ? 'the 95 % interval of the median goodput, else from the least repeat to the greatest' : 'from the least repeat to the greatest'}; dots: the repeats. All axes begin at 0.`;
   return [
     section('retries-lab', 'Forms', 'Forms', lead, null, h('div', { class: 'parts' }, ...lab.points.map((point, i) => formsFigure(point, titles[i]!, outliers))), ...lab.says.map((sentence) => h('p', { class: 'sub' }, rich(sentence)))),
-    ...(pairs.length === 0 ? [] : [section('pairs', 'Pairs', 'Which differences are sure?', 'Goodput of the first beside that of the second. All pairs are judged together, so that none differs by chance alone; grey: it cannot be told. The axis is logarithmic.', null, h('div', { class: 'parts' }, ...pairs))]),
+    ...(pairs.length === 0 ? [] : [section('pairs', 'Pairs', 'Which differences are sure?', 'Goodput of the first beside that of the second. All pairs are judged together, so that none differs by chance alone; grey: undecided. The axis is logarithmic.', null, h('div', { class: 'parts' }, ...pairs))]),
   ];
 }
 

@@ -113,7 +113,7 @@ function drawing(of: IsolationExample): HTMLElement | null {
   );
 }
 
-/** Where a node stands on the circle, from the top and clockwise. */
+/** The place of a node on the circle, from the top and clockwise. */
 export function places(n: number, radius: number): { x: number; y: number }[] {
   return Array.from({ length: n }, (_, i) => {
     const angle = (2 * Math.PI * i) / n - Math.PI / 2;

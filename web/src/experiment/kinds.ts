@@ -28,12 +28,12 @@ export function kindOf(data: ExperimentData): Kind | null {
   if (data.slob) return { sections: [slobSweep(data.slob)], figures: [] };
   const capacity = data.capacity ?? null;
   if (capacity === null || !capacity.ladders.some((ladder) => ladder.search.steps > 0)) return null;
-  // One search is what the page is about; of several each stands in its own figure.
+  // One search is what the page is about; of several each has its own figure.
   const [ladder, other] = capacity.ladders;
   return { sections: [capacitySection(capacity, data.trials)], figures: other === undefined ? searchFigures(capacity, ladder!) : [] };
 }
 
-/** Trials whose goodput stands out among their repeats. */
+/** Trials whose goodput is an outlier among their repeats. */
 function outliers(data: ExperimentData): Set<number> {
   return new Set(data.points.flatMap((point) => point.outliers.filter((of) => of.figure === 'goodput').map((of) => of.trial)));
 }

@@ -97,7 +97,7 @@ function grid(plane: Plane, caption: string, cell: (line: number, x: number) => 
   );
 }
 
-/** In place of a figure: hatched, with the reason, which stands whole below the maps. */
+/** In place of a figure: hatched, with the reason, which is whole below the maps. */
 function gap(data: ExperimentData, plane: Plane, line: number, x: number): HTMLElement {
   const why = whyMissing(data, plane, line, x);
   if (why === null) return h('span', { class: 'cell gap-cell' }, 'left out');

@@ -91,7 +91,7 @@ export function allPoints(data: ExperimentData, plane: Plane | null): Section | 
     const words = g === null ? DASH : g.interval !== null ? `${rate(g.interval[0])} to ${rate(g.interval[1])}` : g.n > 1 ? `range ${rate(g.min)} to ${rate(g.max)}` : 'one repeat';
     const sizes = plane?.line?.sizes_bytes ?? [];
     const notes: Child[] = [];
-    for (const o of point.outliers.filter((o) => o.figure === 'goodput')) notes.push(h('span', {}, `repeat ${o.repeat ?? '?'} stands out (trial `, trialLink(o.trial), ')'));
+    for (const o of point.outliers.filter((o) => o.figure === 'goodput')) notes.push(h('span', {}, `repeat ${o.repeat ?? '?'} is an outlier (trial  `, trialLink(o.trial), ')'));
     for (const l of point.left_out) notes.push(h('span', {}, 'trial ', trialLink(l.trial), ` left out: ${l.why}`));
     if (point.limit !== undefined && point.limit !== null && point.limit.agree < point.limit.of) notes.push(`${point.limit.agree} of ${point.limit.of} repeats agree`);
     return h(

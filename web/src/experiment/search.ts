@@ -75,7 +75,7 @@ export function searchFigures(capacity: Capacity, { capacity: found, knee, searc
   };
   const half = halfWidth(found);
   const interval = found?.interval ?? null;
-  const around = found === null ? (search.contradiction === undefined ? 'not known' : 'not known: the machine changes from step to step') : found.is === 'below' || found.is === 'at-or-below' ? (steps.some((step) => step.rate_per_s < found.per_s) ? 'that is too much; of lower rates it cannot be told' : 'the lowest rate that was tried is too much') : found.is !== 'at' ? 'no rate that was tried broke the limit' : half !== null ? `95\u00a0% interval ${rate(interval!.low!)} to ${rate(interval!.high!)}` : interval === null || (interval.low === null && interval.high === null) ? 'no interval' : interval.low === null ? `at most ${rate(interval.high!)}, 95\u00a0% interval` : `at least ${rate(interval.low)}, 95\u00a0% interval`;
+  const around = found === null ? (search.contradiction === undefined ? 'not known' : 'not known: the machine changes from step to step') : found.is === 'below' || found.is === 'at-or-below' ? (steps.some((step) => step.rate_per_s < found.per_s) ? 'that is too much; lower rates are undecided' : 'the lowest rate that was tried is too much') : found.is !== 'at' ? 'no rate that was tried broke the limit' : half !== null ? `95\u00a0% interval ${rate(interval!.low!)} to ${rate(interval!.high!)}` : interval === null || (interval.low === null && interval.high === null) ? 'no interval' : interval.low === null ? `at most ${rate(interval.high!)}, 95\u00a0% interval` : `at least ${rate(interval.low)}, 95\u00a0% interval`;
   tps('capacity', 'Capacity', found?.per_s ?? null, around);
   const sign = found === null || found.is === 'at' ? '' : found.is === 'below' || found.is === 'at-or-below' ? '<\u00a0' : '≥\u00a0';
   list[0]!.value = sign + list[0]!.value;
@@ -89,19 +89,19 @@ export function searchFigures(capacity: Capacity, { capacity: found, knee, searc
   return list;
 }
 
-const told = (step: SearchStep): string => (step.falls_behind ? 'falls behind' : step.response_p99_us === null ? 'too few transactions for p99' : `p99 ${timeText(step.response_p99_us)}`);
+const stepText = (step: SearchStep): string => (step.falls_behind ? 'falls behind' : step.response_p99_us === null ? 'too few transactions for p99' : `p99 ${timeText(step.response_p99_us)}`);
 
 /** The steps over time. */
 export function searchChart(ladder: Ladder, id: string): HTMLElement | null {
   const { steps } = ladder;
   if (steps.length === 0) return null;
   const end = Math.max(...steps.map((step) => step.from_s + step.seconds));
-  // Short ones are told in seconds.
+  // Short ones are in seconds.
   const [unit, by] = end < 180 ? ['s', 1] : ['min', 60];
   const x = linear(end / by, 4);
   const y = linear(Math.max(...steps.map((step) => step.rate_per_s)) * 1.06, 4);
   const interval = ladder.capacity?.is === 'at' ? ladder.capacity.interval : null;
-  const words = (step: SearchStep): string => `trial ${step.trial}: ${rate(step.rate_per_s)}/s for ${span(step.seconds)}: ${SIDES[step.side].name}, ${told(step)}`;
+  const words = (step: SearchStep): string => `trial ${step.trial}: ${rate(step.rate_per_s)}/s for ${span(step.seconds)}: ${SIDES[step.side].name}, ${stepText(step)}`;
   const plot = new Plot({
     height: 360,
     build: () => {
@@ -120,7 +120,7 @@ export function searchChart(ladder: Ladder, id: string): HTMLElement | null {
               // Short steps stay visible.
               const x1 = Math.max(api.coord([(step.from_s + step.seconds) / by, step.rate_per_s])[0], x0 + 4);
               const color = token(SIDES[step.side].color);
-              // What cannot be told is hollow: color alone would not say it to everyone.
+              // Undecided steps are hollow: not every reader sees the color.
               const hollow = step.side === 'cannot-tell';
               shapes.push({ type: 'rect', shape: { x: x0, y: at - 3.5, width: x1 - x0, height: 7 }, style: { fill: hollow ? token('bg') : color, stroke: color, lineWidth: 1.3 }, silent: true });
             }

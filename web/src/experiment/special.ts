@@ -1,4 +1,4 @@
-/** What stands in place of a matrix: capacity, slob's cache fit. */
+/** What is in place of a matrix: capacity, slob's cache fit. */
 
 import type { Capacity, Estimate, SlobSweep, Spread, TrialRef } from '../data';
 import { asked, bytesText, columnUnit, count, DASH, inUnit, intervalText, marked, percent, present, rate, significant, timeText } from '../pure/format';
@@ -85,7 +85,7 @@ export function slobSweep(slob: SlobSweep): Section {
     line('misses_per_s', 'misses', lineOf(5)),
     line('device_reads_per_s', 'device reads', lineOf(3)),
   ].filter((line) => line.places.length > 0);
-  // What lies beyond all that was measured has no place on the axis: it is told in words.
+  // What lies beyond all that was measured has no place on the axis: it is in words.
   const ends = points.at(-1)?.x ?? 0;
   const beyond = slob.marks.filter((mark) => mark.x > ends * 1.5);
   const verticals = slob.marks.filter((mark) => !beyond.includes(mark)).map((mark) => ({ x: at(mark.x), name: slob.x.unit === 'bytes' ? `${mark.name} (${bytesText(mark.x)})` : mark.name }));

@@ -12,7 +12,7 @@ import { goodput, latencyOf, lines, partsOf, planeOf, shownLatency, type Part } 
 import { legend, shape } from './points';
 import { ranks } from './ranks';
 
-/** What stands between the answer and the table of all points. */
+/** What is between the answer and the table of all points. */
 export function sweepSections(data: ExperimentData, go: (point: number) => void): Section[] {
   const parts = partsOf(data);
   const targets = data.targets ?? [];
@@ -21,7 +21,7 @@ export function sweepSections(data: ExperimentData, go: (point: number) => void)
 
 function targetsSection(targets: TargetRow[]): Section {
   const unit = columnUnit(targets.map((of) => of.round_trip_us ?? null));
-  const lead = 'A short name stands for a target everywhere: the part of its address that tells it apart. The address stands here once, without its password.';
+  const lead = 'A target’s short name is the part of its address that differs from the others. The whole address is here, without its password.';
   const rows = targets.map((of, i): Row => [h('span', { class: 'mark-name' }, shape(lineOf(i).symbol, lineOf(i).color), of.name), of.product ?? 'never reached', h('td', { class: 'where' }, h('code', {}, of.address)), of.isolation ?? 'not known, or not one', inUnit(of.round_trip_us ?? null, unit)]);
   return section('targets', 'Targets', 'Targets', lead, null, figureTable('Targets: rows', ['Name', 'What it is', 'Where', 'Isolation in effect', num('Round trip', unit.unit)], rows, { class: 'targets' }));
 }
@@ -82,7 +82,7 @@ export function besideSweep(data: ExperimentData, answer: Answer | null): Child 
   if (ranking !== null) return rankingBlock(ranking);
   const parts = partsOf(data);
   const [part] = parts;
-  // From one repeat there is no headline, and no workload stands beside another.
+  // From one repeat there is no headline, and no workload is beside another.
   if (part === undefined || parts.length > 1 || part.data.points.some((point) => point.repeats === 1)) return null;
   const of = planeOf(part);
   if (of === null || of.x === null || of.line === null || of.rest.length > 0) return null;

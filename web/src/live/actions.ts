@@ -13,14 +13,14 @@ export interface Answer {
   words: string;
 }
 
-/** Where answers are told, and what tells them. */
-export function teller(tag: 'span' | 'p' = 'span'): { told: HTMLElement; tell: (answer: Answer) => void } {
-  const told = h(tag, { role: 'status', class: 'told' });
+/** Where answers are shown, and the function that shows them. */
+export function teller(tag: 'span' | 'p' = 'span'): { shown: HTMLElement; tell: (answer: Answer) => void } {
+  const shown = h(tag, { role: 'status', class: 'answer-line' });
   const tell = (answer: Answer): void => {
-    told.textContent = answer.words;
-    told.classList.toggle('bad', !answer.ok);
+    shown.textContent = answer.words;
+    shown.classList.toggle('bad', !answer.ok);
   };
-  return { told, tell };
+  return { shown, tell };
 }
 
 /** Asks the server; what it answers, in a sentence. */
@@ -31,9 +31,9 @@ export async function ask(trial: Named, action: string, body: object): Promise<A
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ uuid: trial.uuid, ...body }),
     });
-    const told = (await answer.json().catch(() => ({}))) as { done?: string; error?: string; hints?: string[] };
-    if (answer.ok) return { ok: true, words: told.done ?? 'Done.' };
-    return { ok: false, words: [told.error ?? `The server answers ${answer.status}.`, ...(told.hints ?? [])].join(' ') };
+    const reply = (await answer.json().catch(() => ({}))) as { done?: string; error?: string; hints?: string[] };
+    if (answer.ok) return { ok: true, words: reply.done ?? 'Done.' };
+    return { ok: false, words: [reply.error ?? `The server answers ${answer.status}.`, ...(reply.hints ?? [])].join(' ') };
   } catch {
     return { ok: false, words: 'The server does not answer: nothing was changed.' };
   }
@@ -96,7 +96,7 @@ export const copyLink = (href: () => string): HTMLElement => copyButton('Copy li
 
 /** Tag, note, exclude: for a trial that has a page of its own; one that does not grow is asked for again. */
 export function trialActions(trial: Named & { tags: string[]; note: string | null; excluded: string | null }, grows: boolean): HTMLElement {
-  const { told, tell: say } = teller();
+  const { shown, tell: say } = teller();
   const tell = (answer: Answer): void => {
     say(answer);
     if (answer.ok && !grows) location.reload();
@@ -119,5 +119,5 @@ export function trialActions(trial: Named & { tags: string[]; note: string | nul
           const said = await question({ title: `Exclude trial ${trial.number}?`, words: ['It stays in the notebook and in lists, with the reason; comparisons leave it out.'], yes: 'Exclude it', no: 'Cancel', line: { label: 'Why', value: '', required: true } });
           if (said !== null && said !== '') tell(await ask(trial, 'exclude', { reason: said }));
         });
-  return h('div', { class: 'page-actions' }, tag, note, exclude, copyLink(() => location.href), told);
+  return h('div', { class: 'page-actions' }, tag, note, exclude, copyLink(() => location.href), shown);
 }

@@ -7,7 +7,7 @@ import { copyLink, stop, teller, type Answer } from './actions';
 import { about, aboutAll, died, diedOfAll } from './part';
 import { refreshed } from './refresh';
 
-/** So often those who do not see it are told. */
+/** Interval of the text for screen readers. */
 const SAY_MS = 15_000;
 
 /** Why nothing comes of a running trial, as far as its server knows; empty: it comes. */
@@ -42,7 +42,7 @@ export function runningBar(data: TrialData): RunningBar {
   const fill = h('div', { class: 'progress-fill' });
   const track = h('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Progress of the trial', 'aria-valuemin': 0, 'aria-valuemax': 100 }, fill);
   const time = h('span', { class: 'running-time' });
-  const { told, tell: say } = teller();
+  const { shown, tell: say } = teller();
   const polite = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
   const stalled = h('p', { role: 'status', class: 'stalled bad', hidden: true });
   const lost = h('p', { role: 'status', class: 'generators-lost bad', hidden: true });
@@ -72,7 +72,7 @@ export function runningBar(data: TrialData): RunningBar {
     part,
     lost,
     stalled,
-    told,
+    shown,
     polite,
   );
   const isOver = (): boolean => {

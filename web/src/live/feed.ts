@@ -1,4 +1,4 @@
-/** The stream of a served page: the whole document first, then what changes of it; and what is told when it is cut. */
+/** The stream of a served page: the whole document first, then what changes of it; and what is shown when it is cut. */
 
 import type { Delta } from '../pure/delta';
 

@@ -1,4 +1,4 @@
-/** Parts of a page made anew: what has not changed stays, and so does what somebody reads or works in. */
+/** Parts of a page made anew: what has not changed stays, and so does what the user reads or works in. */
 
 import { disposeDetached } from '../chart/plot';
 
@@ -13,7 +13,7 @@ const made = new WeakMap<Element, number>();
 /** What has the focus and is there again gets it again, but not so often that who hears it hears nothing else. */
 const FOCUS_MS = 5000;
 
-/** Whether somebody is in it: with the pointer, the focus, a selection, or a table that was opened. */
+/** Whether the user is in it: with the pointer, the focus, a selection, or a table that was opened. */
 function isInUse(element: Element, fresh: Element): boolean {
   if (element.querySelector(':active') !== null) return true;
   const focused = document.activeElement;

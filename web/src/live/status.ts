@@ -1,4 +1,4 @@
-/** What is told when the picture is not of now. */
+/** What is shown when the picture is not current. */
 
 import { h } from '../page/dom';
 import type { FeedState } from './feed';
@@ -37,7 +37,7 @@ export function showStatus(state: FeedState): void {
   if (old === null) document.querySelector('.topbar')?.after(box);
 }
 
-/** Another page has been put together: what was told is told there. */
+/** Another page has been put together: what was shown is shown there. */
 export function keepStatus(state: FeedState): void {
   shown = '';
   showStatus(state);

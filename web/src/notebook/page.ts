@@ -27,7 +27,7 @@ export function place(target: string): string {
 export function notebookPage(data: NotebookData): Shown {
   const mayChange = data.served?.may_change === true;
   const chosen = new Map<number, Side>();
-  const { told, tell } = teller('p');
+  const { shown, tell } = teller('p');
   const bar = choice(data, chosen, mayChange, tell, () => update());
   const trials = h('div', { id: 'trials-list' });
   const parts: Record<'running' | 'growing' | 'experiments', HTMLElement> = {
@@ -52,7 +52,7 @@ export function notebookPage(data: NotebookData): Shown {
   const sections: Section[] = [
     section('running', 'Running', 'Running', 'Trials of this host, and of others that write into this notebook.', heads.running, parts.running),
     section('growing', 'Experiments', 'Experiments as they grow', 'A box is a repeat of a point. Answers come when every point has its repeats.', null, parts.growing, h('h3', {}, 'Newest experiments'), parts.experiments),
-    section('trials', 'Trials', 'Trials', 'Choose trials for A and for B to compare them. A trial that was excluded stays in the list, with its reason.', heads.found, search(data), bar.element, told, trials, pages(data)),
+    section('trials', 'Trials', 'Trials', 'Choose trials for A and for B to compare them. A trial that was excluded stays in the list, with its reason.', heads.found, search(data), bar.element, shown, trials, pages(data)),
   ];
   const lead = h(
     'div',
@@ -218,7 +218,7 @@ function choice(data: NotebookData, chosen: Map<number, Side>, mayChange: boolea
   const of = (side: Side): number[] => [...chosen].filter(([, of]) => of === side).map(([number]) => number).sort((x, y) => x - y);
   const named = (): Named[] => data.trials.filter((trial) => chosen.has(trial.number));
   const button = (text: string, act: () => Promise<void>): HTMLButtonElement => h('button', { type: 'button', class: 'button', on: { click: () => void act() } }, text);
-  /** One after the other; the first that fails is told. */
+  /** One after the other; the first that fails is shown. */
   const all = async (action: string, body: object): Promise<void> => {
     let last: Answer = { ok: true, words: '' };
     for (const trial of named()) {

@@ -22,7 +22,7 @@ const WAITS: Record<string, string> = {
 
 export const waitColor = (of: string): string => WAITS[of] ?? 'other';
 
-/** A part of the time budget by its colour and how much of it shows: parts of one colour are told apart. */
+/** A part of the time budget by its colour and how much of it shows: parts of one colour differ by it. */
 const TIME_PARTS: Record<string, [color: string, opacity: number]> = {
   rest: ['other', 0.2],
   schedule: ['other', 0.4],
@@ -105,7 +105,7 @@ const LIMITS: Record<string, string> = {
 
 export const limitColor = (code: string): string => LIMITS[code] ?? 'other';
 
-/** Parts that have no colour by meaning: told apart by order. */
+/** Parts that have no colour by meaning: by order. */
 export const PARTS = ['lock', 'lwlock', 'io', 'client', 'ipc', 'cpu', 'other'];
 
 /** Lines of an experiment: colour and shape together. */

@@ -129,7 +129,7 @@ interface Statement {
   gate?: Gate | null;
 }
 
-/** The largest sentence of the page, what speaks for it, and what stands on its right and below it. */
+/** The largest sentence of the page, what speaks for it, and what is on its right and below it. */
 function statement(of: Statement, bus: Bus | null, right: Child[], below: Child = null): HTMLElement {
   const beside = right.filter((child) => child !== null && child !== undefined && child !== false);
   return h(

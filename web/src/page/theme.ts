@@ -42,7 +42,7 @@ export function setPrinting(on: boolean): void {
   apply();
 }
 
-/** Nobody is told any more: another page takes this one's place. */
+/** No listeners any more: another page takes this one's place. */
 export function forgetListeners(): void {
   listeners.length = 0;
 }

@@ -130,7 +130,7 @@ export function fromHash(hash: string): { section: string | null; range: Range |
       try {
         section = decodeURIComponent(part);
       } catch {
-        // An address that somebody mistyped names no section.
+        // A mistyped address names no section.
       }
     }
   }

@@ -92,7 +92,7 @@ export function time(us: number, digits = 3): Quantity {
 export const timeText = (us: number | null | undefined, digits = 3): string =>
   us === null || us === undefined ? DASH : join(time(us, digits));
 
-/** A duration that somebody asked for, without noughts that nobody typed: `20 ms`, `12.5 ms`. */
+/** A requested duration, without noughts that were not typed: `20 ms`, `12.5 ms`. */
 export function asked(us: number): string {
   const { value, unit } = time(us, 6);
   return join({ value: trim(value), unit });

@@ -2,7 +2,7 @@
 
 /**
  * Positions as near as possible to those wanted, at least `gap` apart and within low..high. In the
- * order given. Labels that touch become one block that stands around its members' middle.
+ * order given. Labels that touch become one block around its members' middle.
  */
 export function pushApart(wanted: number[], gap: number, low: number, high: number): number[] {
   const order = wanted.map((at, index) => ({ at, index })).sort((a, b) => a.at - b.at || a.index - b.index);

@@ -11,7 +11,7 @@ import { token } from '../page/theme';
 import { marks } from './marks';
 import type { Model } from './model';
 
-/** Half a second: what stands at a second is its mean. */
+/** Half a second: the value of a second is its mean. */
 const MIDDLE_US = 5e5;
 
 export function clients(model: Model, bus: Bus): Strip | null {

@@ -87,7 +87,7 @@ function topOf(data: TrialData, bus: Bus): Section {
 
 const isSerious = (note: Note): boolean => note.severity === 'serious';
 
-/** What spoils the figures stands before them. */
+/** What spoils the figures comes before them. */
 const figures = (data: TrialData, bus: Bus): Section => ({ id: 'figures', element: h('div', { class: 'trust', id: 'figures' }, notesBlock(data.notes, bus, isSerious), trialHeadlines(data)) });
 
 const trust = (data: TrialData, bus: Bus): Section => ({ id: 'trust', element: h('div', { class: 'trust', id: 'trust' }, notesBlock(data.notes, bus, (note) => !isSerious(note)), accounting(data)) });

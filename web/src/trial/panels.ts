@@ -63,7 +63,7 @@ export function titleOf(name: string): string {
 
 const COLORS = ['io', 'lock', 'cpu', 'lwlock', 'client', 'ipc', 'other'];
 const MODES: Record<string, string> = { user: 'cpu', nice: 'cpu', system: 'lwlock', iowait: 'other', irq: 'client', softirq: 'client', steal: 'lock', guest: 'ipc' };
-/** More lines than this cannot be told apart: the rest become charts of their own. */
+/** More lines than this cannot be distinguished: the rest become charts of their own. */
 const LINES_MAX = 7;
 
 /** The charts of all series that were read over time, and what is missing altogether. */

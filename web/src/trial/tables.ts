@@ -145,9 +145,9 @@ export function retriesSection(data: TrialData): Section | null {
       'Tries until commit',
       tableOf(['Try', 'Share', num('Transactions')], tries.map((n, i) => [i === 0 ? 'first' : String(i + 1), bar(n / Math.max(...tries, 1), 'ink3', 200), [count(n), h('span', { class: 'sub' }, ` ${percent(n / committed)}`)]]), { hidden: true }),
     );
-  const told = run.server_counters;
-  const counters = 'unknown' in told ? undefined : told;
-  const unknown = 'unknown' in told ? told.unknown : undefined;
+  const fact = run.server_counters;
+  const counters = 'unknown' in fact ? undefined : fact;
+  const unknown = 'unknown' in fact ? fact.unknown : undefined;
   const counted = Object.entries(counters?.counted ?? {});
   const beside = h(
     'div',

@@ -123,7 +123,7 @@ export function timeBar(shown: Model, bus: Bus): { element: HTMLElement; renew: 
           else shapes.push(svg('rect', { x: x0, y: top + 3, width: Math.max(3, x1 - x0), height: LANE - 7, fill: AGAIN.has(event.kind) ? 'var(--ok)' : 'var(--other)' }));
           let end = Math.max(x1, x0 + 5) + 3;
           if (end >= free) {
-            // Where others follow closely, one name behind them stands for all: E1–E12.
+            // Where others follow closely, one name behind them is for all: E1–E12.
             let last = event;
             const words = (): string => (last === event ? event.name : `${event.name}–${last.name}`);
             for (const next of lane.events.slice(nth + 1)) {

@@ -2,7 +2,7 @@
 //! nothing itself.
 
 const LINE_ROWS: u64 = 100_000;
-/// Rows between two looks at the clock when quiet: the last rows of a table are only told when
+/// Rows between two looks at the clock when quiet: the last rows of a table are only reported when
 /// their number is a multiple of it.
 const QUIET_ROWS: u64 = 100;
 /// Seconds between two lines when quiet.
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(progress.at(500_000, 24.9), None);
         assert!(progress.at(600_000, 25.0).is_some());
         assert!(progress.at(1_000_000, 25.1).is_some());
-        // The end of a table that is no multiple of 100 rows is not told.
+        // The end of a table that is no multiple of 100 rows is not reported.
         let mut odd = Progress::new("t", 10, true, false);
         assert_eq!(odd.at(10, 60.0), None);
     }

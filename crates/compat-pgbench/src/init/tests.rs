@@ -31,7 +31,7 @@ impl Place {
         };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("init_{}_{number}", std::process::id());
-        // From the template that nobody connects to.
+        // From the template, which takes no connections.
         place.sql(&format!("CREATE DATABASE {name} TEMPLATE template0"));
         place.database = name;
         place
@@ -328,7 +328,7 @@ fn errors_have_stock_pgbenchs_words() {
         // The copy is refused before its rows are read …
         (
             "GRANT TRUNCATE, SELECT ON ALL TABLES IN SCHEMA public TO PUBLIC;",
-            "somebody",
+            "guest",
             "g",
             &[],
             &same,
@@ -346,7 +346,7 @@ fn errors_have_stock_pgbenchs_words() {
             &same,
         ),
     ];
-    postgres_role("somebody");
+    postgres_role("guest");
     for (before, user, steps, args, change) in cases {
         let (theirs, ours) = (Place::new(), Place::new());
         for place in [&theirs, &ours] {
@@ -497,8 +497,8 @@ fn ysql_bench_declares_keys_at_once_and_commits_batches() {
 fn a_terminal_shows_one_line_that_goes_away() {
     let place = Place::new();
     let text = said(&mut place.session(), &options("dtg"), true);
-    let told = masked(&text);
-    let (line, rest) = told
+    let reported = masked(&text);
+    let (line, rest) = reported
         .split_once("generating data (client-side)...\n")
         .unwrap()
         .1
@@ -572,7 +572,7 @@ fn a_lost_connection_has_libpqs_words() {
     assert_eq!(place.answer("SELECT count(*) FROM pgbench_branches"), "0");
 }
 
-/// The program that the tests below interrupt: this test program again, told by its environment
+/// The program that the tests below interrupt: this test program again, chosen by its environment
 /// to run one initialisation. Does nothing otherwise.
 #[test]
 fn child() {

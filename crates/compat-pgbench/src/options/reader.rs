@@ -11,7 +11,7 @@ use super::values::{
 use super::{Bench, Job, Log, PgbenchOptions, Surroundings, Target, try_help};
 use crate::c_numbers::{atof, atoi, option_int};
 use crate::flavour::Flavour;
-use crate::getopt::{Found, Id};
+use crate::getopt::{Id, ParsedOption};
 use crate::init::{InitOptions, PartitionMethod};
 use crate::messages::{Kind, Messages, Stop};
 use crate::scripts::{self, Scripts};
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         let seed = seed::choose(choice).map_err(|_| {
             Stop::fatal("could not generate random seed").and(Kind::Error, error.as_str())
         })?;
-        say.told(Kind::Info, &format!("setting random seed to {seed}"));
+        say.log(Kind::Info, &format!("setting random seed to {seed}"));
         self.bench.seed = seed;
         Ok(())
     }
@@ -96,8 +96,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It makes no sense, or it asks for something that is said at once.
-    pub fn option(&mut self, option: Found, say: &mut Messages) -> Result<(), Stop> {
-        let Found { id, value } = option;
+    pub fn option(&mut self, option: ParsedOption, say: &mut Messages) -> Result<(), Stop> {
+        let ParsedOption { id, value } = option;
         let value = value.unwrap_or_default();
         if self.common_option(id, &value, say)? || self.init_option(id, &value)? {
             return Ok(());

@@ -10,7 +10,7 @@ use pgdyno_session::Session;
 /// Does it.
 ///
 /// # Errors
-/// A sum that is not 0, accounts that are missing, or what stands in the way.
+/// A sum that is not 0, missing accounts, or what failed.
 pub(super) fn check(
     session: &mut Session,
     loaded: &BTreeMap<String, String>,

@@ -12,7 +12,7 @@ use pgdyno_model::Failure;
 /// Does it; gives the exit code.
 ///
 /// # Errors
-/// What is missing, or stands in the way.
+/// What is missing, or what failed.
 pub fn open(wanted: &WorkloadOptions) -> Result<u8, Failure> {
     let generator = wanted.generator;
     if !generator.has_check() {

@@ -17,7 +17,7 @@ const EXPENSIVE: [&str; 3] = ["6", "10", "12"];
 /// Does it: all conditions, or without the expensive ones.
 ///
 /// # Errors
-/// The conditions that do not hold, or what stands in the way.
+/// The conditions that do not hold, or what failed.
 pub(super) fn check(
     session: &mut Session,
     product: &Product,

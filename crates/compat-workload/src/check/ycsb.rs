@@ -17,7 +17,7 @@ const KEYS_A_QUERY: u64 = 500;
 /// Does it.
 ///
 /// # Errors
-/// What is missing, or stands in the way.
+/// What is missing, or what failed.
 pub(super) fn check(
     session: &mut Session,
     (loaded, how): (BTreeMap<String, String>, How),

@@ -29,7 +29,7 @@ impl Verb {
 /// What values a flag has, by pflag's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The flag alone stands for true.
+    /// The flag alone means true.
     Bool,
     Int,
     /// A whole number that is not negative.
@@ -38,12 +38,12 @@ pub enum Kind {
     /// A duration with its unit.
     Duration,
     String,
-    /// Text, or the flag alone, which stands for none.
+    /// Text, or the flag alone, which means none.
     OptionalString,
 }
 
 impl Kind {
-    /// pflag's word in help; a flag that stands for true has none.
+    /// pflag's word in help; a flag that means true has none.
     pub fn word(self) -> &'static str {
         match self {
             Self::Bool => "",

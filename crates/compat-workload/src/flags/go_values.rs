@@ -1,4 +1,4 @@
-//! Values as Go reads them from a command line, with the texts of its errors: whoever types
+//! Values as Go reads them from a command line, with the texts of its errors: a user who types
 //! `--duration 10` is answered as cockroach answers. (Facts: Go's strconv and time packages.)
 
 use std::time::Duration;

@@ -29,7 +29,7 @@ use super::openmetrics::Labels;
 use super::snapshot::{Form, Layout};
 use pgdyno_workload::filling::Method;
 
-/// How long a run is that has no end: longer than anybody waits.
+/// How long a run is that has no end: longer than any user waits.
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 /// The workload, in the pack's words.
@@ -347,7 +347,7 @@ pub fn loading(parsed: &Parsed) -> Result<(Method, Option<usize>), String> {
     }
 }
 
-/// What is to be told once of flags that do less here than they say.
+/// What is to be reported once of flags that do less here than they say.
 pub fn remarks(parsed: &Parsed) -> Vec<String> {
     let idle = parsed.flags().filter_map(|flag| {
         let (name, why) = (flag.name, flag.idle?);
@@ -472,12 +472,12 @@ mod tests {
             loading.unwrap_err(),
             "--init-conns is 0, and must be 1 to 1024"
         );
-        let told = remarks(&parsed(
+        let reported = remarks(&parsed(
             Verb::Run,
             "--pprofport=1 --pprofport=2 --display-every=1500ms",
         ));
         assert_eq!(
-            told,
+            reported,
             [
                 "--pprofport does nothing here: pgdyno has no Go profiler",
                 "--display-every: 2 s, as ticks are whole seconds"

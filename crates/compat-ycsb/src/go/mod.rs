@@ -389,7 +389,7 @@ impl<O> Observer<O> for Ticks {
         }
         self.tick_s = 0.0;
         let text = self.summary(&self.operations, self.end_s - self.begin_s);
-        // Whether anybody reads it does not matter: a measurement must not end because of that.
+        // A closed output is no error: it must not end a measurement.
         let mut out = io::stdout().lock();
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }

@@ -16,7 +16,7 @@ const PERCENTILES: &str = "50,95,99";
 /// Those of a status line.
 const PERCENTILES_OF_STATUS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 const BUCKETS: u64 = 1000;
-/// More buckets than anybody reads; each is a line of its own.
+/// More buckets than a reader needs; each is a line of its own.
 const BUCKETS_MAX: u64 = 1_000_000;
 /// YCSB's. The engine adds up seconds: a series of whole ones is made of these.
 const GRANULARITY_MS: u64 = 1000;

@@ -29,10 +29,10 @@ pub struct Cluster {
     pub this_node: &'static str,
     /// Query whose answer tells this server, or with a cluster all of its nodes, from every other.
     pub identity: &'static str,
-    /// Queries in whose answer stands how many copies of the rows there are: the number behind this
+    /// Queries whose answer has the number of copies of the rows: the number behind this
     /// word. Tried in order.
     pub replication: &'static [(&'static str, &'static str)],
-    /// Why `replication` may not be told.
+    /// Why `replication` may not be reported.
     pub without_replication: &'static str,
     /// Where the parts of tables are; `None` where tables have no parts on several nodes.
     pub placement: Option<PlacementQueries>,

@@ -95,7 +95,7 @@ pub const COCKROACHDB: Dialect = Dialect {
     after_settled_load: &["CREATE STATISTICS pgdyno FROM {table}"],
     // Documented: rows are entries of a store of keys and values.
     rows_and_blocks: None,
-    // Captured: pg_try_advisory_lock answers true whoever else holds the lock, so it is none.
+    // Captured: pg_try_advisory_lock answers true even if another session holds the lock, so it is none.
     try_lock: None,
     // Captured: as above.
     unlock: None,

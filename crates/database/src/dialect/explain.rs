@@ -34,7 +34,7 @@ pub const COCKROACHDB: Option<Times> = Some(Times {
     execution: "execution time",
     layer: "KV",
     storage: &["cumulative time spent in KV", "KV time"],
-    // Documented: the sum is told where there was any, and each scan tells its own.
+    // Documented: the sum is reported where there was any, and each scan tells its own.
     contention: &[
         "cumulative time spent due to contention",
         "KV contention time",

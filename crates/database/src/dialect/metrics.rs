@@ -15,7 +15,7 @@ pub struct Metrics {
     /// What every node has; none where there is nothing of the kind.
     pub pages: &'static [Page],
     /// Query for the nodes with the command lines that they were started by: id, `host:port` for
-    /// clients, and the words as a JSON list. `None` where nobody tells.
+    /// clients, and the words as a JSON list. `None` where the server does not say.
     pub command_lines: Option<&'static str>,
 }
 
@@ -64,7 +64,7 @@ pub enum Taken {
     Counter,
     /// The same of all names together that are there.
     CounterOfAll,
-    /// The same of all names that end as `*` stands for, each for itself, by that end. A name that
+    /// The same of all names that end as `*` represents, each for itself, by that end. A name that
     /// is not there is zero.
     CounterByEnd,
     /// Their sum at that moment.

@@ -61,7 +61,7 @@ pub struct Dialect {
     /// Query for the name of the table that `{literal}` is to the session; NULL or no row when there
     /// is none.
     pub find_table: &'static str,
-    /// Query for about how many rows the table has that `{literal}` is to the session (NULL where nobody
+    /// Query for about how many rows the table has that `{literal}` is to the session (NULL where the server
     /// has counted them), and for its keys and indexes in one text; no row when there is none. `None` where
     /// the product does not tell.
     pub table_shape: Option<&'static str>,
@@ -86,7 +86,7 @@ pub struct Dialect {
     /// Query for the number that tells a server's data from all others'; `None` where there is none, or where it
     /// was not seen that there is.
     pub system_identifier: Option<&'static str>,
-    /// Query for the size in bytes of the session's database; `None` when nobody tells.
+    /// Query for the size in bytes of the session's database; `None` when the server does not say.
     pub database_size: Option<&'static str>,
     /// Whether the server has the settings that PostgreSQL has.
     pub has_postgresqls_settings: bool,
@@ -103,7 +103,7 @@ pub struct Dialect {
     /// The same, which leaves out a table that is locked instead of waiting.
     pub vacuum_unless_locked: Option<&'static str>,
     /// Query that tells `f` when a table has not changed since the last of these; `{literal}` is its
-    /// name as a literal. `None` where nobody counts.
+    /// name as a literal. `None` where the server does not count.
     pub has_changed: Option<&'static str>,
     /// Statement that makes a session hand its statistics over at once, and the first version that
     /// has it; `None` where there is none.

@@ -49,7 +49,7 @@ pub const POSTGRESQL: Dialect = Dialect {
         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
         ORDER BY t.name, a.attnum",
     find_table: "SELECT to_regclass({literal})::text",
-    // Documented: reltuples is an estimate, -1 (before 14: 0) while nobody has counted.
+    // Documented: reltuples is an estimate, -1 (before 14: 0) before the first ANALYZE.
     table_shape: Some(
         "SELECT CASE WHEN c.reltuples > 0 THEN c.reltuples::bigint END, \
          (SELECT string_agg(concat( \

@@ -9,7 +9,7 @@ pub struct Processes {
     /// started, and the client's port as the server sees it (NULL over a Unix socket). `None` where
     /// sessions have no process of their own.
     pub of_session: Option<&'static str>,
-    /// Options of the server's command line behind which the directory of its data stands.
+    /// Options of the server's command line that name its data directory.
     pub data_options: &'static [&'static str],
 }
 

@@ -139,7 +139,7 @@ impl Product {
         own.or_else(|| session.parameter("server_version"))
     }
 
-    /// As far as that goes without a question: whoever keeps quiet is PostgreSQL.
+    /// Without a query: a server that does not name itself is PostgreSQL.
     pub fn presumed(session: &Session) -> Product {
         Product::reported(session).unwrap_or_else(|| {
             let version = session.parameter("server_version").unwrap_or_default();
@@ -147,7 +147,7 @@ impl Product {
         })
     }
 
-    /// By the answer to `version()`, or what stands in `crdb_version`.
+    /// By the answer to `version()`, or what is in `crdb_version`.
     pub fn recognise(text: &str) -> Product {
         let found = |dialect, version| Product {
             dialect,
@@ -183,7 +183,7 @@ impl Product {
         }
     }
 
-    /// What the user is told when the product is not known.
+    /// What the user learns when the product is not known.
     pub fn warning(&self) -> Option<String> {
         if self.is_other() {
             return Some(self.is_no_postgresql());

@@ -14,7 +14,7 @@ pub use cockroachdb::COCKROACHDB;
 pub use postgresql::POSTGRESQL;
 pub use yugabytedb::YUGABYTEDB;
 
-/// The savepoint that makes a transaction restart where it stands: the one name that there is.
+/// The savepoint that makes a transaction restart where it is: the one name that there is.
 pub const RESTART_SAVEPOINT: &str = "cockroach_restart";
 
 /// The facts of one product.

@@ -13,7 +13,7 @@ pub enum Source {
     Measured,
     /// The product's documentation says so.
     Documented,
-    /// Nobody says so: articles, what PostgreSQL does, or what is likely.
+    /// Not documented: from articles, from PostgreSQL, or likely.
     Assumed,
 }
 
@@ -264,7 +264,7 @@ fn sources(comment: &str) -> Vec<(Source, String)> {
         }
         starts_sentence = word.ends_with(['.', ':', ';']);
     }
-    // The word is told apart from the text.
+    // The word is distinguished from the text.
     for (source, text) in &mut said {
         let after = text
             .split_once(": ")

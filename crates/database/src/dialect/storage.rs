@@ -27,7 +27,7 @@ pub struct Buffers {
     pub without_io: &'static str,
     /// Query for the bytes of log written so far, by version, the latest first.
     pub wal: &'static [Since],
-    /// Statement after which this session's own counters are told, from this version on; before,
+    /// Statement after which this session's own counters are reported, from this version on; before,
     /// and without it, they come when it pleases the server.
     pub flush: Since,
     /// From this version on a query sees what has been counted; before, what it sees may be
@@ -86,7 +86,7 @@ pub const POSTGRESQL: Storage = Storage {
                 since: Version::new(14, 0),
                 sql: "SELECT wal_bytes::bigint FROM pg_stat_wal",
             },
-            // Documented: new in 10 under this name. What the server has written for anybody.
+            // Documented: new in 10 under this name. What the server has written for all sessions.
             Since {
                 since: Version::new(10, 0),
                 sql: "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint",
@@ -105,7 +105,7 @@ pub const POSTGRESQL: Storage = Storage {
         other_sessions: "SELECT pid FROM pg_stat_activity \
             WHERE datname = current_database() AND pid <> pg_backend_pid() \
             AND backend_type = 'client backend'",
-        // TIMING OFF: nobody asks for the time, and taking it is dear on some hosts.
+        // TIMING OFF: times are not needed, and taking them is expensive on some hosts.
         explain: "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {statement}",
     }),
     nodes: &[],

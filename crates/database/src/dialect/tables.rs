@@ -29,7 +29,7 @@ pub struct TableFacts {
     /// there is no such option.
     pub copy_freeze_since: Option<Version>,
     pub filling: Filling,
-    /// Settings of the session that loads, so that it is done in bearable time; they are told.
+    /// Settings of the session that loads, so that it is done in bearable time; they are reported.
     pub load_settings: &'static [LoadSetting],
     /// The server's setting without which it takes no SPLIT AT; `None` where it takes it.
     pub splits_need: Option<SplitSetting>,

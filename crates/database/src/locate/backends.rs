@@ -1,6 +1,6 @@
 //! What the processes that serve clients got of the CPUs, where the server is on this host and has one
 //! for each session: time on a CPU, time in which they could have run and had none, and whether
-//! somebody has stopped them.
+//! they are stopped.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::processes::{Proc, Process};
 pub struct Backends {
     top: Process,
     proc: Proc,
-    /// Children of the server: what the scheduler told last of those that serve clients, `None` for
+    /// Children of the server: the last readings of the scheduler for those that serve clients, `None` for
     /// the others.
     known: BTreeMap<u32, Option<Scheduled>>,
     worked: Worked,

@@ -8,7 +8,7 @@ use pgdyno_platform::proc::{self, sockets, task};
 
 use super::processes::{Proc, Process};
 
-/// A connection has nobody's number until the server takes it.
+/// A connection has no process number until the server takes it.
 const ACCEPT_LIMIT: Duration = Duration::from_millis(500);
 
 /// The process that has the other end of a new connection to `addr`, if it is of this host and has
@@ -57,7 +57,7 @@ fn holder(near: SocketAddr, names: &[&str], proc: &Proc) -> Result<Process, Stri
 }
 
 /// Whether it is this process's. The files of other users' processes cannot be seen; then it must be
-/// its user's, and nobody else here can be meant.
+/// its user's, and no other process here can be meant.
 fn has(task: &task::Task, socket: &sockets::Tcp, called: &[task::Task], proc: &Proc) -> bool {
     let wanted = format!("socket:[{}]", socket.inode);
     match fs::read_dir(proc.path(task.pid, "fd")) {

@@ -45,14 +45,14 @@ impl Device {
         found.ok_or_else(|| format!("the disk {} is gone", self.name))
     }
 
-    /// The disk under the server's data. `told` is what the server says of its directory; where it
+    /// The disk under the server's data. `reported` is what the server says of its directory; where it
     /// says nothing, its command line may, behind one of `options`.
     ///
     /// # Errors
     /// Why it cannot be determined, as a clause.
     pub fn under_data(
         server: &Process,
-        told: Result<&Path, &str>,
+        reported: Result<&Path, &str>,
         options: &[&str],
     ) -> Result<Device, String> {
         let proc = Proc::of_kernel();
@@ -60,7 +60,7 @@ impl Device {
             let line = proc::text(proc.path(server.pid, "cmdline")).ok()?;
             data_option(&line, options)
         };
-        let directory = match told {
+        let directory = match reported {
             Ok(directory) => directory.to_owned(),
             Err(why) => of_command_line()
                 .ok_or_else(|| format!("the server's data directory is not known: {why}"))?,
@@ -220,17 +220,18 @@ mod tests {
     fn data_on_no_disk_is_reported() {
         let server = this_process();
         for (directory, why) in [("/proc", "proc (proc)"), ("/dev/shm", "(tmpfs)")] {
-            let told = Device::under_data(&server, Ok(Path::new(directory)), &[]);
-            let told = told.unwrap_err();
+            let reported = Device::under_data(&server, Ok(Path::new(directory)), &[]);
+            let reported = reported.unwrap_err();
             assert!(
-                told.contains("which is not a disk") && told.contains(why),
-                "{told}"
+                reported.contains("which is not a disk") && reported.contains(why),
+                "{reported}"
             );
         }
-        let told = Device::under_data(&server, Err("it may not be told"), &["-D"]);
+        let reported = Device::under_data(&server, Err("permission denied"), &["-D"]);
         assert!(
-            told.unwrap_err()
-                .ends_with("is not known: it may not be told")
+            reported
+                .unwrap_err()
+                .ends_with("is not known: permission denied")
         );
     }
 

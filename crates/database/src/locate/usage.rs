@@ -30,7 +30,7 @@ pub struct CpuMeter {
     tops: Vec<Process>,
     leaves: Leaves,
     proc: Proc,
-    /// What was told last: CPU time does not go back.
+    /// What was reported last: CPU time does not go back.
     reported_us: u64,
 }
 
@@ -160,11 +160,11 @@ mod tests {
             .stdout(Stdio::piped())
             .spawn()
             .expect("sh starts");
-        let mut told = shell.stdout.take().expect("a pipe");
+        let mut reported = shell.stdout.take().expect("a pipe");
         let mut input = shell.stdin.take().expect("a pipe");
         let mut line = || {
             let mut bytes = [0; 4];
-            std::io::Read::read_exact(&mut told, &mut bytes).expect("a line");
+            std::io::Read::read_exact(&mut reported, &mut bytes).expect("a line");
             bytes
         };
         assert_eq!(&line(), b"one\n");
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(&line(), b"two\n");
         let after_two = meter.used_us().unwrap();
         assert!(after_two > after_one + 10_000, "{after_one} {after_two}");
-        // Its end is told, and so is another process of its number.
+        // Its end is reported, and so is another process of its number.
         let impostor = Process {
             started_ticks: top.started_ticks - 1,
             ..top
@@ -214,7 +214,7 @@ mod tests {
         }
         let mut anew = CpuMeter::of([process(server.pid())]);
         let after = anew.used_us().unwrap();
-        // Of ended processes, whole ticks are told.
+        // Of ended processes, whole ticks are reported.
         assert!(after + 100_000 > while_it_lives, "{while_it_lives} {after}");
     }
 }

@@ -4,7 +4,7 @@
 use pgdyno_drive::record::Reason;
 
 use crate::evidence::Evidence;
-use crate::rule::{Examined, Found, Rule};
+use crate::rule::{Assessment, Examined, Rule};
 use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 
@@ -30,7 +30,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let lost = evidence.all.work.lost_time_share().unwrap_or(0.0);
     let share = lost * of_reasons;
     let apart = apart_ms(evidence);
-    let told = match apart {
+    let reported = match apart {
         Some((node, ms)) => format!(
             "; the others’ clocks are {} from {node}’s",
             text::time(ms * 1e3)
@@ -51,10 +51,10 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         )
         .at("instruments", "Nodes")
     }));
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.constant(share),
         figure: Some(format!(
-            "{} of the clients’ time{told}",
+            "{} of the clients’ time{reported}",
             text::roughly(share)
         )),
         sentence: "Clock uncertainty limited it: reads met values within the clock uncertainty \
@@ -66,7 +66,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
              `max_clock_skew_usec`, or use follower reads"
                 .to_owned(),
         ],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 

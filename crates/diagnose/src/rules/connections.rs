@@ -4,7 +4,7 @@ use pgdyno_drive::record::{Activity, Failure};
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule};
+use crate::rule::{Assessment, Examined, Rule};
 use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 
@@ -101,7 +101,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             "keep connections open, or use a connection pooler",
         )
     };
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.constant(making.max(refused_share).max(gone).max(without)),
         is_decisive: refused_share.max(gone).max(without) >= LOST_SHARE,
         figure: (making == 0.0 && !is_refusing && !is_lost)
@@ -109,7 +109,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         sentence: sentence.to_owned(),
         proofs,
         remedies: vec![remedy.to_owned()],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 

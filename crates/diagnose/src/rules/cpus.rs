@@ -4,7 +4,7 @@
 use crate::blocks;
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 use crate::split::THROTTLED_SHARE;
 use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
@@ -82,7 +82,7 @@ pub fn share_behind_others(evidence: &Evidence<'_>) -> f64 {
 }
 
 /// The same for what clients wait for the generator: what its own quota holds back is not theirs. A thread that is held
-/// back waits for a CPU, says the scheduler (Linux 6.18), whoever else has them.
+/// back waits for a CPU, says the scheduler (Linux 6.18), no matter which process has them.
 pub fn generator_share_behind_others(evidence: &Evidence<'_>) -> f64 {
     let held_back = evidence.mean("host.throttled").unwrap_or(0.0).min(1.0);
     let threads_s = evidence.outcome.recording.threads.len() as f64 * evidence.elapsed_s;
@@ -165,7 +165,7 @@ fn server(evidence: &Evidence<'_>) -> Examined {
         )
     };
     let explained = cpu * budget.working_s() / evidence.elapsed_s;
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares.collect(),
         sentence: sentence.to_owned(),
         proofs,
@@ -182,7 +182,7 @@ fn server(evidence: &Evidence<'_>) -> Examined {
                 None => "the server’s processes were not seen".to_owned(),
             },
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 
@@ -231,7 +231,7 @@ fn quota(evidence: &Evidence<'_>) -> Examined {
         )
         .at("instruments", "Server’s host"),
     );
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.shares(parts),
         sentence: format!(
             "The server’s CPU quota limited it: its control group may use {} CPUs",
@@ -243,7 +243,7 @@ fn quota(evidence: &Evidence<'_>) -> Examined {
                 .to_owned(),
         ],
         checks: vec![check("The quota was used up", true, figure)],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 
@@ -270,7 +270,7 @@ fn others(evidence: &Evidence<'_>) -> Examined {
     let waited = server_waited + generator_waited;
     let for_others = server_waited * theirs + generator_waited * of_generator;
     let idle = evidence.server_idle_share().unwrap_or(0.0);
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares
             .map(|(server, generator)| server * theirs + generator * of_generator)
             .collect(),
@@ -298,6 +298,6 @@ fn others(evidence: &Evidence<'_>) -> Examined {
             idle <= FULL_IDLE_SHARE,
             format!("{} idle", text::roughly(idle)),
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

@@ -1,7 +1,7 @@
 //! pgdyno itself: its threads were busy, or did not get the CPU that they needed.
 
 use crate::evidence::Evidence;
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
 
@@ -101,7 +101,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             "use more threads (`--threads`), or run pgdyno on a separate machine",
         ),
     };
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares.collect(),
         sentence: sentence.to_owned(),
         proofs,
@@ -111,6 +111,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             is_stopped || is_starved || busiest >= BUSY_SHARE,
             format!("the busiest {}", text::roughly(busiest)),
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

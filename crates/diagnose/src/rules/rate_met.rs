@@ -5,7 +5,7 @@
 //! was skipped, and they did not queue: on average they started nearly when they were due.
 
 use crate::evidence::Evidence;
-use crate::rule::{Examined, Found, Rule};
+use crate::rule::{Assessment, Examined, Rule};
 use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 
@@ -69,7 +69,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         )
         .at("latency-over-time", "Latency over time"),
     );
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.constant(1.0),
         is_decisive: true,
         figure: Some(figure),
@@ -81,6 +81,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         remedies: vec![
             "use a higher `--rate`, or no rate, to find the limit of this system".to_owned(),
         ],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

@@ -8,7 +8,7 @@
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
 
@@ -101,7 +101,7 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
     let shares = shares.map(|(reads, cpu)| mine * (reads + on_cpu * cpu));
     let (sentence, remedy) = words(from, is_device.is_some());
     let sessions = ratio(evidence.budget.seconds(Part::DataReads), evidence.elapsed_s);
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares.collect(),
         sentence: sentence.to_owned(),
         proofs: proofs(evidence, device),
@@ -118,7 +118,7 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
                 None => "misses were not counted".to_owned(),
             },
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 

@@ -6,7 +6,7 @@
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule};
+use crate::rule::{Assessment, Examined, Rule};
 use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 use pgdyno_model::text::plural;
@@ -67,7 +67,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         );
     }
     let share = stalls.share;
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.constant(share),
         figure: Some(format!(
             "{}, {}: {} of the transactions",
@@ -83,6 +83,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
              `checkpoint_timeout`, `checkpoint_completion_target = 0.9`"
                 .to_owned(),
         ],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

@@ -5,7 +5,7 @@ use pgdyno_drive::Until;
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 use pgdyno_model::document::{Cause, Proof};
 use pgdyno_model::text;
 
@@ -43,7 +43,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     if share < DRAIN_SHARE || late_share > COMMITS_MAX || committed == 0 {
         return Examined::nothing(evidence, figure);
     }
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.constant(share),
         is_decisive: true,
         figure: Some(figure),

@@ -1,12 +1,12 @@
 //! Sorts and hashes that do not fit `work_mem`, and go through temporary files.
 //!
 //! Writing and reading them is the kernel's cache for the most part: it costs the session CPU time
-//! rather than waits, and the work is done in several passes where one would do. So each byte stands for
+//! rather than waits, and the work is done in several passes where one would do. So each byte represents
 //! some of the time on the CPU as well.
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
 
@@ -58,7 +58,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             .at("instruments", "Server"),
         );
     }
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares.collect(),
         sentence: "Temporary files limited it: sorts or hashes did not fit `work_mem`".to_owned(),
         proofs,
@@ -71,6 +71,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             bytes > 0.0,
             text::bytes_per_s(bytes),
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

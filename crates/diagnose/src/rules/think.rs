@@ -1,7 +1,7 @@
 //! The scripts' own pauses.
 
 use crate::evidence::Evidence;
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
 
@@ -19,7 +19,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         return Examined::nothing(evidence, "no \\sleep in the scripts");
     }
     let share = evidence.budget.share(Part::Think);
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.shares(&[Part::Think]),
         sentence: "Think time limited it: clients spent their time in `\\sleep`".to_owned(),
         proofs: vec![
@@ -40,6 +40,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
                 text::seconds(seconds)
             ),
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

@@ -4,7 +4,7 @@ use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
 
 use crate::evidence::Evidence;
-use crate::rule::{Examined, Found, Rule};
+use crate::rule::{Assessment, Examined, Rule};
 
 const RETRIED: &str = "Contention limited it: conflicting transactions had to be retried";
 const RETRY_LAB: &str = "compare forms and retry policies on this server: `pgdyno lab retries`";
@@ -132,12 +132,12 @@ fn waits(evidence: &Evidence<'_>, part: Part, sentence: &str, remedy: &str) -> E
     if let Some(unknown) = super::cluster::no_waits(evidence) {
         return unknown;
     }
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.shares(&[part]),
         sentence: sentence.to_owned(),
         proofs: vec![proof(evidence, part)],
         remedies: vec![remedy.to_owned()],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 
@@ -225,12 +225,12 @@ fn contention(evidence: &Evidence<'_>) -> Examined {
             ],
         ),
     };
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares.collect(),
         sentence: sentence.to_owned(),
         proofs,
         remedies: remedies.iter().map(|&remedy| remedy.to_owned()).collect(),
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 

@@ -3,7 +3,7 @@
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 use pgdyno_model::document::{Cause, Check, Part, Proof};
 use pgdyno_model::text;
 
@@ -54,13 +54,13 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let shares = evidence.shares(&[Part::Wal]);
     if let Some(words) = super::standby::words(evidence) {
         proofs.extend(words.proofs);
-        return Examined::found(Found {
+        return Examined::assessed(Assessment {
             shares,
             sentence: words.sentence,
             proofs,
             remedies: words.remedies,
             checks: vec![words.check],
-            ..Found::default()
+            ..Assessment::default()
         });
     }
     let syncs = evidence.mean("pg.wal.syncs").filter(|syncs| *syncs > 0.0);
@@ -107,13 +107,13 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         );
     }
     let Words { sentence, remedies } = words(slow);
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares,
         sentence: sentence.to_owned(),
         proofs,
         remedies,
         checks: vec![syncs_explain(evidence, syncs)],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 
@@ -175,7 +175,7 @@ fn time_above_the_disk(flush_ms: f64, sync_ms: f64) -> Option<f64> {
     (sync_ms > FLUSHES_MAX * flush_ms).then_some(sync_ms - flush_ms)
 }
 
-/// How many commits share a sync. Not every transaction writes, and one client shares with nobody: a
+/// How many commits share a sync. Not every transaction writes, and one client shares with no other: a
 /// figure beyond the clients, or below one commit, is none of theirs.
 fn sharing(evidence: &Evidence<'_>, syncs: f64) -> String {
     let committed = ratio(evidence.all.counts.committed as f64, evidence.elapsed_s);

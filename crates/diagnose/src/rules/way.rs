@@ -3,7 +3,7 @@
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 use crate::split::ANSWER_BYTES_MIN;
 use pgdyno_model::document::{Cause, Part, Proof};
 use pgdyno_model::text;
@@ -99,7 +99,7 @@ fn network(evidence: &Evidence<'_>) -> Examined {
         ));
         remedies.insert(0, "look at the proxy or tunnel in between".to_owned());
     }
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares.map(|share| share * trips_share).collect(),
         sentence: "The network limited it: round trips between client and server".to_owned(),
         proofs,
@@ -122,7 +122,7 @@ fn network(evidence: &Evidence<'_>) -> Examined {
                 ),
             ),
         ],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 
@@ -153,7 +153,7 @@ fn bandwidth(evidence: &Evidence<'_>) -> Examined {
     };
     let shares = wire.iter().zip(&sending);
     let receiving = ratio(budget.time.receiving_ns as f64 / 1e9, budget.working_s());
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares.map(|(wire, sending)| wire * of_answers + sending).collect(),
         figure: None,
         sentence: "Bandwidth limited it: answers took their time to arrive".to_owned(),
@@ -178,7 +178,7 @@ fn bandwidth(evidence: &Evidence<'_>) -> Examined {
             busiest < 0.8,
             format!("its busiest thread had work for {}", text::roughly(busiest)),
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 
@@ -227,7 +227,7 @@ fn pooler(evidence: &Evidence<'_>) -> Examined {
         ));
     }
     let active: f64 = budget.events.iter().map(|(_, sessions)| sessions).sum();
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares.map(|share| share * kept).collect(),
         sentence: "A pooler or proxy limited it: statements queued before the server’s sessions".to_owned(),
         proofs,
@@ -245,7 +245,7 @@ fn pooler(evidence: &Evidence<'_>) -> Examined {
                 text::some(evidence.busy_clients())
             ),
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 
@@ -265,7 +265,7 @@ fn stopped(evidence: &Evidence<'_>) -> Examined {
         );
     }
     let queued = evidence.budget.share(Part::Queued);
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.shares(&[Part::Queued]),
         is_decisive: queued >= STOPPED_SHARE,
         sentence: "The server stopped: its processes were suspended for a time".to_owned(),
@@ -290,6 +290,6 @@ fn stopped(evidence: &Evidence<'_>) -> Examined {
             true,
             text::roughly(share),
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

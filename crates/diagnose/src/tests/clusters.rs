@@ -173,7 +173,7 @@ fn nodes_far_from_each_other_limit_commits_and_near_ones_do_not() {
         verdict.evidence.iter().any(|of| of.figure == "4.50 ms"),
         "{verdict:#?}"
     );
-    // Rows without copies wait for nobody.
+    // Rows without copies do not wait.
     let of = judged(&far().on_all("crdb.replicas", 30.0));
     assert_ruled_out(&of, "replication", "0 %");
     // A heartbeat that waits for a CPU is no way: the shortest one counts.
@@ -263,7 +263,7 @@ fn a_node_that_takes_longer_for_the_same_is_slow_and_one_that_does_more_is_not()
         "slow-node",
         "no node took three times as long",
     );
-    // A node that serves nobody takes long for what it does for itself.
+    // A node without clients takes long for its own work.
     let idle = made()
         .with("crdb.kv.batches", "node 3", 3.0)
         .with("crdb.kv.time", "node 3", 0.15);
@@ -351,7 +351,7 @@ fn hidden_restarts_are_reported_by_reason() {
         verdict.evidence[0].sentence.contains("writetooold 9,000"),
         "{verdict:#?}"
     );
-    // Clients were told of each: it is their tries that were lost.
+    // Clients learned of each: it is their tries that were lost.
     let mut few = made().with("crdb.restarts", "node 1 writetooold", 100.0);
     few = few.conflicts(0.5);
     assert_ruled_out(&judged(&few), "restarts", "0");
@@ -393,7 +393,7 @@ fn admission_control_and_stalls_of_writes_are_found_where_nodes_tell_them() {
 #[test]
 fn unavailable_ranges_limit_only_while_commits_fall() {
     let gone = || made().varying("crdb.ranges.unavailable", "node 1", &[4.0]);
-    // Commits go on as before: those ranges are nobody's here.
+    // Commits go on as before: no client uses those ranges.
     let of = judged(&gone());
     assert_ruled_out(&of, "unavailable", "4.00 ranges unavailable");
     let stopped = Made::of_three_nodes(4, 20).stopping(10);

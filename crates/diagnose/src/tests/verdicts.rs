@@ -236,7 +236,7 @@ fn a_network_needs_a_delay_that_was_measured() {
             .iter()
             .any(|of| of.sentence.contains("proxy"))
     );
-    // The same time outside of sessions, and nobody measured a delay.
+    // The same time outside of sessions, and no delay was measured.
     let near = tunnel
         .fact("ping", json!({"least_us": 40.0, "tcp_min_rtt_us": 9}))
         .fact("host.role", json!("client and server"));
@@ -440,7 +440,7 @@ fn leaders_on_few_nodes_are_found_by_what_the_nodes_did_and_not_by_their_cpu_tim
         .with("crdb.cpu.user", "node 2", 0.4)
         .with("crdb.cpu.user", "node 3", 0.1);
     let (_, verdict) = diagnose(&made.outcome()).unwrap();
-    let told = format!("{verdict:?}");
-    assert!(told.contains("node 2 did"), "{told}");
-    assert!(!told.contains("node 1 did"), "{told}");
+    let reported = format!("{verdict:?}");
+    assert!(reported.contains("node 2 did"), "{reported}");
+    assert!(!reported.contains("node 1 did"), "{reported}");
 }

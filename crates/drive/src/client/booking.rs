@@ -80,8 +80,8 @@ impl Client {
         let mut ended = self.ended(cx, Outcome::Committed);
         let script = &cx.drive.scripts[self.script];
         if let Some(slot) = script.server_retries {
-            let told = self.vars.value(slot);
-            let Ok(Value::Int(retries @ 0..)) = told else {
+            let reported = self.vars.value(slot);
+            let Ok(Value::Int(retries @ 0..)) = reported else {
                 let text = format!(
                     "aborted: the variable {} should hold the number of the server's retries, \
                      but is not a count",

@@ -92,7 +92,7 @@ impl Attempt {
 }
 
 impl Client {
-    /// Connects before the run begins; the event loop is told how it went.
+    /// Connects before the run begins; the event loop learns how it went.
     pub(crate) fn connect_before_run<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         self.connect_first(cx, Before::Run);
     }

@@ -26,10 +26,10 @@ pub(super) struct TransactionError {
     pub(super) failure: Failure,
     /// The number of the query within its command (a command may hold several, or a pipeline).
     pub(super) query: u32,
-    /// As libpq prints it; empty when nobody will ask for it.
+    /// As libpq prints it; empty when it is not needed.
     pub(super) text: String,
-    /// Whether the text has been told already.
-    pub(super) is_told: bool,
+    /// Whether the text has been reported already.
+    pub(super) is_reported: bool,
     /// Whether a statement could not be prepared, and has not been executed yet.
     pub(super) is_of_preparing: bool,
     /// What it is known by; `None` for what is not the server's.
@@ -85,9 +85,9 @@ impl Client {
         };
         self.failed_at = Some((cx.now, self.place));
         if !survives(cx, error.cause) {
-            let (failure, is_told) = (error.failure, error.is_told);
+            let (failure, is_reported) = (error.failure, error.is_reported);
             let text = self.aborted_text(cx, error);
-            return if is_told {
+            return if is_reported {
                 self.end_aborted(cx, failure)
             } else {
                 self.abort(cx, failure, &text)
@@ -218,7 +218,7 @@ impl Client {
                     failure,
                     query,
                     text,
-                    is_told: false,
+                    is_reported: false,
                     is_of_preparing: is_preparing,
                     cause,
                 });
@@ -368,19 +368,19 @@ impl Client {
         self.failed_at.get_or_insert((cx.now, self.place));
         let is_known = { self.error.as_ref() }.is_some_and(|error| error.is_retryable(cx));
         if !is_known {
-            let told = self
+            let reported = self
                 .last_cause
                 .or(self.error.as_ref().and_then(|error| error.cause));
             let cause = Cause {
                 rule: Some(CONNECTION_LOST),
-                sqlstate: told.map_or([0; 5], |told| told.sqlstate),
+                sqlstate: reported.map_or([0; 5], |reported| reported.sqlstate),
             };
             cx.recorder.reasons().seen(cause, || words.to_owned());
             self.error = Some(TransactionError {
                 failure: Failure::ConnectionLost,
                 query: self.reply.queries(),
                 text: self.reason_text(cx, words),
-                is_told: false,
+                is_reported: false,
                 is_of_preparing: false,
                 cause: Some(cause),
             });
@@ -588,7 +588,7 @@ impl Client {
             failure: Failure::RolledBack,
             query: self.reply.queries(),
             text,
-            is_told: false,
+            is_reported: false,
             is_of_preparing: false,
             cause: Some(cause),
         });

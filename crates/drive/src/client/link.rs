@@ -1,4 +1,4 @@
-//! A client's connection once it is established: bytes to be sent, and where the server stands.
+//! A client's connection once it is established: bytes to be sent, and the server's transaction state.
 
 use std::collections::VecDeque;
 use std::io;
@@ -246,7 +246,7 @@ impl Link {
     pub(super) fn ready(&mut self, status: TransactionStatus) -> bool {
         self.preparing.pop_front();
         if let Some(rest) = self.pipeline.get(self.answered..) {
-            // After an error what stands before the Sync is passed over.
+            // After an error what precedes the Sync is passed over.
             let sync = rest.iter().position(Option::is_none);
             self.answered += sync.map_or(0, |sync| sync + 1);
         }

@@ -1,4 +1,4 @@
-//! How a client ends a session: after all that it was told to do with the last statement, if there is one,
+//! How a client ends a session: after all that it was asked to do with the last statement, if there is one,
 //! whose answer shows that the server has executed it; after each transaction, where each has a connection of
 //! its own, so that the server has ended the session before the client asks for the next.
 

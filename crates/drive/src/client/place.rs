@@ -55,7 +55,7 @@ impl Client {
         let script = cx.program(self.script).script();
         match script.commands.get(self.command) {
             Some(command) => {
-                // The line stands below the first one, before hints.
+                // The line comes below the first one, before hints.
                 let first = reason.split('\n').next().unwrap_or_default();
                 let rest = &reason[first.len()..];
                 let line = line_of(command);

@@ -1,4 +1,4 @@
-//! The receipt of a client's present transaction: whether it was written, and whether what it stands for
+//! The receipt of a client's present transaction: whether it was written, and whether what it represents
 //! was committed.
 
 use pgdyno_script::Value;

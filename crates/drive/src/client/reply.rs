@@ -331,7 +331,7 @@ impl Client {
         is_due && !self.reply.is_looked_into && !is_over
     }
 
-    /// Whether a message can stand where it stands.
+    /// Whether a message can stand where it is.
     #[inline(always)]
     fn check(&mut self, frame: &Frame<'_>) -> Result<(), ProtocolError> {
         let Some(link) = self.link.as_ref() else {
@@ -455,10 +455,10 @@ impl Client {
         let Some(link) = &mut self.link else {
             return true;
         };
-        let is_told = !has_failed && link.answers_sync();
+        let is_reported = !has_failed && link.answers_sync();
         let syncs = link.awaited();
         let is_last = link.ready(status);
-        if is_told {
+        if is_reported {
             let text = "pipeline ending, ongoing syncs";
             cx.trace(|| format!("client {} {text}: {syncs}", self.id));
         }
@@ -560,7 +560,7 @@ impl Client {
         kept.extend_from_slice(frame.body);
     }
 
-    /// The server has rolled something back. Unless it was told to, that was a COMMIT.
+    /// The server has rolled something back. Unless it was asked to, that was a COMMIT.
     fn answered_rollback<I: Io>(&mut self, cx: &mut Context<'_, I>) {
         if !matches!(self.state, State::WaitResult) {
             return;
@@ -641,7 +641,7 @@ impl Client {
         let program = cx.program(self.script);
         let is_idle = self.link.as_ref().map(Link::status) == Some(TransactionStatus::Idle);
         // What is only wrong with values was executed all the same.
-        if is_idle && self.error.as_ref().is_none_or(|error| error.is_told) {
+        if is_idle && self.error.as_ref().is_none_or(|error| error.is_reported) {
             self.observed_ready(cx);
         }
         // What could not be prepared was executed all the same: behind a pooler that shares sessions another
@@ -695,8 +695,9 @@ impl Client {
     #[inline(never)]
     fn store_row<I: Io>(&mut self, cx: &mut Context<'_, I>, gset: &Gset) {
         let work = cx.program(self.script).statement(self.command);
-        let told: &[(String, usize)] = match work.and_then(|statement| statement.units.as_ref()) {
-            Some(Work::Told(told)) => told,
+        let reported: &[(String, usize)] = match work.and_then(|statement| statement.units.as_ref())
+        {
+            Some(Work::Reported(reported)) => reported,
             _ => &[],
         };
         let mut found = 0;
@@ -717,18 +718,19 @@ impl Client {
         };
         for (column, value) in columns.flatten().zip(row.flatten()) {
             let name = pgdyno_script::escape(column.name);
-            if let Some((name, operation)) = told.iter().find(|(told, _)| *told == name) {
+            if let Some((name, operation)) = reported.iter().find(|(reported, _)| *reported == name)
+            {
                 found += 1;
                 cx.rotate(cx.now);
                 // Without a value there was no unit of it.
                 let Some(array) = value else { continue };
-                let mut told = Units::default();
-                if !told.add_reported(array) {
+                let mut reported = Units::default();
+                if !reported.add_reported(array) {
                     let text = format!("column \"{name}\" is not about work units");
                     return self.gset_error(cx, &text);
                 }
-                cx.recorder.units(self.script, *operation).merge(&told);
-                self.units.booked.add(*operation, told.tally());
+                cx.recorder.units(self.script, *operation).merge(&reported);
+                self.units.booked.add(*operation, reported.tally());
                 continue;
             }
             match gset.variable(&name, &cx.drive.names) {
@@ -741,8 +743,8 @@ impl Client {
                 }
             }
         }
-        if found < told.len() {
-            let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+        if found < reported.len() {
+            let names: Vec<&str> = reported.iter().map(|(name, _)| name.as_str()).collect();
             let text = format!("expected columns {}, got {found} of them", names.join(", "));
             self.gset_error(cx, &text);
         }
@@ -763,7 +765,7 @@ impl Client {
             failure,
             query,
             text,
-            is_told: true,
+            is_reported: true,
             is_of_preparing: false,
             cause: None,
         });

@@ -22,7 +22,7 @@ pub(crate) struct Home {
     pub(crate) place: usize,
 }
 
-/// Where a client stands in a role that it does not use now: the same as its fields of these names.
+/// Where a client is in a role that it does not use now: the same as its fields of these names.
 #[derive(Debug)]
 pub(super) struct Parked {
     role: usize,

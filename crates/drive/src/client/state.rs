@@ -88,7 +88,7 @@ pub(super) enum State {
     /// With a connection for each transaction: has said goodbye, and waits until the server has ended the session,
     /// no longer than until then. Then `Choose`, or `Finished` when time is up.
     Leaving(Nanos),
-    /// Has done all it was told to do, and waits for the answer to its last statement, no longer than
+    /// Has done all it was asked to do, and waits for the answer to its last statement, no longer than
     /// until then. Then `Finished`, also when the connection breaks.
     Parting(Nanos),
     /// Was given up, and its statement is being cancelled. Waits for the end of that, no longer than until
@@ -97,7 +97,7 @@ pub(super) enum State {
         until: Nanos,
         was: Option<Box<State>>,
     },
-    /// Did all it was told to do. The connection is closed when all clients of the thread have ended.
+    /// Did all it was asked to do. The connection is closed when all clients of the thread have ended.
     Finished,
     /// Ended before its time. The connection is closed.
     Aborted,

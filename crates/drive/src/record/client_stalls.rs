@@ -32,7 +32,7 @@ pub struct ClientStall {
     pub is_over: bool,
     /// Transactions that failed meanwhile, by class.
     pub failed: Vec<(Failure, u64)>,
-    /// Those of which nobody knows whether they were committed.
+    /// Those whose commit is unknown.
     pub unknown: u64,
 }
 

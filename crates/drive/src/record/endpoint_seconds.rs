@@ -29,7 +29,7 @@ pub struct EndpointSeconds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrong {
     pub second: u64,
-    /// Why transactions failed; `None` for those of which nobody knows whether they were committed.
+    /// Why transactions failed; `None` for those whose commit is unknown.
     pub failure: Option<Failure>,
     pub count: u64,
 }

@@ -10,7 +10,7 @@
 use hdrhistogram::Histogram as Dense;
 use hdrhistogram::serialization::Deserializer;
 
-/// Latencies of up to one hour are told apart.
+/// Latencies of up to one hour are distinguished.
 const HOUR_US: u64 = 3_600_000_000;
 /// So are those up to the end of the hour's doubling, 71 minutes. Longer ones count as this long.
 const LATENCY_US_MAX: u64 = (1 << 32) - 1;
@@ -28,7 +28,7 @@ const PAGE_BUCKETS: usize = 16;
 
 /// HdrHistogram's mark of its encoding V2.
 const V2_COOKIE: u32 = 0x1c84_9313;
-/// Of what stands before the counts.
+/// Of what precedes the counts.
 const HEAD_BYTES: usize = 40;
 
 /// How many latencies there are of which size.
@@ -44,12 +44,12 @@ pub struct Histogram {
     carries: Vec<(u16, u32)>,
 }
 
-/// Latencies that are not told apart.
+/// Latencies that are not distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// The shortest that belongs here, in microseconds.
     pub lowest_us: u64,
-    /// The longest, which stands for all of them.
+    /// The longest, which represents all of them.
     pub highest_us: u64,
     pub count: u64,
 }
@@ -338,7 +338,7 @@ impl Histogram {
         Some(all)
     }
 
-    /// From counts of one bucket after another, where a negative one stands for so many buckets with nothing.
+    /// From counts of one bucket after another, where a negative one represents so many buckets with nothing.
     fn of_numbers(numbers: &[i64]) -> Option<Self> {
         let (mut all, mut at) = (Self::default(), 0_usize);
         for number in numbers {
@@ -457,7 +457,7 @@ mod tests {
         (sparse, dense)
     }
 
-    /// Around every power of two and ten that is told apart, with counts of all lengths.
+    /// Around every power of two and ten that is distinguished, with counts of all lengths.
     fn edges() -> impl Iterator<Item = (u64, u64)> {
         let twos = (0..32).map(|bit| 1u64 << bit);
         let tens = (0..10).map(|power| 10u64.pow(power));

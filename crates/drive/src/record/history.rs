@@ -416,13 +416,13 @@ mod tests {
         let clients: Vec<u32> = transactions.iter().map(|one| one.client).collect();
         // Those of a run afterwards are others.
         assert_eq!(clients, [0, 1, 1, 2]);
-        let told = history.operations(0);
-        assert_eq!(told.len(), 8);
-        assert!(matches!(told[1], Operation::ReadList { spine, len, .. }
+        let reported = history.operations(0);
+        assert_eq!(reported.len(), 8);
+        assert!(matches!(reported[1], Operation::ReadList { spine, len, .. }
             if history.list(spine, len) == [3, 5]));
-        assert!(matches!(told[3], Operation::Read { value: 7, .. }));
-        assert!(matches!(told[4], Operation::ReadNothing { .. }));
-        assert!(matches!(told[6], Operation::ReadRows { start, len, .. }
+        assert!(matches!(reported[3], Operation::Read { value: 7, .. }));
+        assert!(matches!(reported[4], Operation::ReadNothing { .. }));
+        assert!(matches!(reported[6], Operation::ReadRows { start, len, .. }
             if history.rows(start, len) == [4, 6]));
         assert!(matches!(history.operations(1)[0], Operation::Unread { .. }));
         assert_eq!(transactions[2].status, Status::Aborted);
@@ -508,10 +508,14 @@ mod tests {
         assert!(kept.is_cut_off());
 
         let history = kept.history().unwrap();
-        let told = words(&history);
-        assert_eq!(told.len(), 6);
+        let reported = words(&history);
+        assert_eq!(reported.len(), 6);
         // It ended behind the cut.
-        assert!(told.iter().any(|one| one.starts_with("2 Unknown 32-36")));
+        assert!(
+            reported
+                .iter()
+                .any(|one| one.starts_with("2 Unknown 32-36"))
+        );
         for format in [
             pgdyno_isolation::Format::Edn,
             pgdyno_isolation::Format::Json,
@@ -520,7 +524,7 @@ mod tests {
             pgdyno_isolation::write(&history, format, &mut text).unwrap();
             let text = String::from_utf8(text).unwrap();
             let read = pgdyno_isolation::read(&text).unwrap();
-            assert_eq!(words(&read), told, "{text}");
+            assert_eq!(words(&read), reported, "{text}");
         }
     }
 

@@ -155,7 +155,7 @@ impl ScriptInterval {
 
     /// Books a committed transaction that took so long, and so long in the try that was committed.
     #[inline]
-    pub(crate) fn kept(&mut self, service_us: u64, attempt_us: u64, statements: u32) {
+    pub(crate) fn record_commit(&mut self, service_us: u64, attempt_us: u64, statements: u32) {
         self.service.record(service_us);
         if let Some(attempt) = &mut self.attempt {
             attempt.record(attempt_us);

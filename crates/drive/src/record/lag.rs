@@ -16,7 +16,7 @@ const BUCKETS: usize = DOUBLINGS * PARTS;
 /// The lags of one thread's event loop.
 ///
 /// The lag of an answer is what it is estimated to have waited for its thread: for a CPU, and for those
-/// before it in its turn (`probe.rs`); of many turns those are told that were followed. The lag of a
+/// before it in its turn (`probe.rs`); of many turns those are reported that were followed. The lag of a
 /// deadline is how late it was attended to, whatever the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lags {

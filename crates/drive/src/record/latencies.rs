@@ -66,7 +66,7 @@ impl Latencies {
         }
     }
 
-    /// Adds latencies that somebody else has counted by size, in microseconds each with how many;
+    /// Adds latencies that the server has counted by size, in microseconds each with how many;
     /// their sum and maximum are given exactly, and no counted size is above the maximum.
     pub fn record_counted(
         &mut self,

@@ -31,7 +31,7 @@ pub struct Merge {
 }
 
 /// What several generators recorded of one second, added up; it begins when the first of them does. `None`: of
-/// nobody.
+/// no generator.
 pub fn sum_second(seconds: &[Second]) -> Option<Second> {
     let first = seconds.iter().min_by_key(|second| second.start_us)?;
     let mut all = Open::default();
@@ -132,7 +132,7 @@ impl Merge {
         self.seconds.entry(key).or_default().add(second);
     }
 
-    /// What all recorded; `None` when there was nobody.
+    /// What all recorded; `None` without threads.
     ///
     /// Times without service are where all had one. Each generator finds its own among fewer
     /// transactions than all make, so that a short one which all have may be missing.
@@ -229,7 +229,7 @@ fn gaps(end: Nanos, committed: u64, stalls: &[Stall]) -> Vec<Gap> {
 }
 
 /// What ends the run of one generator by a script or by wish ends that of all. Else it is complete when
-/// one of them is: who did not come so far is told of each.
+/// one of them is: each that did not come so far is reported.
 fn end(ends: &[End]) -> End {
     let is_of_all = |end: &End| matches!(end, End::InvariantBroken | End::ClientAborted { .. });
     let first = ends.iter().find(|end| is_of_all(end));

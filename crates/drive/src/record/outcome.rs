@@ -75,7 +75,7 @@ impl Failure {
             .unwrap_or_else(|| Self::from_sqlstate(code))
     }
 
-    /// The failure that a server's SQLSTATE stands for; a malformed one becomes `XX000`
+    /// The failure that a server's SQLSTATE represents; a malformed one becomes `XX000`
     /// (internal error).
     pub fn from_sqlstate(code: &str) -> Self {
         match <[u8; 5]>::try_from(code.as_bytes()) {

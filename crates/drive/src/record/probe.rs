@@ -19,7 +19,7 @@ use crate::clock::Nanos;
 const SECOND_NS: Nanos = 1_000_000_000;
 /// So many turns a second are followed: a tenth of a percent of a CPU.
 const TURNS_MAX: f64 = 2_000.0;
-/// The window of the first second, when nobody knows how many turns there will be.
+/// The window of the first second, when it is not known how many turns there will be.
 const WINDOW_FIRST: f64 = 0.1;
 /// Windows of successive seconds begin apart by this part of a second (the golden section), so that
 /// what happens every second is not always in them, or never.

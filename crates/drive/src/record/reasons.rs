@@ -101,7 +101,7 @@ impl Reasons {
 
     /// A try was lost to a cause that was [`Reasons::seen`].
     pub(crate) fn lost(&mut self, cause: Cause, then: Then) {
-        // Beyond the limit the last one stands for all others.
+        // Beyond the limit the last one represents all others.
         let at = self.place(cause).or(self.known.len().checked_sub(1));
         let Some((_, reason)) = at.map(|at| &mut self.known[at]) else {
             return;
@@ -172,12 +172,12 @@ mod tests {
         more.lost(cause(1), Then::Fail);
         more.lost(cause(1), Then::Retry);
         merge(&mut all, more.finish().collect());
-        let told = all
+        let reported = all
             .iter()
             .map(|r| (r.name.as_str(), r.retried, r.ended, r.message.as_str()));
-        let told: Vec<_> = told.collect();
+        let reported: Vec<_> = reported.collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("SQLSTATE 00001", 2, 1, "one"),
                 ("SQLSTATE 00002", 2, 0, "two")

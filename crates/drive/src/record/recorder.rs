@@ -25,7 +25,7 @@ pub(crate) struct Recorder {
     whereabouts: Whereabouts,
     pub(crate) probe: Probe,
     added: Added,
-    /// As it was told for the interval before.
+    /// As it was reported for the interval before.
     scheduled: Scheduled,
     connects: Latencies,
     outages: Outages,
@@ -50,7 +50,7 @@ pub(crate) struct Recorder {
     begin: Nanos,
     /// When the present phase began.
     phase_begin: Nanos,
-    /// The latest end of the warm-up; an earlier one is told by the control.
+    /// The latest end of the warm-up; an earlier one is reported by the control.
     warmup_end: Nanos,
     /// The asked duration, where it is a time.
     duration: Option<Nanos>,
@@ -237,7 +237,7 @@ impl Recorder {
         self.gaps.committed(at, &mut self.interval.gaps);
         let interval = &mut self.interval.scripts[script];
         interval.counts.committed += 1;
-        interval.kept(service_us, service_us, statements);
+        interval.record_commit(service_us, service_us, statements);
         service_us
     }
 
@@ -280,7 +280,7 @@ impl Recorder {
             Outcome::Failed(_) | Outcome::Skipped => return,
         }
         let service_us = micros(end.at - end.begun);
-        interval.kept(service_us, attempt_us, end.statements);
+        interval.record_commit(service_us, attempt_us, end.statements);
         interval.work.server_retries += end.server_retries;
         if let Some(response) = &mut interval.response {
             response.record(response_us);

@@ -58,7 +58,7 @@ pub struct Recording {
     /// What became of transactions by the time at which they were to start, and what happened when,
     /// in slots of 100 ms, warm-up included; only where it was asked for ([`crate::Drive::slots`]).
     pub slots: Option<Slots>,
-    /// How their sockets were waited for; `None` where nobody has kept it.
+    /// How their sockets were waited for; `None` where it was not recorded.
     pub io: Option<Used>,
     pub clients: ClientsEnd,
     /// What each client did of the operations, by its number; empty where there are none. A warm-up
@@ -399,7 +399,7 @@ impl ThreadUse {
     }
 
     /// The share of wall time that the thread was on a CPU or waited for one, 0 to 1. Near 1 the
-    /// thread itself was the limit, or whoever took the CPU from it.
+    /// thread itself was the limit, or the process that took its CPU.
     pub fn wanted_share(&self) -> f64 {
         self.share(self.user_us + self.system_us + self.waited_us)
     }

@@ -34,7 +34,7 @@ pub(crate) enum Report {
     ClientAborted(usize),
     /// A script found an invariant broken, which ends the run: where, and what it says.
     InvariantBroken(String),
-    /// Cancel these statements at once: nobody waits for them any more.
+    /// Cancel these statements at once: nothing waits for them any more.
     Cancel(Vec<CancelHandle>),
     /// Clients still wait at these places though the run's time is over: find out whether anything
     /// answers there; asked at that time.

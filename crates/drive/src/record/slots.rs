@@ -41,7 +41,7 @@ pub struct Slot {
     /// Of these: skipped, because they were too late already.
     pub skipped: u32,
     pub failed: u32,
-    /// Of these: of which nobody knows whether they were committed.
+    /// Of these: those whose commit is unknown.
     pub unknown: u32,
     /// Of these: committed within the limit that was given.
     pub within: u32,

@@ -264,11 +264,15 @@ mod tests {
         }
     }
 
-    fn found(threads: &[GapsOfThread], phase: &Phase) -> Vec<(u64, u64)> {
-        found_under(&[], threads, phase)
+    fn stalls_ms(threads: &[GapsOfThread], phase: &Phase) -> Vec<(u64, u64)> {
+        stalls_ms_under(&[], threads, phase)
     }
 
-    fn found_under(loads: &[&Profile], threads: &[GapsOfThread], phase: &Phase) -> Vec<(u64, u64)> {
+    fn stalls_ms_under(
+        loads: &[&Profile],
+        threads: &[GapsOfThread],
+        phase: &Phase,
+    ) -> Vec<(u64, u64)> {
         let stalls = Stall::find(threads, phase, (0, 0), loads);
         let in_ms = |s: &Stall| (s.start_us / 1000, s.length_us / 1000);
         stalls.iter().map(in_ms).collect()
@@ -284,18 +288,18 @@ mod tests {
         // Its gap is longer at both ends.
         let other = [every(10, 0, 950), every(10, 2050, 5000)].concat();
         let phase = phase(5000, 1600, 4000);
-        assert_eq!(found(&[thread(&busy)], &phase), [(1000, 1000)]);
+        assert_eq!(stalls_ms(&[thread(&busy)], &phase), [(1000, 1000)]);
         assert_eq!(
-            found(&[thread(&busy), thread(&other)], &phase),
+            stalls_ms(&[thread(&busy), thread(&other)], &phase),
             [(1000, 1000)]
         );
         // One thread that goes on is service.
         let steady = every(50, 0, 5000);
         let all = [thread(&busy), thread(&other), thread(&steady)];
-        assert_eq!(found(&all, &phase), []);
+        assert_eq!(stalls_ms(&all, &phase), []);
         // A thread whose clients have all ended does not commit either.
         let gone = thread(&every(10, 0, 900));
-        assert_eq!(found(&[thread(&busy), gone], &phase), [(1000, 1000)]);
+        assert_eq!(stalls_ms(&[thread(&busy), gone], &phase), [(1000, 1000)]);
     }
 
     #[test]
@@ -303,10 +307,10 @@ mod tests {
         let busy = every(5, 0, 4000);
         let mut phase = phase(7000, 800, 4000);
         phase.drain.add(2_000_000, [8].into_iter());
-        assert_eq!(found(&[thread(&busy)], &phase), [(4000, 1000)]);
+        assert_eq!(stalls_ms(&[thread(&busy)], &phase), [(4000, 1000)]);
         // And one at the beginning is one.
         let late = thread(&every(5, 300, 5000));
-        assert_eq!(found(&[late], &phase), [(0, 300)]);
+        assert_eq!(stalls_ms(&[late], &phase), [(0, 300)]);
     }
 
     #[test]
@@ -314,21 +318,24 @@ mod tests {
         let with =
             |gap_ms: u64| thread(&[every(5, 0, 1000), every(5, 1000 + gap_ms, 5000)].concat());
         let phase = phase(5000, 900, 4000);
-        assert_eq!(found(&[with(99)], &phase), []);
-        assert_eq!(found(&[with(100)], &phase), [(1000, 100)]);
+        assert_eq!(stalls_ms(&[with(99)], &phase), []);
+        assert_eq!(stalls_ms(&[with(100)], &phase), [(1000, 100)]);
     }
 
     #[test]
     fn slow_transactions_and_few_of_them_are_no_stall() {
         // Of a client whose transactions take 400 ms all gaps are longer than 100 ms.
         let slow = thread(&every(400, 0, 20_000));
-        assert_eq!(found(&[slow], &phase(20_000, 50, 400_000)), []);
+        assert_eq!(stalls_ms(&[slow], &phase(20_000, 50, 400_000)), []);
         // Five a second, at random: the schedule of a rate.
         let rare = thread(&every(200, 0, 20_000));
-        assert_eq!(found(&[rare], &phase(20_000, 100, 2000)), []);
+        assert_eq!(stalls_ms(&[rare], &phase(20_000, 100, 2000)), []);
         // But 3 s are none of theirs.
         let rare = thread(&[every(200, 0, 8_000), every(200, 11_000, 20_000)].concat());
-        assert_eq!(found(&[rare], &phase(20_000, 85, 2000)), [(8_000, 3_000)]);
+        assert_eq!(
+            stalls_ms(&[rare], &phase(20_000, 85, 2000)),
+            [(8_000, 3_000)]
+        );
     }
 
     #[test]
@@ -343,12 +350,12 @@ mod tests {
         let levels = [(200.0, 1.0), (0.0, 2.0)].map(|(rate, s)| Piece::level(rate, s));
         let load = Profile::straight(levels, Then::Holds(200.0));
         let phase = phase(5000, 500, 4000);
-        let found = found_under(&[&load], &[thread(&busy)], &phase);
+        let found = stalls_ms_under(&[&load], &[thread(&busy)], &phase);
         assert_eq!(found, [(4000, 500)]);
         // With clients that move, too: none of them works in the second half of the last.
         let clients = [(8.0, 4.0), (0.0, 0.5)].map(|(clients, s)| Piece::level(clients, s));
         let clients = Profile::straight(clients, Then::Holds(8.0));
-        let found = found_under(&[&load, &clients], &[thread(&busy)], &phase);
+        let found = stalls_ms_under(&[&load, &clients], &[thread(&busy)], &phase);
         assert_eq!(found, []);
     }
 
@@ -359,12 +366,12 @@ mod tests {
         let mut slow = ScriptInterval::default();
         slow.service.record(80_000);
         phase.scripts.push(slow.clone());
-        assert_eq!(found(&gaps, &phase).len(), 1);
+        assert_eq!(stalls_ms(&gaps, &phase).len(), 1);
         for _ in 0..2 {
             slow.service.record(900_000);
         }
         phase.scripts[1] = slow;
-        assert_eq!(found(&gaps, &phase), []);
+        assert_eq!(stalls_ms(&gaps, &phase), []);
     }
 
     #[test]
@@ -391,14 +398,14 @@ mod tests {
             }
             own.end(&mut gaps);
             let phase = phase(30_000, count, 2000);
-            trials += usize::from(!found(&[gaps], &phase).is_empty());
+            trials += usize::from(!stalls_ms(&[gaps], &phase).is_empty());
         }
         assert!(trials <= 15, "{trials} of 500");
     }
 
     #[test]
     fn a_trial_without_commits_has_no_stalls_to_tell_from_the_rest() {
-        assert_eq!(found(&[thread(&[])], &phase(5000, 0, 0)), []);
-        assert_eq!(found(&[], &phase(5000, 10, 10)), []);
+        assert_eq!(stalls_ms(&[thread(&[])], &phase(5000, 0, 0)), []);
+        assert_eq!(stalls_ms(&[], &phase(5000, 10, 10)), []);
     }
 }

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     /// What a server would tell of these latencies.
-    fn told(rows: u64, latencies_us: &[u64]) -> String {
+    fn server_units(rows: u64, latencies_us: &[u64]) -> String {
         let mut counts = vec![0; 1101];
         for latency_us in latencies_us {
             let bucket = ((*latency_us as f64).ln() * BUCKETS_PER_E).floor().max(0.0);
@@ -168,8 +168,8 @@ mod tests {
         let mut latencies_us: Vec<u64> = (1..=1000).map(|i| i * i).collect();
         latencies_us.push(3_500_000_000);
         let mut units = Units::default();
-        assert!(units.add_reported(told(7, &latencies_us).as_bytes()));
-        assert!(units.add_reported(told(1, &[1, 2, 3, 4, 5]).as_bytes()));
+        assert!(units.add_reported(server_units(7, &latencies_us).as_bytes()));
+        assert!(units.add_reported(server_units(1, &[1, 2, 3, 4, 5]).as_bytes()));
         let mut exact = Latencies::default();
         latencies_us.extend([1, 2, 3, 4, 5]);
         latencies_us.iter().for_each(|us| exact.record(*us));
@@ -177,13 +177,13 @@ mod tests {
         assert_eq!(units.latencies.sum_us(), exact.sum_us());
         assert_eq!(units.latencies.max_us(), 3_500_000_000);
         for percent in [5.0, 25.0, 50.0, 75.0, 90.0, 98.0] {
-            let (told, exact) = (
+            let (reported, exact) = (
                 units.latencies.percentile_us(percent).unwrap() as f64,
                 exact.percentile_us(percent).unwrap() as f64,
             );
             assert!(
-                (told / exact - 1.0).abs() < 0.012,
-                "{percent}: {told} {exact}"
+                (reported / exact - 1.0).abs() < 0.012,
+                "{percent}: {reported} {exact}"
             );
         }
         let packed = units.pack();

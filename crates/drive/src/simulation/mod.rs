@@ -343,12 +343,12 @@ impl Failures {
     }
 
     /// Each with the command that repeats it.
-    fn told(self, of: u64) -> Option<String> {
+    fn report(self, of: u64) -> Option<String> {
         if self.count == 0 {
             return None;
         }
         let head = format!("{} of {of} schedules failed", self.count);
-        let listed = self.listed.into_iter().map(told);
+        let listed = self.listed.into_iter().map(reproduction);
         Some(
             std::iter::once(head)
                 .chain(listed)
@@ -359,7 +359,7 @@ impl Failures {
 }
 
 /// A failure in small, with the command that repeats it.
-fn told((plan, error): (Plan, String)) -> String {
+fn reproduction((plan, error): (Plan, String)) -> String {
     let seed = plan.seed;
     // Smaller plans fail by the hundred.
     std::panic::set_hook(Box::new(|_| {}));
@@ -380,8 +380,8 @@ fn all_pass(count: u64) {
     };
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
     let failures = Failures::on_threads(first..first + count, threads);
-    if let Some(told) = failures.told(count) {
-        panic!("{told}");
+    if let Some(reported) = failures.report(count) {
+        panic!("{reported}");
     }
 }
 

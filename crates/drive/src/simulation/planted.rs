@@ -92,11 +92,14 @@ fn all_failing_seeds_are_counted_and_the_first_are_listed() {
     assert_eq!(failures.count, again.len() as u64);
     assert_eq!(seeds, again[..LISTED_MAX]);
     let few = Failures::of(1..=again[1]);
-    let told = few.told(again[1]).unwrap();
+    let reported = few.report(again[1]).unwrap();
     choose(0);
-    assert!(told.starts_with("2 of "), "{told}");
+    assert!(reported.starts_with("2 of "), "{reported}");
     for seed in &again[..2] {
-        assert!(told.contains(&format!("PGDYNO_SEED='{seed}")), "{told}");
+        assert!(
+            reported.contains(&format!("PGDYNO_SEED='{seed}")),
+            "{reported}"
+        );
     }
-    assert!(Failures::of(1..100).told(99).is_none());
+    assert!(Failures::of(1..100).report(99).is_none());
 }

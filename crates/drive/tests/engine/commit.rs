@@ -1,4 +1,4 @@
-//! Connections that break: what was lost, and what nobody can know.
+//! Connections that break: what was lost, and what cannot be known.
 
 use std::thread;
 
@@ -57,7 +57,7 @@ fn killed_during_commit_is_unknown_where_the_rows_are_lost() {
 
 #[test]
 fn killed_during_commit_is_unknown_where_the_rows_are_there() {
-    let server = pgdyno_testkit::postgres_with(&["synchronous_standby_names=nobody"]);
+    let server = pgdyno_testkit::postgres_with(&["synchronous_standby_names=absent"]);
     let socket = server.address().socket_path();
     // Only the clients wait for a standby that does not exist.
     let mut admin = admin_at(socket.clone(), &["synchronous_commit=local"]);

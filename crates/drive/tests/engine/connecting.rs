@@ -11,7 +11,7 @@ use pgdyno_wire::{Addr, Candidate, Login};
 
 use crate::support::*;
 
-/// A TCP port on which nobody listens.
+/// A TCP port on which nothing listens.
 fn dead() -> Addr {
     Addr::Tcp(pgdyno_testkit::closed_address())
 }

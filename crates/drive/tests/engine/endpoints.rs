@@ -165,7 +165,7 @@ fn the_clients_of_a_lost_endpoint_move_to_the_others_and_nothing_is_counted_twic
         // Not at the very beginning.
         let late: Vec<_> = moved.filter(|event| event.at_us > 10_000).collect();
         assert!(!late.is_empty(), "{:?}", recording.events);
-        // And with the words of a person, where nobody asks at home first.
+        // And in a person's words, where no local lookup comes first.
         let name = servers[1].address().socket_path();
         let name = name.to_string_lossy();
         let with_words = { late.iter() }.any(|event| !event.text.contains(&*name));

@@ -214,7 +214,7 @@ fn an_answer_after_the_servers_last_words_is_none() {
 
 #[test]
 fn a_client_that_reconnects_does_so_after_a_broken_answer() {
-    // Nobody knows what became of a statement that may commit of itself; one that plainly reads commits
+    // It is not known what became of a statement that may commit of itself; one that plainly reads commits
     // nothing.
     for (script, unknown) in [("select marked();", 3), ("select 1 as marked;", 0)] {
         let (recording, seen) = run(&Drive {

@@ -115,7 +115,7 @@ fn shell_commands_run_and_their_result_is_kept() {
 #[test]
 fn gset_keeps_the_last_row_of_a_command_and_aset_of_each() {
     sql("create table kept_values (text text)");
-    // NULL becomes an empty text, a prefix stands before each name, only the last result counts
+    // NULL becomes an empty text, a prefix precedes each name, only the last result counts
     // for \gset, and results without rows change nothing for \aset.
     let script = "select 1 as a, null as b \\gset\n\
         select 2 as a\\; select 3 as c, 4 as d \\gset p_\n\
@@ -177,8 +177,8 @@ fn notices_and_reported_settings_may_come_at_any_time() {
         });
         assert_eq!(counts(&recording).committed, 15);
         seen.messages.sort();
-        let told = [["NOTICE:  one"; 15], ["WARNING:  two"; 15]].concat();
-        assert_eq!(seen.messages, told);
+        let reported = [["NOTICE:  one"; 15], ["WARNING:  two"; 15]].concat();
+        assert_eq!(seen.messages, reported);
     }
 }
 

@@ -76,8 +76,8 @@ fn an_endpoint_that_joins_gets_its_share_and_they_return_to_it_after_it_was_lost
     let begins = joined.stalls.iter().map(|stall| stall.start_us);
     assert!(begins.min().is_none_or(|us| us > 1_000_000), "{joined:?}");
     let texts = recording.events.iter().map(|event| event.text.as_str());
-    let told = texts.filter(|text| text.ends_with(": its endpoint has joined"));
-    assert_eq!(told.count(), 3, "{:?}", recording.events);
+    let reported = texts.filter(|text| text.ends_with(": its endpoint has joined"));
+    assert_eq!(reported.count(), 3, "{:?}", recording.events);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Where a script went wrong, in pgdyno's own words: file, line and what stands there.
+//! Where a script went wrong, in pgdyno's own words: file, line and what is there.
 
 use pgdyno_drive::{Drive, QueryMode};
 use pgdyno_script::{Language, Names};

@@ -128,7 +128,7 @@ fn real_conflicts_lose_as_many_tries_as_there_were_retries_and_failures() {
     });
     assert_eq!(value("select n from hot"), 180);
     let (counts, work) = (counts(&recording), recording.measured.all().work);
-    assert!(counts.retries > 0, "nothing was in anybody's way");
+    assert!(counts.retries > 0, "no client blocked another");
     assert_eq!(work.lost_tries, counts.retries);
     let tries: u64 = recording.reasons.iter().map(Reason::tries).sum();
     assert_eq!(tries, counts.retries);
@@ -186,8 +186,8 @@ fn pauses_double_and_are_neither_work_nor_a_change_of_the_statements() {
         "{:?}",
         all.work
     );
-    let told = |recording: &Recording| reasons(recording).len();
-    assert_eq!((told(&paused), told(&at_once)), (1, 1));
+    let reported = |recording: &Recording| reasons(recording).len();
+    assert_eq!((reported(&paused), reported(&at_once)), (1, 1));
 }
 
 #[test]

@@ -159,11 +159,11 @@ fn a_retry_sends_the_same_statements_with_the_same_values() {
 
 #[test]
 fn tries_run_out_and_verbose_mode_prints_each() {
-    flaky("told");
+    flaky("noisy");
     let drive = Drive {
         max_tries: 2,
         verbose_errors: true,
-        ..drive("select told('f');")
+        ..drive("select noisy('f');")
     };
     let (recording, seen) = run(&drive);
     assert_eq!(failed(&recording, Failure::SERIALIZATION), 1);
@@ -173,14 +173,14 @@ fn tries_run_out_and_verbose_mode_prints_each() {
     );
     assert_eq!(recording.clients.aborted, 0);
     let error = "client 0 got an error in command 0 (SQL) of script 0; ERROR:  not now\n\
-                 CONTEXT:  PL/pgSQL function told(text) line 4 at RAISE";
-    let told = [
+                 CONTEXT:  PL/pgSQL function noisy(text) line 4 at RAISE";
+    let reported = [
         error,
         "client 0 repeats the transaction after the error (try 1/2)",
         error,
         "client 0 ends the failed transaction (try 2/2)",
     ];
-    assert_eq!(seen.messages, told);
+    assert_eq!(seen.messages, reported);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A server that says what it is told to, for what no server at hand says: it takes one connection
+//! A server that says what it is asked to, for what no server at hand says: it takes one connection
 //! and fails on any query that it does not expect.
 
 use std::io::{Read, Write};

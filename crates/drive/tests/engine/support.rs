@@ -216,7 +216,7 @@ pub fn run_with(drive: &Drive, control: &Control) -> (Recording, Seen) {
     (recording.unwrap_or_else(|e| panic!("{e}")), seen)
 }
 
-/// Runs what must go well: every transaction is committed at once and nobody complains.
+/// Runs what must go well: every transaction commits at once, without messages.
 pub fn run_well(drive: &Drive) -> Recording {
     let (recording, seen) = run(drive);
     let counts = recording.measured.all().counts;

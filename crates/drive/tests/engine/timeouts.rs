@@ -19,7 +19,7 @@ fn a_statement_that_waits_too_long_is_cancelled_and_its_client_goes_on() {
             "drop table if exists held; create table held (n int); insert into held values (0)",
         )
         .unwrap();
-    // In a block it has failed, by itself nobody knows whether it was committed; a read has failed, too.
+    // In a block it has failed, by itself it is not known whether it was committed; a read has failed, too.
     for (script, failed, unknown) in [
         ("begin;\nupdate held set n = n + 1;\nend;\n", 3, 0),
         ("update held set n = n + 1;\n", 0, 3),

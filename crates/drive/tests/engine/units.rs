@@ -1,4 +1,4 @@
-//! Work units: booked when they are committed, by operation, whoever does them; and a client's last
+//! Work units: booked when they are committed, by operation, for all clients; and a client's last
 //! statement.
 
 use pgdyno_drive::record::{Failure, Units};

@@ -135,7 +135,7 @@ fn a_late_request_ends_no_warm_up_early() {
         false,
     );
     let warmup = recording.warmup.as_ref().expect("a warm-up");
-    // Told of its first second, the caller may be faster than the thread that leaves it.
+    // After the event of its first second, the caller may be faster than the thread that leaves it.
     assert!([1_000_000, 1_200_000].contains(&warmup.elapsed_us));
     assert!(counts(&recording).committed > 0);
 }

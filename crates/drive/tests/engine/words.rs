@@ -238,8 +238,8 @@ fn without_repetitions(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Scripts whose every step is told under `--debug`.
-const TOLD: &[(&[QueryMode], &str)] = &[
+/// Scripts whose every step is reported under `--debug`.
+const REPORTED: &[(&[QueryMode], &str)] = &[
     (
         &[Simple, Extended, Prepared],
         "\\set x 1 + 2\n\\if :x > 5\nselect 1;\n\\elif :x = 3\nselect 3 as a \\gset\n\\else\n\
@@ -283,7 +283,7 @@ fn debug_output_is_that_of_stock_pgbench() {
     );
     let address = pgdyno_testkit::postgres().address();
     let mut wrong = Vec::new();
-    for (modes, script) in TOLD {
+    for (modes, script) in REPORTED {
         for mode in *modes {
             let options = ["--debug", "--max-tries=2", "--verbose-errors"];
             let theirs = stock_says(&pgbench, address, *mode, script, &options);
@@ -375,7 +375,7 @@ fn lost_connections(test: &str, mode: QueryMode) {
         let pid = value_of(&mut admin, &pid).to_string();
         let done = Command::new("kill").args([signal, &pid]).status().unwrap();
         assert!(done.success());
-        // Only then the server has seen that a backend died, and turns nobody away later.
+        // Only then the server has seen that a backend died, and refuses no connection later.
         while signal == "-KILL" && admin.execute("select 1").is_ok() {
             thread::sleep(millis(5));
         }

@@ -1,5 +1,5 @@
 //! The engine's tests of sockets, TLS and connecting once more with epoll, which it uses where there is no
-//! io_uring: `support` chooses by this program's name. What stands above the sockets does not know which it
+//! io_uring: `support` chooses by this program's name. The code above the sockets does not know which it
 //! is; `make test-long PART=epoll` runs all of them.
 
 // What only the other tests need.

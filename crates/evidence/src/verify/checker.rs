@@ -14,7 +14,7 @@ pub struct Checker {
 }
 
 #[derive(Debug)]
-pub struct Found {
+pub struct CheckResult {
     pub checked: Checked,
     pub disagreements: Vec<Disagreement>,
     pub not_checked: Vec<NotChecked>,
@@ -102,8 +102,8 @@ impl Checker {
         }
     }
 
-    pub fn finish(self) -> Found {
-        Found {
+    pub fn finish(self) -> CheckResult {
+        CheckResult {
             checked: self.checked,
             disagreements: self.disagreements,
             not_checked: self.not_checked,

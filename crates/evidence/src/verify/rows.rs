@@ -529,7 +529,7 @@ fn generators(
             checker.equal(what, one.committed_by_second.iter().sum::<u64>(), sum);
         }
     }
-    // Those that began late did not all measure at once, and then a part of it is nobody's.
+    // Those that began late did not all measure at once, and then a part of it is of no generator.
     let began_together = all
         .start_spread_us
         .is_none_or(|spread_us| spread_us < TOGETHER_US);

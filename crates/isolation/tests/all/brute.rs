@@ -4,7 +4,7 @@
 //!
 //! An answer of the checker that differs is a mistake; "not known" never is.
 
-use pgdyno_isolation::{Builder, History, Kept, Level, Report, Status};
+use pgdyno_isolation::{Builder, History, Level, LevelVerdict, Report, Status};
 
 use super::notation::checked;
 use super::store::Draw;
@@ -473,10 +473,10 @@ fn reads_committed(
 }
 
 fn agree(report: &Report, level: Level, allowed: bool, all: &[Tx]) -> [usize; 3] {
-    match (report.kept(level), allowed) {
-        (Kept::NotKnown(_), _) => [0, 0, 1],
-        (Kept::NoViolation, true) => [1, 0, 0],
-        (Kept::Broken(_), false) => [0, 1, 0],
+    match (report.verdict(level), allowed) {
+        (LevelVerdict::NotKnown(_), _) => [0, 0, 1],
+        (LevelVerdict::NoViolation, true) => [1, 0, 0],
+        (LevelVerdict::Broken(_), false) => [0, 1, 0],
         (kept, _) => panic!("{level}: {kept:?}, but by definition {allowed}\n{all:#?}\n{report}"),
     }
 }

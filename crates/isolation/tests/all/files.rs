@@ -1,7 +1,7 @@
 //! Files of histories: what is written is read again, and what cannot be read is said with its place.
 
 use pgdyno_isolation::{
-    Depth, Format, History, Kept, Level, Progress, Status, check, read, read_with, write,
+    Depth, Format, History, Level, LevelVerdict, Progress, Status, check, read, read_with, write,
 };
 
 use super::notation::{checked, history, names};
@@ -94,7 +94,7 @@ fn a_history_cut_off_is_checked_up_to_there_and_says_so() {
 fn a_history_of_no_transactions_keeps_nothing_and_breaks_nothing() {
     for text in ["", "[]", "\n; nothing\n", BEGUN] {
         let report = checked(&read(text).unwrap());
-        let why = Kept::NotKnown("no transaction committed".to_owned());
+        let why = LevelVerdict::NotKnown("no transaction committed".to_owned());
         assert!(
             report.levels.iter().all(|(_, kept)| *kept == why),
             "{report}"
@@ -106,8 +106,8 @@ fn a_history_of_no_transactions_keeps_nothing_and_breaks_nothing() {
 #[test]
 fn transactions_that_have_nothing_to_do_with_each_other_say_nothing_of_a_level() {
     let report = checked(&history("a x1 | a y1"));
-    let why = Kept::NotKnown("no transaction depends on another".to_owned());
-    assert_eq!(*report.kept(Level::Serializable), why);
+    let why = LevelVerdict::NotKnown("no transaction depends on another".to_owned());
+    assert_eq!(*report.verdict(Level::Serializable), why);
 }
 
 #[test]
@@ -132,12 +132,12 @@ fn a_clock_that_steps_back_leaves_the_order_of_a_file_and_takes_that_of_times() 
     let report = checked(&builder.finish().unwrap());
     assert_eq!(names(&report), [""; 0]);
     assert_eq!(
-        *report.kept(Level::StrictSerializable),
-        Kept::NotKnown("the clock went back".to_owned())
+        *report.verdict(Level::StrictSerializable),
+        LevelVerdict::NotKnown("the clock went back".to_owned())
     );
     assert_eq!(
-        *report.kept(Level::StrongSessionSerializable),
-        Kept::NoViolation
+        *report.verdict(Level::StrongSessionSerializable),
+        LevelVerdict::NoViolation
     );
     assert_eq!(
         report.notes,
@@ -273,13 +273,14 @@ fn a_value_that_is_written_twice_is_refused_with_both_writers() {
 fn reading_a_large_file_tells_how_far_it_is() {
     let line = "{:type :invoke :process 0 :value []} {:type :ok :process 0 :value []}\n";
     let text = line.repeat((3 << 20) / line.len() + 1);
-    let mut told: Vec<Progress> = Vec::new();
-    read_with(&text, &mut |progress| told.push(progress)).unwrap();
-    assert_eq!(told.len(), 3, "{told:?}");
+    let mut reported: Vec<Progress> = Vec::new();
+    read_with(&text, &mut |progress| reported.push(progress)).unwrap();
+    assert_eq!(reported.len(), 3, "{reported:?}");
     let of = text.len() as u64;
-    assert!(told.is_sorted_by_key(|at| at.done));
+    assert!(reported.is_sorted_by_key(|at| at.done));
     assert!(
-        told.iter()
+        reported
+            .iter()
             .all(|at| at.phase == "reading" && at.of == of && at.done <= of)
     );
 }

@@ -1,6 +1,6 @@
 //! Histories that are too large for a part of the search: what was not looked for is not called kept.
 
-use pgdyno_isolation::{Builder, Depth, Kept, Level, Status, check};
+use pgdyno_isolation::{Builder, Depth, Level, LevelVerdict, Status, check};
 
 #[test]
 fn reads_by_predicates_that_are_too_many_leave_levels_not_known() {
@@ -22,13 +22,16 @@ fn reads_by_predicates_that_are_too_many_leave_levels_not_known() {
     builder.read_list(list, &lists);
     let history = builder.finish().unwrap();
     let report = check(&history, Depth::All, &mut |_| {}).unwrap();
-    assert_eq!(*report.kept(Level::ReadUncommitted), Kept::NoViolation);
+    assert_eq!(
+        *report.verdict(Level::ReadUncommitted),
+        LevelVerdict::NoViolation
+    );
     for level in [
         Level::ReadCommitted,
         Level::SnapshotIsolation,
         Level::Serializable,
     ] {
-        let Kept::NotKnown(why) = report.kept(level) else {
+        let LevelVerdict::NotKnown(why) = report.verdict(level) else {
             panic!("{level:?} is not known: {report:?}");
         };
         assert!(why.contains("fewer rows"), "{why}");

@@ -6,7 +6,7 @@ use pgdyno_isolation::Level::{
     ReadYourWrites, RepeatableRead, Serializable, SnapshotIsolation, StrictSerializable,
     StrongSessionSerializable, WritesFollowReads,
 };
-use pgdyno_isolation::{Kept, NOTHING_OVERWRITTEN, read};
+use pgdyno_isolation::{LevelVerdict, NOTHING_OVERWRITTEN, read};
 
 use super::notation::{breaks, checked, names, report};
 
@@ -20,7 +20,7 @@ type Nasty = (
 
 const NASTY: [Nasty; 17] = [
     (
-        "an effect is seen without its cause, which is a row and was read by nobody else",
+        "an effect is seen without its cause, which is a row and was read by no other",
         "i p1 ; p p[1] a y1 ; p p[] r y[1]",
         &[Causal, SnapshotIsolation, StrictSerializable],
         &[ReadCommitted, ReadAtomic, RepeatableRead, WritesFollowReads],
@@ -38,7 +38,7 @@ const NASTY: [Nasty; 17] = [
         &[Serializable, ReadYourWrites],
     ),
     (
-        "unknown writes that nobody sees may never have happened",
+        "unknown writes that are never read may never have happened",
         "INFO i p1 | INFO a x1 ; p p[] r x[]",
         &[],
         &Level::ALL,
@@ -110,7 +110,7 @@ const NASTY: [Nasty; 17] = [
         &[ReadUncommitted],
     ),
     (
-        "a transaction that reads what it wrote itself conflicts with nobody",
+        "a transaction that reads what it wrote itself conflicts with no other",
         "r x[] a x1 r x[1] | r y[]",
         &[],
         &Level::ALL,
@@ -171,7 +171,8 @@ fn readers_alone_and_transactions_without_operations_show_nothing() {
     for text in ["r x[] r y[] | r x[]", "p p[] | p p[]", "g x | g x"] {
         let report = report(text);
         let all = report.levels.iter();
-        let is_open = |(_, kept): &&(Level, Kept)| matches!(kept, Kept::NotKnown(_));
+        let is_open =
+            |(_, kept): &&(Level, LevelVerdict)| matches!(kept, LevelVerdict::NotKnown(_));
         assert_eq!(all.filter(is_open).count(), Level::ALL.len(), "{report}");
     }
     let nothing = "{:type :invoke :process 0 :value []} {:type :ok :process 0 :value []}";
@@ -184,11 +185,15 @@ fn readers_alone_and_transactions_without_operations_show_nothing() {
 fn where_no_key_is_written_twice_no_write_cycle_could_be_seen() {
     for text in ["i p1 | p p[1] i p2 | p p[2]", "a x1 | r x[] | r x[1]"] {
         let report = report(text);
-        let Kept::NotKnown(why) = report.kept(ReadUncommitted) else {
+        let LevelVerdict::NotKnown(why) = report.verdict(ReadUncommitted) else {
             panic!("{text}\n{report}");
         };
         assert_eq!(why, NOTHING_OVERWRITTEN);
-        assert_eq!(*report.kept(ReadCommitted), Kept::NoViolation, "{text}");
+        assert_eq!(
+            *report.verdict(ReadCommitted),
+            LevelVerdict::NoViolation,
+            "{text}"
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 //! Transactions between `|` begin before any of them ends; those after `;` begin later. `FAIL` and `INFO` begin a
 //! transaction that did not or may not have committed, `@3` one of client 3; others have a client each.
 
-use pgdyno_isolation::{Builder, Depth, History, Kept, Level, Report, Status, check};
+use pgdyno_isolation::{Builder, Depth, History, Level, LevelVerdict, Report, Status, check};
 
 pub fn history(text: &str) -> History {
     let mut builder = Builder::new();
@@ -85,9 +85,9 @@ pub fn names(report: &Report) -> Vec<&'static str> {
 }
 
 pub fn keeps(report: &Report, level: Level) -> bool {
-    *report.kept(level) == Kept::NoViolation
+    *report.verdict(level) == LevelVerdict::NoViolation
 }
 
 pub fn breaks(report: &Report, level: Level) -> bool {
-    matches!(report.kept(level), Kept::Broken(_))
+    matches!(report.verdict(level), LevelVerdict::Broken(_))
 }

@@ -4,7 +4,7 @@
 use adya::r#gen::{GenOpts, Kind};
 use adya::sim::{Isolation, SimOpts};
 use adya::{Opts, Valid, Workload};
-use pgdyno_isolation::{Kept, Level, read};
+use pgdyno_isolation::{Level, LevelVerdict, read};
 
 use super::notation::checked;
 
@@ -60,9 +60,9 @@ fn another_checker_says_the_same_of_lists_at_every_level() {
                 ..Opts::default()
             };
             let report = adya::check(&theirs, Workload::ListAppend, &options);
-            let broken_here = match (report.valid, ours.kept(level)) {
-                (Valid::True, Kept::NoViolation) => false,
-                (Valid::False, Kept::Broken(_)) => true,
+            let broken_here = match (report.valid, ours.verdict(level)) {
+                (Valid::True, LevelVerdict::NoViolation) => false,
+                (Valid::False, LevelVerdict::Broken(_)) => true,
                 (Valid::Unknown, _) => continue,
                 (valid, kept) => panic!(
                     "{isolation:?}, seed {seed}, {txns} transactions, {name}: adya {valid:?} {:?}, pgdyno {kept:?}\n{ours}",

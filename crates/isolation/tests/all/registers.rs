@@ -1,6 +1,6 @@
 //! Registers whose version order is not known, against the definitions, tried over all orders of commits.
 
-use pgdyno_isolation::{Builder, History, Kept, Level, Status};
+use pgdyno_isolation::{Builder, History, Level, LevelVerdict, Status};
 
 use super::notation::{breaks, checked, keeps, report};
 use super::store::Draw;
@@ -51,7 +51,7 @@ fn levels_that_need_the_order_of_versions_are_not_known_for_registers() {
         Level::Serializable,
         Level::MonotonicReads,
     ] {
-        let Kept::NotKnown(why) = report.kept(level) else {
+        let LevelVerdict::NotKnown(why) = report.verdict(level) else {
             panic!("{level}\n{report}");
         };
         assert!(

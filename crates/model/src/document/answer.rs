@@ -10,7 +10,7 @@ use super::Proof;
 pub struct Answer {
     /// What was asked, in some words: `What was asked: tpcb with 1 to 64 clients`.
     pub question: String,
-    /// The answer, one sentence without its full stop. `` `code` `` stands between backquotes.
+    /// The answer, one sentence without its full stop. `` `code` `` is between backquotes.
     pub sentence: String,
     pub state: AnswerState,
     /// Whether what was found is harm in itself (lost writes, a broken promise), and not a doubt.
@@ -56,7 +56,7 @@ pub struct RankingRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RankingCell {
-    /// Those that cannot be told apart, the best first.
+    /// Those that cannot be distinguished, the best first.
     pub names: Vec<String>,
     /// Whether the first of them is surely ahead.
     pub is_sure: bool,

@@ -226,7 +226,7 @@ pub struct BudgetPhase {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddedRow {
-    /// Such as 99; 100 is the longest of all, told where pgdyno itself did not run.
+    /// Such as 99; 100 is the longest of all, given where pgdyno itself did not run.
     pub percentile: f64,
     /// So many transactions were followed from their answers' arrival on: these figures are theirs.
     pub followed: u64,

@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(GeneratorShare::of(&recording, &host(None), false), None);
         recording.measured.elapsed_us = 2_000_000;
         recording.measured.time.round_trips = 20_000;
-        // Nobody knows what the threads used.
+        // It is not known what the threads used.
         assert_eq!(GeneratorShare::of(&recording, &host(None), false), None);
         let thread = |user_us| ThreadUse {
             wall_us: 2_000_000,

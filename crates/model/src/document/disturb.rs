@@ -182,7 +182,7 @@ pub struct DisturbFigures {
     pub missed: Option<u64>,
     /// Of these: failed, and were not tried again.
     pub failed: u64,
-    /// Of these: of which nobody knows whether they were committed.
+    /// Of these: those whose commit is unknown.
     pub unknown: u64,
     /// Of these: skipped, because they were too late already.
     pub skipped: u64,

@@ -120,7 +120,7 @@ pub struct DisturbInterval {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DisturbEffect {
-    /// `null`: it cannot be told.
+    /// `null`: undecided.
     pub is_seen: Option<bool>,
     /// Of the rank sum test.
     pub p: Option<f64>,

@@ -103,7 +103,7 @@ impl Latency {
             .collect();
         let mut intervals = Intervals::new(shown);
         seconds.for_each(|second| intervals.add(&second));
-        self.intervals = Some(intervals.found());
+        self.intervals = Some(intervals.sorted());
     }
 }
 
@@ -143,7 +143,7 @@ impl Intervals {
         let mut intervals = Self::of_all(&all);
         let whole = seconds.iter().filter(|second| second.is_whole);
         whole.for_each(|second| intervals.add(&second.latencies));
-        intervals.found()
+        intervals.sorted()
     }
 
     /// Takes the next whole second.
@@ -164,7 +164,7 @@ impl Intervals {
     }
 
     /// Those of all percentiles, in order.
-    pub fn found(&self) -> Vec<Interval> {
+    pub fn sorted(&self) -> Vec<Interval> {
         let mut found: Vec<Interval> = self
             .values_us
             .iter()

@@ -91,7 +91,7 @@ pub struct IsolationFound {
     pub example: IsolationExample,
 }
 
-/// An occurrence of an anomaly, to be told and drawn.
+/// An occurrence of an anomaly, to be reported and drawn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct IsolationExample {

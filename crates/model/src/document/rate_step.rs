@@ -83,7 +83,7 @@ impl RateStep {
         let after = whole_seconds(recording, at_us, origin_us + step.until_us);
         if after.len() < SECONDS_MIN {
             let why = format!(
-                "fewer than {SECONDS_MIN} seconds at one rate follow: no level can be told"
+                "fewer than {SECONDS_MIN} seconds at one rate follow: no level can be judged"
             );
             return Self {
                 not_known: Some(why),

@@ -78,9 +78,9 @@ pub struct LabPair {
     pub interval: Option<(f64, f64)>,
     /// How surely the intervals hold, 0 to 1.
     pub level: f64,
-    /// Which form is ahead; `null`: it cannot be told.
+    /// Which form is ahead; `null`: undecided.
     pub ahead: Option<String>,
-    /// Repeats that each form would need to be told from the others; `null`: they have as many.
+    /// Repeats that each form would need to be distinguished from the others; `null`: they have as many.
     pub needs_repeats: Option<u64>,
 }
 

@@ -48,7 +48,7 @@ pub struct Stall {
     pub is_over: bool,
     /// Transactions that failed in the seconds that it touches, by class.
     pub failed: BTreeMap<String, u64>,
-    /// Those of which nobody knows whether they were committed.
+    /// Those whose commit is unknown.
     pub unknown: u64,
     /// From its end to the end of the first second that had 90 % of the rate of the ten seconds before
     /// it; `null` where there is no such second, before or after.
@@ -77,7 +77,7 @@ pub struct ClientStall {
     pub is_over: bool,
     /// Its transactions that failed meanwhile, by class.
     pub failed: BTreeMap<String, u64>,
-    /// Those of which nobody knows whether they were committed.
+    /// Those whose commit is unknown.
     pub unknown: u64,
 }
 
@@ -310,9 +310,12 @@ mod tests {
             },
             ..EndpointRecord::default()
         };
-        let [told] = Stall::at(&endpoint).try_into().unwrap();
-        assert_eq!(told.failed, [("connection-lost".to_owned(), 3)].into());
-        assert_eq!((told.unknown, told.recovered_us), (1, Some(2_000_000)));
+        let [reported] = Stall::at(&endpoint).try_into().unwrap();
+        assert_eq!(reported.failed, [("connection-lost".to_owned(), 3)].into());
+        assert_eq!(
+            (reported.unknown, reported.recovered_us),
+            (1, Some(2_000_000))
+        );
         // Never at nine tenths again; and not over.
         endpoint.seconds.committed.truncate(9);
         assert_eq!(Stall::at(&endpoint)[0].recovered_us, None);

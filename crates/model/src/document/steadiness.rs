@@ -3,7 +3,7 @@
 //! where throughput is that of the schedule, response times too.
 
 use pgdyno_drive::record::{Interval, Recording, Second, Units};
-use pgdyno_stats::{Steadiness as Found, steadiness};
+use pgdyno_stats::{Steadiness as Judged, steadiness};
 use serde::Serialize;
 
 use super::Figure;
@@ -135,16 +135,20 @@ impl Steadiness {
     pub fn of(figure: Figure, series: &[f64]) -> Self {
         let found = steadiness(series);
         let (verdict, trend, steady_from_s) = match found {
-            Found::TooShort { .. } => (SteadinessVerdict::TooShort, None, None),
-            Found::Incomplete { .. } => (SteadinessVerdict::Incomplete, None, None),
-            Found::Steady { quarters, p } => (SteadinessVerdict::Steady, Some((quarters, p)), None),
-            Found::WarmUp { steady_from, .. } => {
+            Judged::TooShort { .. } => (SteadinessVerdict::TooShort, None, None),
+            Judged::Incomplete { .. } => (SteadinessVerdict::Incomplete, None, None),
+            Judged::Steady { quarters, p } => {
+                (SteadinessVerdict::Steady, Some((quarters, p)), None)
+            }
+            Judged::WarmUp { steady_from, .. } => {
                 (SteadinessVerdict::WarmUp, None, Some(steady_from))
             }
-            Found::Drifts { quarters, p } => (SteadinessVerdict::Drifts, Some((quarters, p)), None),
-            Found::Holes { .. } => (SteadinessVerdict::Holes, None, None),
-            Found::Alternates { .. } => (SteadinessVerdict::Alternates, None, None),
-            Found::Level { .. } => (SteadinessVerdict::Level, None, None),
+            Judged::Drifts { quarters, p } => {
+                (SteadinessVerdict::Drifts, Some((quarters, p)), None)
+            }
+            Judged::Holes { .. } => (SteadinessVerdict::Holes, None, None),
+            Judged::Alternates { .. } => (SteadinessVerdict::Alternates, None, None),
+            Judged::Level { .. } => (SteadinessVerdict::Level, None, None),
         };
         Self {
             figure,

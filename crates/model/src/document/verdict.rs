@@ -8,7 +8,7 @@ pub struct Verdict {
     /// The cause's code ([`Cause`]), or `not-known`; of an experiment or a comparison a code of its
     /// own. Those without a colour are drawn in a neutral one.
     pub limit: String,
-    /// What limited a trial: one cause; two that cannot be told apart when it is not known which; or
+    /// What limited a trial: one cause; two that cannot be distinguished when it is not known which; or
     /// none.
     pub causes: Vec<Cause>,
     /// Words above the sentence; without it "What limited it".

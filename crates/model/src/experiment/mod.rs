@@ -205,7 +205,7 @@ impl Experiment {
         self.fixed.contains_key(name) || of_axes.any(|other| other == name)
     }
 
-    /// The same with each value of this parameter as `change` makes it, wherever it stands.
+    /// The same with each value of this parameter as `change` makes it, wherever it is used.
     ///
     /// # Errors
     /// The first of `change`.

@@ -132,7 +132,7 @@ impl Room {
             .map(|size| (size / self.block.max(1)).max(BLOCKS_MIN))
             .collect();
         blocks.sort_unstable();
-        // Neighbours that nobody could tell apart.
+        // Neighbours too close to differ.
         blocks.dedup_by(|next, before| *next as f64 <= *before as f64 * 1.05);
         blocks
     }
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_cap_of_the_largest_set_is_named() {
-        let told = |room: Room, asked| {
+        let reported = |room: Room, asked| {
             let largest = room.largest(asked);
             (largest.bytes, largest.remark.unwrap_or_default())
         };
@@ -265,13 +265,13 @@ mod tests {
             disk_free: Some(10 * GB),
             ..room()
         };
-        let (bytes, why) = told(full, None);
+        let (bytes, why) = reported(full, None);
         assert_eq!(bytes, 5 * GB);
         assert!(
             why.contains("5 GB in place of 24 GB: it may fill half"),
             "{why}"
         );
-        let (bytes, why) = told(room(), Some(GB));
+        let (bytes, why) = reported(room(), Some(GB));
         assert_eq!(bytes, GB);
         assert!(
             why.contains("the page cache ends will not be seen"),
@@ -283,10 +283,10 @@ mod tests {
             cpus: None,
             ..room()
         };
-        let (bytes, why) = told(remote, None);
+        let (bytes, why) = reported(remote, None);
         assert_eq!(bytes, GB);
         assert!(why.contains("--max-size"), "{why}");
-        assert_eq!(told(remote, Some(3 * GB)), (3 * GB, String::new()));
+        assert_eq!(reported(remote, Some(3 * GB)), (3 * GB, String::new()));
         // A cap below the ladder leaves what fits under it.
         assert_eq!(room().sizes(GB / 16), [4096, 8192]);
         assert_eq!(

@@ -51,7 +51,7 @@ pub trait Notebook {
     fn experiments_named(&self, name: &str) -> Result<Vec<ExperimentRow>, Failure>;
 
     /// These trials will be read soon, in this order: what is far away may be asked for several at once. Holds
-    /// until it is told of others (or of none), and nothing may be written meanwhile.
+    /// until it learns of others (or of none), and nothing may be written meanwhile.
     fn will_read(&self, _numbers: &[i64]) {}
 
     /// All that is kept of a trial.
@@ -90,7 +90,7 @@ pub trait Notebook {
         kind: Kind,
     ) -> Result<Latencies, Failure>;
 
-    /// What its server answers to this query of one value; `None` when it is in a file, or nobody
+    /// What its server answers to this query of one value; `None` when it is in a file, or the server
     /// answers.
     fn answer(&self, query: &str) -> Option<String>;
 

@@ -1,5 +1,5 @@
-//! Where the generators of one trial meet: the notebook that they share. Nobody leads: what must happen
-//! once is done by whoever says so first, and when it is gone by another.
+//! Where the generators of one trial meet: the notebook that they share. There is no leader: what must happen
+//! once is done by the first generator to claim it, and when that one is gone by another.
 
 use crate::{Failure, Outcome};
 
@@ -31,7 +31,7 @@ pub struct Meeting {
     pub created_us: u64,
 }
 
-/// What somebody said in a meeting.
+/// A message of a generator in a meeting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     /// For the how manieth time.
@@ -45,7 +45,7 @@ pub struct Word {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     Each,
-    /// Whoever is first, for all.
+    /// By the first generator, for all.
     First,
 }
 
@@ -78,7 +78,7 @@ pub trait Rendezvous: Send {
     fn hosts(&self, meeting: &Meeting) -> Result<Vec<(u32, String)>, Failure>;
 
     /// Says something. False when it was said before at this step: by this generator, or of what one
-    /// says for all by anybody.
+    /// says for all by one generator.
     fn say(
         &self,
         meeting: &Meeting,

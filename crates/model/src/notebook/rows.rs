@@ -132,7 +132,7 @@ impl ListedTrial {
     }
 }
 
-/// Where a trial stands in its experiment.
+/// Where a trial is in its experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlacedTrial {
     pub number: i64,

@@ -24,7 +24,7 @@ pub struct Observed {
     pub events: Vec<ObservedEvent>,
     /// What the server did by statement, with the instrument's number.
     pub statements: Vec<(usize, ServerStatement)>,
-    /// Facts, with the instrument's number; a name stands once for each.
+    /// Facts, with the instrument's number; a name occurs once for each.
     pub facts: Vec<(usize, String, serde_json::Value)>,
     /// Validity notes that instruments have given.
     pub notes: Vec<Note>,

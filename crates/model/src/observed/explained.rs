@@ -1,11 +1,11 @@
-//! What the server told of one statement's time when it was run once more after the trial.
+//! The server's report on one statement's time when it was run once more after the trial.
 
 use serde::{Deserialize, Serialize};
 
 /// The fact of an instrument that has a list of [`Explained`].
 pub const EXPLAINED: &str = "explained";
 
-/// A statement. Times are medians of its samples, in microseconds; `None` where they are not told.
+/// A statement. Times are medians of its samples, in microseconds; `None` where they are not reported.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
     /// As the script has it, without values.

@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(of("8@3s,64@3s", 2, 4), 36.0);
         assert_eq!(of("8@3s,64@3s", -2, 0), 8.0);
         assert!((of("8..64/60s", 0, 60) - 36.0).abs() < 0.01);
-        // From 0 to half a client nobody works.
+        // From 0 to half a client no client works.
         assert_eq!(of("0..1/2s", 0, 1), 0.0);
         assert_eq!(of("0..1/2s", 1, 2), 1.0);
     }

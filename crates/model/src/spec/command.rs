@@ -82,7 +82,7 @@ pub fn masked(text: &str) -> String {
     out
 }
 
-/// What stands before a token in a quoted HTTP header, `Bearer` included.
+/// What precedes a token in a quoted HTTP header, `Bearer` included.
 fn bearer(word: &str) -> Option<&str> {
     let at = word.to_ascii_lowercase().find("bearer ")?;
     Some(&word[..at + "bearer ".len()])

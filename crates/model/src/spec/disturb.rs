@@ -301,7 +301,7 @@ impl DisturbSpec {
             }
             if command.is_masked() && !self.control {
                 let text = format!(
-                    "the command `{}` had a secret, which is not kept: {MASK} stands in its place",
+                    "the command `{}` had a secret, which is stored as {MASK}",
                     command.public()
                 );
                 return Err(Failure::with(Exit::Usage, text).hint(

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::{TrialSpec, duration};
 use crate::{Exit, Failure};
 
-/// How long generators wait for each other when nobody says.
+/// How long generators wait for each other by default.
 const JOIN_DEADLINE: &str = "2m";
 
 /// How several pgdynos measure one trial together (docs/scale-out.md).
@@ -94,7 +94,7 @@ pub fn part(spec: &TrialSpec, share: &Share) -> TrialSpec {
 }
 
 /// What tells the load of a trial from others, as it was asked for: not how this host does it, nor a seed
-/// that nobody named. In hexadecimal.
+/// that was not given. In hexadecimal.
 pub fn load_sha256(asked: &TrialSpec, content_sha256: &str) -> String {
     let (seed, all) = (asked.seed, asked.clone().resolved());
     let load = TrialSpec {

@@ -58,7 +58,7 @@ pub enum NetworkFault {
     Cut,
     /// Nothing passes this way, and nothing is closed.
     Blocked(Ways),
-    /// One end of the connections that there are is closed, the other is not told: `true` if the server's end
+    /// One end of the connections that there are is closed, the other does not learn of it: `true` if the server's end
     /// is closed.
     HalfOpen(bool),
 }

@@ -20,10 +20,10 @@ const DISTURB: &str = "disturb";
 pub struct TrialOption {
     /// As it is typed in an experiment file: `latency_limit`.
     pub name: String,
-    /// Its position in the serialized spec: `latency_limit_us`. Of the warm-up the name: it stands in
+    /// Its position in the serialized spec: `latency_limit_us`. Of the warm-up the name: it is in
     /// two fields.
     pub key: String,
-    /// As it is typed on the command line, without its hyphens; `None` for the workload, which stands
+    /// As it is typed on the command line, without its hyphens; `None` for the workload, which is
     /// alone.
     pub long: Option<String>,
     /// Its help.
@@ -583,7 +583,7 @@ mod tests {
                 json!(0),
                 "it must be a whole number from 1 to 100000",
             ),
-            ("clients", json!("8x"), "behind a number stands @"),
+            ("clients", json!("8x"), "after a number, write @"),
             (
                 "clients",
                 json!(1.5),

@@ -70,7 +70,7 @@ impl Grammar {
         let shown = path.display();
         if path.as_os_str().is_empty() {
             return Err(
-                "behind @ stands the name of a file with times and numbers: @load.csv".to_owned(),
+                "after @, write the name of a file with times and numbers: @load.csv".to_owned(),
             );
         }
         let length = std::fs::metadata(path).map(|file| file.len());
@@ -297,7 +297,7 @@ impl<'a> Reader<'a> {
         self.rest().is_empty()
     }
 
-    /// It stands alone: nothing may follow.
+    /// It is alone: nothing may follow.
     fn alone(&self, profile: Profile, what: &str) -> Result<Profile, String> {
         if self.ended() {
             Ok(profile)
@@ -345,7 +345,7 @@ impl<'a> Reader<'a> {
                 from
             } else if self.takes("..") {
                 let to = self.number()?;
-                let why = "behind a ramp stands how long it takes: 100..2000/60s";
+                let why = "after a ramp, write how long it takes: 100..2000/60s";
                 self.expects("/", why)?;
                 let length_s = self.time()?;
                 pieces.push(Piece { from, to, length_s });
@@ -354,7 +354,7 @@ impl<'a> Reader<'a> {
                 let why = if self.rest().starts_with(['~', '+']) {
                     "a sine and bursts stand alone: they repeat for ever"
                 } else {
-                    "behind a number stands @ and how long (500@30s), .. and where a ramp ends \
+                    "after a number, write @ and how long (500@30s), .. and where a ramp ends \
                      (100..2000/60s), ~ and how far a sine goes (1000~400/60s), or + and a burst \
                      (200+1500@2s/20s)"
                 };
@@ -367,7 +367,7 @@ impl<'a> Reader<'a> {
             if self.ended() {
                 return Ok(Profile::straight(pieces, Then::Holds(last)));
             }
-            self.expects(",", "a comma stands between two pieces: 500@30s,1000@30s")?;
+            self.expects(",", "write a comma between two pieces: 500@30s,1000@30s")?;
         }
     }
 
@@ -380,7 +380,7 @@ impl<'a> Reader<'a> {
         }
         self.expects(
             "/",
-            "behind a sine stands how long a period is: 1000~400/60s",
+            "after a sine, write how long a period is: 1000~400/60s",
         )?;
         let period_s = self.time()?;
         let sine = Profile::Sine {
@@ -399,12 +399,12 @@ impl<'a> Reader<'a> {
         }
         self.expects(
             "@",
-            "behind a burst stands @ and how long it is: 200+1500@2s/20s",
+            "after a burst, write @ and how long it is: 200+1500@2s/20s",
         )?;
         let length_s = self.time()?;
         self.expects(
             "/",
-            "behind its length stands how often it comes: 200+1500@2s/20s",
+            "after its length, write how often it comes: 200+1500@2s/20s",
         )?;
         let start = self.at;
         let period_s = self.time()?;
@@ -491,7 +491,7 @@ mod tests {
             ("NaN", 1, "positive number"),
             ("1e999", 1, "not below 0"),
             ("2e9", 1, "at most 1000000000"),
-            ("5x", 2, "behind a number stands @"),
+            ("5x", 2, "after a number, write @"),
             ("1 000", 2, "behind a number"),
             ("1.2.3", 1, "positive number"),
             ("100..", 6, "positive number"),
@@ -506,17 +506,17 @@ mod tests {
             ("500@", 5, "a duration is"),
             ("500@0", 5, "longer than nothing"),
             ("500@30s,", 9, "positive number"),
-            ("500@30s;1000@30s", 8, "a comma stands between"),
-            ("500@30s 1000@30s", 8, "a comma stands between"),
+            ("500@30s;1000@30s", 8, "write a comma between"),
+            ("500@30s 1000@30s", 8, "write a comma between"),
             ("500@30s,,1000@30s", 9, "positive number"),
-            ("500@30s,100,200", 12, "behind a number stands @"),
+            ("500@30s,100,200", 12, "after a number, write @"),
             ("500@30s,-5@3s", 9, "positive number"),
             ("500@9999999h", 5, "longer than a year"),
             ("1000~400", 9, "how long a period is"),
             ("1000~1400/60s", 6, "at most as far as its mean"),
             ("1000~400/60s,5", 13, "nothing follows"),
             ("500@30s,1000~400/60s", 13, "stand alone"),
-            ("200+1500/20s", 9, "stands @ and how long"),
+            ("200+1500/20s", 9, "write @ and how long"),
             ("200+1500@2s", 12, "how often it comes"),
             (
                 "200+1500@20s/20s",

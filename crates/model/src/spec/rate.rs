@@ -22,7 +22,7 @@ pub const GRAMMAR: Grammar = Grammar {
 /// Between shares and the experiment whose capacity they are of.
 const OF: &str = " of ";
 
-/// Transactions a second over all clients. In records it stands as [`kept`] has it.
+/// Transactions a second over all clients. [`kept`] writes it in records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rate {
     profile: Profile,
@@ -126,7 +126,7 @@ impl FromStr for Rate {
                 "shares that move are those of a capacity that was found: \"{shares} of EXPERIMENT\""
             )),
             (false, Some(of)) => Err(format!(
-                "\"of {of}\" stands behind shares of its capacity: \"80% of {of}\""
+                "write \"of {of}\" after a share of its capacity: \"80% of {of}\""
             )),
             (_, of) => Ok(Self {
                 profile: read.profile,
@@ -177,7 +177,7 @@ fn percent(share: f64) -> f64 {
     (share * 1e8).round() / 1e6
 }
 
-/// How it stands in records.
+/// How it is in records.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Fields {
     /// Transactions a second, where they do not move.

@@ -58,7 +58,7 @@ impl Serialize for Address {
 pub const MASK: &str = "***";
 
 /// The value to keep and show: [`MASK`] if the name is that of a secret.
-pub fn kept<'v>(name: &str, value: &'v str) -> &'v str {
+pub fn masked<'v>(name: &str, value: &'v str) -> &'v str {
     if is_secret_name(name) { MASK } else { value }
 }
 
@@ -107,7 +107,7 @@ pub fn has_password(address: &str) -> bool {
     without_secrets(address, None) != address
 }
 
-/// A text without the passwords that a URL or a conninfo string in it has. A mask stands in their
+/// A text without the passwords that a URL or a conninfo string in it has. A mask is in their
 /// place; without one they are cut out, and what is left is an address again.
 pub fn without_secrets(text: &str, mask: Option<&str>) -> String {
     let Some(at) = text.find("://") else {
@@ -130,7 +130,7 @@ fn is_secret(name: &str) -> bool {
     name.to_ascii_lowercase().ends_with("password")
 }
 
-/// What stands behind `://`: the authority, a path, `?` and `name=value` with `&` between
+/// What follows `://`: the authority, a path, `?` and `name=value` with `&` between
 /// (PostgreSQL's manual, "Connection URIs"; names may be percent-encoded).
 fn of_url(rest: &str, mask: Option<&str>) -> String {
     // As libpq has it: a "?" before the "@" is part of the user's name or password.
@@ -157,7 +157,7 @@ fn of_url(rest: &str, mask: Option<&str>) -> String {
 }
 
 /// `name=value`; `None` where it is a secret that is left out. A "?" in it may be the one that libpq takes
-/// for the first, when another stands within the brackets of a host.
+/// for the first, when another is within the brackets of a host.
 fn of_param(param: &str, mask: Option<&str>) -> Option<String> {
     if let Some((name, _)) = param.split_once('=')
         && is_secret(&percent_decoded(name))
@@ -175,7 +175,7 @@ fn of_param(param: &str, mask: Option<&str>) -> Option<String> {
 
 fn of_authority(place: &str, mask: Option<&str>) -> String {
     let authority = place.find('/').unwrap_or(place.len());
-    // An unencoded slash in a password is a mistake, and no reason to keep it: it is told from a port.
+    // An unencoded slash in a password is a mistake, and no reason to keep it: it is distinguished from a port.
     let at = place[..authority].rfind('@').or_else(|| {
         let (_, after) = place[..authority].split_once(':')?;
         let is_port = after.chars().all(|c| c.is_ascii_digit() || c == ',');
@@ -308,7 +308,7 @@ mod tests {
             "passphrase",
             "credentials",
         ] {
-            assert_eq!(kept(name, "s3"), MASK, "{name}");
+            assert_eq!(masked(name, "s3"), MASK, "{name}");
         }
         for name in [
             "scale",
@@ -321,7 +321,7 @@ mod tests {
             "=",
             "api",
         ] {
-            assert_eq!(kept(name, "s3"), "s3", "{name}");
+            assert_eq!(masked(name, "s3"), "s3", "{name}");
         }
         for (word, want) in [
             ("token=s3=x", "token=***"),

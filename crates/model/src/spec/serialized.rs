@@ -84,13 +84,13 @@ pub mod named {
     use serde_json::Value;
 
     use super::*;
-    use crate::spec::secret::kept;
+    use crate::spec::secret::masked;
 
     pub fn serialize<S: Serializer>(given: &[String], to: S) -> Result<S::Ok, S::Error> {
         let pairs = given
             .iter()
             .map(|text| text.split_once('=').unwrap_or((text, "")))
-            .map(|(name, value)| (name, kept(name, value)));
+            .map(|(name, value)| (name, masked(name, value)));
         pairs.collect::<BTreeMap<&str, &str>>().serialize(to)
     }
 

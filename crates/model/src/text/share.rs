@@ -98,9 +98,9 @@ mod tests {
 
     #[test]
     fn shares_in_sentences_are_never_rounded_to_nothing_or_all() {
-        let told = [0.0, 0.001, 0.012, 0.5, 0.994, 0.999, 1.0].map(roughly);
+        let reported = [0.0, 0.001, 0.012, 0.5, 0.994, 0.999, 1.0].map(roughly);
         assert_eq!(
-            told,
+            reported,
             ["0 %", "< 1 %", "1 %", "50 %", "> 99 %", "> 99 %", "100 %"]
         );
     }

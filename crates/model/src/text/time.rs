@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn what_was_typed_is_in_the_largest_unit_in_which_it_is_whole() {
-        let told = [2_000_000, 5_000, 1_500].map(|us| as_typed(Duration::from_micros(us)));
-        assert_eq!(told, ["2s", "5ms", "1500us"]);
+        let reported = [2_000_000, 5_000, 1_500].map(|us| as_typed(Duration::from_micros(us)));
+        assert_eq!(reported, ["2s", "5ms", "1500us"]);
     }
 
     #[test]

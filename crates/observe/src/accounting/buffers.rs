@@ -46,7 +46,7 @@ impl Asker {
         }
     }
 
-    /// The same when what was counted before is told: sessions of a warm-up have only just gone.
+    /// The same when what was counted before is reported: sessions of a warm-up have only just gone.
     pub fn current(self, session: &mut Session) -> Moment {
         if self.version < self.buffers.current_since {
             thread::sleep(Duration::from_millis(2 * self.buffers.stale_ms));

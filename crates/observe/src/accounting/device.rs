@@ -1,4 +1,4 @@
-//! The device under the server's files: /proc/diskstats before and after. It counts what anybody
+//! The device under the server's files: /proc/diskstats before and after. It counts what any process
 //! does on it, also other programs.
 
 use std::path::Path;

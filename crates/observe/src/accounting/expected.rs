@@ -21,7 +21,7 @@ pub fn of(
     kind: &str,
     statements: impl IntoIterator<Item = String>,
 ) -> Fact<Expected> {
-    let told = || -> Result<Vec<Explained>, String> {
+    let reported = || -> Result<Vec<Explained>, String> {
         let mut all = Vec::new();
         for statement in statements {
             if statement.starts_with("PREPARE ") {
@@ -34,7 +34,7 @@ pub fn of(
         }
         Ok(all)
     };
-    match told() {
+    match reported() {
         Ok(all) => mean(kind, &all),
         Err(why) => Fact::Unknown(format!("EXPLAIN: {why}")),
     }

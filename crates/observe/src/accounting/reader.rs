@@ -19,7 +19,7 @@ use pgdyno_model::document::{Accounting, Facts};
 /// How long the server may stay silent after a trial: no result waits longer for it.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
-/// Ready to read: a session stands, so that reading at the barrier keeps nobody waiting for long.
+/// Ready to read: a session is open, so that reading at the barrier delays no other for long.
 pub struct Reader {
     server: Fact<Server>,
     facts: Facts,
@@ -151,7 +151,7 @@ impl Server {
 }
 
 fn server(target: &Target, asker: Asker, facts: &Facts) -> Fact<Server> {
-    let told = || -> Result<Server, String> {
+    let reported = || -> Result<Server, String> {
         let mut session = target.connect().map_err(|e| e.message)?;
         let mut value = |sql: &str| {
             let value = admin::value(&mut session, sql).map_err(|e| e.to_string())?;
@@ -172,7 +172,7 @@ fn server(target: &Target, asker: Asker, facts: &Facts) -> Fact<Server> {
             session,
         })
     };
-    match told() {
+    match reported() {
         Ok(server) => Fact::Known(server),
         Err(why) => Fact::Unknown(why),
     }

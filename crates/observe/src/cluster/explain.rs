@@ -119,7 +119,7 @@ impl Instrument for Explain {
 }
 
 impl Explain {
-    /// What its executions told, and why there are no more of them.
+    /// Samples of its executions, and why there are no more of them.
     fn samples(
         &self,
         session: &mut Session,
@@ -154,7 +154,7 @@ impl Explain {
     }
 }
 
-/// What one execution told; times in microseconds.
+/// One execution's figures; times in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Sample {
     execution_us: f64,
@@ -253,7 +253,7 @@ mod tests {
     use pgdyno_model::spec::TargetSpec;
 
     /// Execution, storage, contention and rows, rounded.
-    fn told(answer: &str, dialect: &Dialect) -> Option<[Option<f64>; 4]> {
+    fn rounded(answer: &str, dialect: &Dialect) -> Option<[Option<f64>; 4]> {
         let sample = sample(answer, dialect.explain.as_ref().unwrap())?;
         let rest = [sample.storage_us, sample.contention_us, sample.rows];
         let [storage, contention, rows] = rest.map(|value| value.map(f64::round));
@@ -276,7 +276,7 @@ mod tests {
             (new, [Some(1.2e6), Some(82e6), Some(80e6), Some(4.0)]),
             (without_sums, [Some(5e3), Some(3e3), None, Some(1003.0)]),
         ] {
-            assert_eq!(told(answer, &COCKROACHDB), Some(expected), "{answer}");
+            assert_eq!(rounded(answer, &COCKROACHDB), Some(expected), "{answer}");
         }
         // Lines as in the pages of EXPLAIN of YugabyteDB, 2.20 and later.
         let read = " Index Scan using kvstore_pkey on kvstore (actual time=1.087..1.090 rows=1 loops=1)\n   \
@@ -288,14 +288,14 @@ mod tests {
             (read, [Some(1150.0), Some(971.0), None, Some(1.0)]),
             (nothing, [Some(63.0), Some(0.0), None, None]),
         ] {
-            assert_eq!(told(answer, &YUGABYTEDB), Some(expected), "{answer}");
+            assert_eq!(rounded(answer, &YUGABYTEDB), Some(expected), "{answer}");
         }
         for answer in [
             "",
             "https://cockroachdb.github.io/distsqlplan/decode.html#eJy",
             "execution time: soon",
         ] {
-            assert_eq!(told(answer, &COCKROACHDB), None, "{answer}");
+            assert_eq!(rounded(answer, &COCKROACHDB), None, "{answer}");
         }
     }
 

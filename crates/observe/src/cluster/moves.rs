@@ -28,7 +28,7 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const LIMIT: Duration = Duration::from_secs(2);
 /// A look at leaders that took so long is followed by a pause of so many times that.
 const PAUSE_TIMES: u32 = 20;
-/// Moves between so many pairs of nodes are told one by one, for each look.
+/// Moves between so many pairs of nodes are reported one by one, for each look.
 const MOVES_MAX: usize = 16;
 
 pub struct Moves {
@@ -292,13 +292,13 @@ fn moves(
         }
     }
     let others: u64 = moved.values().skip(MOVES_MAX).sum();
-    let told = moved.iter().take(MOVES_MAX);
-    let told = told.map(|((table, from, to), count)| match count {
+    let reported = moved.iter().take(MOVES_MAX);
+    let reported = reported.map(|((table, from, to), count)| match count {
         1 => format!("{table}: a leader went from node {from} to node {to}"),
         count => format!("{table}: {count} leaders went from node {from} to node {to}"),
     });
     let others = (others > 0).then(|| format!("{others} more leaders went to another node"));
-    told.chain(others).collect()
+    reported.chain(others).collect()
 }
 
 pub(super) fn one_line(error: &Error) -> String {
@@ -345,7 +345,7 @@ mod tests {
             changes(Some(&before), &now),
             [("node-down", text("2")), ("node-draining", text("3"))]
         );
-        assert!(changes(Some(&now), &now).is_empty(), "told once");
+        assert!(changes(Some(&now), &now).is_empty(), "reported once");
         assert_eq!(changes(Some(&now), &before), [("node-up", text("2"))]);
         // YugabyteDB lists the nodes that are there.
         let (one, other) = (node("", None, None), node("4", None, None));

@@ -49,12 +49,12 @@ impl NodePage {
     }
 
     /// Whether the page is that of the node.
-    fn is_nodes(&self, told: Option<f64>) -> Result<(), Gap> {
+    fn is_nodes(&self, reported: Option<f64>) -> Result<(), Gap> {
         let known = self.node.id.as_ref().and_then(|id| id.parse::<f64>().ok());
-        match known.zip(told) {
-            Some((known, told)) if known != told => {
+        match known.zip(reported) {
+            Some((known, reported)) if known != reported => {
                 let Self { address, node, .. } = self;
-                Err(self.gap(format!("{address} is node {told}, not {}", node.label)))
+                Err(self.gap(format!("{address} is node {reported}, not {}", node.label)))
             }
             _ => Ok(()),
         }
@@ -152,7 +152,7 @@ mod tests {
         found.unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// The page of CockroachDB, at this port: nobody tells another.
+    /// The page of CockroachDB, at this port: no source names another.
     fn page(port: u16) -> &'static Page {
         let [of_cockroachdb] = COCKROACHDB.metrics.pages else {
             panic!("one page");

@@ -41,7 +41,7 @@ struct Group {
 
 impl Group {
     /// Takes note of a page; whether the node has looked since the one before. The first tells values of
-    /// nobody knows when.
+    /// it is not known when.
     fn has_looked(&mut self, values: BTreeMap<usize, f64>, now: Instant) -> bool {
         let has_looked = !self.values.is_empty() && self.values != values;
         self.values = values;
@@ -63,14 +63,14 @@ impl Group {
 
 /// What a page tells of one metric.
 #[derive(Debug, Default)]
-struct Found {
+struct MetricSamples {
     /// By the place of the name in its list.
     values: BTreeMap<usize, f64>,
     by_end: BTreeMap<String, f64>,
     histograms: BTreeMap<String, Histogram>,
 }
 
-/// What is told of the page itself.
+/// What is reported of the page itself.
 #[derive(Debug, PartialEq)]
 pub struct Page {
     /// Figures that were of use.
@@ -116,7 +116,7 @@ impl Reader {
             used: 0,
             number: None,
         };
-        let mut found: BTreeMap<usize, Found> = BTreeMap::new();
+        let mut found: BTreeMap<usize, MetricSamples> = BTreeMap::new();
         for sample in prometheus::samples(text) {
             if self.number == Some(sample.name) {
                 page.number = Some(sample.value);
@@ -140,7 +140,7 @@ impl Reader {
     }
 
     /// What the node has looked at since the last page.
-    fn looked(&mut self, found: &BTreeMap<usize, Found>, now: Instant) -> Vec<Refreshed> {
+    fn looked(&mut self, found: &BTreeMap<usize, MetricSamples>, now: Instant) -> Vec<Refreshed> {
         let mut groups: BTreeMap<Refreshed, BTreeMap<usize, f64>> = BTreeMap::new();
         for (index, found) in found {
             let metric = &self.metrics[*index];
@@ -166,7 +166,11 @@ impl Reader {
             .map(|(group, of)| (*group, of.every_s()))
     }
 
-    fn take(&self, sample: &prometheus::Sample<'_>, found: &mut BTreeMap<usize, Found>) -> bool {
+    fn take(
+        &self,
+        sample: &prometheus::Sample<'_>,
+        found: &mut BTreeMap<usize, MetricSamples>,
+    ) -> bool {
         let known = self.by_name.get(sample.name).map_or(&[][..], Vec::as_slice);
         for (index, place) in known {
             let found = found.entry(*index).or_default();
@@ -197,7 +201,7 @@ impl Reader {
         is_of_use
     }
 
-    fn give(&mut self, index: usize, found: Found, label: &str, out: &mut Readings) {
+    fn give(&mut self, index: usize, found: MetricSamples, label: &str, out: &mut Readings) {
         let metric = &self.metrics[index];
         let series = Series::new(metric.series, metric.unit);
         let divided = |value: f64| value / metric.divided_by as f64;
@@ -250,7 +254,7 @@ impl Reader {
     }
 }
 
-/// What stands for `*`, of names that are no parts of a histogram.
+/// What represents `*`, of names that are no parts of a histogram.
 fn end_of<'a>(metric: &Metric, name: &'a str) -> Option<&'a str> {
     let mut ends = metric.from.iter().filter_map(|pattern| {
         let end = name.strip_prefix(pattern.strip_suffix('*')?)?;
@@ -260,7 +264,7 @@ fn end_of<'a>(metric: &Metric, name: &'a str) -> Option<&'a str> {
     ends.next()
 }
 
-fn take_part(sample: &prometheus::Sample<'_>, found: &mut Found) {
+fn take_part(sample: &prometheus::Sample<'_>, found: &mut MetricSamples) {
     let others = sample.labels.iter().filter(|(name, _)| *name != "le");
     let part: Vec<String> = others
         .map(|(name, value)| format!("{name}={value}"))
@@ -356,7 +360,7 @@ mod tests {
         assert_eq!(grown("crdb.txn.aborts"), 3232.0 - 1.0);
         assert_eq!(grown("crdb.sql.select"), 198_982.0 - 3.0);
         assert_eq!(grown("crdb.kv.batches"), 555_239.0 - 410.0);
-        // Looked at between these pages; what the first has is of nobody knows when.
+        // Looked at between these pages; the time of the first one's values is not known.
         assert!((grown("crdb.cpu.user") - (206.25 - 12.16)).abs() < 1e-6);
     }
 
@@ -395,7 +399,7 @@ mod tests {
         assert_grown("crdb.round_trip.time", 2.45596147 - 0.19795148);
         assert_grown("crdb.round_trips", 130.0 - 8.0);
         assert_grown("crdb.rpc.sent", 567_871.0 - 413.0);
-        // One node has nobody else to ask.
+        // One node has no other to ask.
         assert_grown("crdb.rpc.local", 567_871.0 - 413.0);
         assert_eq!(batch.values("crdb.replicas", "node 1"), [21.0, 22.0, 97.0]);
         assert_eq!(batch.values("crdb.ranges", "node 1"), [20.0, 22.0, 97.0]);

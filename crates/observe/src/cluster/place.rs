@@ -91,7 +91,7 @@ impl Places {
 }
 
 impl Inner {
-    /// What is not told is no failure: then ports are the usual ones.
+    /// What is not reported is no failure: then ports are the usual ones.
     fn ask(&self) -> BTreeMap<String, Vec<String>> {
         let Some(query) = self.dialect.metrics.command_lines else {
             return BTreeMap::new();
@@ -116,7 +116,7 @@ impl Inner {
     }
 }
 
-/// What stands behind one of these options.
+/// What follows one of these options.
 fn option<'a>(words: &'a [String], options: &[&str]) -> Option<&'a str> {
     words.iter().enumerate().find_map(|(at, word)| {
         let option = options.iter().find(|option| word.starts_with(**option))?;

@@ -58,7 +58,7 @@ const LAG_MAX: Row = Row {
     what: "the longest event-loop lag of a thread in the second",
 };
 
-/// The event loops' lags that nobody has read yet, on their way from the engine's seconds to the
+/// The event loops' lags that are not yet read, on their way from the engine's seconds to the
 /// instrument.
 #[derive(Debug, Clone, Default)]
 pub struct ThreadLags(Arc<Mutex<BTreeMap<usize, LoopLags>>>);
@@ -147,9 +147,12 @@ impl Instrument for Clients {
             out.now();
             // One that has just ended has no file any more.
             let text = proc::text(format!("{TASKS}/{id}/schedstat"));
-            if let Some(told) = text.ok().and_then(|text| task::scheduled(&text)) {
-                out.counter(THREAD_CPU.of(label(thread)), told.ran_ns as f64 / 1e9);
-                out.counter(THREAD_WAITED.of(label(thread)), told.waited_ns as f64 / 1e9);
+            if let Some(reported) = text.ok().and_then(|text| task::scheduled(&text)) {
+                out.counter(THREAD_CPU.of(label(thread)), reported.ran_ns as f64 / 1e9);
+                out.counter(
+                    THREAD_WAITED.of(label(thread)),
+                    reported.waited_ns as f64 / 1e9,
+                );
             }
         }
         Ok(())

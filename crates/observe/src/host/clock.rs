@@ -33,11 +33,11 @@ impl Moment {
     /// By how many seconds the wall clock was set forward (or, below zero, back) since then.
     pub fn jump_s(self, earlier: Self) -> Option<f64> {
         let passed = (self.monotonic - earlier.monotonic).as_secs_f64();
-        let told = match self.wall.duration_since(earlier.wall) {
+        let reported = match self.wall.duration_since(earlier.wall) {
             Ok(forward) => forward.as_secs_f64(),
             Err(back) => -back.duration().as_secs_f64(),
         };
-        let jump = told - passed;
+        let jump = reported - passed;
         (jump.abs() >= JUMP_MIN.as_secs_f64()).then_some(jump)
     }
 }

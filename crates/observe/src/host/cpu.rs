@@ -260,16 +260,16 @@ impl Instrument for Cpu {
             let Ok(text) = proc::text(format!("/proc/pressure/{kind}")) else {
                 continue;
             };
-            let told = pressure::parse(&text);
-            for (who, us) in [("some", told.some_us), ("all", told.full_us)] {
+            let reported = pressure::parse(&text);
+            for (who, us) in [("some", reported.some_us), ("all", reported.full_us)] {
                 let seconds = us.map(|us| us as f64 / 1e6);
                 seconds
                     .into_iter()
                     .for_each(|s| out.counter(PRESSURE.of(format!("{kind} {who}")), s));
             }
         }
-        let told = self.quota.as_ref().and_then(Quota::read);
-        if let Some(us) = told.and_then(|told| told.throttled_us) {
+        let reported = self.quota.as_ref().and_then(Quota::read);
+        if let Some(us) = reported.and_then(|reported| reported.throttled_us) {
             out.counter(THROTTLED.series(), us as f64 / 1e6);
         }
         self.watch_clock(out);
@@ -313,7 +313,7 @@ mod tests {
         // Ten seconds, of which others used 0.5 of four CPUs.
         assert_eq!(codes(state(10, 115.0, 10.0, Some(60.0))), ["host-shared"]);
         assert_eq!(codes(state(10, 111.0, 10.0, Some(60.0))), [""; 0]);
-        // Nobody knows whose it was.
+        // It is not known whose it was.
         assert_eq!(codes(state(10, 130.0, 10.0, None)), [""; 0]);
         assert_eq!(codes(state(10, 100.0, 11.0, None)), ["cpu-stolen"]);
         // Too short to say anything.

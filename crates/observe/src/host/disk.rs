@@ -119,18 +119,18 @@ impl Disks {
             ));
         }
         let options = self.scout.dialect().processes.data_options;
-        let told = match &self.data {
+        let reported = match &self.data {
             Fact::Known(path) => Ok(path.as_path()),
             Fact::Unknown(why) => Err(why.as_str()),
         };
         let mut devices = Vec::new();
         for process in located.processes() {
             // Of several servers, each has its own; what one says counts for that one alone.
-            let told = match located.processes().len() {
-                1 => told,
+            let reported = match located.processes().len() {
+                1 => reported,
                 _ => Err("there are several servers"),
             };
-            let device = Device::under_data(process, told, options)
+            let device = Device::under_data(process, reported, options)
                 .map_err(|why| Gap::because(why).remedy("--disk NAME"))?;
             if !devices.contains(&device) {
                 devices.push(device);

@@ -132,19 +132,21 @@ impl Instrument for Memory {
 
     fn read(&mut self, out: &mut Readings) -> Result<(), Gap> {
         let text = proc::text(MEMINFO).map_err(|e| unreadable(&e))?;
-        let told = memory::parse(&text);
-        if told == memory::Memory::default() {
+        let reported = memory::parse(&text);
+        if reported == memory::Memory::default() {
             return Err(strange(MEMINFO));
         }
-        let cached = told.cached.map(|bytes| bytes + told.buffers.unwrap_or(0));
+        let cached = reported
+            .cached
+            .map(|bytes| bytes + reported.buffers.unwrap_or(0));
         let gauges = [
-            (AVAILABLE, told.available),
+            (AVAILABLE, reported.available),
             (CACHED, cached),
-            (DIRTY, told.dirty),
-            (WRITEBACK, told.writeback),
-            (ANONYMOUS, told.anonymous),
-            (SHARED, told.shared),
-            (SWAPPED, told.swapped),
+            (DIRTY, reported.dirty),
+            (WRITEBACK, reported.writeback),
+            (ANONYMOUS, reported.anonymous),
+            (SHARED, reported.shared),
+            (SWAPPED, reported.swapped),
         ];
         for (row, value) in gauges {
             value

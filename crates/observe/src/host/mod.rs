@@ -2,7 +2,7 @@
 //! server is here too, and pgdyno itself.
 //!
 //! All of it is this host's. Whether that is the server's as well is found out
-//! (`crates/database/src/locate.rs`), told as the fact `host.role` with its reason, and never guessed: of a server
+//! (`crates/database/src/locate.rs`), reported as the fact `host.role` with its reason, and never guessed: of a server
 //! elsewhere, `--scrape` shows the host.
 
 mod clients;

@@ -1,7 +1,7 @@
 //! `client.ping`: how long an empty statement takes on a session of its own to the first endpoint: the
 //! way there and back, with nothing to do at its end.
 //!
-//! Before clients begin, the shortest of some is the way itself, through whatever stands between:
+//! Before clients begin, the shortest of some is the way itself, through whatever is between:
 //! tunnel, proxy, pooler. While they work, more than that is a queue somewhere on the way, or a CPU
 //! that was not to be had.
 
@@ -19,10 +19,10 @@ use crate::{Instrument, Readings};
 /// So often while clients work.
 const INTERVAL: Duration = Duration::from_millis(100);
 const FIRST: usize = 20;
-/// So often what was seen is told.
+/// So often what was seen is reported.
 const TELL_INTERVAL: Duration = Duration::from_secs(1);
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
-/// An answer that takes longer is told as having taken so long.
+/// An answer that takes longer is reported as having taken so long.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 pub const ROWS: &[Row] = &[PING];
@@ -32,8 +32,8 @@ const PING: Row = Row {
     unit: "µs",
     kind: Kind::Gauge,
     source: "an empty statement ten times a second, on a session of its own",
-    what: "how long an empty statement took on average: the way to the server and back, whatever \
-           stands between, and its queues",
+    what: "how long an empty statement took on average: the way to the server and back, proxies and \
+           queues between included",
 };
 
 pub struct Ping {

@@ -41,7 +41,7 @@ impl Quota {
 }
 
 /// Of the group at this path and those above it. In a container of its own namespace the path is of
-/// the host, and the group itself stands at the root.
+/// the host, and the group itself is at the root.
 fn smallest(root: &Path, path: &str) -> Option<Quota> {
     let below = Path::new(path.trim_start_matches('/'));
     let folders = below.ancestors().map(|part| root.join(part));

@@ -53,7 +53,7 @@ const SESSIONS_STOPPED: Row = Row {
     unit: "processes",
     kind: Kind::Gauge,
     source: "/proc/PID/stat",
-    what: "of them those that somebody has stopped (state T)",
+    what: "of them those that are stopped (state T)",
 };
 const QUOTA: Row = Row {
     name: "host.server.quota",
@@ -165,22 +165,22 @@ impl Server {
     fn read(&mut self, out: &mut Readings) {
         let label = self.label.as_str();
         if let Some(worked) = self.backends.read() {
-            let told = worked.scheduled;
+            let reported = worked.scheduled;
             out.gauge(SESSIONS.of(label), worked.processes as f64);
-            out.counter(SESSIONS_CPU.of(label), told.ran_ns as f64 / 1e9);
-            out.counter(SESSIONS_WAITED.of(label), told.waited_ns as f64 / 1e9);
+            out.counter(SESSIONS_CPU.of(label), reported.ran_ns as f64 / 1e9);
+            out.counter(SESSIONS_WAITED.of(label), reported.waited_ns as f64 / 1e9);
             out.gauge(SESSIONS_STOPPED.of(label), worked.stopped as f64);
         }
         let Some(quota) = &self.quota else { return };
         out.gauge(QUOTA.of(label), quota.cpus);
-        let Some(told) = quota.read() else { return };
+        let Some(reported) = quota.read() else { return };
         let part = |name: &str| [label, name].join(" ").trim_start().to_owned();
-        for (name, count) in [("all", told.periods), ("throttled", told.throttled)] {
+        for (name, count) in [("all", reported.periods), ("throttled", reported.throttled)] {
             if let Some(count) = count {
                 out.counter(PERIODS.of(part(name)), count as f64);
             }
         }
-        if let Some(us) = told.throttled_us {
+        if let Some(us) = reported.throttled_us {
             out.counter(THROTTLED.of(label), us as f64 / 1e6);
         }
     }

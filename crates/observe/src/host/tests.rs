@@ -24,7 +24,7 @@ fn scout() -> Scout {
     Scout::new(&target(&url), &POSTGRESQL, None)
 }
 
-/// Of a server that nobody can reach.
+/// Of a server that cannot be reached.
 fn lost_scout() -> Scout {
     Scout::new(
         &target("postgresql://me@127.0.0.1:1/d?sslmode=disable"),
@@ -106,8 +106,8 @@ fn memory_and_network_are_what_the_kernel_says() {
     bench.begin().unwrap();
     let (result, batch) = bench.end();
     result.unwrap();
-    let told = proc::memory::parse(&proc::text("/proc/meminfo").unwrap());
-    let total = told.total.unwrap() as f64;
+    let reported = proc::memory::parse(&proc::text("/proc/meminfo").unwrap());
+    let total = reported.total.unwrap() as f64;
     let available = batch.values("host.memory.available", "")[0];
     assert!(available > 0.0 && available < total, "{available}");
     assert!(batch.values("host.memory.dirty", "")[0] < total);
@@ -171,10 +171,11 @@ fn of_a_server_that_is_not_known_to_be_here_the_disk_is_a_gap_with_a_way_out() {
 #[test]
 fn the_disk_under_the_servers_data_is_found_or_it_is_said_why_not() {
     let server = pgdyno_testkit::postgres();
-    let told: Fact<PathBuf> = Fact::Known(server.data_dir());
+    let reported: Fact<PathBuf> = Fact::Known(server.data_dir());
     let unasked = Fact::Unknown("only superusers may know".to_owned());
     // The command line has it too.
-    let both = [told, unasked].map(|data| Bench::new(disk::Disks::new(&[], scout(), data)).begin());
+    let both =
+        [reported, unasked].map(|data| Bench::new(disk::Disks::new(&[], scout(), data)).begin());
     assert_eq!(both[0], both[1]);
     if let Err(gap) = &both[0] {
         assert!(server.data_in_memory(), "{gap:?}");

@@ -10,7 +10,7 @@ use super::clock::ServerClock;
 use super::place::Rows;
 use crate::Readings;
 
-/// Documented: pg_control_checkpoint() is for everybody. Its time is the start's, in whole seconds.
+/// Documented: all roles may call pg_control_checkpoint(). Its time is the start's, in whole seconds.
 const LATEST: &str = "SELECT checkpoint_lsn, \
     (extract(epoch FROM checkpoint_time) * 1000000)::bigint, ";
 
@@ -113,7 +113,7 @@ impl Checkpoints {
         );
     }
 
-    /// At the end: tells what nobody has counted yet, and how many there were.
+    /// At the end: reports what is not yet counted, and how many there were.
     pub fn conclude(&mut self, clock: &ServerClock, out: &mut Readings) -> u64 {
         if let (Some(pending), Some(last)) = (self.pending.take(), self.last.clone()) {
             self.tell(&pending, &last, clock, out);

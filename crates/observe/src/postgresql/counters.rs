@@ -23,7 +23,7 @@ pub struct Counters {
 /// What a session is asked.
 struct Ready {
     queries: Vec<Query>,
-    /// What this server or role does not have, by part; told with each reading.
+    /// What this server or role does not have, by part; reported with each reading.
     gaps: BTreeMap<&'static str, Gap>,
     /// How many tables and indexes there are of which some are left out.
     left_out: Option<(usize, usize)>,

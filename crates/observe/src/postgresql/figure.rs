@@ -10,7 +10,7 @@ pub struct Figure {
     at: [Option<At>; PLACES_MAX],
 }
 
-/// In so many places it stands in one version or another.
+/// In so many places it is in one version or another.
 const PLACES_MAX: usize = 3;
 
 /// Where some versions have a figure.
@@ -29,7 +29,7 @@ pub struct At {
 #[derive(Debug)]
 pub struct View {
     pub name: &'static str,
-    /// What stands after FROM. `{tables}` and `{indexes}` are lists of relations, with the columns
+    /// The text after FROM. `{tables}` and `{indexes}` are lists of relations, with the columns
     /// `oid` and `label`.
     pub from: &'static str,
     /// The expression for the part that a row is about; `''` when there is but one.
@@ -82,7 +82,7 @@ impl Figure {
         Self { row, at: some(at) }
     }
 
-    /// What stands at some number.
+    /// What is at some number.
     pub const fn gauge<const N: usize>(
         name: &'static str,
         unit: &'static str,

@@ -15,8 +15,8 @@ use pgdyno_model::observed::{Gap, Kind, Row};
 
 /// Finding out who blocks whom holds up the lock manager: so many are asked for at once.
 const ASKED_MAX: usize = 8;
-/// So many waits are told one by one; the rest is counted.
-const TOLD_MAX: usize = 100;
+/// So many waits are reported one by one; the rest is counted.
+const REPORTED_MAX: usize = 100;
 
 const WAITING: Row = Row {
     name: "pg.locks.waiting",
@@ -52,7 +52,7 @@ pub struct Locks {
     line: Line<Option<Gap>>,
     clock: ServerClock,
     waits: BTreeMap<(String, String), Wait>,
-    told: usize,
+    reported: usize,
     untold: u64,
 }
 
@@ -70,18 +70,18 @@ impl Locks {
             line: Line::to(place),
             clock: ServerClock::default(),
             waits: BTreeMap::new(),
-            told: 0,
+            reported: 0,
             untold: 0,
         }
     }
 
     fn is_over(&mut self, wait: Wait, out: &mut Readings) {
         let Some(text) = wait.text else { return };
-        if self.told == TOLD_MAX {
+        if self.reported == REPORTED_MAX {
             self.untold += 1;
             return;
         }
-        self.told += 1;
+        self.reported += 1;
         out.event("lock wait", wait.since, Some(wait.since.elapsed()), text);
     }
 }
@@ -130,7 +130,7 @@ impl Instrument for Locks {
         if self.untold > 0 {
             out.fact(
                 "lock_waits_not_told",
-                format!("{} beyond the first {TOLD_MAX}", self.untold),
+                format!("{} beyond the first {REPORTED_MAX}", self.untold),
             );
         }
         result

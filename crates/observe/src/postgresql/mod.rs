@@ -103,7 +103,7 @@ fn instrument(view: ServerView, place: Place, aside: Place, clients: usize) -> B
     }
 }
 
-/// An endpoint for each node; one whose node is not told is taken for a node of its own.
+/// An endpoint for each node; one whose node is not reported is taken for a node of its own.
 fn places(scene: &Scene<'_>) -> Vec<Place> {
     let mut met = BTreeSet::new();
     let endpoints = scene.target.endpoints.iter().filter(|endpoint| {

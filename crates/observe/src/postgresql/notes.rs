@@ -56,7 +56,7 @@ pub fn clock_jumped(jump_s: f64) -> Option<Note> {
 pub fn not_vacuumed(used: &[(&str, Vacuumed)]) -> Option<Note> {
     // pgdyno's own tables are made for each trial.
     let used = used.iter().filter(|(name, _)| !name.starts_with("pgdyno_"));
-    let told = used.filter_map(|(name, vacuumed)| {
+    let reported = used.filter_map(|(name, vacuumed)| {
         let Vacuumed {
             dead,
             live,
@@ -72,14 +72,14 @@ pub fn not_vacuumed(used: &[(&str, Vacuumed)]) -> Option<Note> {
             never_analyzed.then(|| format!("{name} (never analyzed)"))
         }
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| {
+    let reported: Vec<String> = reported.collect();
+    (!reported.is_empty()).then(|| {
         Note::new(
             "table-not-vacuumed",
             Severity::Warning,
             format!(
                 "tables were not vacuumed before the trial: {}",
-                told.join(", ")
+                reported.join(", ")
             ),
             "VACUUM ANALYZE them first (a sweep does so between trials)",
         )
@@ -123,7 +123,7 @@ mod tests {
         let bloated = ("bloated", state(3e5, 7e5, false));
         let new = ("new", state(0.0, 10.0, true));
         let note = not_vacuumed(&[clean, bloated, new]).unwrap();
-        let told = "bloated (30 % of its rows dead), new (never analyzed)";
-        assert!(note.sentence.ends_with(told), "{}", note.sentence);
+        let reported = "bloated (30 % of its rows dead), new (never analyzed)";
+        assert!(note.sentence.ends_with(reported), "{}", note.sentence);
     }
 }

@@ -21,7 +21,7 @@ use pgdyno_platform::cpu_time::ThreadClock;
 /// The rows of an answer; a value that is NULL is none.
 pub type Rows = Vec<Vec<Option<String>>>;
 
-/// Stands in all statements of instruments, for pg_stat_statements, which knows no names of sessions.
+/// A mark in all statements of instruments, for pg_stat_statements, which knows no names of sessions.
 pub use pgdyno_session::MARK;
 
 /// Asks for the server's clock: a name, and what is planned under it.
@@ -30,14 +30,14 @@ pub const CLOCK: (&str, &str) = (
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
 );
 
-/// Behind the first word: from 18 on the statistics leave out what stands before it.
+/// Behind the first word: from 18 on the statistics leave out what precedes it.
 fn marked(sql: &str) -> String {
     sql.replacen(' ', &format!(" {MARK} "), 1)
 }
 
 /// How long a connection may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
-/// How long an answer may take; the server is told to give up a little earlier.
+/// How long an answer may take; the server is asked to give up a little earlier.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// What holds for each session: it gives up rather than wait, costs the server little, and has a name
@@ -108,7 +108,7 @@ impl Place {
         }
     }
 
-    /// The same server with a session that is shared with nobody: for what must not wait for others' answers.
+    /// The same server with an unshared session: for what must not wait for others' answers.
     pub fn alone(&self) -> Self {
         Self {
             shared: Arc::default(),
@@ -384,7 +384,7 @@ pub struct Line<S> {
     /// On which of the place's sessions it was made ready, and what.
     ready: Option<(u64, S)>,
     /// CPU time of the server's process for what this instrument asked, in microseconds; the start of the
-    /// session is that of whoever asked first.
+    /// session is that of the first caller.
     cost_us: Option<u64>,
 }
 
@@ -438,14 +438,14 @@ impl<S> Line<S> {
             let (_, ready) = self.ready.insert((number, ready));
             ask(connection, ready)
         });
-        let told = result.map_err(|error| gap(&error, &connection.grant_monitor()));
+        let reported = result.map_err(|error| gap(&error, &connection.grant_monitor()));
         if let Some(us) = open.used_since() {
             *self.cost_us.get_or_insert(0) += us;
         }
         if open.connection.is_lost() {
             shared.open = None;
         }
-        told
+        reported
     }
 }
 
@@ -457,15 +457,15 @@ mod tests {
 
     #[test]
     fn an_attempt_to_connect_has_failed_for_all_who_waited_for_it() {
-        let nobody = TargetSpec::at("postgresql://me@127.0.0.1:1/none");
-        let target = open::existing(&nobody).unwrap().unwrap();
+        let unreachable = TargetSpec::at("postgresql://me@127.0.0.1:1/none");
+        let target = open::existing(&unreachable).unwrap().unwrap();
         let place = Place::new(target.endpoints[0].clone(), "");
         let mut shared = place.shared();
         let mut attempt = |waited| {
             let gap = shared
                 .session(&place, waited)
                 .err()
-                .expect("nobody listens");
+                .expect("nothing listens");
             assert!(gap.reason.contains("127.0.0.1"), "{gap:?}");
             shared.refused.as_ref().map(|(at, _)| *at)
         };

@@ -39,7 +39,7 @@ const RESIDENCY: &str = "WITH b AS (SELECT relfilenode, reltablespace, reldataba
         AND n.nspname NOT IN ('pg_catalog', 'information_schema') \
         ORDER BY b.buffers DESC LIMIT 20) \
     SELECT name, buffers * s.size, dirty * s.size \
-    FROM (SELECT * FROM named UNION ALL SELECT 'all', sum(buffers), sum(dirty) FROM b) AS told, \
+    FROM (SELECT * FROM named UNION ALL SELECT 'all', sum(buffers), sum(dirty) FROM b) AS reported, \
         (SELECT current_setting('block_size')::bigint AS size) AS s";
 
 pub struct Residency {
@@ -90,13 +90,13 @@ impl Instrument for Residency {
 
 fn schema(connection: &mut Connection) -> Result<String, Gap> {
     let grant = connection.grant_monitor();
-    let told = |e| place::gap(&e, &grant);
+    let reported = |e| place::gap(&e, &grant);
     let sql = "SELECT quote_ident(n.nspname) FROM pg_extension e \
                JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_buffercache'";
-    let Some(schema) = connection.value(sql).map_err(told)? else {
+    let Some(schema) = connection.value(sql).map_err(reported)? else {
         let sql =
             "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_buffercache')";
-        let is_installed = connection.value(sql).map_err(told)?.as_deref() == Some("t");
+        let is_installed = connection.value(sql).map_err(reported)?.as_deref() == Some("t");
         return Err(if is_installed {
             Gap::because(format!(
                 "the extension pg_buffercache is not in database {}",

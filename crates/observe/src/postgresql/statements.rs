@@ -1,5 +1,5 @@
 //! What the server did for which statement: the growth of pg_stat_statements over the trial, the
-//! most expensive first. Nothing is reset, and no text is read but of those that are told.
+//! most expensive first. Nothing is reset, and no text is read but of those that are reported.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -10,12 +10,12 @@ use super::place::{self, Connection, MARK, Place};
 use crate::{Instrument, Readings};
 use pgdyno_model::observed::{Gap, ServerStatement};
 
-/// So many statements are told.
-const TOLD_MAX: usize = 20;
+/// So many statements are reported.
+const REPORTED_MAX: usize = 20;
 /// A longer text is cut.
 const TEXT_MAX: usize = 10_000;
 
-/// What is told of a statement beside calls, time and rows, where the extension's version has it. By
+/// What is reported of a statement beside calls, time and rows, where the extension's version has it. By
 /// the server's own names.
 const DETAILS: [&str; 20] = [
     "total_plan_time",
@@ -95,12 +95,12 @@ impl Statements {
             .filter_map(|(key, now)| Some((key, growth(before.counted.get(key), now)?)))
             .collect();
         grown.sort_by(|a, b| b.1[1].total_cmp(&a.1[1]));
-        // More texts than are told, as ours and those that are gone drop out.
-        grown.truncate(TOLD_MAX + 40);
+        // More texts than are reported, as ours and those that are gone drop out.
+        grown.truncate(REPORTED_MAX + 40);
         let numbers: BTreeSet<&str> = grown.iter().map(|(key, _)| key[2].as_str()).collect();
         let texts = texts(connection, &after.of, &numbers);
         let texts = texts.map_err(|e| place::gap(&e, &connection.grant_monitor()))?;
-        let mut left = TOLD_MAX;
+        let mut left = REPORTED_MAX;
         for (key, figures) in grown {
             let Some(text) = texts.get(key).filter(|text| !text.contains(MARK)) else {
                 continue;

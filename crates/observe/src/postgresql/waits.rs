@@ -17,7 +17,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// they grow in number, and as many sessions are looked at in a second. All observers together are to stay
 /// under 0.5 % of a core (`make bench-watching`).
 const CONNECTIONS_FULL_RATE: usize = 24;
-/// So often what was seen is told.
+/// So often what was seen is reported.
 const TELL_INTERVAL: Duration = Duration::from_secs(1);
 
 const WAITS: Row = Row {
@@ -78,7 +78,7 @@ struct Ready {
     gap: Option<Gap>,
 }
 
-/// Since it was last told.
+/// Since the last report.
 #[derive(Default)]
 struct Second {
     since: Option<Instant>,
@@ -187,14 +187,14 @@ impl Waits {
             .collect();
         let past = all.since.map_or(0.0, |since| since.elapsed().as_secs_f64());
         let node = self.line.place().label("");
-        let mut told = json!({
+        let mut reported = json!({
             "samples": all.samples,
             "samples_per_s": if past > 0.0 { json!(all.samples as f64 / past) } else { json!(null) },
             "connections_max": all.connections_max,
             "shares": shares,
         });
         if all.connections_max > CONNECTIONS_FULL_RATE {
-            told["rate_lowered"] = json!(format!(
+            reported["rate_lowered"] = json!(format!(
                 "above {CONNECTIONS_FULL_RATE} connections sampling is less frequent, so that observers use less than 0.5 % of a core of the server"
             ));
         }
@@ -204,7 +204,7 @@ impl Waits {
             } else {
                 format!("waits {node}")
             },
-            told,
+            reported,
         );
         if all.samples > 0 {
             let mean = all.others as f64 / all.samples as f64;

@@ -320,7 +320,7 @@ fn compare(
     verbosity: Verbosity,
     options: &CalibrateOptions,
 ) -> Result<(Vec<Calibration>, Exit), Failure> {
-    // A name that is mistyped is told before minutes are spent on a URL.
+    // A name that is mistyped is reported before minutes are spent on a URL.
     let is_url = |called: &str| called.contains("://") || called.contains('=');
     let named = args.compare.iter().filter(|called| !is_url(called));
     if named.clone().next().is_some() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use pgdyno_isolation::{Depth, Kept, Level, Progress, Report, check, read_with};
+use pgdyno_isolation::{Depth, Level, LevelVerdict, Progress, Report, check, read_with};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::Verbosity;
 
@@ -60,27 +60,31 @@ fn checked(args: &CheckHistoryArgs, verbosity: Verbosity) -> Result<Report, Fail
     let of_file = |problem: &dyn std::fmt::Display| {
         Failure::with(Exit::Usage, format!("{}: {problem}", path.display()))
     };
-    let mut told = Told::new(verbosity);
-    let history = read_with(&text(path)?, &mut |progress| told.say(progress)).map_err(|error| {
-        of_file(&error).hint("pgdyno help isolation describes the form of a history")
-    })?;
+    let mut progress_lines = ProgressLines::new(verbosity);
+    let history =
+        read_with(&text(path)?, &mut |progress| progress_lines.say(progress)).map_err(|error| {
+            of_file(&error).hint("pgdyno help isolation describes the form of a history")
+        })?;
     let depth = if args.only_read_committed {
         Depth::ReadCommitted
     } else {
         Depth::All
     };
-    check(&history, depth, &mut |progress| told.say(progress)).map_err(|error| of_file(&error))
+    check(&history, depth, &mut |progress| {
+        progress_lines.say(progress)
+    })
+    .map_err(|error| of_file(&error))
 }
 
-/// What has been told of progress.
-struct Told {
+/// What has been reported of progress.
+struct ProgressLines {
     is_quiet: bool,
     started: Instant,
     said: Instant,
     phase: &'static str,
 }
 
-impl Told {
+impl ProgressLines {
     fn new(verbosity: Verbosity) -> Self {
         let now = Instant::now();
         Self {
@@ -137,10 +141,10 @@ fn text(path: &Path) -> Result<String, Failure> {
 }
 
 fn exit(report: &Report, level: Option<Level>) -> Exit {
-    match level.map(|level| report.kept(level)) {
-        None | Some(Kept::NoViolation) => Exit::Ok,
-        Some(Kept::Broken(_)) => Exit::Failed,
-        Some(Kept::NotKnown(_)) => Exit::CannotTell,
+    match level.map(|level| report.verdict(level)) {
+        None | Some(LevelVerdict::NoViolation) => Exit::Ok,
+        Some(LevelVerdict::Broken(_)) => Exit::Failed,
+        Some(LevelVerdict::NotKnown(_)) => Exit::CannotTell,
     }
 }
 

@@ -210,7 +210,7 @@ impl Asked<'_> {
     ) -> Result<bool, Failure> {
         if !self.ongoing.is_due(share) {
             if !self.verbosity.quiet {
-                let found = ci::found(self.ongoing.gate(), base, head, None);
+                let found = ci::judged_figures(self.ongoing.gate(), base, head, None);
                 let blocks = base.len().min(head.len()) / 2;
                 remark!("pgdyno: ci: {}", ci::block(&found, blocks, share));
             }
@@ -392,7 +392,7 @@ fn document(
         interrupted: measured.interrupted.is_some(),
         base: of_side(sides[0], &measured.base),
         head: of_side(sides[1], &measured.head),
-        figures: ci::found(parsed, &measured.base, &measured.head, last),
+        figures: ci::judged_figures(parsed, &measured.base, &measured.head, last),
         conditions: ci::conditions(parsed, last),
         looks: measured.looks.iter().map(ci::of_look).collect(),
         notes: notes::of(asked.store, all)?,

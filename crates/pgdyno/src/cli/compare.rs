@@ -98,11 +98,11 @@ pub fn open(args: &CompareArgs) -> Result<Exit, Failure> {
         needs_turns: !args.accept_order,
         ..CompareOptions::default()
     };
-    let Found {
+    let Comparisons {
         pairs,
         figures,
         around,
-    } = Found::of(&store, &a, &b, &options)?;
+    } = Comparisons::of(&store, &a, &b, &options)?;
     let compared: Vec<(&Pair<'_>, Vec<Compared>)> = pairs.iter().zip(figures).collect();
     let verdict = gate
         .as_ref()
@@ -171,11 +171,11 @@ pub fn page(store: &Store, a: &str, b: &str, paired: bool) -> Result<ComparePage
         needs_turns: true,
         ..CompareOptions::default()
     };
-    let Found {
+    let Comparisons {
         pairs,
         figures,
         around,
-    } = Found::of(store, &sets.0, &sets.1, &options)?;
+    } = Comparisons::of(store, &sets.0, &sets.1, &options)?;
     let compared: Vec<(&Pair<'_>, Vec<Compared>)> = pairs.iter().zip(figures).collect();
     let flag = if paired { " --paired" } else { "" };
     let command = format!(
@@ -198,14 +198,14 @@ pub fn page(store: &Store, a: &str, b: &str, paired: bool) -> Result<ComparePage
 }
 
 /// What a comparison of two sets finds.
-struct Found<'a> {
+struct Comparisons<'a> {
     pairs: Vec<Pair<'a>>,
     /// Of each pair.
     figures: Vec<Vec<Compared>>,
     around: Around,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Comparisons<'a> {
     fn of(
         store: &Store,
         a: &'a Set,

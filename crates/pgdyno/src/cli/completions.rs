@@ -26,7 +26,7 @@ pub struct CompletionsArgs {
     pub shell: CompletedShell,
 }
 
-/// A shell that can be told.
+/// A shell with completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CompletedShell {
     /// bash

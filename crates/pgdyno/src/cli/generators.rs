@@ -201,7 +201,7 @@ impl Own<'_> {
         let (store, outcome) = (&self.store, &merged.outcome);
         let mut writer = store.begin(&self.args.header(&outcome.spec, prepared))?;
         let (number, recording) = (writer.number(), &outcome.recording);
-        // Said first: whoever goes on when this one dies finds it.
+        // Stored first: another generator that takes over finds it.
         company.keep_whole(number)?;
         Observer::<Outcome>::begun(&mut writer, recording.started);
         for second in &recording.seconds {
@@ -253,7 +253,7 @@ pub fn own_points(plan: &Plan, target: &TargetSpec) -> Result<Vec<TrialSpec>, Fa
         .collect()
 }
 
-/// A trial of this point with what is never told: this process's secrets and its way to the server.
+/// A trial of this point with what is never shared: this process's secrets and its way to the server.
 pub fn completed(own: &[TrialSpec], point: usize, spec: TrialSpec) -> TrialSpec {
     match own.get(point) {
         Some(own) => TrialSpec {
@@ -273,12 +273,12 @@ pub struct Together<'a> {
     pub identity: (&'a str, &'a str),
     /// Where they meet.
     pub store: &'a Store,
-    /// A trial of this point of it, with what is never told: secrets, and the way to the server.
+    /// A trial of this point of it, with what is never shared: secrets, and the way to the server.
     pub complete: &'a dyn Fn(usize, TrialSpec) -> TrialSpec,
 }
 
 impl Together<'_> {
-    /// Conducts it, alone or with the others, or follows who does. `conduct` is told whether another has
+    /// Conducts it, alone or with the others, or follows who does. `conduct` learns whether another has
     /// begun it. `None`: another conducted it.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use pgdyno_output::{Sink, Verbosity, table_width, write_answer, write_report};
 use pgdyno_report::notes;
 use pgdyno_report::retries_lab::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
-use pgdyno_run::experiment::notebook::Kept;
+use pgdyno_run::experiment::notebook::StoredExperiment;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::generators::Conductor;
@@ -205,10 +205,10 @@ fn begin<'s>(
     plan: &Plan,
     wanted: &TargetSpec,
     (resume, goes_on): (bool, bool),
-) -> Result<(Plan, Kept<'s>), Failure> {
+) -> Result<(Plan, StoredExperiment<'s>), Failure> {
     let planned = |seed| Plan::new(plan.experiment.clone(), wanted, seed);
     if resume || goes_on {
-        match Kept::resume(store, &plan.identity, goes_on)? {
+        match StoredExperiment::resume(store, &plan.identity, goes_on)? {
             Some(begun) => return Ok((planned(begun.seed)?, begun.notebook)),
             None => pgdyno_output::remark!(
                 "pgdyno: note: no {} in {}: starting it",
@@ -217,7 +217,7 @@ fn begin<'s>(
             ),
         }
     }
-    let notebook = Kept::new(store, &plan.identity);
+    let notebook = StoredExperiment::new(store, &plan.identity);
     Ok((planned(plan.identity.seed)?, notebook))
 }
 
@@ -251,7 +251,7 @@ fn conducted(
 ) -> Result<Exit, Failure> {
     let journals = settings::directory()?;
     let interrupts = pgdyno_run::interrupts()?;
-    let notebook = Kept::new(store, &plan.identity).tagged(vec![TAG.to_owned()]);
+    let notebook = StoredExperiment::new(store, &plan.identity).tagged(vec![TAG.to_owned()]);
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(plan);
         pgdyno_output::remark!("pgdyno: lab retries: {} trials, {words}", plan.slots.len());

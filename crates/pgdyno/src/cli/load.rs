@@ -165,7 +165,7 @@ fn summary(pack: &Pack, loaded: &Loaded) -> String {
     let values: Vec<_> = loaded
         .variables
         .iter()
-        .map(|(k, v)| format!("{k} = {}", secret::kept(k, v)))
+        .map(|(k, v)| format!("{k} = {}", secret::masked(k, v)))
         .collect();
     let values = if values.is_empty() {
         String::new()

@@ -10,7 +10,7 @@ use pgdyno_workload::loader::{self, Loaded, Request};
 use super::generators::introduce;
 use super::load::{LoadArgs, on};
 
-/// Loads with the others. What is told is what one of them has loaded; the others find it loaded.
+/// Loads with the others. What is reported is what one of them has loaded; the others find it loaded.
 ///
 /// # Errors
 /// It cannot join; the tables cannot be loaded.

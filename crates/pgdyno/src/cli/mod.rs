@@ -147,7 +147,7 @@ fn shows_help(kind: ErrorKind) -> bool {
     matches!(kind, DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
-/// What pgdyno can be told to do.
+/// pgdyno's commands.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Measure a workload: load what is missing, run it, report

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use pgdyno_model::document::capacity::{Contradiction, Ladder, Search};
 
-    fn found(capacities: &[Option<(EstimateIs, f64)>]) -> Capacity {
+    fn capacity(capacities: &[Option<(EstimateIs, f64)>]) -> Capacity {
         let ladder = |of: &Option<(EstimateIs, f64)>| Ladder {
             title: "clients 8".to_owned(),
             point: serde_json::Value::Null,
@@ -150,7 +150,7 @@ mod tests {
     fn a_share_is_of_one_capacity_that_was_found() {
         let at = Some((EstimateIs::At, 400.0));
         let estimate = |of: &[Option<(EstimateIs, f64)>]| {
-            let capacity = found(of);
+            let capacity = capacity(of);
             let found = one("peak", Some(&capacity)).map(|estimate| estimate.per_s);
             found.map_err(|failure| failure.message)
         };
@@ -173,7 +173,7 @@ mod tests {
             let said = estimate(&of).unwrap_err();
             assert!(said.contains(why), "{said}");
         }
-        let mut changing = found(&[None]);
+        let mut changing = capacity(&[None]);
         changing.ladders[0].search.contradiction = Some(Contradiction {
             within_up_to_per_s: Some(400.0),
             over_from_per_s: None,

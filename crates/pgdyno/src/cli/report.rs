@@ -204,7 +204,7 @@ impl Subject {
         let trial = store.trial(called);
         match store.experiment(called) {
             Ok(row) if trial.is_err() => Ok(Self::Experiment(row.uuid)),
-            // A number is a trial's; what is both is told by the trial, which is the smaller thing.
+            // A number is a trial's; what is both means the trial, which is the smaller thing.
             _ => {
                 match trial {
                     Ok(trial) => Ok(Self::Trial(Box::new(trial))),

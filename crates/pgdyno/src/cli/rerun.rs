@@ -138,7 +138,7 @@ fn foreign(trial: &TrialRow, args: &RerunArgs, store: &Store) -> Result<(), Fail
 /// The trial with the parameters that were typed.
 ///
 /// # Errors
-/// One is a secret, and nobody typed it.
+/// One is a secret, and was not typed.
 pub(super) fn with_params(spec: &mut TrialSpec, typed: &[String]) -> Result<(), Failure> {
     spec.params = given(std::mem::take(&mut spec.params), typed);
     match missing_secret(&spec.params) {

@@ -80,7 +80,7 @@ fn start(args: &StartArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
 fn stop(cache: &Cache, discard: bool) -> Result<Exit, Failure> {
     let before = kept::stop(cache, discard).map_err(trouble::own_server)?;
     let was = match before {
-        kept::Kept::Stopped { .. } => "was not running",
+        kept::ServerStatus::Stopped { .. } => "was not running",
         _ => "is stopped",
     };
     answer!(
@@ -96,7 +96,7 @@ fn stop(cache: &Cache, discard: bool) -> Result<Exit, Failure> {
 
 fn status(cache: &Cache) -> Result<Exit, Failure> {
     match kept::status(cache) {
-        kept::Kept::Running(r) => {
+        kept::ServerStatus::Running(r) => {
             answer!("running   PostgreSQL {}, process {}", r.version, r.pid)?;
             answer!("url       {}", r.address.url())?;
             if let Some(url) = r.address.loopback_url() {
@@ -107,12 +107,12 @@ fn status(cache: &Cache) -> Result<Exit, Failure> {
             answer!("log       {}", r.log_path.display())?;
             Ok(Exit::Ok)
         }
-        kept::Kept::Busy { dir } => {
+        kept::ServerStatus::Busy { dir } => {
             answer!("busy      starting, stopping or recovering")?;
             answer!("files     {}", dir.display())?;
             Ok(Exit::Failed)
         }
-        kept::Kept::Stopped { data_dir } => {
+        kept::ServerStatus::Stopped { data_dir } => {
             answer!("stopped")?;
             if let Some(dir) = data_dir {
                 answer!("data      {}", dir.display())?;
@@ -124,7 +124,7 @@ fn status(cache: &Cache) -> Result<Exit, Failure> {
 
 fn url(cache: &Cache) -> Result<Exit, Failure> {
     match kept::status(cache) {
-        kept::Kept::Running(r) => {
+        kept::ServerStatus::Running(r) => {
             answer!("{}", r.address.url())?;
             Ok(Exit::Ok)
         }

@@ -22,7 +22,7 @@ use pgdyno_output::{Verbosity, table_width, write_answer, write_report};
 use pgdyno_report::notes;
 use pgdyno_report::slob_sweep::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
-use pgdyno_run::experiment::notebook::Kept;
+use pgdyno_run::experiment::notebook::StoredExperiment;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::settings;
@@ -163,7 +163,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     let interrupts = pgdyno_run::interrupts()?;
     let store = args.made.store.open()?;
     let _served = args.made.serve.start(&args.made.store)?;
-    let notebook = Kept::new(&store, &plan.identity);
+    let notebook = StoredExperiment::new(&store, &plan.identity);
     if !verbosity.quiet {
         let (_, words) = conduct::whole_time(&plan);
         pgdyno_output::remark!(

@@ -37,7 +37,7 @@ use pgdyno_output::{
 use pgdyno_report::{capacity, documents, points};
 use pgdyno_run::command_line::quoted;
 use pgdyno_run::experiment::conduct::{self, Means};
-use pgdyno_run::experiment::notebook::Kept;
+use pgdyno_run::experiment::notebook::StoredExperiment;
 use pgdyno_run::experiment::plan::{Plan, take_target};
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::experiment::toml_text::Source;
@@ -568,7 +568,7 @@ fn conducted(
     };
     let notebook = match notebook {
         Some(notebook) => notebook,
-        None => Kept::new(store, &plan.identity),
+        None => StoredExperiment::new(store, &plan.identity),
     };
     let notebook = notebook.tagged(args.tag.clone());
     if !verbosity.quiet {
@@ -648,8 +648,8 @@ fn resumed<'a>(
     store: &'a Store,
     plan: &mut Plan,
     (args, seed, takes_over): (&SweepArgs, Option<i64>, bool),
-) -> Result<Option<Kept<'a>>, Failure> {
-    let Some(begun) = Kept::resume(store, &plan.identity, takes_over)? else {
+) -> Result<Option<StoredExperiment<'a>>, Failure> {
+    let Some(begun) = StoredExperiment::resume(store, &plan.identity, takes_over)? else {
         pgdyno_output::remark!(
             "pgdyno: note: no {} in {}: starting it",
             plan.identity.name,
@@ -664,7 +664,7 @@ fn resumed<'a>(
                 plan.identity.name, begun.seed, plan.identity.seed
             )));
         }
-        // Nobody chose one: the order is the one it was begun with.
+        // Without a choice the order is the one it was begun with.
         *plan = planned(args, plan.experiment.clone(), begun.seed)?;
     }
     Ok(Some(begun.notebook))
@@ -755,6 +755,6 @@ fn again(args: &SweepArgs) -> String {
 }
 
 /// What an experiment came to, point by point.
-fn of_notebook(store: &Store, kept: &Kept<'_>) -> Result<Points, Failure> {
+fn of_notebook(store: &Store, kept: &StoredExperiment<'_>) -> Result<Points, Failure> {
     points::of_experiment(store, &store.experiment(kept.uuid()?)?)
 }

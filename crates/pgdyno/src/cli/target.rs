@@ -77,7 +77,7 @@ struct Met {
 }
 
 /// All that was found.
-struct Found {
+struct Inspection {
     title: String,
     product: Product,
     facts: Facts,
@@ -137,7 +137,7 @@ pub fn open(args: &TargetVerbArgs, _talk: Verbosity) -> Result<Exit, Failure> {
     })
 }
 
-fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
+fn look(target: &Target, connections: u32) -> Result<Inspection, Failure> {
     // Of no endpoint at all there is nothing to tell.
     let mut session = target.connect()?;
     let product = product(&mut session)?;
@@ -162,7 +162,7 @@ fn look(target: &Target, connections: u32) -> Result<Found, Failure> {
     }
     let observables = cluster::observables(&mut session, product.dialect);
     session.close();
-    Ok(Found {
+    Ok(Inspection {
         title: target.title.clone(),
         facts,
         endpoints,
@@ -240,7 +240,7 @@ fn part(heading: &str, lines: impl IntoIterator<Item = String>) -> String {
     text
 }
 
-fn text(found: &Found) -> String {
+fn text(found: &Inspection) -> String {
     let product = &found.product;
     let name = match product.known {
         true => format!("{} {}", product.dialect.title, product.version),
@@ -309,7 +309,7 @@ fn met_lines(met: &Met) -> Vec<String> {
     lines
 }
 
-fn node_lines(found: &Found) -> Vec<String> {
+fn node_lines(found: &Inspection) -> Vec<String> {
     let nodes = match &found.facts.nodes {
         Fact::Known(nodes) => nodes,
         Fact::Unknown(why) => return vec![why.clone()],
@@ -356,7 +356,7 @@ fn node_lines(found: &Found) -> Vec<String> {
 }
 
 /// How many connections met this node.
-fn met(found: &Found, node: &Node) -> usize {
+fn met(found: &Inspection, node: &Node) -> usize {
     let nodes = found.endpoints.iter().flat_map(|met| &met.nodes);
     let is_this = |met: &&Result<Fact<String>, String>| match met {
         Ok(Fact::Known(name)) => Some(name) == node.id.as_ref() || *name == node.address,
@@ -366,7 +366,7 @@ fn met(found: &Found, node: &Node) -> usize {
 }
 
 /// The parts of each table by node, and the settings of its zone.
-fn table_lines(found: &Found) -> Vec<String> {
+fn table_lines(found: &Inspection) -> Vec<String> {
     let facts = &found.facts;
     let has_parts = found.product.dialect.cluster.placement.is_some();
     let may_be_spread = has_parts && facts.nodes.known().is_none_or(|nodes| nodes.len() > 1);
@@ -463,7 +463,7 @@ fn copies(facts: &Facts) -> String {
     }
 }
 
-fn isolation_lines(found: &Found) -> Vec<String> {
+fn isolation_lines(found: &Inspection) -> Vec<String> {
     let mut lines = vec![format!("by default: {}", known(&found.facts.isolation))];
     for (level, in_effect) in &found.levels {
         let mark = match in_effect {
@@ -476,7 +476,7 @@ fn isolation_lines(found: &Found) -> Vec<String> {
     lines
 }
 
-fn document(found: &Found) -> document::Target {
+fn document(found: &Inspection) -> document::Target {
     let product = &found.product;
     let endpoints = found.endpoints.iter().map(|met| {
         let nodes = met.nodes.iter().map(|node| match node {

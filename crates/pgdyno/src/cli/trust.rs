@@ -10,7 +10,7 @@ use pgdyno_report::table::one_line;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::{prepare, shell};
 use pgdyno_server::Cache;
-use pgdyno_server::kept::{self, Kept};
+use pgdyno_server::kept::{self, ServerStatus};
 use pgdyno_session::Env;
 use pgdyno_session::conninfo::{self, ConnInfo, Given};
 
@@ -35,7 +35,7 @@ pub fn settings(
     Ok(())
 }
 
-/// All that a trial which somebody else may have asked for would do beyond its statements: programs that its
+/// All that a trial from a foreign file would do beyond its statements: programs that its
 /// scripts and disturbances run, and its settings. `of` names it.
 ///
 /// # Errors
@@ -89,7 +89,7 @@ pub fn own_server(of: &str, target: &TargetSpec, is_allowed: bool) -> Result<(),
         return Ok(());
     }
     let kept = Cache::from_env().map(|cache| kept::status(&cache));
-    let Ok(Kept::Running(running)) = kept else {
+    let Ok(ServerStatus::Running(running)) = kept else {
         return Ok(());
     };
     let address = running.address;
@@ -113,7 +113,7 @@ pub fn own_server(of: &str, target: &TargetSpec, is_allowed: bool) -> Result<(),
     Ok(())
 }
 
-/// The settings among a server's switches; any other switch stands there by itself.
+/// The settings among a server's switches; any other switch is there by itself.
 fn switches(options: &str) -> Vec<(String, String)> {
     // A blank behind a backslash ends no word.
     let mut words = vec![String::new()];

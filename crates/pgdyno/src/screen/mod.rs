@@ -263,7 +263,7 @@ impl<O> Observer<O> for Screen {
         }
     }
 
-    /// The bar goes, what was held back is told.
+    /// Removes the bar and prints the lines held back.
     fn ended(&mut self, _result: Result<&Recording, &DriveError>) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();

@@ -165,10 +165,10 @@ impl View {
     fn last_events(&self) -> Option<String> {
         let recent = self.events.iter().rev();
         let recent = recent.filter(|(at_s, _)| self.now_s - at_s <= EVENT_S);
-        let told: Vec<String> = recent
+        let reported: Vec<String> = recent
             .map(|(at_s, text)| format!("{:.0} s ago: {text}", (self.now_s - at_s).max(0.0)))
             .collect();
-        (!told.is_empty()).then(|| format!("events       {}", told.join("; ")))
+        (!reported.is_empty()).then(|| format!("events       {}", reported.join("; ")))
     }
 }
 

@@ -88,15 +88,15 @@ pub fn pgdyno(args: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
-    // The configuration and the notebook of whoever runs the tests are none of theirs.
+    // Tests do not use the configuration and the notebook of the user who runs them.
     command.env("PGDYNO_CONFIG", "");
     let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/notebook.sqlite");
     match args.first() {
-        // They keep nothing unless they are told to.
+        // They keep nothing unless they are asked to.
         Some(&"pgbench" | &"ysql_bench") => command.env("PGDYNO_STORE", ""),
         _ => command.env("PGDYNO_STORE", notebook::at(Path::new(file))),
     };
-    // What was told today is not known to a test of its own.
+    // What was reported today is not known to a test of its own.
     command.env(
         "XDG_STATE_HOME",
         concat!(env!("CARGO_TARGET_TMPDIR"), "/state"),

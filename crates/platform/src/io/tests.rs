@@ -110,7 +110,7 @@ fn the_kernel_has_used_as_many_buffers_as_it_reported() {
 
 /// More than all buffers hold, by TCP and Unix sockets, in pieces of any size, read with buffers of any size and not
 /// always to the last; some connections end while the kernel fills buffers for them. `drained` is called whenever all
-/// that was told has been read.
+/// that was reported has been read.
 fn streams<I: Io>(io: &mut I, seed: u64, mut drained: impl FnMut(&I)) {
     const STREAM_BYTES: usize = 2 << 20;
     const STREAMS: u32 = 10;
@@ -274,7 +274,7 @@ fn what_is_sent_while_there_is_no_room_keeps_its_order(mut io: impl Io) {
     let mut sent = Vec::new();
     let mut sequence = 0u32;
     let mut buffer = [0; 64];
-    // Far more than the sockets hold, in pieces of all sizes, while nobody reads.
+    // Far more than the sockets hold, in pieces of all sizes, while the peer does not read.
     while sent.len() < 16 << 20 {
         let piece: Vec<u8> = (0..sequence % 9000).map(|i| (sequence ^ i) as u8).collect();
         io.send(0, &piece).unwrap();

@@ -85,7 +85,7 @@ impl Uring {
         })
     }
 
-    /// How many buffers the kernel has used, modulo 2^16: by what it told, and by what it says when asked (Linux 6.8).
+    /// How many buffers the kernel has used, modulo 2^16: by its events, and by its answer to a query (Linux 6.8).
     #[cfg(test)]
     pub(super) fn buffers_used(&self) -> (u16, Option<u16>) {
         // `struct io_uring_buf_status`: the group, the place of the next buffer to be used, and room for more.
@@ -123,7 +123,7 @@ impl Uring {
         is_it.then_some(connection)
     }
 
-    /// Has the kernel told about this connection with the next wait.
+    /// Registers this connection with the kernel at the next wait.
     fn touch(&mut self, key: Key) {
         let connection = &mut self.connections[key as usize];
         if !std::mem::replace(&mut connection.is_dirty, true) {
@@ -144,7 +144,7 @@ impl Uring {
         }
     }
 
-    /// Hands all queued entries to the kernel. A send is over when this returns: it is told not to
+    /// Hands all queued entries to the kernel. A send is over when this returns: it is flagged not to
     /// wait for room.
     fn submit(&mut self) -> io::Result<()> {
         for _ in 0..SUBMIT_TRIES_MAX {

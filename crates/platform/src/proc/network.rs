@@ -58,7 +58,7 @@ fn interface(line: &str) -> Option<Interface> {
 /// What TCP has done since the kernel started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tcp {
-    /// Segments sent again because nobody confirmed them.
+    /// Segments sent again because they were not confirmed.
     pub retransmitted: Option<u64>,
     pub sent: Option<u64>,
 }

@@ -10,11 +10,11 @@ pub struct Tcp {
     pub listens: bool,
     /// The user who made it.
     pub user: u32,
-    /// By this number it is found among the open files of a process; 0 when nobody has it any more.
+    /// By this number it is found among the open files of a process; 0 when no process has it any more.
     pub inode: u64,
 }
 
-/// Reads /proc/net/tcp or tcp6. IPv4 addresses in IPv6's form are told as IPv4.
+/// Reads /proc/net/tcp or tcp6. IPv4 addresses in IPv6's form are reported as IPv4.
 pub fn tcp(text: &str) -> Vec<Tcp> {
     text.lines().filter_map(line).collect()
 }

@@ -24,7 +24,7 @@ pub struct Task {
 }
 
 pub fn stat(text: &str) -> Option<Task> {
-    // The name stands in brackets and may contain brackets, blanks and line ends.
+    // The name is in brackets and may contain brackets, blanks and line ends.
     let (pid, rest) = text.split_once('(')?;
     let (name, rest) = rest.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn a_thread_ran_and_waited() {
-        let told = scheduled("178466 11870207 2\n").unwrap();
-        assert_eq!((told.ran_ns, told.waited_ns), (178_466, 11_870_207));
+        let reported = scheduled("178466 11870207 2\n").unwrap();
+        assert_eq!((reported.ran_ns, reported.waited_ns), (178_466, 11_870_207));
         assert_eq!(scheduled("178466"), None);
     }
 

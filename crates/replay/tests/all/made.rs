@@ -112,7 +112,7 @@ pub fn connection(url: &str) -> Connection {
 }
 
 pub fn try_replay(recording: &Recording, url: &str, options: &Options) -> Result<Replayed, Error> {
-    let interrupts = Interrupts::of_nobody().unwrap();
+    let interrupts = Interrupts::without_signals().unwrap();
     replay(
         &recording.path,
         &candidate(url),

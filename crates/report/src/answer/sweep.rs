@@ -1,15 +1,15 @@
 //! What a sweep says: who is ahead where categories were held against each other, else where a workload
 //! does most and what limits it there. One workload is never held against another, and what no test of
-//! `pgdyno-stats` bears out is not said: then the answer is that it cannot be told, and what would tell.
+//! `pgdyno-stats` bears out is not said: then the answer is that it is undecided, and what would tell.
 
 mod contest;
+mod duel;
 mod peak;
 mod planned;
 mod shape;
 mod sure;
 #[cfg(test)]
 mod tests;
-mod told;
 mod words;
 
 use std::collections::BTreeMap;

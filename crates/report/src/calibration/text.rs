@@ -174,7 +174,7 @@ fn range(range: Range) -> String {
 /// Causes of misses, what to look at, and what is known of the sync.
 fn comments(c: &Calibration) -> String {
     let mut text = String::new();
-    let mut told: Vec<&str> = Vec::new();
+    let mut reported: Vec<&str> = Vec::new();
     for line in &c.lines {
         let name = match &line.endpoint {
             Some(endpoint) => format!("{} at {}", title(line.line), one_line(endpoint)),
@@ -183,23 +183,25 @@ fn comments(c: &Calibration) -> String {
         if let Some(cause) = &line.cause {
             text += &format!("\n{name}: {}: {}\n", cause.part.name(), cause.sentence);
             for evidence in &cause.evidence {
-                if !told.contains(&evidence.as_str()) {
+                if !reported.contains(&evidence.as_str()) {
                     text += &format!("    {evidence}\n");
-                    told.push(evidence);
+                    reported.push(evidence);
                 }
             }
         } else if line.verdict == LineVerdict::Missed {
             text += &format!("\n{name}: the cause is not known: the round trip was not measured\n");
         }
         for doubt in &line.doubts {
-            if !told.contains(&doubt.as_str()) {
+            if !reported.contains(&doubt.as_str()) {
                 text += &format!("\n(!) {name}: {doubt}\n");
-                told.push(doubt);
+                reported.push(doubt);
             }
         }
     }
     let sentences = c.sync.sentences.iter();
-    let sentences: Vec<&String> = sentences.filter(|s| !told.contains(&s.as_str())).collect();
+    let sentences: Vec<&String> = sentences
+        .filter(|s| !reported.contains(&s.as_str()))
+        .collect();
     if !sentences.is_empty() {
         text.push('\n');
         sentences

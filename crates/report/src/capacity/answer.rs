@@ -118,7 +118,7 @@ fn sentence(found: &Capacity, ladder: &Ladder) -> String {
             let why = if !lower {
                 "the lowest rate that was tried is too much"
             } else {
-                "that is too much, and of lower rates it cannot be told"
+                "that is too much, and lower rates are undecided"
             };
             format!("It serves fewer than {rate} transactions a second {within}: {why}")
         }

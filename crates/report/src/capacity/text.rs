@@ -52,7 +52,7 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
             let why = if !lower.any(|step| step.rate_per_s < capacity.per_s) {
                 "the lowest rate that was tried"
             } else {
-                "that is too much, and of lower rates it cannot be told"
+                "that is too much, and lower rates are undecided"
             };
             format!("capacity  below {per_s} transactions/s, {why}\n")
         }
@@ -64,7 +64,7 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
                 "capacity  {per_s} transactions/s keep p99 within {limit} ms{}\n",
                 interval(capacity)
             );
-            if let Some(load) = kept(ladder, capacity.per_s) {
+            if let Some(load) = highest_load(ladder, capacity.per_s) {
                 text += &format!(
                     "          measured at {}/s: {} done, p99 {} ms\n",
                     figures::rate(load.rate_per_s),
@@ -205,7 +205,7 @@ fn side_words(side: LimitSide) -> &'static str {
 }
 
 /// The highest load up to this one that has a p99.
-fn kept(ladder: &Ladder, up_to: f64) -> Option<&Load> {
+fn highest_load(ladder: &Ladder, up_to: f64) -> Option<&Load> {
     let mut loads = ladder.loads.iter().rev();
     loads.find(|load| load.rate_per_s <= up_to && load.p99_together_us.is_some())
 }

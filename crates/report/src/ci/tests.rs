@@ -42,7 +42,7 @@ fn document(gate: &str, factor: f64) -> Ci {
         interrupted: false,
         base: of_side("/opt/base|bin", 1..25),
         head: of_side("/opt/head/bin", 25..49),
-        figures: found(&parsed, &[], &[], Some(&look)),
+        figures: judged_figures(&parsed, &[], &[], Some(&look)),
         conditions: conditions(&parsed, Some(&look)),
         looks: vec![of_look(&look)],
         notes: Vec::new(),

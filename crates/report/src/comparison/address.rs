@@ -63,7 +63,7 @@ fn parts(urls: &Value) -> BTreeMap<String, String> {
     for url in urls.iter().filter_map(Value::as_str) {
         for (name, value) in of_url(url) {
             let entry = parts.entry(name).or_default();
-            // Several endpoints: what they share stands once.
+            // Several endpoints: what they share is shown once.
             if entry.is_empty() {
                 *entry = value;
             } else if *entry != value {

@@ -549,7 +549,7 @@ fn not_compared(figures: &[Compared]) -> Option<Sure> {
     ))
 }
 
-/// The smallest change that would have been seen; where nothing can be told, what repeats by turns would
+/// The smallest change that would have been seen; where nothing can be known, what repeats by turns would
 /// show.
 fn seen(pair: &Pair<'_>, figures: &[Compared]) -> Option<Sure> {
     let cannot = primary(figures).any(|(_, found)| !found.verdict.can_tell());

@@ -66,7 +66,7 @@ const FOLLOWS: [(&str, &str); 8] = [
 pub const FOLLOWS_WORDS: &str = "follows from another";
 
 /// Something that is not the same, as it is found in the documents.
-struct Found<'a> {
+struct Difference<'a> {
     path: String,
     a: &'a Value,
     b: &'a Value,
@@ -134,7 +134,7 @@ fn is_name(path: &str) -> bool {
 }
 
 /// With a name and values as people write them.
-fn readable_one(one: &Found<'_>) -> Differing {
+fn readable_one(one: &Difference<'_>) -> Differing {
     let path = one.path.as_str();
     let kind = kind(path);
     let what = name(path);
@@ -157,7 +157,7 @@ fn readable_one(one: &Found<'_>) -> Differing {
 }
 
 /// Estimates of a table's rows that are no further apart than estimates of the same rows.
-fn is_near(one: &Found<'_>) -> bool {
+fn is_near(one: &Difference<'_>) -> bool {
     let is_estimate = one.path.starts_with(TABLES) && one.path.ends_with(".rows_estimate");
     match (one.a.as_f64(), one.b.as_f64()) {
         (Some(a), Some(b)) => is_estimate && (a - b).abs() <= ESTIMATE_SHARE * a.max(b),
@@ -166,11 +166,11 @@ fn is_near(one: &Found<'_>) -> bool {
     }
 }
 
-fn differ<'a>(path: &str, a: &'a Value, b: &'a Value, found: &mut Vec<Found<'a>>) {
+fn differ<'a>(path: &str, a: &'a Value, b: &'a Value, found: &mut Vec<Difference<'a>>) {
     let (Value::Object(of_a), Value::Object(of_b)) = (a, b) else {
         if a != b {
             let path = path.to_owned();
-            found.push(Found { path, a, b });
+            found.push(Difference { path, a, b });
         }
         return;
     };

@@ -106,9 +106,9 @@ pub(super) fn of<'a>(target: &'a DisturbTarget, figure: &str) -> Option<&'a Dist
 }
 
 /// Its state, whether it is harm, and the sentence.
-type Found = (AnswerState, bool, String);
+type Judgement = (AnswerState, bool, String);
 
-fn of_one(target: &DisturbTarget) -> Found {
+fn of_one(target: &DisturbTarget) -> Judgement {
     let gone = of(target, "no_service_us");
     let counted = gone.map_or(0, |it| it.n);
     let not_known = |words: String| (AnswerState::NotKnown, false, words);
@@ -198,7 +198,7 @@ fn is_nothing_lost(target: &DisturbTarget) -> bool {
 }
 
 /// Each beside the others: only intervals that lie apart say which fares better.
-fn of_several(targets: &[DisturbTarget]) -> Found {
+fn of_several(targets: &[DisturbTarget]) -> Judgement {
     let missed: Vec<Option<&DisturbSummary>> = { targets.iter() }
         .map(|target| of(target, "missed").filter(|it| it.n > 1))
         .collect();

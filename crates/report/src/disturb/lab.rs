@@ -369,7 +369,7 @@ fn sentence(target: &DisturbTarget) -> String {
             "metastable in {stays} of {counted}: goodput stays down at the same load"
         ));
     }
-    // That nothing is known of it stands beside.
+    // Its figure is shown as unknown.
     if target.effect.is_seen == Some(false) {
         parts.push(target.effect.says.clone());
     }

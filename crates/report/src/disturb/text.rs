@@ -40,7 +40,7 @@ pub fn brief(it: &DisturbedTrial) -> String {
     lines.extend(it.disturbed.commands.iter().map(|run| command("", run)));
     lines.extend(it.disturbed.undo.iter().map(|run| command("undo: ", run)));
     if let Some(of_trial) = &it.figures {
-        lines.extend(told(of_trial));
+        lines.extend(figure_lines(of_trial));
     }
     let lines = lines.iter().enumerate();
     lines
@@ -79,7 +79,7 @@ fn command(prefix: &str, run: &CommandRun) -> String {
     format!("{prefix}`{}` went well{took}", run.command)
 }
 
-fn told(it: &DisturbFigures) -> Vec<String> {
+fn figure_lines(it: &DisturbFigures) -> Vec<String> {
     let time = |us: u64| figures::time(us as f64);
     let mut lines = Vec::new();
     let limit = match (it.limit_us.known(), it.limit_given) {

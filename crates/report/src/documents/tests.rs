@@ -173,11 +173,11 @@ fn the_document_has_the_fields_that_the_docs_name() {
     let document = serde_json::to_value(document).unwrap();
     let table = DOCS.split("\n\n").find(|part| part.starts_with("| Field"));
     let first = |row: &'static str| row.split('|').nth(1).map(quoted);
-    let told = table.unwrap().lines().filter_map(first).flatten();
+    let reported = table.unwrap().lines().filter_map(first).flatten();
     let has = document.as_object().unwrap().keys().map(String::as_str);
     // Only of a trial from a notebook.
     let has = has.chain(["stored"]);
-    assert_eq!(has.collect::<BTreeSet<_>>(), told.collect());
+    assert_eq!(has.collect::<BTreeSet<_>>(), reported.collect());
     let known = quoted(DOCS);
     let mut found = BTreeSet::new();
     keys(&document, &mut found);

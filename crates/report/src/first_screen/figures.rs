@@ -192,7 +192,7 @@ fn doubt(measured: &Phase, latency: &Latency) -> String {
 
 /// Whether the trial was steady, and its times without service.
 fn steady(run: &Run) -> String {
-    let mut parts: Vec<String> = found(&run.steadiness).into_iter().collect();
+    let mut parts: Vec<String> = unsteady_text(&run.steadiness).into_iter().collect();
     parts.extend(stalls(&run.stalls));
     if parts.is_empty() {
         String::new()
@@ -201,7 +201,7 @@ fn steady(run: &Run) -> String {
     }
 }
 
-fn found(all: &[Steadiness]) -> Option<String> {
+fn unsteady_text(all: &[Steadiness]) -> Option<String> {
     let is = |verdict: SteadinessVerdict| all.iter().any(|one| one.verdict == verdict);
     if all.is_empty() {
         return None;

@@ -65,7 +65,7 @@ fn load(run: &Run) -> String {
     format!("{}  {}{retry}", run.workload.name, parts.join(", "))
 }
 
-/// The server, with its version, which stands in the title of a private one already.
+/// The server, with its version, which is in the title of a private one already.
 fn server(target: &Target) -> String {
     let title = &target.title;
     match (target.kind, target.facts.version.known()) {

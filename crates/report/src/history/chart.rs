@@ -66,7 +66,7 @@ pub fn lines(document: &History, metric: &Metric) -> Vec<String> {
                 .to_owned(),
         );
     }
-    // Each change's number below its first trial; one that has no room stands in the table only.
+    // Each change's number below its first trial; one that has no room is in the table only.
     let mut below = vec![' '; columns];
     for (number, change) in document.changes.iter().enumerate() {
         let digits = (number + 1).to_string();

@@ -47,7 +47,7 @@ fn whole(in_effect: &str, promised: &str) -> IsolationCheck {
 
 /// A check that found something.
 pub(crate) fn broken() -> IsolationCheck {
-    let mut found = found("G2-item", 1, true);
+    let mut found = occurrences("G2-item", 1, true);
     found.example.transactions = vec![IsolationTransaction {
         operations: vec![IsolationOperation::default()],
         ..IsolationTransaction::default()
@@ -62,7 +62,7 @@ pub(crate) fn broken() -> IsolationCheck {
     with(whole("serializable", "serializable"), found)
 }
 
-fn found(anomaly: &str, count: u64, forbidden: bool) -> IsolationFound {
+fn occurrences(anomaly: &str, count: u64, forbidden: bool) -> IsolationFound {
     IsolationFound {
         anomaly: anomaly.to_owned(),
         meaning: "what it means".to_owned(),
@@ -112,7 +112,7 @@ pub(crate) fn seen_and_forbidden() -> IsolationLab {
     judged(&[tried(
         1,
         "serializable",
-        with(check, found("G2-item", 3, true)),
+        with(check, occurrences("G2-item", 3, true)),
     )])
 }
 
@@ -137,7 +137,7 @@ fn a_forbidden_anomaly_is_the_headline_with_its_story_and_the_rate_is_of_wrong_a
             "read committed",
             with(
                 whole("read committed", "read committed"),
-                found("lost-update", 7, false),
+                occurrences("lost-update", 7, false),
             ),
         ),
         tried(
@@ -145,7 +145,7 @@ fn a_forbidden_anomaly_is_the_headline_with_its_story_and_the_rate_is_of_wrong_a
             "serializable",
             with(
                 whole("serializable", "serializable"),
-                found("G2-item", 3, true),
+                occurrences("G2-item", 3, true),
             ),
         ),
     ]);
@@ -204,7 +204,7 @@ fn a_headline_is_short_of_levels_that_were_kept_and_of_many_kinds() {
     );
     let mut many = whole("serializable", "serializable");
     many.found = ["G1a", "G1c", "lost-update", "G2-item"]
-        .map(|anomaly| found(anomaly, 2, true))
+        .map(|anomaly| occurrences(anomaly, 2, true))
         .into();
     let lab = judged(&[tried(1, "serializable", many)]);
     assert_eq!(
@@ -218,7 +218,7 @@ fn a_headline_is_short_of_levels_that_were_kept_and_of_many_kinds() {
 
 #[test]
 fn a_story_has_the_times_and_the_statements_of_its_transactions() {
-    let mut seen = found("G2-item", 3, false);
+    let mut seen = occurrences("G2-item", 3, false);
     seen.example.transactions = vec![IsolationTransaction {
         name: "T7".to_owned(),
         client: 3,
@@ -378,9 +378,9 @@ fn keys_that_were_not_read_at_the_end_may_be_gone() {
 fn one_example_that_is_not_found_again_does_not_take_back_what_others_prove() {
     let mut check = with(
         whole("serializable", "serializable"),
-        found("G2-item", 1, true),
+        occurrences("G2-item", 1, true),
     );
-    let mut unproven = found("G-nonadjacent-item", 1, true);
+    let mut unproven = occurrences("G-nonadjacent-item", 1, true);
     unproven.example.found_again = Some(false);
     check.found.push(unproven);
     let lab = judged(&[tried(1, "serializable", check)]);
@@ -462,7 +462,7 @@ fn reads_from_standbys_and_disturbances_are_in_the_verdict() {
         reads: Some(reads.to_owned()),
         ..whole("read committed", "read committed")
     };
-    let stale = found("G-single-item-realtime", 12, false);
+    let stale = occurrences("G-single-item-realtime", 12, false);
     let mut trial = tried(1, "read committed", with(check, stale));
     trial.during = vec!["pgdyno:checkpoint".to_owned()];
     let lab = judged(&[trial]);
@@ -504,7 +504,7 @@ fn what_was_not_disturbed_as_it_was_to_be_is_not_said_to_be_kept() {
 
 #[test]
 fn a_lost_write_is_forbidden_at_every_level_and_not_known_without_a_reading_at_the_end() {
-    let lost = found("lost-write", 3, true);
+    let lost = occurrences("lost-write", 3, true);
     let lab = judged(&[tried(
         1,
         "read committed",
@@ -551,7 +551,7 @@ fn a_conclusion_that_fails_its_own_check_is_not_shown() {
         lab.says
     );
 
-    let mut lost = found("G2-item", 1, true);
+    let mut lost = occurrences("G2-item", 1, true);
     lost.example.found_again = Some(false);
     let lab = judged(&[tried(
         1,

@@ -167,7 +167,7 @@ fn footnotes(lab: &IsolationLab) -> String {
          read at the end). ?: not known.",
         0,
     );
-    let mut told: Vec<String> = Vec::new();
+    let mut reported: Vec<String> = Vec::new();
     for level in &lab.levels {
         if let Some(same) = &level.same_as {
             text += &wrapped(
@@ -187,9 +187,9 @@ fn footnotes(lab: &IsolationLab) -> String {
         for (cell, column) in level.cells.iter().zip(&lab.anomalies) {
             let Some(why) = &cell.unknown else { continue };
             let line = format!("? {}: {why}.", column.title.to_lowercase());
-            if !told.contains(&line) {
+            if !reported.contains(&line) {
                 text += &wrapped("", &line, 2);
-                told.push(line);
+                reported.push(line);
             }
         }
     }

@@ -56,15 +56,15 @@ pub fn gate(gate: &Gate) -> String {
 }
 
 fn notes(notes: &[PageNote]) -> String {
-    let told = notes.iter().map(|PageNote { note, .. }| {
+    let reported = notes.iter().map(|PageNote { note, .. }| {
         let severity = note.severity.word();
         let (sentence, code) = (escaped(&note.sentence), escaped(&note.code));
         format!("- {severity}: {sentence} ({code})\n")
     });
-    let told: String = told.collect();
-    if told.is_empty() {
-        told
+    let reported: String = reported.collect();
+    if reported.is_empty() {
+        reported
     } else {
-        format!("Validity notes:\n\n{told}\n")
+        format!("Validity notes:\n\n{reported}\n")
     }
 }

@@ -157,7 +157,7 @@ fn statements(observed: &Observed, width: usize) -> String {
     table.text(width) + &rest(statements.len(), ROWS_MAX, "statements")
 }
 
-/// What the server told of statements that were run once more after the trial, a paragraph each.
+/// The server's report on statements that were run once more after the trial, a paragraph each.
 fn explained(observed: &Observed) -> String {
     let list = observed.fact(EXPLAINED).cloned().unwrap_or_default();
     let list: Vec<Explained> = serde_json::from_value(list).unwrap_or_default();

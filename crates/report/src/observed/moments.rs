@@ -7,7 +7,7 @@ use pgdyno_model::text::{self as figures, decimal_seconds as seconds};
 
 /// What happened so long before or after a transaction may have to do with it.
 const AROUND_US: i64 = 1_000_000;
-/// So many kinds of waiting are told of a moment.
+/// So many kinds of waiting are shown of a moment.
 const WAITS_MAX: usize = 3;
 
 /// Something that happened: to the server or to connections.
@@ -84,14 +84,14 @@ pub fn worst(run: &Run, observed: &Observed) -> String {
         let around = around
             .map(|moment| format!("{} at {} s", one_line(moment.kind), seconds(moment.at_us)));
         let outages = outages::around(run, slow);
-        let told = outages.len() + WAITS_MAX;
+        let reported = outages.len() + WAITS_MAX;
         let mut around: Vec<String> = outages.into_iter().chain(around).collect();
-        let more = around.len().saturating_sub(told);
-        around.truncate(told);
+        let more = around.len().saturating_sub(reported);
+        around.truncate(reported);
         if more > 0 {
             around.push(format!("{more} more"));
         }
-        // Waits are told for whole seconds.
+        // Waits are reported for whole seconds.
         let window = Window {
             from_us: from_us - AROUND_US,
             to_us: to_us + AROUND_US,

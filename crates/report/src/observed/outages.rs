@@ -25,14 +25,14 @@ fn words(
     };
     let span = |stall: &Stall| span(stall.start_us, stall.length_us, stall.is_over);
     let of_all = all.iter().filter(overlaps);
-    let mut told: Vec<String> = of_all
+    let mut reported: Vec<String> = of_all
         .map(|stall| format!("nothing was committed at all {}", span(stall)))
         .collect();
     // Of all it is said already.
-    if told.is_empty() {
+    if reported.is_empty() {
         for endpoint in endpoints {
             let stalls = endpoint.stalls.iter().filter(overlaps);
-            told.extend(
+            reported.extend(
                 stalls.map(|stall| format!("no service at {} {}", endpoint.name, span(stall))),
             );
         }
@@ -45,9 +45,9 @@ fn words(
     });
     if let Some(event) = lost {
         let at = pgdyno_model::text::seconds(event.at_us as f64 / 1e6);
-        told.push(format!("its client had no connection at {at}"));
+        reported.push(format!("its client had no connection at {at}"));
     }
-    told
+    reported
 }
 
 #[cfg(test)]
@@ -91,16 +91,16 @@ mod tests {
             event(3, "outage", 9_100_000),
         ];
         let endpoints = [endpoint];
-        let told = words(&all, &endpoints, &events, &slow(20_000_000));
+        let reported = words(&all, &endpoints, &events, &slow(20_000_000));
         assert_eq!(
-            told,
+            reported,
             [
                 "nothing was committed at all from 9.00 s to 17.0 s",
                 "its client had no connection at 9.10 s"
             ]
         );
-        let told = words(&[], &endpoints, &events[..2], &slow(20_000_000));
-        assert_eq!(told, ["no service at b:26257 from 6.00 s to the end"]);
+        let reported = words(&[], &endpoints, &events[..2], &slow(20_000_000));
+        assert_eq!(reported, ["no service at b:26257 from 6.00 s to the end"]);
         assert!(words(&all, &endpoints, &events, &slow(40_000_000)).is_empty());
     }
 }

@@ -26,7 +26,7 @@ impl Choice {
     }
 }
 
-/// What is told of a course.
+/// What is reported of a course.
 struct Figures {
     bins: Vec<Option<f64>>,
     min: f64,
@@ -39,7 +39,7 @@ pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) 
     let mut names: Vec<&str> = Vec::new();
     for series in &observed.series {
         let name = series.name.as_str();
-        // In the order in which instruments told them; waits have a table of their own.
+        // In the order of the instruments' reports; waits have a table of their own.
         if choice.takes(name)
             && !names.contains(&name)
             && (name != "pg.waits" || !choice.names.is_empty())
@@ -75,7 +75,7 @@ pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) 
         };
     }
     let mut text = table.text(width);
-    // Whoever asks for some wants to know what they are.
+    // A user who asks for some wants to know what they are.
     let asked_for = names.iter().filter(|_| !choice.names.is_empty());
     for row in asked_for.filter_map(|name| (choice.rows)(name)) {
         text += &format!("{}: {} ({})\n", row.name, row.what, row.source);

@@ -1,4 +1,4 @@
-//! What stands beside an experiment's matrix, or in its place: slob's cache fit, the laboratory for
+//! What is beside an experiment's matrix, or in its place: slob's cache fit, the laboratory for
 //! retries, capacity. Each is what its own command has shown, from the store.
 
 use pgdyno_model::notebook::{ExperimentRow, Notebook, TrialRow};

@@ -58,7 +58,7 @@ mod tests {
             event(6_300_000, "outage", "client 7 lost its connection"),
             event(9_000_000, "outage", "client 1 lost its connection"),
         ]);
-        let told = marks.iter().map(|mark| {
+        let reported = marks.iter().map(|mark| {
             let Event {
                 at_us,
                 length_us,
@@ -69,7 +69,7 @@ mod tests {
             (*at_us, *length_us, kind.as_str(), text.as_str())
         });
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            reported.collect::<Vec<_>>(),
             [
                 (
                     5_000_000,

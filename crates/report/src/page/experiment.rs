@@ -209,7 +209,7 @@ fn read(
     let answer = special.answer(&results);
     if let Some(title) = special.title(&workloads(&points)) {
         common.title = title;
-        // Its name is the command's own where nobody gave it another.
+        // Its name is the command's own by default.
         if let Some(eyebrow) = common.eyebrow.as_mut().filter(|_| !row.name.is_empty()) {
             *eyebrow += &format!(", {}", row.name);
         }
@@ -290,12 +290,12 @@ impl Axes {
             }
             values.sort_by(|a, b| given.order(path, a, b));
         }
-        // What fills the database stands first, clients last: rows and columns of the map.
+        // What fills the database comes first, clients last: rows and columns of the map.
         axes.sort_by_key(|(path, _)| u8::from(path == "clients") + u8::from(path == "rate"));
         Self(axes)
     }
 
-    /// Where a point that was not measured stands; `None` where it has a value that no other has.
+    /// The place of a point that was not measured; `None` where it has a value that no other has.
     fn place(&self, values: &BTreeMap<String, Value>) -> Option<Vec<usize>> {
         let places = self.0.iter().map(|(path, known)| {
             let value = values.get(path)?;
@@ -304,7 +304,7 @@ impl Axes {
         places.collect()
     }
 
-    /// Where a point stands: the number of its value on each axis.
+    /// The place of a point: the number of its value on each axis.
     fn at(&self, varied: &BTreeMap<String, Value>) -> Vec<usize> {
         let at = self.0.iter().map(|(path, values)| {
             let value = varied.get(path);
@@ -489,7 +489,7 @@ fn trials(all: &[TrialRow], points: &[Point], judged: &Judged) -> Vec<TrialRef> 
         let left_out = point.result.left_out.iter().map(|trial| trial.trial);
         point_of.extend(counted.chain(left_out).map(|number| (number, at)));
     }
-    let told = all.iter().filter_map(|trial| {
+    let reported = all.iter().filter_map(|trial| {
         let point = *point_of.get(&trial.number)?;
         let latency = match &trial.spec.rate {
             Some(_) => &trial.response,
@@ -516,7 +516,7 @@ fn trials(all: &[TrialRow], points: &[Point], judged: &Judged) -> Vec<TrialRef> 
             started: trial.started.clone(),
         })
     });
-    told.collect()
+    reported.collect()
 }
 
 /// The pages of all trials that have figures, as far as they fit.

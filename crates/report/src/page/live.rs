@@ -252,7 +252,7 @@ impl Running {
         })
     }
 
-    /// The trial that is told to stop. Of several generators one tells the others; this one may be dead.
+    /// The trial that is asked to stop. Of several generators one tells the others; this one may be dead.
     fn stopped_by(
         &self,
         store: &dyn Notebook,

@@ -94,7 +94,7 @@ fn waits_of(
     cores: Option<f64>,
     clocks: &mut Clocks,
 ) -> Option<Waits> {
-    // The gauge beside it is told with each reading, whether anybody waits or not.
+    // The gauge beside it is reported with each reading, also when no session waits.
     let readings = observed.all("pg.sessions.others_active");
     let readings = readings.flat_map(|series| &series.samples);
     let of_waits = all.iter().flat_map(|series| &series.samples);
@@ -123,7 +123,7 @@ fn waits_of(
     let events: Vec<WaitEvent> = events.collect();
     let per_s = observed
         .fact("waits")
-        .and_then(|told| told["samples_per_s"].as_f64());
+        .and_then(|reported| reported["samples_per_s"].as_f64());
     Some(Waits {
         clock: clocks.number(times),
         cores,

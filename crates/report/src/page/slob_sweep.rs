@@ -88,7 +88,7 @@ fn add_caches(document: &mut SlobSweep, results: &Results) {
     document.sentences = Some(sentences);
 }
 
-/// Where a value stands on the axis.
+/// Where a value is on the axis.
 fn place(results: &Results, value: u64) -> u64 {
     match results.vary {
         Vary::Size => value * results.room.block,

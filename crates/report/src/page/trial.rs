@@ -12,7 +12,7 @@ use pgdyno_model::notebook::{Filter, Notebook, TrialRow};
 use pgdyno_model::observed::Rows;
 use pgdyno_model::{Failure, Outcome};
 
-/// Events this near to a transaction's time are told beside it.
+/// Events this near to a transaction's time are reported beside it.
 const AROUND_US: i64 = 2_000_000;
 
 /// The page of a trial, from the store; `rows` say what its series are.
@@ -148,7 +148,7 @@ fn around(
     events: &[(usize, &str)],
     outages: Vec<String>,
 ) -> String {
-    // A second's mean is told at its end.
+    // A second's mean is reported at its end.
     let waits = observed.all("pg.waits").filter_map(|series| {
         let within = series.samples.iter();
         let mut within = within.filter(|(at_us, _)| (from_us..to_us + 1_000_000).contains(at_us));
@@ -157,16 +157,16 @@ fn around(
             .map(|(_, sessions)| (series.label.as_str(), *sessions))
     });
     let most = waits.max_by(|a, b| a.1.total_cmp(&b.1));
-    let mut told = outages;
+    let mut reported = outages;
     let mut kinds: Vec<&str> = events.iter().map(|(_, kind)| *kind).collect();
     kinds.dedup();
     if !kinds.is_empty() {
-        told.push(format!("near it: {}", kinds.join(", ")));
+        reported.push(format!("near it: {}", kinds.join(", ")));
     }
     if let Some((event, sessions)) = most {
-        told.push(format!("{sessions:.1} sessions in {event}"));
+        reported.push(format!("{sessions:.1} sessions in {event}"));
     }
-    told.join("; ")
+    reported.join("; ")
 }
 
 /// All repeats of its point, in their order.

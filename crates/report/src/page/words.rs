@@ -111,7 +111,7 @@ pub fn eyebrow(trial: &TrialRow) -> String {
 
 /// Notes as the page has them; what they are about, by the figures they affect.
 pub fn notes(notes: &[Note]) -> Vec<PageNote> {
-    let told = notes.iter().map(|note| {
+    let reported = notes.iter().map(|note| {
         let figures: &[&'static str] = match note.code.as_ref() {
             "client-bound" => &["client", "goodput", "p50", "p99", "p99.9"],
             "fsync-off" | "synchronous-commit-off" | "not-steady" => &["goodput", "p50", "p99"],
@@ -122,5 +122,5 @@ pub fn notes(notes: &[Note]) -> Vec<PageNote> {
             ..PageNote::from(note.clone())
         }
     });
-    told.collect()
+    reported.collect()
 }

@@ -309,7 +309,7 @@ fn server_activity_in_some_repeats_is_noted_where_observed() {
             .execute(sql, params![number, at_us, kind])
             .unwrap();
     };
-    // Nobody watched the last one, and the one before it only in part.
+    // The last one was not observed, and the one before it only in part.
     for number in &trials[..3] {
         run(
             "INSERT INTO instrument VALUES (?, 0, 'pg.events', '')",
@@ -331,14 +331,14 @@ fn server_activity_in_some_repeats_is_noted_where_observed() {
     events(trials[0], "checkpoint", -100);
     let points = filled.points();
     let text = text(&points, usize::MAX);
-    let told = "a checkpoint fell into trial 2 and not into trial 1";
-    assert!(text.contains(&format!("uneven    {told}\n")), "{text}");
+    let reported = "a checkpoint fell into trial 2 and not into trial 1";
+    assert!(text.contains(&format!("uneven    {reported}\n")), "{text}");
     assert!(!text.contains("uneven    autovacuum"), "{text}");
     let uneven = &json(&points)["points"][0]["uneven"];
     assert_eq!(uneven[0]["code"], "checkpoint-in-some-repeats");
     assert_eq!(
         (&uneven[0]["sentence"], uneven.as_array().unwrap().len()),
-        (&json!(told), 1)
+        (&json!(reported), 1)
     );
 }
 
@@ -369,7 +369,7 @@ fn a_narrow_terminal_has_all_columns_below_each_other_and_whole_titles() {
     }
     let points = filled.points();
     let shown = text(&points, 60);
-    // The answer is text; behind it stands the table.
+    // The answer is text; the table follows.
     let is_answer = |line: &&str| !line.starts_with("point ");
     let is_table = |line: &&str| !line.starts_with("goodput:");
     let lines = shown.lines().skip_while(is_answer);
@@ -385,7 +385,7 @@ fn a_narrow_terminal_has_all_columns_below_each_other_and_whole_titles() {
             "{column}: {shown}"
         );
     }
-    // A spread stands beside its figure.
+    // A spread is beside its figure.
     let squeeze = |line: &&str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         table

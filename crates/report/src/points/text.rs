@@ -35,7 +35,7 @@ pub fn text(all: &Points, width: usize) -> String {
     let (grave, others): (Vec<NoteOfTrials>, Vec<NoteOfTrials>) = noted(all)
         .into_iter()
         .partition(|of| of.note.severity == Severity::Serious);
-    // What makes the figures worthless stands before what explains them.
+    // What makes the figures worthless precedes what explains them.
     let grave: Vec<String> = grave.iter().map(notes::line).collect();
     for line in &grave {
         text += &format!("{line}\n");

@@ -23,7 +23,7 @@ const KINDS: [(&str, &str, &str, &str); 2] = [
     ),
 ];
 
-/// The notes on these repeats of one point. Those that nobody watched are left out.
+/// The notes on these repeats of one point. Those without observation are left out.
 ///
 /// # Errors
 /// The store cannot be read.

@@ -80,7 +80,7 @@ impl Given {
         Self(given)
     }
 
-    /// Which of two values of a path stands first: quantities by size, behind them others as they were given.
+    /// Which of two values of a path comes first: quantities by size, behind them others as they were given.
     pub fn order(&self, path: &str, a: &Value, b: &Value) -> Ordering {
         let size = |value| quantity(value).unwrap_or(f64::INFINITY);
         let place = |value| {
@@ -93,7 +93,7 @@ impl Given {
             .then_with(|| words::value(a).cmp(&words::value(b)))
     }
 
-    /// Which of two points stands first: by workload, then by what varies.
+    /// Which of two points comes first: by workload, then by what varies.
     pub fn order_of_points(&self, a: &PointResult, b: &PointResult) -> Ordering {
         let workload = |point: &PointResult| Value::from(point.workload.clone());
         let mut differ = sorted(&a.varied).into_iter().zip(sorted(&b.varied));
@@ -234,7 +234,7 @@ mod tests {
             json!(false),
         ];
         assert_eq!(in_order(&given, found), want);
-        // What nobody planned is last, as text.
+        // What was not planned is last, as text.
         assert_eq!(
             in_order(&[json!("z")], vec![json!("b"), json!("a"), json!("z")]),
             [json!("z"), json!("a"), json!("b")]

@@ -187,7 +187,7 @@ impl<'a> Said<'a> {
                 or(peers)
             ),
             Is::Chance { is_all: true, .. } => {
-                "No form can be told from another: all differences may be chance".to_owned()
+                "No form is significantly better: all differences may be chance".to_owned()
             }
             Is::Chance { best, other, .. } if best.form == PLAIN => format!(
                 "No form gives more goodput than `{PLAIN}`: `{}` may be as good",
@@ -378,7 +378,7 @@ fn sure(lab: &RetriesLab, point: &LabPoint, said: &Said<'_>) -> Vec<Sure> {
             ),
             n => Sure::limit(
                 format!("Ahead of {} of {others}", others - n),
-                format!("not told from {} {family}", listed(peers)),
+                format!("not distinguished from {} {family}", listed(peers)),
             ),
         });
     }
@@ -426,7 +426,7 @@ fn sure(lab: &RetriesLab, point: &LabPoint, said: &Said<'_>) -> Vec<Sure> {
     if !missing.is_empty() && !measured.is_empty() {
         all.push(Sure::limit(
             "Not run",
-            format!("{}: the reason stands in its row", listed(&missing)),
+            format!("{}: its row has the reason", listed(&missing)),
         ));
     }
     if lab.points.len() == 1 && !measured.is_empty() {

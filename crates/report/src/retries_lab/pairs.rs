@@ -56,7 +56,7 @@ fn places(of: usize) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// So many repeats each of so many forms needs to be told from any other.
+/// So many repeats each of so many forms needs to be distinguished from any other.
 pub fn repeats_needed_of(forms: usize) -> usize {
     let pairs = forms * forms.saturating_sub(1) / 2;
     repeats_needed(pairs, false, CompareOptions::default().level)

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::measure::{self, Server};
 use super::{host, server_side};
 use crate::experiment::conduct::{self as runner, Means as RunnersMeans};
-use crate::experiment::notebook::Kept;
+use crate::experiment::notebook::StoredExperiment;
 use crate::experiment::plan::Plan;
 use crate::experiment::schedule::Slot;
 use crate::experiment::study::Study;
@@ -65,7 +65,7 @@ pub struct Means<'a> {
     pub wanted: TargetSpec,
     pub notebook: &'a dyn Notebook,
     pub observer: &'a mut dyn Observer<Outcome>,
-    /// Who is told the steps before a trial, loads among them.
+    /// Gets the steps before a trial, loads among them.
     pub progress: &'a mut dyn Progress,
     /// The other generators, where several measure each trial together and this one decides.
     pub generators: Option<Conductor<'a>>,
@@ -110,7 +110,7 @@ pub fn conduct(options: &CalibrateOptions, means: Means<'_>) -> Result<Conducted
     let host = host::speed(&facts, server.probes, is_tcp);
     plan.identity.definition["calibration"] = options.to_json(&server, &facts);
     plan.identity.definition["calibration"]["host"] = json!(host);
-    let notebook = Kept::new(means.notebook, &plan.identity);
+    let notebook = StoredExperiment::new(means.notebook, &plan.identity);
     let mut calibration = Calibration {
         options,
         notebook: means.notebook,
@@ -287,7 +287,7 @@ impl Study for Calibration<'_> {
     }
 
     /// Twice as many clients each time, until that is no use any more.
-    fn more(&mut self, kept: &Kept<'_>) -> Result<Vec<Slot>, Failure> {
+    fn more(&mut self, kept: &StoredExperiment<'_>) -> Result<Vec<Slot>, Failure> {
         let experiment = self.notebook.experiment(kept.uuid()?)?;
         let Some(calibration) = read::of_experiment(self.notebook, &experiment)? else {
             return Ok(Vec::new());

@@ -55,7 +55,7 @@ pub fn point(
             Value::from(if measure.is_ycsb() {
                 measure.clients()
             } else {
-                // Each endpoint has one: what it takes there is told apart.
+                // Each endpoint has one: what it takes there is distinguished.
                 server.endpoints
             }),
         ),

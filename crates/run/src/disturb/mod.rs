@@ -125,7 +125,7 @@ impl Observer<Outcome> for Disturbance {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Whoever broke held nothing half done.
+        // A thread that panicked left nothing half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -182,8 +182,8 @@ struct AtWork {
     index: usize,
     began: Instant,
     work: Work,
-    /// Why it was told to end.
-    told: CommandEnd,
+    /// Why it was asked to end.
+    command_end: CommandEnd,
 }
 
 enum Work {
@@ -208,10 +208,10 @@ impl Work {
         }
     }
 
-    fn is_told(&self) -> bool {
+    fn is_ending(&self) -> bool {
         match self {
-            Self::Shell(running) => running.is_told(),
-            Self::Own(doing) => doing.is_told(),
+            Self::Shell(running) => running.is_ending(),
+            Self::Own(doing) => doing.is_ending(),
         }
     }
 
@@ -323,8 +323,8 @@ impl Commands {
                 (true, None) => return done,
                 (false, _) => Instant::now() + LOOK_INTERVAL,
             };
-            let is_over = if at_work.iter().all(|one| one.work.is_told()) && !at_work.is_empty() {
-                // They have been told, and nothing new is to be heard before they end.
+            let is_over = if at_work.iter().all(|one| one.work.is_ending()) && !at_work.is_empty() {
+                // They have been reported, and nothing new is to be heard before they end.
                 thread::sleep(LOOK_INTERVAL);
                 self.shared.state().stop
             } else {
@@ -353,13 +353,13 @@ impl Commands {
                             index,
                             began,
                             work,
-                            told: CommandEnd::Exited,
+                            command_end: CommandEnd::Exited,
                         });
                     }
                     Err(e) => run.reason = Some(format!("it cannot be started: {e}")),
                 }
             }
-            for one in at_work.iter_mut().filter(|one| !one.work.is_told()) {
+            for one in at_work.iter_mut().filter(|one| !one.work.is_ending()) {
                 let limit = self.spec.command_timeout;
                 let why = if limit.is_some_and(|limit| now >= one.began + limit) {
                     CommandEnd::TimedOut
@@ -370,7 +370,7 @@ impl Commands {
                 } else {
                     continue;
                 };
-                one.told = why;
+                one.command_end = why;
                 one.work.end();
             }
             let mut at = 0;
@@ -384,10 +384,10 @@ impl Commands {
                     && self.spec.one_by_one
                     && !put_back(doing, &mut ended.output)
                 {
-                    (one.told, ended.code) = (CommandEnd::Exited, Some(1));
+                    (one.command_end, ended.code) = (CommandEnd::Exited, Some(1));
                 }
                 let run = &mut result.commands[one.index];
-                self.book(run, (one.began, ended), one.told, anchor);
+                self.book(run, (one.began, ended), one.command_end, anchor);
                 if let Work::Own(doing) = one.work {
                     done.push((one.index, doing));
                 }
@@ -418,18 +418,18 @@ impl Commands {
         let began = Instant::now();
         run.began_us = Some(since(anchor, began));
         let limit = began + self.spec.undo_limit();
-        let mut told = CommandEnd::Exited;
+        let mut command_end = CommandEnd::Exited;
         let ended = loop {
             if let Some(ended) = work.ended() {
                 break ended;
             }
-            if Instant::now() >= limit && !work.is_told() {
-                told = CommandEnd::TimedOut;
+            if Instant::now() >= limit && !work.is_ending() {
+                command_end = CommandEnd::TimedOut;
                 work.end();
             }
             thread::sleep(LOOK_INTERVAL);
         };
-        self.book(&mut run, (began, ended), told, anchor);
+        self.book(&mut run, (began, ended), command_end, anchor);
         run
     }
 
@@ -437,12 +437,12 @@ impl Commands {
         &self,
         run: &mut CommandRun,
         (began, ended): (Instant, Ended),
-        told: CommandEnd,
+        command_end: CommandEnd,
         anchor: Instant,
     ) {
         let now = Instant::now();
         run.ended_us = Some(since(anchor, now));
-        run.end = told;
+        run.end = command_end;
         run.reason = None;
         (run.exit_code, run.signal) = (ended.code, ended.signal);
         (run.output, run.output_left_out) = (ended.output, ended.left_out);

@@ -1,4 +1,4 @@
-//! A disturbance of pgdyno's own at work: on a thread, told to end like a shell command, and put back
+//! A disturbance of pgdyno's own at work: on a thread, ended like a shell command, and put back
 //! whatever comes of the trial.
 //!
 //! Not for: which there are (`catalogue`).
@@ -27,11 +27,11 @@ pub trait Act: Send {
     }
 
     /// Does it. What lasts is ended, and put back where clients are to see that, before this returns: after
-    /// its time, or when `told` says so. Called at most once.
+    /// its time, or when `control` says so. Called at most once.
     ///
     /// # Errors
     /// It was not done; in a sentence.
-    fn run(&mut self, told: &Told) -> Result<(), String>;
+    fn run(&mut self, control: &Control) -> Result<(), String>;
 
     /// Puts back what is still changed when the trial is over: called once, also when [`Act::run`] failed,
     /// panicked or was never called. Gives what was done, if there was anything to do.
@@ -45,7 +45,7 @@ pub trait Act: Send {
 
 /// What an act at work hears and says.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Control {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -58,7 +58,7 @@ struct State {
     migration: Option<Box<MigrationRun>>,
 }
 
-impl Told {
+impl Control {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing is half done when a holder panics.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -75,7 +75,7 @@ impl Told {
     }
 
     /// What was kept, which is taken.
-    pub fn kept(&self) -> Option<Box<MigrationRun>> {
+    pub fn take_migration(&self) -> Option<Box<MigrationRun>> {
         self.state().migration.take()
     }
 
@@ -124,16 +124,16 @@ impl Told {
 /// An act of a trial, from before it to after it. Dropped, it is undone.
 pub struct Doing {
     act: Arc<Mutex<Box<dyn Act>>>,
-    told: Arc<Told>,
+    control: Arc<Control>,
     thread: Option<JoinHandle<Result<(), String>>>,
-    is_told: bool,
+    is_ending: bool,
     is_undone: bool,
 }
 
 impl fmt::Debug for Doing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Doing")
-            .field("told", &self.told)
+            .field("control", &self.control)
             .finish_non_exhaustive()
     }
 }
@@ -143,9 +143,9 @@ impl Doing {
     pub fn new(act: Box<dyn Act>) -> Self {
         Self {
             act: Arc::new(Mutex::new(act)),
-            told: Arc::default(),
+            control: Arc::default(),
             thread: None,
-            is_told: false,
+            is_ending: false,
             is_undone: false,
         }
     }
@@ -164,11 +164,11 @@ impl Doing {
     /// # Errors
     /// There is no thread.
     pub fn start(&mut self) -> std::io::Result<()> {
-        let (act, told) = (Arc::clone(&self.act), Arc::clone(&self.told));
+        let (act, control) = (Arc::clone(&self.act), Arc::clone(&self.control));
         let thread = thread::Builder::new().name("disturb.own".to_owned());
         let run = move || {
             let mut act = act.lock().unwrap_or_else(PoisonError::into_inner);
-            act.run(&told)
+            act.run(&control)
         };
         self.thread = Some(thread.spawn(run)?);
         Ok(())
@@ -179,13 +179,13 @@ impl Doing {
     }
 
     pub fn end(&mut self) {
-        self.is_told = true;
-        self.told.end();
+        self.is_ending = true;
+        self.control.end();
     }
 
-    /// Whether it was told to end.
-    pub fn is_told(&self) -> bool {
-        self.is_told
+    /// Whether it was asked to end.
+    pub fn is_ending(&self) -> bool {
+        self.is_ending
     }
 
     /// Waits for its end; whether it did what it was to do, and what it said.
@@ -196,14 +196,14 @@ impl Doing {
             None => Ok(()),
         };
         if let Err(why) = &result {
-            self.told.say(why);
+            self.control.say(why);
         }
-        (result.is_ok(), self.told.words())
+        (result.is_ok(), self.control.words())
     }
 
     /// What it did, of a migration that has ended.
     pub fn migration(&self) -> Option<Box<MigrationRun>> {
-        self.told.kept()
+        self.control.take_migration()
     }
 
     /// Puts back what is still changed.
@@ -226,7 +226,7 @@ impl Doing {
 
 impl Drop for Doing {
     fn drop(&mut self) {
-        // Nobody is left who could be told; what survives is in the journal.
+        // No caller is left for a report; what survives is in the journal.
         let _ = self.undo();
     }
 }
@@ -241,13 +241,13 @@ mod tests {
     }
 
     impl Act for Lasting {
-        fn run(&mut self, told: &Told) -> Result<(), String> {
+        fn run(&mut self, control: &Control) -> Result<(), String> {
             self.log.lock().unwrap().push("run");
             if self.breaks {
                 std::panic::resume_unwind(Box::new("broken"));
             }
-            told.last(Duration::from_secs(600));
-            told.say("held");
+            control.last(Duration::from_secs(600));
+            control.say("held");
             Ok(())
         }
 

@@ -26,8 +26,8 @@ pub struct Running {
     child: Child,
     output: Arc<Mutex<Output>>,
     pub began: Instant,
-    /// When it was told to end.
-    told: Option<Instant>,
+    /// When it was asked to end.
+    ending_since: Option<Instant>,
 }
 
 /// What a command wrote: its beginning and its end.
@@ -102,7 +102,7 @@ impl Running {
             child,
             output,
             began,
-            told: None,
+            ending_since: None,
         };
         let spawned = thread::Builder::new().name("disturb.output".to_owned());
         if let Err(e) = spawned.spawn(read) {
@@ -112,9 +112,12 @@ impl Running {
         Ok(running)
     }
 
-    /// How it ended, once it has. One that was told to end and does not is killed.
+    /// How it ended, once it has. One that was asked to end and does not is killed.
     pub fn ended(&mut self) -> Option<ExitStatus> {
-        if self.told.is_some_and(|told| told.elapsed() >= GRACE) {
+        if self
+            .ending_since
+            .is_some_and(|ending_since| ending_since.elapsed() >= GRACE)
+        {
             self.signal(Signal::Kill);
         }
         self.child.try_wait().ok().flatten()
@@ -122,15 +125,15 @@ impl Running {
 
     /// Tells it, and what it has started, to end.
     pub fn end(&mut self) {
-        if self.told.is_none() {
-            self.told = Some(Instant::now());
+        if self.ending_since.is_none() {
+            self.ending_since = Some(Instant::now());
             self.signal(Signal::Terminate);
         }
     }
 
-    /// Whether it was told to end.
-    pub fn is_told(&self) -> bool {
-        self.told.is_some()
+    /// Whether it was asked to end.
+    pub fn is_ending(&self) -> bool {
+        self.ending_since.is_some()
     }
 
     /// What it wrote so far, without secrets, and how many bytes are left out.
@@ -155,7 +158,7 @@ impl Running {
 }
 
 fn lock(output: &Mutex<Output>) -> std::sync::MutexGuard<'_, Output> {
-    // Whoever broke held nothing half done.
+    // A thread that panicked left nothing half done.
     output.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

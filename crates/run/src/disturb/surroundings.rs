@@ -51,7 +51,7 @@ pub fn surroundings(target: &Target, facts: &Facts) -> Vec<(String, String)> {
     all
 }
 
-/// Its host, as libpq is told, and its port.
+/// Its host, as libpq gets it, and its port.
 fn place(candidate: &Candidate) -> (String, u16) {
     match &candidate.addr {
         Addr::Tcp(addr) => (candidate.host.clone(), addr.port()),

@@ -1,4 +1,4 @@
-//! What an observer is told of a short trial.
+//! What an observer learns of a short trial.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use pgdyno_model::spec::TargetSpec;
 use pgdyno_observe::{Instrument, Readings};
 use pgdyno_workload::mix::WeightedScript;
 
-/// Writes down what it is told, one word an event; what a second may come in between is left out.
+/// Writes down what it receives, one word an event; what a second may come in between is left out.
 #[derive(Default)]
 struct Written {
     words: Vec<String>,
@@ -128,7 +128,7 @@ fn drive(url: &str, text: &str) -> Drive {
     }
 }
 
-/// What two observers are told, with one between them that does not listen.
+/// What two observers receive, with one between them that does not listen.
 fn observed(drive: &Drive) -> ([Written; 2], Result<(Recording, Observed), DriveError>) {
     let (mut one, mut other) = (Written::default(), Written::default());
     let mut indifferent = Indifferent;

@@ -78,7 +78,7 @@ pub fn next_step(
 }
 
 /// Steps of searches that are kept already and that `known` does not have.
-pub fn kept(points: &[&Point], known: &[Slot], trials: &[TrialRow]) -> Vec<Slot> {
+pub fn stored_steps(points: &[&Point], known: &[Slot], trials: &[TrialRow]) -> Vec<Slot> {
     let known: BTreeSet<_> = known.iter().map(Slot::key).collect();
     let mut slots = Vec::new();
     for trial in trials {

@@ -12,7 +12,7 @@ use pgdyno_session::Session;
 
 use super::capacity;
 use super::estimate::{Learnt, LoadedTables, estimate, keys};
-use super::notebook::{Circumstances, Kept, state_after};
+use super::notebook::{Circumstances, StoredExperiment, state_after};
 use super::plan::{Plan, Tables};
 use super::schedule::{Key, Slot};
 use super::study::Study;
@@ -57,13 +57,13 @@ pub struct Means<'a> {
     pub replace: bool,
     /// Where journals of settings go.
     pub journals: &'a Path,
-    /// Who is told the steps before a trial, loads among them.
+    /// Gets the steps before a trial, loads among them.
     pub progress: &'a mut dyn Progress,
     /// Who watches the experiment and its trials, beside the notebook.
     pub observer: &'a mut dyn Observer<Outcome>,
     /// What is done besides the plan's trials.
     pub study: &'a mut dyn Study,
-    pub notebook: &'a Kept<'a>,
+    pub notebook: &'a StoredExperiment<'a>,
     /// The other generators, where several measure each trial together and this one decides.
     pub generators: Option<Conductor<'a>>,
     pub interrupts: &'static Interrupts,
@@ -189,7 +189,7 @@ impl Sweep<'_> {
             Some(capacity) => {
                 let results = notebook.results()?;
                 let points: Vec<&Point> = self.plan.points.iter().map(|p| &p.point).collect();
-                let kept = capacity::kept(&points, &self.slots, &results);
+                let kept = capacity::stored_steps(&points, &self.slots, &results);
                 if !kept.is_empty() {
                     return Ok(kept);
                 }
@@ -204,7 +204,7 @@ impl Sweep<'_> {
     /// The trials from this number on.
     fn those_from(&mut self, first: usize) -> Result<Ended, Failure> {
         let mut ended = Ended::default();
-        // Maxima that failed, of which the first trial that needs them was told.
+        // Maxima that failed, of which the first trial that needs them was reported.
         let mut unknown = BTreeSet::new();
         for (number, slot) in self.slots.clone().iter().enumerate().skip(first) {
             if self.done.contains_key(&slot.key()) {
@@ -394,13 +394,13 @@ impl Sweep<'_> {
         let ended = match outcome {
             Ok(outcome) => {
                 let ended = writer.finish(&outcome)?;
-                let told = [
+                let reported = [
                     ended.waits.map(|why| ("waits on this host", why)),
                     ended
                         .without_history
                         .map(|why| ("is kept without its history", why)),
                 ];
-                for (what, why) in told.into_iter().flatten() {
+                for (what, why) in reported.into_iter().flatten() {
                     let text = format!("trial {number} {what}: {}", why.message);
                     let level = Level::Error;
                     self.means.observer.message(&Message { level, text });
@@ -662,7 +662,7 @@ impl Place {
         Ok(loaded)
     }
 
-    /// What happens between trials; what could not be done is told.
+    /// What happens between trials; what could not be done is reported.
     fn tidy(
         &mut self,
         sessions: (&mut Session, Option<&mut Session>),

@@ -9,9 +9,9 @@ use pgdyno_model::text;
 use super::plan::Plan;
 use super::schedule::{Key, Slot};
 
-/// Rows a second while loading, until a load has told better: a modest server over a socket.
+/// Rows a second while loading, until a load was measured: a modest server over a socket.
 const ROWS_PER_S: f64 = 200_000.0;
-/// Connecting, tidying up and a checkpoint, until a trial has told better.
+/// Connecting, tidying up and a checkpoint, until a trial was measured.
 const BETWEEN_S: f64 = 1.0;
 
 /// What has been learnt while the sweep goes on.

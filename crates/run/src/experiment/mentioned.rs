@@ -1,4 +1,4 @@
-//! Where in an experiment's file what an error speaks of stands, for errors that are found only when the file has
+//! Where in an experiment's file the cause of an error is, for errors that are found only when the file has
 //! been read: by the workload, or by the server.
 
 use std::ops::Range;

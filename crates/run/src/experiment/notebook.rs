@@ -77,7 +77,7 @@ pub struct Done {
 }
 
 /// An experiment in the notebook.
-pub struct Kept<'a> {
+pub struct StoredExperiment<'a> {
     notebook: &'a dyn Notebook,
     /// What is written when it begins.
     header: ExperimentHeader,
@@ -90,12 +90,12 @@ pub struct Kept<'a> {
 
 /// An experiment that was begun before, and what it was begun with.
 pub struct Begun<'a> {
-    pub notebook: Kept<'a>,
+    pub notebook: StoredExperiment<'a>,
     pub seed: i64,
 }
 
-impl<'a> Kept<'a> {
-    /// A new experiment. Nothing is written until [`Kept::begin`]: one that is refused before its first trial
+impl<'a> StoredExperiment<'a> {
+    /// A new experiment. Nothing is written until [`StoredExperiment::begin`]: one that is refused before its first trial
     /// leaves nothing behind.
     pub fn new(notebook: &'a dyn Notebook, identity: &Identity) -> Self {
         Self {

@@ -114,7 +114,7 @@ impl Parameter {
         matches!(self, Parameter::Option(option) if option.name == WORKLOAD)
     }
 
-    /// A single value, checked, as it stands in records.
+    /// A single value, checked, as it is in records.
     ///
     /// # Errors
     /// What it takes instead.

@@ -209,7 +209,7 @@ impl Config {
     }
 
     /// One word as a shell reads it: quotes, backslashes, variables set before. `None` when a
-    /// command stands in it.
+    /// command is in it.
     fn value(&self, text: &str) -> Result<Option<String>, &'static str> {
         let mut value = String::new();
         let mut chars = text.chars().peekable();

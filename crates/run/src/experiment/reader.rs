@@ -196,7 +196,7 @@ impl Reader<'_> {
                 .source
                 .wrong(at, &format!("{name}: a list is expected here"));
             return Err(failure.hint(format!(
-                "a single value stands at the top of the file, or write [{text}]"
+                "write a single value at the top of the file, or [{text}]"
             )));
         };
         if values.is_empty() {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::notebook::Kept;
+use super::notebook::StoredExperiment;
 use super::schedule::Slot;
 use crate::prepare::Prepared;
 use pgdyno_model::Failure;
@@ -30,7 +30,7 @@ pub trait Study {
     ///
     /// # Errors
     /// The notebook cannot be read.
-    fn more(&mut self, _kept: &Kept<'_>) -> Result<Vec<Slot>, Failure> {
+    fn more(&mut self, _kept: &StoredExperiment<'_>) -> Result<Vec<Slot>, Failure> {
         Ok(Vec::new())
     }
 

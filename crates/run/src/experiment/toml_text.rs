@@ -8,7 +8,7 @@ use pgdyno_model::{Exit, Failure};
 /// The text that is read, and its name for messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// File name, or what stands for one.
+    /// File name, or what represents one.
     pub name: &'a str,
     pub text: &'a str,
 }
@@ -20,7 +20,7 @@ impl Source<'_> {
         let text = self.text.lines().nth(line - 1).unwrap_or_default();
         let place = self.place(at.start);
         let before = text.chars().take(column - 1);
-        // Tabs stay tabs, so that the caret stands below what it points at.
+        // Tabs stay tabs, so that the caret is below what it points at.
         let indent: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();
         let left = text.chars().count().saturating_sub(column - 1).max(1);
         let length = self.text.get(at).map_or(1, |t| t.chars().count());

@@ -61,7 +61,7 @@ const LOOKS_PER_S: f64 = 2000.0;
 /// hears all of them.
 const LISTEN: Duration = Duration::from_secs(2);
 const LISTEN_EACH: Duration = Duration::from_millis(8);
-/// More seldom than this nobody listens: see `DEAF_MAX`.
+/// With fewer polls than this a generator counts as deaf: see `DEAF_MAX`.
 const LISTEN_MAX: Duration = Duration::from_secs(8);
 /// How long a notebook that is away is waited for when a trial has been measured.
 const AWAY_MAX: Duration = Duration::from_secs(60);
@@ -215,7 +215,7 @@ impl Company {
     ) -> Result<(Self, TrialSpec), Failure> {
         let whole = asked.clone().resolved();
         refuse(&whole)?;
-        // Before anybody meets: this many can share it.
+        // Before generators meet: this many can share it.
         generators::share(&whole, 0, options.generators.unwrap_or(1))?;
         let load_sha256 = generators::load_sha256(asked, content_sha256);
         let spec = serde_json::to_string(&whole).unwrap_or_default();
@@ -233,7 +233,7 @@ impl Company {
         Ok((company, whole))
     }
 
-    /// Meets the others for something that is told from others by its hash, and that all know by its text,
+    /// Meets the others for something that is distinguished from others by its hash, and that all know by its text,
     /// an object of JSON.
     ///
     /// # Errors
@@ -377,7 +377,7 @@ impl Company {
         Ok(first.is_none_or(|(generator, _)| *generator == self.generator()))
     }
 
-    /// Does what is needed once: by whoever says so first, or by another when it has died. The others
+    /// Does what is needed once: by the first generator to claim it, or by another when it has died. The others
     /// wait, and help each time that they are called. Whether it was this one.
     ///
     /// # Errors
@@ -421,7 +421,7 @@ impl Company {
         }
     }
 
-    /// This one will not measure, for this reason: nobody needs to wait for it. Where it was told to end
+    /// This one will not measure, for this reason: no other needs to wait for it. Where it was asked to end
     /// and does not leave `alone`, all end.
     pub fn leave(&self, why: &Failure, alone: bool) {
         // The best that can be done.
@@ -590,7 +590,7 @@ impl Company {
         }
     }
 
-    /// Whether this one is to do from now on what one does for all: nobody does it, or who did has died.
+    /// Whether this one is to do from now on what one does for all: no other does it, or that one has died.
     pub(super) fn takes_over(&mut self, doing: &str) -> Result<bool, Failure> {
         let last = self.heard(doing)?.pop();
         self.listen();

@@ -120,17 +120,17 @@ impl<'a> Conductor<'a> {
 #[derive(Debug, PartialEq)]
 pub enum Followed {
     Over,
-    /// Nobody conducts it: this generator does now, from the beginning (false) or where another was.
+    /// It has no conductor: this generator is now, from the beginning (false) or where another was.
     Conducts(bool),
 }
 
 pub struct Follows<'a> {
-    /// A trial of this point of the experiment, with what is never told: secrets, and the way to the
+    /// A trial of this point of the experiment, with what is never shared: secrets, and the way to the
     /// server.
     pub complete: &'a dyn Fn(usize, TrialSpec) -> TrialSpec,
     /// Whether an end of this one is not the end of all.
     pub leaves: bool,
-    /// Who is told the steps before a trial.
+    /// Gets the steps before a trial.
     pub progress: &'a mut dyn Progress,
     /// Where its parts are kept.
     pub notebook: &'a dyn Notebook,

@@ -36,7 +36,7 @@ struct Said {
 /// Adds up what the generators of a trial have kept, one after another.
 ///
 /// # Errors
-/// The notebook cannot be reached; nobody measured anything.
+/// The notebook cannot be reached; no generator measured anything.
 pub fn merge(company: &Company, whole: &TrialSpec, prepared: &Prepared) -> Result<Merged, Failure> {
     let mut merged = sum(company, whole)?;
     let outcome = &mut merged.outcome;
@@ -98,9 +98,9 @@ pub(super) fn sum(company: &Company, whole: &TrialSpec) -> Result<Merged, Failur
         }
         list.push(row);
     }
-    let nobody = || Failure::new("no generator measured anything");
-    let (observed_by, first) = first.ok_or_else(nobody)?;
-    let recording = all.finish().ok_or_else(nobody)?;
+    let no_results = || Failure::new("no generator measured anything");
+    let (observed_by, first) = first.ok_or_else(no_results)?;
+    let recording = all.finish().ok_or_else(no_results)?;
     let mut generators = Generators {
         asked: company.generators(),
         list,

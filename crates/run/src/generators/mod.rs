@@ -1,6 +1,6 @@
 //! Several generators measure one trial: each runs the same command line, and they meet in the notebook
-//! (docs/scale-out.md). Nobody leads. What must happen once (loading, naming the start, adding up) is
-//! done by whoever says so first, and by another when it dies.
+//! (docs/scale-out.md). There is no leader. What must happen once (loading, naming the start, adding up) is
+//! done by the first generator to claim it, and by another when that one dies.
 //!
 //! - [`Company`]: joins a trial, prepares it once, and ends with what all measured.
 //! - [`Filling`]: has all fill the tables that one prepares.

@@ -62,7 +62,7 @@ pub fn measure(
     means: Means<'_>,
 ) -> Result<Measured, Failure> {
     prepared.is_kept_in(means.notebook);
-    // Without tags: whoever looks for them looks for the whole.
+    // Without tags: a search by tag means the whole.
     let header = header::header(&trial.spec, prepared);
     let writer = means.notebook.begin(&header)?;
     let (interrupts, before) = (means.interrupts, company.interrupted_before());

@@ -1,4 +1,4 @@
-//! Which generator this is, and of which job, as whoever started it says: Kubernetes, Slurm, MPI.
+//! Which generator this is, and of which job, by the scheduler's environment: Kubernetes, Slurm, MPI.
 //!
 //! The names of the variables are those of their manuals, and were seen: Slurm 22.05 (PMI_RANK with its
 //! `--mpi=pmi2`), Open MPI 4.1 (with PMIX_RANK beside its own), Jobs of Kubernetes 1.37.

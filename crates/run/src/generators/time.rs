@@ -18,7 +18,7 @@ pub(super) trait Time: Send + Sync {
     /// Lets next to no time pass: for waits that may not end late.
     fn spin(&self);
 
-    /// Does this on a thread of its own, for which nobody waits.
+    /// Does this on a thread of its own, for which nothing waits.
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<()>;
 
     /// Since a moment of the monotonic clock.

@@ -1,5 +1,5 @@
 //! While a generator is there: it says that it is alive, hears that all are to end, and says so when it
-//! was told to.
+//! was asked to.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use super::time::Time;
 /// How often it looks whether all are to end; more seldom where many look.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Ends with it. Nobody waits for its thread.
+/// Ends with it. Nothing waits for its thread.
 pub struct Watch {
     is_over: Arc<AtomicBool>,
     phase: Arc<Mutex<Phase>>,
@@ -106,7 +106,7 @@ impl Work {
             if self.time.since(said) >= ALIVE {
                 step = step_at(&self.meeting, &self.clock).max(step + 1);
                 said = self.time.now();
-                // A notebook that is away is told later.
+                // A notebook that is away is reported later.
                 let _ = self.say((words::ALIVE, Whose::Each), step);
             }
             let phase = self.phase();

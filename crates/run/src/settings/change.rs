@@ -79,7 +79,7 @@ pub fn ways<'a>(
             Some("superuser" | "superuser-backend") if is_refused => Way::System,
             Some("user" | "superuser" | "backend" | "superuser-backend") => Way::Session,
             Some("sighup") => Way::System,
-            // An extension's, or anybody's: the server takes any name with a dot.
+            // An extension's, or the user's: the server takes any name with a dot.
             None if name.contains('.') => Way::Session,
             Some("postmaster") if restarts => Way::Restart,
             Some("postmaster") => {

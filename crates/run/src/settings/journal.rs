@@ -51,7 +51,7 @@ pub struct Journal {
     file: File,
 }
 
-/// A journal that somebody left.
+/// A journal of an earlier run.
 #[derive(Debug)]
 pub struct Leftover {
     pub path: PathBuf,
@@ -98,7 +98,7 @@ impl Journal {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}.{ENDING}", std::process::id());
         let path = free_name(directory, &name);
-        // Locked before anybody can see it by a name that counts.
+        // Locked before it has its final name.
         let draft = path.with_extension(DRAFT);
         let file = fs::create_dir_all(directory)
             .and_then(|()| {

@@ -284,7 +284,7 @@ impl Books {
     /// The figures, with times since clients began at `begun_us`.
     pub fn finish(self, begun_us: u64) -> StaleEndpoint {
         let since = |us: u64| us.saturating_sub(begun_us);
-        let is_told = self.by_position.count() + self.by_timestamp.count() > 0;
+        let is_reported = self.by_position.count() + self.by_timestamp.count() > 0;
         StaleEndpoint {
             reads: self.staleness.count(),
             before_first: self.before_first,
@@ -308,7 +308,7 @@ impl Books {
                 ..worst
             }),
             by_session: self.by_session,
-            replay: if is_told {
+            replay: if is_reported {
                 Fact::Known(Replay {
                     by_position: lags(&self.by_position),
                     by_timestamp: lags(&self.by_timestamp),
@@ -408,17 +408,21 @@ mod tests {
         books.book(&read(45_000, [1, 1]), &all, &fresh());
         // More than was acknowledged is not stale.
         books.book(&read(45_000, [3, 2]), &all, &fresh());
-        let told = books.finish(0);
-        assert_eq!((told.reads, told.stale), (4, 2));
-        assert_eq!(told.staleness.max_us, Some(15_000));
-        let worst = told.own_unseen_worst.unwrap();
+        let reported = books.finish(0);
+        assert_eq!((reported.reads, reported.stale), (4, 2));
+        assert_eq!(reported.staleness.max_us, Some(15_000));
+        let worst = reported.own_unseen_worst.unwrap();
         assert_eq!((worst.session, worst.stamp, worst.shown), (0, 2, 1));
         assert_eq!((worst.written_us, worst.read_us), (30_000, 45_000));
-        let own: Vec<u64> = told.by_session.iter().map(|one| one.own_unseen).collect();
-        assert_eq!((own, told.own_unseen), (vec![1, 2], 3));
+        let own: Vec<u64> = reported
+            .by_session
+            .iter()
+            .map(|one| one.own_unseen)
+            .collect();
+        assert_eq!((own, reported.own_unseen), (vec![1, 2], 3));
         // Each session had written before each of four reads, and had read nothing.
-        assert_eq!((told.after_write, told.after_read), (8, 0));
-        let buckets: Vec<(u64, u64)> = { told.histogram.iter() }
+        assert_eq!((reported.after_write, reported.after_read), (8, 0));
+        let buckets: Vec<(u64, u64)> = { reported.histogram.iter() }
             .map(|bucket| (bucket.upto_us, bucket.reads))
             .collect();
         assert_eq!(buckets, [(0, 2), (5_000, 1), (16_000, 1)]);
@@ -440,9 +444,9 @@ mod tests {
         let mut books = Books::of(Some("reads"), "c");
         books.book(&read(47_000, [1, 2]), &all, &seen);
         books.book(&read(48_000, [2, 2]), &all, &seen);
-        let told = books.finish(5_000);
-        assert_eq!((told.went_back, told.after_read), (1, 4));
-        let worst = told.went_back_worst.unwrap();
+        let reported = books.finish(5_000);
+        assert_eq!((reported.went_back, reported.after_read), (1, 4));
+        let worst = reported.went_back_worst.unwrap();
         assert_eq!((worst.session, worst.stamp, worst.shown), (0, 2, 1));
         assert_eq!(
             (worst.at.as_str(), worst.seen_us, worst.read_us),
@@ -455,12 +459,16 @@ mod tests {
         let mut books = Books::of(Some("reads"), "b");
         books.book(&read(90_000, [0, 0]), &acknowledged(), &fresh());
         books.replayed(90_000, Some(1), Some(1));
-        let told = books.finish(0);
+        let reported = books.finish(0);
         assert_eq!(
-            (told.before_first, told.reads, told.staleness.max_us),
+            (
+                reported.before_first,
+                reported.reads,
+                reported.staleness.max_us
+            ),
             (1, 0, None)
         );
-        assert!(told.replay.known().is_none());
+        assert!(reported.replay.known().is_none());
     }
 
     #[test]
@@ -472,11 +480,14 @@ mod tests {
         books.book_own((1, 1), 45_000, &all, &seen);
         seen.remember(1, "b", 45_500);
         books.book_own((1, 0), 50_000, &all, &seen);
-        let told = books.finish(0);
-        assert_eq!((told.reads, told.after_write, told.own_unseen), (3, 2, 2));
-        assert_eq!((told.after_read, told.went_back), (1, 1));
-        assert_eq!(told.staleness.max_us, Some(30_000));
-        assert!(told.by_session.is_empty());
+        let reported = books.finish(0);
+        assert_eq!(
+            (reported.reads, reported.after_write, reported.own_unseen),
+            (3, 2, 2)
+        );
+        assert_eq!((reported.after_read, reported.went_back), (1, 1));
+        assert_eq!(reported.staleness.max_us, Some(30_000));
+        assert!(reported.by_session.is_empty());
     }
 
     #[test]

@@ -144,13 +144,13 @@ impl Clients {
             written: self.written,
             endpoints: books
                 .map(|((_, place), books)| {
-                    let mut told = books.finish(0);
-                    told.name = name(place);
-                    if let Some(worst) = &mut told.went_back_worst {
+                    let mut reported = books.finish(0);
+                    reported.name = name(place);
+                    if let Some(worst) = &mut reported.went_back_worst {
                         let place = worst.at.parse().unwrap_or(usize::MAX);
                         worst.at = name(place);
                     }
-                    told
+                    reported
                 })
                 .collect(),
         }

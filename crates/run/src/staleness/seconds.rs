@@ -100,10 +100,10 @@ mod tests {
         }
         seconds.read(5, 2_000);
         seconds.replayed(5, 90);
-        let told = seconds.finish(4);
-        assert_eq!(told.len(), OPEN_MAX + 1);
-        let [late, next, ..] = told.as_slice() else {
-            panic!("{told:?}")
+        let reported = seconds.finish(4);
+        assert_eq!(reported.len(), OPEN_MAX + 1);
+        let [late, next, ..] = reported.as_slice() else {
+            panic!("{reported:?}")
         };
         assert_eq!((late.at_s, late.reads, late.stale), (1, 1001, 1000));
         assert_eq!(

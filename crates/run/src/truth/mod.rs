@@ -101,7 +101,7 @@ impl Receipts {
         Ok(Some(Self { mark, tables, sums }))
     }
 
-    /// What the engine is told.
+    /// What the engine gets.
     pub fn of_drive(&self, names: &Names) -> Option<receipts::Receipts> {
         Some(receipts::Receipts {
             slot: names.get(RECEIPT)?,
@@ -270,7 +270,7 @@ fn read(session: &mut Session, table: &str, reckoning: &mut Reckoning<'_>) -> Re
         let value = values.first().copied().flatten();
         let value = value.and_then(|value| std::str::from_utf8(value).ok());
         if let Some(Ok(code)) = value.map(|value| value.trim_end().parse()) {
-            reckoning.found(Receipt::of(code));
+            reckoning.add(Receipt::of(code));
         }
     });
     read.map(drop)

@@ -1,4 +1,4 @@
-//! Receipts that were found against what clients were told: a bit for each transaction, so that rows may
+//! Receipts that were found against what clients were answered: a bit for each transaction, so that rows may
 //! come in any order and their number is no matter.
 
 use pgdyno_drive::receipts::Receipt;
@@ -30,7 +30,7 @@ impl<'a> Reckoning<'a> {
     }
 
     /// A receipt is there. Those of other trials are passed over.
-    pub fn found(&mut self, receipt: Receipt) {
+    pub fn add(&mut self, receipt: Receipt) {
         let client = self
             .clients
             .binary_search_by_key(&receipt.client, |client| client.client);
@@ -155,14 +155,14 @@ mod tests {
             (100, 3, 1),
         ];
         for (mark, client, number) in found {
-            reckoning.found(Receipt {
+            reckoning.add(Receipt {
                 mark,
                 client,
                 number,
             });
         }
         for number in (1..=70).filter(|number| ![5, 64, 67].contains(number)) {
-            reckoning.found(Receipt {
+            reckoning.add(Receipt {
                 mark: 100,
                 client: 7,
                 number,

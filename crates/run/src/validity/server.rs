@@ -89,9 +89,9 @@ mod tests {
         let warming = [0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02];
         let note = cache_warming(&observed(&warming), 0).unwrap();
         assert_eq!(note.code, "cache-warming");
-        let told = "40.0 % of the blocks missed it in the first third of the measured time, \
+        let reported = "40.0 % of the blocks missed it in the first third of the measured time, \
                     3.0 % in the last";
-        assert!(note.sentence.ends_with(told), "{}", note.sentence);
+        assert!(note.sentence.ends_with(reported), "{}", note.sentence);
         assert_eq!(cache_warming(&observed(&[0.3; 12]), 0), None);
         assert_eq!(
             cache_warming(&observed(&warming.map(|share| share / 100.0)), 0),

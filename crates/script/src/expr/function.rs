@@ -86,7 +86,7 @@ pub(crate) struct Entry {
     pub arity: Arity,
     pub function: Function,
     /// By argument, the first one being the lowest bit: whether it is a text, so that a variable
-    /// from outside that stands there is taken as it came, even if it looks like a number.
+    /// from outside that is there is taken as it came, even if it looks like a number.
     pub texts: u8,
     /// Whether the first argument is the name of a counter, in quotes.
     pub names_counter: bool,

@@ -2,7 +2,7 @@
 //!
 //! Precedence, lowest first: OR; AND; NOT; IS, ISNULL, NOTNULL; comparisons; `| # & << >>` and `~`;
 //! `+ -`; `* / %`; sign. All are left-associative but the comparisons, which do not associate.
-//! pgdyno's `||` stands with `|`, as in PostgreSQL.
+//! pgdyno's `||` binds like `|`, as in PostgreSQL.
 
 use std::ops::Range;
 
@@ -266,7 +266,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    /// What stands left of an operator: a constant, variable, call, CASE, something in parentheses
+    /// What is left of an operator: a constant, variable, call, CASE, something in parentheses
     /// or a prefix operator with what it takes.
     fn operand(&mut self) -> Parsed<'a> {
         let token = self.token();

@@ -49,7 +49,7 @@ pub(crate) enum Token<'a> {
     Function(&'a str),
     /// `||`; only in pgdyno's language.
     Concat,
-    /// What stands between quotes, each inner one still twice; only in pgdyno's language.
+    /// What is between quotes, each inner one still twice; only in pgdyno's language.
     Text(&'a str),
     /// The end of the logical line.
     EndOfLine,

@@ -583,12 +583,12 @@ fn work_units_belong_to_the_statement_before_them() {
         Op::Sql(sql) => (sql.units.clone(), sql.gset.is_some()),
         other => panic!("{other:?}"),
     });
-    let told = vec!["read".to_owned(), "write".to_owned()];
+    let reported = vec!["read".to_owned(), "write".to_owned()];
     assert_eq!(
         units.collect::<Vec<_>>(),
         [
             (Some(Units::One("read".to_owned())), false),
-            (Some(Units::Told(told)), true),
+            (Some(Units::Reported(reported)), true),
             (None, false),
         ]
     );

@@ -98,7 +98,7 @@ fn answer_all(mut io: impl Io, accepted: &Receiver<UnixStream>) -> io::Result<()
             };
             answer.clear();
             clients[key as usize].answer(&buffer[..count], &row, &mut answer);
-            // A client that is gone is told of by an event.
+            // An event reports a client that is gone.
             let _ = io.send(key, &answer);
         }
         while let Ok(socket) = accepted.try_recv() {
@@ -147,7 +147,7 @@ impl Client {
                 message(out, b'C', complete.as_bytes());
                 message(out, b'Z', b"I");
             }
-            // Text, of no columns that are told.
+            // Text, without described columns.
             b'Q' if body.starts_with(b"COPY ") => message(out, b'G', &[0; 3]),
             b'Q' => {
                 message(out, b'T', &columns());

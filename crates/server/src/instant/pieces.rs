@@ -48,11 +48,11 @@ mod tests {
         message(&mut bytes, b'Z', b"I");
         message(&mut bytes, b'C', b"SELECT 1\0");
         for step in 1..bytes.len() {
-            let (mut pieces, mut told) = (Pieces::default(), Vec::new());
+            let (mut pieces, mut reported) = (Pieces::default(), Vec::new());
             for piece in bytes.chunks(step) {
-                pieces.take(piece, |tag, body| told.push((tag, body.len())));
+                pieces.take(piece, |tag, body| reported.push((tag, body.len())));
             }
-            assert_eq!(told, [(b'Z', 1), (b'C', 9)], "{step}");
+            assert_eq!(reported, [(b'Z', 1), (b'C', 9)], "{step}");
         }
     }
 }

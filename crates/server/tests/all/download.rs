@@ -9,7 +9,7 @@ use std::process::Command;
 use pgdyno_server::{Account, Cache, Error, Installation, Options, Server, Step};
 
 /// The kept cache with a whole build in it; `None` when it cannot be fetched from here.
-fn kept() -> Result<Cache, Error> {
+fn kept_cache() -> Result<Cache, Error> {
     let cache = Cache::at(&pgdyno_testkit::tools_dir().join("download-cache"))?;
     fetched(&cache, &mut |_| {})?;
     Ok(cache)
@@ -45,7 +45,7 @@ fn bindir_below(cache: &Path) -> std::path::PathBuf {
 
 #[test]
 fn a_fetched_postgresql_starts_and_is_not_fetched_again() {
-    let cache = match kept() {
+    let cache = match kept_cache() {
         Ok(cache) => cache,
         Err(Error::Download { reason, .. }) => pgdyno_testkit::skip!(
             "a_fetched_postgresql_starts_and_is_not_fetched_again",
@@ -69,7 +69,7 @@ fn a_fetched_postgresql_starts_and_is_not_fetched_again() {
 
 #[test]
 fn a_spoilt_cache_is_noticed_and_fetched_anew() {
-    let cache = match kept() {
+    let cache = match kept_cache() {
         Ok(cache) => cache,
         Err(Error::Download { reason, .. }) => pgdyno_testkit::skip!(
             "a_spoilt_cache_is_noticed_and_fetched_anew",
@@ -127,9 +127,9 @@ fn said_with(test: &str, variables: &[(&str, &str)]) -> Option<String> {
 #[test]
 fn without_a_network_the_error_says_what_to_do_and_leaves_the_cache_clean() {
     let this_test = "without_a_network_the_error_says_what_to_do_and_leaves_the_cache_clean";
-    // A proxy that nobody plays: the discard port of loopback.
-    let nobody = "http://127.0.0.1:9";
-    let variables = [("HTTPS_PROXY", nobody), ("https_proxy", nobody)];
+    // An unused proxy: the discard port of loopback.
+    let discard = "http://127.0.0.1:9";
+    let variables = [("HTTPS_PROXY", discard), ("https_proxy", nobody)];
     let Some(said) = said_with(this_test, &variables) else {
         return;
     };

@@ -4,7 +4,7 @@ use pgdyno_server::{Account, Installation, Options, Origin, Server};
 
 #[test]
 fn a_distributions_server_is_found_and_started() {
-    let account = Account::choose(None).expect("somebody can run it");
+    let account = Account::choose(None).expect("a user can run it");
     let cache = pgdyno_testkit::cache();
     // An interrupt: what is not installed is not to be fetched here.
     let found = Installation::find(None, &account, &cache, || true, &mut |_| {});

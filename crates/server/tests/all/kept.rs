@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use pgdyno_platform::child::{self, Signal};
-use pgdyno_server::kept::{self, Kept};
+use pgdyno_server::kept::{self, ServerStatus};
 use pgdyno_server::{Cache, Error, Options};
 
 /// A cache of the test's own.
@@ -50,24 +50,30 @@ impl Drop for Place {
 #[test]
 fn a_kept_server_stays_until_it_is_stopped() {
     let place = Place::new();
-    assert_eq!(kept::status(&place.cache), Kept::Stopped { data_dir: None });
+    assert_eq!(
+        kept::status(&place.cache),
+        ServerStatus::Stopped { data_dir: None }
+    );
     let (running, started) = place.start();
     assert!(started);
     UnixStream::connect(running.address.socket_path()).expect("it listens");
-    assert_eq!(kept::status(&place.cache), Kept::Running(running.clone()));
+    assert_eq!(
+        kept::status(&place.cache),
+        ServerStatus::Running(running.clone())
+    );
     let (again, started) = place.start();
     assert!(!started, "one is enough");
     assert_eq!(again, running);
 
     let before = kept::stop(&place.cache, false).expect("it stops");
-    assert_eq!(before, Kept::Running(running.clone()));
+    assert_eq!(before, ServerStatus::Running(running.clone()));
     // The lock is let go of a moment before the process has ended.
     let gone = (0..1000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
         !child::is_running(running.pid)
     });
     assert!(gone, "{running:?}");
-    let stopped = Kept::Stopped {
+    let stopped = ServerStatus::Stopped {
         data_dir: Some(running.data_dir),
     };
     assert_eq!(kept::status(&place.cache), stopped);
@@ -85,7 +91,10 @@ fn data_stay_for_the_next_start_unless_discarded() {
     assert!(token.exists(), "the same data");
     kept::stop(&place.cache, true).expect("it stops");
     assert!(!running.data_dir.exists());
-    assert_eq!(kept::status(&place.cache), Kept::Stopped { data_dir: None });
+    assert_eq!(
+        kept::status(&place.cache),
+        ServerStatus::Stopped { data_dir: None }
+    );
 }
 
 #[test]
@@ -96,7 +105,7 @@ fn a_server_that_was_killed_is_recognised_and_started_again() {
     // Its children notice and end; the lock is free when the last has.
     let gone = (0..1000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
-        matches!(kept::status(&place.cache), Kept::Stopped { .. })
+        matches!(kept::status(&place.cache), ServerStatus::Stopped { .. })
     });
     assert!(gone, "{:?}", kept::status(&place.cache));
     let (again, started) = place.start();
@@ -108,7 +117,10 @@ fn a_server_that_was_killed_is_recognised_and_started_again() {
 fn a_state_that_makes_no_sense_is_no_state() {
     let place = Place::new();
     fs::write(place.cache.path().join("servers/kept.json"), "{ half").expect("ours");
-    assert_eq!(kept::status(&place.cache), Kept::Stopped { data_dir: None });
+    assert_eq!(
+        kept::status(&place.cache),
+        ServerStatus::Stopped { data_dir: None }
+    );
     place.start();
 }
 
@@ -153,7 +165,7 @@ fn a_kept_server_outlives_the_pgdyno_that_started_it() {
         .status()
         .expect("the starter starts");
     assert!(status.success());
-    let Kept::Running(running) = kept::status(&place.cache) else {
+    let ServerStatus::Running(running) = kept::status(&place.cache) else {
         panic!("{:?}", kept::status(&place.cache));
     };
     UnixStream::connect(running.address.socket_path()).expect("it listens");

@@ -21,7 +21,7 @@ fn session(server: &Server) -> Session {
     Session::connect(&candidates.list, Some(Duration::from_secs(10))).expect("it takes connections")
 }
 
-pub(crate) fn told(server: &Server, sql: &str) -> String {
+pub(crate) fn value_of(server: &Server, sql: &str) -> String {
     let value = session(server).query_one_value(sql);
     value.expect("valid").expect("not NULL")
 }
@@ -36,7 +36,10 @@ fn takes_over(options: &Options) {
     let standby = primary
         .standby(&Standby::named("one"), &mut quiet)
         .expect("a standby");
-    assert_eq!(told(&standby, "SELECT pg_is_in_recovery()::text"), "true");
+    assert_eq!(
+        value_of(&standby, "SELECT pg_is_in_recovery()::text"),
+        "true"
+    );
     primary
         .wait_at_commit_for("ANY 1 (one)")
         .expect("it streams");
@@ -52,15 +55,15 @@ fn takes_over(options: &Options) {
     primary.kill().expect("it runs");
     assert_eq!(processes_of(&data_dir), [0u32; 0], "all of {pid}");
     standby.promote().expect("a standby");
-    // Its commits wait for nobody.
+    // Its commits do not wait.
     session(&standby)
         .execute("INSERT INTO t VALUES (1002)")
         .expect("a primary takes writes");
-    assert_eq!(told(&standby, "SELECT count(*) FROM t"), "1002");
+    assert_eq!(value_of(&standby, "SELECT count(*) FROM t"), "1002");
     // What was killed recovers what it had, and as a standby has what the other has.
     primary.wait_at_commit_for("").expect_err("it does not run");
     primary.restart().expect("it recovers");
-    assert_eq!(told(&primary, "SELECT count(*) FROM t"), "1001");
+    assert_eq!(value_of(&primary, "SELECT count(*) FROM t"), "1001");
     primary.kill().expect("it runs");
     let address = primary.address().clone();
     primary
@@ -73,7 +76,7 @@ fn takes_over(options: &Options) {
         .expect("a primary takes writes");
     standby.kill().expect("it runs");
     primary.promote().expect("a standby");
-    assert_eq!(told(&primary, "SELECT count(*) FROM t"), "1003");
+    assert_eq!(value_of(&primary, "SELECT count(*) FROM t"), "1003");
 }
 
 #[test]
@@ -112,7 +115,7 @@ fn what_a_pair_cannot_do_is_said() {
     let error = primary.promote().expect_err("a primary").to_string();
     assert!(error.contains("it is no standby"), "{error}");
     let error = primary
-        .wait_at_commit_for("nobody")
+        .wait_at_commit_for("absent")
         .expect_err("no such standby");
     assert!(error.to_string().contains("not after 2 s"), "{error}");
     primary.kill().expect("it runs");

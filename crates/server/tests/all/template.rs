@@ -6,7 +6,7 @@ use pgdyno_server::{Cache, Options, Server};
 use pgdyno_testkit::installation_of;
 
 use crate::server::{left_in, options, place, quiet};
-use crate::standby::told;
+use crate::standby::value_of;
 
 /// Starts two servers with a cache of their own: the first's cluster is initdb's, the second's a copy.
 fn an_original_and_a_copy(options: &Options) {
@@ -21,21 +21,21 @@ fn an_original_and_a_copy(options: &Options) {
         |server: &Server| server.data_dir().with_file_name("initdb.log").exists();
     assert!(was_made_by_initdb(&original) && !was_made_by_initdb(&copy));
     let identifiers = [&original, &copy].map(|server| {
-        told(
+        value_of(
             server,
             "SELECT system_identifier::text FROM pg_control_system()",
         )
     });
     assert_ne!(identifiers[0], identifiers[1], "{}", original.version());
     // It writes, stops, and recovers from a crash by the WAL that has the new identifier.
-    told(&copy, "SELECT pg_switch_wal()::text");
+    value_of(&copy, "SELECT pg_switch_wal()::text");
     copy.restart().expect("it starts again");
     let write =
         "WITH made AS (SELECT set_config('x.y', '1', false)) SELECT count(*)::text FROM made";
-    assert_eq!(told(&copy, write), "1");
+    assert_eq!(value_of(&copy, write), "1");
     copy.restart_at_once().expect("it recovers");
     let identifier = "SELECT system_identifier::text FROM pg_control_system()";
-    assert_eq!(told(&copy, identifier), identifiers[1]);
+    assert_eq!(value_of(&copy, identifier), identifiers[1]);
 
     let templates = cache.path().join("templates");
     let name = |name: &String| name.starts_with(&original.version().text);

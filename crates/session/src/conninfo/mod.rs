@@ -335,7 +335,7 @@ impl ConnInfo {
     }
 
     /// The hosts as the user named them: names, addresses or directories of Unix sockets. Empty
-    /// text stands for the default directory.
+    /// text represents the default directory.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().map(Host::display_name)
     }
@@ -523,7 +523,7 @@ impl ConnInfo {
     fn login(&self, host: &Host, encryption: Encryption) -> Login {
         let own = self.options.filled("password").map(Secret::new);
         for secret in own.iter().chain(&host.password) {
-            // What anybody may read in messages anyway protects nothing.
+            // What messages show anyway protects nothing.
             if ![&self.user, &self.dbname]
                 .iter()
                 .any(|name| *name == secret.expose())

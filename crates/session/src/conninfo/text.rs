@@ -54,7 +54,7 @@ fn parse_key_value(text: &str, options: &mut Options) -> Result<(), ConnInfoErro
         let (name, after) = rest.split_at(end);
         let Some(after) = after.trim_start_matches(space).strip_prefix('=') else {
             if after_secret {
-                // What stands where a name should be may be the rest of a password.
+                // Text in place of a name may be the rest of a password.
                 return Err(ConnInfoError::new(
                     "missing \"=\" after a secret value in connection info string",
                 )

@@ -859,7 +859,7 @@ fn a_full_server_says_so() {
     );
 }
 
-/// A peer that speaks TLS at once, offers `alpn`, lets everybody in, and hangs up.
+/// A peer that speaks TLS at once, offers `alpn`, accepts all, and hangs up.
 fn direct_tls_peer(
     certs: &pgdyno_testkit::Certs,
     alpn: &[&[u8]],

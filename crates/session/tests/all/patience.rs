@@ -1,4 +1,4 @@
-//! How long a session waits: limits, what is told meanwhile, and that the server is left with nothing
+//! How long a session waits: limits, what is reported meanwhile, and that the server is left with nothing
 //! to do. Signals are tested where there is a process to send them to (`pgdyno/tests/all/cli/waiting.rs`).
 
 use std::sync::{Arc, Mutex, Weak};
@@ -76,7 +76,7 @@ fn work_and_what_is_unhurried_may_take_its_time() {
     assert!(matches!(error, Error::Silent { .. }), "{error:?}");
 }
 
-/// Keeps what it is told.
+/// Keeps what it receives.
 #[derive(Default)]
 struct Seen(Mutex<Vec<(i32, String, bool)>>);
 
@@ -86,8 +86,8 @@ struct SeenBy(Arc<Seen>, Arc<Mutex<u32>>);
 
 impl Watcher for SeenBy {
     fn watch(&self, slow: Slow) -> Box<dyn Watching> {
-        let told = (slow.backend_pid, slow.statement, slow.is_work);
-        self.0.0.lock().unwrap().push(told);
+        let reported = (slow.backend_pid, slow.statement, slow.is_work);
+        self.0.0.lock().unwrap().push(reported);
         Box::new(Look(self.1.clone()))
     }
 }
@@ -118,13 +118,13 @@ fn a_statement_that_takes_long_is_looked_at_until_it_ends() {
     assert_eq!(seen.0.lock().unwrap().len(), 0);
     session.query("SELECT pg_sleep(2.4)").unwrap();
     let pid = session.backend_pid();
-    let told = |sql: &str, is_work| (pid, sql.to_owned(), is_work);
+    let reported = |sql: &str, is_work| (pid, sql.to_owned(), is_work);
     assert_eq!(
         *seen.0.lock().unwrap(),
-        [told("SELECT pg_sleep(2.4)", false)]
+        [reported("SELECT pg_sleep(2.4)", false)]
     );
     assert_eq!(*ended.lock().unwrap(), 1);
-    // What it waited for stands in the error.
+    // What it waited for is in the error.
     let error = session.query("SELECT pg_sleep(30)").unwrap_err();
     assert!(
         error.to_string().ends_with(" (waiting for the moon)"),

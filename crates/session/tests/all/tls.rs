@@ -300,8 +300,8 @@ fn revoked_certificates_are_refused_as_by_libpq() {
             .unwrap()
             .candidates()
             .unwrap();
-        let is_told = |w: &String| w.contains(name) && w.contains("not refused");
-        assert!(found.warnings.iter().any(is_told), "{found:?}");
+        let is_reported = |w: &String| w.contains(name) && w.contains("not refused");
+        assert!(found.warnings.iter().any(is_reported), "{found:?}");
     }
 
     // A folder as `openssl rehash` makes it.
@@ -448,14 +448,14 @@ fn the_server_behind_a_unix_socket_must_be_the_user_that_is_required() {
 fn channel_binding_decides_as_in_libpq_with_every_method() {
     let server = Server::start(Setup {
         hba: "host all scrammer all scram-sha-256\nhost all md5er all md5\n\
-              host all cleartext all password\nhost all anybody all trust\n",
+              host all cleartext all password\nhost all trusted all trust\n",
         tls: true,
         ..Setup::default()
     });
     let roles = "SET password_encryption = 'md5'; CREATE ROLE md5er LOGIN PASSWORD 'pass word'; \
                  SET password_encryption = 'scram-sha-256'; \
                  CREATE ROLE scrammer LOGIN PASSWORD 'pass word'; \
-                 CREATE ROLE cleartext LOGIN PASSWORD 'pass word'; CREATE ROLE anybody LOGIN";
+                 CREATE ROLE cleartext LOGIN PASSWORD 'pass word'; CREATE ROLE trusted LOGIN";
     server.admin().simple_query(roles).unwrap();
     let stage = Stage {
         server,
@@ -463,7 +463,7 @@ fn channel_binding_decides_as_in_libpq_with_every_method() {
         issuer: authority("unused").1,
         psql: has_psql(),
     };
-    for user in ["scrammer", "md5er", "cleartext", "anybody"] {
+    for user in ["scrammer", "md5er", "cleartext", "trusted"] {
         for mode in ["disable", "require"] {
             for binding in ["disable", "prefer", "require"] {
                 let target = format!(

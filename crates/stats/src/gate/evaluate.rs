@@ -165,7 +165,7 @@ pub(super) fn all_of(
 }
 
 /// What a condition is about: the interval of the change, or of B's own median, the threshold in the same unit, and
-/// both in words; else why it cannot be told.
+/// both in words; else why undecided.
 pub(super) fn measured(
     condition: &Condition,
     comparison: Option<&Comparison>,
@@ -289,13 +289,13 @@ mod tests {
     #[test]
     fn each_condition_has_its_evidence() {
         let (_, tested) = evaluate("p99 > +5%, failed > 5, p99 > +1ms, goodput < 900");
-        let told: Vec<String> = tested.iter().map(ToString::to_string).collect();
+        let reported: Vec<String> = tested.iter().map(ToString::to_string).collect();
         assert!(
-            told[0].starts_with("p99 > +5%: fails: B is 8.0 % higher than A (95 %"),
-            "{told:?}"
+            reported[0].starts_with("p99 > +5%: fails: B is 8.0 % higher than A (95 %"),
+            "{reported:?}"
         );
         assert_eq!(
-            told[1],
+            reported[1],
             "failed > 5: cannot tell: B's median is 3003 over 3 repeats, 5 are needed"
         );
     }

@@ -31,7 +31,7 @@ impl Answer {
     }
 }
 
-/// The trials that are to be read, and answers about them that nobody has asked for yet.
+/// The trials that are to be read, and answers about them that are not yet needed.
 #[derive(Debug, Default)]
 pub struct Ahead {
     trials: Vec<String>,

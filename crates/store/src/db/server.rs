@@ -11,7 +11,7 @@ use pgdyno_session::{Column, ConnInfo, Error as SessionError, Session};
 use super::ahead::{Ahead, Answer, Texts};
 use super::{Error, Result, Row, Value};
 
-/// How long connecting may take where the URL does not say: nobody is to wait for a server that is away.
+/// How long connecting may take where the URL does not say: no command waits long for a server that is away.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// So often a transaction is done again, with pauses that grow from this.
 const TRIES_MAX: u32 = 20;

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 const DESCRIPTION: &str = include_str!("schema.sql");
 
-/// What stands in a column.
+/// What is in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Integer,

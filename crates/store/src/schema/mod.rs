@@ -82,7 +82,7 @@ pub fn too_new(place: &str, found: i64) -> Failure {
         .hint("use the newer pgdyno, or name another store with --store or PGDYNO_STORE")
 }
 
-/// Whether no one else's tables are there.
+/// Whether no foreign tables are there.
 fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     let tables = "SELECT count(*) FROM sqlite_schema";
     let tables: u64 = connection.query_row(tables, [], |row| row.get(0))?;

@@ -1,4 +1,4 @@
-//! The tables of a notebook on a server: made once by `pgdyno store init`, and looked at by everybody
+//! The tables of a notebook on a server: made once by `pgdyno store init`, and checked by every process
 //! who opens it.
 
 use uuid::Uuid;

@@ -109,7 +109,7 @@ impl Course {
 }
 
 impl Client<'_> {
-    /// Transaction by transaction, until the client ends; an error is an end that cannot be told
+    /// Transaction by transaction, until the client ends; an error is an end that cannot be decided
     /// it.
     fn work(&mut self) -> io::Result<()> {
         loop {

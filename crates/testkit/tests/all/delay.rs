@@ -1,4 +1,4 @@
-//! The proxy that stands for a long way.
+//! The proxy that represents a long way.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -10,7 +10,7 @@ use crate::manifest::Table;
 use crate::mark::{self, Mark};
 use crate::pack::Pack;
 use crate::params::Params;
-use crate::state::{self, Found, State};
+use crate::state::{self, ExistingTable, State};
 use crate::{counting, own_data, scale};
 use pgdyno_database::admin;
 use pgdyno_database::dialect::Dialect;
@@ -31,7 +31,7 @@ impl Seen {
         dialect: &Dialect,
         pack: &Pack,
         params: &Params,
-        found: &[Found],
+        found: &[ExistingTable],
     ) -> Result<Seen, Failure> {
         let mark = found.iter().find_map(|f| f.mark.as_ref());
         let mut all = params.or_defaults(pack);
@@ -55,7 +55,7 @@ pub(super) fn check(
     session: &mut Session,
     dialect: &Dialect,
     request: &Request<'_>,
-    found: &[Found],
+    found: &[ExistingTable],
 ) -> Result<Option<Loaded>, Failure> {
     let pack = request.pack;
     let name = pack.name();
@@ -91,8 +91,9 @@ const HAS_NOTEBOOK: &str = "SELECT count(*) FROM information_schema.tables \
 
 /// A notebook has names that packs have, too (`history`): its tables, which name their trial, are neither used nor
 /// dropped, whatever was asked.
-fn not_of_a_notebook(session: &mut Session, found: &[Found]) -> Result<(), Failure> {
-    let names_a_trial = |f: &&Found| f.mark.is_none() && f.columns.iter().any(|c| c == "trial");
+fn not_of_a_notebook(session: &mut Session, found: &[ExistingTable]) -> Result<(), Failure> {
+    let names_a_trial =
+        |f: &&ExistingTable| f.mark.is_none() && f.columns.iter().any(|c| c == "trial");
     let Some(its) = found.iter().find(names_a_trial) else {
         return Ok(());
     };
@@ -111,7 +112,7 @@ fn not_of_a_notebook(session: &mut Session, found: &[Found]) -> Result<(), Failu
 /// Whether a load that was interrupted, if there is one, may be taken up. Hours may have gone into it: one with
 /// other parameters takes its place only where that is said. Only who has the lock knows that it does not still
 /// go on.
-pub(super) fn may_take_up(request: &Request<'_>, found: &[Found]) -> Result<(), Failure> {
+pub(super) fn may_take_up(request: &Request<'_>, found: &[ExistingTable]) -> Result<(), Failure> {
     let wants_new = request.replace || !request.drop_tables.is_empty();
     let mut marks = found.iter().filter_map(|found| found.mark.as_ref());
     let interrupted = marks.find(|mark| mark.state == mark::State::Loading);
@@ -164,7 +165,7 @@ fn variables_of(
     dialect: &Dialect,
     request: &Request<'_>,
     seen: &Seen,
-    found: &[Found],
+    found: &[ExistingTable],
 ) -> Result<BTreeMap<String, String>, Failure> {
     let pack = request.pack;
     let name = pack.name();
@@ -244,8 +245,8 @@ fn remarks(pack: &Pack, seen: &Seen, mark: Option<&Mark>) -> Vec<String> {
 }
 
 /// Every table that is there must be pgdyno's, or named by the user.
-fn may_drop(request: &Request<'_>, found: &[Found], state: &State) -> Result<(), Failure> {
-    let allowed = |f: &Found| {
+fn may_drop(request: &Request<'_>, found: &[ExistingTable], state: &State) -> Result<(), Failure> {
+    let allowed = |f: &ExistingTable| {
         let ours = f.mark.is_some() && (request.replace || matches!(state, State::Interrupted(_)));
         ours || request.drop_tables.contains(&f.name)
     };
@@ -270,7 +271,7 @@ fn may_drop(request: &Request<'_>, found: &[Found], state: &State) -> Result<(),
 }
 
 /// The command that makes room.
-fn way_to_drop(request: &Request<'_>, found: &[Found]) -> String {
+fn way_to_drop(request: &Request<'_>, found: &[ExistingTable]) -> String {
     let foreign: Vec<_> = found
         .iter()
         .filter(|f| f.mark.is_none())

@@ -58,8 +58,8 @@ impl Load<'_, '_, '_, '_> {
             ) if rows > batch => {
                 let copy = format!("{copy}{}", self.product.dialect.tables.filling.options());
                 let progress = &mut self.watch.progress;
-                let mut told = |row| progress.rows(row);
-                spread.copy(&copy, table, 0..rows, batch, self.stop, &mut told)?
+                let mut reported = |row| progress.rows(row);
+                spread.copy(&copy, table, 0..rows, batch, self.stop, &mut reported)?
             }
             (Filling::Whole, _) => {
                 let since = self.facts().copy_freeze_since;

@@ -28,8 +28,9 @@ impl Load<'_, '_, '_, '_> {
                 empty => format!(", {} of them empty", text::count(empty)),
             };
             let (rows, blocks) = (text::count(rows), text::count(blocks));
-            let told = format!("{table}: a block to each of {rows} rows ({blocks} blocks{empty})");
-            self.means.push(told);
+            let reported =
+                format!("{table}: a block to each of {rows} rows ({blocks} blocks{empty})");
+            self.means.push(reported);
             return Ok(());
         }
         let failure = Failure::new(format!(
@@ -66,7 +67,7 @@ impl Load<'_, '_, '_, '_> {
         }
     }
 
-    /// So that nothing of the load is left to be written later. What is not allowed is told.
+    /// So that nothing of the load is left to be written later. What is not allowed is reported.
     pub(super) fn checkpoint(&mut self) {
         let Some(checkpoint) = self.product.dialect.checkpoint else {
             return;

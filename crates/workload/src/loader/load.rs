@@ -15,7 +15,7 @@ use crate::own_data::Reading;
 use crate::pack::Pack;
 use crate::recipe::Recipe;
 use crate::spread::Spread;
-use crate::state::Found;
+use crate::state::ExistingTable;
 use crate::statements::Statement;
 use crate::stop::Stop;
 use pgdyno_database::dialect::{Product, TableFacts};
@@ -60,7 +60,7 @@ pub(super) struct Load<'s, 'r, 'w, 'p> {
 }
 
 impl Load<'_, '_, '_, '_> {
-    pub(super) fn run(mut self, found: &[Found]) -> Result<Loaded, Failure> {
+    pub(super) fn run(mut self, found: &[ExistingTable]) -> Result<Loaded, Failure> {
         let began = Instant::now();
         let pack = self.request.pack;
         let variables = self.request.params.or_defaults(pack);
@@ -120,7 +120,7 @@ impl Load<'_, '_, '_, '_> {
         }
     }
 
-    /// The parameters as the tables have them: of a user's own files nobody has said how many rows they are.
+    /// The parameters as the tables have them: the row count of a user's own files is not known.
     fn as_loaded(
         &mut self,
         recipe: &Recipe,
@@ -134,7 +134,7 @@ impl Load<'_, '_, '_, '_> {
         Ok(variables)
     }
 
-    fn left_behind(&self, failure: Failure, reached: Reached, found: &[Found]) -> Failure {
+    fn left_behind(&self, failure: Failure, reached: Reached, found: &[ExistingTable]) -> Failure {
         let what = match (reached, found.is_empty()) {
             (Reached::Created, _) => None,
             (Reached::Dropped, false) => Some("the old tables are dropped and not replaced"),
@@ -159,7 +159,7 @@ impl Load<'_, '_, '_, '_> {
 
     fn steps(
         &mut self,
-        found: &[Found],
+        found: &[ExistingTable],
         recipe: &mut Recipe,
         create: &[Statement],
         after_load: &[Statement],

@@ -38,7 +38,7 @@ pub(super) fn lock(
     }
     let query = query.replace("{key}", &lock_key().to_string());
     let (began, stop) = (Instant::now(), Stop::new(watch.interrupts));
-    let mut is_told = false;
+    let mut is_reported = false;
     loop {
         let got = match admin::value(session, &query) {
             // A product that is not known may have no such lock.
@@ -51,10 +51,10 @@ pub(super) fn lock(
         if watch.others.is_none() || began.elapsed() > OF_DEAD_MAX || stop.asked() {
             break;
         }
-        if !is_told {
+        if !is_reported {
             let text = "waiting until another pgdyno does not load into this database any more";
             watch.progress.step(text);
-            is_told = true;
+            is_reported = true;
         }
         thread::sleep(TRY_INTERVAL);
     }

@@ -1,8 +1,8 @@
 //! Several processes fill the tables of one load. One of them loads as if it were alone, but by ranges,
 //! and calls the others when the tables are there. Each puts in its own share of the ranges, then what
-//! is missing of the others', and so each knows when a table is full. Nobody waits for anybody but in the
+//! is missing of the others', and so each knows when a table is full. No generator waits for another but in the
 //! server: a range is recorded in the transaction that puts it in, and the record's key lets it in once,
-//! whoever died or came late.
+//! generators that died or came late.
 //!
 //! Not for: how processes find and hear each other (run).
 
@@ -96,8 +96,8 @@ pub fn help(
             Ok(0) => {}
             Ok(rows) => {
                 let rows = text::count(rows);
-                let told = format!("{name}: {rows} rows by this generator");
-                watch.progress.step(&told);
+                let reported = format!("{name}: {rows} rows by this generator");
+                watch.progress.step(&reported);
             }
             Err(_) if stop.asked() => {
                 let code = stop.exit_code().unwrap_or(130);
@@ -123,7 +123,7 @@ mod tests {
     use pgdyno_model::progress::Silent;
     use pgdyno_model::spec::TargetSpec;
 
-    /// Nobody hears this one, and nobody tells it anything.
+    /// This one has no other generators.
     struct OutOfReach;
 
     impl Others for OutOfReach {

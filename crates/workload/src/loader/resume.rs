@@ -10,7 +10,7 @@ use super::load::{Load, Resume, mark_for};
 use crate::filling;
 use crate::mark::{self, Mark};
 use crate::recipe::Recipe;
-use crate::state::Found;
+use crate::state::ExistingTable;
 use pgdyno_database::dialect::Filling;
 
 /// A load with a table of so many rows is shared by generators; below, one of them has loaded them in less
@@ -35,7 +35,7 @@ pub(super) fn record_name(mark: &Mark) -> String {
 }
 
 /// The records of interrupted loads that left these tables.
-pub(super) fn records_of(found: &[Found]) -> BTreeSet<String> {
+pub(super) fn records_of(found: &[ExistingTable]) -> BTreeSet<String> {
     let marks = found.iter().filter_map(|found| found.mark.as_ref());
     let interrupted = marks.filter(|mark| mark.state == mark::State::Loading);
     interrupted.map(record_name).collect()
@@ -43,7 +43,7 @@ pub(super) fn records_of(found: &[Found]) -> BTreeSet<String> {
 
 impl Load<'_, '_, '_, '_> {
     /// Whether and from where a load that ends early can be gone on with; `None`: it starts again.
-    pub(super) fn resume(&mut self, recipe: &Recipe, found: &[Found]) -> Option<Resume> {
+    pub(super) fn resume(&mut self, recipe: &Recipe, found: &[ExistingTable]) -> Option<Resume> {
         if recipe.tables.is_empty() {
             return None;
         }

@@ -65,7 +65,7 @@ impl Load<'_, '_, '_, '_> {
         let Some(setting) = self.product.splits_need() else {
             return Ok(());
         };
-        // Who may not see it is told by the server what the split needs.
+        // The server says to a role that may not see it what the split needs.
         let value = match admin::value(self.session, setting.query) {
             Err(e) if self.session.is_broken() => {
                 return Err(trouble::server(

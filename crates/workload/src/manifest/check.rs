@@ -1,4 +1,4 @@
-//! The rules for a manifest that TOML's types cannot express. Each is told with its place and the way
+//! The rules for a manifest that TOML's types cannot express. Each is reported with its place and the way
 //! out.
 
 use super::{Column, Field, Manifest, Moment, Param, Scalar, Table, Weight, list};

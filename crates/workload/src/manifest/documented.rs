@@ -25,7 +25,7 @@ const SECTIONS: [(&str, &str); 12] = [
     ("`[[figure]]`", "[[figure]]"),
 ];
 
-/// The keys that the parser knows where the unknown one stands in `text`.
+/// The keys that the parser knows where the unknown one is in `text`.
 fn known(text: &str) -> BTreeSet<String> {
     let error = parse("p/pack.toml", text).expect_err(text).to_string();
     let (_, expected) = error

@@ -29,7 +29,7 @@ pub struct Format {
     pub delimiter: u8,
     /// What surrounds a field in which anything may be.
     pub quote: u8,
-    /// What stands before a quote in such a field.
+    /// What precedes a quote in such a field.
     pub escape: u8,
     /// A field without quotes that is this text is NULL.
     pub null: String,
@@ -131,7 +131,7 @@ impl Format {
         while let Some(&byte) = bytes.get(at) {
             at += 1;
             if is_inside && byte == self.escape && self.escape != self.quote {
-                // What it stands before is no quote of the field's.
+                // What it precedes is no quote of the field's.
                 let next = bytes.get(at);
                 at += usize::from(next.is_some_and(|b| *b == self.quote || *b == self.escape));
             } else if byte == self.quote {
@@ -193,7 +193,7 @@ pub(super) fn index(
     let mut records = Records::at(path, start).map_err(fail)?;
     let mut hash = Sha256::new();
     let mut offset = skip_byte_order_mark(&mut records, &mut hash).map_err(fail)?;
-    let (mut told, mut rows) = (0, 0);
+    let (mut reported, mut rows) = (0, 0);
     let mut places = Vec::new();
     let mut width = None;
     if format.header {
@@ -247,8 +247,8 @@ pub(super) fn index(
         if let Some(why) = why {
             return Err(format!("{shown}:{line}: {why}{}", excerpt(&records.record)));
         }
-        if offset - told >= LOOK_BYTES {
-            told = offset;
+        if offset - reported >= LOOK_BYTES {
+            reported = offset;
             reading.progress.bytes(offset);
             if reading.stop.asked() {
                 return Err("interrupted".to_owned());

@@ -14,7 +14,7 @@ const COMPRESSED: &[(&str, &str)] = &[
 ];
 
 /// A file that is to be read.
-pub(super) struct Found {
+pub(super) struct DataFile {
     pub(super) path: PathBuf,
     /// As the user would name it.
     pub(super) shown: String,
@@ -27,7 +27,7 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// There is none, one leads out of the folder, or cannot be looked at.
-pub(super) fn find(wanted: &Wanted) -> Result<Vec<Found>, String> {
+pub(super) fn find(wanted: &Wanted) -> Result<Vec<DataFile>, String> {
     let (folder, pattern) = match wanted.from.rsplit_once('/') {
         Some((folder, pattern)) => (format!("{folder}/"), pattern),
         None => (String::new(), wanted.from.as_str()),
@@ -66,7 +66,7 @@ pub(super) fn find(wanted: &Wanted) -> Result<Vec<Found>, String> {
         }
         let stamp = stamp(&path).map_err(|why| format!("{shown}: {why}"))?;
         let name = format!("{folder}{name}");
-        found.push(Found {
+        found.push(DataFile {
             path,
             shown,
             name,

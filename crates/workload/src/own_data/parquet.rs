@@ -41,7 +41,7 @@ impl fmt::Debug for Records {
 /// Reads what a file says about its rows, and its bytes for their SHA-256.
 ///
 /// # Errors
-/// It is no Parquet, or has no such column, or one of values that no text stands for.
+/// It is no Parquet, or has no such column, or one of values that no text represents.
 pub(super) fn index(
     path: &Path,
     shown: &str,
@@ -91,7 +91,7 @@ pub(super) fn index(
         groups,
         taken,
     };
-    // A compression that is not built in is told before anything is loaded.
+    // A compression that is not built in is reported before anything is loaded.
     if rows > 0 {
         let first = index.from(path, 0);
         let first = first.and_then(|mut records| index.next(&mut records, &mut Fields::default()));

@@ -5,7 +5,7 @@ use pgdyno_database::admin;
 use pgdyno_session::{Error, Session, quote_literal};
 
 use crate::pack::Pack;
-use crate::state::Found;
+use crate::state::ExistingTable;
 
 /// Each table with its columns as the catalog tells them; from scale 20,000 on `aid` is a bigint.
 const COLUMNS: [(&str, &str); 4] = [
@@ -36,7 +36,7 @@ const COLUMNS: [(&str, &str); 4] = [
 pub(crate) fn are_stock(
     session: &mut Session,
     pack: &Pack,
-    found: &[Found],
+    found: &[ExistingTable],
 ) -> Result<bool, Error> {
     let mut names: Vec<&str> = found.iter().map(|found| found.name.as_str()).collect();
     names.sort_unstable();

@@ -1,4 +1,4 @@
-//! Mistakes that people make in packs: each is told with its file, its line and the way out.
+//! Mistakes that people make in packs: each is reported with its file, its line and the way out.
 
 use super::*;
 
@@ -90,7 +90,7 @@ value = "4MB"
 ];
 
 /// The file that is changed, its text that is replaced (nothing: all of it), the new text; where the mistake
-/// is to be told (nothing for the line: of the file as a whole), and what of it.
+/// is to be reported (nothing for the line: of the file as a whole), and what of it.
 type Case = (
     &'static str,
     &'static str,
@@ -600,12 +600,12 @@ fn each_mistake_has_its_file_its_line_and_a_remedy() {
         let folder = folder_with(file, from, to);
         let (_, wrong) = check(folder.path().to_str().unwrap());
         let place = format!("{}/{place}: ", folder.path().display());
-        let is_told = |error: &ManifestError| {
+        let is_reported = |error: &ManifestError| {
             let said = error.to_string();
             said.starts_with(&place) && texts.iter().all(|text| said.contains(text))
         };
-        // And nothing else: what follows from a mistake is not told as another one.
-        if wrong.len() != 1 || !is_told(&wrong[0]) {
+        // And nothing else: what follows from a mistake is not reported as another one.
+        if wrong.len() != 1 || !is_reported(&wrong[0]) {
             let said: Vec<String> = wrong.iter().map(ToString::to_string).collect();
             missed.push(format!(
                 "{to:?}\n  wanted {place}{texts:?}\n  said {said:#?}"

@@ -332,7 +332,7 @@ pub const COCKROACHDB_VARS: [Metric; 69] = [
         "ratio",
         &["sys_cpu_host_combined_percent_normalized"],
         LATER,
-        "share of the CPUs of its host that anybody used",
+        "share of the CPUs of its host in use by all processes",
     )
     .refreshed(Refreshed::Process),
     seconds(

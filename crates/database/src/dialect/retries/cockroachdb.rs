@@ -62,14 +62,14 @@ const ERRORS: &[ErrorRule] = &[
     ErrorRule::fatal("40003", "", "result is ambiguous", ErrorClass::Ambiguous),
     // An article: "memory budget exceeded".
     ErrorRule::fatal("53200", "", "memory budget exceeded", ErrorClass::Overload),
-    // Documented (common errors, v25.4). Its SQLSTATE is not told.
+    // Documented (common errors, v25.4). Its SQLSTATE is not reported.
     ErrorRule::fatal(
         "",
         "split failed while applying backpressure",
         "backpressure of a hot row",
         ErrorClass::Overload,
     ),
-    // Source: the licence's limit; SQLSTATE not told.
+    // Source: the licence's limit; SQLSTATE not documented.
     ErrorRule::fatal(
         "",
         "maximum number of concurrently open transactions",
@@ -77,7 +77,7 @@ const ERRORS: &[ErrorRule] = &[
         ErrorClass::Overload,
     ),
     ErrorRule::fatal("53", "", "out of resources", ErrorClass::Overload),
-    // Captured (19.1, node-drained): with 57P01 at the start of a session; what a session that was there is told is
+    // Captured (19.1, node-drained): with 57P01 at the start of a session; what an existing session gets is
     // "context canceled", with 57P01 too.
     ErrorRule::fatal(
         "",

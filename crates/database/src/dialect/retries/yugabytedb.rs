@@ -13,7 +13,7 @@ pub const YUGABYTEDB: Retries = Retries {
         "YugabyteDB has no such protocol: a transaction with a conflict is restarted from BEGIN",
     ),
     // Documented: pg_stat_statements has conflict_retries, read_restart_retries and total_retries by
-    // statement, in versions that are not told.
+    // statement, in versions that are not reported.
     counters: Err("YugabyteDB counts its retries by statement only, in pg_stat_statements"),
     // Documented (parameter page): the nearest thing is yb_max_query_layer_retries = 0, which shows
     // the conflicts that are there.
@@ -35,7 +35,7 @@ const ERRORS: &[ErrorRule] = &[
     conflict("onflicts with higher priority transaction", "conflict"),
     conflict("MISMATCHED_SCHEMA", "schema version mismatch"),
     conflict("Catalog Version Mismatch", "schema version mismatch"),
-    // Told without its SQLSTATE.
+    // Documented without its SQLSTATE.
     ErrorRule::retryable(
         "",
         "schema version mismatch",

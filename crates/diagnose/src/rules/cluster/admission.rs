@@ -5,7 +5,7 @@ use pgdyno_model::text;
 
 use super::{most, of_budget, of_nodes, summed, unread};
 use crate::evidence::Evidence;
-use crate::rule::{Examined, Found, Rule};
+use crate::rule::{Assessment, Examined, Rule};
 
 pub const RULE: Rule = Rule {
     cause: Cause::Admission,
@@ -24,7 +24,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         let why = "this version has no admission control, or does not tell of it";
         return Examined::NotApplicable(why.to_owned());
     };
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.shares(&[Part::Admission]),
         sentence: format!(
             "Admission control limited it: requests waited until {node} had CPU or its store was less busy"
@@ -41,6 +41,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
              fewer clients, or more nodes"
                 .to_owned(),
         ],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

@@ -9,7 +9,7 @@ use super::uneven::Busiest;
 use super::{AT_WORK, BUSY_SHARE, FULL_IDLE_SHARE, cpu_shares, most, of_budget, of_nodes, summed};
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, check};
+use crate::rule::{Assessment, Examined, check};
 use crate::rules::cpus::share_behind_others;
 
 /// By block, the share of the clients' time in which nodes on this host, whose CPUs are all busy, were at
@@ -69,7 +69,7 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
             used()
         ),
         (_, None) => {
-            return Examined::NotKnown(format!("{}: of how many is not told", used()));
+            return Examined::NotKnown(format!("{}: the number of CPUs is not known", used()));
         }
     };
     let is_node_full = busiest.is_some_and(|(_, share)| share >= BUSY_SHARE);
@@ -98,7 +98,7 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
         (false, Some((node, _))) => format!("The CPUs of {node} limited it: all of them were busy"),
         _ => "The CPUs of the nodes’ host limited it: all of them were busy".to_owned(),
     };
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: of_work
             .map(|(share, waiting)| (share - waiting * behind_others).max(0.0) * (1.0 - slow))
             .collect(),
@@ -110,6 +110,6 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
                 .to_owned(),
         ],
         checks: vec![check("CPUs were busy", true, figure)],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

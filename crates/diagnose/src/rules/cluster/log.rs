@@ -5,7 +5,7 @@ use pgdyno_model::text;
 
 use super::{log_commits, most, of_budget, of_nodes, summed};
 use crate::evidence::Evidence;
-use crate::rule::{Examined, Found, check};
+use crate::rule::{Assessment, Examined, check};
 
 /// A node whose log takes so many times as long as that of the others is named.
 const SLOWER: f64 = 2.0;
@@ -22,7 +22,7 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
                     text::per_second(syncs)
                 ),
             ),
-            None => Examined::NotKnown("no node told how long its log takes".to_owned()),
+            None => Examined::NotKnown("no node reported how long its log takes".to_owned()),
         };
     };
     let others = (means.values().sum::<f64>() - slowest_s) / (means.len() as f64 - 1.0);
@@ -46,7 +46,7 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
             format!("look at the disk of {node}: its log is the slowest"),
         );
     }
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.shares(&[Part::Wal]),
         sentence: "Durable commits limited it: transactions waited for Raft’s log".to_owned(),
         proofs: vec![
@@ -66,6 +66,6 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
             commits > 0.0,
             text::per_second(commits),
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

@@ -7,7 +7,7 @@ use super::{alone, of_budget, of_nodes};
 use crate::evidence::Evidence;
 use crate::nodes::Whole;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule};
+use crate::rule::{Assessment, Examined, Rule};
 
 pub const RULE: Rule = Rule {
     cause: Cause::PassedOn,
@@ -37,7 +37,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         return Examined::NotKnown(format!("{figure}; no round trip between nodes was timed"));
     };
     let missed = evidence.mean("crdb.rpc.not_leaseholder").unwrap_or(0.0);
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.shares(&[Part::PassedOn]),
         figure: Some(format!(
             "{} of the clients’ time; {figure}",
@@ -70,6 +70,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
              `yb_read_from_followers`)"
                 .to_owned(),
         ],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

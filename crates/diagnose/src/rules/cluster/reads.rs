@@ -6,7 +6,7 @@ use pgdyno_model::text;
 use super::{of_budget, of_nodes};
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found};
+use crate::rule::{Assessment, Examined};
 
 pub fn examine(evidence: &Evidence<'_>) -> Examined {
     let mean = |of_product: [&str; 2]| of_product.into_iter().find_map(|name| evidence.mean(name));
@@ -22,10 +22,10 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
     let Some(reading) = evidence.mean("crdb.blocks.reading") else {
         return match missed {
             0.0 => Examined::nothing(evidence, figure),
-            _ => Examined::NotKnown(format!("{figure}; how long that takes is not told")),
+            _ => Examined::NotKnown(format!("{figure}; how long that takes is not known")),
         };
     };
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.shares(&[Part::DataReads]),
         figure: Some(format!(
             "{figure}; {} requests waited for files",
@@ -40,6 +40,6 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
             of_nodes(text::per_second(missed), figure),
         ],
         remedies: vec!["a larger block cache (`--cache`), more nodes, or faster disks".to_owned()],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

@@ -7,7 +7,7 @@ use super::{alone, of_budget, of_nodes};
 use crate::evidence::Evidence;
 use crate::nodes::Whole;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 
 pub const RULE: Rule = Rule {
     cause: Cause::Replication,
@@ -46,7 +46,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         evidence.budget.seconds(Part::Replication),
         evidence.all.counts.committed as f64,
     );
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence.shares(&[Part::Replication]),
         figure: Some(format!(
             "{} of the clients’ time; {} from node to node and back",
@@ -76,6 +76,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             trip_s > 0.0,
             format!("{}: {what}", text::time(trip_s * 1e6)),
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

@@ -8,7 +8,7 @@ use pgdyno_model::text;
 use super::{AT_NODES, of_nodes, unread};
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule};
+use crate::rule::{Assessment, Examined, Rule};
 
 pub const RULE: Rule = Rule {
     cause: Cause::Restarts,
@@ -35,9 +35,9 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         );
     };
     let all: f64 = by_reason.values().sum();
-    // Those that clients were told of are their tries.
-    let told = ratio(evidence.all.work.lost_tries as f64, evidence.elapsed_s);
-    let own = (all - told).max(0.0);
+    // Those that clients learned of are their tries.
+    let reported = ratio(evidence.all.work.lost_tries as f64, evidence.elapsed_s);
+    let own = (all - reported).max(0.0);
     let part = DONE * ratio(own, committed + own);
     let mut reasons: Vec<(&str, f64)> = by_reason
         .into_iter()
@@ -62,7 +62,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         return Examined::nothing(evidence, figure);
     }
     let shares = evidence.shares(&AT_NODES).into_iter();
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares.map(|share| share * part).collect(),
         figure: Some(figure),
         sentence: "Restarts inside the server limited it: transactions met others’ and began again"
@@ -78,7 +78,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
              transaction, or spread the work over more rows"
                 .to_owned(),
         ],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 

@@ -10,7 +10,7 @@ use super::{AT_NODES, AT_WORK, alone, cpu_shares, log_commits, of_nodes, summed}
 use crate::evidence::Evidence;
 use crate::nodes::{REQUESTS, STATEMENTS};
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 
 pub const RULE: Rule = Rule {
     cause: Cause::SlowNode,
@@ -60,7 +60,7 @@ impl<'a> Slow<'a> {
         all.max_by(|a, b| a.excess.total_cmp(&b.excess))
     }
 
-    /// The share of the nodes' parts that it stands for.
+    /// The share of the nodes' parts that it represents.
     fn part_of(&self, evidence: &Evidence<'_>, parts: &[Part]) -> f64 {
         let seconds: f64 = parts
             .iter()
@@ -69,7 +69,7 @@ impl<'a> Slow<'a> {
         ratio(self.excess * evidence.elapsed_s, seconds).min(1.0)
     }
 
-    /// The share of the nodes' work that it stands for.
+    /// The share of the nodes' work that it represents.
     pub fn part_of_work(&self, evidence: &Evidence<'_>) -> f64 {
         self.part_of(evidence, &AT_WORK)
     }
@@ -149,7 +149,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         ));
     }
     let figures = format!("{what} took {} times as long on {node}", text::some(times));
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: evidence
             .shares(&AT_NODES)
             .into_iter()
@@ -169,6 +169,6 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             times >= SLOW,
             figures,
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

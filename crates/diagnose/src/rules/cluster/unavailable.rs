@@ -5,7 +5,7 @@ use pgdyno_model::text;
 
 use super::{of_nodes, unread};
 use crate::evidence::{Evidence, IN_TRANSACTIONS};
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 
 pub const RULE: Rule = Rule {
     cause: Cause::Unavailable,
@@ -50,12 +50,12 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         .collect();
     let count = held_up.iter().filter(|is| **is).count();
     let shares = all.iter().zip(&held_up);
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares
             .map(|(share, is)| if *is { *share } else { 0.0 })
             .collect(),
         figure: Some(figure.clone()),
-        sentence: "Unavailable ranges limited it: nobody could read or write them".to_owned(),
+        sentence: "Unavailable ranges limited it: no client could read or write them".to_owned(),
         proofs: vec![of_nodes(
             text::some(mean),
             "ranges were unavailable on average",
@@ -69,7 +69,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             count > 0,
             format!("in {count} of {} blocks; {figure}", held_up.len()),
         )],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 

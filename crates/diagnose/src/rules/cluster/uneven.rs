@@ -9,7 +9,7 @@ use pgdyno_model::text;
 
 use super::{BUSY_SHARE, alone, cpu_shares, most, of_nodes, requests, summed};
 use crate::evidence::Evidence;
-use crate::rule::{Examined, Found, Rule, check};
+use crate::rule::{Assessment, Examined, Rule, check};
 
 pub const LEADERS: Rule = Rule {
     cause: Cause::Leaders,
@@ -77,7 +77,7 @@ impl<'a> Busiest<'a> {
         share >= (UNEVEN * fair).min((1.0 + fair) / 2.0)
     }
 
-    /// Whether it has the work of others, and no CPU left for it; `None` where the latter is not told.
+    /// Whether it has the work of others, and no CPU left for it; `None` where the latter is not reported.
     pub fn is_limit(&self) -> Option<bool> {
         if self.is_uneven(self.share) {
             self.cpu.map(|cpu| cpu >= BUSY_SHARE)
@@ -166,13 +166,13 @@ fn examine(evidence: &Evidence<'_>, why: Why) -> Examined {
             format!("of its CPUs were used by {node}{beside}"),
         )
     }));
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: busiest.shares(evidence),
         figure: Some(format!("{node} did {did} of the work{leaders}; {cpu}")),
         sentence,
         proofs,
         remedies: vec![remedy.to_owned()],
         checks: vec![check("Its CPUs were busy", busiest.is_limit(), cpu)],
-        ..Found::default()
+        ..Assessment::default()
     })
 }

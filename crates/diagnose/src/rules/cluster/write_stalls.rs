@@ -6,7 +6,7 @@ use pgdyno_model::text;
 use super::{AT_NODES, most, of_nodes, summed, unread};
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
-use crate::rule::{Examined, Found, Rule};
+use crate::rule::{Assessment, Examined, Rule};
 
 pub const RULE: Rule = Rule {
     cause: Cause::WriteStalls,
@@ -36,7 +36,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     };
     let part = ratio(longest, clients).min(1.0);
     let shares = evidence.shares(&AT_NODES).into_iter();
-    Examined::found(Found {
+    Examined::assessed(Assessment {
         shares: shares.map(|share| share * part).collect(),
         figure: Some(format!("writes were held back for {} of the time on {node}{levels}", text::roughly(longest))),
         sentence: format!("Write stalls limited it: the storage engine of {node} held writes back"),
@@ -49,7 +49,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
              writes"
                 .to_owned(),
         ],
-        ..Found::default()
+        ..Assessment::default()
     })
 }
 

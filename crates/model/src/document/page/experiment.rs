@@ -22,7 +22,7 @@ pub struct ExperimentPage {
     /// What every page begins with.
     #[serde(flatten)]
     pub common: Common,
-    /// What it says: stands in the verdict's place, which is `null` then.
+    /// What it says in place of the verdict, which is `null` then.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub answer: Option<Answer>,

@@ -308,11 +308,11 @@ fn each_figure_is_the_servers_own(server: &Server, major: u32) {
 /// No figure of this version is left out above.
 fn everything_is_compared(batch: &Batch, known: &[&Known], major: u32) {
     let counters = batch.series.iter().filter(|new| new.kind == Kind::Counter);
-    let told: BTreeSet<&str> = counters.map(|new| &*new.series.name).collect();
+    let reported: BTreeSet<&str> = counters.map(|new| &*new.series.name).collect();
     let compared: BTreeSet<&str> = known.iter().map(|(name, ..)| *name).collect();
-    assert_eq!(told, compared, "on {major}");
+    assert_eq!(reported, compared, "on {major}");
     let all = figures::ALL.iter().copied().flatten();
     let of_this = all.filter(|figure| figure.of(major).is_some());
     let gauges = 2;
-    assert_eq!(of_this.count(), told.len() + gauges);
+    assert_eq!(of_this.count(), reported.len() + gauges);
 }

@@ -72,7 +72,7 @@ fn events_have_their_time(server: &Server, major: u32) {
     let fact = |name: &str| {
         let mut facts = batch.facts.iter();
         let found = facts.find(|(_, known, _)| known == name);
-        found.expect("told").2.as_u64().expect("a number")
+        found.expect("reported").2.as_u64().expect("a number")
     };
     assert_eq!(
         fact("checkpoints"),

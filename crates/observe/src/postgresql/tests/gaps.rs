@@ -20,7 +20,7 @@ on_each_version!(
     what_is_refused_meanwhile_leaves_what_comes_before_it,
 );
 
-/// Reads from beginning to end; the gaps that were told, and whether it began at all.
+/// Reads from beginning to end; the gaps that were reported, and whether it began at all.
 fn gaps(instrument: impl Instrument) -> (Result<(), Gap>, Vec<Span>) {
     let mut bench = Bench::new(instrument);
     let begun = bench.begin();
@@ -51,11 +51,11 @@ fn an_unprivileged_role_has_gaps_with_reasons(server: &Server, _major: u32) {
     let gap = begun.expect_err("it may not");
     assert_eq!(gap.remedy, grant);
     assert!(gap.reason.contains("permission denied"), "{gap:?}");
-    // Sizes and counters are for everybody.
+    // All roles may read sizes and counters.
     assert_eq!(gaps(Sizes::new(jane.place())), (Ok(()), vec![]));
-    let (begun, told) = gaps(Counters::new(jane.place()));
+    let (begun, reported) = gaps(Counters::new(jane.place()));
     begun.unwrap();
-    let told: Vec<_> = told
+    let reported: Vec<_> = reported
         .iter()
         .map(|span| (&*span.label, span.gap.remedy.as_deref()))
         .collect();
@@ -63,7 +63,7 @@ fn an_unprivileged_role_has_gaps_with_reasons(server: &Server, _major: u32) {
         "track_io_timing",
         Some("ALTER DATABASE \"gaps\" SET track_io_timing = on"),
     );
-    assert!(told.contains(&times), "{told:?}");
+    assert!(reported.contains(&times), "{reported:?}");
 }
 
 fn what_is_refused_meanwhile_leaves_what_comes_before_it(server: &Server, _major: u32) {
@@ -133,8 +133,8 @@ fn unloaded_statistics_are_a_gap_with_the_remedy() {
 
 #[test]
 fn a_server_that_is_gone_is_a_gap_and_one_that_came_back_is_read_again() {
-    let gone = place("postgresql://nobody@127.0.0.1:1/none?connect_timeout=1");
-    let gap = gaps(Counters::new(gone)).0.expect_err("nobody is there");
+    let gone = place("postgresql://absent@127.0.0.1:1/none?connect_timeout=1");
+    let gap = gaps(Counters::new(gone)).0.expect_err("no server is there");
     assert!(gap.reason.contains("127.0.0.1"), "{gap:?}");
     let url = pgdyno_testkit::postgres().address().url();
     session(&url)

@@ -43,12 +43,12 @@ fn a_lock_waited_for_names_the_waiter_and_the_blocker(server: &Server, major: u3
     let (result, batch) = bench.end();
     result.unwrap();
     let over_us = begun.elapsed().as_micros() as i64;
-    let told = format!(
+    let reported = format!(
         "{waiter_pid} (waiter) waits for ShareLock of transactionid on fought, held by \
          {blocker_pid} (holder, idle in transaction)"
     );
-    let event = batch.events.iter().find(|event| event.text == told);
-    let event = event.unwrap_or_else(|| panic!("no {told} in {:?}", batch.events));
+    let event = batch.events.iter().find(|event| event.text == reported);
+    let event = event.unwrap_or_else(|| panic!("no {reported} in {:?}", batch.events));
     assert_eq!(event.kind, "lock wait");
     // 13 does not tell since when: it is since it was first seen.
     let slack_us = 100_000;

@@ -49,14 +49,14 @@ fn sizes_are_the_servers_own(server: &Server, _major: u32) {
     }
     let grown = batch.grown("pg.size.database", "");
     assert!(grown >= batch.grown("pg.size.table", "grown"), "{grown}");
-    // It was used, and nobody ever analyzed it.
-    let told: Vec<_> = batch
+    // It was used, and never analyzed.
+    let reported: Vec<_> = batch
         .notes
         .iter()
         .map(|note| (&*note.code, &*note.sentence))
         .collect();
-    let [("table-not-vacuumed", sentence)] = told[..] else {
-        panic!("{told:?}");
+    let [("table-not-vacuumed", sentence)] = reported[..] else {
+        panic!("{reported:?}");
     };
     assert!(sentence.contains("grown (never analyzed)"), "{sentence}");
 }

@@ -10,18 +10,18 @@ on_each_version!(statements_of_the_trial_are_counted);
 
 fn statements_of_the_trial_are_counted(server: &Server, major: u32) {
     let database = Database::new(server, "statements", true);
-    database.run("CREATE TABLE told (x int)");
+    database.run("CREATE TABLE observed (x int)");
     let mut session = database.session();
     let mut run = |sql: &str, times: usize| {
         for _ in 0..times {
             session.simple_query(sql).unwrap();
         }
     };
-    run("SELECT count(*) FROM told", 3);
+    run("SELECT count(*) FROM observed", 3);
     let mut bench = Bench::new(Statements::new(database.place()));
     bench.begin().unwrap();
-    run("SELECT count(*) FROM told", 4);
-    run("INSERT INTO told SELECT generate_series(1, 50)", 2);
+    run("SELECT count(*) FROM observed", 4);
+    run("INSERT INTO observed SELECT generate_series(1, 50)", 2);
     run("SELECT pg_sleep(0.2)", 1);
     let (result, batch) = bench.end();
     result.unwrap();
@@ -33,9 +33,9 @@ fn statements_of_the_trial_are_counted(server: &Server, major: u32) {
         one.copied()
             .unwrap_or_else(|| panic!("no {part}: {statements:?}"))
     };
-    let counted = find("SELECT count(*) FROM told");
+    let counted = find("SELECT count(*) FROM observed");
     assert_eq!((counted.calls, counted.rows), (4, Some(4)));
-    let inserted = find("INSERT INTO told");
+    let inserted = find("INSERT INTO observed");
     assert_eq!((inserted.calls, inserted.rows), (2, Some(100)));
     let detail = |name: &str| {
         let mut details = inserted.details.iter();

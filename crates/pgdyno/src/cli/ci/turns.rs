@@ -13,7 +13,7 @@ use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Exit, Experiment, Failure, Observer, Outcome};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_run::experiment::conduct::{self, Means};
-use pgdyno_run::experiment::notebook::Kept;
+use pgdyno_run::experiment::notebook::StoredExperiment;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::schedule::{Slot, block};
 use pgdyno_run::experiment::study::Study;
@@ -46,7 +46,7 @@ pub fn measure(
         .settle(Duration::ZERO);
     let plan = Plan::new(experiment, &asked.spec.target, asked.seed)?;
     let store = asked.store;
-    let notebook = Kept::new(store, &plan.identity).tagged(args.tag.clone());
+    let notebook = StoredExperiment::new(store, &plan.identity).tagged(args.tag.clone());
     let journals = settings::directory()?;
     let verbosity = asked.verbosity;
     let mut failures = Failures::default();
@@ -150,7 +150,7 @@ impl Study for Turns<'_, '_> {
         true
     }
 
-    fn more(&mut self, kept: &Kept<'_>) -> Result<Vec<Slot>, Failure> {
+    fn more(&mut self, kept: &StoredExperiment<'_>) -> Result<Vec<Slot>, Failure> {
         let [base, head] = by_side(kept.results()?);
         let pairs = base.len().min(head.len()) as u32;
         // A block has two.

@@ -1,4 +1,4 @@
-//! What stands behind a command's options (examples, exit codes), laid out for 80 columns: clap breaks
+//! What follows a command's options (examples, exit codes), laid out for 80 columns: clap breaks
 //! lines that are longer where they end, and examples lose their columns.
 
 use clap::Command;
@@ -7,7 +7,7 @@ use super::{brief, overview};
 
 /// As wide as help is: the commands' `max_term_width`.
 pub const WIDTH: usize = 80;
-/// Where what an example does stands when it has no room beside it.
+/// Indent of an example's description when it has no room beside it.
 const INDENT: usize = 6;
 
 /// The command line as its help is shown: an overview of its commands, a short `-h`, and texts that fit.
@@ -115,7 +115,7 @@ fn broken(out: &mut Vec<String>, command: &str) {
     out.push(line.trim_end().to_owned());
 }
 
-/// A command, and what it does, which stands two spaces or more behind it.
+/// A command, and what it does, two spaces or more behind it.
 fn parts(line: &str) -> (&str, &str) {
     let indent = line.len() - line.trim_start().len();
     // More of what the command above does.

@@ -212,7 +212,7 @@ fn plain(text: &str) -> String {
             plain += &led(&self::plain(shown), address);
             rest = end;
         } else {
-            // One star is emphasis where it stands at a word.
+            // One star is emphasis where it is at a word.
             let is_mark = rest.starts_with('*')
                 && (after.starts_with(char::is_alphanumeric)
                     || plain.ends_with(|c: char| c.is_alphanumeric() || c == '…'));

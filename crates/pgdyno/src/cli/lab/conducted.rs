@@ -11,7 +11,7 @@ use pgdyno_observe::ObserveOptions;
 use pgdyno_output::{Verbosity, remark, write_answer};
 use pgdyno_run::disturb::catalogue;
 use pgdyno_run::experiment::conduct::{self, Ended, Means};
-use pgdyno_run::experiment::notebook::Kept;
+use pgdyno_run::experiment::notebook::StoredExperiment;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::{Study, TrialsAlone};
 use pgdyno_run::generators::Conductor;
@@ -77,7 +77,7 @@ pub fn print(made: Commented) -> Result<Exit, Failure> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn trials_of(store: &Store, notebook: &Kept<'_>) -> Result<Vec<TrialRow>, Failure> {
+pub fn trials_of(store: &Store, notebook: &StoredExperiment<'_>) -> Result<Vec<TrialRow>, Failure> {
     store.trials(&Filter {
         experiment: Some(notebook.uuid()?.to_owned()),
         ..Filter::default()
@@ -101,7 +101,7 @@ pub struct Conducted<'a> {
     /// Its trials.
     pub plan: &'a Plan,
     /// Where they are kept.
-    pub notebook: &'a Kept<'a>,
+    pub notebook: &'a StoredExperiment<'a>,
     /// The target of points that name none.
     pub wanted: TargetSpec,
     /// What is observed beside trials.

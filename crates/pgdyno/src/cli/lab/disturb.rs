@@ -12,7 +12,7 @@ use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, table_width, write_report};
 use pgdyno_report::{disturb, notes};
 use pgdyno_run::disturb::catalogue::{self, random};
-use pgdyno_run::experiment::notebook::Kept;
+use pgdyno_run::experiment::notebook::StoredExperiment;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::generators::Conductor;
 use pgdyno_store::Store;
@@ -196,7 +196,8 @@ impl DisturbArgs {
     fn draw(&self, spec: &mut TrialSpec) -> Result<(), Failure> {
         let disturb = &mut spec.disturb;
         if self.with.with.len() > 1 || !disturb.steps().is_empty() {
-            let text = "--with random stands alone: it says itself what is done, and when";
+            let text =
+                "--with random must be the only disturbance: it draws what is done, and when";
             return Err(Failure::with(Exit::Usage, text)
                 .hint("to change its list: --print > mine.toml, then pgdyno sweep mine.toml"));
         }
@@ -328,7 +329,7 @@ fn conducted(
     args: &DisturbArgs,
     verbosity: Verbosity,
     (store, json_to): (&Store, Sink),
-    (plan, notebook): (Plan, Kept<'_>),
+    (plan, notebook): (Plan, StoredExperiment<'_>),
     generators: Option<Conductor<'_>>,
 ) -> Result<Exit, Failure> {
     let ended = Conducted {
@@ -353,7 +354,7 @@ fn conducted(
 /// Shows and writes what came of it.
 pub(super) fn show(
     store: &Store,
-    notebook: &Kept<'_>,
+    notebook: &StoredExperiment<'_>,
     json: &JsonArg,
     json_to: Sink,
 ) -> Result<Document, Failure> {

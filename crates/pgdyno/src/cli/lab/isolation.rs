@@ -30,9 +30,9 @@ use super::conducted::{Conducted, WithArgs, all_complete, print, trials_of};
 /// At which levels, with what load.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A level is judged by what the product documents of the level in effect, which is read in a transaction: what it
-allows is shown as documented, what it forbids makes the exit code 1. The smallest occurrence of each anomaly
-is told as a story; a forbidden one is also written to a file that `pgdyno check-history` finds broken again.
+A level is judged by the product's documentation of the level in effect, which is read in a transaction. An anomaly
+that it allows is shown as documented; one that it forbids makes the exit code 1. The smallest occurrence of each
+anomaly is printed step by step. A forbidden one is also written to a file that `pgdyno check-history` judges again.
 
 What a mix can show: append everything but what predicates make; register lost updates and what breaks read
 committed, read atomic and causal; predicate write skew through predicates; bank readers that see half a

@@ -14,7 +14,7 @@ const COLUMNS: usize = 80;
 const FAMILY: &str = "cockroach";
 
 /// The packs with this word in name, summary or tags; with a name the one of it.
-fn found(word: Option<&str>) -> Result<Vec<Pack>, Failure> {
+fn matching(word: Option<&str>) -> Result<Vec<Pack>, Failure> {
     let all = shipped::names().into_iter().map(find);
     let mut packs = all.collect::<Result<Vec<Pack>, Failure>>()?;
     let Some(word) = word else {
@@ -44,7 +44,7 @@ fn found(word: Option<&str>) -> Result<Vec<Pack>, Failure> {
 }
 
 pub(super) fn text(word: Option<&str>, verbose: bool) -> Result<String, Failure> {
-    let mut packs = found(word)?;
+    let mut packs = matching(word)?;
     if let [pack] = packs.as_slice() {
         return Ok(in_full(pack));
     }
@@ -112,7 +112,7 @@ fn in_full(pack: &Pack) -> String {
 }
 
 pub(super) fn json(word: Option<&str>) -> Result<String, Failure> {
-    let packs = found(word)?;
+    let packs = matching(word)?;
     let packs = packs.iter().map(|pack| {
         let m = &pack.manifest;
         let params = m.params.iter();

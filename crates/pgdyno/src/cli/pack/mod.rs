@@ -139,7 +139,7 @@ fn write<'a>(dir: &Path, files: impl Iterator<Item = (&'a str, &'a str)>) -> Res
     let fail = |path: &Path, e: io::Error| {
         Failure::new(format!("could not write {}: {e}", path.display())).with_missing_folder(path)
     };
-    // A new folder only: what is in an old one may be somebody's work.
+    // A new folder only: an old one may hold the user's work.
     fs::create_dir(dir).map_err(|e| match e.kind() {
         io::ErrorKind::AlreadyExists => Failure::new(format!("{} is there already", dir.display()))
             .hint("name a new folder; pgdyno overwrites nothing"),

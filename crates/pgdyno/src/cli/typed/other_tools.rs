@@ -31,11 +31,11 @@ const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "--think-time",
-        "think time stands in a script: \\think 0.05 waits so many seconds (pgdyno help scripts)",
+        "think time is written in a script: \\think 0.05 waits so many seconds (pgdyno help scripts)",
     ),
     (
         "--pipeline",
-        "a pipeline stands in a script: \\startpipeline … \\endpipeline, with -M extended",
+        "a pipeline is written in a script: \\startpipeline … \\endpipeline, with -M extended",
     ),
     (
         "--user",

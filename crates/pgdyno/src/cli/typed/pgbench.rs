@@ -220,7 +220,7 @@ fn rename(words: &mut Vec<OsString>, verb: &Command, typed: &str) -> bool {
     true
 }
 
-/// Whether `-h` stands after a verb that has `--url`, with a word behind it that could be a host.
+/// Whether `-h` comes after a verb that has `--url`, with a word behind it that could be a host.
 fn names_a_host(command: &Command, words: &[OsString]) -> bool {
     let at = words
         .iter()

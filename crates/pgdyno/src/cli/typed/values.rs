@@ -39,7 +39,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("--time-budget", "--time-budget 15m"),
 ];
 
-/// Options whose value stands behind an equals sign, or none does.
+/// Options whose value follows an equals sign, or none does.
 const BEHIND_EQUALS: &[&str] = &["--serve", "--json", "--discover"];
 
 /// Options whose number means nothing without a unit, with their letter.
@@ -156,7 +156,7 @@ impl Value<'_> {
         let needs = match range.and_then(|range| range.split_once("..")) {
             Some((least, most)) => {
                 let most = most.trim_start_matches('=');
-                // Nobody means the largest number that there is.
+                // The largest number is never meant.
                 if most.len() > 12 || most.is_empty() {
                     format!("it must be a whole number of {least} or more")
                 } else {
@@ -180,9 +180,8 @@ impl Value<'_> {
             "--threads" => failure.hint(
                 "threads of pgdyno's, one for several thousand clients: leave it out, or -j 2",
             ),
-            "--seed" => failure.hint(
-                "leave it out for another seed each time; that of a trial stands in its heading",
-            ),
+            "--seed" => failure
+                .hint("leave it out for another seed each time; a trial's heading has its seed"),
             _ => {
                 let path = self.mistake.path();
                 failure.hint(format!("pgdyno {path} --help explains {name}"))
@@ -203,7 +202,7 @@ pub fn behind_equals(words: &[OsString]) -> Option<Failure> {
             };
         is_one.then(|| {
             usage(format!(
-                "{option} {value}: its value stands behind an equals sign"
+                "{option} {value}: write the value after an equals sign"
             ))
             .hint(format!("{option}={value}"))
         })

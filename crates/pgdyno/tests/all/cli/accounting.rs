@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::notebook::by_kind;
 use crate::support::{Database, Ran, document_of, pgdyno, ran};
 
-/// 2,048 blocks of shared_buffers, and nobody else at work.
+/// 2,048 blocks of shared_buffers, and no other session at work.
 const SMALL: [&str; 3] = [
     "shared_buffers=16MB",
     "autovacuum=off",
@@ -40,7 +40,7 @@ fn the_buffer_pools_count_is_what_the_units_are_expected_to_read() {
     for (unit, in_loop, tolerance) in [
         (255, "server -t 10", 0.03),
         (255, "client -t 200", 0.03),
-        // The upper pages of the index weigh more: both are told, and what they come to is close.
+        // The upper pages of the index weigh more: both are reported, and what they come to is close.
         (1, "server -t 5", 1.5),
     ] {
         let args = format!("--param scale=4096 --param work_unit={unit} --loop {in_loop} --seed 7");

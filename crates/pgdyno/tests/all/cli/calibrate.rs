@@ -420,12 +420,12 @@ fn ctrl_c_ends_it_and_shows_what_there_is() {
 #[test]
 fn what_cannot_be_asked_is_refused_before_anything_is_measured() {
     let store = Store::new();
-    let (code, nobody) = by_kind(
-        (2, "there is no experiment nobody"),
+    let (code, unknown) = by_kind(
+        (2, "there is no experiment unknown"),
         (1, "there is no store at"),
     );
     for (args, code, want) in [
-        (&["--compare", "nobody"][..], code, nobody),
+        (&["--compare", "absent"][..], code, unknown),
         (
             &["--expect", "raed=1ms"],
             2,
@@ -461,7 +461,7 @@ fn what_cannot_be_asked_is_refused_before_anything_is_measured() {
     // The mistake is found before the URL is measured.
     for (name, want) in [
         ("other", "experiment other is no calibration"),
-        ("nobody", "there is no experiment nobody"),
+        ("absent", "there is no experiment unknown"),
     ] {
         let args = ["calibrate", "--compare", &database.url, name];
         store.run(&args).expect(2, &[want]);

@@ -80,20 +80,20 @@ fn what_changes_while_transactions_run_is_found_and_marked_on_the_time_line() {
     let path = folder.path().to_str().unwrap();
     let ran = database.pgdyno(&["run", path, "--no-store", "-T", "1s", "--json"]);
     assert_eq!(ran.code, Some(1), "{ran:#?}");
-    let told = document(&ran);
-    let sum = check(&told, "sum");
+    let reported = document(&ran);
+    let sum = check(&reported, "sum");
     assert_eq!(
         (&sum["held"], &sum["at"]),
         (&false.into(), &"during".into()),
         "{sum}"
     );
     assert!(sum["failures"].as_u64().unwrap() > 2, "{sum}");
-    let events = told["observed"]["events"].as_array().unwrap();
+    let events = reported["observed"]["events"].as_array().unwrap();
     assert!(
         events.iter().any(|event| event["kind"] == "check-failed"),
         "{events:#?}"
     );
-    // The same pack on tables that nobody steals from.
+    // The same pack on undamaged tables.
     let bank = database.pgdyno(&["run", "bank", "--no-store", "-t", "50"]);
     bank.expect(1, &["FAILED sum of bank", "expected 0, found"]);
 }
@@ -145,12 +145,12 @@ fn a_check_can_change_nothing() {
     std::fs::write(folder.path().join("a.sql"), "SELECT 1;\n").unwrap();
     let path = folder.path().to_str().unwrap();
     let ran = database.pgdyno(&["run", path, "--no-store", "-t", "1"]);
-    let told = "cannot execute DELETE in a read-only transaction";
+    let reported = "cannot execute DELETE in a read-only transaction";
     ran.expect(
         0,
         &[
             "not known c: ",
-            told,
+            reported,
             "! whether check c holds is not known",
         ],
     );

@@ -165,7 +165,7 @@ fn two_sets_of_trials_are_compared_by_their_repeats() {
         .expect(0, &["medians of 5 and 6 trials"]);
 }
 
-/// On a server of its own: sessions of others would be told from the trial's.
+/// On a server of its own: sessions of others would be distinguished from the trial's.
 #[test]
 fn where_the_time_of_a_commit_went_is_shown_for_both_sides() {
     let server = pgdyno_testkit::postgres_with(&[]);

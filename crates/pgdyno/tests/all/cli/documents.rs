@@ -5,11 +5,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Words of a narrator: say who does what instead.
-const NARRATORS: [&str; 6] = [
-    "nobody", "somebody", "whoever", "whomever", "told", "stands",
+pub const NARRATORS: [&str; 8] = [
+    "anybody",
+    "everybody",
+    "nobody",
+    "somebody",
+    "stands",
+    "told",
+    "whoever",
+    "whomever",
 ];
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()

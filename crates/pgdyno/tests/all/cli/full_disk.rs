@@ -1,4 +1,4 @@
-//! A disk that is full: what was measured is told, nothing claims to be whole, and the exit code says
+//! A disk that is full: what was measured is reported, nothing claims to be whole, and the exit code says
 //! so. In a mount namespace of its own, so that nothing has to be undone.
 
 use std::ffi::OsStr;

@@ -52,7 +52,7 @@ impl Folder {
 #[test]
 fn a_change_of_level_is_found_with_its_trial() {
     let folder = Folder::new("history");
-    let told = folder.pgdyno(&[
+    let reported = folder.pgdyno(&[
         "history",
         "goodput",
         "--tag",
@@ -60,7 +60,7 @@ fn a_change_of_level_is_found_with_its_trial() {
         "--html",
         "goodput.html",
     ]);
-    let told = told.expect(
+    let reported = reported.expect(
         0,
         &[
             "1 change in 14 trials",
@@ -69,18 +69,18 @@ fn a_change_of_level_is_found_with_its_trial() {
             "•",
         ],
     );
-    let chart = told.stdout.lines().filter(|line| line.contains('┤'));
+    let chart = reported.stdout.lines().filter(|line| line.contains('┤'));
     assert!(
         { chart }.all(|line| line.chars().count() <= 80),
         "{}",
-        told.stdout
+        reported.stdout
     );
     let page = std::fs::read_to_string(folder.folder.path().join("goodput.html")).unwrap();
     assert_eq!(page.matches("<circle").count(), 14);
-    let told = folder
+    let reported = folder
         .pgdyno(&["history", "--tag", "nightly", "--json"])
         .expect(0, &[]);
-    let document: Value = serde_json::from_str(&told.stdout).unwrap();
+    let document: Value = serde_json::from_str(&reported.stdout).unwrap();
     assert_eq!(document["changes"][0]["first_after"], 9);
     let change = document["changes"][0]["change"].as_f64().unwrap();
     assert!((-0.21..-0.18).contains(&change), "{document}");

@@ -180,7 +180,7 @@ fn long_load(db: &Database) -> std::process::Child {
 fn an_interrupted_load_says_what_it_leaves_and_is_taken_up_again() {
     let db = Database::new("interrupted");
     let child = long_load(&db);
-    // Nobody else loads meanwhile.
+    // No other process loads meanwhile.
     db.pgdyno(&["load", "tpcb"])
         .expect(1, &["another pgdyno is loading into this database"]);
     send_signal(child.id(), Signal::Interrupt).unwrap();
@@ -456,13 +456,13 @@ fn foreign_keys_that_the_server_has_not_validated_are_named_after_a_load() {
     );
     let add = "ALTER TABLE child ADD CONSTRAINT child_id_fkey FOREIGN KEY (id) REFERENCES parent";
     let pack = folder.path().to_str().unwrap().to_owned();
-    for (more, is_told) in [(" NOT VALID", true), ("", false)] {
+    for (more, is_reported) in [(" NOT VALID", true), ("", false)] {
         file("keys.sql", &format!("{add}{more};\n"));
         let ran = db.pgdyno(&["load", &pack, "--drop-tables", "parent,child"]);
         let ran = ran.expect(0, &["is loaded"]);
-        let told = "foreign keys that are not validated: child_id_fkey: ";
-        assert_eq!(ran.stderr.contains(told), is_told, "{ran:#?}");
+        let reported = "foreign keys that are not validated: child_id_fkey: ";
+        assert_eq!(ran.stderr.contains(reported), is_reported, "{ran:#?}");
         let remedy = "ALTER TABLE \"child\" VALIDATE CONSTRAINT \"child_id_fkey\"";
-        assert_eq!(ran.stderr.contains(remedy), is_told, "{ran:#?}");
+        assert_eq!(ran.stderr.contains(remedy), is_reported, "{ran:#?}");
     }
 }

@@ -1,4 +1,4 @@
-//! A server that goes away and does not come back is no success, whatever the clients were told to
+//! A server that goes away and does not come back is no success, whatever the clients were asked to
 //! do meanwhile.
 
 use serde_json::Value;
@@ -122,7 +122,7 @@ fn a_server_that_comes_back_in_time_is_an_outage_and_no_failure() {
     let db = Database::new("lost_and_found");
     let notebook = Notebook::new();
     let script = notebook.beside("lose.sql");
-    // Never the last one: after that nobody would connect again.
+    // Never the last one: after that no client would connect again.
     let text = "\\set n :n + 1\n\\sleep 5 ms\n\
         SELECT pg_terminate_backend(pg_backend_pid()) WHERE :n % 10 = 5;\n";
     std::fs::write(&script, text).unwrap();

@@ -13,7 +13,7 @@ use crate::support::{Database, notebook, pgdyno, ran};
 
 /// What is typed after `pgdyno`, the exit code, and what must be said. `URL` is the server with pgbench's
 /// tables of scale 1; `READER` the same as a role that may do nothing; `REFUSES` one that wants another password;
-/// `FULL` one that takes 12 connections; `NOBODY` an address where nothing listens; `DATABASE` and `ROLE` name what the server does not have.
+/// `FULL` one that takes 12 connections; `UNHEARD` an address where nothing listens; `DATABASE` and `ROLE` name what the server does not have.
 type Row = (&'static str, i32, &'static [&'static str]);
 
 const COMMANDS: &[Row] = &[
@@ -566,7 +566,7 @@ const SERVERS: &[Row] = &[
         &["invalid connection option \"prot\""],
     ),
     (
-        "run tpcb --url NOBODY",
+        "run tpcb --url UNHEARD",
         3,
         &[
             "Connection refused",
@@ -853,7 +853,7 @@ fn each_typical_mistake_is_answered_with_what_to_type() {
     let [reader, role] = ["mistaken", "missing_role"]
         .map(|name| db.url.replace("://postgres@", &format!("://{name}@")));
     let database = db.url.replace("/mistakes?", "/bnech?");
-    let nobody = format!("postgresql://me@{}/b", closed_address());
+    let unheard = format!("postgresql://me@{}/b", closed_address());
     let refuses = refusing_server();
     // Not the shared server: others need its connections.
     let small = pgdyno_testkit::postgres_with(&["max_connections=12"]);
@@ -863,7 +863,7 @@ fn each_typical_mistake_is_answered_with_what_to_type() {
         ("READER", &reader),
         ("ROLE", &role),
         ("DATABASE", &database),
-        ("NOBODY", &nobody),
+        ("UNHEARD", &unheard),
         ("REFUSES", &refuses),
         ("FULL", &full),
     ];

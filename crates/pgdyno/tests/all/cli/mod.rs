@@ -46,6 +46,7 @@ mod samples;
 mod secrets;
 mod server;
 mod slob;
+mod sources;
 mod spec;
 mod store;
 mod store_verbs;

@@ -33,7 +33,7 @@ fn exporter() -> (String, Arc<AtomicU64>) {
     std::thread::spawn(move || {
         for client in listener.incoming() {
             let mut client = client.unwrap();
-            // Whoever only looks whether something listens asks nothing.
+            // A probe that only looks whether something listens asks nothing.
             if client.read(&mut [0; 1000]).is_ok_and(|bytes| bytes == 0) {
                 continue;
             }
@@ -48,7 +48,7 @@ fn exporter() -> (String, Arc<AtomicU64>) {
     (address, asked)
 }
 
-/// An address where nobody listens.
+/// An address where nothing listens.
 fn nowhere() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
@@ -219,7 +219,7 @@ fn an_endpoint_that_never_answers_keeps_a_trial_only_a_moment() {
         "{measured_us}"
     );
     assert_eq!(document["observed"]["gaps"][0]["instrument"], "scrape.slow");
-    assert_eq!(document["observed"]["cpu_us"], Value::Null, "nobody knows");
+    assert_eq!(document["observed"]["cpu_us"], Value::Null, "not known");
     drop(silent);
 }
 

@@ -68,15 +68,15 @@ fn files_are_loaded_by_ranges_and_run_as_any_table() {
     let again = "--replace --method insert --quiet";
     with(&database, folder.path(), "load", again).expect(0, &[]);
     assert_eq!(database.value(all), "65000|58500|2112532500|1592500|0");
-    // Other rows are told, also in files of the same size, and loaded when asked for.
-    let told = "orders2.csv is not the file any more from which the tables were loaded";
+    // Other rows are reported, also in files of the same size, and loaded when asked for.
+    let reported = "orders2.csv is not the file any more from which the tables were loaded";
     let mut other = std::fs::read(folder.path().join("orders2.csv")).unwrap();
     let digit = other.iter().rposition(u8::is_ascii_digit).unwrap();
     other[digit] = if other[digit] == b'1' { b'2' } else { b'1' };
     std::fs::write(folder.path().join("orders2.csv"), other).unwrap();
-    with(&database, folder.path(), "run", "--no-store -t 5").expect(0, &[told]);
+    with(&database, folder.path(), "run", "--no-store -t 5").expect(0, &[reported]);
     std::fs::write(folder.path().join("orders2.csv"), rows(30_001, 30_002)).unwrap();
-    with(&database, folder.path(), "run", "--no-store -t 5").expect(0, &[told]);
+    with(&database, folder.path(), "run", "--no-store -t 5").expect(0, &[reported]);
     with(&database, folder.path(), "load", "--replace --quiet").expect(0, &[]);
     assert_eq!(database.value("SELECT count(*) FROM orders"), "30002");
 }

@@ -73,19 +73,19 @@ fn runs_of_an_own_pack_know_its_tables_and_are_accounted_for() {
     );
     let warmed = "SELECT count(*) FROM own_seen WHERE what = 'warmed up with 250'";
     let ran = run(&database, "-t 500 --json").expect(0, &[]);
-    let told = document(&ran);
-    assert_eq!(told["key_skew"]["draws"], 500, "{told:#}");
-    assert_eq!(told["accounting"]["units"][0]["kind"], "lookup");
-    assert_eq!(told["accounting"]["units"][0]["count"], 500);
-    let expected = &told["accounting"]["expected"];
+    let reported = document(&ran);
+    assert_eq!(reported["key_skew"]["draws"], 500, "{reported:#}");
+    assert_eq!(reported["accounting"]["units"][0]["kind"], "lookup");
+    assert_eq!(reported["accounting"]["units"][0]["count"], 500);
+    let expected = &reported["accounting"]["expected"];
     assert!(expected.get("unknown").is_none(), "{expected:#}");
     assert_eq!(database.value(warmed), "0", "without a warm-up");
     run(&database, "-T 1s --warmup 1s").expect(0, &[]);
     assert_eq!(database.value(warmed), "1");
     // What is not there is a failure.
     database.sql("DELETE FROM own1");
-    let told = document(&run(&database, "-t 20 --json").expect(1, &[]));
-    assert_eq!(told["measured"]["failed_by_class"]["row-missing"], 20);
+    let reported = document(&run(&database, "-t 20 --json").expect(1, &[]));
+    assert_eq!(reported["measured"]["failed_by_class"]["row-missing"], 20);
 }
 
 #[test]

@@ -92,8 +92,8 @@ fn a_new_pack_is_sound_and_all_mistakes_made_in_it_are_listed() {
         .replace("read.sql", "reed.sql")
         .replace("min = 1\n", "min = 1_000_000\n");
     std::fs::write(format!("{mine}/pack.toml"), broken).unwrap();
-    let told = ran(&mut pgdyno(&["pack", "check", mine]));
-    let told = told.expect(
+    let reported = ran(&mut pgdyno(&["pack", "check", mine]));
+    let reported = reported.expect(
         1,
         &[
             "there is no file \"reed.sql\"",
@@ -102,8 +102,8 @@ fn a_new_pack_is_sound_and_all_mistakes_made_in_it_are_listed() {
         ],
     );
     assert!(
-        told.stdout.starts_with(&format!("{mine}/pack.toml:")),
-        "{told:#?}"
+        reported.stdout.starts_with(&format!("{mine}/pack.toml:")),
+        "{reported:#?}"
     );
     let json = ran(&mut pgdyno(&["pack", "check", mine, "--json"])).expect(1, &[]);
     let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();

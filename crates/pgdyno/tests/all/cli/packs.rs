@@ -133,7 +133,7 @@ fn tatp_has_its_population_fails_where_it_should_and_each_damage_is_found() {
     };
     pgdyno("load tatp --quiet --param subscribers=1001").expect(2, &["1001 is no multiple of 8"]);
     pgdyno("load tatp --quiet --param subscribers=2000").expect(0, &[]);
-    // A quarter of the subscribers has one row, a quarter two … and whoever it is has any of the types.
+    // A quarter of the subscribers has one row, a quarter two … and each subscriber may have any of the types.
     for (table, kind) in [("access_info", "ai_type"), ("special_facility", "sf_type")] {
         let of_each = format!(
             "SELECT n, count(*) FROM (SELECT count(*) AS n FROM tatp_{table} GROUP BY s_id) AS per \

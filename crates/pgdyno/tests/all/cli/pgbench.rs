@@ -248,7 +248,7 @@ fn clients_can_continue_after_errors() {
 fn a_lost_connection_becomes_an_outage() {
     let db = Database::new("pgbench_reconnect");
     let folder = tempfile::tempdir().unwrap();
-    // Every tenth, but never the last one: after that nobody would connect again.
+    // Every tenth, but never the last one: after that no client would connect again.
     let text = "\\set n :n + 1\n\\sleep 5 ms\n\
         SELECT pg_terminate_backend(pg_backend_pid()) WHERE :n % 10 = 5;\n";
     script(folder.path(), "lose.sql", text);

@@ -23,7 +23,7 @@ const IN_CONNINFO: &str = "pl4ntedS3cretX\\' %41\\\\z";
 fn is_in(bytes: &[u8]) -> bool {
     let encoded = (0..3).map(|offset| {
         let text = STANDARD.encode(format!("{}{CORE}", &"xx"[..offset]));
-        // Without the characters that depend on what stands before and after.
+        // Without the characters that depend on what is before and after.
         text[if offset == 0 { 0 } else { 4 }..16].to_owned()
     });
     let mut forms = [CORE.to_owned()].into_iter().chain(encoded);

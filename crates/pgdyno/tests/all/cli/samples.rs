@@ -1,6 +1,6 @@
-//! Sample outputs in README.md and docs/: each stands in a block below a mark such as
+//! Sample outputs in README.md and docs/: each is in a block below a mark such as
 //! `<!-- sample: show 1 -q -->`, which says what pgdyno was asked, of trials that were recorded (`samples/`). What is
-//! printed today has to be what stands there; `scripts/samples` writes it anew.
+//! printed today has to be what is there; `scripts/samples` writes it anew.
 
 use std::fs;
 use std::ops::Range;
@@ -13,7 +13,7 @@ const WRITES: &str = "PGDYNO_WRITE_DOCS";
 const MARK: &str = "<!-- sample: ";
 
 struct Sample {
-    /// Where its mark stands, from 1.
+    /// The line of its mark, from 1.
     line: usize,
     /// What is asked: the words after `pgdyno`.
     command: String,

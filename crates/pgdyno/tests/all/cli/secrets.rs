@@ -98,8 +98,8 @@ fn values_of_names_that_look_like_secrets_are_used_and_neither_kept_nor_shown() 
             &db.url,
         ],
     ] {
-        let told = notebook.pgdyno(args);
-        let said = told.stdout + &told.stderr;
+        let reported = notebook.pgdyno(args);
+        let said = reported.stdout + &reported.stderr;
         assert!(
             said.contains("***") && !said.contains(SECRET),
             "{args:?}: {said}"

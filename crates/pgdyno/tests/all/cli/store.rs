@@ -135,7 +135,7 @@ fn what_is_kept_of_a_run_is_what_the_run_reported() {
         "{reported}"
     );
 
-    // Row by row: what stands in the seconds comes to the totals.
+    // Row by row: what is in the seconds comes to the totals.
     for column in [
         "committed",
         "failed",
@@ -255,7 +255,7 @@ fn every_second_outlives_a_pgdyno_that_is_killed() {
     wait_for(&notebook.path(), SECONDS, |n| n >= 3);
     send_signal(child.id(), Signal::Kill).unwrap();
     child.wait().unwrap();
-    // As it is found by whoever comes first.
+    // As the first reader finds it.
     let found = notebook.value("SELECT state, committed, (SELECT count(*) FROM second) FROM trial");
     let (state, seconds) = (found.split('|').next(), found.rsplit('|').next().unwrap());
     assert_eq!(
@@ -451,7 +451,7 @@ fn nothing_is_synced_to_disk_while_a_trial_runs() {
     ran(&mut command).expect(0, &["kept as trial 2"]);
     let log = std::fs::read_to_string(log).unwrap();
     let lines: Vec<&str> = log.lines().collect();
-    // The line of the third second, on standard error, stands at the end of the trial.
+    // The line of the third second, on standard error, is at the end of the trial.
     let at = |what: &str| lines.iter().position(|line| line.contains(what)).unwrap();
     let (first, last) = (at("pgdyno:     1 s"), at("pgdyno:     3 s"));
     let syncs = |lines: &[&str]| lines.iter().filter(|line| line.contains("sync(")).count();
@@ -505,7 +505,7 @@ fn an_unusable_store_fails_before_the_run() {
         ran_without_server(&notebook, &args).expect(1, &[what]);
     }
     assert_eq!(std::fs::read_to_string(&other).unwrap(), "Dear reader");
-    // Nor is there one where nobody wants it.
+    // Nor is there one without a request.
     notebook
         .run(&db, &["run", "select-only", "-t", "10", "--no-store"])
         .expect(0, &["tps  "]);

@@ -63,7 +63,7 @@ impl Team {
         let scripts: Vec<String> = (0..8).map(script).collect();
         let scripts: Vec<&str> = scripts.iter().map(String::as_str).collect();
         let target = pgdyno_testkit::postgres().address().url();
-        let json = format!("--json={}", self.told().display());
+        let json = format!("--json={}", self.result_file().display());
         let args = ["-c", "2", "-T", seconds, "--url", &target, &json];
         let args = [&["run"], &scripts[..], &args].concat();
         let running = Running::start(&mut self.command(&args));
@@ -71,7 +71,7 @@ impl Team {
         running
     }
 
-    /// The server refuses whoever comes, and has ended who was there: as a restart does.
+    /// The server refuses new sessions and has ended all others: as a restart does.
     pub fn refuse(&self) {
         self.allow(false);
         let name = &self.name;
@@ -87,24 +87,24 @@ impl Team {
         ));
     }
 
-    /// The file in which a run told what it measured.
-    fn told(&self) -> PathBuf {
+    /// The file with a run's result.
+    fn result_file(&self) -> PathBuf {
         self.home.path().join("run.json")
     }
 
-    /// What the run told is what the notebook has, and in no second did the run wait for it.
+    /// The run's result is what the notebook has, and in no second did the run wait for it.
     pub fn has_what_was_reported(&self) {
-        let told = std::fs::read_to_string(self.told()).unwrap();
-        let told: Value = serde_json::from_str(&told).unwrap();
+        let reported = std::fs::read_to_string(self.result_file()).unwrap();
+        let reported: Value = serde_json::from_str(&reported).unwrap();
         let shown = self.pgdyno(&["show", "1", "--json"]).expect(0, &[]).stdout;
         let shown: Value = serde_json::from_str(&shown).unwrap();
-        for (name, value) in told.as_object().unwrap() {
+        for (name, value) in reported.as_object().unwrap() {
             // Kept to the microsecond.
             if name != "started" {
                 assert_eq!(&shown[name], value, "{name}");
             }
         }
-        let seconds = told["seconds"].as_array().unwrap();
+        let seconds = reported["seconds"].as_array().unwrap();
         assert!(seconds.len() >= 3, "{seconds:?}");
         for second in seconds.iter().filter(|second| second["drain"] == false) {
             let scripts = second["scripts"].as_array().unwrap().iter();
@@ -286,8 +286,8 @@ fn a_notebook_on_the_server_under_test_is_noted() {
     let script = script.display().to_string();
     let run = |url: &str| {
         let run = ["run", &script, "-t", "20", "--json", "--url", url];
-        let told = team.pgdyno(&run).expect(0, &["kept as trial"]).stdout;
-        noted(&serde_json::from_str(&told).unwrap()).map(str::to_owned)
+        let reported = team.pgdyno(&run).expect(0, &["kept as trial"]).stdout;
+        noted(&serde_json::from_str(&reported).unwrap()).map(str::to_owned)
     };
     assert_eq!(run(&team.url).as_deref(), Some("warning"));
     assert_eq!(run(&beside.url).as_deref(), Some("notice"));
@@ -295,9 +295,9 @@ fn a_notebook_on_the_server_under_test_is_noted() {
     // Of two endpoints, the one that has it counts.
     let both = ["run", &script, "-c", "2", "-t", "20", "--json"];
     let urls = ["--url", &elsewhere.url, "--url", &team.url];
-    let told = team.pgdyno(&[&both[..], &urls].concat()).expect(0, &[]);
+    let reported = team.pgdyno(&[&both[..], &urls].concat()).expect(0, &[]);
     assert_eq!(
-        noted(&serde_json::from_str(&told.stdout).unwrap()),
+        noted(&serde_json::from_str(&reported.stdout).unwrap()),
         Some("warning")
     );
     // In the summary, in what is kept, and on the page; a sweep's trials have it, too.
@@ -315,7 +315,7 @@ fn a_notebook_on_the_server_under_test_is_noted() {
     ran(sweeping.envs(pgdyno_testkit::own_cache(&team.home.path().join("cache")))).expect(0, &[]);
     let noted = "SELECT count(*) FROM trial WHERE number = 5 AND notes LIKE '%notebook-here%'";
     assert_eq!(team.notes.value(noted), "1");
-    // pgbench is told nothing, but what is kept has it.
+    // pgbench's form does not show it, but the notebook has it.
     let pgbench = ["pgbench", "-n", "-t", "5", "-f", &script, "--store", "-d"];
     team.pgdyno(&[&pgbench[..], &[&team.url]].concat())
         .expect(0, &["tps = "]);

@@ -34,7 +34,7 @@ fn a_notebook_whose_server_is_down_for_a_while_has_every_second_at_the_end() {
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// `None` where nobody may mount one.
+    /// `None` where mounting is not allowed.
     fn of(server: &Server, at: &Path) -> Option<SmallDisk> {
         fs::create_dir(at).unwrap();
         let owner = fs::metadata(server.data_dir()).unwrap();
@@ -63,8 +63,8 @@ struct Way<'a> {
 #[test]
 fn rows_that_a_server_refuses_wait_and_are_sent() {
     let folder = tempfile::Builder::new().tempdir_in("/var/tmp").unwrap();
-    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(folder.path(), everybody).unwrap();
+    let all_users = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.path(), all_users).unwrap();
     let server = &pgdyno_testkit::postgres_with(&[]);
     let admin = &server.address().url();
     let sql = |statements: &str| support::sql(admin, statements);
@@ -168,7 +168,7 @@ fn refused(server: &Server, folder: &Path, way: &Way<'_>) {
     team.has_what_was_reported();
 }
 
-/// A sweep of two trials whose notebook refuses everybody before the second, waited for so long.
+/// A sweep of two trials whose notebook refuses all sessions before the second, waited for so long.
 fn away_before_a_trial(name: &str, wait: &str) -> (Team, Running) {
     let team = Team::of(Database::new(name), name);
     let home = team.home.path();

@@ -29,7 +29,7 @@ fn scripts_and_packs_run_programs_only_when_they_are_allowed_to() {
     for (workload, want) in [(&folder, &shell), (&file, &shell), (&setshell, &set)] {
         let args = ["run", workload.to_str().unwrap(), "-t", "1"];
         notebook.run(&db, &args).expect(1, &[want, "--allow-shell"]);
-        // Nobody is connected to for that.
+        // That needs no connection.
         let nowhere = ["--url", "host=127.0.0.1 port=1 user=x"];
         notebook
             .pgdyno(&[&args[..], &nowhere].concat())
@@ -48,7 +48,7 @@ fn scripts_and_packs_run_programs_only_when_they_are_allowed_to() {
     notebook
         .run(&db, &sweep)
         .expect(1, &[&shell, "--allow-shell"]);
-    // Whoever wrote the file is not its user.
+    // The file's author is not its user.
     write("allow_shell = true\n");
     notebook
         .run(&db, &sweep)
@@ -172,7 +172,7 @@ fn settings_of_a_file_run_no_program() {
     assert!(mark.exists());
     fs::remove_file(&mark).unwrap();
 
-    // Of a private server's own, in a trial that is run again: the notebook may be somebody else's.
+    // Of a private server's own, in a trial that is run again: the notebook may be another owner's.
     let set = format!("archive_command=touch {}; true", mark.display());
     let run = ["run", script.to_str().unwrap(), "-t", "1", "--pg-set", &set];
     with_private_server(&notebook, &[&run[..], &["--allow-shell"]].concat()).expect(0, &[]);

@@ -106,7 +106,7 @@ fn a_run_reads_and_updates_as_ybio_and_is_in_benchruns() {
     ] {
         assert!(run.stdout.contains(text), "no {text} in {run:?}");
     }
-    // The same columns and words: every text stands where it does in ybio's.
+    // The same columns and words: every text is where it is in ybio's.
     let shape = |line: &str| -> String {
         let (line, _) = line
             .split_once(" last: ")

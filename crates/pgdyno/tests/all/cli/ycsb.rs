@@ -442,8 +442,8 @@ fn loads_over_several_connections_and_loads_that_go_on_make_the_same_rows() {
     let db = Database::new("ycsb_not_resumed");
     interrupted(&db, &params);
     let other = ["recordcount=1000", "fieldcount=1", "fieldlength=5"];
-    let told = "a load of ycsb with recordcount = 200000, not 1000, was interrupted here";
-    load(&db, &other, &[]).expect(1, &[told]);
+    let reported = "a load of ycsb with recordcount = 200000, not 1000, was interrupted here";
+    load(&db, &other, &[]).expect(1, &[reported]);
     load(&db, &other, &["--replace"]).expect(0, &[]);
     assert_eq!(db.value("SELECT count(*) FROM usertable"), "1000");
     let left = "SELECT relname FROM pg_class WHERE relname LIKE 'pgdyno%'";

@@ -107,9 +107,9 @@ fn kill_in_commit(url: &str, wait_event: &str, count: usize) {
 }
 
 /// Commits until the commits of the server wait for a standby. Its own goes on waiting for one, and is
-/// told by ending its backend.
+/// seen by ending its backend.
 ///
-/// The setting is in force a moment after it was read, and whoever commits before that is not held up.
+/// The setting is in force a moment after it was read, and a commit before that does not wait.
 fn standby_is_waited_for(url: &str) {
     let mut session = connect(url);
     let pid = session.query("SELECT pg_backend_pid()").expect("a query");
@@ -144,7 +144,7 @@ fn kill_four_in_commit(db_url: &str) {
     // This session's own commits are not to wait for a standby. Those at the gate do, even if the
     // trial's time is over by now.
     run("SET synchronous_commit = local");
-    run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    run("ALTER SYSTEM SET synchronous_standby_names = 'absent'");
     run("SELECT pg_reload_conf()");
     standby_is_waited_for(db_url);
     run("DELETE FROM gate");

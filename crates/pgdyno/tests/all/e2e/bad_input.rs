@@ -75,7 +75,7 @@ fn a_script_with_an_error_is_shown_with_its_place_and_nothing_is_started() {
     let (_dir, path) = script("\\set a 1\nSELECT 1;\n\\set b 1 +* 2\n");
     let refused = ran(&mut own_server(cache.path(), &["run", &path])).expect(1, &[]);
     let (place, rest) = refused.stderr.split_once('\n').expect("several lines");
-    // In pgbench's form: the column is where the caret stands.
+    // In pgbench's form: the column is the caret's.
     assert!(
         place.contains(&format!("{path}:3: syntax error")),
         "{place}"
@@ -441,7 +441,7 @@ fn a_reader_that_leaves_early_is_no_error() {
         assert_eq!(output.status.code(), Some(0), "{args:?}: {stderr}");
         assert!(!stderr.contains("panicked"), "{args:?}: {stderr}");
     }
-    // Nobody sees the progress and the errors either: the result is still there.
+    // With progress and errors unread too, the result is still there.
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let output = pgdyno(&["run", &path, "-T", "1.2", "--url", &db.url])

@@ -44,7 +44,7 @@ const NONE: Times = Times {
 fn cases() -> [Case; 8] {
     [
         Case {
-            name: "the server is at work, and nobody sees what it does",
+            name: "the server is at work, and its work is not observed",
             times: NONE,
             script: "work 20;\n",
             args: &["-c", "2"],
@@ -150,7 +150,7 @@ fn wrong(case: &Case, dir: &Path) -> Option<String> {
         .map(|part| part["share"].as_f64().unwrap())
         .sum();
     assert!((sum - 1.0).abs() < 1e-9, "{}: {sum}", case.name);
-    // The generator's own part, and what it took to wake up, is nobody's but its own.
+    // The generator's own part, and what it took to wake up, is its own.
     let own = share("generator-cpu") + share("generator-wait");
     let unsure = RIGHT + own + spent.starved / all_s;
     let mut known = own + share("schedule") + share("between");
@@ -158,8 +158,8 @@ fn wrong(case: &Case, dir: &Path) -> Option<String> {
         let truth = seconds / all_s;
         known += truth;
         if (share(part) - truth).abs() > unsure {
-            let told = share(part);
-            return Some(format!("{part} {told} instead of {truth}: {budget:#}"));
+            let reported = share(part);
+            return Some(format!("{part} {reported} instead of {truth}: {budget:#}"));
         }
     }
     // What the books do not speak of is the client's, which has counted it; it may have worked while an

@@ -131,7 +131,7 @@ fn with_a_rate_clients_that_rest_leave_their_starts_to_others() {
     let db = Database::new("clients_rate");
     let dir = tempfile::tempdir().expect("temporary directory");
     let path = script(&dir);
-    // Where nobody works what is due waits, and is done by eight afterwards.
+    // Where no client works what is due waits, and is done by eight afterwards.
     let args = [
         "run",
         &path,

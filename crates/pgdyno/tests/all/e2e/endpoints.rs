@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pgdyno_link::Link;
 use pgdyno_platform::child::{Signal, send_signal};
-use pgdyno_server::kept::{self, Kept};
+use pgdyno_server::kept::{self, ServerStatus};
 use pgdyno_server::{Cache, Listen, Options};
 use pgdyno_testkit::closed_address;
 use serde_json::Value;
@@ -64,7 +64,7 @@ impl Killable {
         send_signal(self.pid, Signal::Kill).unwrap();
         // Its children notice and end.
         wait_until("the server is gone", || {
-            matches!(kept::status(self.cache()), Kept::Stopped { .. })
+            matches!(kept::status(self.cache()), ServerStatus::Stopped { .. })
         });
     }
 
@@ -206,7 +206,7 @@ fn a_server_that_is_gone_for_two_seconds_is_a_time_without_a_commit() {
         panic!("{}", shown["steadiness"]);
     };
     assert_ne!(throughput["verdict"], "steady");
-    // Told once, of all; again of a client that a busy host brought back a tenth of the time later.
+    // Reported once for all; again for a client that a busy host brought back a tenth of the time later.
     let is_late = longest.unwrap() > of(all, "length_us") * 11 / 10;
     assert_eq!(ran.stdout.matches("no service").count(), 1, "{ran:#?}");
     assert_eq!(ran.stdout.contains("no commit"), is_late, "{ran:#?}");

@@ -119,7 +119,7 @@ impl Servers {
     }
 
     /// The trial's lost writes are those of the killed primary's rows that are missing, but for the ones
-    /// that nobody was told of.
+    /// without a message to the client.
     fn counts_exactly(&self, standby: usize) {
         let (code, truth) = self.fails_over_to(standby);
         let mut missing = self.only_on_the_primary(standby);

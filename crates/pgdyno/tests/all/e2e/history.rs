@@ -57,7 +57,7 @@ fn read_committed_shows_lost_updates_and_serializable_none() {
     ran.expect(1, &["lost-update", "non-repeatable-read"]);
     checked(&loose, &["--level", "read-committed"]).expect(0, &[]);
 
-    // Every transaction is there, and then each key once, read by somebody else.
+    // Every transaction is there, and then each key once, read by another client.
     let text = fs::read_to_string(&loose).expect("a history");
     let committed = document["committed"].as_u64();
     let committed = committed.or(document["measured"]["committed"].as_u64());
@@ -67,7 +67,7 @@ fn read_committed_shows_lost_updates_and_serializable_none() {
     let read = events(&text, "ok", |process| process >= 4);
     assert_eq!(read.to_string(), keys);
 
-    // The tables are emptied before the next one: what they had is nobody's.
+    // The tables are emptied before the next one: what they had does not count.
     let strict = dir.path().join("strict.edn");
     recorded(&database, &strict, "serializable", &[]);
     let ran = checked(&strict, &["--level", "serializable"]);
@@ -148,7 +148,7 @@ fn the_history_of_a_trial_is_kept_and_exported_with_the_same_verdict_and_goes_wi
         &recorded.display().to_string(),
     ]);
     let levels = document["isolation"]["levels"].as_array().expect("levels");
-    let told = levels.iter().map(|of| {
+    let reported = levels.iter().map(|of| {
         let by = of["by"].as_array().expect("anomalies").iter();
         let by: Vec<&str> = by.map(|one| one.as_str().expect("a name")).collect();
         let said = match (of["kept"].as_bool(), of["unknown"].as_str()) {
@@ -158,10 +158,12 @@ fn the_history_of_a_trial_is_kept_and_exported_with_the_same_verdict_and_goes_wi
         };
         (of["level"].as_str().expect("a level").to_owned(), said)
     });
-    let told: Vec<(String, String)> = told.collect();
+    let reported: Vec<(String, String)> = reported.collect();
     assert!(
-        told.iter().any(|(_, said)| said.starts_with("broken: ")),
-        "{told:?}"
+        reported
+            .iter()
+            .any(|(_, said)| said.starts_with("broken: ")),
+        "{reported:?}"
     );
 
     for (name, more) in [
@@ -177,7 +179,7 @@ fn the_history_of_a_trial_is_kept_and_exported_with_the_same_verdict_and_goes_wi
         let text = fs::read_to_string(&file).expect("a history");
         assert_eq!(text.starts_with("{\""), name != "kept.edn", "{name}");
         let checked = checked(&file, &[]).expect(0, &[]);
-        assert_eq!(verdicts(&checked.stdout), told, "{name}");
+        assert_eq!(verdicts(&checked.stdout), reported, "{name}");
         // It is written once.
         pgdyno_says(&args).expect(2, &["exists already"]);
     }

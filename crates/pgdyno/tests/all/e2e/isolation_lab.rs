@@ -378,7 +378,7 @@ fn a_level_that_scripts_take_back_is_not_judged_as_the_one_that_was_asked_for() 
     let why = isolation["promise"]["unknown"].as_str().expect("a reason");
     assert!(why.contains("several levels"), "{why}");
     assert!(lost.expect("lost updates")["forbidden"].is_null());
-    // Said in a string: it cannot be known, and nobody is accused.
+    // Said in a string: it cannot be known, and there is no warning.
     let (isolation, lost) =
         check("SELECT set_config('default_transaction_isolation', 'read committed', false);");
     assert!(

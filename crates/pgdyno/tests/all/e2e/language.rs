@@ -82,8 +82,8 @@ fn the_pgbench_door_does_not_speak_it() {
     let file = dir.path().join("native.sql");
     fs::write(&file, SCRIPT).unwrap();
     let path = file.to_str().unwrap();
-    let told =
+    let reported =
         format!("pgbench: error: {path}:2: invalid command in command \"for\"\n\\for i 1 3\n");
     let ran = ran(&mut pgdyno(&["pgbench", "-n", "-f", path, &db.url]));
-    assert_eq!((ran.code, ran.stderr), (Some(1), told));
+    assert_eq!((ran.code, ran.stderr), (Some(1), reported));
 }

@@ -77,7 +77,7 @@ fn a_run_in_plain_text_because_tls_failed_has_a_serious_note_and_a_warning() {
         assert!(sentence.contains(why), "{sentence}");
     }
     assert_eq!(said(&encrypted, &url(&right)), []);
-    // Nobody wanted TLS, or the server has none.
+    // TLS was not requested, or the server has none.
     assert_eq!(said(&plain, &(url(&wrong) + "&sslmode=disable")), []);
     let unencrypted = pgdyno_testkit::postgres().address().port;
     let unencrypted = format!("postgresql://postgres@localhost:{unencrypted}/postgres");

@@ -50,9 +50,9 @@ impl Run {
     }
 
     /// Its text and its document, which is the same from the notebook.
-    fn ended(&mut self, told: &[&str]) -> (String, Value) {
+    fn ended(&mut self, reported: &[&str]) -> (String, Value) {
         let running = self.running.take().expect("it runs");
-        let text = running.ended().expect(0, told).stdout;
+        let text = running.ended().expect(0, reported).stdout;
         let written = fs::read_to_string(self.folder.path().join("run.json")).expect("written");
         let written: Value = serde_json::from_str(&written).expect("JSON");
         let mut show = pgdyno(&["show", "1", "--json"]);
@@ -193,12 +193,12 @@ fn a_client_that_fails_for_a_second_is_reported_with_its_failures() {
     );
     sleep(2 * SECOND);
     database.sql("UPDATE fails SET yes = false");
-    let told = [
+    let reported = [
         "\nno commit    ",
         " s of client 1: from 0 s to ",
         " 40001\n",
     ];
-    running.ended().expect(0, &told);
+    running.ended().expect(0, &reported);
     let mut show = pgdyno(&["show", "1", "--json"]);
     let shown = ran(show.env("PGDYNO_STORE", &store)).expect(0, &[]).stdout;
     let shown: Value = serde_json::from_str(&shown).expect("JSON");

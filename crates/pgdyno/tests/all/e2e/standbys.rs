@@ -184,10 +184,10 @@ fn roles_that_cannot_be_are_refused_with_the_way_out() {
 fn a_standby_that_replays_late_is_as_stale_as_its_delay_and_the_primary_never() {
     let delay = Duration::from_millis(300);
     let servers = Servers::start(&[Duration::ZERO, delay]);
-    let told = servers.staleness("5ms", "5s");
-    let endpoints = told["endpoints"].as_array().expect("endpoints");
+    let reported = servers.staleness("5ms", "5s");
+    let endpoints = reported["endpoints"].as_array().expect("endpoints");
     let [control, near, late] = endpoints.as_slice() else {
-        panic!("three servers: {told:#}");
+        panic!("three servers: {reported:#}");
     };
     assert_eq!(
         (&control["role"], &late["role"]),
@@ -198,7 +198,7 @@ fn a_standby_that_replays_late_is_as_stale_as_its_delay_and_the_primary_never() 
     }
     assert!(
         number(&control["reads"]) > 50 && number(&near["reads"]) > 50,
-        "{told:#}"
+        "{reported:#}"
     );
     // A stamp is hidden for the whole delay: reads within it have seen every age below.
     let max_us = number(&late["staleness"]["max_us"]);
@@ -255,12 +255,12 @@ fn the_clients_own_sessions_are_judged_by_their_stamps() {
             mode,
         ];
         let document = servers.run(&[&[&*write, &*late, &*near], &common[..], &more].concat());
-        let told = &document["staleness"]["clients"];
-        assert_eq!(told["sessions"], 3);
-        assert!(number(&told["written"]) > 50, "{told:#}");
-        let endpoints = told["endpoints"].as_array().expect("endpoints");
+        let reported = &document["staleness"]["clients"];
+        assert_eq!(reported["sessions"], 3);
+        assert!(number(&reported["written"]) > 50, "{reported:#}");
+        let endpoints = reported["endpoints"].as_array().expect("endpoints");
         let [control, late] = endpoints.as_slice() else {
-            panic!("the primary and the standby: {told:#}");
+            panic!("the primary and the standby: {reported:#}");
         };
         assert_eq!(
             (&control["role"], &late["role"]),
@@ -392,9 +392,9 @@ fn a_standby_that_is_promoted_or_lags_on_purpose_is_measured_in_the_laboratory()
             let shown = ran(&mut pgdyno(&["show", trial, "--json", "--store", &store]));
             let shown = shown.expect(0, &[]).stdout;
             let document: Value = serde_json::from_str(&shown).expect("JSON");
-            let told = &document["staleness"];
+            let reported = &document["staleness"];
             let list = |of: &Value| of["endpoints"].as_array().expect("endpoints").clone();
-            let all = [list(told), list(&told["clients"])].concat();
+            let all = [list(reported), list(&reported["clients"])].concat();
             let (control, reads): (Vec<_>, Vec<_>) =
                 all.iter().partition(|one| one["role"].is_null());
             for control in control {
@@ -416,8 +416,8 @@ fn a_standby_that_is_promoted_or_lags_on_purpose_is_measured_in_the_laboratory()
 fn staleness_is_within_10_ms_of_the_delay_and_of_the_replay_position() {
     for delay_ms in [200, 1000] {
         let servers = Servers::start(&[Duration::from_millis(delay_ms)]);
-        let told = servers.staleness("2ms", "20s");
-        let late = &told["endpoints"][1];
+        let reported = servers.staleness("2ms", "20s");
+        let late = &reported["endpoints"][1];
         let p50 = |of: &Value| number(&of["p50_us"]) as f64 / 1000.0;
         let staleness = p50(&late["staleness"]);
         let by_position = p50(&late["replay"]["by_position"]);
@@ -426,7 +426,7 @@ fn staleness_is_within_10_ms_of_the_delay_and_of_the_replay_position() {
             "delay {delay_ms} ms: staleness p50 {staleness:.1}, by position {by_position:.1}, by timestamp {by_timestamp:.1}"
         );
         for measured in [staleness, by_position, by_timestamp] {
-            assert!((measured - delay_ms as f64).abs() <= 10.0, "{told:#}");
+            assert!((measured - delay_ms as f64).abs() <= 10.0, "{reported:#}");
         }
     }
 }

@@ -21,15 +21,18 @@ fn without_a_disturbance_nothing_is_lost_and_sums_agree() {
     let args: Vec<&str> = args.split(' ').collect();
     // Each time with a mark of its own: receipts of the first are still there.
     for times in 1..=2 {
-        let told = truth(&database.pgdyno(&args).expect(0, &[]).stdout);
-        assert_eq!(told["acknowledged"], 100, "{told:#}");
-        assert_eq!((&told["lost"], &told["twice"]), (&0.into(), &0.into()));
-        assert_eq!(told["tables"][0], "pgbench_history");
-        let grown = told["sums"]["grown"].as_array().expect("sums");
-        assert_eq!(grown.len(), 4, "{told:#}");
+        let reported = truth(&database.pgdyno(&args).expect(0, &[]).stdout);
+        assert_eq!(reported["acknowledged"], 100, "{reported:#}");
+        assert_eq!(
+            (&reported["lost"], &reported["twice"]),
+            (&0.into(), &0.into())
+        );
+        assert_eq!(reported["tables"][0], "pgbench_history");
+        let grown = reported["sums"]["grown"].as_array().expect("sums");
+        assert_eq!(grown.len(), 4, "{reported:#}");
         assert!(
             grown.iter().all(|table| table[1] == grown[0][1]),
-            "{told:#}"
+            "{reported:#}"
         );
         let rows = "SELECT count(DISTINCT filler) FROM pgbench_history";
         assert_eq!(database.value(rows), (100 * times).to_string());
@@ -52,28 +55,28 @@ fn other_scripts_leave_a_row_of_their_own_and_what_they_roll_back_is_no_loss() {
         path.display().to_string()
     };
     let plain = script("plain.sql", "INSERT INTO t VALUES (:client_id);\n");
-    let told = database.pgdyno(&["run", &plain, "--receipts", "-c", "2", "-t", "10", "--json"]);
-    let told = truth(&told.expect(0, &[]).stdout);
+    let reported = database.pgdyno(&["run", &plain, "--receipts", "-c", "2", "-t", "10", "--json"]);
+    let reported = truth(&reported.expect(0, &[]).stdout);
     assert_eq!(
-        (&told["acknowledged"], &told["lost"]),
+        (&reported["acknowledged"], &reported["lost"]),
         (&20.into(), &0.into())
     );
     assert_eq!(database.value("SELECT count(*) FROM pgdyno_receipts"), "20");
-    assert_eq!(told["tables"][0], "pgdyno_receipts");
+    assert_eq!(reported["tables"][0], "pgdyno_receipts");
 
     let half = script(
         "half.sql",
         "\\set back random(0, 1)\nBEGIN;\nINSERT INTO t VALUES (1);\n\\if :back\nROLLBACK;\n\\else\n\
          COMMIT;\n\\endif\n",
     );
-    let told = database.pgdyno(&["run", &half, "--receipts", "-t", "40", "--json"]);
-    let told = truth(&told.expect(0, &[]).stdout);
-    let number = |name: &str| told[name].as_u64().expect("a number");
+    let reported = database.pgdyno(&["run", &half, "--receipts", "-t", "40", "--json"]);
+    let reported = truth(&reported.expect(0, &[]).stdout);
+    let number = |name: &str| reported[name].as_u64().expect("a number");
     assert_eq!(number("lost"), 0);
     assert_eq!(number("acknowledged") + number("without_receipt"), 40);
     assert!(
         number("without_receipt") > 0 && number("acknowledged") > 0,
-        "{told:#}"
+        "{reported:#}"
     );
 
     // One that loses its own receipts: what is missing is found, named, and in the exit code.
@@ -89,8 +92,8 @@ fn other_scripts_leave_a_row_of_their_own_and_what_they_roll_back_is_no_loss() {
             "client 0, its transaction 3, acknowledged",
         ],
     );
-    let lost = ran.stdout.find("LOST WRITES").expect("told");
-    let figures = ran.stdout.find("receipts  ").expect("told");
+    let lost = ran.stdout.find("LOST WRITES").expect("reported");
+    let figures = ran.stdout.find("receipts  ").expect("reported");
     assert!(lost < figures, "{}", ran.stdout);
 
     database.sql("DROP TABLE pgdyno_receipts; CREATE TABLE pgdyno_receipts (mine int)");
@@ -111,9 +114,9 @@ fn a_commit_whose_wait_for_a_standby_was_cancelled_is_unknown_and_resolved() {
     let server = postgres_with(&[]);
     let database = Database::on(&server, "truth_sync");
     database.pgdyno(&["load", "tpcb"]).expect(0, &[]);
-    let nobody = Setting::new("synchronous_standby_names", "nobody").expect("a setting");
-    server.set(&[nobody]).expect("it runs");
-    database.wait_for("SELECT 1 WHERE current_setting('synchronous_standby_names') = 'nobody'");
+    let absent = Setting::new("synchronous_standby_names", "absent").expect("a setting");
+    server.set(&[absent]).expect("it runs");
+    database.wait_for("SELECT 1 WHERE current_setting('synchronous_standby_names') = 'absent'");
     let mut run = pgdyno(&["run", "tpcb", "--receipts", "-c", "1", "-t", "3", "--json"]);
     let mut running = Running::start(run.args(["--url", &database.url]));
     // Each wait is cancelled once: a second time would be the next statement's.
@@ -137,14 +140,14 @@ fn a_commit_whose_wait_for_a_standby_was_cancelled_is_unknown_and_resolved() {
         (&3.into(), &0.into()),
         "{counts:#}"
     );
-    let told = &document["truth"];
+    let reported = &document["truth"];
     assert_eq!(
-        (&told["in_doubt"], &told["in_doubt_landed"]),
+        (&reported["in_doubt"], &reported["in_doubt_landed"]),
         (&3.into(), &3.into()),
-        "{told:#}"
+        "{reported:#}"
     );
     assert_eq!(
-        (&told["acknowledged"], &told["lost"]),
+        (&reported["acknowledged"], &reported["lost"]),
         (&0.into(), &0.into())
     );
     let reason = &document["reasons"][0]["reason"];

@@ -120,8 +120,8 @@ enum Shown {
     Slower(u64),
     /// Less than half of what was due was committed.
     Narrow,
-    /// Nobody was served for so many microseconds.
-    Nobody(u64),
+    /// No client was served for so many microseconds.
+    NoService(u64),
     /// All clients lost their connections.
     Lost,
 }
@@ -136,7 +136,7 @@ impl Shown {
         match self {
             Self::Slower(us) => number(&during["service"]["p50_us"]) >= *us as f64,
             Self::Narrow => 2.0 * number(&during["committed"]) < number(&during["due"]),
-            Self::Nobody(us) => number(&figures["no_service_us"]) >= *us as f64,
+            Self::NoService(us) => number(&figures["no_service_us"]) >= *us as f64,
             Self::Lost => document["endpoints"][0]["lost"] == 8,
         }
     }
@@ -153,17 +153,17 @@ fn each_disturbance_of_the_network_is_felt_and_keeps_the_account() {
         // As much, half of it on average.
         ("net-jitter ms=40 for=1s", Shown::Slower(60_000)),
         ("net-bandwidth rate=5kB for=1s", Shown::Narrow),
-        ("net-black-hole for=1s", Shown::Nobody(900_000)),
+        ("net-black-hole for=1s", Shown::NoService(900_000)),
         (
             "net-one-way direction=to-client for=1s",
-            Shown::Nobody(900_000),
+            Shown::NoService(900_000),
         ),
         (
             "net-one-way direction=to-server for=1s",
-            Shown::Nobody(900_000),
+            Shown::NoService(900_000),
         ),
         // Without a limit of their own they wait for good.
-        ("net-half-open closed=server", Shown::Nobody(2_000_000)),
+        ("net-half-open closed=server", Shown::NoService(2_000_000)),
         ("net-half-open closed=client", Shown::Lost),
     ] {
         let command = format!("pgdyno:{fault}");

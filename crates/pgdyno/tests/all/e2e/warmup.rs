@@ -136,7 +136,7 @@ fn a_warm_up_ends_when_it_is_steady_and_the_result_says_whether_it_stayed_so() {
     // On a busy machine the quicker half looks like a warm-up.
     let ran = drifts.ended().expect(0, &["steady       no: throughput "]);
     let json = place.json("drifts");
-    let (code, told) = match json["steadiness"][0]["verdict"].as_str() {
+    let (code, reported) = match json["steadiness"][0]["verdict"].as_str() {
         Some("drifts") => ("not-steady", "throughput fell by "),
         Some("warm-up") => ("warm-up-measured", "above the rest during the first"),
         other => panic!("{other:?}: {json}"),
@@ -152,7 +152,7 @@ fn a_warm_up_ends_when_it_is_steady_and_the_result_says_whether_it_stayed_so() {
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ")
-            .contains(told),
+            .contains(reported),
         "{shown}"
     );
 

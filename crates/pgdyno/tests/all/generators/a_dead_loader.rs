@@ -40,7 +40,7 @@ fn while_it_filled() {
 }
 
 /// The server executes something for the dead one, and keeps the lock of its load, until it looks whether
-/// anybody waits for it.
+/// another generator waits for it.
 fn while_it_created_keys() {
     let crew = Crew::on_server("dead_keys");
     let mut all = start(&crew, "load tpcb --param scale=2", 2, 2);

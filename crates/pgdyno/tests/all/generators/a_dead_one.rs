@@ -14,7 +14,7 @@ pub fn script(crew: &Crew) -> String {
     crew.write("done.sql", text)
 }
 
-/// What is told of each generator is what the server has of its clients: all of those that measured to
+/// What is reported of each generator is what the server has of its clients: all of those that measured to
 /// their ends; of one that died no more than all, and all until its last kept second.
 #[track_caller]
 pub fn accounting_is_right(crew: &Crew, whole: &Value) {

@@ -1,5 +1,5 @@
 //! Tables that are missing are filled by all generators that are there: what comes of it is what one
-//! process would load, whoever dies, is late or never comes.
+//! process would load, though generators die, are late or never come.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

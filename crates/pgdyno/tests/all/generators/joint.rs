@@ -8,7 +8,7 @@ use crate::generators::crew::{Crew, ends, number, rows};
 fn four_are_one(crew: &Crew) {
     let load = crew.pgdyno(&format!("load tpcb --url {}", crew.target.url));
     load.expect(0, &[]);
-    crew.run_well(4, "run tpcb -c 8 -T 2 -R 400 --json=told.json");
+    crew.run_well(4, "run tpcb -c 8 -T 2 -R 400 --json=run.json");
     let whole = crew.whole("complete");
     let committed = number(&whole["measured"]["committed"]);
     assert!(committed > 0, "{whole}");
@@ -148,7 +148,7 @@ fn clients_that_move_are_followed_by_all_generators_together() {
     let phases = whole["phases"].as_array().unwrap();
     for (phase, asked) in phases.iter().zip([2.0, 8.0, 0.0]) {
         let figure = |of: &Value| of.as_f64().unwrap();
-        // Whoever is to rest ends its transaction first.
+        // A client that is to rest ends its transaction first.
         let longest_us = figure(&phase["service"]["max_us"]);
         let ending = 8.0 * longest_us / figure(&phase["measured_us"]);
         let working = figure(&phase["clients_working"]);
@@ -200,7 +200,7 @@ fn clients_do_what_those_of_one_process_would() {
     assert_eq!(crew.target.value(clients), "70|7|6|70");
 }
 
-/// The first generator's seed is that of all, where nobody names one.
+/// The first generator's seed is that of all, where none is given.
 #[test]
 fn without_a_seed_no_two_clients_draw_the_same() {
     let crew = Crew::in_file("joint_seed");

@@ -1,5 +1,5 @@
 //! Several pgdynos that measure one trial together: what they make of it, what is refused, and what
-//! becomes of it when one of them is late, told to end, or killed; under Slurm, MPI and Kubernetes. Each is a process of its own, as in
+//! becomes of it when one of them is late, stopped, or killed; under Slurm, MPI and Kubernetes. Each is a process of its own, as in
 //! life; they meet in a notebook in a file or on a server.
 //!
 //! What takes minutes: `make test-long PART=generators`. `PGDYNO_SEED=7` draws its moments again.

@@ -91,7 +91,7 @@ fn without_recovery_mpirun_ends_all_when_one_is_killed() {
         return;
     };
     let ran = one_is_killed(&crew, "mpi_ended", "");
-    // It kills them seconds after it has told them to end, while they wait for what is silent: their parts
+    // It kills them seconds after it asked them to end, while they wait for a silent peer: their parts
     // are kept, and are not added up.
     assert_eq!(ran.code, Some(137), "{ran:#?}");
     let listed = crew.listed();

@@ -73,7 +73,7 @@ fn methods_that_are_none_are_refused() {
         refusing("a request of 100 kB", sends(&[request(3, &[0; 100_000])]))
             .says("received invalid authentication request"),
         refusing(
-            "a password that nobody has",
+            "a password that no role has",
             sends_and(&[request(3, b"")], Step::Stall),
         )
         .says("no password supplied"),

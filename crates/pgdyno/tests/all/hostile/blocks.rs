@@ -53,14 +53,14 @@ fn a_block_is_what_the_server_says_of_it() {
         )
         .says("deferred"),
         answering(
-            "in a transaction that nobody began",
+            "in a transaction that was not begun",
             sends(&[result(), ready(b'T')]),
             FAILED,
         )
         .says(open)
         .commits(0, 1),
         answering(
-            "in a failed one that nobody began",
+            "in a failed one that was not begun",
             sends(&[result(), ready(b'E')]),
             FAILED,
         )

@@ -27,7 +27,7 @@ pub struct Ended {
     pub took: Duration,
 }
 
-/// What is done several at a time, each with its name; all failures are told together.
+/// What is done several at a time, each with its name; all failures are reported together.
 #[track_caller]
 pub fn all<T: Send>(
     cases: Vec<T>,
@@ -80,7 +80,7 @@ pub fn both(scenarios: Vec<Scenario>) {
 }
 
 /// Whether its signal is heeded. A background job of a script is started with SIGINT ignored (POSIX, sh,
-/// "Asynchronous Lists"), and so is all that it starts: nobody could end a command by Ctrl-C there.
+/// "Asynchronous Lists"), and so is all that it starts: Ctrl-C could not end a command there.
 pub fn can_be_sent(scenario: &Scenario) -> bool {
     const SIGINT_BIT: u64 = 1 << 1;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -11,10 +11,10 @@ fn result(messages: &[Vec<u8>]) -> Vec<Step> {
 
 /// The only value of column `a`.
 fn value(name: &'static str, value: &str, codes: (i32, i32)) -> Scenario {
-    kept(name, &[described(&["a"]), row(&[value])], codes)
+    stored(name, &[described(&["a"]), row(&[value])], codes)
 }
 
-fn kept(name: &'static str, messages: &[Vec<u8>], codes: (i32, i32)) -> Scenario {
+fn stored(name: &'static str, messages: &[Vec<u8>], codes: (i32, i32)) -> Scenario {
     answering(name, result(messages), codes).script("SELECT 1 AS marked \\gset\nSELECT :a;\n")
 }
 
@@ -46,26 +46,26 @@ fn results_that_are_not_one_row_are_none() {
     let many = vec!["a"; 60_000];
     let ones = vec!["1"; 60_000];
     conduct::both(vec![
-        kept("no row to keep", &[described(&["a"])], FAILED),
-        kept("two rows to keep", &[described(&["a"]), two], FAILED),
-        kept("no result to keep", &[], FAILED),
-        kept(
+        stored("no row to keep", &[described(&["a"])], FAILED),
+        stored("two rows to keep", &[described(&["a"]), two], FAILED),
+        stored("no result to keep", &[], FAILED),
+        stored(
             "a name that is none",
             &[described(&["\x1b[2J"]), row(&["1"])],
             FAILED,
         )
         .on_terminal(),
-        kept(
+        stored(
             "a name of no characters",
             &[described(&[""]), row(&["1"])],
             FAILED,
         ),
-        kept(
+        stored(
             "a name of 20 kB",
             &[described(&[&long]), row(&["1"])],
             FAILED,
         ),
-        kept(
+        stored(
             "60,000 columns to keep",
             &[described(&many), row(&ones)],
             LOST,

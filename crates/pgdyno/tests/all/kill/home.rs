@@ -259,11 +259,11 @@ impl Home {
         for sound in ["integrity_check", "foreign_key_check"] {
             let mut found = Vec::new();
             let open = self.open();
-            let told = open.pragma_query(None, sound, |row| {
+            let reported = open.pragma_query(None, sound, |row| {
                 found.push(row.get::<_, String>(0)?);
                 Ok(())
             });
-            told.unwrap();
+            reported.unwrap();
             assert!(matches!(&found[..], []) || found == ["ok"], "{found:?}");
         }
         assert_eq!(

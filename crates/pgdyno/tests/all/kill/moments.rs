@@ -68,7 +68,7 @@ pub fn each(
             again: (draw.share() < 0.3).then(|| length.mul_f64(draw.share())),
             heads: draw.share() < 0.5,
         };
-        // What goes wrong is told with the moment.
+        // What goes wrong is reported with the moment.
         match catch_unwind(AssertUnwindSafe(|| attempt(&moment))) {
             Ok(true) => killed += 1,
             // It was over by then: it was measured on a busier machine.

@@ -27,7 +27,7 @@ pub fn lines(theirs: &str, ours: &str) -> Vec<String> {
         .collect()
 }
 
-/// The longest common subsequence of both, and what stands in only one of them.
+/// The longest common subsequence of both, and what is in only one of them.
 fn aligned<'a>(theirs: &[&'a str], ours: &[&'a str]) -> Vec<(char, &'a str)> {
     let mut longest = vec![vec![0_usize; ours.len() + 1]; theirs.len() + 1];
     for (i, their) in theirs.iter().enumerate().rev() {

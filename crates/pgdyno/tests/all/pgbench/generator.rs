@@ -324,7 +324,7 @@ impl Writer {
                 let at = self.dice.below(self.known.ints.len());
                 format!(":{}", self.known.ints[at].0)
             }
-            // In quotes variables are put in all the same, which only text stands.
+            // Variables are replaced within quotes, too; only text survives that.
             10 if self.simple => {
                 let known = self.known.ints.last().map_or("scale", |(name, _)| name);
                 format!("':{known} :nosuch', ':{known}'::text")

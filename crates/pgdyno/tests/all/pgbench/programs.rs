@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use pgdyno_server::Server;
 
-/// The program under test as `pgbench`: a symbolic link in a directory of its own, which everybody can
+/// The program under test as `pgbench`: a symbolic link in a directory of its own, which all users can
 /// read.
 pub fn under_test() -> PathBuf {
     static LINKS: OnceLock<tempfile::TempDir> = OnceLock::new();

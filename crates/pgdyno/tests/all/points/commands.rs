@@ -50,7 +50,7 @@ pub const CASES: &[Case] = &[
         short: 4,
         command: run,
         whole: |scene| {
-            kept(scene, &scene.path("notebook.sqlite"))?;
+            check_stored(scene, &scene.path("notebook.sqlite"))?;
             json(scene)?;
             contains(&scene.path("stdout.txt"), "(40 committed")
         },
@@ -88,7 +88,7 @@ pub const CASES: &[Case] = &[
             command
         },
         whole: |scene| {
-            kept(scene, &scene.path("notebook.sqlite"))?;
+            check_stored(scene, &scene.path("notebook.sqlite"))?;
             json(scene)?;
             // Of each thread one; those of a process that was run before it are there too.
             let lines: Vec<usize> = files(scene, "log.")
@@ -448,7 +448,7 @@ fn waiting_trial(scene: &Scene) {
 }
 
 /// Whether a trial that is complete has been kept, with all that was committed.
-pub fn kept(scene: &Scene, store: &Path) -> Result<(), String> {
+pub fn check_stored(scene: &Scene, store: &Path) -> Result<(), String> {
     let newest = "SELECT state || ' ' || committed || ' ' || (SELECT sum(committed) FROM second \
                   WHERE trial = number) FROM trial ORDER BY number DESC LIMIT 1";
     let store = store.strip_prefix(scene.folder()).unwrap();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pgdyno_testkit::failing::{Call, Fault};
 
-use crate::points::commands::{Case, document, kept};
+use crate::points::commands::{Case, check_stored, document};
 use crate::points::scene::Scene;
 use crate::support::{Ran, ran};
 
@@ -127,7 +127,7 @@ pub fn loss(case: &Case, scene: &Scene) -> Result<(), String> {
     }
     let mut files = Vec::new();
     notebooks(&scene.folder(), &mut files);
-    if files.iter().any(|file| kept(scene, file).is_ok()) {
+    if files.iter().any(|file| check_stored(scene, file).is_ok()) {
         return Ok(());
     }
     Err(format!(

@@ -69,7 +69,7 @@ const COMMANDS: &[(&[&str], bool)] = &[
     (&["target"], false),
 ];
 
-/// Those of other tools, whose URL stands last or in an option of its own.
+/// Those of other tools, whose URL comes last or in an option of its own.
 const TOOLS: &[&[&str]] = &[
     &["pgbench", "-i", "-q", "-s", "1"],
     &["pgbench", "-n", "-S", "-c", "3", "-t", "20"],

@@ -18,7 +18,7 @@ pub fn peer(variable: &str) -> Option<PathBuf> {
     named.map(PathBuf::from)
 }
 
-/// What stands between the two streams of a run.
+/// What is between the two streams of a run.
 pub const STANDARD_ERROR: &str = "== standard error";
 
 /// What is compared of a run: both streams.

@@ -152,7 +152,7 @@ fn shown(ran: &Ran) -> String {
     )
 }
 
-/// What a transaction that cannot be serialized is told, beside the reason. Which of these come is
+/// The error of a transaction that cannot be serialized, beside the reason. Which of these come is
 /// up to chance.
 const SERIALIZATION: [&str; 6] = [
     "client N got an error in command N (SQL) of script N; ERROR:  could not serialize access due to concurrent update",
@@ -216,7 +216,7 @@ fn compare_runs(line: &Line, shells: &[Shell; 2], database: &str) {
             );
         }
         if is_given("--verbose-errors") {
-            // Each error is told, and counted once.
+            // Each error is reported, and counted once.
             let errors = ran.stderr.matches(" got an error in command ").count();
             let counted = failed + retries;
             // The last transaction of each client is not counted when its end comes too late.
@@ -224,7 +224,7 @@ fn compare_runs(line: &Line, shells: &[Shell; 2], database: &str) {
             let errors = errors as u64;
             assert!(
                 counted <= errors && errors <= counted + 8 * tries,
-                "{line_said}: {errors} errors told, {counted} counted\n{}",
+                "{line_said}: {errors} errors printed, {counted} counted\n{}",
                 shown(&ran)
             );
             let complaints = complaints(&ran);

@@ -1,4 +1,4 @@
-//! The lines: each as it stands in its article, what is typed instead of a part of it and why, and how
+//! The lines: each as it is in its article, what is typed instead of a part of it and why, and how
 //! its output differs from the tool's and why.
 //!
 //! Lines of psql, of package managers and of shells are left out, but for those that pgio's article

@@ -123,7 +123,7 @@ fn a_trial_is_stopped_from_the_page_and_keeps_what_it_measured() {
     server.post(&stop, &wrong).expect(409, "another one by now");
     server
         .post(&stop, &json!({ "uuid": uuid }))
-        .expect(200, "was told to end");
+        .expect(200, "was asked to end");
     let ended = last(&mut events);
     assert_eq!(ended["run"]["stored"]["state"], "aborted");
     assert_eq!(ended["run"]["stored"]["reason"], "interrupted");
@@ -224,7 +224,7 @@ fn ctrl_c_ends_the_server() {
     assert_eq!(
         events.next().0,
         "",
-        "its viewers are told by the end of the connection"
+        "its viewers see the end of the connection"
     );
 }
 
@@ -256,7 +256,7 @@ fn a_team_s_notebook_is_watched_like_a_file_and_may_be_away() {
     let uuid = events.document["served"]["live"]["uuid"].clone();
     let stop = path.replace("events", "stop");
     run.post(&stop, &json!({ "uuid": uuid }))
-        .expect(200, "was told to end");
+        .expect(200, "was asked to end");
     assert_eq!(last(&mut events)["run"]["stored"]["state"], "aborted");
     assert_eq!(run.ended(), Some(130), "{}", run.said());
 }

@@ -15,7 +15,7 @@ pub fn is_on_server() -> bool {
     std::env::var("PGDYNO_TEST_STORE").is_ok_and(|kind| kind == "server")
 }
 
-/// What `--store` is to name instead of this file: the file, or the notebook on a server that stands for
+/// What `--store` is to name instead of this file: the file, or the notebook on a server that represents
 /// it. Not the server that tests measure: that would be noted.
 pub fn at(file: &Path) -> PathBuf {
     static SERVER: OnceLock<Server> = OnceLock::new();

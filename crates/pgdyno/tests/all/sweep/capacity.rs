@@ -44,7 +44,7 @@ fn waits_at_most(rate: f64, t: Duration) -> f64 {
 }
 
 /// What a search has found.
-struct Found {
+struct SearchResult {
     /// Of the estimate, as a share of the truth.
     error: f64,
     /// Half of the interval as a share of the estimate.
@@ -55,7 +55,7 @@ struct Found {
 }
 
 /// The search's answer on such a server, as a row of the table in docs/internals/simulations.md.
-fn searched(number: u64) -> Found {
+fn searched(number: u64) -> SearchResult {
     let socket = pgdyno_testkit::postgres()
         .address()
         .socket_path()
@@ -87,7 +87,7 @@ fn searched(number: u64) -> Found {
     let end = |name: &str, unknown| found["interval"][name].as_f64().unwrap_or(unknown);
     let (low, high) = (end("low", 0.0), end("high", f64::INFINITY));
     let error = estimate / capacity - 1.0;
-    Found {
+    SearchResult {
         error: error.abs(),
         half_width: (high - low) / 2.0 / estimate,
         is_held: low <= capacity && capacity <= high,
@@ -115,7 +115,7 @@ fn searches_on_a_server_with_a_queue_are_right() {
     };
     // Ten at a time, which are some two thousand statements a second.
     let of_thread = move |thread: u64| [thread, thread + 10].map(search);
-    let found: Vec<(bool, Found)> = std::thread::scope(|scope| {
+    let found: Vec<(bool, SearchResult)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..10)
             .map(|thread| scope.spawn(move || of_thread(thread)))
             .collect();
@@ -342,9 +342,9 @@ fn a_search_goes_on_from_the_rates_given_and_keeps_its_answer() {
     } else {
         shared.expect(2, &["found no capacity, only that it is"]);
     }
-    let asked = ["run", "one.sql", "-T1", "--rate=50% of nobody"];
+    let asked = ["run", "one.sql", "-T1", "--rate=50% of absent"];
     let refused = ran(&mut experiment.command(&asked));
-    assert!(refused.stderr.contains("nobody"), "{refused:?}");
+    assert!(refused.stderr.contains("absent"), "{refused:?}");
 
     // The figures again, and nothing is measured.
     let again = format!("{trials} of {trials} trials complete");

@@ -37,7 +37,7 @@ fn a_matrix_killed_in_the_middle_is_resumed_and_the_settings_are_put_back() {
     support::ended(restoring).expect(0, &["1 sweeps at work"]);
     running.signal(Signal::Kill);
     running.ended();
-    assert!(changed(), "nobody has put it back yet");
+    assert!(changed(), "it is not put back yet");
 
     // The next session of the sweep puts it back before it does anything; killed once more.
     let complete = experiment.completed();

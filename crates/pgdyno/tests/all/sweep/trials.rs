@@ -135,8 +135,8 @@ fn points_that_need_a_failed_maximum_are_reported_once_and_not_run() {
     }
     let texts = ["7 of 14 trials complete", "7 trials failed"];
     let ran = experiment.run(&[]).expect(1, &texts);
-    let told = ran.stderr.matches("it could not be measured").count();
-    assert_eq!(told, 1, "{ran:#?}");
+    let reported = ran.stderr.matches("it could not be measured").count();
+    assert_eq!(reported, 1, "{ran:#?}");
     // In the notebook: the maximum that failed and the two that needed none, beside the good ones.
     let failed = |trial: &&Value| trial["state"] == "failed";
     assert_eq!(experiment.trials().iter().filter(failed).count(), 3);

@@ -90,7 +90,7 @@ pub const CASES: &[Case] = &[
         name: "no-such-database",
         nodes: 1,
         before: &[],
-        command: "load tpcb --url postgresql://root@SERVER/nobody?sslmode=disable",
+        command: "load tpcb --url postgresql://root@SERVER/absent?sslmode=disable",
     },
     Case {
         name: "sweep",
@@ -334,7 +334,7 @@ fn a_load_is_what_a_real_cockroachdb_took() {
     replay("load-replace").expect(0, &["scale = 1): 100,011 rows"]);
     replay("no-such-database").expect(
         1,
-        &["database \"nobody\" does not exist", "CREATE DATABASE"],
+        &["database \"absent\" does not exist", "CREATE DATABASE"],
     );
 }
 
@@ -376,7 +376,7 @@ fn conflicts_of_a_real_cockroachdb_are_tried_again_until_all_is_committed() {
     }
     assert!(
         errors("tpcb-8-clients", "40001") > 0,
-        "nobody had a conflict"
+        "no client had a conflict"
     );
     let all = &document(&replay("select-only"))["measured"];
     assert_eq!(all["committed"], 10, "{all:#}");
@@ -402,7 +402,7 @@ fn a_real_cockroachdb_is_tidied_up_between_trials() {
     replay("sweep").expect(0, &[]);
     // Between the two trials, and for their sessions.
     for text in ["TRUNCATE pgbench_history\0", "application_name\0a sweep\0"] {
-        assert!(said("sweep", text), "nobody said {text}");
+        assert!(said("sweep", text), "no output has {text}");
     }
 }
 
@@ -425,7 +425,7 @@ fn the_forms_that_a_real_cockroachdb_can_run_stand_beside_those_that_it_cannot()
         };
         assert_eq!(form["retries"], retries, "{form:#}");
     }
-    assert!(errors("lab", "40001") > 0, "nobody had a conflict");
+    assert!(errors("lab", "40001") > 0, "no client had a conflict");
 }
 
 #[test]

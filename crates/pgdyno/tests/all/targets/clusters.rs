@@ -245,8 +245,8 @@ fn hidden_ranges_have_a_reason_and_a_remedy() {
         tables: THREE_NODES,
         ..COCKROACHDB_25_2
     });
-    let told = "only users with the ZONECONFIG privilege; ranges may be seen by admins";
-    target(&server, &[]).expect(0, &[&format!("not known where they are: {told}")]);
+    let reported = "only users with the ZONECONFIG privilege; ranges may be seen by admins";
+    target(&server, &[]).expect(0, &[&format!("not known where they are: {reported}")]);
 }
 
 #[test]
@@ -288,14 +288,14 @@ fn where_views_are_closed_a_node_of_cockroachdb_tells_over_http() {
 
 #[test]
 fn facts_say_what_they_rest_on_with_a_server_and_without() {
-    let told = support::ran(&mut support::pgdyno(&["target", "--facts=cockroachdb"]));
-    let told = told
+    let reported = support::ran(&mut support::pgdyno(&["target", "--facts=cockroachdb"]));
+    let reported = reported
         .expect(0, &["CockroachDB, tried until 19.1: ", " captured, "])
         .stdout;
-    let vacuum = told.lines().find(|line| line.contains(" vacuum "));
+    let vacuum = reported.lines().find(|line| line.contains(" vacuum "));
     assert!(
         vacuum.is_some_and(|line| line.starts_with("captured ")),
-        "{told}"
+        "{reported}"
     );
 
     let server = Documented::start(YUGABYTEDB);

@@ -246,12 +246,12 @@ fn a_newer_cockroachdb_needs_no_index_for_a_foreign_key_and_loads_in_the_foregro
 fn an_unknown_product_is_treated_as_postgresql_with_a_warning() {
     let product = Product {
         refuses: &[("SELECT pg_", "42883", "unknown function")],
-        ..Product::new("Somebody''s database 9.9")
+        ..Product::new("Another''s database 9.9")
     };
     let (ran, statements) = on(product, &["load", "tpcb"]);
     ran.expect(
         0,
-        &["pgdyno does not know this product and treats it as PostgreSQL: Somebody's database 9.9"],
+        &["pgdyno does not know this product and treats it as PostgreSQL: Another's database 9.9"],
     );
     assert!(statements.contains(&"VACUUM ANALYZE pgbench_accounts".to_owned()));
     // Whether it can freeze rows is not known, so it is not tried.
@@ -266,7 +266,7 @@ fn loaded_through_three(product: Product) -> (Ran, Documented) {
         ..product
     });
     let hosts = server.addresses().into_iter();
-    // A fourth one, which nobody listens at.
+    // A fourth one, which nothing listens at.
     let hosts: Vec<String> = hosts.chain(["127.0.0.1:1".to_owned()]).collect();
     let url = format!("postgresql://me@{}/d?sslmode=disable", hosts.join(","));
     let ran = support::ran(&mut support::pgdyno(&["load", "tpcb", "--url", &url]));

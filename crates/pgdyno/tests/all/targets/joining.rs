@@ -50,7 +50,7 @@ fn joined(server: &Documented, options: &str) -> Value {
 }
 
 /// The texts of the events of this kind.
-fn told<'a>(document: &'a Value, kind: &str) -> Vec<&'a str> {
+fn event_texts<'a>(document: &'a Value, kind: &str) -> Vec<&'a str> {
     let events = document["observed"]["events"].as_array().unwrap().iter();
     let of_kind = events.filter(|event| event["kind"] == kind);
     of_kind
@@ -74,8 +74,8 @@ fn on_request_it_is_an_endpoint_that_gets_its_share_of_the_clients_and_its_page_
     let document = joined(&server, "--new-nodes --observe crdb.vars");
     let address = &server.addresses()[2];
     let name = format!("node 3 ({address})");
-    assert_eq!(told(&document, "node-joined"), [name.as_str()]);
-    let [text] = told(&document, "endpoint-joined")[..] else {
+    assert_eq!(event_texts(&document, "node-joined"), [name.as_str()]);
+    let [text] = event_texts(&document, "endpoint-joined")[..] else {
         panic!("{:#}", document["observed"]["events"]);
     };
     assert_eq!(text, format!("{name}: its share of the clients goes there"));
@@ -111,7 +111,7 @@ fn on_request_it_is_an_endpoint_that_gets_its_share_of_the_clients_and_its_page_
 fn otherwise_it_is_said_that_no_client_goes_there_and_what_to_do() {
     let server = three_nodes();
     let document = joined(&server, "");
-    let [text] = told(&document, "node-joined")[..] else {
+    let [text] = event_texts(&document, "node-joined")[..] else {
         panic!("{:#}", document["observed"]["events"]);
     };
     assert!(

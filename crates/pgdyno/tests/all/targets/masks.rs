@@ -52,7 +52,7 @@ impl Masks {
         masks
     }
 
-    /// A text without what must not be told.
+    /// A text without what must not be reported.
     pub fn text(&self, text: &str) -> String {
         let mut masked = text.to_owned();
         // A name that has another one in it first.
@@ -64,7 +64,7 @@ impl Masks {
         masked
     }
 
-    /// A connection without it. Whoever logs in with a password does it without one when it is played.
+    /// A connection without it. A login with a password is replayed without one.
     pub fn connection(&self, events: &[Event]) -> Vec<Event> {
         let is_login = |event: &Event| match event {
             Event::Client(message) => message.tag == b'p',
@@ -117,12 +117,12 @@ impl Masks {
 /// The server's process as a client knows it: from the key to cancel by, which is secret, and by asking.
 #[derive(Default)]
 struct Process {
-    told: Option<u32>,
+    reported: Option<u32>,
     is_asked_for: bool,
 }
 
 impl Process {
-    /// The process of each connection is 1 where that is what it was told, so that a connection is answered alike
+    /// The process of each connection is 1 where that is what it received, so that a connection is answered alike
     /// whichever recorded one it is; `None` for messages that do not speak of it.
     fn masked(&mut self, event: &Event) -> Option<Message> {
         let message = match event {
@@ -136,14 +136,17 @@ impl Process {
         };
         match message.tag {
             b'K' => {
-                let told = u32::from_be_bytes(*message.body.first_chunk()?);
-                self.told = Some(told);
-                let process = u32::from(told != 0).to_be_bytes();
+                let reported = u32::from_be_bytes(*message.body.first_chunk()?);
+                self.reported = Some(reported);
+                let process = u32::from(reported != 0).to_be_bytes();
                 Some(Message::new(b'K', [&process[..], &[0; 4]].concat()))
             }
             b'D' if self.is_asked_for => {
-                let told = columns(message).pop().flatten()?;
-                let is_own = self.told.map(|told| told.to_string().into_bytes()) == Some(told);
+                let reported = columns(message).pop().flatten()?;
+                let is_own = self
+                    .reported
+                    .map(|reported| reported.to_string().into_bytes())
+                    == Some(reported);
                 let number = if is_own { b'1' } else { b'2' };
                 Some(Message::new(b'D', [0, 1, 0, 0, 0, 1, number]))
             }
@@ -179,8 +182,8 @@ fn host(text: &str) -> Option<&str> {
         && host
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b".-_[]:".contains(&b));
-    let is_told = ["127.0.0.1", "localhost"].contains(&host);
-    (is_port && is_host && host.len() > 3 && !is_told).then_some(host)
+    let is_reported = ["127.0.0.1", "localhost"].contains(&host);
+    (is_port && is_host && host.len() > 3 && !is_reported).then_some(host)
 }
 
 /// The UUIDs in a text.
@@ -235,11 +238,14 @@ fn secrets_are_replaced_and_lengths_agree() {
 
 #[test]
 fn a_process_is_reported_and_requested_by_the_same_number() {
-    let connection = |told: u32, answered: &str| {
+    let connection = |reported: u32, answered: &str| {
         let length = (answered.len() as u32).to_be_bytes();
         let row = [&[0, 1], &length[..], answered.as_bytes()].concat();
         vec![
-            Event::Server(Message::new(b'K', [told.to_be_bytes(), *b"keys"].concat())),
+            Event::Server(Message::new(
+                b'K',
+                [reported.to_be_bytes(), *b"keys"].concat(),
+            )),
             Event::Client(Message::new(b'Q', *b"SELECT pg_catalog.pg_backend_pid()\0")),
             Event::Server(Message::new(b'D', row)),
             Event::Client(Message::new(b'Q', *b"SELECT 4711\0")),

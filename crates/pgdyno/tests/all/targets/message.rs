@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 
-/// The tag that stands here for the start-up message, which has none.
+/// The tag that is here for the start-up message, which has none.
 pub const STARTUP: u8 = b'>';
 
 /// One message: its tag, and what follows the length.
@@ -38,7 +38,7 @@ impl Message {
         Ok(Some(Message { tag: tag[0], body }))
     }
 
-    /// As it stands on the wire.
+    /// As it is on the wire.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         if self.tag != STARTUP {

@@ -107,7 +107,7 @@ fn measure(server: &Documented, name: &str, expected: &Expected) {
 /// Each sample has values of its own, and is taken when clients have gone.
 fn tell_the_parts_of_a_statements_time(server: &Documented, document: &Value, expected: &Expected) {
     let observed = &document["observed"];
-    let told = &observed["facts"]["cluster.explain"]["explained"];
+    let reported = &observed["facts"]["cluster.explain"]["explained"];
     let Some((layer, execution_us, storage_us, contention_us)) = expected.explained else {
         let gaps = observed["gaps"].as_array().unwrap();
         let gap = gaps
@@ -118,14 +118,14 @@ fn tell_the_parts_of_a_statements_time(server: &Documented, document: &Value, ex
             reason.contains("from 21.1 on, and this is 20.2"),
             "{reason}"
         );
-        assert_eq!(*told, Value::Null);
+        assert_eq!(*reported, Value::Null);
         return;
     };
     let text = "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;";
     let expected = serde_json::json!([{"text": text, "samples": 3, "layer": layer,
         "execution_us": execution_us, "storage_us": storage_us, "contention_us": contention_us,
-        "rows": told[0]["rows"]}]);
-    assert_eq!(*told, expected, "{:#}", observed["gaps"]);
+        "rows": reported[0]["rows"]}]);
+    assert_eq!(*reported, expected, "{:#}", observed["gaps"]);
     let statements = server.statements();
     let is_explained = |sql: &&String| sql.starts_with("EXPLAIN ");
     let mut explained: Vec<&String> = statements

@@ -21,7 +21,7 @@ struct Tape {
 }
 
 impl Recorder {
-    /// Stands before the server at this address, `HOST:PORT`.
+    /// A proxy before the server at this address, `HOST:PORT`.
     pub fn start(server: &str) -> Recorder {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -76,7 +76,7 @@ fn lock(tapes: &Mutex<Vec<Tape>>) -> MutexGuard<'_, Vec<Tape>> {
     tapes.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// The server is not there: what the client said first, and that nobody answered.
+/// The server is not there: what the client said first, without an answer.
 fn refuse(mut client: TcpStream, tapes: &Mutex<Vec<Tape>>, number: usize) {
     let greeting = Message::read(&mut client, true).ok().flatten();
     let mut tapes = lock(tapes);

@@ -294,7 +294,7 @@ fn looks(event: &Event) -> bool {
 }
 
 /// What a connection that has only looked is answered now: what was answered first when it was
-/// recorded. `None`: it has done more, or nobody ever asked that.
+/// recorded. `None`: it has done more, or that was never asked.
 fn looked(stage: &Stage, node: usize, said: &[Event]) -> Option<Vec<Event>> {
     let (greeting, asked) = said.split_first()?;
     let has_greeted = |recorded: &&Recorded| {
@@ -404,7 +404,7 @@ fn complaint(stage: &Stage, said: &[Event]) -> String {
         other => format!("{other:?}"),
     };
     let (last, before) = said.split_last().unwrap_or((&Event::ClientClosed, &[]));
-    let mut text = format!("nobody recorded this: {}", shown(Some(last)));
+    let mut text = format!("not recorded: {}", shown(Some(last)));
     for (at, recorded) in stage.recorded.iter().enumerate() {
         if !stage.taken[at] && agrees(&recorded.events, before) {
             let expected = recorded
@@ -493,7 +493,7 @@ mod tests {
         let replay = Replay::start(vec![recorded("1")]);
         assert_eq!(said(&replay, "SELECT  1"), b"");
         let text = complaint(replay);
-        assert!(text.contains("nobody recorded this: Q SELECT  1"), "{text}");
+        assert!(text.contains("not recorded: Q SELECT  1"), "{text}");
         assert!(text.contains("connection 1 expects: Q SELECT 1"), "{text}");
 
         let replay = Replay::start(vec![recorded("1"), recorded("2")]);
@@ -556,7 +556,7 @@ mod tests {
         let replay = Replay::start(vec![recorded("1")]);
         said(&replay, "SELECT 1");
         assert_eq!(said(&replay, "DELETE 1"), b"");
-        assert!(complaint(replay).contains("nobody recorded this: Q DELETE 1"));
+        assert!(complaint(replay).contains("not recorded: Q DELETE 1"));
     }
 
     #[test]
@@ -576,7 +576,7 @@ mod tests {
         assert_eq!(answer, b"");
         drop(stream);
         let text = complaint(replay);
-        assert!(text.contains("nobody recorded this"), "{text}");
+        assert!(text.contains("not recorded"), "{text}");
     }
 
     #[test]

@@ -232,11 +232,11 @@ fn what_an_owner_records_has_no_secrets_and_plays_back() {
     secrets.extend(["planted_user".to_owned(), "planted_password".to_owned()]);
     for file in files(folder.path()) {
         let text = std::fs::read_to_string(&file).unwrap();
-        let told: Vec<_> = secrets
+        let reported: Vec<_> = secrets
             .iter()
             .filter(|secret| text.contains(secret.as_str()))
             .collect();
-        assert!(told.is_empty(), "{}: {told:?}", file.display());
+        assert!(reported.is_empty(), "{}: {reported:?}", file.display());
     }
     let page = std::fs::read_to_string(folder.path().join("target/page-1-after.prom")).unwrap();
     assert!(page.contains("txn_commits"), "{page}");

@@ -103,8 +103,8 @@ fn a_primary_and_its_standby_are_seen_before_a_trial_during_it_and_after() {
 
     // What there is.
     let args = ["target", &first, &second, "--connections", "1"];
-    let told = support::ran(&mut support::pgdyno(&args));
-    told.expect(
+    let reported = support::ran(&mut support::pgdyno(&args));
+    reported.expect(
         0,
         &[
             "second: streaming, async, from 127.0.0.1, 0 bytes behind",

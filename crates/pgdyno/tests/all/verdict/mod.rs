@@ -27,7 +27,7 @@ const ROUNDS: usize = 3;
 const NAMED_MIN: usize = 24;
 
 #[test]
-#[ignore = "a quarter of an hour, on a machine that nobody else uses: make test-long PART=verdict"]
+#[ignore = "a quarter of an hour, on an idle machine: make test-long PART=verdict"]
 fn limits_that_are_made_on_purpose_are_named_and_none_is_named_wrongly() {
     let name = "limits_that_are_made_on_purpose_are_named_and_none_is_named_wrongly";
     let chosen = std::env::var("PGDYNO_LIMITS").unwrap_or_default();

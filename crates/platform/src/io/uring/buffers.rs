@@ -202,7 +202,7 @@ impl Buffers {
         self.waiting.push(id);
     }
 
-    /// How many the kernel has used, from the first on and modulo 2^16, when all that it told of has been read.
+    /// How many the kernel has used, from the first on and modulo 2^16, when all of its events have been read.
     #[cfg(test)]
     pub(super) fn used(&self) -> u16 {
         let waiting = self.waiting.len() as u16;

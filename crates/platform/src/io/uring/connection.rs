@@ -58,7 +58,7 @@ pub(super) struct Connection {
     pub(super) socket: Option<OwnedFd>,
     pub(super) generation: u32,
     connecting: bool,
-    /// Whether it stands in the list of those that the kernel is to be told about.
+    /// Whether it is in the list of those to register with the kernel.
     pub(super) is_dirty: bool,
     /// Whether the kernel has been asked to receive.
     receives: bool,
@@ -157,14 +157,14 @@ impl Connection {
         Some(send)
     }
 
-    /// Whether the kernel is to be told something. What is to be sent says so itself.
+    /// Whether the kernel needs a new request. What is to be sent says so itself.
     pub(super) fn has_entry(&self) -> bool {
         let asks_to_receive = !(self.connecting || self.receives || self.is_at_end);
         let asks_for_room = self.awaits_room && !self.asks_for_room;
         asks_to_receive || asks_for_room || self.sent < self.flying.len() || !self.unsent.is_empty()
     }
 
-    /// Bytes have arrived (where they are is told elsewhere), the peer's end, or an error; the kernel
+    /// Bytes have arrived (where they are is reported elsewhere), the peer's end, or an error; the kernel
     /// goes on receiving or not.
     pub(super) fn received(&mut self, result: i32, goes_on: bool) -> Option<Event> {
         self.receives &= goes_on;

@@ -97,8 +97,8 @@ mod tests {
             (libc::EMFILE, "ulimit -n"),
             (libc::EIO, "lacks"),
         ] {
-            let told = explain(&io::Error::from_raw_os_error(errno));
-            assert!(told.contains(words), "{told}");
+            let reported = explain(&io::Error::from_raw_os_error(errno));
+            assert!(reported.contains(words), "{reported}");
         }
     }
 }

@@ -8,8 +8,8 @@ use pgdyno_model::document::repeats::LatencyKind;
 use pgdyno_stats::Comparison;
 
 use super::Sweep;
+use super::duel::{Duel, DuelResult, Judged, judge};
 use super::shape::{Group, Place, number, place_words, side_words};
-use super::told::{Duel, Judged, Told, judge};
 use crate::comparison::{METRICS, Metric};
 
 /// So much of a rate must be done to be called kept.
@@ -37,10 +37,10 @@ pub struct Side<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     Ahead,
-    /// Those in front cannot be told apart by more than chance.
+    /// Those in front cannot be distinguished by more than chance.
     Tied,
     /// Nothing can be said, and why not.
-    Cannot(Told),
+    Cannot(DuelResult),
 }
 
 /// The contests of each group, judged together.
@@ -153,20 +153,24 @@ impl Contest<'_> {
     }
 
     /// What may be said of `b` beside `a`: whether it is better (greater), worse, or neither.
-    pub fn beside(&self, a: usize, b: usize) -> (Result<Ordering, Told>, Option<&Comparison>) {
+    pub fn beside(
+        &self,
+        a: usize,
+        b: usize,
+    ) -> (Result<Ordering, DuelResult>, Option<&Comparison>) {
         let is_it = |pair: &&(usize, usize, Judged)| (pair.0, pair.1) == (a.min(b), a.max(b));
         let Some((first, _, judged)) = self.pairs.iter().find(is_it) else {
-            return (Err(Told::Lacking), None);
+            return (Err(DuelResult::Lacking), None);
         };
         let better = if self.is_of_latency() {
-            Told::Lower
+            DuelResult::Lower
         } else {
-            Told::Higher
+            DuelResult::Higher
         };
-        let of_second = match judged.told {
-            told if told == better => Ok(Ordering::Greater),
-            Told::Higher | Told::Lower => Ok(Ordering::Less),
-            Told::Same => Ok(Ordering::Equal),
+        let of_second = match judged.result {
+            reported if reported == better => Ok(Ordering::Greater),
+            DuelResult::Higher | DuelResult::Lower => Ok(Ordering::Less),
+            DuelResult::Same => Ok(Ordering::Equal),
             cannot => Err(cannot),
         };
         let of_b = if *first == a {
@@ -177,11 +181,11 @@ impl Contest<'_> {
         (of_b, judged.comparison.as_ref())
     }
 
-    /// Those in front that cannot be told apart (the first of them leads), and what may be said.
+    /// Those in front that cannot be distinguished (the first of them leads), and what may be said.
     pub fn front(&self) -> (Vec<usize>, Standing) {
         let order = self.order();
         let Some((leader, others)) = order.split_first() else {
-            return (Vec::new(), Standing::Cannot(Told::Lacking));
+            return (Vec::new(), Standing::Cannot(DuelResult::Lacking));
         };
         let mut front = vec![*leader];
         let mut why = None;
@@ -205,7 +209,7 @@ impl Contest<'_> {
         self.beside(of, other).0 == Ok(Ordering::Less)
     }
 
-    /// All sides, the best first; those that cannot be told apart from the first of theirs together.
+    /// All sides, the best first; those that cannot be distinguished from the first of theirs together.
     pub fn ranks(&self) -> Vec<Vec<usize>> {
         let mut rest = self.order();
         let mut ranks = Vec::new();

@@ -5,8 +5,8 @@ use pgdyno_stats::{Bootstrap, Curve, Estimate, Knee, LoadPoint};
 use serde_json::Value;
 
 use super::Sweep;
+use super::duel::{Duel, DuelResult, judge};
 use super::shape::{Group, number, place_words};
-use super::told::{Duel, Told, judge};
 use crate::comparison::METRICS;
 
 /// Fewer points make no knee.
@@ -28,19 +28,19 @@ pub struct Peak<'a> {
     /// All points with figures, along the axis of what runs to the right.
     pub all: Vec<Spot<'a>>,
     /// Why nothing can be said, for the first pair of which nothing can.
-    pub cannot: Option<Told>,
+    pub cannot: Option<DuelResult>,
     /// Least and most of what runs to the right, in words.
     pub ends: Option<(String, String)>,
-    /// Whether one of the front stands at the greatest value of what runs to the right.
+    /// Whether one of the front is at the greatest value of what runs to the right.
     pub is_at_end: bool,
-    /// Whether one of the front stands at the least.
+    /// Whether one of the front is at the least.
     pub is_at_start: bool,
     /// How far behind the nearest point that is surely less lies, and where: as a share of the best.
     pub next: Option<(String, f64)>,
     /// Beyond it latency grows faster than throughput.
     pub knee: Option<String>,
     /// Of rates: which were kept and which were not.
-    pub kept: Option<Kept<'a>>,
+    pub kept: Option<RateLimits<'a>>,
 }
 
 /// A point and where it is.
@@ -52,7 +52,7 @@ pub struct Spot<'a> {
     pub x: Option<f64>,
 }
 
-pub struct Kept<'a> {
+pub struct RateLimits<'a> {
     /// The highest below which all are.
     pub highest: Option<Spot<'a>>,
     /// The lowest that is not.
@@ -85,7 +85,7 @@ pub fn peaks<'a>(sweep: &Sweep<'a>, groups: &[Group<'a>]) -> Vec<Option<Peak<'a>
         let mut next: Option<(String, f64)> = None;
         for (_, spot) in spots.iter().enumerate().filter(|(at, _)| *at != best) {
             let Some(of) = judged.next() else { continue };
-            if of.told == Told::Lower {
+            if of.result == DuelResult::Lower {
                 let change = of.comparison.as_ref().and_then(|of| of.change_of_medians());
                 if let Some(change) = change
                     && next.as_ref().is_none_or(|(_, nearest)| change > *nearest)
@@ -94,8 +94,8 @@ pub fn peaks<'a>(sweep: &Sweep<'a>, groups: &[Group<'a>]) -> Vec<Option<Peak<'a>
                 }
                 continue;
             }
-            if !matches!(of.told, Told::Same | Told::Higher) {
-                cannot = cannot.or(Some(of.told));
+            if !matches!(of.result, DuelResult::Same | DuelResult::Higher) {
+                cannot = cannot.or(Some(of.result));
             }
             front.push(spot.clone());
         }
@@ -111,7 +111,7 @@ fn peak<'a>(
     spots: Vec<Spot<'a>>,
     best: usize,
     front: Vec<Spot<'a>>,
-    cannot: Option<Told>,
+    cannot: Option<DuelResult>,
     next: Option<(String, f64)>,
 ) -> Peak<'a> {
     let along = group.along().map(str::to_owned);
@@ -130,7 +130,7 @@ fn peak<'a>(
     });
     let is_at = |end: f64| ends.is_some() && front.iter().any(|spot| spot.x == Some(end));
     let kept = (along.as_deref() == Some("rate"))
-        .then(|| kept(sweep, &spots))
+        .then(|| rate_limits(sweep, &spots))
         .flatten();
     Peak {
         workload: group.workload.clone(),
@@ -209,7 +209,7 @@ fn knee(sweep: &Sweep<'_>, spots: &[Spot<'_>]) -> Option<String> {
 }
 
 /// Which rates were kept: in all repeats so much was done as was due, but for chance.
-fn kept<'a>(sweep: &Sweep<'a>, spots: &[Spot<'a>]) -> Option<Kept<'a>> {
+fn rate_limits<'a>(sweep: &Sweep<'a>, spots: &[Spot<'a>]) -> Option<RateLimits<'a>> {
     let is_kept = |spot: &Spot<'a>| -> Option<bool> {
         let mut all = true;
         for trial in sweep.repeats(spot.point) {
@@ -223,7 +223,7 @@ fn kept<'a>(sweep: &Sweep<'a>, spots: &[Spot<'a>]) -> Option<Kept<'a>> {
     let known: Option<Vec<bool>> = spots.iter().map(is_kept).collect();
     let known = known?;
     let missed = known.iter().position(|kept| !kept);
-    Some(Kept {
+    Some(RateLimits {
         highest: match missed {
             None => spots.last().cloned(),
             Some(missed) => missed.checked_sub(1).map(|at| spots[at].clone()),

@@ -45,7 +45,7 @@ impl Planned {
         self.points.iter().map(nested).collect()
     }
 
-    /// In which order: `drawn`; `None` where nobody planned it.
+    /// In which order: `drawn`; `None` where it was not planned.
     pub fn order(&self) -> Option<&str> {
         self.order.as_deref()
     }
@@ -80,7 +80,7 @@ impl Planned {
         waiting.collect()
     }
 
-    /// How many of its trials have ended; `None` where nobody planned any.
+    /// How many of its trials have ended; `None` where none was planned.
     pub fn progress(&self, trials: &[TrialRow]) -> Option<Progress> {
         let of = self.points.len() as u64 * self.repeats;
         let done = trials

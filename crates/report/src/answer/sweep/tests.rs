@@ -341,7 +341,7 @@ fn indistinguishable_neighbours_are_named_together() {
     says(
         &answer,
         Known,
-        "tpcb peaks at 8 and 16 clients, which cannot be told apart, with 500/s, limited by server CPU",
+        "tpcb peaks at 8 and 16 clients, which cannot be distinguished, with 500/s, limited by server CPU",
     );
 }
 
@@ -501,7 +501,7 @@ fn repeats_without_any_spread_are_compared_all_the_same() {
     says(
         &answer,
         Known,
-        "tpcb peaks at 1 and 2 clients, which cannot be told apart, with 100/s, limited by server CPU",
+        "tpcb peaks at 1 and 2 clients, which cannot be distinguished, with 100/s, limited by server CPU",
     );
 }
 
@@ -612,7 +612,7 @@ fn forms_are_ranked_and_indistinguishable_ones_are_named_together() {
     says(
         &tied,
         Known,
-        "prepared is ahead of simple and extended, of which simple and extended cannot be told apart",
+        "prepared is ahead of simple and extended, of which simple and extended cannot be distinguished",
     );
     let front = forms(
         &[("simple", 120.0), ("extended", 100.0), ("prepared", 120.0)],
@@ -622,13 +622,13 @@ fn forms_are_ranked_and_indistinguishable_ones_are_named_together() {
     says(
         &front,
         Known,
-        "simple and prepared cannot be told apart and are ahead of extended",
+        "simple and prepared cannot be distinguished and are ahead of extended",
     );
     let none = forms(&[("simple", 100.0), ("prepared", 100.0)], 6).answer();
     says(
         &none,
         CannotTell,
-        "simple and prepared cannot be told apart",
+        "simple and prepared cannot be distinguished",
     );
     assert!(
         none.evidence[0]
@@ -679,7 +679,7 @@ fn a_form_that_varies_much_is_not_called_ahead_of_what_only_the_leader_beats() {
     says(
         &made.answer(),
         Known,
-        "prepared is ahead of simple; extended cannot be told apart from it",
+        "prepared is ahead of simple; extended cannot be distinguished from it",
     );
 }
 
@@ -718,7 +718,7 @@ fn targets_are_held_against_each_other_within_a_workload_at_equal_clients() {
     says(
         &answer,
         Known,
-        "select-only: direct is ahead at every client count; tpcb: direct is ahead at 1 client; at 8 clients direct and pooler cannot be told apart",
+        "select-only: direct is ahead at every client count; tpcb: direct is ahead at 1 client; at 8 clients direct and pooler cannot be distinguished",
     );
     let ranking = answer.ranking.as_ref().unwrap();
     assert_eq!(ranking.title, "Who is ahead, at equal clients");
@@ -734,7 +734,7 @@ fn targets_are_held_against_each_other_within_a_workload_at_equal_clients() {
             .starts_with("select-only, 8 clients: direct 8,000/s, pooler 7,200/s"),
         "{answer:#?}"
     );
-    // No figure of one workload stands beside another's.
+    // Figures of different workloads are never in one row.
     assert!(!answer.sentence.contains("select-only is") && answer.careful.is_none());
 }
 
@@ -776,7 +776,7 @@ fn targets_that_keep_a_rate_are_compared_by_latency() {
     says(
         &answer,
         CannotTell,
-        "direct and pooler cannot be told apart",
+        "direct and pooler cannot be distinguished",
     );
     assert!(
         answer.evidence[0]

@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use super::Sweep;
 use super::contest::{Contest, Standing};
-use super::peak::{Kept, Peak};
+use super::duel::DuelResult;
+use super::peak::{Peak, RateLimits};
 use super::shape::{Group, and};
 use super::sure::again;
-use super::told::Told;
 use crate::points::TARGET;
 use crate::verdict::lower;
 
@@ -92,18 +92,18 @@ pub fn of_contests(
     contests: &[Vec<Contest<'_>>],
 ) -> Answer {
     let mut answer = Answer::default();
-    let told: Vec<(&Group<'_>, &Vec<Contest<'_>>)> = groups
+    let reported: Vec<(&Group<'_>, &Vec<Contest<'_>>)> = groups
         .iter()
         .zip(contests)
         .filter(|(_, of)| !of.is_empty())
         .collect();
-    let all = || told.iter().flat_map(|(_, of)| of.iter());
+    let all = || reported.iter().flat_map(|(_, of)| of.iter());
     let single = repeats_of(all().flat_map(|of| of.sides.iter().map(|side| side.point)));
-    let what = told
+    let what = reported
         .first()
         .map_or_else(String::new, |(group, _)| what(group));
     let few = all().find_map(|contest| match contest.front().1 {
-        Standing::Cannot(Told::Few { need }) => Some(need),
+        Standing::Cannot(DuelResult::Few { need }) => Some(need),
         _ => None,
     });
     let any_behind = all().any(|contest| contest.ranks().len() > 1);
@@ -121,25 +121,25 @@ pub fn of_contests(
             if !any_behind {
                 answer.state = AnswerState::CannotTell;
             }
-            let told = told.iter().map(|(group, of)| {
+            let reported = reported.iter().map(|(group, of)| {
                 let sentence = standing(of, &what);
                 match groups.len() {
                     1 => sentence,
                     _ => format!("{}: {sentence}", group.workload),
                 }
             });
-            let sentence = told.collect::<Vec<_>>().join("; ");
+            let sentence = reported.collect::<Vec<_>>().join("; ");
             match groups.len() {
                 1 => capital(&sentence),
                 _ => sentence,
             }
         }
     };
-    for (group, of) in told.iter().take(WORKLOADS_MAX) {
+    for (group, of) in reported.iter().take(WORKLOADS_MAX) {
         evidence(&mut answer, group, of, groups.len() > 1, single);
     }
-    answer.careful = unequal_isolation(&told);
-    answer.ranking = few.is_none().then(|| ranking(&told)).flatten();
+    answer.careful = unequal_isolation(&reported);
+    answer.ranking = few.is_none().then(|| ranking(&reported)).flatten();
     checks(sweep, &mut answer, &all().collect::<Vec<_>>(), few);
     answer
 }
@@ -174,7 +174,7 @@ fn standing(contests: &[Contest<'_>], what: &str) -> String {
         }
     }
     let is_one = outcomes.len() == 1;
-    let told = outcomes.iter().map(|(names, standing, places)| {
+    let reported = outcomes.iter().map(|(names, standing, places)| {
         let at = if is_one {
             String::new()
         } else {
@@ -188,16 +188,16 @@ fn standing(contests: &[Contest<'_>], what: &str) -> String {
         match standing {
             Standing::Ahead if is_one => format!("{} is ahead{everywhere}", names[0]),
             Standing::Ahead => format!("{} is ahead {}", names[0], at.trim_end()),
-            Standing::Tied => format!("{at}{} cannot be told apart{anywhere}", and(names)),
+            Standing::Tied => format!("{at}{} cannot be distinguished{anywhere}", and(names)),
             Standing::Cannot(why) => {
                 format!(
-                    "{at}it cannot be told which {what} is ahead, {}",
+                    "{at}it is not decided which {what} is ahead, {}",
                     because(*why)
                 )
             }
         }
     });
-    told.collect::<Vec<_>>().join("; ")
+    reported.collect::<Vec<_>>().join("; ")
 }
 
 fn are_clients(places: &[String]) -> bool {
@@ -227,11 +227,11 @@ fn places_words(places: &[String]) -> String {
 fn at_one_place(contest: &Contest<'_>, what: &str) -> String {
     let (front, standing) = contest.front();
     if let Standing::Cannot(why) = standing {
-        return format!("it cannot be told which {what} is ahead, {}", because(why));
+        return format!("it is not decided which {what} is ahead, {}", because(why));
     }
     let mut ranks = contest.ranks();
     if ranks.len() == 1 {
-        return format!("{} cannot be told apart", and(&contest.names(&front)));
+        return format!("{} cannot be distinguished", and(&contest.names(&front)));
     }
     let first = ranks.remove(0);
     let rest = ranks.concat();
@@ -240,13 +240,13 @@ fn at_one_place(contest: &Contest<'_>, what: &str) -> String {
     let mut sentence = match front.split_first() {
         Some((leader, [])) => format!("{leader} is ahead of {}", and(&behind)),
         _ if first.iter().all(is_ahead) => format!(
-            "{} cannot be told apart and are ahead of {}",
+            "{} cannot be distinguished and are ahead of {}",
             and(&front),
             and(&behind)
         ),
         // One that varies more may be as good as the leader, and as those behind it.
         Some((leader, others)) => format!(
-            "{leader} is ahead of {}; {} cannot be told apart from it",
+            "{leader} is ahead of {}; {} cannot be distinguished from it",
             and(&behind),
             and(others)
         ),
@@ -255,17 +255,17 @@ fn at_one_place(contest: &Contest<'_>, what: &str) -> String {
     let tied = ranks.iter().filter(|rank| rank.len() > 1);
     for rank in tied {
         sentence += &format!(
-            ", of which {} cannot be told apart",
+            ", of which {} cannot be distinguished",
             and(&contest.names(rank))
         );
     }
     sentence
 }
 
-fn because(why: Told) -> String {
+fn because(why: DuelResult) -> String {
     match why {
-        Told::Few { need } => format!("it takes {need} repeats"),
-        Told::NotByTurns => "as they ran one after the other".to_owned(),
+        DuelResult::Few { need } => format!("it takes {need} repeats"),
+        DuelResult::NotByTurns => "as they ran one after the other".to_owned(),
         _ => "as a trial lacks the figure".to_owned(),
     }
 }
@@ -344,7 +344,7 @@ fn evidence(
             figure(contest, two.point)
         );
         if let Some((low, high)) = interval {
-            let level = text::roughly(super::told::LEVEL);
+            let level = text::roughly(super::duel::LEVEL);
             sentence += &format!("; {level} interval {} to {}", signed(low), signed(high));
         }
         if of == Ok(std::cmp::Ordering::Equal) {
@@ -395,9 +395,9 @@ fn signed(share: f64) -> String {
 }
 
 /// What must be said beside a contest whose sides ran at different levels.
-fn unequal_isolation(told: &[(&Group<'_>, &Vec<Contest<'_>>)]) -> Option<String> {
+fn unequal_isolation(reported: &[(&Group<'_>, &Vec<Contest<'_>>)]) -> Option<String> {
     let mut levels: Vec<(String, Vec<String>)> = Vec::new();
-    for (group, contests) in told {
+    for (group, contests) in reported {
         if group
             .contested()
             .iter()
@@ -427,17 +427,17 @@ fn unequal_isolation(told: &[(&Group<'_>, &Vec<Contest<'_>>)]) -> Option<String>
     })
 }
 
-fn ranking(told: &[(&Group<'_>, &Vec<Contest<'_>>)]) -> Option<Ranking> {
+fn ranking(reported: &[(&Group<'_>, &Vec<Contest<'_>>)]) -> Option<Ranking> {
     let mut columns: Vec<String> = Vec::new();
-    for contest in told.iter().flat_map(|(_, of)| of.iter()) {
+    for contest in reported.iter().flat_map(|(_, of)| of.iter()) {
         if !columns.contains(&contest.place) {
             columns.push(contest.place.clone());
         }
     }
-    if columns.len() * told.len() < 2 {
+    if columns.len() * reported.len() < 2 {
         return None;
     }
-    let rows = told.iter().map(|(group, contests)| {
+    let rows = reported.iter().map(|(group, contests)| {
         let cells = columns.iter().map(|column| {
             let contest = contests.iter().find(|contest| contest.place == *column)?;
             let (front, standing) = contest.front();
@@ -453,8 +453,8 @@ fn ranking(told: &[(&Group<'_>, &Vec<Contest<'_>>)]) -> Option<Ranking> {
     });
     let is_clients = are_clients(&columns);
     let mut note =
-        "Several names: they cannot be told apart at a family-wise 5 % (Holm).".to_owned();
-    if told.len() > 1 {
+        "Several names: they cannot be distinguished at a family-wise 5 % (Holm).".to_owned();
+    if reported.len() > 1 {
         note += " A workload is never ranked against another.";
     }
     Some(Ranking {
@@ -477,7 +477,7 @@ fn checks(sweep: &Sweep<'_>, answer: &mut Answer, contests: &[&Contest<'_>], few
     }
     let by_turns = contests
         .iter()
-        .all(|contest| contest.front().1 != Standing::Cannot(Told::NotByTurns));
+        .all(|contest| contest.front().1 != Standing::Cannot(DuelResult::NotByTurns));
     if !by_turns {
         answer
             .remedies
@@ -501,8 +501,8 @@ fn repeats_of<'a>(points: impl Iterator<Item = &'a PointResult>) -> usize {
 
 fn capital(sentence: &str) -> String {
     // A name stays as it was typed.
-    match sentence.strip_prefix("it cannot be told") {
-        Some(rest) => format!("It cannot be told{rest}"),
+    match sentence.strip_prefix("it is not decided") {
+        Some(rest) => format!("It is not decided{rest}"),
         None => match sentence.strip_prefix("at ") {
             Some(rest) => format!("At {rest}"),
             None => sentence.to_owned(),
@@ -522,10 +522,10 @@ pub fn of_peaks(
         .zip(limits)
         .filter_map(|(peak, limit)| Some((peak.as_ref()?, limit.as_ref())))
         .collect();
-    let told = known.iter().map(|(peak, limit)| sentence(peak, *limit));
-    let told: Vec<(String, AnswerState)> = told.collect();
-    let are_not_known = told.iter().all(|(_, of)| *of == AnswerState::NotKnown);
-    let has = |state: AnswerState| told.iter().any(|(_, of)| *of == state);
+    let reported = known.iter().map(|(peak, limit)| sentence(peak, *limit));
+    let reported: Vec<(String, AnswerState)> = reported.collect();
+    let are_not_known = reported.iter().all(|(_, of)| *of == AnswerState::NotKnown);
+    let has = |state: AnswerState| reported.iter().any(|(_, of)| *of == state);
     answer.state = if has(AnswerState::Known) {
         AnswerState::Known
     } else if has(AnswerState::CannotTell) {
@@ -533,7 +533,7 @@ pub fn of_peaks(
     } else {
         AnswerState::NotKnown
     };
-    answer.sentence = match &told[..] {
+    answer.sentence = match &reported[..] {
         [] => "Not known: no trial counts".to_owned(),
         [(only, _)] => only.clone(),
         // The same reason once, for all of them.
@@ -551,7 +551,7 @@ pub fn of_peaks(
         peak_evidence(&mut answer, peak, *limit, with_workload);
     }
     let few = known.iter().find_map(|(peak, _)| match peak.cannot {
-        Some(Told::Few { need }) => Some(need),
+        Some(DuelResult::Few { need }) => Some(need),
         _ => None,
     });
     let single = known
@@ -565,7 +565,7 @@ pub fn of_peaks(
     }
     if known
         .iter()
-        .any(|(peak, _)| peak.cannot == Some(Told::NotByTurns))
+        .any(|(peak, _)| peak.cannot == Some(DuelResult::NotByTurns))
     {
         answer
             .remedies
@@ -629,7 +629,7 @@ fn sentence(peak: &Peak<'_>, limit: Option<&PointLimit>) -> (String, AnswerState
         return of_rates(workload, kept, &by);
     }
     match peak.cannot {
-        Some(Told::Few { need }) => {
+        Some(DuelResult::Few { need }) => {
             let text = format!(
                 "Cannot tell where {workload} does most: {} repeats, {need} needed",
                 peak.all
@@ -672,11 +672,11 @@ fn sentence(peak: &Peak<'_>, limit: Option<&PointLimit>) -> (String, AnswerState
     let text = match (peak.front.len(), peak.is_at_end) {
         (1, true) => format!("{workload} still grows at {at}: {done}{by}"),
         (_, true) => {
-            format!("{workload} does most at {at}, which cannot be told apart: {done}{by}")
+            format!("{workload} does most at {at}, which cannot be distinguished: {done}{by}")
         }
         (1, false) => format!("{workload} peaks at {at} with {done}{by}"),
         (_, false) => {
-            format!("{workload} peaks at {at}, which cannot be told apart, with {done}{by}")
+            format!("{workload} peaks at {at}, which cannot be distinguished, with {done}{by}")
         }
     };
     (text, AnswerState::Known)
@@ -696,7 +696,7 @@ fn front_words(peak: &Peak<'_>) -> String {
     }
 }
 
-fn of_rates(workload: &str, kept: &Kept<'_>, by: &str) -> (String, AnswerState) {
+fn of_rates(workload: &str, kept: &RateLimits<'_>, by: &str) -> (String, AnswerState) {
     let done = |of: &PointResult| goodput(of).map_or(0.0, |of| of.median);
     let text = match (&kept.highest, &kept.lowest_missed) {
         (Some(highest), None) => {

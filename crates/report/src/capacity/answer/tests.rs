@@ -53,7 +53,7 @@ fn at(per_s: f64, low: Option<f64>, high: Option<f64>) -> Estimate {
     }
 }
 
-fn told(ladders: Vec<Ladder>, judged: Option<&BTreeMap<i64, String>>) -> Answer {
+fn answer_of(ladders: Vec<Ladder>, judged: Option<&BTreeMap<i64, String>>) -> Answer {
     let found = Capacity {
         slo_us: LIMIT_US,
         width: 0.02,
@@ -94,7 +94,7 @@ fn a_capacity_is_said_with_its_interval_and_what_to_plan_with() {
     let code = |code: &str| code.to_owned();
     // That nothing limited a step over the limit says nothing of the limit.
     let judged = BTreeMap::from([(2, code("rate-met")), (3, code("server-cpu"))]);
-    let answer = told(vec![found], Some(&judged));
+    let answer = answer_of(vec![found], Some(&judged));
     assert_eq!(
         answer.sentence,
         "It serves 6,420 transactions a second with a p99 of at most 20 ms"
@@ -156,7 +156,7 @@ fn what_is_not_known_is_said_with_what_would_tell() {
             "begin below 300/s",
         ),
     ] {
-        let answer = told(vec![ladder(capacity, steps)], None);
+        let answer = answer_of(vec![ladder(capacity, steps)], None);
         assert!(answer.sentence.starts_with(sentence), "{}", answer.sentence);
         assert_eq!(answer.state, state, "{sentence}");
         assert_eq!(marks(&answer)[0], mark, "{sentence}");
@@ -171,7 +171,7 @@ fn steps_that_disagree_a_drift_and_a_client_that_is_the_limit_are_marked() {
     found.search.line_steps = 2;
     found.search.drift = Some(-0.12);
     let judged = BTreeMap::from([(1, "client".to_owned())]);
-    let answer = told(vec![found], Some(&judged));
+    let answer = answer_of(vec![found], Some(&judged));
     assert_eq!(
         marks(&answer),
         [
@@ -196,7 +196,7 @@ fn a_machine_that_changes_from_step_to_step_has_no_capacity_but_what_is_safe_and
     let sentence = |contradiction: Contradiction| {
         let mut ladder = changing.clone();
         ladder.search.contradiction = Some(contradiction);
-        told(vec![ladder], None).sentence
+        answer_of(vec![ladder], None).sentence
     };
     let both = Contradiction {
         within_up_to_per_s: Some(300.0),
@@ -219,7 +219,7 @@ fn a_machine_that_changes_from_step_to_step_has_no_capacity_but_what_is_safe_and
         sentence(none)
     );
     changing.search.contradiction = Some(both);
-    let answer = told(vec![changing.clone()], None);
+    let answer = answer_of(vec![changing.clone()], None);
     assert_eq!(answer.state, AnswerState::NotKnown);
     assert_eq!(marks(&answer), ["✗ Steps contradict each other"]);
     assert_eq!(
@@ -228,7 +228,7 @@ fn a_machine_that_changes_from_step_to_step_has_no_capacity_but_what_is_safe_and
             "measure on a machine that does nothing else, or allow more than 20 min 00 s (`--capacity-time`)"
         ]
     );
-    let several = told(vec![changing.clone(), changing], None);
+    let several = answer_of(vec![changing.clone(), changing], None);
     assert!(
         several.evidence[0]
             .sentence
@@ -247,7 +247,7 @@ fn a_bend_seen_with_one_repeat_at_each_rate_is_no_headline() {
         per_s: 400.0,
         interval: Some(None),
     });
-    let mut answer = told(vec![found.clone()], None);
+    let mut answer = answer_of(vec![found.clone()], None);
     assert!(
         answer
             .evidence
@@ -256,7 +256,7 @@ fn a_bend_seen_with_one_repeat_at_each_rate_is_no_headline() {
     );
     assert_eq!(answer.evidence[0].figure, "≥ 450/s");
     found.knee = Some(at(400.0, Some(390.0), Some(410.0)));
-    answer = told(vec![found], None);
+    answer = answer_of(vec![found], None);
     assert!(
         answer
             .evidence
@@ -310,7 +310,7 @@ fn of_several_searches_the_highest_is_named_only_where_intervals_lie_apart() {
             "The capacity is not known in any of 2 searches: no step is surely within 20 ms",
         ),
     ] {
-        let answer = told(ladders, None);
+        let answer = answer_of(ladders, None);
         assert_eq!((answer.state, answer.sentence.as_str()), (state, sentence));
     }
 }

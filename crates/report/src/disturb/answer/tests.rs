@@ -128,7 +128,7 @@ fn quiet(n: i64, missed: u64) -> Vec<DisturbRepeat> {
     all.collect()
 }
 
-fn told(targets: Vec<DisturbTarget>) -> Answer {
+fn answer_of(targets: Vec<DisturbTarget>) -> Answer {
     let mut answer = answer(&lab(targets)).unwrap();
     answer.sentence = answer.sentence.replace('\u{a0}', " ");
     answer
@@ -152,7 +152,7 @@ fn lost_writes_outrank_a_fast_recovery() {
         .collect();
     repeats[2] = with_truth(repeats[2].clone(), 41);
     repeats[4] = with_truth(repeats[4].clone(), 12);
-    let answer = told(vec![target(repeats, quiet(6, 0))]);
+    let answer = answer_of(vec![target(repeats, quiet(6, 0))]);
     assert_eq!(
         answer.sentence,
         "53 acknowledged writes were lost in 2 of 6 runs; service was gone for 335 ms"
@@ -174,7 +174,7 @@ fn lost_writes_outrank_a_fast_recovery() {
     // One run is enough to know that writes were lost.
     let one = with_truth(run(1, figures_of(8.0, Some(9.0), 10)), 1);
     assert_eq!(
-        told(vec![target(vec![one], Vec::new())]).sentence,
+        answer_of(vec![target(vec![one], Vec::new())]).sentence,
         "1 acknowledged write was lost in the only run"
     );
 }
@@ -253,14 +253,14 @@ fn what_was_seen_is_said_as_far_as_it_was_seen() {
             "Service was gone in 1 of 3 runs, for 230 ms at most",
         ),
     ] {
-        let answer = told(vec![target(repeats, controls)]);
+        let answer = answer_of(vec![target(repeats, controls)]);
         assert_eq!((answer.state, answer.sentence.as_str()), (state, sentence));
     }
 }
 
 #[test]
 fn what_was_not_looked_for_is_a_limit() {
-    let answer = told(vec![target(runs(2, 8.3, Some(14.6), 900), Vec::new())]);
+    let answer = answer_of(vec![target(runs(2, 8.3, Some(14.6), 900), Vec::new())]);
     assert_eq!(
         marks(&answer),
         [
@@ -283,7 +283,7 @@ fn databases_differ_only_when_their_intervals_do_not_overlap() {
     let (low, high) = (runs(6, 1.0, Some(2.0), 100), runs(6, 5.0, Some(9.0), 900));
     let of = |a: &[DisturbRepeat], b: &[DisturbRepeat]| {
         let targets = [a, b].map(|runs| target(runs.to_vec(), quiet(6, 0)));
-        told(targets.into()).sentence
+        answer_of(targets.into()).sentence
     };
     assert_eq!(
         of(&high, &low),
@@ -316,10 +316,10 @@ fn sums_that_differ_receipts_that_could_not_be_read_and_commands_that_failed_are
     }
     differs.troubles = vec!["`x` ended with exit code 3".to_owned()];
     let unread = DisturbRepeat {
-        truth: Some(Fact::Unknown("nobody answers".to_owned())),
+        truth: Some(Fact::Unknown("no answer".to_owned())),
         ..run(3, figures_of(1.0, Some(2.0), 10))
     };
-    let answer = told(vec![target(vec![differs, unread], Vec::new())]);
+    let answer = answer_of(vec![target(vec![differs, unread], Vec::new())]);
     assert_eq!(
         marks(&answer)[..5],
         [
@@ -330,7 +330,7 @@ fn sums_that_differ_receipts_that_could_not_be_read_and_commands_that_failed_are
             "✗ A command failed in 1 of 2 runs"
         ]
     );
-    assert_eq!(answer.sure[1].text, "nobody answers");
+    assert_eq!(answer.sure[1].text, "no answer");
     assert_eq!(answer.sure[3].text, "pgbench_tellers 3, pgbench_history 4");
 }
 

@@ -120,7 +120,7 @@ fn what_the_repeats_do_not_support_is_not_recommended() {
             &equal[..],
             &other[..],
             AnswerState::CannotTell,
-            "No form can be told from another: all differences may be chance",
+            "No form is significantly better: all differences may be chance",
             "--repeat 12",
         ),
         (

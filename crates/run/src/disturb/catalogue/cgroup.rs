@@ -14,7 +14,7 @@ use pgdyno_platform::proc::{self, mounts};
 
 use super::guard::Guard;
 use super::{Act, processes};
-use crate::disturb::own::Told;
+use crate::disturb::own::Control;
 
 const ROOT: &str = "/sys/fs/cgroup";
 const SYS: &str = "/sys";
@@ -229,16 +229,16 @@ pub(super) struct Limited {
 }
 
 impl Act for Limited {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         let postmaster = processes::postmaster(&self.target)?;
         let group = Group::of(self.controller, &postmaster.to_string())?;
         let guard = Guard::start(&group.giving_back()).map_err(|e| e.to_string())?;
         let (group, _) = self.holds.insert((group, guard));
         group.limit(&self.limits)?;
         let count = group.take(postmaster)?;
-        told.last(self.lasting);
+        control.last(self.lasting);
         self.undo()?;
-        told.say(format_args!("{count} processes had {}", self.had));
+        control.say(format_args!("{count} processes had {}", self.had));
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use pgdyno_wire::Candidate;
 
 use super::given::lasting;
 use super::{Act, Entry, Key, Kind, Need, sql};
-use crate::disturb::own::Told;
+use crate::disturb::own::Control;
 
 /// How long one attempt to connect may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -83,13 +83,13 @@ struct Storm {
 }
 
 impl Act for Storm {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         let until = Instant::now() + self.lasting;
         let (opened, refused) = (AtomicU64::new(0), AtomicU64::new(0));
         thread::scope(|scope| {
             for _ in 0..self.connections {
                 let spawned = thread::Builder::new().spawn_scoped(scope, || {
-                    while Instant::now() < until && !told.is_over() {
+                    while Instant::now() < until && !control.is_over() {
                         let limit = Some(CONNECT_LIMIT);
                         match Session::connect_with(&self.candidates, limit, Patience::default()) {
                             Ok(_) => opened.fetch_add(1, Ordering::Relaxed),
@@ -106,7 +106,7 @@ impl Act for Storm {
             }
         });
         let (opened, refused) = (opened.into_inner(), refused.into_inner());
-        told.say(format_args!(
+        control.say(format_args!(
             "opened and closed {opened} connections, {} at the same time; {refused} were refused",
             self.connections
         ));
@@ -153,22 +153,22 @@ impl Backup {
 }
 
 impl Act for Backup {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         let mut session = self.connect()?;
-        told.cancels(Some(session.cancel_handle()));
-        if told.is_over() {
+        control.cancels(Some(session.cancel_handle()));
+        if control.is_over() {
             return Ok(());
         }
         let begun = Instant::now();
         let done = session.copy_out(&self.command(), &mut |_| {});
-        told.cancels(None);
+        control.cancels(None);
         let took = text::time(begun.elapsed().as_micros() as f64);
         match done {
-            Ok(bytes) => told.say(format_args!(
+            Ok(bytes) => control.say(format_args!(
                 "backup of {} in {took}",
                 text::bytes(bytes as f64)
             )),
-            Err(e) if told.is_over() => told.say(format_args!("ended after {took}: {e}")),
+            Err(e) if control.is_over() => control.say(format_args!("ended after {took}: {e}")),
             Err(e) => return Err(e.to_string()),
         }
         Ok(())

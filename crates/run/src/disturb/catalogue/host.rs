@@ -8,7 +8,7 @@ use pgdyno_model::text;
 use super::cgroup::{self, Limited, Limits};
 use super::given::lasting;
 use super::{Act, Entry, Key, Kind, Need};
-use crate::disturb::own::Told;
+use crate::disturb::own::Control;
 
 /// Microseconds of the period that a quota is a share of: the kernel's own.
 const PERIOD_US: u64 = 100_000;
@@ -133,10 +133,10 @@ fn throttle(disk: &str, rate: u64, iops: Option<u64>) -> Limits {
 struct DropCache;
 
 impl Act for DropCache {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         // Documented: /proc/sys/vm/drop_caches in proc(5); 1 is the page cache, and only what is clean goes.
         cgroup::write(Path::new("/proc/sys/vm/drop_caches"), "1")?;
-        told.say("dropped the page cache");
+        control.say("dropped the page cache");
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use pgdyno_model::spec::network::{NETWORK, NetworkFault, NetworkStep};
 
 use super::given::lasting;
 use super::{Act, Entry, Given, Key, Kind, Made, Make, Need, Scene};
-use crate::disturb::own::Told;
+use crate::disturb::own::Control;
 use crate::via::Via;
 
 const RISKS: &str = "only this trial's clients notice";
@@ -177,13 +177,13 @@ struct Disturbed {
 }
 
 impl Act for Disturbed {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         self.holds = self.via.begin(&self.step);
         if self.holds.is_some() {
-            told.last(self.lasting);
+            control.last(self.lasting);
         }
         self.end();
-        told.say(words(&self.step));
+        control.say(words(&self.step));
         Ok(())
     }
 
@@ -211,10 +211,10 @@ fn words(step: &NetworkStep) -> String {
         NetworkFault::Cut => "connections were reset".to_owned(),
         NetworkFault::Blocked(_) => "nothing passed".to_owned(),
         NetworkFault::HalfOpen(true) => {
-            "the server's ends were closed, and clients not told".to_owned()
+            "closed the server's ends without a message to clients".to_owned()
         }
         NetworkFault::HalfOpen(false) => {
-            "clients' ends were closed, and the server not told".to_owned()
+            "closed the clients' ends without a message to the server".to_owned()
         }
     };
     let place = step.endpoint.as_deref();

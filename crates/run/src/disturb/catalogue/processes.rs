@@ -9,7 +9,7 @@ use pgdyno_platform::child::{self, Signal};
 use super::given::lasting;
 use super::guard::Guard;
 use super::{Act, Entry, Need, sql};
-use crate::disturb::own::Told;
+use crate::disturb::own::Control;
 
 pub(super) static ENTRIES: [Entry; 2] = [
     Entry {
@@ -85,7 +85,7 @@ fn is_postgres(pid: u32) -> bool {
 struct KillBackend(Target);
 
 impl Act for KillBackend {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         let mut session = sql::connect(&self.0)?;
         let one = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() \
                    AND pid <> pg_backend_pid() AND backend_type = 'client backend' \
@@ -96,7 +96,7 @@ impl Act for KillBackend {
             return Err(format!("process {pid} is not to be seen from here"));
         }
         child::send_signal(pid, Signal::Kill).map_err(|e| format!("process {pid}: {e}"))?;
-        told.say(format_args!("killed backend {pid}"));
+        control.say(format_args!("killed backend {pid}"));
         Ok(())
     }
 
@@ -113,7 +113,7 @@ struct Stop {
 }
 
 impl Act for Stop {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         // A restart may have come before.
         let pid = postmaster(&self.target)?;
         let failed = |e: std::io::Error| format!("process {pid}: {e}");
@@ -133,9 +133,9 @@ impl Act for Stop {
         if let Some((pids, _)) = &mut self.stopped {
             pids.extend(children);
         }
-        told.last(self.lasting);
+        control.last(self.lasting);
         self.undo()?;
-        told.say(format_args!(
+        control.say(format_args!(
             "stopped {count} processes, and continued them"
         ));
         Ok(())

@@ -10,7 +10,7 @@ use pgdyno_server::Server;
 
 use super::given::lasting;
 use super::{Act, Entry, Key, Kind, Need, Scene};
-use crate::disturb::own::Told;
+use crate::disturb::own::Control;
 
 /// A synchronous standby that lags.
 pub(super) const LAG: &str = "lagging-standby";
@@ -138,7 +138,7 @@ struct Restart {
 }
 
 impl Act for Restart {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         let begun = Instant::now();
         self.is_down = true;
         let done = match self.how {
@@ -146,8 +146,8 @@ impl Act for Restart {
             How::Immediate => self.server.restart_at_once(),
             How::Killed(down) => self.server.kill_first().and_then(|()| {
                 let gone = begun.elapsed();
-                told.last(down.saturating_sub(gone));
-                told.say(format_args!(
+                control.last(down.saturating_sub(gone));
+                control.say(format_args!(
                     "the first process was killed, and the last one was gone after {}",
                     text::time(gone.as_micros() as f64)
                 ));
@@ -157,7 +157,7 @@ impl Act for Restart {
         done.map_err(|e| e.to_string())?;
         self.is_down = false;
         let took = text::time(begun.elapsed().as_micros() as f64);
-        told.say(format_args!(
+        control.say(format_args!(
             "the server took connections again after {took}"
         ));
         Ok(())
@@ -179,22 +179,22 @@ struct Promotion {
 }
 
 impl Act for Promotion {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         if !self.behind.is_zero() {
             self.is_cut_off = true;
             self.pair.stop_receiving().map_err(|e| e.to_string())?;
-            told.last(self.behind);
+            control.last(self.behind);
         }
         let done = self.pair.fail_over().map_err(|e| e.to_string())?;
         self.is_cut_off = false;
         let time = |time: Duration| text::time(time.as_micros() as f64);
         if !self.behind.is_zero() {
-            told.say(format_args!(
+            control.say(format_args!(
                 "the standby had received nothing for {}",
                 time(self.behind)
             ));
         }
-        told.say(format_args!(
+        control.say(format_args!(
             "the primary was gone after {}, and the standby took writes {} later",
             time(done.killed),
             time(done.promoted)
@@ -219,12 +219,12 @@ struct Lag {
 }
 
 impl Act for Lag {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         self.is_on = true;
         self.pair.lag(self.delay).map_err(|e| e.to_string())?;
-        told.last(self.lasting);
+        control.last(self.lasting);
         self.undo()?;
-        told.say(format_args!(
+        control.say(format_args!(
             "the standby applied {} late, and commits waited for it",
             text::time(self.delay.as_micros() as f64)
         ));

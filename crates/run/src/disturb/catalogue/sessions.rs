@@ -7,7 +7,7 @@ use pgdyno_session::quote_literal;
 
 use super::given::{TABLE, lasting};
 use super::{Act, Entry, Key, Kind, Need, sql};
-use crate::disturb::own::Told;
+use crate::disturb::own::Control;
 
 pub(super) static ENTRIES: [Entry; 2] = [
     Entry {
@@ -104,15 +104,15 @@ struct Held {
 }
 
 impl Act for Held {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         let mut session = sql::connect(&self.target)?;
         // It may wait for a lock itself.
-        told.cancels(Some(session.cancel_handle()));
-        if told.is_over() {
+        control.cancels(Some(session.cancel_handle()));
+        if control.is_over() {
             return Ok(());
         }
         let begun = session.simple_query(&self.begin);
-        told.cancels(None);
+        control.cancels(None);
         match begun {
             Ok(outcomes) => {
                 let is_empty = outcomes
@@ -122,16 +122,16 @@ impl Act for Held {
                     return Err(no_row(table));
                 }
             }
-            Err(e) if told.is_over() => {
-                told.say(format_args!("ended before it had begun: {e}"));
+            Err(e) if control.is_over() => {
+                control.say(format_args!("ended before it had begun: {e}"));
                 return Ok(());
             }
             Err(e) => return Err(format!("{}: {e}", self.begin)),
         }
         let since = std::time::Instant::now();
-        told.last(self.lasting);
+        control.last(self.lasting);
         let held = pgdyno_model::text::time(since.elapsed().as_micros() as f64);
-        told.say(format_args!(
+        control.say(format_args!(
             "process {} {} for {held}",
             session.backend_pid(),
             self.said
@@ -141,7 +141,7 @@ impl Act for Held {
             let seen =
                 sql::connect(&self.target).and_then(|mut other| sql::value(&mut other, seen));
             if let Ok(Some(seen)) = seen {
-                told.say(seen);
+                control.say(seen);
             }
         }
         session

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::given::TABLE;
 use super::{Act, Entry, Key, Kind, Need, Scene, sql};
-use crate::disturb::own::Told;
+use crate::disturb::own::Control;
 use crate::settings::Journal;
 
 /// PostgreSQL's `duplicate_table`, also of an index.
@@ -364,22 +364,22 @@ impl Statement {
 }
 
 impl Act for Statement {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         let mut session = sql::connect(&self.runs_on)?;
         self.write_down(&mut session)?;
         self.has_begun = true;
         let begun = Instant::now();
-        told.cancels(Some(session.cancel_handle()));
-        if told.is_over() {
-            told.say("it was not begun any more");
+        control.cancels(Some(session.cancel_handle()));
+        if control.is_over() {
+            control.say("it was not begun any more");
             return Ok(());
         }
         let done = session.simple_query(&self.plan.statement);
-        told.cancels(None);
+        control.cancels(None);
         let took = text::time(begun.elapsed().as_micros() as f64);
         match done {
-            Ok(_) => told.say(format_args!("{} in {took}", self.plan.said)),
-            Err(e) if told.is_over() => told.say(format_args!("ended after {took}: {e}")),
+            Ok(_) => control.say(format_args!("{} in {took}", self.plan.said)),
+            Err(e) if control.is_over() => control.say(format_args!("ended after {took}: {e}")),
             Err(e) => {
                 // Another trial's, made since this one was prepared: that one drops it.
                 if e.sqlstate() == Some(EXISTS_ALREADY) {

@@ -19,7 +19,7 @@ use pgdyno_server::Server;
 use super::given::lasting;
 use super::guard::Guard;
 use super::{Act, Entry, Need, sql};
-use crate::disturb::own::Told;
+use crate::disturb::own::Control;
 use crate::settings::{self, Header, Journal};
 
 /// Beside what WAL may usually take (`max_wal_size`, twice: it is a soft limit).
@@ -36,7 +36,7 @@ pub(super) static ENTRIES: [Entry; 1] = [Entry {
     summary: "fills the file system of WAL: the server panics, and starts only when there is room",
     keys: &[lasting("5s")],
     needs: &[Need::OwnServer, Need::Root, Need::Mount],
-    risks: "nobody is served meanwhile; the server is restarted before and after the trial, to move its WAL",
+    risks: "no client is served meanwhile; the server is restarted before and after the trial, to move its WAL",
     harms: true,
     undone: "there is room after its time, and the server is started if it is down; WAL is moved back and the file \
              system unmounted after the trial, after kill -9 at once, else by pgdyno restore",
@@ -136,7 +136,7 @@ impl Act for WalFull {
         File::create(image)
             .and_then(|file| file.set_len(self.size))
             .map_err(|e| format!("{}: {e}", image.display()))?;
-        // All of its room is for everybody (-m 0).
+        // All users may fill it (-m 0).
         run(Command::new("mkfs.ext4")
             .args(["-q", "-F", "-m", "0"])
             .arg(image))?;
@@ -149,20 +149,20 @@ impl Act for WalFull {
             .map_err(|e| e.to_string())
     }
 
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         let filler = self.mounted.join("filler");
         self.filler = Some(filler.clone());
         let begun = Instant::now();
         let filled =
             file_system::fill(&filler).map_err(|e| format!("{}: {e}", filler.display()))?;
-        self.use_up(told);
+        self.use_up(control);
         let since = |begun: Instant| text::time(begun.elapsed().as_micros() as f64);
-        told.say(format_args!(
+        control.say(format_args!(
             "a file took {}, all that was left, and WAL had no room after {}",
             text::bytes(filled as f64),
             since(begun)
         ));
-        told.last(self.lasting.saturating_sub(begun.elapsed()));
+        control.last(self.lasting.saturating_sub(begun.elapsed()));
         let there_is_room = Instant::now();
         let started = self.make_room()?;
         let how = if started {
@@ -170,7 +170,7 @@ impl Act for WalFull {
         } else {
             "back by itself"
         };
-        told.say(format_args!(
+        control.say(format_args!(
             "there was room again after {}, and the server, {how}, took connections {} later",
             text::time((there_is_room - begun).as_micros() as f64),
             since(there_is_room)
@@ -201,7 +201,7 @@ impl Act for WalFull {
 
 impl WalFull {
     /// Has the server use the segments that it has in reserve: without room for another it panics.
-    fn use_up(&self, told: &Told) {
+    fn use_up(&self, control: &Control) {
         let segments = fs::read_dir(self.mounted.join("pg_wal"));
         let segments = segments.map_or(0, Iterator::count);
         let Ok(mut session) = sql::connect(&self.target) else {
@@ -209,7 +209,7 @@ impl WalFull {
         };
         for _ in 0..2 * segments {
             let next = "SELECT pg_logical_emit_message(false, 'pgdyno', ''), pg_switch_wal()";
-            if told.is_over() || session.simple_query(next).is_err() {
+            if control.is_over() || session.simple_query(next).is_err() {
                 return;
             }
         }

@@ -22,7 +22,7 @@ use pgdyno_session::{CancelHandle, Session, quote_literal};
 use self::runner::{Recipe, Runner, Stopped};
 use self::watcher::Watcher;
 use super::catalogue::{self, Entry, Given, Key, Kind, Made, Scene};
-use super::own::{Act, Told};
+use super::own::{Act, Control};
 use crate::settings::Journal;
 
 pub use self::copy::Copies;
@@ -239,7 +239,7 @@ fn undo_of_killed(
 }
 
 impl Act for Migrate {
-    fn run(&mut self, told: &Told) -> Result<(), String> {
+    fn run(&mut self, control: &Control) -> Result<(), String> {
         let mut session = named(catalogue::connect(&self.target)?, APPLICATION)?;
         session
             .simple_query("SET client_min_messages = debug1")
@@ -250,7 +250,7 @@ impl Act for Migrate {
         let reader = self.reader.map(|time| self.read(time)).transpose()?;
         let began = Instant::now();
         let watcher = Watcher::start(eye, session.backend_pid(), began)?;
-        told.cancels(Some(session.cancel_handle()));
+        control.cancels(Some(session.cancel_handle()));
         let mut run = MigrationRun {
             file: self.migration.path.display().to_string(),
             tool: self.migration.tool.words().to_owned(),
@@ -274,7 +274,7 @@ impl Act for Migrate {
         let mut runner = Runner {
             session,
             watcher: &watcher,
-            told,
+            control,
             began,
             version: self.version,
             recipe: self.recipe,
@@ -284,7 +284,7 @@ impl Act for Migrate {
         let result = runner.run(&self.groups, &mut run);
         let committed = runner.committed;
         drop(runner);
-        told.cancels(None);
+        control.cancels(None);
         watcher.end(&mut run);
         drop(reader);
         // What was rolled back needs no undo.
@@ -294,12 +294,12 @@ impl Act for Migrate {
         run.is_done = result.is_ok();
         let result = match result {
             Ok(()) => {
-                told.say(format_args!("committed in {took}{}", waits(&run)));
+                control.say(format_args!("committed in {took}{}", waits(&run)));
                 Ok(())
             }
             // That it does not get through is what was to be found out.
             Err(Stopped::GaveUp { why, left }) => {
-                told.say(format_args!("{why} in {took}; {left}{}", waits(&run)));
+                control.say(format_args!("{why} in {took}; {left}{}", waits(&run)));
                 (run.error, run.left) = (Some(why), Some(left));
                 Ok(())
             }
@@ -309,7 +309,7 @@ impl Act for Migrate {
                 Err(text)
             }
         };
-        told.keep(run);
+        control.keep(run);
         result
     }
 

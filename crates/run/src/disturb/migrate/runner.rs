@@ -8,7 +8,7 @@ use pgdyno_model::document::{MigrationRun, MigrationStatement};
 use pgdyno_session::{Error, Session, quote_literal};
 
 use super::watcher::{Watcher, locks_of};
-use crate::disturb::own::Told;
+use crate::disturb::own::Control;
 
 /// PostgreSQL's `lock_not_available`.
 const LOCK_NOT_AVAILABLE: &str = "55P03";
@@ -41,13 +41,13 @@ pub enum Stopped {
     GaveUp { why: String, left: String },
 }
 
-/// Told the number of a transaction and its last statement; it is not committed when this fails.
+/// Gets the number of a transaction and its last statement; it is not committed when this fails.
 pub type BeforeCommit<'a> = dyn FnMut(Option<&str>, &Statement) -> Result<(), String> + 'a;
 
 pub struct Runner<'a> {
     pub session: Session,
     pub watcher: &'a Watcher,
-    pub told: &'a Told,
+    pub control: &'a Control,
     pub began: Instant,
     pub version: u32,
     pub recipe: Option<Recipe>,
@@ -152,7 +152,7 @@ impl Runner<'_> {
                 };
                 return Err(self.failed(&place_of, &error, left));
             };
-            if tries >= recipe.tries || self.told.is_over() {
+            if tries >= recipe.tries || self.control.is_over() {
                 return Err(Stopped::GaveUp {
                     why: format!("{place}: no lock in {tries} tries"),
                     left: self.left("rolled back"),
@@ -161,7 +161,7 @@ impl Runner<'_> {
             if self.watcher.is_behind_autovacuum() {
                 timeout = Some(self.beyond_deadlock_timeout().max(recipe.lock_timeout));
             }
-            self.told.last(pause);
+            self.control.last(pause);
             (tries, pause) = (tries + 1, (pause * 2).min(PAUSE_LAST));
             run.retries += 1;
         }
@@ -337,7 +337,7 @@ impl Runner<'_> {
             began_us: self.at_us(),
             ..MigrationStatement::default()
         };
-        let result = if self.told.is_over() {
+        let result = if self.control.is_over() {
             Err(Error::Usage("the trial was over before".to_owned()))
         } else {
             self.session.simple_query(&statement.text)

@@ -63,8 +63,8 @@ fn migrate(
     (one, folder)
 }
 
-fn kept(told: &Told) -> MigrationRun {
-    let doing = told.kept();
+fn migration_run(control: &Control) -> MigrationRun {
+    let doing = control.take_migration();
     *doing.expect("it is kept")
 }
 
@@ -98,12 +98,12 @@ fn queued(
         holding.simple_query(statement).unwrap();
     }
     let (mut one, _folder) = migrate(url, "a.sql", file, FORMS[0], UNDO[3]);
-    let told = Told::default();
+    let control = Control::default();
     let mut observer = session(url);
     thread::scope(|scope| {
         let (send, ran) = mpsc::channel();
-        let told = &told;
-        scope.spawn(move || send.send(one.run(told)).unwrap());
+        let control = &control;
+        scope.spawn(move || send.send(one.run(control)).unwrap());
         wait_for(&mut observer, WAITS);
         let behind = victim.map(|sql| {
             let mut session = session(url);
@@ -123,7 +123,7 @@ fn queued(
             .into_iter()
             .for_each(|thread| drop(thread.join().unwrap()));
     });
-    kept(&told)
+    migration_run(&control)
 }
 
 const SCHEMA: &str = "CREATE TABLE r (id int PRIMARY KEY); INSERT INTO r VALUES (1); \
@@ -248,9 +248,9 @@ fn what_each_statement_did_is_read_before_the_commit() {
     let text = "BEGIN; ALTER TABLE t ADD COLUMN k int; ALTER TABLE t ALTER COLUMN a TYPE bigint; \
                 CREATE TABLE n (r int REFERENCES r); COMMIT; CREATE INDEX CONCURRENTLY t_a ON t (a); TRUNCATE n";
     let (mut one, _folder) = migrate(&url, "a.sql", text, FORMS[0], UNDO[3]);
-    let told = Told::default();
-    one.run(&told).unwrap();
-    let run = kept(&told);
+    let control = Control::default();
+    one.run(&control).unwrap();
+    let run = migration_run(&control);
     assert!(
         run.is_done && run.error.is_none() && run.holders.is_empty(),
         "{run:#?}"
@@ -298,7 +298,7 @@ fn lock_timeout_gives_way_and_gets_through_when_it_can() {
     let url = database(pgdyno_testkit::postgres(), "migrate_recipe", SCHEMA);
     let mut holding = session(&url);
     holding.simple_query("BEGIN; SELECT * FROM t").unwrap();
-    let told = Told::default();
+    let control = Control::default();
     let (mut one, _folder) = migrate(
         &url,
         "a.sql",
@@ -306,8 +306,8 @@ fn lock_timeout_gives_way_and_gets_through_when_it_can() {
         FORMS[1],
         UNDO[3],
     );
-    one.run(&told).unwrap();
-    let run = kept(&told);
+    one.run(&control).unwrap();
+    let run = migration_run(&control);
     assert!(!run.is_done && run.retries == 2, "{run:#?}");
     assert_eq!(
         run.error
@@ -321,8 +321,8 @@ fn lock_timeout_gives_way_and_gets_through_when_it_can() {
         Some("rolled back: nothing of it is left")
     );
     holding.simple_query("COMMIT").unwrap();
-    one.run(&told).unwrap();
-    let run = kept(&told);
+    one.run(&control).unwrap();
+    let run = migration_run(&control);
     assert!(
         run.is_done && run.retries == 0 && run.lock_timeout_ms == Some(20),
         "{run:#?}"
@@ -342,7 +342,7 @@ fn a_wrong_migration_is_undone_and_says_so() {
         FORMS[0],
         UNDO[3],
     );
-    let why = one.run(&Told::default()).unwrap_err();
+    let why = one.run(&Control::default()).unwrap_err();
     assert!(
         why.contains("1_x.up.sql:1") && why.ends_with("rolled back: nothing of it is left"),
         "{why}"
@@ -353,7 +353,7 @@ fn a_wrong_migration_is_undone_and_says_so() {
     let text = "-- migrate:up transaction:false\nALTER TABLE t ADD COLUMN k int;\nSELECT 1 / 0;\n-- migrate:down\n\
                 ALTER TABLE t DROP COLUMN k;\n";
     let (mut one, _folder) = migrate(&url, "1.sql", text, FORMS[0], UNDO[0]);
-    let why = one.run(&Told::default()).unwrap_err();
+    let why = one.run(&Control::default()).unwrap_err();
     assert!(
         why.contains("1.sql:3") && why.contains("1 statement before it is committed"),
         "{why}"
@@ -369,7 +369,7 @@ fn a_wrong_migration_is_undone_and_says_so() {
     // What cannot be undone says so.
     let text = "-- migrate:up\nALTER TABLE t ADD COLUMN k int;\n-- migrate:down\nALTER TABLE t DROP COLUMN wrong;\n";
     let (mut one, _folder) = migrate(&url, "1.sql", text, FORMS[0], UNDO[0]);
-    one.run(&Told::default()).unwrap();
+    one.run(&Control::default()).unwrap();
     let why = one.undo().unwrap_err();
     assert!(
         why.contains("undo it by hand") && why.contains("wrong"),

@@ -311,7 +311,7 @@ impl Eye {
     }
 
     /// Who has what the migration waits for, or waits for it before.
-    fn holders(&mut self, own: &Waiting) -> Result<Vec<Found>, String> {
+    fn holders(&mut self, own: &Waiting) -> Result<Vec<LockHolder>, String> {
         let pids: Vec<String> = own.blockers.iter().map(ToString::to_string).collect();
         let mut sql = format!(
             "SELECT pid::text, application_name, coalesce(state, ''), left(query, 200), \
@@ -335,7 +335,7 @@ impl Eye {
             let text = |at: usize| row.get(at).cloned().flatten().unwrap_or_default();
             let (query, kind) = (one_line(&text(3)), text(5));
             let is_autovacuum = kind == "autovacuum worker";
-            Found {
+            LockHolder {
                 // Documented (autovacuum, 24.1.6): one that prevents wraparound says so, and is not cancelled.
                 is_ordinary_autovacuum: is_autovacuum && !query.contains("wraparound"),
                 holder: MigrationHolder {
@@ -354,7 +354,7 @@ impl Eye {
     }
 }
 
-struct Found {
+struct LockHolder {
     holder: MigrationHolder,
     is_ordinary_autovacuum: bool,
 }

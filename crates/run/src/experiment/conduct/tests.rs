@@ -1,4 +1,4 @@
-//! What observers are told of an experiment.
+//! What observers learn of an experiment.
 
 use super::*;
 use crate::experiment::reader;
@@ -7,7 +7,7 @@ use crate::experiment::toml_text::Source;
 use pgdyno_model::progress::Silent;
 use pgdyno_store::Store;
 
-/// Writes down what it is told, one line an event.
+/// Writes down what it receives, one line an event.
 #[derive(Default)]
 struct Written {
     lines: Vec<String>,
@@ -77,7 +77,7 @@ fn conducted(script: &str, toml: &str, written: &mut Written) -> Result<Ended, F
     let wanted = TargetSpec::at(pgdyno_testkit::postgres().address().url());
     let plan = Plan::new(experiment, &wanted, 1).unwrap();
     let store = Store::open(&folder.path().join("store")).unwrap();
-    let notebook = Kept::new(&store, &plan.identity);
+    let notebook = StoredExperiment::new(&store, &plan.identity);
     conduct(
         &plan,
         Means {

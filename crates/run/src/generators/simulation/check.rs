@@ -48,10 +48,10 @@ pub(super) fn check(room: &Room, log: &Logged) -> Result<(), String> {
         .find(|merged| Some(merged.number) == whole);
     match merged {
         Some(merged) => result(room, log, merged, &start.generators),
-        // Those who could have added up are gone, or told why not.
+        // Those who could have added up are gone, or said why not.
         None => must(
             log.ended.iter().flatten().all(|(_, ended)| ended.is_err()),
-            || "nothing was added up, and nobody says why".to_owned(),
+            || "nothing was added up, without a reason".to_owned(),
         ),
     }
 }
@@ -115,7 +115,7 @@ fn unasked(plan: &Plan, log: &Logged) -> Result<(), String> {
     for (index, run) in &log.runs {
         let dies = plan.hosts[run.host].dies.is_some();
         must(dies || run.seconds.len() as u64 == plan.duration_s, || {
-            format!("generator {index} ended early, and nobody was told to end: {run:?}")
+            format!("generator {index} ended early, and none was asked to end: {run:?}")
         })?;
     }
     Ok(())

@@ -143,7 +143,7 @@ fn interrupts(host: usize) -> &'static Interrupts {
     ALL.with(|all| {
         let mut all = all.lock().unwrap();
         while all.len() <= host {
-            let one = Interrupts::of_nobody().expect("an eventfd");
+            let one = Interrupts::without_signals().expect("an eventfd");
             all.push(Box::leak(Box::new(one)));
         }
         all[host].forget();
@@ -181,13 +181,13 @@ fn all_pass(count: u64) {
         }
     });
     let failed = failed.into_inner().unwrap();
-    let told = |(seed, error): (&u64, &String)| {
+    let reported = |(seed, error): (&u64, &String)| {
         format!(
             "seed {seed}: {error}\n\
              PGDYNO_SEED={seed} cargo test -p pgdyno-run --lib simulation::one -- --nocapture"
         )
     };
-    let listed: Vec<String> = failed.iter().take(LISTED_MAX).map(told).collect();
+    let listed: Vec<String> = failed.iter().take(LISTED_MAX).map(reported).collect();
     assert!(
         failed.is_empty(),
         "{} of {count} schedules failed\n\n{}",

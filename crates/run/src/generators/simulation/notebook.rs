@@ -23,7 +23,7 @@ pub(super) struct Book {
     pub(super) parts: Vec<(u32, i64)>,
     /// The trial that comes of all parts.
     pub(super) whole: Option<i64>,
-    pub(super) trials: Vec<Kept>,
+    pub(super) trials: Vec<StoredTrial>,
     pub(super) asked: Vec<Asked>,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum What {
 }
 
 #[derive(Default, Clone)]
-pub(super) struct Kept {
+pub(super) struct StoredTrial {
     pub(super) seconds: Vec<Second>,
     pub(super) is_complete: bool,
 }
@@ -332,7 +332,7 @@ impl Room {
             self.world.wait(S / 5);
         }
         let mut book = self.book();
-        book.trials.push(Kept::default());
+        book.trials.push(StoredTrial::default());
         Writer {
             number: book.trials.len() as i64 - 1,
             room: self.clone(),
@@ -363,7 +363,7 @@ impl KeptTrial for Writer {
             self.room.world.wait(S / 5);
         }
         let mut book = self.room.book();
-        book.trials[self.number as usize] = Kept {
+        book.trials[self.number as usize] = StoredTrial {
             seconds: outcome.recording.seconds.clone(),
             is_complete: outcome.recording.end == End::Complete,
         };

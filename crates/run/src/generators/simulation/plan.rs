@@ -38,7 +38,7 @@ pub(super) struct Host {
     /// What it takes to fill a range of the tables.
     pub(super) fills: u64,
     pub(super) connects: u64,
-    /// How long transactions in flight take to end when it is told to.
+    /// How long transactions in flight take to end when it is asked to.
     pub(super) drains: u64,
     pub(super) dies: Option<u64>,
     pub(super) signal: Option<u64>,

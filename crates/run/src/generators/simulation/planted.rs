@@ -66,5 +66,5 @@ fn who_comes_while_the_others_measure_ends_none_of_them() {
     };
     assert_eq!(plan().run(0).err(), None);
     let error = plan().run(10).err().unwrap_or_default();
-    assert!(error.contains("nobody was told to end"), "{error}");
+    assert!(error.contains("none was asked to end"), "{error}");
 }

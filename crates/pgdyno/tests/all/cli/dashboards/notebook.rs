@@ -62,7 +62,7 @@ fn every_query_finds_rows_in_a_notebook_of_real_trials() {
     for (name, query, _) in board.variables() {
         let found = ask(&chosen.replaced(&query));
         assert!(!found.is_empty(), "{name}: no rows from {query}");
-        // The name that is shown stands before the value. The newest comes first.
+        // The name that is shown precedes the value. The newest comes first.
         let value = if query.contains("__value") {
             found[0].rsplit('|').next().unwrap().to_owned()
         } else {

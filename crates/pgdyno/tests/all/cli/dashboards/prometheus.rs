@@ -167,7 +167,7 @@ fn every_query_finds_samples_in_a_prometheus_that_scrapes_a_run() {
             without.push(format!("{}: {found:?} from {}", query.panel, query.text));
         }
     }
-    // Before the run listened nobody answered.
+    // Before the run listened there was no answer.
     let scrapes = format!("min_over_time(up[{}s])", (time.1 - time.0).floor());
     let up = prometheus.ask(&scrapes, time, true);
     let median_s = "histogram_quantile(0.5, sum by (le) (pgdyno_service_seconds_bucket))";

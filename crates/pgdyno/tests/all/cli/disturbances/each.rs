@@ -140,16 +140,16 @@ struct Private {
 
 impl Private {
     /// Read from the file that [`TELL`] writes, once it is there.
-    fn told(file: &Path, running: &mut Running) -> Self {
+    fn read_from(file: &Path, running: &mut Running) -> Self {
         let end = Instant::now() + Duration::from_secs(60);
-        let told = loop {
-            if let Ok(told) = fs::read_to_string(file) {
-                break told;
+        let reported = loop {
+            if let Ok(reported) = fs::read_to_string(file) {
+                break reported;
             }
             assert!(!running.is_over() && Instant::now() < end, "no trial began");
             std::thread::sleep(Duration::from_millis(5));
         };
-        let mut lines = told.lines();
+        let mut lines = reported.lines();
         let mut line = || lines.next().unwrap().to_owned();
         let (url, data, places) = (line(), line(), line());
         let (own, other) = places.split_once(' ').unwrap_or((&places, &places));
@@ -252,10 +252,10 @@ fn each_that_only_a_private_server_takes_is_seen_there_and_loses_and_leaves_noth
         }
         println!("{command}");
         let notebook = Notebook::new();
-        let (json, told) = (notebook.beside("run.json"), notebook.beside("told"));
+        let (json, reported) = (notebook.beside("run.json"), notebook.beside("reported"));
         let tell = format!(
             "1ms printf '%s\\n' \"$PGDYNO_URL\" \"$PGDYNO_DATA\" \"$PGDYNO_ENDPOINTS\" > '{0}.new'; mv '{0}.new' '{0}'",
-            told.display()
+            reported.display()
         );
         let mut trial = trial(&notebook, command, "8s");
         trial.args(["--at", &tell, "--pg-bindir", &bindir]);
@@ -263,7 +263,7 @@ fn each_that_only_a_private_server_takes_is_seen_there_and_loses_and_leaves_noth
             trial.args(["--pg-standby", standby]);
         }
         let mut running = Running::start(trial.arg(format!("--json={}", json.display())));
-        let private = Private::told(&told, &mut running);
+        let private = Private::read_from(&reported, &mut running);
         let (before, processes_before) = (private.state(), processes(private.first));
         assert!(before.is_some(), "{command}: the server does not answer");
         let mut watched = match shown {

@@ -235,7 +235,7 @@ fn what_cannot_be_done_is_refused_before_the_trial_with_what_is_missing() {
     assert!(!ended.stderr.contains("trial 3 of"), "{}", ended.stderr);
 }
 
-/// Two trials make the index of one name: the second is told, and leaves the first's alone.
+/// Two trials make the index of one name: the second is reported, and leaves the first's alone.
 #[test]
 #[ignore = "make test-long PART=disturbances"]
 fn what_another_trial_made_is_not_undone() {

@@ -35,7 +35,10 @@ fn what_cannot_be_drawn_is_refused() {
     let refuse = |args: &[&str], texts: &[&str]| {
         ran(pgdyno(&LAB).args(["--print"]).args(args)).expect(2, texts);
     };
-    refuse(&["--with", "checkpoint"], &["--with random stands alone"]);
+    refuse(
+        &["--with", "checkpoint"],
+        &["--with random must be the only disturbance"],
+    );
     refuse(&["--only", "chekpoint"], &["did you mean \"checkpoint\"?"]);
     refuse(&["--only", "net-cut"], &["net-cut is not drawn", "--via"]);
     refuse(&["--only", "sigstop", "--url", &db.url], &["--yes"]);

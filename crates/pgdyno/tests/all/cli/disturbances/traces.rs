@@ -22,7 +22,7 @@ pub enum Trace {
     Changes(&'static str),
     /// All of the server's processes are stopped at some moment.
     Stopped,
-    /// A file that nobody uses is no longer in the page cache.
+    /// An unused file is no longer in the page cache.
     Uncached,
 }
 
@@ -32,7 +32,7 @@ pub const CHECKPOINT: Trace = Trace::Changes("SELECT checkpoint_lsn FROM pg_cont
 pub const CRASH: Trace = Trace::Changes("SELECT stats_reset FROM pg_stat_bgwriter");
 /// The server's first process is another.
 pub const RESTART: Trace = Trace::Changes("SELECT pg_postmaster_start_time()");
-/// Somebody waits for a session that has done nothing for half a second.
+/// A session waits for one that was idle for half a second.
 pub const HELD_UP: Trace = Trace::Seen(
     "SELECT EXISTS (SELECT FROM pg_stat_activity AS one WHERE state = 'idle in transaction' \
      AND state_change < clock_timestamp() - interval '500 ms' AND EXISTS \
@@ -117,8 +117,8 @@ impl Watched {
         let path = self.file.as_ref().map(|file| PathBuf::from(file.path()));
         let mut command = Command::new("fincore");
         command.args(["--bytes", "--noheadings", "--output", "RES"]);
-        let told = command.arg(path.unwrap()).output().unwrap().stdout;
-        String::from_utf8(told).unwrap().trim().parse().unwrap()
+        let reported = command.arg(path.unwrap()).output().unwrap().stdout;
+        String::from_utf8(reported).unwrap().trim().parse().unwrap()
     }
 }
 

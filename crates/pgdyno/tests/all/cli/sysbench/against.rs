@@ -77,7 +77,7 @@ fn same(line: &str, [ours, theirs]: [Vec<Vec<String>>; 2]) -> usize {
     let mut count = 0;
     for sent in theirs {
         let own = ours.iter().find(|own| own[0] == sent[0]);
-        let own = own.unwrap_or_else(|| panic!("{line}: nobody sent {}: {ours:#?}", sent[0]));
+        let own = own.unwrap_or_else(|| panic!("{line}: not sent: {}: {ours:#?}", sent[0]));
         for (own, sent) in own.iter().zip(&sent) {
             assert_eq!(own, sent, "{line}: statement {count}");
             count += 1;

@@ -142,7 +142,7 @@ fn check_says_of_each_warehouse_which_conditions_hold_and_ends_with_0() {
             "(1 row: 2 | 2 | ",
         ],
     );
-    // Rows of its queries end at 100: what comes behind them nobody knows.
+    // Rows of its queries end at 100: what comes behind them is not known.
     place
         .database
         .sql("UPDATE customer SET c_balance = c_balance + 1 WHERE c_w_id = 1");

@@ -129,7 +129,7 @@ fn workers_that_wait_are_ten_a_warehouse_and_a_short_run_of_them_ends_in_time() 
         1,
         &["Error: --wait > 0 and --warehouses=1 requires --workers=10"],
     );
-    // Nobody has keyed and thought by then.
+    // No client has keyed and thought by then.
     let ran = workload("run", &database, name, &["--duration=1s"]).expect(0, &[TPMC]);
     assert!(!ran.stdout.contains("newOrder"), "{ran:#?}");
 }

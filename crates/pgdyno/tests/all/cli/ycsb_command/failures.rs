@@ -84,7 +84,7 @@ fn failed_operations_have_the_figures_of_the_recordings_in_every_form() {
         "measurement.histogram.verbose=true",
     ];
     let run = place.ycsb("run", "a", &args(&buckets)).expect(0, &[]);
-    let told = |text: &str| {
+    let reported = |text: &str| {
         let mut named = by_name(text);
         let no_percentile = |line: &String| !line.contains("Percentile");
         named
@@ -93,7 +93,7 @@ fn failed_operations_have_the_figures_of_the_recordings_in_every_form() {
         named
     };
     let recorded = include_str!("recorded/ycsb-failed-histogram.out");
-    assert_eq!(told(&run.stdout), told(recorded), "{run:#?}");
+    assert_eq!(reported(&run.stdout), reported(recorded), "{run:#?}");
 }
 
 #[test]

@@ -13,12 +13,14 @@ use super::{Place, Ran, count};
 
 /// Results with their numbers masked. How many intervals a series has, and which percentiles lie in the
 /// buckets, depends on how fast the machine is; so does whether Java writes an exponent.
-fn lines(text: &str, is_told: impl Fn(&str) -> bool) -> Vec<String> {
+fn lines(text: &str, is_reported: impl Fn(&str) -> bool) -> Vec<String> {
     let text = only_of_java_left_out(text);
-    let told = text
+    let reported = text
         .lines()
-        .filter(|line| line.starts_with('[') && is_told(line));
-    let mut shapes: Vec<String> = told.map(|line| shape(line).replace("NEN", "N")).collect();
+        .filter(|line| line.starts_with('[') && is_reported(line));
+    let mut shapes: Vec<String> = reported
+        .map(|line| shape(line).replace("NEN", "N"))
+        .collect();
     shapes.dedup();
     shapes
 }

@@ -182,7 +182,7 @@ fn results_have_the_lines_of_ycsbs_recordings() {
 }
 
 impl Place {
-    /// What stands for the URL in the recordings.
+    /// The placeholder of the URL in the recordings.
     fn name_of_url(&self) -> String {
         let Self {
             socket, port, name, ..
@@ -228,13 +228,13 @@ fn status_lines_have_the_form_of_ycsbs_recordings() {
             .filter(|line| line.contains(" sec: ") || line.contains("aximum"));
         let shapes = lines.map(shape);
         let shapes = shapes.map(|line| line.replace("minutes", "minute").replace("hours", "hour"));
-        let mut told: Vec<String> = Vec::new();
+        let mut reported: Vec<String> = Vec::new();
         for shape in shapes {
-            if !told.contains(&shape) {
-                told.push(shape);
+            if !reported.contains(&shape) {
+                reported.push(shape);
             }
         }
-        told
+        reported
     };
     assert_eq!(lines(&run.stderr), lines(recorded));
     let operations = count(&run, "READ") + count(&run, "UPDATE");

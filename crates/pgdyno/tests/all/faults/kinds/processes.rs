@@ -9,7 +9,7 @@ use pgdyno_platform::child::Signal;
 use super::{Fault, LOST, NO_FAULT, all_lost, lost, unharmed};
 use crate::child::wait_until;
 
-/// So long something stands still or is away.
+/// So long something is stopped or away.
 const AWHILE: Duration = Duration::from_millis(1000);
 
 fn signal(name: &str, pids: &[u32]) {

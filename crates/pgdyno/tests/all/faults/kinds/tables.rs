@@ -120,7 +120,7 @@ pub const FAULTS: &[Fault] = &[
         how: "commits wait for a synchronous standby that is not there, sessions terminated",
         strike: |scene| {
             let mut session = scene.server.admin("faults");
-            scene.server.set("SET synchronous_standby_names = 'nobody'");
+            scene.server.set("SET synchronous_standby_names = 'absent'");
             let query = "SELECT count(*) FROM pg_stat_activity
                 WHERE usename = 'bench' AND wait_event = 'SyncRep'";
             wait_until("commits that wait", || {

@@ -134,7 +134,7 @@ fn reports_about_partitions() {
             case("-n -t 3 -S"),
             case("-n -t 3 -r"),
             case("-n -t 3 -b se -b si --random-seed 3"),
-            // Nobody looks at tables.
+            // Tables are not checked.
             case("-n -t 3 -f one.sql"),
         ]);
     }

@@ -3,7 +3,7 @@
 
 use crate::pgbench::generator::{self, Dice};
 
-/// Lines that are a script's, whatever stands before and behind them.
+/// Lines that are a script's, whatever is before and after them.
 const LINES: [&str; 44] = [
     "SELECT 1;",
     "SELECT 1\\; SELECT 2;",

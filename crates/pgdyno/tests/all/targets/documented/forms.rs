@@ -3,7 +3,7 @@
 //! A form is a pattern: words stand for themselves, `{id}` is an identifier, `{number}`, `{text}` and
 //! `{value}` are literals (the last also a parameter or NULL), `{any}` is whatever has its brackets closed,
 //! `{setting}` the name of a listed setting. `{name}` is any form of the part `name`, `{name*}` a list of them
-//! with commas between them. Of what `{any}` stands for, functions, types and the relations of catalogs must be
+//! with commas between them. Of what `{any}` represents, functions, types and the relations of catalogs must be
 //! on the list as names.
 
 use serde::Deserialize;
@@ -76,9 +76,9 @@ pub struct Unknown {
 pub struct Release {
     pub number: Version,
     pub version: String,
-    /// Parameters that a session is told when it starts.
+    /// Parameters that a session learns when it starts.
     pub parameters: Vec<[String; 2]>,
-    /// Whether a session is told no process and no key to cancel by (BackendKeyData).
+    /// Whether a session learns no process and no key to cancel by (BackendKeyData).
     #[serde(default)]
     pub has_no_key: bool,
     pub source: String,
@@ -105,7 +105,7 @@ pub struct Form {
     #[serde(default)]
     pub part: String,
     pub sql: String,
-    /// What PostgreSQL is asked in its place; `{1}` is what the first `{…}` of the form stands for.
+    /// What PostgreSQL is asked in its place; `{1}` is what the first `{…}` of the form represents.
     pub instead: Option<String>,
     /// Statements for PostgreSQL before it.
     #[serde(default)]

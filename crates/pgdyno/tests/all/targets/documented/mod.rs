@@ -1,4 +1,4 @@
-//! A server that takes what a product's documentation says it takes, for products and versions that nobody has
+//! A server that takes what a product's documentation says it takes, for products and versions that are not
 //! recorded, and nothing else. The lists (`*.toml`) say which statements these are, where that is documented,
 //! and for which versions. What is on them is done by a real PostgreSQL, under the names and in the forms that
 //! it has; its conflicts, in the product's words. What a version lacks it refuses in the words of that product,
@@ -44,13 +44,13 @@ pub type Refusal = (&'static str, &'static str, &'static str);
 
 #[derive(Clone)]
 pub struct Product {
-    /// Name and version, such as `cockroachdb 23.2`; without a version a product that nobody knows: it takes
+    /// Name and version, such as `cockroachdb 23.2`; without a version an unknown product: it takes
     /// what PostgreSQL takes, and says this about itself.
     pub name: &'static str,
     /// Beginnings of statements that fail in this test, with SQLSTATE and message.
     pub refuses: &'static [Refusal],
     /// Beginnings of queries with the rows that they are answered in this test, of so many columns each; nothing
-    /// stands for NULL, `{port}` for the node's own port.
+    /// means NULL, `{port}` for the node's own port.
     pub tables: &'static [(&'static str, usize, &'static [&'static str])],
     /// What this version lacks and pgdyno asks for all the same: a text of each such statement.
     pub lacks: &'static [&'static str],
@@ -199,7 +199,7 @@ impl Documented {
         self.database.wait_for(&count);
     }
 
-    /// How many errors have been told in the product's words.
+    /// How many errors have been reported in the product's words.
     pub fn reworded(&self) -> usize {
         self.played.reworded.load(Ordering::SeqCst)
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{Played, page, session};
 
-/// A node of the product. It has an address of its own, so that its pages are at the ports where everybody
+/// A node of the product. It has an address of its own, so that its pages are at the ports where all programs
 /// expects them.
 pub struct Node {
     pub id: usize,

@@ -22,7 +22,7 @@ pub struct Duel<'a> {
 
 /// What may be said of B beside A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum DuelResult {
     Higher,
     Lower,
     /// No more than chance explains.
@@ -39,7 +39,7 @@ pub enum Told {
 
 /// The same with its figures.
 pub struct Judged {
-    pub told: Told,
+    pub result: DuelResult,
     pub comparison: Option<Comparison>,
 }
 
@@ -72,9 +72,9 @@ pub fn judge(planned: &Planned, duels: &[Duel<'_>]) -> Vec<Judged> {
     let judged = samples.iter().map(|sample| {
         let comparison = sample.as_ref().and_then(|_| found.next());
         Judged {
-            told: comparison
+            result: comparison
                 .as_ref()
-                .map_or(Told::Lacking, |of| told(of, need)),
+                .map_or(DuelResult::Lacking, |of| duel_result(of, need)),
             comparison,
         }
     });
@@ -92,25 +92,25 @@ fn are_paired(rows: &[Row<'_>]) -> bool {
         })
 }
 
-fn told(of: &Comparison, need: usize) -> Told {
+fn duel_result(of: &Comparison, need: usize) -> DuelResult {
     if let Verdict::NotEnoughRepeats { need, .. } = of.verdict {
-        return Told::Few { need };
+        return DuelResult::Few { need };
     }
     if of.a.n.min(of.b.n) < MIN_REPEATS_TO_COMPARE {
-        return Told::Few { need };
+        return DuelResult::Few { need };
     }
     if !of.drift.is_some_and(|drift| drift.by_turns) {
-        return Told::NotByTurns;
+        return DuelResult::NotByTurns;
     }
     match of.verdict {
         Verdict::Different {
             direction: Direction::Higher,
-        } => Told::Higher,
+        } => DuelResult::Higher,
         Verdict::Different {
             direction: Direction::Lower,
-        } => Told::Lower,
-        Verdict::TimeExplains | Verdict::NotByTurns => Told::NotByTurns,
-        _ => Told::Same,
+        } => DuelResult::Lower,
+        Verdict::TimeExplains | Verdict::NotByTurns => DuelResult::NotByTurns,
+        _ => DuelResult::Same,
     }
 }
 
