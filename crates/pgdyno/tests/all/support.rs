@@ -84,28 +84,27 @@ pub fn rows(session: &mut Session, query: &str) -> Vec<String> {
 pub fn pgdyno(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pgdyno"));
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("PG") {
+        // Where all servers of a run of the tests are: in memory, where a cluster's files cost a sixth.
+        if name.to_string_lossy().starts_with("PG") && name != "PGDYNO_SERVERS" {
             command.env_remove(name);
         }
     }
     // Tests do not use the configuration and the notebook of the user who runs them.
     command.env("PGDYNO_CONFIG", "");
-    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/notebook.sqlite");
+    let directory = std::env::var("TMPDIR").unwrap_or(env!("CARGO_TARGET_TMPDIR").to_owned());
+    let directory = Path::new(&directory);
     match args.first() {
         // They keep nothing unless they are asked to.
         Some(&"pgbench" | &"ysql_bench") => command.env("PGDYNO_STORE", ""),
-        _ => command.env("PGDYNO_STORE", notebook::at(Path::new(file))),
+        _ => command.env(
+            "PGDYNO_STORE",
+            notebook::at(&directory.join("notebook.sqlite")),
+        ),
     };
     // What was reported today is not known to a test of its own.
-    command.env(
-        "XDG_STATE_HOME",
-        concat!(env!("CARGO_TARGET_TMPDIR"), "/state"),
-    );
+    command.env("XDG_STATE_HOME", directory.join("state"));
     if notebook::is_on_server() {
-        command.env(
-            "XDG_DATA_HOME",
-            concat!(env!("CARGO_TARGET_TMPDIR"), "/data"),
-        );
+        command.env("XDG_DATA_HOME", directory.join("data"));
     }
     command.args(args).stdin(Stdio::null());
     command
