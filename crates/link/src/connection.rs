@@ -7,7 +7,8 @@ use rustix::event::epoll::EventFlags;
 
 use super::cut::{Cut, CutAt, How};
 use super::event_loop::Way;
-use super::pipe::{Pipe, Progress, swallow};
+use super::pipe::{Pipe, Progress, Taken, swallow, take_in};
+use super::relay::{Outbox, Relay, Verdict};
 use super::upstream::{Begun, Socket, Upstream};
 use super::{Delay, Direction, Side};
 
@@ -56,6 +57,9 @@ pub(super) struct Connection {
     cut: Option<(Instant, How)>,
     /// What a cut by bytes looks like.
     cut_how: How,
+    /// Who reads along.
+    relay: Option<Box<dyn Relay>>,
+    outbox: Outbox,
 }
 
 impl Connection {
@@ -64,6 +68,7 @@ impl Connection {
         client: Socket,
         ways: &[Way; 2],
         cut: Option<Cut>,
+        relay: Option<Box<dyn Relay>>,
         now: Instant,
     ) -> Connection {
         let at = match cut {
@@ -88,6 +93,8 @@ impl Connection {
             state: State::Waiting(now),
             cut: at,
             cut_how: cut.map_or(How::End, |cut| cut.how),
+            relay,
+            outbox: Outbox::default(),
         }
     }
 
@@ -172,22 +179,58 @@ impl Connection {
         buffer: &mut [u8],
         now: Instant,
     ) -> Fate {
-        let [Some(client), Some(server)] = &mut self.sockets else {
-            return Fate::Over;
-        };
         for direction in Direction::BOTH {
             let at = direction as usize;
+            let [Some(client), Some(server)] = &mut self.sockets else {
+                return Fate::Over;
+            };
             let Some(pipe) = &mut self.pipes[at] else {
                 continue;
             };
             let (source, sink) = match direction {
-                Direction::ToServer => (&mut *client, &mut *server),
-                Direction::ToClient => (&mut *server, &mut *client),
+                Direction::ToServer => (client, server),
+                Direction::ToClient => (server, client),
             };
             let mut progress = pipe.hand_on(sink, &ways[at], now);
             let may_read = !(ready[at] & !EventFlags::OUT).is_empty();
             if progress == Progress::Open && may_read && pipe.is_hungry(&ways[at], now) {
-                progress = pipe.take_in((source, sink), &ways[at], buffer, now);
+                let taken = take_in(source, &ways[at], buffer);
+                let mut verdict = Verdict::Same;
+                match (taken, &mut self.relay) {
+                    (Taken::Bytes(count), Some(relay)) => {
+                        let from = Side::of_source(direction);
+                        verdict = relay.received(from, &buffer[..count], &mut self.outbox);
+                    }
+                    (Taken::End, Some(relay)) => {
+                        relay.ended(Side::of_source(direction), &mut self.outbox);
+                        verdict = Verdict::Instead;
+                    }
+                    _ => {}
+                }
+                if verdict != Verdict::Same {
+                    self.post(ways, now);
+                }
+                if verdict == Verdict::Last {
+                    return self.cut(How::End, now);
+                }
+                let [Some(client), Some(server)] = &mut self.sockets else {
+                    return Fate::Over;
+                };
+                let sink = match direction {
+                    Direction::ToServer => server,
+                    Direction::ToClient => client,
+                };
+                let Some(pipe) = &mut self.pipes[at] else {
+                    continue;
+                };
+                match taken {
+                    Taken::Bytes(count) if verdict == Verdict::Same => {
+                        progress = pipe.put(sink, &buffer[..count], &ways[at], now);
+                    }
+                    Taken::End => pipe.end(false, &ways[at], now),
+                    Taken::Reset => pipe.end(true, &ways[at], now),
+                    _ => {}
+                }
                 if progress == Progress::Open {
                     progress = pipe.hand_on(sink, &ways[at], now);
                 }
@@ -206,6 +249,21 @@ impl Connection {
             Fate::Over
         } else {
             Fate::Open
+        }
+    }
+
+    /// Sends what the relay has to send. What became of it shows when the pipe is next looked at.
+    fn post(&mut self, ways: &[Way; 2], now: Instant) {
+        for direction in Direction::BOTH {
+            let at = direction as usize;
+            let bytes = self.outbox.to(direction);
+            if let (Some(pipe), Some(sink)) = (&mut self.pipes[at], &mut self.sockets[1 - at])
+                && !bytes.is_empty()
+            {
+                pipe.put(sink, bytes, &ways[at], now);
+                pipe.hand_on(sink, &ways[at], now);
+            }
+            bytes.clear();
         }
     }
 

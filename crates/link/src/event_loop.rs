@@ -18,6 +18,7 @@ use super::connection::{Connection, Fate};
 use super::cut::Cut;
 use super::orders::{Order, Orders};
 use super::pipe::CHUNK_BYTES;
+use super::relay::Relays;
 use super::upstream::{Socket, Upstream};
 
 const LISTENER: u64 = u64::MAX;
@@ -45,6 +46,7 @@ pub(super) struct EventLoop {
     server: Upstream,
     ways: [Way; 2],
     cut: Option<Cut>,
+    relays: Option<Arc<dyn Relays>>,
     /// Connections of all loops of the link so far.
     count: Arc<AtomicU64>,
     connections: Vec<Option<Connection>>,
@@ -60,6 +62,7 @@ impl EventLoop {
         server: Upstream,
         ways: [Way; 2],
         cut: Option<Cut>,
+        relays: Option<Arc<dyn Relays>>,
         orders: Orders,
         count: Arc<AtomicU64>,
     ) -> io::Result<EventLoop> {
@@ -76,6 +79,7 @@ impl EventLoop {
             server,
             ways,
             cut,
+            relays,
             count,
             connections: Vec::new(),
             free: Vec::new(),
@@ -163,7 +167,8 @@ impl EventLoop {
             let _ = client.set_nodelay(true);
             let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
             let client = Socket::Tcp(client);
-            let connection = Connection::new(number, client, &self.ways, self.cut, now);
+            let relay = self.relays.as_ref().map(|relays| relays.relay(number));
+            let connection = Connection::new(number, client, &self.ways, self.cut, relay, now);
             let key = self.free.pop().unwrap_or_else(|| {
                 self.connections.push(None);
                 self.connections.len() - 1

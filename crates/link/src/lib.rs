@@ -1,6 +1,7 @@
 //! A network between clients and a server that is as bad as one likes: late, narrow, cut, dead in
 //! one direction or in both, and changed while connections are open. It is a port on loopback that
-//! leads to the server; it knows nothing of what it carries, and changes none of it.
+//! leads to the server; it knows nothing of what it carries, and changes none of it. A [`Relay`] that is given
+//! to it reads along, and may.
 //!
 //! An event loop owns all connections ([`Link::threads`]: several, each with its share of them), so that
 //! a thousand connections cost what they carry, not a thread each.
@@ -36,12 +37,17 @@ mod event_loop;
 mod orders;
 mod pipe;
 mod proxy;
+mod relay;
 mod upstream;
 
 pub use cut::{CutAt, How};
 pub use delay::Delay;
 pub use proxy::LinkProxy;
+pub use relay::{Outbox, Relay, Relays, Verdict};
 pub use upstream::Upstream;
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::sync::Arc;
 
 use cut::Cut;
 
@@ -65,6 +71,16 @@ pub enum Side {
     Server = 1,
 }
 
+impl Side {
+    /// Who sends what goes this way.
+    fn of_source(direction: Direction) -> Side {
+        match direction {
+            Direction::ToServer => Side::Client,
+            Direction::ToClient => Side::Server,
+        }
+    }
+}
+
 /// What a link is to be like. Without anything else it hands on what comes at once.
 #[derive(Debug, Clone)]
 pub struct Link {
@@ -74,6 +90,8 @@ pub struct Link {
     cut: Option<Cut>,
     threads: usize,
     name: String,
+    listen: SocketAddr,
+    relays: Option<Arc<dyn Relays>>,
 }
 
 impl Link {
@@ -85,6 +103,8 @@ impl Link {
             cut: None,
             threads: 1,
             name: "link".to_owned(),
+            listen: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0).into(),
+            relays: None,
         }
     }
 
@@ -119,6 +139,20 @@ impl Link {
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Link {
         self.name = name.into();
+        self
+    }
+
+    /// Where it listens (a free port of 127.0.0.1 unless said).
+    #[must_use]
+    pub fn listen(mut self, address: SocketAddr) -> Link {
+        self.listen = address;
+        self
+    }
+
+    /// Who reads along.
+    #[must_use]
+    pub fn relays(mut self, relays: Arc<dyn Relays>) -> Link {
+        self.relays = Some(relays);
         self
     }
 }

@@ -111,35 +111,37 @@ impl Pipe {
             && self.delay.is_zero()
     }
 
-    /// Reads a chunk, if there is one, and hands on what may go at once.
-    pub(super) fn take_in(
+    /// Hands on what may go at once; the rest is on its way.
+    pub(super) fn put(
         &mut self,
-        (source, sink): (&mut Socket, &mut Socket),
+        sink: &mut Socket,
+        bytes: &[u8],
         way: &Way,
-        buffer: &mut [u8],
         now: Instant,
     ) -> Progress {
-        let chunk = way.bandwidth.as_deref().map(Bandwidth::chunk_bytes);
-        let chunk = chunk.map_or(buffer.len(), |chunk| chunk.min(buffer.len()));
-        let (parcel, count) = match source.read(&mut buffer[..chunk]) {
-            Err(e) if is_for_now(&e) => return Progress::Open,
-            Ok(0) => (Parcel::End, 0),
-            Err(_) => (Parcel::Reset, 0),
-            Ok(count) => {
-                let mut written = 0;
-                if self.is_straight(way) {
-                    match sink.write(&buffer[..count]) {
-                        Ok(all) if all == count => return Progress::Open,
-                        Ok(part) => written = part,
-                        Err(e) if is_for_now(&e) => {}
-                        Err(_) => return Progress::Ended,
-                    }
-                }
-                let bytes = buffer[written..count].to_vec();
-                (Parcel::Bytes { bytes, written: 0 }, count - written)
+        let mut written = 0;
+        if self.is_straight(way) {
+            match sink.write(bytes) {
+                Ok(all) if all == bytes.len() => return Progress::Open,
+                Ok(part) => written = part,
+                Err(e) if is_for_now(&e) => {}
+                Err(_) => return Progress::Ended,
             }
-        };
-        self.has_read_end = !matches!(parcel, Parcel::Bytes { .. });
+        }
+        let bytes = bytes[written..].to_vec();
+        let count = bytes.len();
+        self.send(Parcel::Bytes { bytes, written: 0 }, count, way, now);
+        Progress::Open
+    }
+
+    /// The source writes no more, or has gone without an end.
+    pub(super) fn end(&mut self, is_reset: bool, way: &Way, now: Instant) {
+        self.has_read_end = true;
+        let parcel = if is_reset { Parcel::Reset } else { Parcel::End };
+        self.send(parcel, 0, way, now);
+    }
+
+    fn send(&mut self, parcel: Parcel, count: usize, way: &Way, now: Instant) {
         let through = match &way.bandwidth {
             Some(line) => line.carry(count, now),
             None => now,
@@ -150,7 +152,6 @@ impl Pipe {
         self.last_due = Some(due);
         self.under_way_bytes += count;
         self.under_way.push_back((due, parcel));
-        Progress::Open
     }
 
     pub(super) fn hand_on(&mut self, sink: &mut Socket, way: &Way, now: Instant) -> Progress {
@@ -196,6 +197,28 @@ impl Pipe {
             }
         }
         Progress::Open
+    }
+}
+
+/// What came of reading from a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    Nothing,
+    /// So many bytes.
+    Bytes(usize),
+    End,
+    Reset,
+}
+
+/// Reads a chunk, if there is one.
+pub(super) fn take_in(source: &mut Socket, way: &Way, buffer: &mut [u8]) -> Taken {
+    let chunk = way.bandwidth.as_deref().map(Bandwidth::chunk_bytes);
+    let chunk = chunk.map_or(buffer.len(), |chunk| chunk.min(buffer.len()));
+    match source.read(&mut buffer[..chunk]) {
+        Err(e) if is_for_now(&e) => Taken::Nothing,
+        Ok(0) => Taken::End,
+        Err(_) => Taken::Reset,
+        Ok(count) => Taken::Bytes(count),
     }
 }
 

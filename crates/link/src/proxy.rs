@@ -1,13 +1,13 @@
 //! A link at work: its port, its event loops, and what its owner may order meanwhile.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Receiver;
 use std::thread::{self, JoinHandle};
 
-use rustix::net::sockopt::set_socket_reuseport;
+use rustix::net::sockopt::{set_socket_reuseaddr, set_socket_reuseport};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
 
 use super::bandwidth::Bandwidth;
@@ -19,7 +19,7 @@ use super::{Delay, Direction, How, Link, Side};
 const BACKLOG: i32 = 4096;
 
 impl Link {
-    /// Starts it: a port on loopback that leads to the server.
+    /// Starts it: a port that leads to the server.
     ///
     /// # Errors
     /// It cannot listen, or there are no more threads or descriptors.
@@ -29,7 +29,7 @@ impl Link {
             .map(|limit| limit.map(Bandwidth::new).map(Arc::new));
         let count = Arc::<AtomicU64>::default();
         let mut proxy = LinkProxy {
-            address: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0).into(),
+            address: self.listen,
             loops: Vec::new(),
         };
         for _ in 0..self.threads {
@@ -46,6 +46,7 @@ impl Link {
                 self.server.clone(),
                 Direction::BOTH.map(way),
                 self.cut,
+                self.relays.clone(),
                 orders,
                 Arc::clone(&count),
             )?;
@@ -60,7 +61,13 @@ impl Link {
 /// A listener there; a shared one is one of several, to which the kernel deals connections.
 fn listen_on(address: SocketAddr, is_shared: bool) -> io::Result<TcpListener> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    // Connections of one before may still be closing.
+    set_socket_reuseaddr(&socket, address.port() != 0)?;
     set_socket_reuseport(&socket, is_shared)?;
     bind(&socket, &address)?;
     listen(&socket, BACKLOG)?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::bytes::Cut;
+use crate::result::Sum;
 use crate::shape::{Text, fill};
 
 /// The five characters of an error code; zero bytes where only that it failed is known.
@@ -16,6 +17,8 @@ pub struct Session {
     pub user: String,
     pub database: String,
     pub application: String,
+    /// Other settings that it began with, by name: from the wire.
+    pub settings: Vec<(String, String)>,
 }
 
 /// How a statement was sent.
@@ -41,16 +44,19 @@ pub enum Obstacle {
     Fetch,
     /// The text is longer than is recorded.
     TooLong,
+    /// A statement before it in its pipeline failed, and the server passed over it.
+    Skipped,
 }
 
 impl Obstacle {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Secret,
         Self::NoParameters,
         Self::CutParameters,
         Self::CopyData,
         Self::Fetch,
         Self::TooLong,
+        Self::Skipped,
     ];
 
     /// In words, for "cannot be replayed: …".
@@ -62,6 +68,7 @@ impl Obstacle {
             Self::CopyData => "COPY FROM STDIN: its rows are not recorded",
             Self::Fetch => "fetches more rows of a portal",
             Self::TooLong => "is longer than 8 MiB",
+            Self::Skipped => "passed over by the server: one before it in its pipeline failed",
         }
     }
 
@@ -97,6 +104,28 @@ pub struct Statement {
     /// That it failed, and how.
     pub failed: Option<SqlState>,
     pub obstacle: Option<Obstacle>,
+    /// What a log does not have.
+    pub wire: Option<Box<Wire>>,
+}
+
+/// What only the wire shows of a statement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wire {
+    /// Types of parameters as the client named them, the first ones; 0: the server infers it.
+    pub types: Vec<u32>,
+    /// By parameter, whether its value is in binary format; fewer than parameters: the rest is not.
+    pub binary: Vec<bool>,
+    /// Formats that were asked for, as in Bind: none (text), one for all columns, or one each.
+    pub results: Vec<bool>,
+    /// Rows that Execute asked for; 0: all.
+    pub limit: u32,
+    /// Without a Sync behind it: the next statement of the session is in the same implicit transaction.
+    pub is_pipelined: bool,
+    /// Whether a transaction is open after it.
+    pub is_in_transaction: bool,
+    /// What the server said that it did, such as `INSERT 0 1`; of several statements `;` between.
+    pub tag: Vec<u8>,
+    pub result: Option<Sum>,
 }
 
 impl Statement {

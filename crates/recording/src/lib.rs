@@ -2,17 +2,19 @@
 //!
 //! - [`Writer`] writes the file, [`Reader`] reads it block by block, [`Timeline`] in the order of time.
 //!   Memory is that of a few blocks, whatever the file's size. `docs/internals/recording.md` has the format.
-//! - [`log`] makes recordings of PostgreSQL's logs.
+//! - [`log`] makes recordings of PostgreSQL's logs, [`proxy`] of what passes between clients and a server.
 //! - [`Text`] is what statements have in common that differ in their values alone.
 //!
-//! Not here: connecting, sending, and what is shown to people.
+//! Not here: sending, and what is shown to people.
 
 mod about;
 mod block;
 mod bytes;
 mod event;
 pub mod log;
+pub mod proxy;
 mod reader;
+pub mod result;
 mod secret;
 mod shape;
 mod summary;
@@ -20,12 +22,12 @@ mod timeline;
 mod writer;
 
 pub use about::{About, Ending};
-pub use event::{Begin, End, Event, Obstacle, Protocol, Session, SqlState, Statement};
+pub use event::{Begin, End, Event, Obstacle, Protocol, Session, SqlState, Statement, Wire};
 pub use reader::{Block, Losses, Reader};
 pub use shape::{Text, command, fill, readable, split};
 pub use summary::{OfText, Summary, summary};
 pub use timeline::Timeline;
-pub use writer::{NewFile, NewStatement, Writer};
+pub use writer::{NewFile, NewStatement, Writer, part_of};
 
 /// Why a recording cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -39,4 +41,4 @@ pub enum Error {
 }
 
 /// Grows when older programs cannot read what is written.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use crate::about::{About, Ending};
 use crate::block::{BLOCK_MARK, FILE_MARK, HEAD_BYTES, Head, Kind, unpack};
 use crate::bytes::Cut;
-use crate::event::{Begin, End, Event, Obstacle, Protocol, Session, Statement};
+use crate::event::{Begin, End, Event, Obstacle, Protocol, Session, Statement, Wire};
+use crate::result::Sum;
 use crate::shape::Text;
-use crate::writer::{flag, tag};
+use crate::writer::{flag, tag, wire_flag};
 use crate::{Error, FORMAT};
 
 /// Bytes read at once.
@@ -252,12 +253,16 @@ impl Decoder<'_> {
                 Some(None)
             }
             tag::SESSION => {
-                let session = Session {
+                let mut session = Session {
                     number: u32::try_from(self.cut.number()?).ok()?,
                     user: self.cut.text()?,
                     database: self.cut.text()?,
                     application: self.cut.text()?,
+                    settings: Vec::new(),
                 };
+                for _ in 0..self.cut.number()? {
+                    session.settings.push((self.cut.text()?, self.cut.text()?));
+                }
                 self.sessions.push(Arc::new(session));
                 Some(None)
             }
@@ -313,6 +318,11 @@ impl Decoder<'_> {
         } else {
             None
         };
+        let wire = if has(flag::WIRE) {
+            Some(Box::new(wire(cut)?))
+        } else {
+            None
+        };
         Some(Statement {
             session,
             start_us,
@@ -329,6 +339,7 @@ impl Decoder<'_> {
             rows,
             failed,
             obstacle,
+            wire,
         })
     }
 
@@ -341,4 +352,50 @@ impl Decoder<'_> {
         self.last_us = self.last_us.wrapping_add(self.cut.signed()?);
         Some(self.last_us)
     }
+}
+
+/// What only the wire shows.
+fn wire(cut: &mut Cut<'_>) -> Option<Wire> {
+    let flags = cut.byte()?;
+    let has = |flag: u8| flags & flag != 0;
+    let mut wire = Wire {
+        is_pipelined: has(wire_flag::PIPELINED),
+        is_in_transaction: has(wire_flag::IN_TRANSACTION),
+        ..Wire::default()
+    };
+    if has(wire_flag::TYPES) {
+        for _ in 0..cut.number()? {
+            wire.types.push(u32::try_from(cut.number()?).ok()?);
+        }
+    }
+    let formats = |cut: &mut Cut<'_>| {
+        let bytes = cut.bytes()?;
+        Some(bytes.iter().map(|byte| *byte != 0).collect())
+    };
+    if has(wire_flag::BINARY) {
+        wire.binary = formats(cut)?;
+    }
+    if has(wire_flag::RESULTS) {
+        wire.results = formats(cut)?;
+    }
+    if has(wire_flag::LIMIT) {
+        wire.limit = u32::try_from(cut.number()?).ok()?;
+    }
+    if has(wire_flag::TAG) {
+        wire.tag = cut.bytes()?.to_vec();
+    }
+    if has(wire_flag::RESULT) {
+        let mut sum = Sum {
+            checksum: u64::from_le_bytes(cut.array()?),
+            ..Sum::default()
+        };
+        for _ in 0..cut.number()? {
+            sum.columns.push(u16::try_from(cut.number()?).ok()?);
+        }
+        for _ in 0..cut.number()? {
+            sum.hashes.push(u32::from_le_bytes(cut.array()?));
+        }
+        wire.result = Some(sum);
+    }
+    Some(wire)
 }

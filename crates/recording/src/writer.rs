@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::about::{About, Ending};
 use crate::block::{BLOCK_BYTES, FILE_MARK, Head, Kind, crc, pack};
 use crate::bytes::{put, put_bytes, put_signed};
-use crate::event::{Obstacle, Protocol, Session, SqlState};
+use crate::event::{Obstacle, Protocol, Session, SqlState, Wire};
 use crate::secret;
 use crate::shape::{Text, split};
 
@@ -36,6 +36,19 @@ pub(crate) mod flag {
     pub const ROWS: u8 = 8;
     pub const FAILED: u8 = 16;
     pub const OBSTACLE: u8 = 32;
+    pub const WIRE: u8 = 64;
+}
+
+/// Bits of what only the wire shows.
+pub(crate) mod wire_flag {
+    pub const TYPES: u8 = 1;
+    pub const BINARY: u8 = 2;
+    pub const RESULTS: u8 = 4;
+    pub const LIMIT: u8 = 8;
+    pub const PIPELINED: u8 = 16;
+    pub const IN_TRANSACTION: u8 = 32;
+    pub const TAG: u8 = 64;
+    pub const RESULT: u8 = 128;
 }
 
 /// A statement as it is written. Secrets are left out here, for every source.
@@ -51,6 +64,7 @@ pub struct NewStatement<'a> {
     pub rows: Option<u64>,
     pub failed: Option<SqlState>,
     pub obstacle: Option<Obstacle>,
+    pub wire: Option<&'a Wire>,
 }
 
 /// A block that grows.
@@ -88,6 +102,11 @@ impl Open {
             put(&mut self.bytes, session.number.into());
             for text in [&session.user, &session.database, &session.application] {
                 put_bytes(&mut self.bytes, text.as_bytes());
+            }
+            put(&mut self.bytes, session.settings.len() as u64);
+            for (name, value) in &session.settings {
+                put_bytes(&mut self.bytes, name.as_bytes());
+                put_bytes(&mut self.bytes, value.as_bytes());
             }
             next
         })
@@ -131,14 +150,24 @@ impl NewFile {
     /// # Errors
     /// The file cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
+        let part = part_of(path);
         // One that was left by an interrupted recording may have other rights.
         match fs::remove_file(&part) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
+        Self::open(path, part)
+    }
+
+    /// The same for what cannot be recorded again: a part that an interrupted recording has left stays.
+    ///
+    /// # Errors
+    /// The file cannot be created, or there is such a part.
+    pub fn create_beside(path: &Path) -> io::Result<Self> {
+        Self::open(path, part_of(path))
+    }
+
+    fn open(path: &Path, part: PathBuf) -> io::Result<Self> {
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -154,6 +183,13 @@ impl NewFile {
         self.file.sync_all()?;
         fs::rename(&self.part, &self.path)
     }
+}
+
+/// What a file is called until it is whole.
+pub fn part_of(path: &Path) -> PathBuf {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    part.into()
 }
 
 impl Write for NewFile {
@@ -256,7 +292,8 @@ impl<W: Write> Writer<W> {
             | is(!parameters.is_empty(), flag::PARAMETERS)
             | is(new.rows.is_some(), flag::ROWS)
             | is(new.failed.is_some(), flag::FAILED)
-            | is(obstacle.is_some(), flag::OBSTACLE);
+            | is(obstacle.is_some(), flag::OBSTACLE)
+            | is(new.wire.is_some(), flag::WIRE);
         open.bytes.extend_from_slice(&[tag::STATEMENT, flags]);
         put(&mut open.bytes, session.into());
         open.put_time(new.start_us);
@@ -285,6 +322,9 @@ impl<W: Write> Writer<W> {
         out.extend_from_slice(new.failed.as_ref().map_or(&[], |state| &state[..]));
         if let Some(obstacle) = obstacle {
             out.push(obstacle.code());
+        }
+        if let Some(wire) = new.wire {
+            put_wire(out, wire);
         }
         self.count(new);
         self.put_full()
@@ -346,14 +386,11 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Ends the recording, with what its source could not say, by kind. Gives back where it was written to.
+    /// Writes what there is: it is safe from the end of the process.
     ///
     /// # Errors
     /// Those of the file.
-    pub fn finish(
-        mut self,
-        unsaid: std::collections::BTreeMap<String, u64>,
-    ) -> io::Result<(W, Ending)> {
+    pub fn flush(&mut self) -> io::Result<()> {
         for open in [
             std::mem::take(&mut self.short),
             std::mem::take(&mut self.long),
@@ -362,6 +399,18 @@ impl<W: Write> Writer<W> {
                 self.put_events(&open)?;
             }
         }
+        self.out.flush()
+    }
+
+    /// Ends the recording, with what its source could not say, by kind. Gives back where it was written to.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn finish(
+        mut self,
+        unsaid: std::collections::BTreeMap<String, u64>,
+    ) -> io::Result<(W, Ending)> {
+        self.flush()?;
         let mut ending = std::mem::take(&mut self.ending);
         if ending.statements == 0 {
             (ending.begin_us, ending.end_us) = (0, 0);
@@ -370,6 +419,46 @@ impl<W: Write> Writer<W> {
         self.put_block(Kind::Ending, &serde_json::to_vec(&ending)?, (0, 0, 0))?;
         self.out.flush()?;
         Ok((self.out, ending))
+    }
+}
+
+fn put_wire(out: &mut Vec<u8>, wire: &Wire) {
+    let is = |condition: bool, flag: u8| if condition { flag } else { 0 };
+    out.push(
+        is(!wire.types.is_empty(), wire_flag::TYPES)
+            | is(wire.binary.contains(&true), wire_flag::BINARY)
+            | is(wire.results.contains(&true), wire_flag::RESULTS)
+            | is(wire.limit > 0, wire_flag::LIMIT)
+            | is(wire.is_pipelined, wire_flag::PIPELINED)
+            | is(wire.is_in_transaction, wire_flag::IN_TRANSACTION)
+            | is(!wire.tag.is_empty(), wire_flag::TAG)
+            | is(wire.result.is_some(), wire_flag::RESULT),
+    );
+    if !wire.types.is_empty() {
+        put(out, wire.types.len() as u64);
+        wire.types.iter().for_each(|oid| put(out, (*oid).into()));
+    }
+    for formats in [&wire.binary, &wire.results] {
+        if formats.contains(&true) {
+            put(out, formats.len() as u64);
+            out.extend(formats.iter().map(|is_binary| u8::from(*is_binary)));
+        }
+    }
+    if wire.limit > 0 {
+        put(out, wire.limit.into());
+    }
+    if !wire.tag.is_empty() {
+        put_bytes(out, &wire.tag);
+    }
+    if let Some(sum) = &wire.result {
+        out.extend_from_slice(&sum.checksum.to_le_bytes());
+        put(out, sum.columns.len() as u64);
+        sum.columns
+            .iter()
+            .for_each(|column| put(out, (*column).into()));
+        put(out, sum.hashes.len() as u64);
+        let hashes = sum.hashes.iter().flat_map(|hash| hash.to_le_bytes());
+        out.extend(hashes);
     }
 }
 

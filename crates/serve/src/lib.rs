@@ -22,7 +22,7 @@ mod pages;
 mod places;
 mod request;
 mod routes;
-mod tls;
+pub mod tls;
 
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;

@@ -59,7 +59,9 @@ pub use https::HttpsServer;
 pub use memory::status_kib;
 pub use messages::{Connection, Kind, Message};
 pub use middlebox::Middlebox;
-pub use postgres::{cache, installation, installation_with_tls, postgres, postgres_with};
+pub use postgres::{
+    cache, installation, installation_with_tls, postgres, postgres_with, postgres_with_tls,
+};
 pub use proxy::RecordingProxy;
 pub use queue::QueueServer;
 pub use skips::record_skip;

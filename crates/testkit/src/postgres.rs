@@ -27,6 +27,14 @@ pub fn postgres_with(settings: &[&str]) -> Server {
     start(&installation().bindir, settings)
 }
 
+/// The same of programs that speak TLS, which it does once it has a certificate ([`crate::certify`]) and `ssl` is on.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn postgres_with_tls(settings: &[&str]) -> Server {
+    start(&installation_with_tls().bindir, settings)
+}
+
 /// A server of these programs, as [`postgres_with`] starts it.
 pub(crate) fn start(bindir: &Path, settings: &[&str]) -> Server {
     let is_synced = settings.contains(&"fsync=on");

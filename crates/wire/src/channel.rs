@@ -2,12 +2,12 @@
 
 use std::io::{Read, Write};
 
-use rustls::{CertificateError, ClientConnection, OtherError};
+use rustls::{CertificateError, Connection, OtherError};
 
 /// Encrypts and decrypts the bytes of one session. It owns no socket: what it makes goes into the
 /// caller's buffers.
 pub struct Channel {
-    tls: Option<Box<ClientConnection>>,
+    tls: Option<Box<Connection>>,
     peer_closed: bool,
 }
 
@@ -25,9 +25,9 @@ impl Channel {
         }
     }
 
-    pub(crate) fn tls(connection: ClientConnection) -> Channel {
+    pub(crate) fn tls(connection: impl Into<Connection>) -> Channel {
         Channel {
-            tls: Some(Box::new(connection)),
+            tls: Some(Box::new(connection.into())),
             peer_closed: false,
         }
     }
@@ -120,16 +120,26 @@ impl Channel {
         Some(format!("{version:?} {suite:?}"))
     }
 
-    pub(crate) fn is_handshaking(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
+    /// The certificate that the peer has shown, in DER.
+    pub fn peer_certificate(&self) -> Option<&[u8]> {
+        let chain = self.tls.as_ref()?.peer_certificates()?;
+        chain.first().map(|certificate| &**certificate)
     }
 
-    pub(crate) fn connection(&self) -> Option<&ClientConnection> {
-        self.tls.as_deref()
+    /// Whether both have said that PostgreSQL's protocol follows (ALPN).
+    pub fn has_agreed_on_protocol(&self) -> bool {
+        self.tls
+            .as_ref()
+            .is_some_and(|tls| tls.alpn_protocol().is_some())
+    }
+
+    /// Whether TLS is not there yet: what [`Channel::pending`] has is to be sent, and the answer to be opened.
+    pub fn is_handshaking(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
     }
 }
 
-fn flush(tls: &mut ClientConnection, out: &mut Vec<u8>) -> Result<(), ChannelError> {
+fn flush(tls: &mut Connection, out: &mut Vec<u8>) -> Result<(), ChannelError> {
     while tls.wants_write() {
         tls.write_tls(out)
             .map_err(|e| ChannelError(e.to_string()))?;

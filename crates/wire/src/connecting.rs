@@ -251,11 +251,7 @@ impl Connecting {
             Encryption::Tls(config) | Encryption::TlsIfOffered(config) => config.direct(),
             Encryption::Plain => false,
         };
-        let agreed = self
-            .channel
-            .connection()
-            .and_then(|tls| tls.alpn_protocol());
-        if direct && agreed.is_none() {
+        if direct && !self.channel.has_agreed_on_protocol() {
             let text =
                 "direct SSL connection was established without ALPN protocol negotiation extension";
             return Err(tls_error(text.into(), Retry::OtherEncryption));

@@ -65,6 +65,11 @@ impl Identity {
         })
     }
 
+    /// The chain's first certificate, in DER.
+    pub(crate) fn certificate(&self) -> &[u8] {
+        self.certified.cert.first().map_or(&[], |first| &**first)
+    }
+
     pub(crate) fn for_client(&self) -> Arc<dyn ResolvesClientCert> {
         Arc::new(Always(self.certified.clone()))
     }

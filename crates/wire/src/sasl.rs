@@ -113,9 +113,7 @@ impl Exchange {
 /// The hash of the server's certificate as RFC 5929 (tls-server-end-point) wants it.
 fn end_point_hash(channel: &Channel) -> Result<Vec<u8>, ConnectError> {
     let certificate = channel
-        .connection()
-        .and_then(|tls| tls.peer_certificates())
-        .and_then(|chain| chain.first())
+        .peer_certificate()
         .ok_or_else(|| failed("the server sent no certificate to bind the channel to"))?;
     x509::end_point_hash(certificate).ok_or_else(|| {
         failed(

@@ -11,9 +11,9 @@ use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection};
+use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection};
 
-use crate::channel::{Channel, describe};
+use crate::channel::{Channel, ChannelError, describe};
 use crate::error::{ConnectError, ConnectErrorKind, Retry};
 pub use crate::identity::Identity;
 use crate::revocation::RevocationLists;
@@ -180,14 +180,58 @@ impl TlsConfig {
     }
 
     /// Whether TLS starts without asking.
-    pub(crate) fn direct(&self) -> bool {
+    pub fn direct(&self) -> bool {
         self.direct
     }
 
     /// A client's end of a TLS connection that has sent nothing yet.
-    pub(crate) fn channel(&self) -> Result<Channel, ConnectError> {
+    ///
+    /// # Errors
+    /// The host's name is none that TLS can send.
+    pub fn channel(&self) -> Result<Channel, ConnectError> {
         ClientConnection::new(self.config.clone(), self.name.clone())
             .map(Channel::tls)
             .map_err(|e| ConnectError::new(ConnectErrorKind::Tls(describe(&e)), Retry::Stop))
+    }
+}
+
+/// TLS as a server that speaks PostgreSQL's protocol, set up once. Clients are asked for no certificate.
+#[derive(Clone)]
+pub struct ServerTls {
+    config: Arc<ServerConfig>,
+    certificate: Vec<u8>,
+}
+
+impl fmt::Debug for ServerTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ServerTls(…)")
+    }
+}
+
+impl ServerTls {
+    /// # Errors
+    /// The certificate or key cannot be used.
+    pub fn new(identity: &Identity) -> Result<ServerTls, TlsConfigError> {
+        let mut config = ServerConfig::clone(&*identity.server_config()?);
+        config.alpn_protocols = vec![b"postgresql".to_vec()];
+        Ok(ServerTls {
+            config: Arc::new(config),
+            certificate: identity.certificate().to_vec(),
+        })
+    }
+
+    /// The certificate that clients see, in DER.
+    pub fn certificate(&self) -> &[u8] {
+        &self.certificate
+    }
+
+    /// A server's end of a TLS connection that has received nothing yet.
+    ///
+    /// # Errors
+    /// TLS refuses its configuration.
+    pub fn channel(&self) -> Result<Channel, ChannelError> {
+        ServerConnection::new(self.config.clone())
+            .map(Channel::tls)
+            .map_err(|e| ChannelError(describe(&e)))
     }
 }

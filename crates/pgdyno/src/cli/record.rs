@@ -1,6 +1,7 @@
-//! `pgdyno record`: a recording of a server's own traffic, from its logs.
+//! `pgdyno record`: a recording of a server's own traffic, from its logs or from the wire.
 
 pub mod show;
+mod wire;
 
 use std::io::BufWriter;
 use std::path::PathBuf;
@@ -8,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 
+use pgdyno_model::spec::duration;
+use pgdyno_model::spec::secret::Address;
 use pgdyno_model::text::{count, percent, seconds};
 use pgdyno_model::{Exit, Failure};
 use pgdyno_output::Verbosity;
@@ -24,6 +27,7 @@ const REPORT_EACH: Duration = Duration::from_secs(5);
 Examples:
   pgdyno record postgresql-*.csv -o shop.rec      csvlog or jsonlog, plain, .gz or .zst, in order
   pgdyno record postgresql.log --prefix '%m [%p] %q%u@%d ' -o shop.rec
+  pgdyno record --listen 127.0.0.1:6432 --url postgresql://db1:5432 -o shop.rec    clients connect to 6432
   pgdyno record show shop.rec
   pgdyno replay shop.rec --url postgresql://me@test1/shop
 
@@ -34,7 +38,7 @@ pub struct RecordArgs {
     pub verb: Option<RecordVerb>,
 
     /// Logs of one server, the oldest first; -: standard input
-    #[arg(value_name = "LOG", required = true)]
+    #[arg(value_name = "LOG", required_unless_present = "listen")]
     pub logs: Vec<PathBuf>,
 
     /// The recording. It has the values of statements: only its owner can read it
@@ -45,7 +49,31 @@ pub struct RecordArgs {
     /// PostgreSQL's, Debian's, RDS's, Cloud SQL's, Azure's or pgBadger's]
     #[arg(long, value_name = "PREFIX")]
     pub prefix: Option<String>,
+
+    /// Record from the wire: be a proxy there, which clients connect to in place of the server
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["logs", "prefix"], requires = "url")]
+    pub listen: Option<String>,
+
+    /// The server behind the proxy. Clients log in themselves; sslmode and certificates are those of the
+    /// proxy's connections to it
+    #[arg(long, value_name = "URL", requires = "listen")]
+    pub url: Option<Address>,
+
+    /// Record for so long [default: until Ctrl-C]
+    #[arg(short = 'T', long, value_name = "TIME", value_parser = duration::parse, requires = "listen")]
+    pub duration: Option<Duration>,
+
+    /// Let clients encrypt: the certificate with its chain, in PEM. With the server's own, channel binding
+    /// of SCRAM passes through
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "listen"])]
+    pub tls_cert: Option<PathBuf>,
+
+    /// The certificate's key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
 }
+
+const MADE_BY: &str = concat!("pgdyno ", env!("CARGO_PKG_VERSION"));
 
 #[derive(Debug, Subcommand)]
 pub enum RecordVerb {
@@ -58,6 +86,9 @@ pub fn open(args: &RecordArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
     if let Some(RecordVerb::Show(args)) = &args.verb {
         return show::open(args);
     }
+    if let Some(listen) = &args.listen {
+        return wire::open(args, listen, verbosity);
+    }
     let Some(output) = &args.output else {
         return Err(Failure::with(
             Exit::Usage,
@@ -69,11 +100,10 @@ pub fn open(args: &RecordArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         Failure::with(Exit::Usage, text).with_missing_folder(output)
     })?;
     let mut reading = Reading::new(verbosity, &args.logs);
-    let made_by = format!("pgdyno {}", env!("CARGO_PKG_VERSION"));
     let recorded = log::record(
         &args.logs,
         args.prefix.as_deref(),
-        &made_by,
+        MADE_BY,
         BufWriter::new(file),
         &mut |bytes| reading.report(bytes),
     );
@@ -115,7 +145,7 @@ fn failure(error: log::Error) -> Failure {
     }
 }
 
-/// What was recorded, and what the logs could not say.
+/// What was recorded, and what is not in it.
 fn summary(ending: &Ending, file: &str) -> String {
     let length_s = (ending.end_us - ending.begin_us) as f64 / 1e6;
     let mut text = format!(
@@ -125,7 +155,7 @@ fn summary(ending: &Ending, file: &str) -> String {
         seconds(length_s)
     );
     if !ending.unsaid.is_empty() {
-        text += "\nThe logs do not say:";
+        text += "\nNot recorded:";
         for (kind, number) in &ending.unsaid {
             text += &format!("\n  {:>9}  {kind}", count(*number));
         }

@@ -394,6 +394,7 @@ impl<W: Write> Pairing<W> {
             rows: None,
             failed: done.failed,
             obstacle,
+            wire: None,
         })
     }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use pgdyno_recording::result::Sum;
 use pgdyno_recording::{
-    About, Event, NewStatement, Obstacle, Protocol, Reader, Session, SqlState, Writer,
+    About, Event, NewStatement, Obstacle, Protocol, Reader, Session, SqlState, Wire, Writer,
 };
 use pgdyno_stats::SplitMix64;
 
@@ -27,6 +28,7 @@ pub struct DrawnStatement {
     pub rows: Option<u64>,
     pub failed: Option<SqlState>,
     pub obstacle: Option<Obstacle>,
+    pub wire: Option<Wire>,
 }
 
 impl DrawnStatement {
@@ -73,6 +75,7 @@ impl DrawnStatement {
             rows: (some(draw, 3) == 0).then(|| some(draw, 1 << 20)),
             failed: (some(draw, 20) == 0).then_some(*b"40001"),
             obstacle: (some(draw, 30) == 0).then_some(Obstacle::Fetch),
+            wire: (some(draw, 2) == 0).then(|| wire(draw)),
         }
     }
 
@@ -91,7 +94,35 @@ impl DrawnStatement {
             rows: event.rows,
             failed: event.failed,
             obstacle: event.obstacle,
+            wire: event.wire.as_deref().cloned(),
         }
+    }
+}
+
+/// What only the wire shows; formats of which none is binary are those of text, and not written.
+fn wire(draw: &mut SplitMix64) -> Wire {
+    let mut some = |below: u64| draw.next() % below;
+    let mut formats = |count: u64| {
+        let formats: Vec<bool> = (0..count).map(|_| some(2) == 0).collect();
+        if formats.contains(&true) {
+            formats
+        } else {
+            Vec::new()
+        }
+    };
+    Wire {
+        binary: formats(3),
+        results: formats(2),
+        types: (0..some(3)).map(|_| some(1 << 32) as u32).collect(),
+        limit: some(3) as u32,
+        is_pipelined: some(2) == 0,
+        is_in_transaction: some(2) == 0,
+        tag: b"INSERT 0 1"[..some(11) as usize].to_vec(),
+        result: (some(2) == 0).then(|| Sum {
+            checksum: some(u64::MAX),
+            columns: (0..some(4)).map(|_| some(1 << 16) as u16).collect(),
+            hashes: (0..some(9)).map(|_| some(1 << 32) as u32).collect(),
+        }),
     }
 }
 
@@ -116,6 +147,10 @@ pub fn draw(seed: u64, count: usize) -> Vec<Drawn> {
         user: format!("u{}", number % 3),
         database: "shop".to_owned(),
         application: "ä app".to_owned(),
+        settings: vec![
+            ("TimeZone".to_owned(), format!("Etc/GMT{}", number % 2));
+            (number % 3) as usize
+        ],
     };
     let event = |_| {
         now_us += (draw.next() % 5000) as i64;
@@ -158,6 +193,7 @@ pub fn write(events: &[Drawn]) -> Vec<u8> {
                     rows: new.rows,
                     failed: new.failed,
                     obstacle: new.obstacle,
+                    wire: new.wire.as_ref(),
                 })
             }
         }

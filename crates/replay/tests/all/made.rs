@@ -67,6 +67,7 @@ pub fn recording(statements: &[Made]) -> Recording {
             user: "nobody_here".to_owned(),
             database: "nowhere".to_owned(),
             application: format!("app{}", made.session),
+            settings: Vec::new(),
         };
         if !begun.contains(&made.session) {
             begun.push(made.session);
@@ -93,6 +94,7 @@ pub fn recording(statements: &[Made]) -> Recording {
                 rows: None,
                 failed: made.has_failed.then_some(*b"42P01"),
                 obstacle: None,
+                wire: None,
             })
             .unwrap();
     }

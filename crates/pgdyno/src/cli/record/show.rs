@@ -124,7 +124,7 @@ fn text(summary: &Summary) -> String {
     let unsaid = summary.ending.iter().flat_map(|ending| &ending.unsaid);
     let unsaid: Vec<_> = unsaid.collect();
     if !unsaid.is_empty() {
-        text += "\nthe logs do not say\n";
+        text += "\nnot recorded\n";
         for (kind, number) in unsaid {
             text += &format!("{:>9}  {kind}\n", count(*number));
         }
