@@ -13,7 +13,7 @@ use pgdyno_stats::SplitMix64;
 pub enum Drawn {
     Begin(Session, i64, bool),
     End(Session, i64),
-    Statement(DrawnStatement),
+    Statement(Box<DrawnStatement>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -133,7 +133,7 @@ impl Drawn {
                 Self::Begin((*begin.session).clone(), begin.at_us, begin.is_known)
             }
             Event::End(end) => Self::End((*end.session).clone(), end.at_us),
-            Event::Statement(statement) => Self::Statement(DrawnStatement::of(statement)),
+            Event::Statement(statement) => Self::Statement(Box::new(DrawnStatement::of(statement))),
         }
     }
 }
@@ -161,7 +161,7 @@ pub fn draw(seed: u64, count: usize) -> Vec<Drawn> {
             _ => {
                 let mut statement = DrawnStatement::new(&mut draw, session, now_us);
                 statement.start_us -= statement.duration_us.unwrap_or(0) as i64;
-                Drawn::Statement(statement)
+                Drawn::Statement(Box::new(statement))
             }
         }
     };
