@@ -129,7 +129,7 @@ fn without_a_network_the_error_says_what_to_do_and_leaves_the_cache_clean() {
     let this_test = "without_a_network_the_error_says_what_to_do_and_leaves_the_cache_clean";
     // An unused proxy: the discard port of loopback.
     let discard = "http://127.0.0.1:9";
-    let variables = [("HTTPS_PROXY", discard), ("https_proxy", nobody)];
+    let variables = [("HTTPS_PROXY", discard), ("https_proxy", discard)];
     let Some(said) = said_with(this_test, &variables) else {
         return;
     };
