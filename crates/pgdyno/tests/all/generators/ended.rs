@@ -37,7 +37,8 @@ fn a_signal_to_one_ends_all() {
     for ran in ran {
         ran.expect(130, &["kept as trial 4"]);
     }
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    // Within two seconds where CPUs are idle; a busy machine takes longer, but not the minute.
+    assert!(took < Duration::from_secs(30), "{took:?}");
     let whole = crew.whole("aborted");
     assert_eq!(ends(&whole), ["early"; 3]);
     let committed = number(&whole["measured"]["committed"]);
@@ -93,7 +94,8 @@ fn a_signal_to_one_that_waits_for_others_ends_all_that_wait() {
         assert!(ran.code != Some(0), "{ran:#?}");
         assert!(!ran.stderr.contains("kept as trial"), "{ran:#?}");
     }
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    // Within two seconds where CPUs are idle; a busy machine takes longer, but not the minute.
+    assert!(took < Duration::from_secs(30), "{took:?}");
 }
 
 #[test]
@@ -118,5 +120,6 @@ fn a_signal_while_one_prepares_ends_all() {
     for ran in ran {
         assert!(ran.code != Some(0), "{ran:#?}");
     }
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    // Within two seconds where CPUs are idle; a busy machine takes longer, but not the minute.
+    assert!(took < Duration::from_secs(30), "{took:?}");
 }

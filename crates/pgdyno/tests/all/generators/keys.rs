@@ -66,10 +66,10 @@ fn what_a_pack_inserts_is_read_by_all_and_the_next_trial_goes_on_behind_it() {
 #[test]
 fn the_newest_rows_are_read_by_generators_that_come_differently_far() {
     let crew = Crew::in_file("keys_latest");
-    // Two clients, one and one: the first generator comes farther than the others.
+    // Two clients, one and one: the first generator comes farther than the others. One transaction of twenty inserts.
     crew.run_well(
         3,
-        "run ycsb --mix d --param recordcount=100 --param dataintegrity=true -c 4 -T 2",
+        "run ycsb --mix d --param recordcount=100 --param dataintegrity=true -c 4 -t 1000",
     );
     let whole = crew.whole("complete");
     assert_eq!(number(&whole["measured"]["failed"]), 0);
