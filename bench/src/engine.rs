@@ -7,10 +7,11 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pgdyno_drive::record::{Event, Interval};
-use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Setup, Until};
+use pgdyno_drive::{Control, Drive, Live, Setup};
+use pgdyno_measurement::{Event, Interval, Message};
 use pgdyno_platform::io::Choice;
 use pgdyno_script::{Language, Names};
+use pgdyno_spec::{QueryMode, Until};
 use pgdyno_wire::{Addr, Candidate, Login};
 
 use crate::Error;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import cases from '../../crates/model/src/text/cases.json';
+import cases from '../../crates/spec/src/text/cases.json';
 import { asked, bytes, bytesText, bytesUnit, change, clock, columnUnit, count, fixed, inUnit, inUnitOf, join, oneIn, partOf, percent, percentileName, rate, shortCount, signed, significant, span, time, timeText } from '../src/pure/format';
 
 const plain = (text: string): string => text.replace(/\u00a0/g, ' ');

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use pgdyno_drive::record::Second;
+use pgdyno_measurement::Second;
 use pgdyno_model::notebook::TrialHeader;
 use pgdyno_model::observed::{Batch, Course, Observed, Sample};
 use pgdyno_model::{Observer, Outcome};
@@ -168,7 +168,7 @@ fn wait_for(store: &Store, at: u64) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    use pgdyno_drive::record::{ClientTime, Counts, Latencies, ScriptSecond};
+    use pgdyno_measurement::{ClientTime, Counts, Latencies, ScriptSecond};
     use pgdyno_model::observed::{InstrumentRow, Kind, NewSeries, Series};
 
     /// A notebook of one trial of three seconds, with as many transactions and readings in each as its number.

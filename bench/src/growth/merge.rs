@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pgdyno_drive::record::Merge;
+use pgdyno_measurement::Merge;
 use pgdyno_store::Store;
 
 use crate::Error;

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pgdyno_drive::record::{End, Recording};
-use pgdyno_drive::{Control, DriveError};
-use pgdyno_model::spec::{Compatible, ErrorPolicy, RetryPolicy, Warmup};
-use pgdyno_model::{Observers, TrialSpec};
+use pgdyno_drive::Control;
+use pgdyno_measurement::{DriveError, End, Recording};
+use pgdyno_model::Observers;
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
+use pgdyno_spec::{Compatible, ErrorPolicy, RetryPolicy, TrialSpec, Warmup};
 use pgdyno_wire::Addr;
 
 use super::connect;

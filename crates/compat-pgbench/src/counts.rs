@@ -1,6 +1,6 @@
 //! What pgbench counts, from what the engine counts.
 
-use pgdyno_drive::record::{Counts, Failure, Outcome};
+use pgdyno_measurement::{Counts, Failure, Outcome};
 
 /// Transactions as pgbench counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use pgdyno_drive::record::Interval;
+use pgdyno_measurement::Interval;
 use pgdyno_platform::Output;
 
 use super::messages::Stop;

@@ -19,7 +19,8 @@ use pgdyno_platform::terminal;
 use pgdyno_session::{Error, Patience, Session};
 
 use pgdyno_database::dialect::{Filling, Product};
-use pgdyno_model::{Exit, Failure, pooler};
+use pgdyno_model::pooler;
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_wire::backend::TransactionStatus;
 use pgdyno_workload::foreign_keys;
 use pgdyno_workload::pgbench_tables::{Fill, Schema};

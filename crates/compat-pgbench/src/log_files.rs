@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pgdyno_drive::record::LoggedTransaction;
+use pgdyno_measurement::LoggedTransaction;
 
 use super::counts::{Counted, counted};
 use super::messages::Stop;

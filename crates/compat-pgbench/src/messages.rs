@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::{self, Write as _};
 
-use pgdyno_model::{Failure, text};
+use pgdyno_spec::{Failure, text};
 
 /// What kind of line it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl From<Failure> for Stop {
         let stop = Self {
             // pgbench knows but one code for what goes wrong before a run.
             code: match failure.exit {
-                pgdyno_model::Exit::Interrupted(code) => code,
+                pgdyno_spec::Exit::Interrupted(code) => code,
                 _ => 1,
             },
             ..Self::fatal(failure.message)

@@ -11,8 +11,9 @@ mod values;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pgdyno_drive::{QueryMode, Script};
+use pgdyno_drive::Script;
 use pgdyno_script::Names;
+use pgdyno_spec::QueryMode;
 
 use super::flavour::Flavour;
 use super::getopt::GetOpt;

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pgdyno_drive::record::{Interval, Latencies, ScriptInterval};
+use pgdyno_measurement::{Interval, Latencies, ScriptInterval};
 
 use super::counts::Tally;
 use super::options::Bench;
-use pgdyno_model::text::{ms, percentile_name};
+use pgdyno_spec::text::{ms, percentile_name};
 
 /// What is gathered between two lines.
 pub struct Progress {

@@ -4,13 +4,13 @@
 
 use std::fmt::Write;
 
-use pgdyno_drive::record::{Latencies, Phase, Recording, ScriptInterval, StatementTotals};
+use pgdyno_measurement::{Latencies, Phase, Recording, ScriptInterval, StatementTotals};
 
 use super::counts::Tally;
 use super::options::Bench;
 use super::progress::latencies;
 use super::table_info::TableInfo;
-use pgdyno_model::text::{ms, percentile_name};
+use pgdyno_spec::text::{ms, percentile_name};
 
 /// What a report is about.
 pub struct Report<'a> {

@@ -2,8 +2,7 @@
 
 use std::time::SystemTime;
 
-use pgdyno_drive::record::{Event, Interval, LoggedTransaction};
-use pgdyno_drive::{Level, Message};
+use pgdyno_measurement::{Event, Interval, Level, LoggedTransaction, Message};
 use pgdyno_model::Observer;
 
 use super::hdr_log::HdrLog;

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::assignments::{self, Assignment};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 /// Bytes of a block that pgio counts with.
 const BLOCK_BYTES: u64 = 8192;

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 /// The name of the file for a session of a table, both from 1.
 pub fn session_file(table: u64, session: u64) -> String {

@@ -20,9 +20,9 @@ use time::OffsetDateTime;
 
 use super::files::{Folder, failed};
 use banner::banner;
-use pgdyno_model::Failure;
 use pgdyno_platform::proc;
 use pgdyno_platform::proc::counters::{DISKSTATS, Reading};
+use pgdyno_spec::Failure;
 
 /// The time between two readings: pgio's `iostat -xm 3` and its like.
 const INTERVAL: Duration = Duration::from_secs(3);

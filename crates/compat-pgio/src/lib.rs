@@ -20,9 +20,9 @@ use clap::{Args, Subcommand};
 use conf::Conf;
 use files::Folder;
 use pgdyno_database::open::{self, Target};
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure, Observer, Outcome};
+use pgdyno_model::{Observer, Outcome};
 use pgdyno_output::{JsonArg, KeepArgs, Verbosity};
+use pgdyno_spec::{Exit, Failure, TargetSpec};
 
 /// The name by which it may be called.
 pub const NAME: &str = "pgio";

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use pgdyno_drive::record::{ClientUnits, Recording, Tally};
-use pgdyno_model::{Exit, Fact, Failure, Observer, Outcome, TrialSpec};
+use pgdyno_measurement::{ClientUnits, Recording, Tally};
+use pgdyno_model::{Fact, Observer, Outcome};
 use pgdyno_session::Session;
+use pgdyno_spec::{Exit, Failure, TrialSpec};
 use time::OffsetDateTime;
 
 use super::conf::Conf;

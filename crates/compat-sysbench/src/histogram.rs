@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 
 const SIZE: usize = 1024;
 const LOWEST_MS: f64 = 0.001;

@@ -22,8 +22,8 @@ mod watch;
 
 use std::process::ExitCode;
 
-use pgdyno_model::Failure;
 use pgdyno_output::{remark, write_promised};
+use pgdyno_spec::Failure;
 
 use options::Options;
 use script::Script;
@@ -99,7 +99,7 @@ impl From<Failure> for Stop {
                 .hint("the same command with cleanup, then with prepare, makes the tables again");
         }
         match failure.exit {
-            pgdyno_model::Exit::Interrupted(code) => stop.code(code),
+            pgdyno_spec::Exit::Interrupted(code) => stop.code(code),
             _ => stop,
         }
     }

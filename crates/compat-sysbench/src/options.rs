@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pgdyno_model::spec::{Address, TargetSpec};
+use pgdyno_spec::{Address, TargetSpec};
 
 use super::Stop;
 use super::known;
@@ -396,7 +396,7 @@ fn params(typed: &Typed, script: Script, rand_type: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_model::spec::Isolation;
+    use pgdyno_spec::Isolation;
 
     fn options(line: &str) -> Result<Options, Stop> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

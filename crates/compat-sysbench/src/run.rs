@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use pgdyno_drive::record::End;
-use pgdyno_drive::{QueryMode, record::Reason};
-use pgdyno_model::spec::{Compatible, ErrorPolicy, RetryPolicy, SysbenchDraws, Warmup};
-use pgdyno_model::{Exit, TrialSpec};
+use pgdyno_measurement::{End, Reason};
 use pgdyno_output::{Keep, Loading, Ran, remark, write_promised};
 use pgdyno_run::header;
 use pgdyno_run::prepare::prepare;
 use pgdyno_run::trial::Trial;
+use pgdyno_spec::{
+    Compatible, ErrorPolicy, Exit, QueryMode, RetryPolicy, SysbenchDraws, TrialSpec, Warmup,
+};
 
 use super::options::Options;
 use super::watch::Watch;

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use pgdyno_database::{admin, trouble};
-use pgdyno_drive::record::ScriptInterval;
-use pgdyno_model::spec::Isolation;
+use pgdyno_measurement::ScriptInterval;
 use pgdyno_output::{remark, write_promised};
 use pgdyno_session::{Outcome, quote_ident};
+use pgdyno_spec::Isolation;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::state::ExistingTable;
 

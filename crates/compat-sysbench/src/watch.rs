@@ -6,10 +6,10 @@
 use std::io::{self, Write};
 use std::time::SystemTime;
 
-use pgdyno_drive::record::{
-    Event, EventKind, Failure, Interval, LoggedTransaction, Outcome as Ended, ScriptInterval,
+use pgdyno_measurement::{
+    Event, EventKind, Failure, Interval, Level, LoggedTransaction, Message, Outcome as Ended,
+    ScriptInterval,
 };
-use pgdyno_drive::{Level, Message};
 use pgdyno_model::Observer;
 use pgdyno_output::remark;
 

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::time::SystemTime;
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use time::OffsetDateTime;
 
 use super::flags::go_values::whole_seconds;

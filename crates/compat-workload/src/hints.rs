@@ -1,7 +1,7 @@
 //! Hints of the engine, in the words of this command: one that names an option which the command lacks
 //! is replaced by what serves here, or left out.
 
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 use super::flags::Flag;
 

@@ -1,7 +1,7 @@
 //! `init`: the database, if there is none, and the table, filled.
 
 use super::{WorkloadOptions, tables};
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// Does it; gives the exit code.
 ///

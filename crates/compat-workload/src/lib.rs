@@ -33,8 +33,8 @@ use generator::Generator;
 use help::Name;
 use urls::Place;
 
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::write_answer;
+use pgdyno_spec::{Exit, Failure};
 
 /// What the program is called when it is this command alone.
 pub const NAME: &str = "workload";

@@ -6,10 +6,10 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pgdyno_drive::record::Latencies;
-use pgdyno_model::Failure;
+use pgdyno_measurement::Latencies;
 use pgdyno_observe::exposition::Format;
 use pgdyno_serve::metrics::{self, Exposed};
+use pgdyno_spec::Failure;
 
 use super::generator::Generator;
 

@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use pgdyno_database::{admin, own, trouble};
-use pgdyno_model::spec::OwnSpec;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{remark, write_answer};
 use pgdyno_server::kept::{self, Running};
 use pgdyno_server::{Cache, Listen};
+use pgdyno_spec::{Exit, Failure, OwnSpec};
 
 use super::flags::{Parsed, go_values as go};
 use super::tables;

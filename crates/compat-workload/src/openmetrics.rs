@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 
 /// The labels of every line: `a="b",c="d"`, or nothing.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -16,9 +16,9 @@ use pgdyno_run::header;
 use pgdyno_run::prepare::prepare;
 use pgdyno_run::trial::Trial;
 
-use pgdyno_model::spec::{Address, TargetSpec};
-use pgdyno_model::{Failure, Outcome, TrialSpec, text};
+use pgdyno_model::Outcome;
 use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
+use pgdyno_spec::{Address, Failure, TargetSpec, TrialSpec, text};
 
 /// Does it; gives the exit code.
 ///
@@ -179,7 +179,11 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
         .map(str::to_owned)
         .collect();
     if let Some(response) = &recording.measured.all().response {
-        let percentile = |percent| text::percentile_ms(response, percent);
+        // A dash where too few values lie beyond it.
+        let percentile = |percent| {
+            let us = response.percentile_us(percent);
+            us.map_or_else(|| text::DASH.to_owned(), text::ms)
+        };
         lines.push(format!(
             "the table shows service times; from the schedule of --max-rate on, p50 {} p95 {} p99 {} max {} ms",
             percentile(50.0),

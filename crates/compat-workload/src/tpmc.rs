@@ -3,8 +3,7 @@
 
 use std::fmt::Write;
 
-use pgdyno_drive::Recording;
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::{Latencies, Recording};
 
 use super::format::Format;
 

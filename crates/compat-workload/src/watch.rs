@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pgdyno_drive::record::{Event, Interval, Latencies};
-use pgdyno_drive::{Level, Message};
+use pgdyno_measurement::{Event, Interval, Latencies, Level, Message};
 use pgdyno_model::Observer;
 
 use super::format::{Printer, Tick};

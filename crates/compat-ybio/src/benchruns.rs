@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::Failure;
 use pgdyno_session::{Error, Session, quote_literal};
+use pgdyno_spec::Failure;
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS benchruns (job_id serial PRIMARY KEY, \
     start_time timestamp, end_time timestamp, num_batches int, num_rows bigint, pct_update int, \

@@ -18,9 +18,8 @@ mod table;
 use clap::Args;
 
 use pgdyno_database::open::{self, Target};
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{JsonArg, KeepArgs, Verbosity};
+use pgdyno_spec::{Exit, Failure, TargetSpec};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::resolve;
 

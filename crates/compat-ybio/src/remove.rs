@@ -1,9 +1,9 @@
 //! `remove`: drops the table that `setup` made, with its procedure. `benchruns` stays.
 
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::answer;
 use pgdyno_session::{Session, quote_ident, quote_literal};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_workload::mark::ProcedureMark;
 
 use super::YbioArgs;

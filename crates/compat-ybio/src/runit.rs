@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use pgdyno_database::{admin, trouble};
-use pgdyno_drive::record::{Event, Recording};
-use pgdyno_drive::{DriveError, Level, Message};
-use pgdyno_model::{Exit, Failure, Observer, Outcome, TrialSpec};
+use pgdyno_measurement::{DriveError, Event, Level, Message, Recording};
+use pgdyno_model::{Observer, Outcome};
 use pgdyno_output::{Loading, Ran, Verbosity, answer, remark};
 use pgdyno_run::prepare::prepare;
 use pgdyno_run::trial::Trial;
 use pgdyno_run::{header, interrupts};
 use pgdyno_session::{Session, quote_ident, quote_literal};
+use pgdyno_spec::{Exit, Failure, TrialSpec};
 
 use super::benchruns::{End, Run};
 use super::parameters::Parameters;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use pgdyno_database::dialect::Product;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{Verbosity, answer, remark};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_run::interrupts;
 use pgdyno_session::Session;
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_workload::filling::Connections;
 use pgdyno_workload::loader::{self, How, Request, Watch};
 use pgdyno_workload::params::Params;

@@ -2,8 +2,8 @@
 
 use pgdyno_database::dialect::Product;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::Failure;
 use pgdyno_session::{Error, Session, quote_literal};
+use pgdyno_spec::Failure;
 use pgdyno_workload::mark::Mark;
 
 use super::PACK;

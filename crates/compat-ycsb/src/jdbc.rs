@@ -1,6 +1,6 @@
 //! `db.url`, a JDBC URL of PostgreSQL, as libpq and pgdyno write it. (Facts: pgJDBC's documentation.)
 
-use pgdyno_model::spec::secret::percent_decoded;
+use pgdyno_spec::secret::percent_decoded;
 
 use super::Refusal;
 

@@ -30,8 +30,8 @@ mod tables;
 use std::process::ExitCode;
 
 use command::{Command, Typed};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{remark, write_answer};
+use pgdyno_spec::{Exit, Failure};
 
 /// Which of the two programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! What a run says beside the tool's own output: lost connections and errors.
 
-use pgdyno_drive::record::Event;
-use pgdyno_drive::{Level, Message};
+use pgdyno_measurement::{Event, Level, Message};
 use pgdyno_model::Observer;
 use pgdyno_output::remark;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{
+use pgdyno_measurement::{
     FailedTries, Failure, Interval, Latencies, LoggedTransaction, Outcome, Phase, Recording,
     ScriptInterval, Units,
 };

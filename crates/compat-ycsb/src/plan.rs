@@ -5,12 +5,11 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pgdyno_drive::{Backoff, Jitter};
-use pgdyno_model::spec::{
-    Address, Compatible, ErrorPolicy, Pauses, RetryPolicy, TargetSpec, Warmup,
-};
-use pgdyno_model::{TrialSpec, text};
 use pgdyno_script::KeyFormat;
+use pgdyno_spec::{
+    Address, Backoff, Compatible, ErrorPolicy, Jitter, Pauses, RetryPolicy, TargetSpec, TrialSpec,
+    Warmup, text,
+};
 
 use super::command::{Command, Phase};
 use super::properties::Properties;
@@ -723,7 +722,7 @@ fn batch_size(properties: &Properties) -> Result<Option<NonZeroU64>, Refusal> {
 pub(crate) mod tests {
     use super::*;
     use crate::command::Typed;
-    use pgdyno_drive::Until;
+    use pgdyno_spec::Until;
 
     pub(crate) fn plan(tool: Tool, verb: &str, pairs: &str) -> Plan {
         let (database, place) = match tool {

@@ -1,12 +1,12 @@
 //! A load or a run: a trial of the pack, printed as the tool prints it.
 
-use pgdyno_model::spec::Commits;
-use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
+use pgdyno_model::{Observer, Observers, Outcome};
 use pgdyno_output::{Keep, Loading, Ran, remark, write_answer};
 use pgdyno_platform::Output;
 use pgdyno_run::header;
 use pgdyno_run::prepare::{Prepared, check, prepare};
 use pgdyno_run::trial::Trial;
+use pgdyno_spec::{Commits, Exit, Failure};
 
 use super::command::{Command, Phase};
 use super::messages::Messages;

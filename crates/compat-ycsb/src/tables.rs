@@ -3,9 +3,9 @@
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::Failure;
 use pgdyno_output::{Loading, remark};
 use pgdyno_session::{Session, quote_literal};
+use pgdyno_spec::Failure;
 use pgdyno_workload::loader::{self, Watch};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;

@@ -8,9 +8,9 @@ use super::dialect::{Dialect, Product};
 use super::http::{self, Origin};
 use super::target::Target;
 use super::{cluster, trouble};
+use pgdyno_model::Fact;
 use pgdyno_model::document::{Node, TargetKind};
-use pgdyno_model::spec::{Address, Discover};
-use pgdyno_model::{Exit, Fact, Failure};
+use pgdyno_spec::{Address, Discover, Exit, Failure};
 
 /// The target with all nodes of its cluster that are alive as endpoints, each connected to as
 /// `info` says.
@@ -104,8 +104,8 @@ pub(super) fn place(address: &str) -> Option<(&str, u16)> {
 mod tests {
     use super::*;
     use crate::open::{self};
-    use pgdyno_model::spec::TargetSpec;
     use pgdyno_session::{Env, Given, resolve};
+    use pgdyno_spec::TargetSpec;
 
     #[test]
     fn an_address_is_a_host_and_a_port() {

@@ -278,7 +278,7 @@ mod tests {
     use super::*;
     use crate::open;
     use pgdyno_model::document::TargetKind;
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
 
     fn session(url: &str) -> Session {
         let wanted = TargetSpec::at(url);

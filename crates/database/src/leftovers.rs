@@ -7,8 +7,8 @@ use super::admin;
 use super::scripts_role::SCRIPTS_ROLE;
 use super::target::Target;
 use super::trouble;
-use pgdyno_model::Failure;
 use pgdyno_model::document::TargetKind;
+use pgdyno_spec::Failure;
 
 /// Scripts have no rights to this database, so it takes connections whatever they did to their own.
 const APART: &str = "template1";

@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use crate::dialect::{COCKROACHDB, POSTGRESQL};
     use crate::open::{self};
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
     use std::net::{TcpListener, TcpStream};
 
     fn target(url: &str) -> Target {

@@ -9,10 +9,8 @@ use pgdyno_session::{ConnInfo, Env, Given, names_a_target, resolve};
 use super::pair::Pair;
 use super::waiting::Limits;
 use super::{discover, leftovers, own, password, rights, scripts_role, trouble};
-use pgdyno_model::defaults;
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure, TargetSpec, defaults};
 
 pub use super::target::{CONNECT_LIMIT, Endpoint, Role, Target};
 

@@ -4,8 +4,7 @@ use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_server::{Listen, Setting};
 
 use super::trouble;
-use pgdyno_model::Failure;
-use pgdyno_model::spec::OwnSpec;
+use pgdyno_spec::{Failure, OwnSpec};
 
 /// A server of pgdyno's own as the user wants it, checked, as the server's layer takes it.
 ///

@@ -6,8 +6,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use pgdyno_model::spec::Replication;
 use pgdyno_server::{Error, Result, Server, Setting, Standby, Step};
+use pgdyno_spec::Replication;
 
 /// What the two are called by the other (`application_name`).
 const NAMES: [&str; 2] = ["pgdyno_a", "pgdyno_b"];

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_platform::terminal;
 use pgdyno_session::{ConnInfo, Error, Patience, Session};
+use pgdyno_spec::{Exit, Failure, TargetSpec};
 use pgdyno_wire::ConnectErrorKind;
 
 use super::target::Target;

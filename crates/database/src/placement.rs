@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use crate::dialect::{COCKROACHDB, POSTGRESQL, YUGABYTEDB};
     use crate::open;
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
 
     fn session() -> Session {
         let wanted = TargetSpec::at(pgdyno_testkit::postgres().address().url());

@@ -8,8 +8,9 @@ use pgdyno_session::{Error, Session};
 use super::dialect::{Dialect, Product};
 use super::open::Target;
 use super::{admin, cluster, trouble};
+use pgdyno_model::Fact;
 use pgdyno_model::document::{Reached, RoundTrip};
-use pgdyno_model::{Fact, Failure};
+use pgdyno_spec::Failure;
 
 /// Asks on a session with this endpoint.
 pub fn by(session: &mut Session, product: &Product, endpoint: &str) -> Reached {

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
     use crate::dialect::{COCKROACHDB, POSTGRESQL};
     use crate::open;
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
 
     #[test]
     fn a_server_alone_has_no_standbys_and_follows_none() {

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_session::{Error, Session};
+use pgdyno_spec::{Exit, Failure, TargetSpec};
 use pgdyno_wire::ConnectErrorKind::{Closed, TimedOut, Unreachable};
 use pgdyno_wire::{Candidate, SessionAttrs};
 

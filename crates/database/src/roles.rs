@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use pgdyno_model::spec::EndpointRole;
-use pgdyno_model::spec::roles::STANDBY;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{EndpointRole, Exit, Failure, roles::STANDBY};
 use pgdyno_wire::{Addr, Candidate, SessionAttrs};
 
 use super::open::{Endpoint, Role, Target};
@@ -159,7 +157,7 @@ mod tests {
     use crate::target::tests::over;
 
     fn roles(text: &str) -> Vec<EndpointRole> {
-        text.parse::<pgdyno_model::spec::EndpointRoles>().unwrap().0
+        text.parse::<pgdyno_spec::EndpointRoles>().unwrap().0
     }
 
     /// The endpoints without a role, and those of the first role.

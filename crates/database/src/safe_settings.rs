@@ -455,7 +455,7 @@ mod tests {
     fn every_setting_of_this_server_is_safe_or_known_not_to_be() {
         let server = pgdyno_testkit::postgres();
         let url = server.address().url();
-        let wanted = pgdyno_model::spec::TargetSpec::at(url);
+        let wanted = pgdyno_spec::TargetSpec::at(url);
         let target = crate::open::existing(&wanted).unwrap().unwrap();
         let sql = "SELECT name FROM pg_settings WHERE context <> 'internal' \
                    AND name !~ '(command|librar|_file$|path|directory|directories|conninfo|_dir$|^ssl|^log_file|keyfile)'";

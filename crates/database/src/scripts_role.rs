@@ -11,7 +11,7 @@ use pgdyno_session::{Session, quote_ident, quote_literal};
 use super::open::Target;
 use super::target::Administrator;
 use super::{admin, safe_settings, trouble};
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 pub const SCRIPTS_ROLE: &str = "pgdyno";
 
@@ -128,7 +128,7 @@ fn adopted(role: &str) -> String {
 mod tests {
     use super::*;
     use crate::open;
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
 
     /// A private server as `open` makes it.
     fn private(server: &pgdyno_server::Server) -> Target {

@@ -16,8 +16,7 @@ use super::pair::Pair;
 use super::trouble;
 use super::waiting::Limits;
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::spec::Discover;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Discover, Exit, Failure};
 
 /// How long one attempt to connect may take when the user does not say (connect_timeout).
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(30);

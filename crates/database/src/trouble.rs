@@ -5,8 +5,7 @@ use pgdyno_session::{ConnInfoError, Error};
 use crate::safe_settings::NAMES;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::pooler;
-use pgdyno_model::suggest::nearest;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure, suggest::nearest};
 
 /// A connection asked for a setting with a value that it does not take, or that there is not.
 const INVALID_VALUE: &str = "22023";

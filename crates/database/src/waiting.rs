@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use pgdyno_model::spec::TargetSpec;
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::{Error, Patience, Session, Slow, Watcher, Watching};
+use pgdyno_spec::TargetSpec;
 
 use super::admin;
 use super::dialect::Product;

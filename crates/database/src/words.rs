@@ -1,6 +1,6 @@
 //! What pgdyno does otherwise on a product than on PostgreSQL, in sentences made from its dialect.
 
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::dialect::{AtStart, Filling, POSTGRESQL, Product};
 

@@ -1,6 +1,6 @@
 //! What the generator itself adds to percentiles.
 
-use pgdyno_drive::record::{Added, Latencies, Recording};
+use pgdyno_measurement::{Added, Latencies, Recording};
 use pgdyno_model::document::AddedRow;
 
 /// From this share of a shown percentile on, a result is the client's too.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{Activity, ClientTime, GeneratorStop, Second};
+use pgdyno_measurement::{Activity, ClientTime, GeneratorStop, Second};
 use pgdyno_model::Outcome;
 use pgdyno_model::document::Part;
 use pgdyno_model::observed::{Gap, Observed};

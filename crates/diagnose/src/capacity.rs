@@ -5,10 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_model::experiment::Capacity;
-use pgdyno_model::experiment::point::Point;
 use pgdyno_model::notebook::{Kind, Notebook, TrialRow};
-use pgdyno_model::{Failure, stamp, text};
+use pgdyno_model::stamp;
+use pgdyno_spec::{
+    Failure,
+    experiment::{Capacity, point::Point},
+    text,
+};
 use pgdyno_stats::search::{Asked, Step};
 use pgdyno_stats::{Block, Curve, CurveError, LoadPoint, OverLimit, count_needed};
 

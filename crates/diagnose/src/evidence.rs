@@ -1,10 +1,10 @@
 //! What rules may look at: a recorded trial, and figures of it that several rules need.
 
-use pgdyno_drive::ErrorClass;
-use pgdyno_drive::record::{Activity, Reason, ScriptInterval};
+use pgdyno_measurement::{Activity, Reason, ScriptInterval};
 use pgdyno_model::Outcome;
 use pgdyno_model::document::Part;
 use pgdyno_model::observed::Course;
+use pgdyno_spec::ErrorClass;
 
 use super::budget::Budget;
 use super::ratio::ratio;

@@ -2,7 +2,7 @@
 //! what is not attributed could not turn it, and when it passes its own checks.
 
 use pgdyno_model::document::{Check, LimitOf, Part, Proof, RuleRow, RuleState, Verdict};
-use pgdyno_model::text::roughly;
+use pgdyno_spec::text::roughly;
 
 use super::blocks::{self, BLOCKS_MIN};
 use super::evidence::Evidence;

@@ -3,7 +3,7 @@
 use super::blocks;
 use super::evidence::Evidence;
 use pgdyno_model::document::{Cause, Check, Proof};
-use pgdyno_model::text::roughly;
+use pgdyno_spec::text::roughly;
 
 pub struct Rule {
     pub cause: Cause,

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{Activity, ClientTime};
+use pgdyno_measurement::{Activity, ClientTime};
 use pgdyno_model::document::Part;
 
 use super::nodes::Nodes;

@@ -4,11 +4,12 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::control::Control;
-use crate::drive::{Drive, Until};
-use crate::error::DriveError;
+use crate::drive::Drive;
 use crate::live::Live;
-use crate::message::Message;
-use crate::record::{End, Event, Interval, LoggedTransaction, Outages, Recording};
+use pgdyno_measurement::{
+    DriveError, End, Event, Interval, LoggedTransaction, Message, Outages, Recording,
+};
+use pgdyno_spec::Until;
 
 /// The random numbers of the warm-up are others than those of the measured time: the same keys
 /// again would all be in the cache.

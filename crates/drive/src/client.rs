@@ -26,18 +26,17 @@ use std::time::Duration;
 use pgdyno_script::{Draws, Gset, Prng, Vars};
 use pgdyno_wire::backend::TransactionStatus;
 
-use crate::clock::{Nanos, micros};
 use crate::context::Context;
 use crate::program::{Prepare, Statement};
-use crate::query_mode::QueryMode;
-use crate::record::{
-    Activity, Cause, ClientUnits, Closing, Delay, Ended, Failure, Outcome, Without,
-};
+use crate::record::{Cause, Delay, Ended, Without};
 use error::TransactionError;
 use history::Observing;
 use link::Link;
 use outage::Outage;
+use pgdyno_measurement::{Activity, ClientUnits, Closing, Failure, Outcome};
+use pgdyno_platform::clock::{Nanos, micros};
 use pgdyno_platform::io::{Io, Key};
+use pgdyno_spec::QueryMode;
 use receipt::Receipts;
 use reply::Reply;
 pub(crate) use roles::Home;

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use pgdyno_platform::clock::monotonic_ns;
-
-/// Nanoseconds since the clock's origin.
-pub(crate) type Nanos = u64;
+use pgdyno_platform::clock::{Nanos, monotonic_ns};
 
 /// One origin for all threads of a run, so that their times compare.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +41,4 @@ impl Clock {
 
 pub(crate) fn nanos(duration: Duration) -> Nanos {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// Whole microseconds, rounded to the nearest.
-pub(crate) fn micros(nanos: Nanos) -> u64 {
-    (nanos + 500) / 1000
 }

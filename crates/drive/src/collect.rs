@@ -11,20 +11,20 @@ use pgdyno_platform::io::Used;
 use pgdyno_session::{CancelHandle, answers};
 use pgdyno_wire::Candidate;
 
-use crate::clock::{Clock, Nanos, micros, nanos};
+use crate::clock::{Clock, nanos};
 use crate::control::{Control, Silence};
 use crate::drive::{Drive, operations};
-use crate::error::DriveError;
 use crate::live::Live;
-use crate::message::{Level, Message};
 use crate::places::Places;
-use crate::record::{
-    ClientsEnd, End, EndpointRecord, Event, Execution, GapsOfThread, GeneratorStop, Interval,
-    LoggedTransaction, Phase, RecordedHistory, Recording, Report, ScriptInterval, ScriptRecord,
-    Second, Seconds, Stall, StampEvent, ThreadEnd, client_stalls_max, executions,
-    order_client_stalls, order_worst, reasons,
-};
+use crate::record::{Execution, Report, Seconds, ThreadEnd, executions};
 use crate::watchdog::Watchdog;
+use pgdyno_measurement::{
+    ClientsEnd, DriveError, End, EndpointRecord, Event, GapsOfThread, GeneratorStop, Interval,
+    Level, LoggedTransaction, Message, Phase, RecordedHistory, Recording, ScriptInterval,
+    ScriptRecord, Second, Stall, StampEvent, client_stalls_max, merge_reasons, order_client_stalls,
+    order_worst,
+};
+use pgdyno_platform::clock::{Nanos, micros};
 
 /// How long it may take to have statements cancelled that were given up.
 const CANCEL_MAX: Duration = Duration::from_secs(1);
@@ -377,7 +377,7 @@ fn finish_thread(recording: &mut Recording, end: ThreadEnd, live: &mut dyn Live)
     recording.outages.merge(&end.finished.outages);
     recording.undone += end.finished.undone;
     recording.missing_rows += end.finished.missing_rows;
-    reasons::merge(&mut recording.reasons, end.finished.reasons);
+    merge_reasons(&mut recording.reasons, end.finished.reasons);
     recording.added.merge(&end.finished.added);
     recording.worst.extend(end.finished.worst.finish());
     if let Some(slots) = &end.finished.slots {
@@ -438,7 +438,7 @@ fn keep_endpoints(recording: &mut Recording, places: &Places) {
 }
 
 fn empty_recording(drive: &Drive, places: &Places, io: Used) -> Recording {
-    let scripts: Vec<ScriptRecord> = drive.scripts.iter().map(ScriptRecord::of).collect();
+    let scripts: Vec<ScriptRecord> = drive.scripts.iter().map(crate::Script::record).collect();
     let phase = || Phase {
         scripts: vec![ScriptInterval::default(); scripts.len()],
         ..Phase::default()

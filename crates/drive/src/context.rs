@@ -8,21 +8,20 @@ use pgdyno_script::Prng;
 use pgdyno_session::CancelHandle;
 use pgdyno_wire::{ServerError, redact};
 
-use crate::clock::{Clock, Nanos, nanos};
+use crate::clock::{Clock, nanos};
 use crate::control::{Control, Stop};
 use crate::crew::Crew;
 use crate::deadlines::Deadlines;
-use crate::drive::{Drive, Until};
-use crate::error::DriveError;
+use crate::drive::Drive;
 use crate::homes::Homes;
-use crate::message::{Level, Message};
 use crate::places::Places;
 use crate::program::Program;
-use crate::record::{
-    Activity, Event, EventKind, OwnHistory, OwnStamps, Recorder, Report, StampEvent,
-};
+use crate::record::{OwnHistory, OwnStamps, Recorder, Report};
 use crate::schedule::Schedule;
 use crate::watchdog::{STOP_MIN_NS, Watchdog};
+use pgdyno_measurement::{Activity, DriveError, Event, EventKind, Level, Message, StampEvent};
+use pgdyno_platform::clock::Nanos;
+use pgdyno_spec::Until;
 
 /// Bytes of notices that a thread passes on; beyond them notices are counted. A server may send them
 /// for ever.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pgdyno_platform::io::Waker;
 
-use crate::clock::Nanos;
+use pgdyno_platform::clock::Nanos;
 
 /// How a run is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use crate::clock::{Nanos, nanos};
+use crate::clock::nanos;
 use crate::deal::Place;
-use crate::profile::{Profile, Side};
+use pgdyno_platform::clock::Nanos;
+use pgdyno_spec::{Profile, load::Side};
 
 /// A client that rests is woken no sooner: a computed time may come a rounding too early.
 const REST_MIN_NS: Nanos = 100_000;
@@ -88,7 +89,7 @@ impl Ranks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Piece, Then};
+    use pgdyno_spec::load::{Piece, Then};
 
     const BEGIN: Nanos = 3_000_000_000;
     const MS: Nanos = 1_000_000;

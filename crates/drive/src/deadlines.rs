@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::clock::Nanos;
+use pgdyno_platform::clock::Nanos;
 
 /// The deadlines of one event loop's clients. A client has at most one; setting another replaces
 /// it, and what was replaced is dropped when it comes up.

@@ -11,7 +11,7 @@
 use pgdyno_script::Prng;
 
 use crate::crew::level;
-use crate::profile::{Profile, Side};
+use pgdyno_spec::{Profile, load::Side};
 
 /// The process is drawn anew each second.
 const WINDOW_S: f64 = 1.0;
@@ -123,7 +123,7 @@ impl Deal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Piece, Then};
+    use pgdyno_spec::load::{Piece, Then};
 
     /// Three threads of the first generator and two of the second.
     fn places() -> Vec<Place> {

@@ -4,62 +4,22 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pgdyno_measurement::{ScriptRecord, StatementRecord};
 use pgdyno_platform::io::Choice;
 use pgdyno_script::{Names, Slot, Value, sysbench};
+use pgdyno_spec::{
+    Backoff, ErrorRule, OnConnectionLoss, OnError, OnLastTry, PGBENCH_RULES, Profile, QueryMode,
+    Retry, Share, Until,
+};
 use pgdyno_wire::Candidate;
 
 use crate::endpoints::Newcomers;
-use crate::profile::Profile;
 use crate::program::{CompileError, Numbers, Program, StatementNames};
-use crate::query_mode::QueryMode;
 use crate::receipts::Receipts;
-use crate::retry::{Backoff, Retry};
-use crate::rules::{ErrorRule, PGBENCH_RULES};
-
-/// When a run ends by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// Each client has ended so many transactions (failed and skipped ones count).
-    Transactions(NonZeroU64),
-    /// No transaction starts after so much time; what has started is finished.
-    Elapsed(Duration),
-}
-
-/// What a client does after an error that is not to be tried again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnError {
-    /// The client ends, as with pgbench.
-    #[default]
-    EndClient,
-    /// The transaction has failed; the client goes on (pgbench 19's `--continue-on-error`).
-    Continue,
-}
-
-/// What a client does when it has lost its connection, or gets none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnConnectionLoss {
-    /// The client ends, as with pgbench.
-    #[default]
-    EndClient,
-    /// Its transaction is booked, and the client connects again until it succeeds or the run is
-    /// over; the time without a connection is recorded as an outage.
-    Reconnect,
-}
-
-/// What a client does when the last try of a transaction has failed with an error that might be tried
-/// again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnLastTry {
-    /// The transaction has failed, and the client goes on with the next, as with pgbench.
-    #[default]
-    FailOnly,
-    /// The client ends, as with ysql_bench.
-    EndClient,
-}
 
 /// When a client commits what its transactions did in a block that they share: JDBC without
 /// autocommit. The first statement outside of a block begins one; an error rolls it back, and with it
-/// what was booked as committed ([`crate::record::Recording::undone`]).
+/// what was booked as committed ([`pgdyno_measurement::Recording::undone`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Commits {
     /// The number of the script that writes.
@@ -83,9 +43,25 @@ pub struct Script {
     /// Whether a transaction has failed, though nothing is undone, when a statement of it says that
     /// it has found, changed or added no row.
     pub must_find: bool,
-    /// Whether such transactions are counted ([`crate::record::Recording::missing_rows`]), and are committed all
+    /// Whether such transactions are counted ([`pgdyno_measurement::Recording::missing_rows`]), and are committed all
     /// the same.
     pub counts_missing: bool,
+}
+
+impl Script {
+    /// What there is to say of it before it runs.
+    pub fn record(&self) -> ScriptRecord {
+        let text = self.program.script();
+        let statement = |command: &pgdyno_script::Command| StatementRecord {
+            text: command.text.clone(),
+            is_sql: matches!(command.op, pgdyno_script::Op::Sql(_)),
+        };
+        ScriptRecord {
+            name: text.name.clone(),
+            weight: self.weight,
+            statements: text.commands.iter().map(statement).collect(),
+        }
+    }
 }
 
 /// A variable that every client has from the start.
@@ -95,16 +71,6 @@ pub enum Setup {
     Value(Value),
     /// Text as the user gave it (pgbench's `-D`).
     Text(String),
-}
-
-/// What part of a trial one of several generators does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    pub generator: u32,
-    pub generators: u32,
-    /// Clients of the generators before it: the number of its first client.
-    pub clients_before: usize,
-    pub clients_total: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -224,7 +190,7 @@ pub struct Drive {
     pub log: Option<f64>,
     /// Time every command, also those that only compute (pgbench's `-r`).
     pub time_every_command: bool,
-    /// Report every step, as pgbench's `--debug` does, in messages of [`crate::Level::Trace`].
+    /// Report every step, as pgbench's `--debug` does, in messages of [`pgdyno_measurement::Level::Trace`].
     pub debug: bool,
     /// End the whole run at once when a client ends before its time.
     pub exit_on_abort: bool,
@@ -246,7 +212,7 @@ pub struct Drive {
     /// lost, and has the statement cancelled. Looked at a few times within this time.
     pub statement_timeout: Option<Duration>,
     /// Whether it is kept what became of transactions by the time at which they were to start, in slots
-    /// of 100 ms ([`crate::record::Slots`]).
+    /// of 100 ms ([`pgdyno_measurement::Slots`]).
     pub slots: Option<KeptSlots>,
     /// How long transactions in flight may take to finish after [`crate::Control::finish`].
     pub grace: Duration,

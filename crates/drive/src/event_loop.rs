@@ -8,13 +8,14 @@ use pgdyno_platform::io::{Event, Io, Key};
 use pgdyno_wire::Candidate;
 
 use crate::client::{Client, Wait};
-use crate::clock::{Nanos, nanos};
+use crate::clock::nanos;
 use crate::context::{Context, Setup};
 use crate::control::{Control, Silence, Stop};
-use crate::drive::Until;
-use crate::error::DriveError;
 use crate::record::{Delay, Report, ThreadEnd};
 use crate::schedule::Schedule;
+use pgdyno_measurement::DriveError;
+use pgdyno_platform::clock::Nanos;
+use pgdyno_spec::Until;
 
 /// Received bytes pass through one buffer a thread, so that it stays in the cache.
 const BUFFER_BYTES: usize = 64 << 10;

@@ -11,7 +11,8 @@ use std::time::Duration;
 use pgdyno_session::Session;
 use pgdyno_wire::Candidate;
 
-use crate::clock::{Clock, Nanos, nanos};
+use crate::clock::{Clock, nanos};
+use pgdyno_platform::clock::Nanos;
 
 /// The pause before the first question whether an endpoint is back; it doubles with each one that
 /// is answered no.

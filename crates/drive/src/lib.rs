@@ -1,14 +1,13 @@
 //! The engine: event loops, clients as state machines, pacing, retries, and what they record.
 //!
 //! [`Drive`] says what to do (programs, clients, pace, when to stop) and [`Drive::run`] does it and
-//! gives a [`Recording`]. The way through:
+//! gives a [`Recording`](pgdyno_measurement::Recording). The way through:
 //!
 //! - `program`: a script compiled to messages ready to be sent; only values are patched in.
 //! - `client`: one client's state machine, over a sans-I/O connection.
 //! - `event_loop`: the clients of one thread, their sockets and deadlines; `context`: what they share.
 //! - `rules`, `retry`: what errors mean, and what follows them.
-//! - `profile`: a number that moves with the time; `schedule`: when transactions are due; `crew`: which
-//!   clients work; `deal`: who has which of their starts.
+//! - `schedule`: when transactions are due; `crew`: which clients work; `deal`: who has which of their starts.
 //! - `record`: what happened, in histograms and counts, handed over once a second.
 //! - `watchdog`: whether pgdyno itself ran.
 //! - `run`: starts the threads; `collect`: adds up what they record until they have ended.
@@ -30,19 +29,15 @@ mod deal;
 mod drive;
 mod effects;
 mod endpoints;
-mod error;
 mod event_loop;
 mod homes;
 mod insertion;
 mod live;
-mod message;
 mod observed;
 mod places;
-pub mod profile;
 mod program;
-mod query_mode;
 pub mod receipts;
-pub mod record;
+mod record;
 mod retry;
 mod rules;
 mod run;
@@ -54,19 +49,9 @@ pub mod stamps;
 mod watchdog;
 
 pub use control::Control;
-pub use drive::{
-    Commits, Drive, KeptSlots, OnConnectionLoss, OnError, OnLastTry, Script, Setup, Share, Until,
-    operations,
-};
+pub use drive::{Commits, Drive, KeptSlots, Script, Setup, operations};
 pub use effects::plainly_selects;
 pub use endpoints::Newcomers;
-pub use error::DriveError;
 pub use live::Live;
-pub use message::{Level, Message};
-pub use profile::Profile;
 pub use program::{CompileError, Program, StatementNames};
-pub use query_mode::QueryMode;
-pub use record::Recording;
-pub use retry::{Backoff, Jitter, Retry};
-pub use rules::{ErrorClass, ErrorRule, PGBENCH_RULES};
 pub use watchdog::OwnStops;

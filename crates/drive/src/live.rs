@@ -2,8 +2,7 @@
 
 use std::time::SystemTime;
 
-use crate::message::Message;
-use crate::record::{Event, Interval, LoggedTransaction, StampEvent};
+use pgdyno_measurement::{Event, Interval, LoggedTransaction, Message, StampEvent};
 
 /// Who watches a run. Called by the thread that called [`Drive::run`].
 pub trait Live {

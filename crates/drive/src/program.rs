@@ -12,10 +12,10 @@ use pgdyno_wire::frontend;
 
 use crate::effects::{self, Effects};
 use crate::observed;
-use crate::query_mode::QueryMode;
 use crate::receipts;
 use crate::savepoint::{self, Block};
 use crate::stamps;
+use pgdyno_spec::QueryMode;
 
 /// A compiled script. Commands have pgbench's numbers.
 #[derive(Clone, Debug)]
@@ -144,7 +144,7 @@ struct Bound {
 
 impl Program {
     /// Makes the messages for one query mode. `numbers` goes on over all scripts of a run. With a savepoint's name, the script is made ready for
-    /// [`crate::Retry::Savepoint`].
+    /// [`pgdyno_spec::Retry::Savepoint`].
     ///
     /// # Errors
     /// A statement with more parameters than pgbench admits; a script that is not one block, where

@@ -1,68 +1,21 @@
-//! What follows a try that has failed: whether there is another, how, and after which pause.
+//! Pauses between the tries of a transaction.
 
-use std::time::Duration;
-
+use pgdyno_platform::clock::Nanos;
 use pgdyno_script::Prng;
+use pgdyno_spec::{Backoff, Jitter};
 
-use crate::clock::{Nanos, nanos};
+use crate::clock::nanos;
 
-/// How a transaction is tried again. (Whether at all, [`crate::Drive::max_tries`] says.)
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Retry {
-    /// It is rolled back, and the whole script executed again with the same random values, as
-    /// pgbench does.
-    #[default]
-    Restart,
-    /// Its block is rolled back to a savepoint behind BEGIN and executed again from there, with the
-    /// same random values: CockroachDB's protocol. The scripts must have been compiled for it (see
-    /// [`crate::Drive::compile`]).
-    Savepoint,
-}
-
-/// Exponential pauses before tries: before the *n*-th retry (from 1) the pause is
-/// *p* = min(`cap`, `base` · 2^(n-1)), or what [`Jitter`] makes of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backoff {
-    pub base: Duration,
-    pub cap: Duration,
-    pub jitter: Jitter,
-}
-
-/// How chance changes a pause *p* (the names are those of M. Brooker, "Exponential Backoff And
-/// Jitter", AWS Architecture Blog, 2015).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Jitter {
-    None,
-    /// Uniform between *p*/2 and *p*.
-    Equal,
-    /// Uniform between nothing and *p*.
-    #[default]
-    Full,
-}
-
-impl Jitter {
-    pub const ALL: [Self; 3] = [Self::None, Self::Equal, Self::Full];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Equal => "equal",
-            Self::Full => "full",
-        }
-    }
-}
-
-impl Backoff {
-    /// The pause before a retry, counted from 1.
-    pub(crate) fn pause(&self, retry: u32, random: &mut Prng) -> Nanos {
-        let doublings = retry.saturating_sub(1);
-        let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
-        let pause = nanos(self.base).saturating_mul(factor).min(nanos(self.cap));
-        match self.jitter {
-            Jitter::None => pause,
-            Jitter::Equal => pause / 2 + random.range_u64(0, pause - pause / 2),
-            Jitter::Full => random.range_u64(0, pause),
-        }
+/// The pause before a retry, counted from 1.
+pub(crate) fn pause(backoff: &Backoff, retry: u32, random: &mut Prng) -> Nanos {
+    let doublings = retry.saturating_sub(1);
+    let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
+    let pause = nanos(backoff.base).saturating_mul(factor);
+    let pause = pause.min(nanos(backoff.cap));
+    match backoff.jitter {
+        Jitter::None => pause,
+        Jitter::Equal => pause / 2 + random.range_u64(0, pause - pause / 2),
+        Jitter::Full => random.range_u64(0, pause),
     }
 }
 
@@ -76,6 +29,8 @@ pub(crate) fn random_of_pauses(seed: i64, client: usize) -> Prng {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn pauses(jitter: Jitter, retry: u32) -> Vec<Nanos> {
@@ -86,7 +41,7 @@ mod tests {
         };
         let mut random = random_of_pauses(1, 0);
         (0..1000)
-            .map(|_| backoff.pause(retry, &mut random))
+            .map(|_| pause(&backoff, retry, &mut random))
             .collect()
     }
 

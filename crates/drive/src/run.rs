@@ -17,19 +17,18 @@ use crate::context::Setup;
 use crate::control::Control;
 use crate::crew::Ranks;
 use crate::deal::{Deal, Place};
-use crate::drive::{Drive, Script, Setup as Variable, Share, Until};
+use crate::drive::{Drive, Script, Setup as Variable};
 use crate::endpoints::Endpoints;
-use crate::error::DriveError;
 use crate::event_loop;
 use crate::homes::Homes;
 use crate::live::Live;
 use crate::places::Places;
-use crate::record::{
-    Executions, OwnHistory, OwnSlots, OwnStamps, Recorder, Recording, TransactionLog,
-};
+use crate::record::{Executions, OwnHistory, OwnSlots, OwnStamps, Recorder, TransactionLog};
 use crate::retry::random_of_pauses;
 use crate::schedule::Schedule;
 use crate::watchdog::Watchdog;
+use pgdyno_measurement::{DriveError, Recording};
+use pgdyno_spec::{Share, Until};
 
 /// Between the seeds of two generators' threads: 2^64 divided by the golden ratio, as splitmix64 steps.
 const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;

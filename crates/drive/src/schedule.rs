@@ -13,9 +13,10 @@ use std::time::Duration;
 
 use pgdyno_script::Prng;
 
-use crate::clock::{Nanos, nanos};
+use crate::clock::nanos;
 use crate::deal::{Deal, Place};
-use crate::profile::Profile;
+use pgdyno_platform::clock::Nanos;
+use pgdyno_spec::Profile;
 
 /// So many starts missed by all clients are drawn to be counted; more are as many as the rate
 /// says, within a thousandth by chance.
@@ -176,7 +177,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Piece, Then};
+    use pgdyno_spec::load::{Piece, Then};
 
     const BEGIN: Nanos = 5_000_000;
     const SECOND: f64 = 1e9;

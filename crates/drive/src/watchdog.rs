@@ -13,8 +13,9 @@ use std::time::Duration;
 use pgdyno_platform::clock::boottime_ns;
 use pgdyno_platform::cpu_time::ThreadClock;
 
-use crate::clock::{Clock, Nanos, nanos};
-use crate::record::GeneratorStop;
+use crate::clock::{Clock, nanos};
+use pgdyno_measurement::GeneratorStop;
+use pgdyno_platform::clock::Nanos;
 
 const LOOK: Duration = Duration::from_millis(20);
 /// Shorter stops are not noted.

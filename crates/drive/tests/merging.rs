@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::record::{
+use pgdyno_measurement::{
     ClientTime, Merge, Recording, ScriptInterval, ScriptRecord, ScriptSecond, Second,
 };
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use pgdyno_model::Failure;
 use pgdyno_model::notebook::{ExperimentRow, TrialRow};
 use pgdyno_report::comparison::Set;
+use pgdyno_spec::Failure;
 use pgdyno_store::{Copied, Store};
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 use pgdyno_diagnose::calibration::read;
 use pgdyno_model::document::comparison::Comparison;
 use pgdyno_model::notebook::{ExperimentRow, TrialRow};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_report::comparison::{self, Around, Compared, Matched, Pair, Set};
 use pgdyno_report::{calibration, documents, notes, points};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_stats::CompareOptions;
 use pgdyno_store::Store;
 use serde::Serialize;

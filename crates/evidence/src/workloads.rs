@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use pgdyno_drive::record::ScriptRecord;
+use pgdyno_measurement::ScriptRecord;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_run::prepare;
+use pgdyno_spec::{Exit, Failure, TargetSpec, TrialSpec};
 use pgdyno_store::Store;
 use pgdyno_workload::manifest::{FILE_NAME, ManifestError};
 use pgdyno_workload::pack::Pack;

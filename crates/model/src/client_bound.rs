@@ -1,6 +1,6 @@
 //! When pgdyno itself limits what it measures.
 
-use pgdyno_drive::record::ThreadUse;
+use pgdyno_measurement::ThreadUse;
 
 /// From this share of the time on, pgdyno's busiest thread is taken to slow its clients down: a
 /// thread that has work four fifths of the time makes an event wait for others as often as not

@@ -4,9 +4,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use pgdyno_drive::Until;
+use pgdyno_spec::Until;
 
-use crate::{Failure, State};
+use crate::State;
+use pgdyno_spec::Failure;
 
 /// A trial that is about to run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -54,7 +54,7 @@ impl NoteOfTrials {
     /// `client-bound, trials 3 to 8: pgdyno's busiest thread …`.
     pub fn words(&self) -> String {
         let Note { code, sentence, .. } = &self.note;
-        let trials = crate::text::trials(&self.trials);
+        let trials = pgdyno_spec::text::trials(&self.trials);
         format!("{code}, {trials}: {sentence}")
     }
 }

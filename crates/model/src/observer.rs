@@ -3,12 +3,13 @@
 
 use std::time::{Duration, SystemTime};
 
-use pgdyno_drive::record::{Event, Interval, LoggedTransaction, StampEvent};
-use pgdyno_drive::{DriveError, Message, Recording};
+use pgdyno_measurement::{
+    DriveError, Event, Interval, LoggedTransaction, Message, Recording, StampEvent,
+};
 
-use crate::Failure;
 use crate::event::{Finished, Notice, PlannedTrial, Title};
 use crate::observed::Batch;
+use pgdyno_spec::Failure;
 
 /// Watches trials, and the experiment that they belong to. Every method does nothing by default. `O`
 /// is what a trial comes to.
@@ -135,7 +136,8 @@ mod tests {
     use super::*;
     use crate::State;
     use crate::event::Role;
-    use pgdyno_drive::{Level, Until};
+    use pgdyno_measurement::Level;
+    use pgdyno_spec::Until;
     use std::cell::RefCell;
 
     /// Records the events it receives under its name.

@@ -1,13 +1,14 @@
 //! What a trial came to, as the runner gives it and the notebook keeps it.
 
-use pgdyno_drive::record::Recording;
+use pgdyno_measurement::Recording;
 
 use crate::document::{
     Accounting, ClusterAfter, DataCheck, Disturbed, Facts, Generators, Host, IsolationCheck,
     KeySkew, PackFigure, ServerCounters, Staleness, TargetKind, Truth, WarmupEnd,
 };
 use crate::observed::Observed;
-use crate::{Fact, Note, TrialSpec};
+use crate::{Fact, Note};
+use pgdyno_spec::TrialSpec;
 
 /// What a trial came to.
 pub struct Outcome {

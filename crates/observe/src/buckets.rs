@@ -1,10 +1,10 @@
 //! Latencies as a Prometheus histogram: a fixed set of cumulative buckets, counted from those of an
-//! [`Histogram`](pgdyno_drive::record::Histogram). They are the same for all metrics and in every scrape, so
+//! [`Histogram`](pgdyno_measurement::Histogram). They are the same for all metrics and in every scrape, so
 //! that they can be added up over scripts, generators and time.
 
 use std::sync::LazyLock;
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 
 use crate::exposition::Exposition;
 

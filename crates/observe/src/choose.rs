@@ -1,9 +1,9 @@
 //! Which instruments a trial gets: what its target and this host have, as far as they are asked for.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use pgdyno_drive::Control;
-use pgdyno_model::spec::Wish;
+use pgdyno_spec::Wish;
 
 use super::cluster::{Joining, PlainRead};
 use super::host::{self, ThreadLags};
@@ -13,6 +13,9 @@ use pgdyno_database::locate::Located;
 use pgdyno_database::open::Target;
 use pgdyno_model::document::Facts;
 use pgdyno_model::observed::Gap;
+
+/// Tells whether a trial is to end early.
+pub type IsStopping = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// What is known when instruments are chosen.
 pub struct Scene<'a> {
@@ -34,8 +37,8 @@ pub struct Scene<'a> {
     pub lags: &'a ThreadLags,
     /// What the scripts only read, which may be run once more after the trial.
     pub reads: &'a [PlainRead],
-    /// Tells when the trial is to end early.
-    pub control: &'a Control,
+    /// Tells whether the trial is to end early.
+    pub is_stopping: &'a IsStopping,
     /// What becomes of nodes that join the cluster, where clients go to them.
     pub joining: Option<&'a Joining>,
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {

@@ -28,7 +28,7 @@ pub mod scrape;
 pub mod testing;
 mod watch;
 
-pub use choose::{Instruments, Scene, Unknown, check, choose};
+pub use choose::{Instruments, IsStopping, Scene, Unknown, check, choose};
 pub use options::ObserveOptions;
 
 pub use instrument::Instrument;

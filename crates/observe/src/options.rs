@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::prometheus_export::PrometheusExport;
 use super::scrape::Scrape;
-use pgdyno_model::spec::ObserveSpec;
+use pgdyno_spec::ObserveSpec;
 
 use super::{Instruments, Scene, choose};
 

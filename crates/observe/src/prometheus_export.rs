@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use pgdyno_drive::DriveError;
-use pgdyno_drive::record::{
-    Activity, ClientTime, Counts, Event, EventKind, Failure, Interval, Latencies, Recording,
-    ScriptInterval,
+use pgdyno_measurement::{
+    Activity, ClientTime, Counts, DriveError, Event, EventKind, Failure, Interval, Latencies,
+    Recording, ScriptInterval,
 };
 use pgdyno_model::Observer;
 use pgdyno_model::event::Title;
@@ -369,8 +368,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::Until;
     use pgdyno_model::observed::{Kind, NewSeries, Sample};
+    use pgdyno_spec::Until;
     use std::time::Duration;
 
     /// A title of one client.

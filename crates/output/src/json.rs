@@ -7,8 +7,8 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::write_answer;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_platform::Output;
+use pgdyno_spec::{Exit, Failure};
 
 /// Where the result goes for programs.
 #[derive(Debug, Clone, Default, Args)]

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use pgdyno_model::notebook::{Filter, TrialHeader, TrialRow};
-use pgdyno_model::{Failure, Outcome, State};
+use pgdyno_model::{Outcome, State};
 use pgdyno_run::prepare::Prepared;
+use pgdyno_spec::Failure;
 use pgdyno_store::{Store, TrialWriter, place};
 
 /// Where a run is kept.
@@ -159,7 +160,7 @@ fn warn_of(result: Result<(), Failure>) {
 
 #[cfg(test)]
 mod tests {
-    use pgdyno_model::spec::Rate;
+    use pgdyno_spec::Rate;
     use pgdyno_store::example;
 
     use super::*;

@@ -23,10 +23,10 @@ pub use run::{Ran, Said, print_document};
 pub use store_args::{KeepArgs, StoreArgs};
 pub use verbosity::Verbosity;
 
-use pgdyno_model::{Failure, text};
 use pgdyno_platform::terminal;
 use pgdyno_report::wrap::{fitted, wrapped};
 use pgdyno_script::octets;
+use pgdyno_spec::{Failure, text};
 
 /// Where standard output is no terminal.
 const WIDTH_DEFAULT: usize = 110;

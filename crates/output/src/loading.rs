@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use pgdyno_model::{Progress, text};
+use pgdyno_model::Progress;
+use pgdyno_spec::text;
 
 use crate::reading::Reading;
 

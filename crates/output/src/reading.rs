@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use crate::loading::Form;
 use crate::remark;

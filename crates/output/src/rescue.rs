@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 use serde::Serialize;
 
 use crate::sorted;

@@ -1,15 +1,16 @@
 //! A trial that a command runs: kept, ended by Ctrl-C, its result printed.
 
-use pgdyno_drive::record::End;
-use pgdyno_drive::{Control, Level, Message};
+use pgdyno_drive::Control;
+use pgdyno_measurement::{End, Level, Message};
 use pgdyno_model::document::WholeTrial;
-use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome};
+use pgdyno_model::{Observer, Observers, Outcome};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_report::summary::Detail;
 use pgdyno_report::{documents, first_screen, summary};
 use pgdyno_run::interrupt::EndOnInterrupt;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::trial::Trial;
+use pgdyno_spec::{Exit, Failure};
 
 use crate::{Keep, Sink, StoredRun, Verbosity, remark, rescued, width, write_report};
 

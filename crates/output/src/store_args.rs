@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 use pgdyno_store::{Store, place};
 
 use crate::Keep;

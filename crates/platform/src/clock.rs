@@ -1,6 +1,15 @@
 //! The monotonic clock as a number, read with one call and no arithmetic: it is in the path of
 //! every transaction. Elsewhere `std::time::Instant` is the better choice.
 
+/// A time or a length in nanoseconds.
+pub type Nanos = u64;
+
+/// Whole microseconds, rounded to the nearest.
+#[inline]
+pub fn micros(nanos: Nanos) -> u64 {
+    (nanos + 500) / 1000
+}
+
 /// Nanoseconds of the monotonic clock (CLOCK_MONOTONIC) since a moment that all of the machine's
 /// processes share.
 #[inline]

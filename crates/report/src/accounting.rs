@@ -1,8 +1,9 @@
 //! What the storage layer did, in the terminal. Each figure says who counted it; what
 //! is not known is reported with its reason and never computed from something else.
 
+use pgdyno_model::Fact;
 use pgdyno_model::document::{Accounting, NodeFigures};
-use pgdyno_model::{Fact, text as figures};
+use pgdyno_spec::text as figures;
 
 /// Sessions that do nothing but logical reads keep at least this share of their cores busy.
 const BUSY_MIN: f64 = 0.9;

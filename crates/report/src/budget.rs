@@ -2,7 +2,7 @@
 //! request's way, and a table of the parts, the largest first. It needs no colour.
 
 use pgdyno_model::document::{BudgetPart, Part, TimeBudget};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 /// The bar's length, and that of the longest line.
 const WIDTH: usize = 80;

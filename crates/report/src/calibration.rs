@@ -7,7 +7,7 @@ mod text;
 pub use answer::answer;
 pub use text::{systems as systems_text, text};
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use pgdyno_model::document::calibration::{
     Bar, Baseline, Calibration, CalibrationLine, Calibrations, Concurrency, LineAt, What,
 };

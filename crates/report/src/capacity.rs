@@ -15,9 +15,8 @@ use pgdyno_stats::search;
 use pgdyno_diagnose::capacity::{Ladder, SecondsOver, ladders};
 use pgdyno_model::document::capacity::{self, Capacity, Estimate, EstimateIs};
 use pgdyno_model::document::points::PointResult;
-use pgdyno_model::experiment;
-use pgdyno_model::experiment::point::Point;
 use pgdyno_model::notebook::TrialRow;
+use pgdyno_spec::{experiment, experiment::point::Point};
 
 /// From the complete trials of an experiment and their seconds: its points as they were planned, what varies in them,
 /// and what was asked.

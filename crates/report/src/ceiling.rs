@@ -1,7 +1,7 @@
 //! What `pgdyno calibrate --self` prints, and how a trial names it.
 
 use pgdyno_model::document::{Ceiling, SelfCalibration};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use crate::table::{Table, one_line};
 

@@ -1,7 +1,7 @@
 //! What must hold of the data, in the terminal.
 
 use pgdyno_model::document::DataCheck;
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 /// Checks that held in one line, each of the others in one of its own; empty without any.
 pub fn text(checks: &[DataCheck]) -> String {

@@ -12,7 +12,7 @@ pub use text::{block, look, text};
 use pgdyno_model::document::GateResult;
 use pgdyno_model::document::ci::{Ci, CiCondition, CiFigure, CiLook};
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::text::change;
+use pgdyno_spec::text::change;
 use pgdyno_stats::gate::{Figure, Gate, Outcome, Unit};
 use pgdyno_stats::{Look, OfBlocks};
 

@@ -8,7 +8,8 @@ use pgdyno_model::document::{
     Cluster, Endpoint, Facts, Member, Node, Placed, Placement, Reached, Replication, Standby,
     TablePlacement,
 };
-use pgdyno_model::{Fact, Outcome, text as figures};
+use pgdyno_model::{Fact, Outcome};
+use pgdyno_spec::text as figures;
 
 /// The cluster of this trial; `None` where there is but one node.
 pub fn of(outcome: &Outcome) -> Option<Cluster> {
@@ -475,7 +476,7 @@ pub(crate) mod tests {
             "{text}"
         );
         // Endpoints have what is known of their nodes.
-        let mut endpoints = vec![Endpoint::from(&pgdyno_drive::record::EndpointRecord {
+        let mut endpoints = vec![Endpoint::from(&pgdyno_measurement::EndpointRecord {
             name: "lb:26257".to_owned(),
             ..Default::default()
         })];

@@ -23,11 +23,12 @@ use super::points;
 use pgdyno_stats::gate::{Figure, Unit};
 use pgdyno_stats::{CompareOptions, Comparison, Drawn, Family, Row, Sample, Starts, compare_all};
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use pgdyno_model::document::Interval;
 use pgdyno_model::document::comparison::{ComparedFigure, ComparedPoint, Lacking};
 use pgdyno_model::notebook::{Kind, Notebook, TrialRow};
-use pgdyno_model::{Exit, Failure, NoteOfTrials, document, stamp, text as figures};
+use pgdyno_model::{NoteOfTrials, document, stamp};
+use pgdyno_spec::{Exit, Failure, text as figures};
 
 /// A figure of a trial that can be compared.
 pub struct Metric {
@@ -212,7 +213,7 @@ impl Pair<'_> {
             let values: Vec<f64> = trials.iter().filter_map(|trial| metric.of(trial)).collect();
             if values.len() < trials.len() {
                 let lacking = trials.len() - values.len();
-                let trials = pgdyno_model::text::plural(lacking as u64, "trial");
+                let trials = pgdyno_spec::text::plural(lacking as u64, "trial");
                 return Err(format!("too few transactions for it in {trials}"));
             }
             Sample::new(&values).map_err(|error| error.to_string())

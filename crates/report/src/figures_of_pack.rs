@@ -1,7 +1,7 @@
 //! What the workload's pack makes of a trial, in the terminal.
 
 use pgdyno_model::document::PackFigure;
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use crate::table::Table;
 

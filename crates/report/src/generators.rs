@@ -3,7 +3,7 @@
 use pgdyno_model::client_bound::CLIENT_BOUND_SHARE;
 use pgdyno_model::document::answer::Sure;
 use pgdyno_model::document::{Generator, GeneratorEnd, Generators};
-use pgdyno_model::text::{self, DASH};
+use pgdyno_spec::text::{self, DASH};
 
 use super::table::Table;
 

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use pgdyno_drive::record::{Latencies, Second};
+use pgdyno_measurement::{Latencies, Second};
+use pgdyno_model::State;
 use pgdyno_model::document::page::{GeneratorNow, GeneratorPart, PartOf};
 use pgdyno_model::notebook::{Filter, News, Notebook, TrialRow};
 use pgdyno_model::observed::Observed;
-use pgdyno_model::{Failure, State, TrialSpec};
+use pgdyno_spec::{Failure, TrialSpec};
 use serde::Serialize;
 
 use crate::growing::{Silence, now_us, planned_us};

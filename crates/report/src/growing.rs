@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use pgdyno_drive::Until;
-use pgdyno_drive::record::Second;
+use pgdyno_measurement::Second;
 use pgdyno_model::document::phases::measured_from_us;
 use pgdyno_model::notebook::{LastSecond, Notebook};
-use pgdyno_model::{Failure, Outcome, State, TrialSpec};
+use pgdyno_model::{Outcome, State};
+use pgdyno_spec::{Failure, TrialSpec, Until};
 
 use crate::together::Together;
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use pgdyno_model::document::history::{Change, HistoryTrial, LeftOut};
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{Experiment, TrialSpec};
+use pgdyno_spec::{Experiment, TrialSpec};
 use pgdyno_stats::{ChangeOptions, change_points};
 
 use crate::comparison::{METRICS, Metric};

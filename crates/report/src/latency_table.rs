@@ -1,7 +1,7 @@
 //! Rows of latencies in the terminal, in milliseconds.
 
 use pgdyno_model::document::Latency;
-use pgdyno_model::text::{self as figures, DASH, PERCENTILES};
+use pgdyno_spec::text::{self as figures, DASH, PERCENTILES};
 
 /// What a table of latencies has over its columns.
 pub fn heading(first: &str) -> Vec<String> {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use pgdyno_model::notebook::{Filter, Notebook, TrialRow};
-use pgdyno_model::{Failure, NoteOfTrials, Severity, State};
+use pgdyno_model::{NoteOfTrials, Severity, State};
+use pgdyno_spec::Failure;
 
 /// Warnings and serious notes of these trials, one for each code, the gravest first.
 ///

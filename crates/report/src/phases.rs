@@ -2,7 +2,7 @@
 
 use pgdyno_model::document::phases::PhaseFigures;
 use pgdyno_model::document::{RateStep, Run};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 use super::table::Table;
 use super::wrap::wrapped;

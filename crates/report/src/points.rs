@@ -23,7 +23,6 @@ pub use text::text;
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record;
 use pgdyno_stats::{Bootstrap, Sample};
 use serde_json::Value;
 
@@ -39,7 +38,8 @@ use pgdyno_model::document::points::{
 use pgdyno_model::document::repeats::{LatencyKind, Repeat, Spread};
 use pgdyno_model::document::{Interval, Intervals};
 use pgdyno_model::notebook::{ExperimentRow, Filter, Kind, TrialRow};
-use pgdyno_model::{Failure, Note, State};
+use pgdyno_model::{Note, State};
+use pgdyno_spec::Failure;
 
 /// What an experiment came to.
 ///
@@ -200,7 +200,7 @@ fn point(
             None => counted.push(trial),
         }
     }
-    let mut latencies = record::Latencies::default();
+    let mut latencies = pgdyno_measurement::Latencies::default();
     let mut unsteady = Vec::new();
     let mut notes = crate::notes::of(store, &counted)?;
     notes.retain(|of| !of.note.is_of_steadiness());
@@ -263,7 +263,7 @@ fn sample(metric: &Metric, trials: &[TrialRow]) -> Option<Sample> {
 fn figure(
     metric: &Metric,
     trials: &[TrialRow],
-    latencies: &record::Latencies,
+    latencies: &pgdyno_measurement::Latencies,
     intervals: &[Interval],
 ) -> PointFigure {
     let over_repeats = sample(metric, trials).map(|sample| Spread {
@@ -286,7 +286,7 @@ fn figure(
 pub(crate) fn intervals<'a>(
     store: &dyn Notebook,
     trials: impl IntoIterator<Item = &'a TrialRow>,
-    all: &record::Latencies,
+    all: &pgdyno_measurement::Latencies,
     kind: Kind,
 ) -> Result<Vec<Interval>, Failure> {
     let mut intervals = Intervals::of_all(all);

@@ -3,9 +3,9 @@
 
 use std::cmp::Ordering;
 
+use pgdyno_model::Fact;
 use pgdyno_model::document::{Figures, Reason, Run};
-use pgdyno_model::spec::{Policy, RetryPolicy, backoff};
-use pgdyno_model::{Fact, text as figures};
+use pgdyno_spec::{Policy, RetryPolicy, backoff, text as figures};
 
 /// How much of a message is shown: all of it is in the JSON document.
 const MESSAGE_CHARS_MAX: usize = 400;

@@ -1,6 +1,6 @@
 //! What `pgdyno lab retries` found: the forms side by side at each point, and what that means.
 //!
-//! Not for: which trials are run (`model::experiment::retries_lab`).
+//! Not for: which trials are run (`spec::experiment::retries_lab`).
 
 mod answer;
 mod pairs;
@@ -12,7 +12,7 @@ pub use text::text;
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{Latencies, Work};
+use pgdyno_measurement::{Latencies, Work};
 use pgdyno_stats::{Bootstrap, Sample, Summary};
 use serde_json::Value;
 
@@ -22,7 +22,8 @@ use pgdyno_model::document::retries_lab::{
     LabForm, LabGoodput, LabPoint, LabRepeat, LabTarget, LabTrial, RetriesLab,
 };
 use pgdyno_model::event::Finished;
-use pgdyno_model::{Failure, Observer, Outcome, State};
+use pgdyno_model::{Observer, Outcome, State};
+use pgdyno_spec::Failure;
 
 /// Grows when a field changes its meaning or goes.
 const FORMAT: u32 = 1;

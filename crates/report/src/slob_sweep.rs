@@ -10,19 +10,22 @@ pub(super) use text::{end_words, levels};
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use pgdyno_stats::{CacheFit, SetPoint};
 
 use super::over::Over;
 use pgdyno_model::document::Accounting;
 use pgdyno_model::document::slob_sweep::{ReadCosts, SlobCaches, SlobPoint, SlobSweepResult};
 use pgdyno_model::event::Finished;
-use pgdyno_model::experiment::slob_sweep::{Room, Vary};
-use pgdyno_model::{Failure, Observer, Outcome, State};
+use pgdyno_model::{Observer, Outcome, State};
+use pgdyno_spec::{
+    Failure,
+    experiment::{slob_sweep::Room, slob_sweep::SlobVary},
+};
 
 /// The results, as trials come in.
 pub struct Results {
-    pub(super) vary: Vary,
+    pub(super) vary: SlobVary,
     pub(super) room: Room,
     pub(super) points: BTreeMap<u64, Point>,
 }
@@ -39,7 +42,7 @@ pub(super) struct Point {
 }
 
 impl Results {
-    pub fn new(vary: Vary, room: Room) -> Self {
+    pub fn new(vary: SlobVary, room: Room) -> Self {
         Self {
             vary,
             room,
@@ -77,7 +80,7 @@ impl Results {
     pub fn document(&self) -> SlobSweepResult {
         let points = self.points.iter().map(|(value, point)| SlobPoint {
             value: *value,
-            size_bytes: (self.vary == Vary::Size).then_some(value * self.room.block),
+            size_bytes: (self.vary == SlobVary::Size).then_some(value * self.room.block),
             liops: point.median(Accounting::liops),
             hit_ratio: point.median(Accounting::hit_ratio),
             misses_per_s: point.median(Accounting::misses_per_s),
@@ -93,7 +96,7 @@ impl Results {
         SlobSweepResult {
             sweep: self.vary,
             points: points.collect(),
-            caches: (self.vary == Vary::Size).then(|| self.caches()),
+            caches: (self.vary == SlobVary::Size).then(|| self.caches()),
         }
     }
 
@@ -168,7 +171,7 @@ mod tests {
             disk_free: None,
             cpus: Some(4),
         };
-        let mut results = Results::new(Vary::Size, room);
+        let mut results = Results::new(SlobVary::Size, room);
         for blocks in sizes {
             let point = results.points.entry(*blocks).or_default();
             point.accounts.push(at(*blocks));

@@ -1,7 +1,8 @@
 //! How stale reads were, in the terminal.
 
+use pgdyno_model::Fact;
 use pgdyno_model::document::{Lags, StaleEndpoint, Staleness};
-use pgdyno_model::{Fact, text};
+use pgdyno_spec::text;
 
 use super::table::Table;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgdyno_drive::record::{EventKind, Failure};
+use pgdyno_measurement::{EventKind, Failure};
 
 use super::latency_table::{cells as latency_cells, heading as heading_of_latencies};
 use super::table::Table;
@@ -15,7 +15,8 @@ use pgdyno_model::document::{
     Counts, EndedBy, Endpoint, Figures, GeneratorShare, KeySkew, Phase, Reached, Run,
     ScriptStatements, Stall, Stalls, TimeBudget, Trial,
 };
-use pgdyno_model::{Fact, Note, Severity, pooler, text as figures};
+use pgdyno_model::{Fact, Note, Severity, pooler};
+use pgdyno_spec::text as figures;
 
 /// From so long on it is said how long it took until all had ended.
 const DRAIN_LONG_US: u64 = 100_000;

@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use pgdyno_drive::record::{End, Event, Phase, Recording, ScriptInterval, Second, sum_second};
+use pgdyno_measurement::{End, Event, Phase, Recording, ScriptInterval, Second, sum_second};
 use pgdyno_model::document::page::{GeneratorPart, PartOf};
 use pgdyno_model::document::{Generator, GeneratorEnd, Generators};
 use pgdyno_model::notebook::{LastSecond, Notebook};
-use pgdyno_model::spec::generators as shares;
-use pgdyno_model::{Failure, Note, Outcome, State, TrialSpec};
+use pgdyno_model::{Note, Outcome, State};
+use pgdyno_spec::{Failure, TrialSpec, generators as shares};
 
 use crate::growing::{Grown, now_us};
 
@@ -304,7 +304,7 @@ pub(crate) fn sums(all: Vec<Second>) -> Vec<Second> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::record::{ClientTime, Counts, Latencies, ScriptSecond};
+    use pgdyno_measurement::{ClientTime, Counts, Latencies, ScriptSecond};
 
     fn second(start_us: u64, latencies_us: &[u64]) -> Second {
         let mut service = Latencies::default();

@@ -1,8 +1,9 @@
 //! Whether the database has what it acknowledged, as text.
 
+use pgdyno_model::Fact;
 use pgdyno_model::document::disturb_lab::DisturbLab;
 use pgdyno_model::document::{LostWrite, Sums, Truth};
-use pgdyno_model::{Fact, text};
+use pgdyno_spec::text;
 
 /// So many lost writes are printed.
 const SHOWN_MAX: usize = 5;

@@ -3,7 +3,7 @@
 use super::latency_table::{cells, heading};
 use super::table::Table;
 use pgdyno_model::document::UnitFigures;
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 /// A row an operation; nothing where none were counted.
 pub fn text(units: &[UnitFigures], width: usize) -> String {

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::Recording;
-use pgdyno_drive::{Control, DriveError};
+use pgdyno_drive::Control;
+use pgdyno_measurement::{DriveError, Recording};
 
 use super::prepare::Prepared;
 use crate::validity;
@@ -149,7 +149,7 @@ impl<O> Observer<O> for AtBarrier<'_> {
 
 #[cfg(test)]
 mod tests {
-    use pgdyno_drive::record::{ClientTime, Second};
+    use pgdyno_measurement::{ClientTime, Second};
     use pgdyno_model::observed::{Course, Kind, NewSeries, Series};
 
     use super::*;

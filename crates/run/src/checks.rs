@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pgdyno_drive::Control;
 use pgdyno_model::document::DataCheck;
-use pgdyno_model::{Failure, Note, Severity};
+use pgdyno_model::{Note, Severity};
 use pgdyno_observe::Instrument;
 use pgdyno_session::Session;
+use pgdyno_spec::Failure;
 use pgdyno_workload::checks::{Look, MadeCheck, Wants};
 use pgdyno_workload::manifest::Moment;
 

@@ -1,6 +1,6 @@
 //! The command line as it may be kept: what was typed, ready to be typed again, without secrets.
 
-use pgdyno_model::spec::secret::{MASK, word_kept};
+use pgdyno_spec::secret::{MASK, word_kept};
 
 pub fn of_process() -> String {
     let arguments: Vec<String> = std::env::args_os()

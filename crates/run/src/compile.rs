@@ -1,9 +1,9 @@
 //! Scripts as they are written, made ready to be run.
 
 use pgdyno_database::dialect::RESTART_SAVEPOINT;
-use pgdyno_drive::{Drive, QueryMode, Retry, Script, StatementNames};
-use pgdyno_model::Failure;
+use pgdyno_drive::{Drive, Script, StatementNames};
 use pgdyno_script::{Language, Names, ScriptErrorKind, Slot};
+use pgdyno_spec::{Failure, QueryMode, Retry};
 use pgdyno_workload::mix::WeightedScript;
 
 use super::{shell, staleness, truth};

@@ -7,8 +7,10 @@ mod samples;
 use std::io;
 use std::time::{Instant, SystemTime};
 
-use pgdyno_drive::record::{Event, Interval, LoggedTransaction, Recording, StampEvent};
-use pgdyno_drive::{Control, Drive, DriveError, Level, Live, Message};
+use pgdyno_drive::{Control, Drive, Live};
+use pgdyno_measurement::{
+    DriveError, Event, Interval, Level, LoggedTransaction, Message, Recording, StampEvent,
+};
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::{Batch, Observed};
 use pgdyno_model::{Observer, Observers, Outcome};

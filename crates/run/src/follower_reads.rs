@@ -1,7 +1,7 @@
 //! Whether a trial may read from followers: the product can, and no script writes.
 
 use pgdyno_database::dialect::Product;
-use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_spec::{Exit, Failure, TrialSpec};
 use pgdyno_workload::mix::WeightedScript;
 use pgdyno_workload::sql_words;
 

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::ceiling::kept;
 use pgdyno_database::open::Target;
+use pgdyno_drive::Script;
 use pgdyno_drive::operations;
-use pgdyno_drive::record::ScriptRecord;
-use pgdyno_model::TrialSpec;
-use pgdyno_model::defaults;
 use pgdyno_model::document::{Facts, Host, TargetKind};
 use pgdyno_model::notebook::TrialHeader;
+use pgdyno_spec::{TrialSpec, defaults};
 
 use super::command_line;
 use super::prepare::Prepared;
@@ -38,7 +37,7 @@ pub fn header(spec: &TrialSpec, prepared: &Prepared) -> TrialHeader {
         notes: prepared.notes(None, None, None, None),
         command: command_line::of_process(),
         spec,
-        scripts: prepared.scripts.iter().map(ScriptRecord::of).collect(),
+        scripts: prepared.scripts.iter().map(Script::record).collect(),
         operations: operations(&prepared.scripts),
     }
 }

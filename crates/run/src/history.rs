@@ -3,14 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::record::{End, Event, Interval, RecordedHistory};
-use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Retry, Share, Until};
-use pgdyno_model::{Exit, Failure, Note, Severity, TrialSpec};
+use pgdyno_drive::{Control, Drive, Live};
+use pgdyno_measurement::{End, Event, Interval, Message, RecordedHistory};
+use pgdyno_model::{Note, Severity};
+use pgdyno_spec::{Exit, Failure, QueryMode, Retry, Share, TrialSpec, Until};
 use pgdyno_workload::mix::WeightedScript;
 
 use super::prepare::Prepared;
 use super::{account, compile, replayed, statements_of_pack};
-use pgdyno_drive::Recording;
+use pgdyno_measurement::Recording;
 
 /// More is not kept in memory; checking takes about three times as much.
 pub const BYTES_MAX: usize = 512 << 20;
@@ -173,7 +174,7 @@ impl Live for LastWords {
 
 #[cfg(test)]
 mod tests {
-    use pgdyno_drive::record::HistoryPart;
+    use pgdyno_measurement::HistoryPart;
 
     use super::*;
 

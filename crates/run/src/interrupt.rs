@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use pgdyno_drive::Control;
-use pgdyno_model::Failure;
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_spec::Failure;
 
 /// How soon the watching thread notices that it is no longer needed. Nothing waits for it.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);

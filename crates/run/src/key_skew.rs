@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use pgdyno_drive::record::Recording;
+use pgdyno_measurement::Recording;
 use pgdyno_script::{Slot, Value};
 
 use super::dry_run::DryRun;

@@ -42,8 +42,8 @@ pub mod validity;
 pub mod via;
 pub mod warmup;
 
-use pgdyno_model::Failure;
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_spec::Failure;
 
 /// Catches Ctrl-C and SIGTERM from here on, so that they end what is under way in good order.
 ///

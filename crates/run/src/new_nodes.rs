@@ -2,7 +2,7 @@
 //! connect again.
 
 use pgdyno_database::open::Target;
-use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_spec::{Exit, Failure, TrialSpec};
 
 /// Checks it where a trial asks for it.
 ///

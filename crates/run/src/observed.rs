@@ -3,10 +3,10 @@
 use pgdyno_database::admin;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
+use pgdyno_model::Progress;
 use pgdyno_model::pooler::UNSEEN;
-use pgdyno_model::spec::{TargetSpec, Wish};
-use pgdyno_model::{Exit, Failure, Progress, TrialSpec};
 use pgdyno_session::Session;
+use pgdyno_spec::{Exit, Failure, TargetSpec, TrialSpec, Wish};
 
 /// The server that is observed in place of the target, where one is named.
 ///

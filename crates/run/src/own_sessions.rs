@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use pgdyno_database::open::{Endpoint, Target};
 use pgdyno_database::room::{Room, Rooms};
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::{Note, Severity, text};
+use pgdyno_model::{Note, Severity};
 use pgdyno_observe::Instruments;
+use pgdyno_spec::text;
 
 use crate::beforehand::Beforehand;
 use crate::prepare::Prepared;

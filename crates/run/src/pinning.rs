@@ -2,9 +2,8 @@
 
 use std::io;
 
-use pgdyno_model::spec::TrialSpec;
-use pgdyno_model::{Exit, Failure, text};
 use pgdyno_platform::affinity;
+use pgdyno_spec::{Exit, Failure, TrialSpec, text};
 
 /// The CPUs that a trial's threads are kept on, if they are, in the order in which they are dealt.
 ///

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pgdyno_drive::record::{EventKind, Recording, ScriptRecord};
-use pgdyno_drive::{ErrorRule, PGBENCH_RULES, QueryMode, Script};
+use pgdyno_drive::Script;
+use pgdyno_measurement::{EventKind, Recording, ScriptRecord};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_script::Names;
 use pgdyno_session::Session;
+use pgdyno_spec::{ErrorRule, PGBENCH_RULES, QueryMode};
 use sha2::{Digest, Sha256};
 
 use super::compile::compile;
@@ -26,9 +27,8 @@ use pgdyno_model::document::{
 use pgdyno_model::notebook::Notebook;
 use pgdyno_model::observed::Observed;
 use pgdyno_model::pooler::PREPARED_WAY_OUT;
-use pgdyno_model::spec::secret;
-use pgdyno_model::spec::secret::is_secret_name;
-use pgdyno_model::{Exit, Failure, Isolation, Note, Progress, Severity, TrialSpec};
+use pgdyno_model::{Note, Progress, Severity};
+use pgdyno_spec::{Exit, Failure, Isolation, TrialSpec, secret, secret::is_secret_name};
 use pgdyno_wire::redact;
 use pgdyno_workload::contention::FewRows;
 use pgdyno_workload::loader::{self, Others, Request, Watch};
@@ -143,7 +143,7 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
 impl Checked {
     /// Its scripts with their commands, as a notebook keeps them.
     pub fn script_records(&self) -> Vec<ScriptRecord> {
-        self.scripts.iter().map(ScriptRecord::of).collect()
+        self.scripts.iter().map(Script::record).collect()
     }
 
     /// What tells its scripts from others that have the same names: SHA-256, in hexadecimal.
@@ -663,7 +663,7 @@ impl Prepared {
     /// Transactions that failed for what scripts may not do on a private server.
     fn lack_of_rights(&self, recording: &Recording) -> Option<Note> {
         let failed = recording.measured.all().counts.failed;
-        let number = failed.get(&pgdyno_drive::record::Failure::from_sqlstate("42501"))?;
+        let number = failed.get(&pgdyno_measurement::Failure::from_sqlstate("42501"))?;
         self.target.is_administered_apart().then(|| {
             Note::new(
                 "no-rights",

@@ -79,7 +79,7 @@ fn drawn(sql: &Sql, vars: &Vars) -> Option<String> {
 mod tests {
     use super::*;
     use crate::compile::compile;
-    use pgdyno_drive::{QueryMode, Retry};
+    use pgdyno_spec::{QueryMode, Retry};
     use pgdyno_workload::mix::WeightedScript;
 
     fn reads(scripts: &[(&str, u32)]) -> Vec<PlainRead> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use pgdyno_database::open::Endpoint;
 use pgdyno_database::{admin, trouble};
 use pgdyno_drive::Control;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 use super::prepare::Prepared;
 

@@ -1,7 +1,6 @@
 //! Whether a product can do what a trial's retry policy asks of it.
 
-use pgdyno_drive::Retry;
-use pgdyno_model::{Exit, Failure, TrialSpec};
+use pgdyno_spec::{Exit, Failure, Retry, TrialSpec};
 
 use pgdyno_database::dialect::Product;
 

@@ -4,8 +4,8 @@
 //! Not for: what statements may do on a private server (`database::scripts_role`).
 
 use pgdyno_database::safe_settings::{NAMES, is_safe};
-use pgdyno_model::Failure;
 use pgdyno_script::{Op, Script};
+use pgdyno_spec::Failure;
 
 use crate::experiment::nearest;
 

@@ -8,7 +8,7 @@ use pgdyno_drive::Control;
 
 use super::prepare::Prepared;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 use pgdyno_workload::statements;
 
 /// Runs the script of this key and file, if there is a file, until it ends, its time is up or the trial is

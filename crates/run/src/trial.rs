@@ -5,13 +5,12 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::record::{Event, EventKind};
 use pgdyno_drive::stamps::STAMP;
-use pgdyno_drive::{
-    Commits, Control, Drive, DriveError, KeptSlots, Newcomers, Setup, Share, Until,
-};
+use pgdyno_drive::{Commits, Control, Drive, KeptSlots, Newcomers, Setup};
+use pgdyno_measurement::{DriveError, Event, EventKind};
 use pgdyno_platform::limits;
 use pgdyno_script::sysbench;
+use pgdyno_spec::{Share, Until};
 use pgdyno_wire::{Candidate, shuffle};
 
 use super::beforehand::Beforehand;
@@ -34,10 +33,11 @@ use pgdyno_database::{cluster, counters, reach, trouble};
 
 use pgdyno_model::event::Title;
 
-use pgdyno_model::{Exit, Fact, Failure, Observer, Observers, Outcome, TrialSpec};
-use pgdyno_observe::cluster::{Joining, PlainRead};
+use pgdyno_model::{Fact, Observer, Observers, Outcome};
+use pgdyno_observe::cluster::{AddEndpoint, Joining, PlainRead};
 use pgdyno_observe::host::ThreadLags;
-use pgdyno_observe::{Instrument, Scene};
+use pgdyno_observe::{Instrument, IsStopping, Scene};
+use pgdyno_spec::{Exit, Failure, TrialSpec};
 
 /// How long transactions in flight may take to finish when a run is ended early; then they are
 /// cancelled.
@@ -190,7 +190,11 @@ impl Trial {
         let mut disturbance = self.disturbance(prepared, acts)?;
         let reads = self.plain_reads(prepared);
         let joining = { drive.newcomers.clone() }
-            .map(|newcomers| Joining::new(self.target_of_clients(prepared), newcomers));
+            .map(|newcomers| Joining::new(self.target_of_clients(prepared), adding_to(newcomers)));
+        let is_stopping: IsStopping = {
+            let control = control.clone();
+            Arc::new(move || control.is_stopping())
+        };
         let mut instruments = self.observe.instruments(&Scene {
             target: prepared.observed.as_ref().unwrap_or(&prepared.target),
             way: &prepared.target,
@@ -203,7 +207,7 @@ impl Trial {
             disks: &self.observe.spec.disk,
             lags: &lags,
             reads: &reads,
-            control,
+            is_stopping: &is_stopping,
             joining: joining.as_ref(),
         });
         let clients = self.clients_total() as u64;
@@ -502,6 +506,18 @@ impl Trial {
             |(client, list): (u64, &Vec<Candidate>)| shuffle(list, seed.wrapping_add(client));
         dealt.map(order).collect()
     }
+}
+
+/// Adds nodes that join the cluster to a run's endpoints.
+fn adding_to(newcomers: Newcomers) -> AddEndpoint {
+    Arc::new(move |candidates| {
+        if newcomers.add(candidates) {
+            Ok(())
+        } else {
+            let max = Newcomers::MAX;
+            Err(format!("{max} nodes have joined, and a run takes no more"))
+        }
+    })
 }
 
 /// A failure of the engine as the user of a native verb sees it.

@@ -13,13 +13,14 @@ use pgdyno_model::client_bound::limiting;
 use pgdyno_model::note::{
     DRIFTS, LOST_WRITES, STALLED, TRUTH_UNKNOWN, WARMUP_CUT_SHORT, WARMUP_MEASURED,
 };
-use pgdyno_model::{Fact, Note, Severity, TrialSpec, text};
+use pgdyno_model::{Fact, Note, Severity};
+use pgdyno_spec::{TrialSpec, text};
 use pgdyno_workload::contention::FewRows;
 use serde::Serialize;
 
 use crate::shared::Shared;
 use pgdyno_diagnose::{added, too_much};
-use pgdyno_drive::record::{Added, EventKind, Latencies, Recording, ThreadUse};
+use pgdyno_measurement::{Added, EventKind, Latencies, Recording, ThreadUse};
 
 use pgdyno_database::dialect::{self, Product};
 use pgdyno_database::locate::Role;
@@ -1314,7 +1315,7 @@ mod tests {
 
     #[test]
     fn stalls_of_pgdyno_are_noted_first_and_a_quota_is_not_other_processes() {
-        use pgdyno_drive::record::GeneratorStop;
+        use pgdyno_measurement::GeneratorStop;
         let stop = |start_us, length_us, suspended_us| GeneratorStop {
             start_us,
             length_us,

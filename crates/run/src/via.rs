@@ -10,10 +10,13 @@ use std::time::Duration;
 use pgdyno_database::open::Target;
 use pgdyno_database::reach::round_trip;
 use pgdyno_link::{Delay, Direction, How, Link, LinkProxy, Side, Upstream};
+use pgdyno_model::Fact;
 use pgdyno_model::note::{Note, Severity};
-use pgdyno_model::spec::network::{NetworkFault, NetworkStep, Ways};
-use pgdyno_model::{Fact, text};
 use pgdyno_platform::host;
+use pgdyno_spec::{
+    network::{NetworkFault, NetworkStep, Ways},
+    text,
+};
 use pgdyno_wire::Addr;
 
 /// One of so many of the host's CPUs carries connections, up to so many threads a proxy.

@@ -2,10 +2,11 @@
 //! for its time at most; here it is watched second by second and ended early.
 
 use pgdyno_drive::Control;
-use pgdyno_drive::record::{Interval, Phase};
+use pgdyno_measurement::{Interval, Phase};
+use pgdyno_model::Observer;
 use pgdyno_model::document::steadiness;
 use pgdyno_model::document::{EndedBy, Figure, WarmupEnd};
-use pgdyno_model::{Observer, TrialSpec};
+use pgdyno_spec::TrialSpec;
 use pgdyno_stats::{WarmUp, WarmUpState};
 
 /// Watches a trial and ends its warm-up.

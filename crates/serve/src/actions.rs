@@ -1,7 +1,8 @@
 //! What viewers may do to a trial. Each says which trial it means by its UUID, too: a number may be another
 //! trial's by now.
 
-use pgdyno_model::{Exit, Failure, State};
+use pgdyno_model::State;
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::Store;
 use serde::Deserialize;
 use serde_json::json;

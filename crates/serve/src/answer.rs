@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 use serde_json::{Value, json};
 
 /// Of answers that load nothing.

@@ -7,8 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pgdyno_model::Failure;
 use pgdyno_platform::cpu_time;
+use pgdyno_spec::Failure;
 use serde_json::{Value, json};
 
 use crate::pages::{Change, Pages, Source, Subject};

@@ -32,7 +32,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pgdyno_model::observed::Rows;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 use feed::Hub;
 use gate::Gate;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::{Store, place};
 
 /// A file is opened again after so long, since opening finds trials whose process is gone.

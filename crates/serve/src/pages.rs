@@ -1,13 +1,14 @@
 //! What is shown: the report's pages, each from the notebook, and how they go on while something runs.
 
+use pgdyno_model::State;
 use pgdyno_model::document::page::{ComparePage, Query, Served};
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::observed::Rows;
 use pgdyno_model::progress::Silent;
-use pgdyno_model::{Exit, Failure, State};
 use pgdyno_report::glance::Watch;
 use pgdyno_report::page::live::{Running, Step};
 use pgdyno_report::page::{self, delta};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::Store;
 use serde::Serialize;
 use serde_json::{Value, json};

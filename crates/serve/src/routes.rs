@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pgdyno_model::document::page::Query;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_report::page;
+use pgdyno_spec::{Exit, Failure};
 use serde_json::Value;
 
 use crate::actions::Action;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_wire::tls::Identity;
 use rustls::ServerConfig;
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{Latencies, Packed, ScriptSecond};
-use pgdyno_model::Failure;
+use pgdyno_measurement::{Latencies, Packed, ScriptSecond};
+use pgdyno_spec::Failure;
 
 use super::{Store, packed, seconds};
 use crate::db::{self, Db, Value};
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::begin::example;
     use crate::query::Cell;
-    use pgdyno_drive::record::{Counts, Second};
+    use pgdyno_measurement::{Counts, Second};
     use std::path::Path;
 
     /// A thousand values, 10 µs to 10 ms, and one that is longer.

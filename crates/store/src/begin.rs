@@ -1,6 +1,6 @@
 //! Putting a trial into the store, before it begins.
 
-use pgdyno_drive::record::{ScriptRecord, StatementRecord};
+use pgdyno_measurement::{ScriptRecord, StatementRecord};
 use pgdyno_model::notebook::{ExperimentHeader, ExperimentRow, TrialHeader};
 use pgdyno_model::stamp::stamp;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use super::packed::whole;
 use super::{Place, Store, TrialWriter, units};
 use crate::courier::Courier;
 use pgdyno_model::document::{Facts, Host, TargetKind};
-use pgdyno_model::{Failure, TrialSpec};
+use pgdyno_spec::{Failure, TrialSpec};
 
 /// A second is written after the one before it, so that few pages are needed again: SQLite's own 2 MiB
 /// would fill for minutes, and look like memory that grows.

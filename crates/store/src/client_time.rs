@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::packed;
 use crate::db::{self, Db, Optional, Value, params};
-use pgdyno_drive::record::{Added, ClientTime, Recording, Second};
+use pgdyno_measurement::{Added, ClientTime, Recording, Second};
 
 /// By start, and whether that is warm-up.
 pub type ByStart = BTreeMap<(u64, bool), ClientTime>;

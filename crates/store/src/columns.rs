@@ -2,7 +2,8 @@
 //! reading of its rows follow from them.
 
 use crate::db::{self, Error, Row};
-use pgdyno_model::{State, TrialSpec};
+use pgdyno_model::State;
+use pgdyno_spec::TrialSpec;
 
 /// What a field of a row is read from: one column, or several that belong together.
 pub trait Column: Sized {

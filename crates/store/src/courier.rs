@@ -15,7 +15,7 @@ use super::{Place, Store};
 use crate::bulk::Rows;
 use crate::db::{self, Db, Server, Value};
 use crate::schema::ddl::{self, On, TABLES, Table};
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// How often what has come is sent.
 const PERIOD: Duration = Duration::from_secs(1);

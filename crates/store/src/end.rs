@@ -6,7 +6,7 @@ use pgdyno_model::stamp::stamp;
 use std::time::{Duration, SystemTime};
 
 use crate::db::{self, Db, Optional, Value, params};
-use pgdyno_drive::record::{Latencies, Phase, Recording};
+use pgdyno_measurement::{Latencies, Phase, Recording};
 use pgdyno_platform::process::{Identity, Life};
 use serde_json::json;
 
@@ -15,8 +15,11 @@ use super::{
     Store, as_json, client_time, endpoints, engine, happening, packed, seconds, slots, stalls,
     warmup, worst,
 };
-use pgdyno_model::text::{self, PERCENTILES};
-use pgdyno_model::{Failure, Note, Outcome, State};
+use pgdyno_model::{Note, Outcome, State};
+use pgdyno_spec::{
+    Failure,
+    text::{self, PERCENTILES},
+};
 
 /// The kind of the event that says when clients began to work.
 pub const BEGAN: &str = "began";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{
+use pgdyno_measurement::{
     Counts, EndpointRecord, EndpointSeconds, Event, EventKind, Failure, Recording, Wrong,
 };
 use serde::{Deserialize, Serialize};

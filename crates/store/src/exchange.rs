@@ -6,7 +6,7 @@ use super::{Store, texts};
 use crate::bulk::Rows;
 use crate::db::{self, Db, Optional, Value, params};
 use crate::schema::ddl::{self, TABLES, Table};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Copied {

@@ -1,10 +1,11 @@
 //! Trials that another program ran and kept in a form of its own: totals, no seconds. They are known
 //! again by their UUIDs, so that bringing them in twice adds nothing.
 
-use pgdyno_drive::record::ScriptRecord;
+use pgdyno_measurement::ScriptRecord;
+use pgdyno_model::State;
 use pgdyno_model::notebook::{ExperimentHeader, Latency, TrialHeader};
 use pgdyno_model::observed::Sample;
-use pgdyno_model::{Failure, State};
+use pgdyno_spec::Failure;
 use serde_json::json;
 
 use super::packed::whole;

@@ -1,7 +1,7 @@
 //! What the server did in a trial's measured part, as far as instruments saw it.
 
 use super::Store;
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 impl Store {
     /// How often something of this kind (`checkpoint`, `autovacuum`) was going on while the trial was

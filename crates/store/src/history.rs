@@ -1,7 +1,7 @@
 //! The history of a trial, where one was recorded: compressed into the store, and out of it.
 //!
 //! It is written by itself before the trial ends: if that fails, the trial is kept without it.
-//! Not for: what a history says (`drive::record`), its form in files (`isolation`).
+//! Not for: what a history says (`measurement`), its form in files (`isolation`).
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -9,8 +9,9 @@ use std::io::{Read, Write};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use pgdyno_drive::record::{HistoryPart, RecordedHistory};
-use pgdyno_model::{Failure, Note, Severity};
+use pgdyno_measurement::{HistoryPart, RecordedHistory};
+use pgdyno_model::{Note, Severity};
+use pgdyno_spec::Failure;
 
 use crate::Store;
 use crate::db::{self, Db, Error, Value, params};

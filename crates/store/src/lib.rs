@@ -73,8 +73,9 @@ pub use totals::Total;
 pub use writer::TrialWriter;
 
 use db::{Db, Error, Server};
-use pgdyno_model::{Failure, pooler};
+use pgdyno_model::pooler;
 use pgdyno_platform::limits;
+use pgdyno_spec::Failure;
 use place::{Opening, PathContent};
 use schema::ddl::On;
 use schema::server::Notebook;
@@ -268,7 +269,7 @@ impl Store {
     pub fn init(url: &Path) -> Result<(Self, bool), Failure> {
         let Some(url) = place::server(url) else {
             let text = format!("{} names no server", url.display());
-            return Err(Failure::with(pgdyno_model::Exit::Usage, text)
+            return Err(Failure::with(pgdyno_spec::Exit::Usage, text)
                 .hint("a notebook in a file needs no init")
                 .hint("a team's: pgdyno store init postgresql://me@host/notes"));
         };

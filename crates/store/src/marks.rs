@@ -3,7 +3,7 @@
 use super::Store;
 use crate::db::{Optional, params};
 use pgdyno_model::notebook::check_tag;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 /// Of longer notes, which pgdyno does not write, no more is read.
 const NOTE_CHARS_MAX: usize = 65_536;

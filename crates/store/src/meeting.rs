@@ -1,8 +1,9 @@
 //! Generators of one trial meet here: a place each, what they say to each other, and which trials are
 //! parts of which. Rows are added, never changed; what one does for all is decided by a primary key.
 
+use pgdyno_model::Outcome;
 use pgdyno_model::notebook::{Meeting, Offer, Rendezvous, Whose, Word};
-use pgdyno_model::{Failure, Outcome};
+use pgdyno_spec::Failure;
 use uuid::Uuid;
 
 use super::{BUSY_LIMIT, Place, Store};

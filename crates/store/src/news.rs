@@ -1,9 +1,10 @@
 //! A running trial, read as it grows: each second once.
 
-use pgdyno_drive::record::Second;
+use pgdyno_measurement::Second;
 use pgdyno_model::notebook::{LastSecond, News};
 use pgdyno_model::observed::Observed;
-use pgdyno_model::{Failure, Note, State};
+use pgdyno_model::{Note, State};
+use pgdyno_spec::Failure;
 
 use super::{Store, endpoints, observed, seconds, warmup};
 use crate::db::{self, Error};
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
     use crate::begin::example;
     use crate::{client_time, units, writer};
-    use pgdyno_drive::record::{ClientTime, Counts, Failure as Reason, Latencies, ScriptSecond};
+    use pgdyno_measurement::{ClientTime, Counts, Failure as Reason, Latencies, ScriptSecond};
     use pgdyno_model::notebook::Filter;
     use pgdyno_model::observed::{Batch, InstrumentRow, Kind, NewSeries, Sample, Series};
 

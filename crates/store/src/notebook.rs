@@ -1,13 +1,14 @@
 //! The store as the runner and reports see it.
 
-use pgdyno_drive::record::{Latencies, Second};
+use pgdyno_measurement::{Latencies, Second};
 use pgdyno_model::document::page::PartOf;
 use pgdyno_model::notebook::{
     Ended, ExperimentHeader, ExperimentRow, Filter, KeptTrial, Kind, LastSecond, ListedTrial, News,
     Notebook, PlacedTrial, SecondLatencies, TrialHeader, TrialRow,
 };
 use pgdyno_model::observed::Observed;
-use pgdyno_model::{Failure, Note, Outcome, TrialSpec};
+use pgdyno_model::{Note, Outcome};
+use pgdyno_spec::{Failure, TrialSpec};
 
 use super::{Store, TrialWriter};
 

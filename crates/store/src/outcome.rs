@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use pgdyno_drive::ErrorClass;
-use pgdyno_drive::record::{
+use pgdyno_measurement::{
     ClientsEnd, Connections, End, Outages, Reason, Recording, ScriptInterval, ScriptRecord,
     StatementRecord, StatementTotals, ThreadUse,
 };
+use pgdyno_spec::ErrorClass;
 use serde::de::DeserializeOwned;
 
 use crate::db::{self, At, Error, Optional, Row};
-use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec};
+use pgdyno_model::{Fact, Note, Outcome, State};
+use pgdyno_spec::{Failure, TrialSpec};
 
 use super::{
     Store, as_json, client_time, endpoints, engine, observed, packed, seconds, slots, stalls,

@@ -1,7 +1,7 @@
 //! Latencies in columns: exact sums, the maximum, and the histogram's bytes.
 
 use crate::db::{self, Error, Row, Value};
-use pgdyno_drive::record::{Latencies, Packed};
+use pgdyno_measurement::{Latencies, Packed};
 
 /// The four columns: `_sum_us`, `_sum_squares_us2`, `_max_us`, `_histogram`; all NULL for none.
 pub fn columns(packed: Option<&Packed>) -> [Value; 4] {

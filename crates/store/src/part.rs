@@ -1,8 +1,9 @@
 //! Which part of a trial of several generators a trial is, for those who watch it.
 
+use pgdyno_model::State;
 use pgdyno_model::document::page::{GeneratorPart, PartOf};
 use pgdyno_model::notebook::Rendezvous;
-use pgdyno_model::{Failure, State, TrialSpec};
+use pgdyno_spec::{Failure, TrialSpec};
 
 use super::Store;
 use crate::db::{self, Error, Optional, params};

@@ -14,11 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pgdyno_model::defaults;
-use pgdyno_model::spec::duration;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_platform::user;
 use pgdyno_session::ConnInfo;
+use pgdyno_spec::{Exit, Failure, defaults, duration};
 
 /// `application_id` in the header of every store: "pgdn".
 pub const APPLICATION_ID: i32 = 0x7067_646e;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{BUSY_LIMIT, Store, trouble};
 use crate::db::{self, Db, Row, Server};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 /// How long a server may take for a query of the user's own.
 const ANSWER_LIMIT: Duration = Duration::from_secs(600);

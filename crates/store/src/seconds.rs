@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{Store, client_time, packed, units};
 use crate::db::{self, Db, Row, params};
-use pgdyno_drive::record::{
-    Counts, Failure as Reason, Latencies, Phase, ScriptSecond, Second, Work,
-};
-use pgdyno_model::Failure;
+use pgdyno_measurement::{Counts, Failure as Reason, Latencies, Phase, ScriptSecond, Second, Work};
+use pgdyno_spec::Failure;
 
 impl Store {
     /// Every second of a trial, warm-up included, in order.
@@ -235,7 +233,7 @@ mod tests {
     use super::*;
     use crate::begin::example;
     use crate::writer::write_second;
-    use pgdyno_drive::record::ClientTime;
+    use pgdyno_measurement::ClientTime;
 
     #[test]
     fn latencies_by_second_are_all_latencies_of_the_measured_time() {

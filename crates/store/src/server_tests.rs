@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use pgdyno_drive::record::{Interval, ScriptInterval};
+use pgdyno_measurement::{Interval, ScriptInterval};
 use pgdyno_model::notebook::{ExperimentHeader, Filter, Kind, Offer, Rendezvous, TrialHeader};
 use pgdyno_model::{Observer, Outcome, State};
 use pgdyno_testkit::{MAJORS, RecordingProxy, postgres, postgres_of, record_skip};

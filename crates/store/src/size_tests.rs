@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use pgdyno_drive::record::{ClientTime, Counts, Latencies, ScriptSecond, Second};
+use pgdyno_measurement::{ClientTime, Counts, Latencies, ScriptSecond, Second};
 use pgdyno_model::Observer;
 use pgdyno_model::observed::{Batch, InstrumentRow, Kind, NewSeries, Sample, Series};
 use pgdyno_testkit::{SplitMix64, postgres};

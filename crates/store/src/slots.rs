@@ -1,7 +1,7 @@
 //! What became of transactions by the time at which they were to start, as an event of their trial, in
 //! JSON: slots of 100 ms, those that have something in them.
 
-use pgdyno_drive::record::{PackedSlot, Slots};
+use pgdyno_measurement::{PackedSlot, Slots};
 use serde::{Deserialize, Serialize};
 
 use crate::db::{self, Db};

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::packed::whole;
 use crate::db::{self, Db, Error, Row, Value};
-use pgdyno_drive::record::{ClientStall, Failure, GeneratorStop, Recording, Stall};
+use pgdyno_measurement::{ClientStall, Failure, GeneratorStop, Recording, Stall};
 
 const ALL: &str = "all";
 const ENDPOINT: &str = "endpoint";
@@ -94,7 +94,7 @@ pub fn read_of_generator(connection: &Db, number: i64) -> db::Result<Vec<Generat
 pub fn read_of_endpoints(
     connection: &Db,
     number: i64,
-    endpoints: &mut [pgdyno_drive::record::EndpointRecord],
+    endpoints: &mut [pgdyno_measurement::EndpointRecord],
 ) -> db::Result<()> {
     for row in rows(connection, (number, ENDPOINT))? {
         if let Some(endpoint) = endpoints.get_mut(row.client) {

@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use pgdyno_model::Failure;
 use pgdyno_platform::child::{Signal, send_signal};
 use pgdyno_platform::process::{Identity, Life};
+use pgdyno_spec::Failure;
 
 use super::Store;
 use crate::db::Optional;

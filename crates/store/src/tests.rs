@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use pgdyno_model::{Failure, State, TrialSpec};
+use pgdyno_model::State;
+use pgdyno_spec::{Failure, TrialSpec};
 
 use super::begin::example;
 use super::schema::ddl;

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{ScriptInterval, ScriptSecond, Second};
+use pgdyno_measurement::{ScriptInterval, ScriptSecond, Second};
 
 use super::{Store, client_time, happening, seconds, units, writer};
 use crate::db::{self, Db, params};
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// The kind of the event that says that it was done.
 const KIND: &str = "thinned";

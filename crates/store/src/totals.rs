@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use pgdyno_drive::record::Recording;
+use pgdyno_measurement::Recording;
 
 use crate::db::{self, Db, Optional, Value};
 use crate::query::Cell;
 use crate::schema::VERSION;
 use crate::schema::ddl::{self, On};
 use crate::{Store, analysis, end};
-use pgdyno_model::{Failure, State};
+use pgdyno_model::State;
+use pgdyno_spec::Failure;
 
 /// A total of a trial.
 #[derive(Debug, Clone, PartialEq)]

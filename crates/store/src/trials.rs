@@ -5,7 +5,8 @@ use pgdyno_model::notebook::{ExperimentRow, Filter, Latency, ListedTrial, Placed
 use super::Store;
 use super::columns::{Column, Columns, columns};
 use crate::db::{self, Row, Value, params};
-use pgdyno_model::{Exit, Failure, State};
+use pgdyno_model::State;
+use pgdyno_spec::{Exit, Failure};
 
 /// Its columns have its field's name before theirs.
 impl Column for Latency {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::packed::{self, whole};
 use crate::db::{self, Db, Value, params};
-use pgdyno_drive::record::{PackedUnits, Second};
+use pgdyno_measurement::{PackedUnits, Second};
 
 /// Writes the operations that a trial counts, by their numbers.
 ///
@@ -79,7 +79,7 @@ pub fn read(
         let units = all.entry((row.get(0)?, row.get(1)?, row.get(2)?));
         let units = units.or_default();
         let operation: usize = row.get(3)?;
-        let none = || pgdyno_drive::record::Units::default().pack();
+        let none = || pgdyno_measurement::Units::default().pack();
         units.resize_with(operation.max(units.len()), none);
         units.push(PackedUnits {
             rows: row.get(4)?,

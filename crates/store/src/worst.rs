@@ -2,7 +2,7 @@
 
 use super::packed::whole;
 use crate::db::{self, Db, params};
-use pgdyno_drive::record::{Recording, SlowTransaction};
+use pgdyno_measurement::{Recording, SlowTransaction};
 
 /// Writes a row each.
 ///

@@ -8,8 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Instant, SystemTime};
 
-use pgdyno_drive::record::{Event, Interval, Second};
-use pgdyno_drive::{Level, Message};
+use pgdyno_measurement::{Event, Interval, Level, Message, Second};
 use pgdyno_platform::reserve::Reserve;
 
 use super::{Store, client_time, end, happening, history, observed, packed, units};
@@ -17,7 +16,8 @@ use crate::courier::Courier;
 use crate::db::{self, Db, Value, params};
 use pgdyno_model::notebook::Ended;
 use pgdyno_model::observed::Batch;
-use pgdyno_model::{Exit, Failure, Observer, Outcome, State};
+use pgdyno_model::{Observer, Outcome, State};
+use pgdyno_spec::{Exit, Failure};
 
 /// So many events of a trial are kept: a thousand clients that lose their server all say the same.
 const EVENTS_MAX: usize = 1000;
@@ -362,7 +362,7 @@ impl<O> Observer<O> for TrialWriter {
 mod tests {
     use super::*;
     use crate::begin::example;
-    use pgdyno_drive::record::{
+    use pgdyno_measurement::{
         ClientTime, Counts, Failure as Reason, Latencies, PackedUnits, ScriptSecond, Work,
     };
     use pgdyno_model::notebook::{Filter, Kind};
@@ -450,7 +450,7 @@ mod tests {
         writer.fail("broke").unwrap();
         let totals = || {
             let recording = store.outcome(number).unwrap().recording;
-            let of = |phase: &pgdyno_drive::record::Phase| {
+            let of = |phase: &pgdyno_measurement::Phase| {
                 let all = phase.all();
                 let percentiles = [50.0, 99.0].map(|p| all.service.percentile_us(p));
                 (

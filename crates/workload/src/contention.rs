@@ -46,7 +46,7 @@ pub fn few_rows(session: &mut Session, scripts: &[WeightedScript], clients: usiz
 mod tests {
     use super::*;
     use pgdyno_database::open::{self};
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
 
     fn script(text: &str) -> WeightedScript {
         WeightedScript::plain("a", text.to_owned(), 1)

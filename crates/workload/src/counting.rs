@@ -10,7 +10,7 @@ use super::manifest::Param;
 use super::pack::Pack;
 use super::{expression, statements};
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// So far behind one that is missing it is looked whether there are more: a number that was drawn and
 /// came to nothing is no end.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{Phase, ScriptInterval};
+use pgdyno_measurement::{Phase, ScriptInterval};
 use pgdyno_model::document::PackFigure;
 use pgdyno_script::Value;
 

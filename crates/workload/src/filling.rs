@@ -20,8 +20,9 @@ use pgdyno_database::dialect::{Filling, Product};
 use pgdyno_database::open::Endpoint;
 use pgdyno_database::waiting::Limits;
 use pgdyno_database::{admin, trouble};
+use pgdyno_model::Progress;
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::{Failure, Progress, text};
+use pgdyno_spec::{Failure, text};
 
 /// Rows of a range where the product has no wish of its own: some ten megabytes of YCSB's.
 const RANGE_ROWS: u64 = 20_000;

@@ -118,7 +118,7 @@ fn files(path: &Path, depth: usize) -> Result<BTreeMap<String, String>, Manifest
                 &file,
                 format!(
                     "{} bytes are too many for a pack's file",
-                    pgdyno_model::text::count(size)
+                    pgdyno_spec::text::count(size)
                 ),
             ));
         }

@@ -27,7 +27,8 @@ use super::stop::Stop;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::Endpoint;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::{Exit, Failure, Progress};
+use pgdyno_model::Progress;
+use pgdyno_spec::{Exit, Failure};
 
 mod check;
 mod fill;

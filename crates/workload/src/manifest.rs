@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use pgdyno_drive::QueryMode;
+use pgdyno_spec::QueryMode;
 use serde::Deserialize;
 
 use pgdyno_database::dialect::Feature;
-use pgdyno_model::suggest::with_meant_field;
+use pgdyno_spec::suggest::with_meant_field;
 use toml::de::DeTable;
 
 mod check;

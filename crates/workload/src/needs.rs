@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::QueryMode;
+use pgdyno_spec::QueryMode;
 
 use super::manifest::{Procedure, ScriptEntry, list};
 use pgdyno_database::dialect::{Feature, Product};

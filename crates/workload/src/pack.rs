@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pgdyno_model::suggest::did_you_mean;
 use pgdyno_script::{Language, Names, ScriptErrorKind};
+use pgdyno_spec::suggest::did_you_mean;
 use sha2::{Digest, Sha256};
 
 use super::checks::{MadeCheck, Wants};

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use super::manifest::{self, Param};
 use super::pack::Pack;
 use pgdyno_database::dialect::Product;
-use pgdyno_model::spec::secret::word_kept;
-use pgdyno_model::suggest::did_you_mean;
+use pgdyno_spec::{secret::word_kept, suggest::did_you_mean};
 
 /// The parameters that the user gave, by name; those not given are the tables', the mix's or the
 /// default.

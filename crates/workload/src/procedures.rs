@@ -11,7 +11,7 @@ use super::mark::ProcedureMark;
 use super::pack::Pack;
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// Sees to each procedure of `needed` as the parameters have it, in the schema where the session creates what it creates.
 ///

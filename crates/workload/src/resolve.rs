@@ -9,8 +9,7 @@ use super::mix::WeightedScript;
 use super::needs::Needs;
 use super::pack::Pack;
 use super::{folder, script_files, shipped};
-use pgdyno_model::suggest::nearest;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure, suggest::nearest};
 
 /// What is to be run, wherever it came from.
 #[derive(Debug, Clone)]

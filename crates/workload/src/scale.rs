@@ -99,8 +99,8 @@ mod tests {
     use crate::loader::{self, How, Watch};
     use crate::params::Params;
     use pgdyno_database::open::{self};
-    use pgdyno_model::spec::TargetSpec;
     use pgdyno_output::Loading;
+    use pgdyno_spec::TargetSpec;
 
     #[test]
     fn numbers_are_the_same_however_they_are_written() {

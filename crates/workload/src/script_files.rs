@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 
 use super::mix::WeightedScript;
-use pgdyno_model::{Exit, Failure, text};
+use pgdyno_spec::{Exit, Failure, text};
 
 /// Scripts of the native commands may be so long: some 100,000 statements.
 pub const SCRIPT_MIB_MAX: u64 = 16;

@@ -5,7 +5,7 @@ use include_dir::{Dir, include_dir};
 
 use super::manifest::ManifestError;
 use super::pack::Pack;
-use pgdyno_model::suggest::nearest;
+use pgdyno_spec::suggest::nearest;
 
 static WORKLOADS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
 

@@ -13,7 +13,7 @@ use super::recipe::TableRows;
 use super::stop::Stop;
 use pgdyno_database::open::Endpoint;
 use pgdyno_database::trouble;
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// Sessions that fill tables, one a node.
 pub struct Spread {

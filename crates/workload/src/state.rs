@@ -10,7 +10,7 @@ use super::mark::{self, Mark};
 use super::pack::Pack;
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// One of the pack's tables as the server has it.
 #[derive(Debug, Clone, PartialEq)]

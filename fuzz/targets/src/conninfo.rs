@@ -1,7 +1,7 @@
 //! Connection strings. What is printed reads back as the same, and never has the password in it.
 
-use pgdyno_model::spec::secret::without_secrets;
 use pgdyno_session::{ConnInfo, ConnInfoError, Env, Given, names_a_target, resolve};
+use pgdyno_spec::secret::without_secrets;
 
 const PASSWORD: &str = "hUnTeR2-XyZ";
 

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use pgdyno_model::Experiment;
-use pgdyno_model::experiment::Axis;
-use pgdyno_model::spec::TargetSpec;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::reader;
 use pgdyno_run::experiment::toml_text::Source;
+use pgdyno_spec::{Experiment, TargetSpec, experiment::Axis};
 
 /// More points take long, which is no mistake.
 const POINTS_MAX: usize = 200;
@@ -32,7 +30,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-fn read(text: &str) -> Result<Experiment, pgdyno_model::Failure> {
+fn read(text: &str) -> Result<Experiment, pgdyno_spec::Failure> {
     let source = Source {
         name: "x.toml",
         text,

@@ -1,7 +1,7 @@
 //! Histograms as the notebook has them. What is none is refused; what is one is, encoded again, the
 //! same, and its figures agree with each other.
 
-use pgdyno_drive::record::{Latencies, Packed};
+use pgdyno_measurement::{Latencies, Packed};
 
 pub fn run(bytes: &[u8]) {
     let Some((sums, bytes)) = bytes.split_first_chunk::<16>() else {

@@ -1,7 +1,7 @@
 //! JSON that servers and notebooks have: the first byte says which document the rest is.
 
 use pgdyno_database::cluster::nodes_in_json;
-use pgdyno_model::TrialSpec;
+use pgdyno_spec::TrialSpec;
 use pgdyno_workload::mark::ProcedureMark;
 
 pub fn run(bytes: &[u8]) {

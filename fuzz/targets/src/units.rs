@@ -1,7 +1,7 @@
 //! Work units of which a server tells in an array: nothing is added of what is no such array, and
 //! what is added can be kept and read again.
 
-use pgdyno_drive::record::Units;
+use pgdyno_measurement::Units;
 
 pub fn run(bytes: &[u8]) {
     let mut units = Units::default();

@@ -1,8 +1,8 @@
 /**
  * Numbers as people read them: comma thousands, a no-break space before units and %, a true minus.
  * Three significant digits for measured figures, all digits for counts. Never up to 100 % or down
- * to 0 by rounding. The same as the terminal's, in `crates/model/src/text.rs`: the tests of both
- * read `crates/model/src/text/cases.json`.
+ * to 0 by rounding. The same as the terminal's, in `crates/spec/src/text.rs`: the tests of both
+ * read `crates/spec/src/text/cases.json`.
  */
 
 const NBSP = '\u00a0';

@@ -2,7 +2,7 @@
 
 import type { TrialSpec } from '../data';
 
-/** The spec's two fields of it (crates/model/src/spec/rate.rs), which the generated type leaves out. */
+/** The spec's two fields of it (crates/spec/src/rate.rs), which the generated type leaves out. */
 interface WithRate {
   rate_per_s?: number | null;
   rate_profile?: string;
@@ -14,7 +14,7 @@ export function askedRate(trial: TrialSpec): number | string | null {
   return rate_profile ?? rate_per_s ?? null;
 }
 
-/** The spec's field of them (crates/model/src/spec/clients.rs), which the generated type leaves out. */
+/** The spec's field of them (crates/spec/src/clients.rs), which the generated type leaves out. */
 interface WithClients {
   clients?: number | null;
 }

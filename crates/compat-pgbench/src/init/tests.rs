@@ -9,7 +9,7 @@ use pgdyno_testkit::{Connection, Kind, RecordingProxy, postgres, skip, stock_pgb
 
 use super::*;
 use pgdyno_database::open::{self};
-use pgdyno_model::spec::TargetSpec;
+use pgdyno_spec::TargetSpec;
 
 /// Where a database is reached.
 #[derive(Debug, Clone)]

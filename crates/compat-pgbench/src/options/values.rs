@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use pgdyno_drive::QueryMode;
+use pgdyno_spec::QueryMode;
 
 use crate::c_numbers::{atof, option_int};
 use crate::init::PartitionMethod;
 use crate::messages::{Kind, Stop};
-use pgdyno_model::text::PERCENTILES;
+use pgdyno_spec::text::PERCENTILES;
 
 /// A whole number from 1; `name` names the option in the complaint.
 pub fn count(value: &str, name: &str) -> Result<u32, Stop> {
@@ -69,7 +69,7 @@ pub fn percentiles(list: &str) -> Result<Vec<f64>, Stop> {
 
 /// `--warmup`: seconds, or a number with a unit.
 pub fn warmup(value: &str) -> Result<Duration, Stop> {
-    pgdyno_model::spec::duration::parse(value).map_err(|why| {
+    pgdyno_spec::duration::parse(value).map_err(|why| {
         Stop::fatal(format!("invalid warm-up time: \"{value}\"")).and(Kind::Hint, why)
     })
 }

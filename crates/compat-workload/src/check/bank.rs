@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::{Failure, text};
 use pgdyno_output::remark;
 use pgdyno_session::Session;
+use pgdyno_spec::{Failure, text};
 
 /// Does it.
 ///

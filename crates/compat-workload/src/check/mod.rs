@@ -7,7 +7,7 @@ mod ycsb;
 
 use super::generator::Generator;
 use super::{WorkloadOptions, options, tables};
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// Does it; gives the exit code.
 ///

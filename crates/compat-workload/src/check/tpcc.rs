@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use pgdyno_database::dialect::Product;
 use pgdyno_database::trouble;
-use pgdyno_model::Failure;
 use pgdyno_output::remark;
 use pgdyno_session::Session;
+use pgdyno_spec::Failure;
 
 use crate::generator::Generator;
 use crate::tables;

@@ -8,8 +8,8 @@ use pgdyno_script::KeyFormat;
 use pgdyno_session::{Session, quote_literal};
 
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::{Exit, Failure, text};
 use pgdyno_output::remark;
+use pgdyno_spec::{Exit, Failure, text};
 use pgdyno_workload::loader::How;
 
 const KEYS_A_QUERY: u64 = 500;

@@ -17,9 +17,9 @@ pub use ycsb::{LOCKING, NOT_LOCKING};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pgdyno_drive::QueryMode;
-use pgdyno_model::spec::{Clients, Compatible, ErrorPolicy, RetryPolicy, Warmup};
-use pgdyno_model::{Isolation, TrialSpec};
+use pgdyno_spec::{
+    Clients, Compatible, ErrorPolicy, Isolation, QueryMode, RetryPolicy, TrialSpec, Warmup,
+};
 
 use super::flags::go_values as go;
 use super::flags::{Parsed, Verb, default_concurrency};
@@ -372,7 +372,7 @@ pub fn remarks(parsed: &Parsed) -> Vec<String> {
 mod tests {
     use super::super::flags::{all, parse};
     use super::*;
-    use pgdyno_drive::Until;
+    use pgdyno_spec::Until;
 
     fn parsed(verb: Verb, line: &str) -> Parsed {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pgdyno_drive::record::LoggedTransaction;
+use pgdyno_measurement::LoggedTransaction;
 
 use super::{TOTAL, failed, name};
 use crate::operations::{self, Kind, Status};

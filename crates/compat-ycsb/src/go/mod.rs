@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-use pgdyno_drive::record::{Interval, Latencies, LoggedTransaction};
+use pgdyno_measurement::{Interval, Latencies, LoggedTransaction};
 use pgdyno_model::{Observer, Outcome};
 use pgdyno_platform::Output;
 

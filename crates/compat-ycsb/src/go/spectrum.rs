@@ -1,7 +1,7 @@
 //! `histogram.percentiles.export`: how latencies are distributed, a file for each operation, in the text that plotters
 //! of HdrHistogram read. (Facts: PercentilesPrint of hdrhistogram-go 1.1.2, as go-ycsb calls it.)
 
-use pgdyno_drive::record::Histogram;
+use pgdyno_measurement::Histogram;
 
 /// Of go-ycsb's histogram, which has latencies of up to a day: how many ranges there are, each twice as long as the
 /// one before it, and how many parts each has.
@@ -62,7 +62,7 @@ pub fn text(histogram: &Histogram) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::record::Latencies;
+    use pgdyno_measurement::Latencies;
 
     /// Ten latencies, by the rules of PercentilesPrint.
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{Closing, Latencies};
+use pgdyno_measurement::{Closing, Latencies};
 
 use super::{Since, numbers};
 use crate::operations::{Kind, Operation, Operations, Status};
@@ -147,7 +147,7 @@ pub fn order<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::record::FailedTries;
+    use pgdyno_measurement::FailedTries;
 
     fn operations() -> Operations {
         let mut operations = Operations::new();

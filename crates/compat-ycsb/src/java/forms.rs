@@ -1,7 +1,7 @@
 //! `measurementtype`: which figures of an operation's latencies are printed. (Facts: recordings of
 //! YCSB's measurements; its buckets are milliseconds, and the last one counts all that took longer.)
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use pgdyno_output::remark;
 
 use super::export::{Line, Value};

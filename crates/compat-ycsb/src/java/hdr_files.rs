@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use pgdyno_drive::record::Histogram;
+use pgdyno_measurement::Histogram;
 use pgdyno_platform::Output;
 use time::OffsetDateTime;
 

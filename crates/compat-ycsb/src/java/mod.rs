@@ -12,7 +12,7 @@ mod status;
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use pgdyno_model::Outcome;
 use pgdyno_output::remark;
 

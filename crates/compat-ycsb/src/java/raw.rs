@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pgdyno_drive::record::{Closing, LoggedTransaction};
+use pgdyno_measurement::{Closing, LoggedTransaction};
 
 use super::export::{Line, Value};
 use super::figures::{CLEANUP, Errors};
@@ -170,7 +170,7 @@ pub fn summary(name: &str, points: &[Point], is_whole: bool) -> Vec<Line> {
 mod tests {
     use super::super::export::Exporter;
     use super::*;
-    use pgdyno_drive::record::{Failure, Outcome};
+    use pgdyno_measurement::{Failure, Outcome};
 
     fn ended(at_us: u64, took_us: u64, outcome: Outcome) -> LoggedTransaction {
         LoggedTransaction {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 
 use super::figures::Named;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use pgdyno_drive::record::{Closing, Interval, LoggedTransaction};
+use pgdyno_measurement::{Closing, Interval, LoggedTransaction};
 use pgdyno_model::Observer;
 use pgdyno_output::remark;
 use time::OffsetDateTime;

@@ -6,7 +6,7 @@ mod cockroachdb;
 mod postgresql;
 mod yugabytedb;
 
-use pgdyno_drive::ErrorRule;
+use pgdyno_spec::ErrorRule;
 
 use super::Version;
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use pgdyno_model::Fact;
 use pgdyno_model::document::calibration::{HostSpeed, Range, What, Yardstick};
-use pgdyno_model::spec::duration;
+use pgdyno_spec::duration;
 
 const fn ms(low: f64, high: f64) -> Range {
     Range {

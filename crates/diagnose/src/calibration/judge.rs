@@ -391,12 +391,12 @@ impl<'a> Judging<'a, '_> {
             }
             Part::Client => evidence.push(format!(
                 "its busiest thread used or waited for a CPU for {} of the time",
-                pgdyno_model::text::roughly(self.measured.client_share)
+                pgdyno_spec::text::roughly(self.measured.client_share)
             )),
             Part::Tail => {
                 evidence.push(format!(
                     "the longest took {} ms; pgdyno itself waited {} ms a transaction for a CPU",
-                    pgdyno_model::text::ms(self.measured.latencies.max_us()),
+                    pgdyno_spec::text::ms(self.measured.latencies.max_us()),
                     ms(self.measured.client_waited_us)
                 ));
             }
@@ -458,13 +458,13 @@ impl<'a> Judging<'a, '_> {
 }
 
 pub fn ms(us: f64) -> String {
-    pgdyno_model::text::ms(us.round() as u64)
+    pgdyno_spec::text::ms(us.round() as u64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::record::Latencies;
+    use pgdyno_measurement::Latencies;
     use pgdyno_model::document::calibration::HostSpeed;
     use pgdyno_model::{Note, Severity};
 

@@ -1,6 +1,6 @@
 //! A calibration from the notebook.
 
-use pgdyno_drive::record::{Latencies, Recording};
+use pgdyno_measurement::{Latencies, Recording};
 use serde_json::Value;
 
 use super::expect::Expectations;
@@ -8,10 +8,15 @@ use super::growth::Growth;
 use pgdyno_model::client_bound::{CLIENT_BOUND_SHARE, limiting};
 use pgdyno_model::document::Facts;
 use pgdyno_model::document::calibration::{Grown, HostSpeed, Step};
-use pgdyno_model::experiment::calibration::{Measure, READ, SERVER_SIDE, UPDATE};
 use pgdyno_model::notebook::{ExperimentRow, Filter, Notebook};
 use pgdyno_model::observed::Course;
-use pgdyno_model::{Exit, Fact, Failure, Note, Outcome, State};
+use pgdyno_model::{Fact, Note, Outcome, State};
+use pgdyno_spec::{
+    Exit, Failure,
+    experiment::{
+        calibration::Measure, calibration::READ, calibration::SERVER_SIDE, calibration::UPDATE,
+    },
+};
 
 pub struct Calibration {
     pub experiment: ExperimentRow,

@@ -1,12 +1,12 @@
 //! Restarts because clocks of nodes may differ (CockroachDB's and YugabyteDB's uncertainty interval): a
 //! read meets a value so new that it may have been written before the read began.
 
-use pgdyno_drive::record::Reason;
+use pgdyno_measurement::Reason;
 
 use crate::evidence::Evidence;
 use crate::rule::{Assessment, Examined, Rule};
 use pgdyno_model::document::{Cause, Proof};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 pub const RULE: Rule = Rule {
     cause: Cause::ClockUncertainty,

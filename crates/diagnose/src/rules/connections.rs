@@ -1,12 +1,12 @@
 //! Connections: making them takes the time, or the server has none left.
 
-use pgdyno_drive::record::{Activity, Failure};
+use pgdyno_measurement::{Activity, Failure};
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Assessment, Examined, Rule};
 use pgdyno_model::document::{Cause, Proof};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 pub const RULE: Rule = Rule {
     cause: Cause::Connections,
@@ -44,7 +44,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
                 text::roughly(refused_share),
                 format!(
                     "of the transactions found no connection: {}",
-                    pgdyno_model::text::count(refused)
+                    pgdyno_spec::text::count(refused)
                 ),
             )
             .at("retries", "Failures"),
@@ -62,7 +62,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             text::roughly(without),
             format!(
                 "of the clients’ time they had no connection, and made {} attempts to connect",
-                pgdyno_model::text::count(outages.attempts)
+                pgdyno_spec::text::count(outages.attempts)
             ),
         ));
     }

@@ -7,7 +7,7 @@ use crate::ratio::ratio;
 use crate::rule::{Assessment, Examined, Rule, check};
 use crate::split::THROTTLED_SHARE;
 use pgdyno_model::document::{Cause, Part, Proof};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 pub const SERVER: Rule = Rule {
     cause: Cause::ServerCpu,

@@ -3,7 +3,7 @@
 use crate::evidence::Evidence;
 use crate::rule::{Assessment, Examined, Rule, check};
 use pgdyno_model::document::{Cause, Part, Proof};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 pub const RULE: Rule = Rule {
     cause: Cause::Client,

@@ -7,7 +7,7 @@
 use crate::evidence::Evidence;
 use crate::rule::{Assessment, Examined, Rule};
 use pgdyno_model::document::{Cause, Proof};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 pub const RULE: Rule = Rule {
     cause: Cause::RateMet,

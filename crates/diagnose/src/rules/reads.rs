@@ -10,7 +10,7 @@ use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Assessment, Examined, Rule, check};
 use pgdyno_model::document::{Cause, Part, Proof};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 /// Blocks come from the kernel's cache.
 pub const BUFFERS: Rule = Rule {

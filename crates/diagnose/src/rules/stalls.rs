@@ -8,8 +8,7 @@ use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Assessment, Examined, Rule};
 use pgdyno_model::document::{Cause, Proof};
-use pgdyno_model::text;
-use pgdyno_model::text::plural;
+use pgdyno_spec::{text, text::plural};
 
 pub const RULE: Rule = Rule {
     cause: Cause::Stalls,

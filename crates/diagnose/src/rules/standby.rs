@@ -1,7 +1,7 @@
 //! Commits that wait for synchronous standbys (`SyncRep`): for which, until when, and whether there is one.
 
 use pgdyno_model::document::{Check, Part, Proof, Standby};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;

@@ -1,13 +1,13 @@
 //! A few transactions that outlast all others: the trial waits for them after its time is over, and
 //! its clients with them.
 
-use pgdyno_drive::Until;
+use pgdyno_spec::Until;
 
 use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Assessment, Examined, Rule, check};
 use pgdyno_model::document::{Cause, Proof};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 pub const RULE: Rule = Rule {
     cause: Cause::Stragglers,

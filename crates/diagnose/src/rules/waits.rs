@@ -1,7 +1,7 @@
 //! Waits of sessions that are causes by themselves.
 
 use pgdyno_model::document::{Cause, Part, Proof};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use crate::evidence::Evidence;
 use crate::rule::{Assessment, Examined, Rule};
@@ -164,7 +164,7 @@ fn contention(evidence: &Evidence<'_>) -> Examined {
     let backoff_s = evidence
         .budget
         .time
-        .at(pgdyno_drive::record::Activity::Backoff) as f64
+        .at(pgdyno_measurement::Activity::Backoff) as f64
         / 1e9;
     let backoff = crate::ratio::ratio(backoff_s, evidence.budget.working_s());
     if let (Some(gap), true) = (&evidence.budget.unseen, lost_share + backoff == 0.0) {

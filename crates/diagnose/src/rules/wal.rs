@@ -5,7 +5,7 @@ use crate::evidence::Evidence;
 use crate::ratio::ratio;
 use crate::rule::{Assessment, Examined, Rule, check};
 use pgdyno_model::document::{Cause, Check, Part, Proof};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 /// A sync of a file flushes the disk once or twice (data, then the file system's journal). What takes
 /// longer than so many flushes is not the disk.

@@ -6,7 +6,7 @@ use crate::ratio::ratio;
 use crate::rule::{Assessment, Examined, Rule, check};
 use crate::split::ANSWER_BYTES_MIN;
 use pgdyno_model::document::{Cause, Part, Proof};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 pub const NETWORK: Rule = Rule {
     cause: Cause::Network,

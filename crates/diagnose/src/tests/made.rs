@@ -1,13 +1,13 @@
 //! Trials made of observations.
 
-use pgdyno_drive::ErrorClass;
-use pgdyno_drive::record::{
+use pgdyno_measurement::{
     Activity, ClientTime, Latencies, Outcome as Ended, Reason, ScriptInterval, ScriptSecond,
     Second, ThreadUse,
 };
 use pgdyno_model::document::Node;
 use pgdyno_model::observed::{Batch, InstrumentRow, Kind, NewSeries, Sample, Series};
 use pgdyno_model::{Fact, Outcome};
+use pgdyno_spec::ErrorClass;
 use pgdyno_store::{Store, example};
 use serde_json::json;
 

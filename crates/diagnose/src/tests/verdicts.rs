@@ -1,6 +1,6 @@
 //! The first eight were said wrongly on trials whose limit was made on purpose.
 
-use pgdyno_drive::record::Activity;
+use pgdyno_measurement::Activity;
 use pgdyno_model::document::{Cause, Part, TimeBudget, Verdict};
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use pgdyno_wire::backend::ErrorFields;
 use super::{Client, State};
 use crate::context::Context;
 use crate::drive::Commits;
-use crate::message::Level;
+use pgdyno_measurement::Level;
 
 impl Client {
     /// A statement comes that needs a block, and there is none.

@@ -9,9 +9,10 @@ use pgdyno_script::Value;
 
 use super::Client;
 use super::link::Link;
-use crate::clock::Nanos;
 use crate::context::Context;
-use crate::record::{Ended, Failure, Outcome};
+use crate::record::Ended;
+use pgdyno_measurement::{Failure, Outcome};
+use pgdyno_platform::clock::Nanos;
 
 impl Client {
     /// Books that the present command has been executed.

@@ -7,9 +7,9 @@ use pgdyno_wire::backend::{Frame, tag};
 
 use super::link::Link;
 use super::{Client, State, Wait};
-use crate::clock::Nanos;
 use crate::context::Context;
-use crate::message::Level;
+use pgdyno_measurement::Level;
+use pgdyno_platform::clock::Nanos;
 
 /// So long the answer is waited for.
 const CANCELLED_MAX_NS: Nanos = 1_000_000_000;

@@ -10,12 +10,12 @@ use pgdyno_wire::{
 
 use super::link::Link;
 use super::{Client, State, Wait};
-use crate::clock::{Nanos, nanos};
+use crate::clock::nanos;
 use crate::context::Context;
-use crate::drive::OnConnectionLoss;
 use crate::endpoints::Newcomers;
-use crate::error::DriveError;
-use crate::record::{EventKind, Failure};
+use pgdyno_measurement::{DriveError, EventKind, Failure};
+use pgdyno_platform::clock::Nanos;
+use pgdyno_spec::OnConnectionLoss;
 
 /// How soon to knock again at a Unix socket whose queue is full.
 const AGAIN_NS: Nanos = 1_000_000;

@@ -7,13 +7,14 @@ use pgdyno_wire::{ConnectError, ConnectErrorKind, ServerError};
 
 use super::link::Link;
 use super::{Client, State};
-use crate::clock::{Nanos, nanos};
+use crate::clock::nanos;
 use crate::context::Context;
-use crate::drive::{OnConnectionLoss, OnError, OnLastTry};
-use crate::message::Level;
-use crate::query_mode::QueryMode;
-use crate::record::{Cause, Failure, GivenUp, Outcome, Then};
-use crate::rules::{CONNECTION_LOST, ErrorClass, ErrorRule, ROLLED_BACK};
+use crate::record::{Cause, GivenUp, Then};
+use crate::retry;
+use crate::rules::{CONNECTION_LOST, ROLLED_BACK};
+use pgdyno_measurement::{Failure, Level, Outcome};
+use pgdyno_platform::clock::Nanos;
+use pgdyno_spec::{ErrorClass, ErrorRule, OnConnectionLoss, OnError, OnLastTry, QueryMode};
 
 /// SQLSTATE of a duplicate key.
 const UNIQUE_VIOLATION: [u8; 5] = *b"23505";
@@ -296,7 +297,9 @@ impl Client {
             return self.give_transaction_up(cx);
         }
         let backoff = cx.drive.backoff.as_ref();
-        let pause = backoff.map_or(0, |backoff| backoff.pause(self.tries, &mut self.pauses));
+        let pause = backoff.map_or(0, |backoff| {
+            retry::pause(backoff, self.tries, &mut self.pauses)
+        });
         let (since, until) = (cx.now, cx.now.saturating_add(pause));
         let is_too_late = |deadline| until.saturating_sub(self.begun) > nanos(deadline);
         if cx.drive.retry_deadline.is_some_and(is_too_late) {

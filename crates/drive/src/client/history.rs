@@ -9,10 +9,10 @@ use pgdyno_script::{Operand, Value};
 use pgdyno_wire::backend::{Frame, Message};
 
 use super::Client;
-use crate::clock::Nanos;
 use crate::context::Context;
 use crate::program::Statement;
 use crate::record::{Ending, Observed};
+use pgdyno_platform::clock::Nanos;
 
 /// A column that is not there, as the answer that no form of a read has.
 const NO_COLUMN: &[u8] = b"(no such column)";

@@ -1,7 +1,7 @@
 //! What a simulation looks at from outside.
 
 use super::{Client, Outage, State};
-use crate::clock::Nanos;
+use pgdyno_platform::clock::Nanos;
 
 impl Client {
     /// Whether a transaction of it has begun and has not ended.

@@ -10,10 +10,10 @@ use pgdyno_platform::io::Io;
 use pgdyno_script::{DebugOutput, EvalError, Expr, For, Op, ShellArgs, Sleep, Slot, Value};
 
 use super::{Client, State};
-use crate::clock::Nanos;
 use crate::context::Context;
-use crate::message::Level;
-use crate::query_mode::QueryMode;
+use pgdyno_measurement::Level;
+use pgdyno_platform::clock::Nanos;
+use pgdyno_spec::QueryMode;
 
 /// So much of what `\setshell` runs is read; pgbench looks at the first line only.
 const OUTPUT_BYTES_MAX: u64 = 4096;

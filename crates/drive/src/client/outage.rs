@@ -5,9 +5,9 @@ use pgdyno_platform::io::Io;
 
 use super::reply::Reply;
 use super::{Client, State};
-use crate::clock::Nanos;
 use crate::context::Context;
-use crate::record::{EventKind, Failure};
+use pgdyno_measurement::{EventKind, Failure};
+use pgdyno_platform::clock::Nanos;
 
 /// The pause after the first attempt that fails; it doubles with each other one.
 const PAUSE_MIN_NS: Nanos = 10_000_000;

@@ -6,8 +6,9 @@ use pgdyno_platform::io::Io;
 use pgdyno_wire::backend::TransactionStatus;
 
 use super::{Client, State};
-use crate::clock::{Nanos, nanos};
+use crate::clock::nanos;
 use crate::context::Context;
+use pgdyno_platform::clock::Nanos;
 
 /// So long a client waits until the server has ended a session before it asks for the next.
 pub(super) const LEAVING_MAX_NS: Nanos = 1_000_000_000;

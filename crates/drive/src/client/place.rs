@@ -9,7 +9,7 @@ use pgdyno_wire::{ServerError, redact};
 
 use super::Client;
 use crate::context::Context;
-use crate::query_mode::QueryMode;
+use pgdyno_spec::QueryMode;
 
 impl Client {
     /// An error of the server with its place in the script; `command` is what it speaks of.

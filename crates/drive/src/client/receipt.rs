@@ -4,10 +4,10 @@
 use pgdyno_script::Value;
 
 use super::Client;
-use crate::clock::Nanos;
 use crate::context::Context;
 use crate::receipts::Receipt;
-use crate::record::{ClientReceipts, Fate, Outcome};
+use pgdyno_measurement::{ClientReceipts, Fate, Outcome};
+use pgdyno_platform::clock::Nanos;
 use pgdyno_platform::io::Io;
 
 /// A client's receipts, where transactions leave some.

@@ -13,10 +13,9 @@ use super::error::TransactionError;
 use super::link::{Link, broken};
 use super::{Client, State, Wait};
 use crate::context::Context;
-use crate::drive::OnConnectionLoss;
-use crate::message::Level;
 use crate::program::{Program, Work};
-use crate::record::{Failure, Units};
+use pgdyno_measurement::{Failure, Level, Units};
+use pgdyno_spec::OnConnectionLoss;
 
 /// What the CommandComplete of a ROLLBACK begins with.
 const ROLLBACK: &[u8] = b"ROLLBACK";

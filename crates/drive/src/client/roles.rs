@@ -10,7 +10,7 @@ use pgdyno_platform::io::{Io, Key};
 use super::link::Link;
 use super::{Client, State};
 use crate::context::Context;
-use crate::drive::OnConnectionLoss;
+use pgdyno_spec::OnConnectionLoss;
 
 /// A client's own endpoint in a role.
 #[derive(Clone, Copy, Debug, Default)]

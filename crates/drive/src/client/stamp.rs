@@ -6,11 +6,11 @@ use pgdyno_script::Value;
 use pgdyno_wire::backend::{Frame, Message};
 
 use super::Client;
-use crate::clock::Nanos;
 use crate::context::Context;
 use crate::program::Statement;
-use crate::record::StampEvent;
 use crate::stamps::Use;
+use pgdyno_measurement::StampEvent;
+use pgdyno_platform::clock::Nanos;
 
 /// Where a client is with its stamp.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Where a client can stand, and what it waits for there.
 
 use super::connect::Attempt;
-use crate::clock::Nanos;
+use pgdyno_platform::clock::Nanos;
 
 /// What a client waits for when its event loop turns to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

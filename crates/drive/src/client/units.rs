@@ -9,10 +9,10 @@ use pgdyno_platform::io::Io;
 use pgdyno_wire::backend::{Frame, Message, TransactionStatus};
 
 use super::{Client, State};
-use crate::clock::{Nanos, micros};
 use crate::context::Context;
 use crate::program::{Statement, Work};
-use crate::record::{ClientUnits, Tally};
+use pgdyno_measurement::{ClientUnits, Tally};
+use pgdyno_platform::clock::{Nanos, micros};
 
 /// What of a client's units is not booked yet.
 #[derive(Debug, Default)]

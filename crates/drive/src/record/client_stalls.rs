@@ -1,40 +1,10 @@
-//! Times in which one client got no commit: the longest of them, with what went wrong meanwhile.
+//! Times in which one client got no commit: what it has had since its last one, and the longest of them.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::stalls::GAP_MIN;
-use super::{Failure, Outcome};
-use crate::clock::{Nanos, micros};
-
-pub const CLIENT_STALLS_MAX: usize = 10;
-/// So many where slots are kept ([`super::Slots`]): each client's, when all of many lose their server.
-pub const CLIENT_STALLS_OF_SLOTS_MAX: usize = 4096;
-
-/// How many are kept of a run, with slots or without.
-pub(crate) fn client_stalls_max(with_slots: bool) -> usize {
-    if with_slots {
-        CLIENT_STALLS_OF_SLOTS_MAX
-    } else {
-        CLIENT_STALLS_MAX
-    }
-}
-
-/// A time in which a client wanted to commit something and did not: from its last commit, or from when
-/// what it wanted next was scheduled, to its next commit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClientStall {
-    pub client: usize,
-    /// When it began, in microseconds since clients began to work.
-    pub start_us: u64,
-    pub length_us: u64,
-    /// Whether a commit ended it; else the run did, or the client's end.
-    pub is_over: bool,
-    /// Transactions that failed meanwhile, by class.
-    pub failed: Vec<(Failure, u64)>,
-    /// Those whose commit is unknown.
-    pub unknown: u64,
-}
+use pgdyno_measurement::{ClientStall, Failure, GAP_MIN, Outcome};
+use pgdyno_platform::clock::{Nanos, micros};
 
 /// What a client has had since its last commit.
 #[derive(Debug, Default)]
@@ -116,7 +86,7 @@ impl PartialOrd for Shortest {
 
 /// The longest so far. What is shorter than all of them costs one comparison.
 #[derive(Debug)]
-pub(super) struct Longest {
+pub(crate) struct Longest {
     kept: BinaryHeap<Shortest>,
     limit: usize,
     /// No shorter one is kept.
@@ -125,7 +95,7 @@ pub(super) struct Longest {
 
 impl Longest {
     /// With memory for so many.
-    pub(super) fn with_limit(limit: usize) -> Self {
+    pub(crate) fn with_limit(limit: usize) -> Self {
         Self {
             kept: BinaryHeap::with_capacity(limit),
             limit,
@@ -135,13 +105,13 @@ impl Longest {
 
     /// Whether it is one of the longest so far.
     #[inline]
-    pub(super) fn takes(&self, length: Nanos) -> bool {
+    pub(crate) fn takes(&self, length: Nanos) -> bool {
         length >= self.floor
     }
 
     /// Keeps one that is, instead of the shortest.
     #[cold]
-    pub(super) fn keep(
+    pub(crate) fn keep(
         &mut self,
         (client, without): (usize, &Without),
         (start_us, length): (u64, Nanos),
@@ -166,24 +136,20 @@ impl Longest {
     }
 
     /// Those of the warm-up are forgotten.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.kept.clear();
         self.floor = GAP_MIN;
     }
 
-    pub(super) fn finish(self) -> Vec<ClientStall> {
+    pub(crate) fn finish(self) -> Vec<ClientStall> {
         self.kept.into_iter().map(|Shortest(one)| one).collect()
     }
 }
 
-/// Brings those of several threads into order, the longest first, and leaves the rest out.
-pub(crate) fn order(stalls: &mut Vec<ClientStall>, limit: usize) {
-    stalls.sort_by_key(|stall| (Reverse(stall.length_us), stall.start_us, stall.client));
-    stalls.truncate(limit);
-}
-
 #[cfg(test)]
 mod tests {
+    use pgdyno_measurement::{CLIENT_STALLS_MAX, order_client_stalls};
+
     use super::*;
 
     #[test]
@@ -209,7 +175,7 @@ mod tests {
         }
         assert!(!longest.takes(12 * GAP_MIN));
         let mut kept = longest.finish();
-        order(&mut kept, CLIENT_STALLS_MAX);
+        order_client_stalls(&mut kept, CLIENT_STALLS_MAX);
         let lengths: Vec<u64> = kept.iter().map(|one| one.length_us / 100_000).collect();
         assert_eq!(lengths, [40, 20, 19, 18, 17, 16, 15, 14, 13, 12]);
         let first = ClientStall {

@@ -7,7 +7,9 @@
 use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::{Report, StatementTotals, Then};
+use pgdyno_measurement::StatementTotals;
+
+use super::{Report, Then};
 
 /// So many are handed over at once: 32 KB, which stays in the cache.
 const BATCH: usize = 2048;
@@ -127,7 +129,7 @@ impl Totals {
             match execution.ended {
                 HowEnded::Well => totals.latencies.record(execution.latency_us),
                 HowEnded::Missing => totals.missing.record(execution.latency_us),
-                HowEnded::Wrong(then) => totals.add_failed(execution.latency_us, then),
+                HowEnded::Wrong(then) => add_failed(totals, execution.latency_us, then),
             }
         }
     }
@@ -144,16 +146,14 @@ impl Totals {
     }
 }
 
-impl StatementTotals {
-    #[inline(never)]
-    fn add_failed(&mut self, latency_us: u64, then: Then) {
-        self.failed.record(latency_us);
-        *match then {
-            Then::Retry => &mut self.retries,
-            Then::Fail => &mut self.failures,
-            Then::Abort => &mut self.aborts,
-        } += 1;
-    }
+#[inline(never)]
+fn add_failed(totals: &mut StatementTotals, latency_us: u64, then: Then) {
+    totals.failed.record(latency_us);
+    *match then {
+        Then::Retry => &mut totals.retries,
+        Then::Fail => &mut totals.failures,
+        Then::Abort => &mut totals.aborts,
+    } += 1;
 }
 
 #[cfg(test)]

@@ -13,8 +13,7 @@
 use pgdyno_platform::cpu_time::ThreadClock;
 use pgdyno_platform::proc::task::Scheduled;
 
-use super::Latencies;
-use crate::clock::Nanos;
+use pgdyno_platform::clock::Nanos;
 
 const SECOND_NS: Nanos = 1_000_000_000;
 /// So many turns a second are followed: a tenth of a percent of a CPU.
@@ -24,25 +23,6 @@ const WINDOW_FIRST: f64 = 0.1;
 /// Windows of successive seconds begin apart by this part of a second (the golden section), so that
 /// what happens every second is not always in them, or never.
 const STEP: f64 = 0.381_966;
-
-/// Latencies of the same transactions as they were, and without what the generator added.
-#[derive(Clone, Debug, Default)]
-pub struct Added {
-    /// As they were: response times with a rate, else service times.
-    pub shown: Latencies,
-    /// Without the estimate of what was added.
-    pub without: Latencies,
-    /// Without the most that can have been added.
-    pub without_max: Latencies,
-}
-
-impl Added {
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.shown.merge(&other.shown);
-        self.without.merge(&other.without);
-        self.without_max.merge(&other.without_max);
-    }
-}
 
 /// What one turn's answers waited before their thread saw them, and at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,8 @@
-//! Why tries failed, in the server's words: counted by reason, with one message of each. Everything
-//! here happens after an error; nothing of it when all goes well.
+//! Why tries of a thread failed, in the server's words: counted by reason, with one message of each.
+//! Everything here happens after an error; nothing of it when all goes well.
 
-use crate::rules::{ErrorClass, ErrorRule};
+use pgdyno_measurement::Reason;
+use pgdyno_spec::{ErrorClass, ErrorRule};
 
 use super::Then;
 
@@ -9,29 +10,6 @@ use super::Then;
 const REASONS_MAX: usize = 64;
 /// So much of a message is kept.
 const MESSAGE_BYTES_MAX: usize = 4000;
-
-/// One reason, over the measured phase.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
-    /// What kind of trouble it is.
-    pub class: ErrorClass,
-    /// What people call it; of an error that no rule knows, its SQLSTATE.
-    pub name: String,
-    /// The SQLSTATE; empty when there was none.
-    pub sqlstate: String,
-    /// Tries lost to it after which the transaction was tried again.
-    pub retried: u64,
-    /// Tries lost to it that were the last of their transaction.
-    pub ended: u64,
-    /// One of its messages, whole: the first that was seen.
-    pub message: String,
-}
-
-impl Reason {
-    pub fn tries(&self) -> u64 {
-        self.retried + self.ended
-    }
-}
 
 /// What a server's error is known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,25 +107,10 @@ impl Reasons {
     }
 }
 
-/// Adds one thread's reasons to all, most frequent first.
-pub(crate) fn merge(all: &mut Vec<Reason>, more: Vec<Reason>) {
-    for reason in more {
-        let same = |known: &&mut Reason| {
-            (&known.name, &known.sqlstate) == (&reason.name, &reason.sqlstate)
-        };
-        match all.iter_mut().find(same) {
-            Some(known) => {
-                known.retried += reason.retried;
-                known.ended += reason.ended;
-            }
-            None => all.push(reason),
-        }
-    }
-    all.sort_by(|a, b| (b.tries(), &a.name).cmp(&(a.tries(), &b.name)));
-}
-
 #[cfg(test)]
 mod tests {
+    use pgdyno_measurement::merge_reasons;
+
     use super::*;
 
     fn cause(number: u32) -> Cause {
@@ -166,12 +129,12 @@ mod tests {
             reasons.lost(cause(number), Then::Retry);
         }
         let mut all = Vec::new();
-        merge(&mut all, reasons.finish().collect());
+        merge_reasons(&mut all, reasons.finish().collect());
         let mut more = Reasons::default();
         more.seen(cause(1), || "elsewhere".to_owned());
         more.lost(cause(1), Then::Fail);
         more.lost(cause(1), Then::Retry);
-        merge(&mut all, more.finish().collect());
+        merge_reasons(&mut all, more.finish().collect());
         let reported = all
             .iter()
             .map(|r| (r.name.as_str(), r.retried, r.ended, r.message.as_str()));

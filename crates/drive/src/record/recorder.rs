@@ -3,15 +3,17 @@
 use std::mem;
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::client_stalls::{Longest, Without, client_stalls_max};
-use super::stalls::{ENDPOINT_GAP_MIN, OwnGaps};
-use super::{
-    Activity, Added, ClientStall, Delay, EndpointRecord, Executions, Failure, GapsOfThread,
-    HowEnded, Interval, Lags, Latencies, LoggedTransaction, Outages, Outcome, OwnSlots, Probe,
-    Reason, Reasons, Report, Slots, SlowTransaction, ThreadUse, TransactionLog, Units, Whereabouts,
-    Worst,
+use pgdyno_measurement::{
+    Activity, Added, ClientStall, ENDPOINT_GAP_MIN, EndpointRecord, Failure, GapsOfThread,
+    Interval, Lags, Latencies, LoggedTransaction, Outages, Outcome, Reason, Slots, SlowTransaction,
+    ThreadUse, Units, client_stalls_max,
 };
-use crate::clock::{Nanos, micros};
+use pgdyno_platform::clock::{Nanos, micros};
+
+use super::{
+    Delay, Executions, HowEnded, Longest, OwnGaps, OwnSlots, Probe, Reasons, Report,
+    TransactionLog, Whereabouts, Without, Worst,
+};
 use crate::control::Control;
 use pgdyno_platform::proc::task::Scheduled;
 
@@ -199,7 +201,7 @@ impl Recorder {
 
     /// What the present interval has counted.
     #[cfg(test)]
-    pub(crate) fn present_counts(&self) -> super::Counts {
+    pub(crate) fn present_counts(&self) -> pgdyno_measurement::Counts {
         self.interval.all().counts
     }
 
@@ -253,7 +255,7 @@ impl Recorder {
             .is_some_and(|limit_us| response_us > limit_us);
         if self.endpoints.len() > 1 {
             let endpoint = &mut self.endpoints[end.place];
-            endpoint.book(end, response_us, is_late);
+            book(endpoint, end, response_us, is_late);
             if !self.interval.drain {
                 let after = end.at.saturating_sub(self.phase_begin);
                 endpoint.seconds.book(after, end.outcome);
@@ -744,6 +746,19 @@ impl Recorder {
         let duration = self.duration.filter(|_| !self.interval.warmup)?;
         Some(self.phase_begin.saturating_add(duration))
     }
+}
+
+/// Books the end of a transaction at an endpoint.
+fn book(endpoint: &mut EndpointRecord, end: &Ended, response_us: u64, is_late: bool) {
+    endpoint.counts.book(end.outcome, end.tries);
+    if end.outcome != Outcome::Committed {
+        return;
+    }
+    endpoint.service.record(micros(end.at - end.begun));
+    if let Some(response) = &mut endpoint.response {
+        response.record(response_us);
+    }
+    endpoint.counts.late += u64::from(is_late);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

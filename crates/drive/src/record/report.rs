@@ -2,16 +2,15 @@
 
 use std::io;
 
+use pgdyno_measurement::{
+    ClientReceipts, ClientUnits, Closing, DriveError, Event, Interval, LoggedTransaction, Message,
+    StampEvent,
+};
+use pgdyno_platform::clock::Nanos;
 use pgdyno_session::CancelHandle;
 use pgdyno_wire::Candidate;
 
-use super::{
-    ClientReceipts, ClientUnits, Closing, Event, Execution, Finished, Interval, LoggedTransaction,
-    StampEvent,
-};
-use crate::clock::Nanos;
-use crate::error::DriveError;
-use crate::message::Message;
+use super::{Execution, Finished};
 
 /// What a thread tells the collector.
 pub(crate) enum Report {

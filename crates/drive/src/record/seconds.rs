@@ -3,9 +3,10 @@
 
 use std::io::{self, Read};
 
+use pgdyno_measurement::{
+    ClientTime, Counts, Failure, Packed, PackedUnits, ScriptSecond, Second, Work,
+};
 use pgdyno_platform::spool::Spool;
-
-use super::{ClientTime, Counts, Failure, Packed, PackedUnits, ScriptSecond, Second, Work};
 
 #[derive(Debug, Default)]
 pub(crate) struct Seconds {
@@ -256,7 +257,7 @@ fn no_second() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Interval, Outcome, ScriptInterval};
+    use pgdyno_measurement::{Interval, Outcome, ScriptInterval};
 
     /// A second of 2,000 transactions at a rate, of two scripts.
     fn second(number: u64) -> Second {

@@ -1,19 +1,6 @@
-//! The transactions that took longest, each with its time: where to look for what went on then.
+//! The transactions of a thread that took longest.
 
-pub const WORST_COUNT: usize = 5;
-
-/// A transaction that took long.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SlowTransaction {
-    /// Which script it was, in the order of the scripts.
-    pub script: usize,
-    pub client: usize,
-    /// When it ended, in microseconds since clients began to work.
-    pub ended_us: u64,
-    /// How long it took, in microseconds: its response time where there is a rate, else its service
-    /// time.
-    pub latency_us: u64,
-}
+use pgdyno_measurement::{SlowTransaction, WORST_COUNT};
 
 /// The longest so far, in no order. What is shorter than all of them costs one comparison.
 #[derive(Clone, Debug, Default)]
@@ -48,14 +35,10 @@ impl Worst {
     }
 }
 
-/// Brings those of several threads into order, the longest first, and leaves the rest out.
-pub(crate) fn order(worst: &mut Vec<SlowTransaction>) {
-    worst.sort_by_key(|slow| std::cmp::Reverse(slow.latency_us));
-    worst.truncate(WORST_COUNT);
-}
-
 #[cfg(test)]
 mod tests {
+    use pgdyno_measurement::order_worst;
+
     use super::*;
 
     #[test]
@@ -74,7 +57,7 @@ mod tests {
         }
         let mut kept: Vec<_> = worst.finish().collect();
         kept.push(SlowTransaction::default());
-        order(&mut kept);
+        order_worst(&mut kept);
         let latencies: Vec<_> = kept.iter().map(|slow| slow.latency_us).collect();
         let mut expected: Vec<u64> = (1..1000).map(|at| at * 7 % 1009).collect();
         expected.sort_unstable_by(|a, b| b.cmp(a));

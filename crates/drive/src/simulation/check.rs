@@ -8,10 +8,11 @@ use super::Passed;
 use super::plan::{Fault, Plan};
 use super::world::World;
 use crate::client::Client;
-use crate::clock::Nanos;
 use crate::control::{Control, Stop};
 use crate::event_loop::EventLoop;
-use crate::record::{Counts, Failure, Recording, Report};
+use crate::record::Report;
+use pgdyno_measurement::{Counts, Failure, Recording};
+use pgdyno_platform::clock::Nanos;
 
 const SECOND_NS: Nanos = 1_000_000_000;
 const LONGEST_NS: Nanos = 1000 * SECOND_NS;

@@ -21,20 +21,22 @@ use pgdyno_platform::io::{Used, Waker};
 use pgdyno_script::{Counters, Draws, Language, Names};
 use pgdyno_wire::{Addr, Candidate, Login};
 
+use crate::Drive;
 use crate::clock::Clock;
 use crate::collect::{Collector, Link};
 use crate::context::Setup;
 use crate::control::Control;
 use crate::event_loop::EventLoop;
 use crate::live::Live;
-use crate::message::Message;
 use crate::places::Places;
-use crate::profile::{Piece, Profile, Then};
-use crate::record::{Counts, Event, Executions, Failure, Interval, Recorder, Report};
-use crate::retry::{Backoff, Jitter, random_of_pauses};
-use crate::rules::{ErrorClass, ErrorRule};
-use crate::{Drive, OnConnectionLoss, OnError, QueryMode, Until};
+use crate::record::{Executions, Recorder, Report};
+use crate::retry::random_of_pauses;
 use check::Checks;
+use pgdyno_measurement::{Counts, Event, Failure, Interval, Message};
+use pgdyno_spec::{
+    Backoff, ErrorClass, ErrorRule, Jitter, OnConnectionLoss, OnError, Profile, QueryMode, Until,
+    load::{Piece, Then},
+};
 use plan::Plan;
 use world::World;
 

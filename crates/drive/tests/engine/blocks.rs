@@ -2,8 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use pgdyno_drive::record::{End, Failure};
-use pgdyno_drive::{Commits, Drive, OnError, QueryMode};
+use pgdyno_drive::{Commits, Drive};
+use pgdyno_measurement::{End, Failure};
+use pgdyno_spec::{OnError, QueryMode};
 
 use crate::support::*;
 

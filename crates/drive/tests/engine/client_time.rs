@@ -1,7 +1,8 @@
 //! Where clients were.
 
-use pgdyno_drive::record::{Activity, Recording};
-use pgdyno_drive::{Drive, Until};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::{Activity, Recording};
+use pgdyno_spec::Until;
 
 use crate::support::*;
 

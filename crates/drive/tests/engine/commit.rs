@@ -2,9 +2,10 @@
 
 use std::thread;
 
-use pgdyno_drive::record::{End, Event, Failure, Interval};
-use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Until};
+use pgdyno_drive::{Control, Drive, Live};
+use pgdyno_measurement::{End, Event, Failure, Interval, Message};
 use pgdyno_server::Server;
+use pgdyno_spec::{QueryMode, Until};
 use pgdyno_wire::Addr;
 
 use crate::support::*;

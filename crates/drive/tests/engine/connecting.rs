@@ -5,8 +5,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-use pgdyno_drive::record::Failure;
-use pgdyno_drive::{Control, Drive, DriveError, QueryMode};
+use pgdyno_drive::{Control, Drive};
+use pgdyno_measurement::{DriveError, Failure};
+use pgdyno_spec::QueryMode;
 use pgdyno_wire::{Addr, Candidate, Login};
 
 use crate::support::*;

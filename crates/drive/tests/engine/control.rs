@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::Instant;
 
-use pgdyno_drive::record::{End, Failure};
-use pgdyno_drive::{Control, Drive, DriveError, Until};
+use pgdyno_drive::{Control, Drive};
+use pgdyno_measurement::{DriveError, End, Failure};
+use pgdyno_spec::Until;
 
 use crate::support::*;
 
@@ -12,7 +13,7 @@ use crate::support::*;
 fn run_and(
     drive: &Drive,
     meanwhile: impl FnOnce(&Control) + Send,
-) -> (pgdyno_drive::Recording, f64) {
+) -> (pgdyno_measurement::Recording, f64) {
     let control = Control::default();
     let begin = Instant::now();
     let (recording, seen) = thread::scope(|scope| {
@@ -160,7 +161,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_connected() {
             "no script",
         ),
         (
-            mix(&[("select 1;", 0)], pgdyno_drive::QueryMode::Simple),
+            mix(&[("select 1;", 0)], pgdyno_spec::QueryMode::Simple),
             "every weight is zero",
         ),
         (

@@ -1,8 +1,11 @@
 //! A number of clients that moves.
 
-use pgdyno_drive::profile::{Piece, Then};
-use pgdyno_drive::record::{Activity, Recording, Second};
-use pgdyno_drive::{Control, Drive, Profile, Until};
+use pgdyno_drive::{Control, Drive};
+use pgdyno_measurement::{Activity, Recording, Second};
+use pgdyno_spec::{
+    Profile, Until,
+    load::{Piece, Then},
+};
 
 use crate::support::*;
 

@@ -4,9 +4,10 @@
 use std::path::Path;
 use std::thread;
 
-use pgdyno_drive::record::{Counts, EventKind, Latencies};
-use pgdyno_drive::{Control, Drive, DriveError, OnConnectionLoss, QueryMode, Recording, Until};
+use pgdyno_drive::{Control, Drive};
+use pgdyno_measurement::{Counts, DriveError, EventKind, Latencies, Recording};
 use pgdyno_server::Server;
+use pgdyno_spec::{OnConnectionLoss, QueryMode, Until};
 use pgdyno_wire::{Addr, Candidate};
 
 use crate::support::*;

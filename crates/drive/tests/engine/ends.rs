@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use pgdyno_drive::record::{End, Failure};
-use pgdyno_drive::{Drive, QueryMode, Until};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::{End, Failure};
+use pgdyno_spec::{QueryMode, Until};
 
 use crate::support::*;
 

@@ -4,12 +4,11 @@
 use std::thread;
 use std::time::Duration;
 
-use pgdyno_drive::record::{Event, EventKind, Failure, Interval};
-use pgdyno_drive::{
-    Control, Drive, ErrorClass, Live, Message, OnConnectionLoss, QueryMode, Recording, Until,
-};
+use pgdyno_drive::{Control, Drive, Live};
 use pgdyno_link::{CutAt, Direction, How, Link, LinkProxy};
+use pgdyno_measurement::{Event, EventKind, Failure, Interval, Message, Recording};
 use pgdyno_script::{Language, Names};
+use pgdyno_spec::{ErrorClass, OnConnectionLoss, QueryMode, Until};
 use pgdyno_wire::{Addr, Candidate};
 
 use crate::support::*;

@@ -2,8 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use pgdyno_drive::record::{FailedTries, Failure, Latencies};
-use pgdyno_drive::{Backoff, Drive, Jitter, OnError, Recording};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::{FailedTries, Failure, Latencies, Recording};
+use pgdyno_spec::{Backoff, Jitter, OnError};
 
 use crate::support::*;
 
@@ -37,7 +38,7 @@ fn a_failed_transaction_is_timed_apart_from_the_others() {
     let [sleeping, dividing] = &recording.statements[0][..] else {
         panic!("{:?}", recording.statements);
     };
-    let counts = |part: &pgdyno_drive::record::StatementTotals| {
+    let counts = |part: &pgdyno_measurement::StatementTotals| {
         (part.latencies.count(), part.failed.count(), part.failures)
     };
     assert_eq!((counts(sleeping), counts(dividing)), ((6, 0, 0), (3, 3, 3)));

@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::{Control, Drive, DriveError, OnConnectionLoss, QueryMode, Until};
+use pgdyno_drive::{Control, Drive};
+use pgdyno_measurement::DriveError;
+use pgdyno_spec::{OnConnectionLoss, QueryMode, Until};
 use pgdyno_testkit::HostileServer;
 use pgdyno_testkit::hostile::{
     Step, When, complete, described, ready, row, server_message, server_text,

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use pgdyno_drive::record::{Event, Interval, Lags};
-use pgdyno_drive::{Control, Drive, Live, Message, Until};
+use pgdyno_drive::{Control, Drive, Live};
+use pgdyno_measurement::{Event, Interval, Lags, Message};
+use pgdyno_spec::Until;
 
 use crate::support::*;
 

@@ -1,9 +1,10 @@
 //! pgdyno's own language at work: texts that reach the server, counters that clients share, loops,
 //! broken invariants.
 
-use pgdyno_drive::record::{Activity, End, Failure, Recording};
-use pgdyno_drive::{Drive, OnError, QueryMode, Retry, Until};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::{Activity, End, Failure, Recording};
 use pgdyno_script::{Language, Names};
+use pgdyno_spec::{OnError, QueryMode, Retry, Until};
 
 use crate::support::*;
 

@@ -2,8 +2,9 @@
 
 use std::process::Command;
 
-use pgdyno_drive::record::{Failure, LoggedTransaction, Outcome};
-use pgdyno_drive::{Drive, Until};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::{Failure, LoggedTransaction, Outcome};
+use pgdyno_spec::Until;
 use pgdyno_testkit::{skip, stock_pgbench};
 
 use crate::support::*;
@@ -26,7 +27,7 @@ fn each_transaction_is_handed_over_once_and_in_order() {
         until: transactions(6000),
         ..mix(
             &[("\\set x 1\n", 1), ("\\set x 2\n", 1)],
-            pgdyno_drive::QueryMode::Simple,
+            pgdyno_spec::QueryMode::Simple,
         )
     });
     assert_eq!(seen.logged.len(), 18_000);

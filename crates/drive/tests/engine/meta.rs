@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use pgdyno_drive::{Drive, OnError, QueryMode, Until};
+use pgdyno_drive::Drive;
+use pgdyno_spec::{OnError, QueryMode, Until};
 
 use crate::support::*;
 

@@ -1,7 +1,8 @@
 //! Whole transactions in all query modes, and how they are counted.
 
-use pgdyno_drive::record::Counts;
-use pgdyno_drive::{Drive, QueryMode, Until};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::Counts;
+use pgdyno_spec::{QueryMode, Until};
 
 use crate::support::*;
 

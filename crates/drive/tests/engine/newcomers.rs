@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use pgdyno_drive::record::{Event, EventKind, Interval};
-use pgdyno_drive::{Control, Drive, Live, Message, Newcomers, QueryMode, Until};
+use pgdyno_drive::{Control, Drive, Live, Newcomers};
+use pgdyno_measurement::{Event, EventKind, Interval, Message};
+use pgdyno_spec::{QueryMode, Until};
 
 use crate::failback::{links, over, plain, rows_are_those_booked, way};
 

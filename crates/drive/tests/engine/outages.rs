@@ -6,8 +6,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use pgdyno_drive::record::{End, Failure};
-use pgdyno_drive::{Control, Drive, OnConnectionLoss, QueryMode, Until};
+use pgdyno_drive::{Control, Drive};
+use pgdyno_measurement::{End, Failure};
+use pgdyno_spec::{OnConnectionLoss, QueryMode, Until};
 use pgdyno_wire::Addr;
 
 use crate::support::*;

@@ -1,7 +1,8 @@
 //! Pipelines: many statements, one journey.
 
-use pgdyno_drive::record::Failure;
-use pgdyno_drive::{Drive, OnError, QueryMode};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::Failure;
+use pgdyno_spec::{OnError, QueryMode};
 
 use crate::support::*;
 

@@ -1,7 +1,8 @@
 //! Where a script went wrong, in pgdyno's own words: file, line and what is there.
 
-use pgdyno_drive::{Drive, QueryMode};
+use pgdyno_drive::Drive;
 use pgdyno_script::{Language, Names};
+use pgdyno_spec::QueryMode;
 
 use crate::support::*;
 use QueryMode::{Extended, Prepared, Simple};

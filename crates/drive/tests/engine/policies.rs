@@ -1,11 +1,11 @@
 //! Retry policies, what tries cost, and what errors mean.
 
-use pgdyno_drive::record::{Failure, Reason};
-use pgdyno_drive::{
-    Backoff, Drive, ErrorClass, ErrorRule, Jitter, OnConnectionLoss, OnError, QueryMode, Recording,
-    Retry, Until,
-};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::{Failure, Reason, Recording};
 use pgdyno_script::Names;
+use pgdyno_spec::{
+    Backoff, ErrorClass, ErrorRule, Jitter, OnConnectionLoss, OnError, QueryMode, Retry, Until,
+};
 use pgdyno_testkit::RecordingProxy;
 use pgdyno_wire::Addr;
 

@@ -1,7 +1,10 @@
 //! Open loops: transactions start by a schedule, however fast the server answers.
 
-use pgdyno_drive::profile::{Piece, Then};
-use pgdyno_drive::{Drive, Profile, Until};
+use pgdyno_drive::Drive;
+use pgdyno_spec::{
+    Profile, Until,
+    load::{Piece, Then},
+};
 
 use crate::support::*;
 

@@ -1,7 +1,8 @@
 //! Serialization failures and deadlocks: retried by pgbench's rules, and booked as what they are.
 
-use pgdyno_drive::record::{End, Failure};
-use pgdyno_drive::{Drive, OnError, OnLastTry, QueryMode, Until};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::{End, Failure};
+use pgdyno_spec::{OnError, OnLastTry, QueryMode, Until};
 use pgdyno_testkit::RecordingProxy;
 use pgdyno_wire::Addr;
 

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use pgdyno_drive::{Drive, QueryMode};
+use pgdyno_drive::Drive;
+use pgdyno_spec::QueryMode;
 use pgdyno_testkit::{RecordingProxy, skip, stock_pgbench};
 use pgdyno_wire::Addr;
 

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use pgdyno_drive::record::{Event, Interval};
-use pgdyno_drive::{Control, DriveError, Live, Message};
+use pgdyno_drive::{Control, Live};
+use pgdyno_measurement::{DriveError, Event, Interval, Message};
 use pgdyno_platform::affinity;
 use pgdyno_platform::io::{Backend, Choice, Uring};
 

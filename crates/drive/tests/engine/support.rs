@@ -6,11 +6,12 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::record::{Counts, Event, Failure, Interval, LoggedTransaction};
-use pgdyno_drive::{Control, Drive, Live, Message, QueryMode, Recording, Until};
+use pgdyno_drive::{Control, Drive, Live};
+use pgdyno_measurement::{Counts, Event, Failure, Interval, LoggedTransaction, Message, Recording};
 use pgdyno_platform::io::{Choice, Uring};
 use pgdyno_script::Names;
 use pgdyno_session::Session;
+use pgdyno_spec::{QueryMode, Until};
 use pgdyno_wire::{Addr, Candidate, Login};
 
 pub const MODES: [QueryMode; 3] = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared];

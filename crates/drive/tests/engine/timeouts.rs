@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::record::Failure;
-use pgdyno_drive::{Drive, OnConnectionLoss, QueryMode, Until};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::Failure;
+use pgdyno_spec::{OnConnectionLoss, QueryMode, Until};
 use pgdyno_testkit::hostile::{Step, When};
 use pgdyno_testkit::{HostileServer, Passes, StallingProxy};
 use pgdyno_wire::Addr;
@@ -81,7 +82,7 @@ fn a_server_that_hangs_holds_no_run() {
 }
 
 /// A run of 1 s on a server that goes silent in its middle; how long it took.
-fn silenced(drive: Drive) -> (pgdyno_drive::Recording, Seen, Duration) {
+fn silenced(drive: Drive) -> (pgdyno_measurement::Recording, Seen, Duration) {
     let proxy = StallingProxy::start(&socket(), Passes::All);
     let drive = Drive {
         endpoints: vec![vec![candidate_at(Addr::Tcp(proxy.address()), &[])]],

@@ -51,7 +51,7 @@ fn large_results_and_pipelines_pass_through_tls() {
         format!("select repeat('r', 5000), '{}';\n", "s".repeat(2000)).repeat(100)
     );
     for mode in MODES {
-        let pipeline = if mode == pgdyno_drive::QueryMode::Simple {
+        let pipeline = if mode == pgdyno_spec::QueryMode::Simple {
             ""
         } else {
             &pipeline

@@ -1,9 +1,10 @@
 //! Work units: booked when they are committed, by operation, for all clients; and a client's last
 //! statement.
 
-use pgdyno_drive::record::{Failure, Units};
-use pgdyno_drive::{Drive, OnError, QueryMode, Recording};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::{Failure, Recording, Units};
 use pgdyno_script::{Language, Names};
+use pgdyno_spec::{OnError, QueryMode};
 
 use crate::support::*;
 

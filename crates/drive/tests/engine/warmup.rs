@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use pgdyno_drive::record::{End, Event, Interval};
-use pgdyno_drive::{Control, Drive, Live, Message, Recording, Until};
+use pgdyno_drive::{Control, Drive, Live};
+use pgdyno_measurement::{End, Event, Interval, Message, Recording};
+use pgdyno_spec::Until;
 
 use crate::support::*;
 
@@ -55,7 +56,7 @@ fn check(recording: &Recording) -> u64 {
     assert!(warmup.iter().all(|second| second.length_us == 1_000_000));
     let end_us = warmup.len() as u64 * 1_000_000;
     assert_eq!(measured[0].start_us, end_us, "{measured:?}");
-    let committed = |seconds: &[&pgdyno_drive::record::Second]| -> u64 {
+    let committed = |seconds: &[&pgdyno_measurement::Second]| -> u64 {
         let scripts = seconds.iter().flat_map(|second| &second.scripts);
         scripts.map(|script| script.counts.committed).sum()
     };

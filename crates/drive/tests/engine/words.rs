@@ -4,9 +4,10 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use pgdyno_drive::record::Failure;
-use pgdyno_drive::{Drive, QueryMode};
+use pgdyno_drive::Drive;
+use pgdyno_measurement::Failure;
 use pgdyno_server::Address;
+use pgdyno_spec::QueryMode;
 use pgdyno_testkit::{skip, stock_pgbench};
 use pgdyno_wire::Addr;
 

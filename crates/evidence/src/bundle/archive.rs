@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 
 use flate2::bufread::GzDecoder;
 use flate2::{Compression, GzBuilder};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 use tar::{Archive, Builder, EntryType, Header};
 
 use super::{BYTES_MAX, MANIFEST, Parts, no_bundle};
@@ -89,7 +89,7 @@ pub fn read(path: &Path) -> Result<Parts, Failure> {
         }
         bytes += entry.size();
         if bytes > BYTES_MAX || parts.len() >= PARTS_MAX {
-            let most = pgdyno_model::text::bytes(BYTES_MAX as f64);
+            let most = pgdyno_spec::text::bytes(BYTES_MAX as f64);
             return Err(no_bundle(
                 path,
                 &format!("it has more than {most}, or too many parts"),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 use sha2::{Digest, Sha256};
 
 pub use manifest::{
@@ -126,8 +126,8 @@ pub fn write(path: &Path, manifest: Manifest, parts: &Parts) -> Result<(u64, Str
     check_new(path)?;
     let bytes: u64 = parts.values().map(|part| part.len() as u64).sum();
     if bytes > BYTES_MAX {
-        let have = pgdyno_model::text::bytes(bytes as f64);
-        let most = pgdyno_model::text::bytes(BYTES_MAX as f64);
+        let have = pgdyno_spec::text::bytes(bytes as f64);
+        let most = pgdyno_spec::text::bytes(BYTES_MAX as f64);
         return Err(Failure::new(format!(
             "these trials take {have}, and a bundle has {most} at most"
         ))

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use pgdyno_drive::record::Packed;
+use pgdyno_measurement::Packed;
 
 use super::checker::Checker;
 

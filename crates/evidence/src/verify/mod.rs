@@ -16,7 +16,7 @@ mod workloads;
 
 use std::path::Path;
 
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::Store;
 use serde::Serialize;
 

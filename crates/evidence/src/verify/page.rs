@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use pgdyno_model::{Exit, Failure};
 use pgdyno_report::page::{BEGIN, END};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_stats::{Bootstrap, Sample};
 use serde_json::Value;
 

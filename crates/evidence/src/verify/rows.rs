@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use pgdyno_drive::Until;
-use pgdyno_drive::record::{Counts, Latencies, Packed, Recording, Second};
+use pgdyno_measurement::{Counts, Latencies, Packed, Recording, Second};
 use pgdyno_model::document::GeneratorEnd;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{Failure, Outcome, State, stamp};
+use pgdyno_model::{Outcome, State, stamp};
+use pgdyno_spec::{Failure, Until};
 use pgdyno_store::{Cell, Store};
 
 use super::checker::Checker;

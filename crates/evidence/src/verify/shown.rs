@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use pgdyno_model::Failure;
 use pgdyno_model::notebook::TrialRow;
+use pgdyno_spec::Failure;
 use pgdyno_store::Store;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use pgdyno_model::text::{count, plural};
+use pgdyno_spec::text::{count, plural};
 
 use super::{Kind, Verified};
 

@@ -1,7 +1,6 @@
 //! The packs and scripts of a bundle beside what its trials say of them.
 
-use pgdyno_model::Failure;
-use pgdyno_model::spec::TargetSpec;
+use pgdyno_spec::{Failure, TargetSpec};
 use pgdyno_store::Store;
 use pgdyno_workload::script_files::split_weight;
 
@@ -78,7 +77,7 @@ pub fn check(checker: &mut Checker, bundle: &Bundle, store: &Store) -> Result<()
             // Said with its hash.
             continue;
         };
-        let spec = pgdyno_model::TrialSpec {
+        let spec = pgdyno_spec::TrialSpec {
             workload,
             target: TargetSpec::default(),
             ..trial.spec.clone()

@@ -1,6 +1,6 @@
 //! The most round trips that a machine's load generator can make, and a trial's share of it.
 
-use pgdyno_drive::record::Recording;
+use pgdyno_measurement::Recording;
 use serde::{Deserialize, Serialize};
 
 use super::Host;
@@ -145,7 +145,7 @@ impl GeneratorShare {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::record::ThreadUse;
+    use pgdyno_measurement::ThreadUse;
 
     fn host(ceiling: Option<Ceiling>) -> Host {
         Host {

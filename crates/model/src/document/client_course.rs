@@ -1,10 +1,10 @@
 //! How many clients worked where their number moves, beside how many were asked for.
 
-use pgdyno_drive::record::{Recording, Second};
+use pgdyno_measurement::{Recording, Second};
 use serde::Serialize;
 
 use super::phases::measured_from_us;
-use crate::spec::Clients;
+use pgdyno_spec::Clients;
 
 /// What was realised differs from what was asked for by less than this share.
 const OFF_SHARE_MAX: f64 = 0.01;
@@ -94,7 +94,7 @@ pub fn working(second: &Second) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use pgdyno_drive::record::{Activity, ClientTime};
+    use pgdyno_measurement::{Activity, ClientTime};
 
     use super::*;
 

@@ -81,7 +81,7 @@ pub struct PageNote {
 impl From<NoteOfTrials> for PageNote {
     /// With the trials that have it in its sentence.
     fn from(of: NoteOfTrials) -> Self {
-        let trials = crate::text::trials(&of.trials);
+        let trials = pgdyno_spec::text::trials(&of.trials);
         Self::from(Note {
             sentence: format!("{trials}: {}", of.note.sentence),
             ..of.note

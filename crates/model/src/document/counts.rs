@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record;
 use serde::Serialize;
 
 /// Transactions by how they ended.
@@ -31,8 +30,8 @@ impl Counts {
     }
 }
 
-impl From<&record::Counts> for Counts {
-    fn from(counts: &record::Counts) -> Self {
+impl From<&pgdyno_measurement::Counts> for Counts {
+    fn from(counts: &pgdyno_measurement::Counts) -> Self {
         let by_class = counts.failed.iter();
         Self {
             committed: counts.committed,
@@ -75,8 +74,8 @@ pub struct Work {
     pub server_retries: u64,
 }
 
-impl From<&record::Work> for Work {
-    fn from(work: &record::Work) -> Self {
+impl From<&pgdyno_measurement::Work> for Work {
+    fn from(work: &pgdyno_measurement::Work) -> Self {
         Self {
             kept_us: work.kept_us,
             kept_statements: work.kept_statements,
@@ -116,8 +115,8 @@ pub struct Reason {
     pub statement: Option<String>,
 }
 
-impl From<&record::Reason> for Reason {
-    fn from(reason: &record::Reason) -> Self {
+impl From<&pgdyno_measurement::Reason> for Reason {
+    fn from(reason: &pgdyno_measurement::Reason) -> Self {
         let sqlstate = Some(&reason.sqlstate).filter(|code| !code.is_empty());
         Self {
             class: reason.class.name().to_owned(),

@@ -1,11 +1,13 @@
 //! The phases that a number which moves with the time makes by itself: its steps and bursts, the parts
 //! of its ramps, the periods of a sine.
 
-use pgdyno_drive::Profile;
-use pgdyno_drive::profile::{Piece, Then};
+use pgdyno_spec::{
+    Profile,
+    load::{Piece, Then},
+};
 
 use super::phases::Phase;
-use crate::text;
+use pgdyno_spec::text;
 
 /// A ramp is cut in so many parts of one length.
 const RAMP_PARTS: u32 = 4;
@@ -176,7 +178,7 @@ pub fn steps(profile: &Profile, length_us: u64) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Clients, Rate};
+    use pgdyno_spec::{Clients, Rate};
 
     fn of(rate: &str, length_s: u64) -> Vec<(String, u64, u64)> {
         let rate: Rate = rate.parse().unwrap();

@@ -87,7 +87,7 @@ impl CommandRun {
         }
         let took = || match (self.began_us, self.ended_us) {
             (Some(began), Some(ended)) => {
-                crate::text::time(ended.saturating_sub(began) as f64).to_string()
+                pgdyno_spec::text::time(ended.saturating_sub(began) as f64).to_string()
             }
             _ => "some time".to_owned(),
         };

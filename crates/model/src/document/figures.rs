@@ -1,6 +1,6 @@
 //! The figures of a stretch of a trial, of all scripts together and of each.
 
-use pgdyno_drive::record::{self, PackedUnits, Recording, ScriptInterval, Units};
+use pgdyno_measurement::{PackedUnits, Recording, ScriptInterval, Units};
 use serde::Serialize;
 
 use super::{Counts, Latency, WarmupEnd, Work};
@@ -106,7 +106,7 @@ pub struct Phase {
 
 impl Phase {
     /// A phase of this recording.
-    pub fn of(recording: &Recording, phase: &record::Phase) -> Self {
+    pub fn of(recording: &Recording, phase: &pgdyno_measurement::Phase) -> Self {
         let figures = |interval: &ScriptInterval, goodput_per_s| {
             let elapsed_us = phase.elapsed_us;
             Figures::of(&recording.operations, interval, goodput_per_s, elapsed_us)
@@ -173,7 +173,7 @@ impl Second {
         seconds.map(|second| Self::of(recording, second)).collect()
     }
 
-    fn of(recording: &Recording, second: &record::Second) -> Self {
+    fn of(recording: &Recording, second: &pgdyno_measurement::Second) -> Self {
         let scripts = recording.scripts.iter().zip(&second.scripts);
         let scripts = scripts.map(|(record, script)| {
             let response = script.response.as_ref();

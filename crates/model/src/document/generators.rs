@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text;
+use pgdyno_spec::text;
 
 /// What was seen when the clock of a notebook was read: half of the way there and back is how wrong it
 /// may be (RFC 5905: the offset of four stamps, of which the server's two are one).

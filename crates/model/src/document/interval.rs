@@ -1,12 +1,12 @@
 //! How sure the percentiles of one trial are.
 
-use pgdyno_drive::record::{Latencies, Packed, Recording, ScriptSecond, Second};
+use pgdyno_measurement::{Latencies, Packed, Recording, ScriptSecond, Second};
 use pgdyno_stats::{Block, Certainty, WIDE};
 use serde::Serialize;
 
 use super::{Figures, Latency, Phase};
 use crate::notebook::{SecondLatencies, is_whole};
-use crate::text::{self, PERCENTILES};
+use pgdyno_spec::text::{self, PERCENTILES};
 
 /// The 95 % interval of a percentile that is shown, its transactions depending on one another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

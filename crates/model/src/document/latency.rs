@@ -1,10 +1,10 @@
 //! Times of one kind.
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use serde::Serialize;
 
 use super::Interval;
-use crate::text;
+use pgdyno_spec::text;
 
 /// Latencies in microseconds. A percentile with fewer than ten values beyond it is `null`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

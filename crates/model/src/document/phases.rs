@@ -1,12 +1,12 @@
 //! Stretches of a trial that are looked at apart: the steps of a rate that moves, the time before,
 //! during and after a disturbance.
 
-use pgdyno_drive::record::{Recording, ScriptInterval, Second};
+use pgdyno_measurement::{Recording, ScriptInterval, Second};
 use serde::Serialize;
 
 use super::interval::whole;
 use super::{Counts, Latency, client_course};
-use crate::spec::Clients;
+use pgdyno_spec::Clients;
 
 /// A stretch of a trial with a name: from its beginning up to, but without, its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -142,7 +142,7 @@ fn figures(
 
 #[cfg(test)]
 mod tests {
-    use pgdyno_drive::record::{Failure, Outcome, ScriptSecond};
+    use pgdyno_measurement::{Failure, Outcome, ScriptSecond};
 
     use super::*;
 

@@ -9,8 +9,8 @@ use super::Interval;
 use super::answer::Answer;
 use super::capacity::Capacity;
 use super::repeats::{LatencyKind, Repeat, Spread};
-use crate::experiment::Kind;
-use crate::{Note, NoteOfTrials, text};
+use crate::{Note, NoteOfTrials};
+use pgdyno_spec::{experiment::Kind, text};
 
 /// What an experiment came to, point by point.
 #[derive(Debug, Clone, PartialEq, Serialize)]

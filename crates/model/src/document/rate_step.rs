@@ -7,12 +7,12 @@
 //! by how long a system is short of what is asked (Elasticity in Cloud Computing, ICAC 2013). Its
 //! resolution is a second.
 
-use pgdyno_drive::record::{Latencies, Recording, Second};
+use pgdyno_measurement::{Latencies, Recording, Second};
 use serde::Serialize;
 
 use super::course::Step;
 use super::phases::measured_from_us;
-use crate::spec::Rate;
+use pgdyno_spec::Rate;
 
 /// Seconds that a level needs: half of them say what it is.
 const SECONDS_MIN: usize = 8;
@@ -96,7 +96,7 @@ impl RateStep {
         if stopped_us > 0 {
             let why = format!(
                 "pgdyno itself did not run for {} of it",
-                crate::text::seconds(stopped_us as f64 / 1e6)
+                pgdyno_spec::text::seconds(stopped_us as f64 / 1e6)
             );
             return Self {
                 not_known: Some(why),
@@ -196,7 +196,7 @@ fn median(values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use pgdyno_drive::record::{Drain, Outcome, Phase, ScriptInterval, ScriptSecond};
+    use pgdyno_measurement::{Drain, Outcome, Phase, ScriptInterval, ScriptSecond};
 
     use super::*;
 

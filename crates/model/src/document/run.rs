@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{self, EndpointRecord, Recording, StatementRecord, StatementTotals};
+use pgdyno_measurement::{EndpointRecord, Recording, StatementRecord, StatementTotals};
 use pgdyno_platform::host;
 use serde::{Deserialize, Serialize};
 
@@ -74,15 +74,15 @@ pub enum End {
     InvariantBroken,
 }
 
-impl From<record::End> for End {
-    fn from(end: record::End) -> Self {
+impl From<pgdyno_measurement::End> for End {
+    fn from(end: pgdyno_measurement::End) -> Self {
         match end {
-            record::End::Complete => Self::Complete,
-            record::End::Running => Self::Running,
-            record::End::Interrupted => Self::Interrupted,
-            record::End::ClientAborted { .. } => Self::ClientAborted,
-            record::End::AllClientsAborted => Self::AllClientsAborted,
-            record::End::InvariantBroken => Self::InvariantBroken,
+            pgdyno_measurement::End::Complete => Self::Complete,
+            pgdyno_measurement::End::Running => Self::Running,
+            pgdyno_measurement::End::Interrupted => Self::Interrupted,
+            pgdyno_measurement::End::ClientAborted { .. } => Self::ClientAborted,
+            pgdyno_measurement::End::AllClientsAborted => Self::AllClientsAborted,
+            pgdyno_measurement::End::InvariantBroken => Self::InvariantBroken,
         }
     }
 }
@@ -175,8 +175,8 @@ pub struct Connections {
     pub latency: Latency,
 }
 
-impl From<&record::Connections> for Connections {
-    fn from(connections: &record::Connections) -> Self {
+impl From<&pgdyno_measurement::Connections> for Connections {
+    fn from(connections: &pgdyno_measurement::Connections) -> Self {
         Self {
             initial_us: connections.initial_us,
             latency: Latency::from(&connections.latencies),
@@ -280,8 +280,8 @@ pub struct ConnectionEvent {
     pub text: String,
 }
 
-impl From<&record::Event> for ConnectionEvent {
-    fn from(event: &record::Event) -> Self {
+impl From<&pgdyno_measurement::Event> for ConnectionEvent {
+    fn from(event: &pgdyno_measurement::Event) -> Self {
         Self {
             at_us: event.at_us,
             kind: event.kind.word().to_owned(),
@@ -327,8 +327,8 @@ pub struct Clients {
     pub disconnected: usize,
 }
 
-impl From<&record::ClientsEnd> for Clients {
-    fn from(clients: &record::ClientsEnd) -> Self {
+impl From<&pgdyno_measurement::ClientsEnd> for Clients {
+    fn from(clients: &pgdyno_measurement::ClientsEnd) -> Self {
         Self {
             total: clients.total,
             aborted: clients.aborted,

@@ -1,5 +1,6 @@
 //! What `pgdyno slob sweep --json` prints, and the cache fit on an experiment's page.
 
+use pgdyno_spec::experiment::slob_sweep::SlobVary;
 use serde::Serialize;
 
 use super::Accounted;
@@ -12,16 +13,6 @@ pub struct SlobSweepResult {
     pub points: Vec<SlobPoint>,
     /// Where the caches end; `null`: no sizes were swept.
     pub caches: Option<SlobCaches>,
-}
-
-/// What varies in a sweep of slob.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SlobVary {
-    Size,
-    Sessions,
-    /// How much of the work is reads.
-    Reads,
 }
 
 /// The repeats of a point; figures are medians over them, `null` where one does not know it.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{self, EndpointRecord, EndpointSeconds, Failure, Recording, Second};
+use pgdyno_measurement::{EndpointRecord, EndpointSeconds, Failure, Recording, Second};
 use pgdyno_stats::Arrival;
 use serde::Serialize;
 
@@ -101,7 +101,7 @@ impl From<&Recording> for Stalls {
             clients: recording
                 .client_stalls
                 .iter()
-                .take(record::CLIENT_STALLS_MAX)
+                .take(pgdyno_measurement::CLIENT_STALLS_MAX)
                 .map(ClientStall::from)
                 .collect(),
             generator: {
@@ -118,7 +118,7 @@ impl From<&Recording> for Stalls {
 }
 
 impl Stall {
-    fn of(stall: &record::Stall, recording: &Recording) -> Self {
+    fn of(stall: &pgdyno_measurement::Stall, recording: &Recording) -> Self {
         let end_us = stall.start_us + stall.length_us;
         let touches = |second: &&Second| {
             let until_us = second.start_us + second.length_us;
@@ -147,7 +147,7 @@ impl Stall {
     /// Those of an endpoint among several.
     pub fn at(endpoint: &EndpointRecord) -> Vec<Self> {
         let seconds = &endpoint.seconds;
-        let of = |stall: &record::Stall| {
+        let of = |stall: &pgdyno_measurement::Stall| {
             let end_us = stall.start_us + stall.length_us;
             let (mut failed, mut unknown) = (BTreeMap::new(), 0);
             for wrong in &seconds.wrong {
@@ -203,8 +203,8 @@ fn seconds_at(seconds: &EndpointSeconds) -> impl Iterator<Item = Whole> + Clone 
 
 /// Seconds are judged whole: those that a stall of a second touches are no rate before.
 fn recovered_us(
-    stall: &record::Stall,
-    stalls: &[record::Stall],
+    stall: &pgdyno_measurement::Stall,
+    stalls: &[pgdyno_measurement::Stall],
     seconds: impl Iterator<Item = Whole> + Clone,
 ) -> Option<u64> {
     let end_us = stall.start_us + stall.length_us;
@@ -229,8 +229,8 @@ fn recovered_us(
     Some(back.0 + back.1 - end_us)
 }
 
-impl From<&record::ClientStall> for ClientStall {
-    fn from(stall: &record::ClientStall) -> Self {
+impl From<&pgdyno_measurement::ClientStall> for ClientStall {
+    fn from(stall: &pgdyno_measurement::ClientStall) -> Self {
         let failed = stall.failed.iter();
         let by_code = |(class, count): &(Failure, u64)| (class.code().to_owned(), *count);
         Self {
@@ -280,7 +280,7 @@ fn random_arrival(recording: &Recording) -> Option<Latency> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::record::Wrong;
+    use pgdyno_measurement::Wrong;
 
     #[test]
     fn an_outage_of_an_endpoint_has_its_errors_by_class_and_its_own_recovery() {
@@ -289,7 +289,7 @@ mod tests {
             failure,
             count,
         };
-        let stall = record::Stall {
+        let stall = pgdyno_measurement::Stall {
             start_us: 7_000_000,
             length_us: 3_000_000,
             is_over: true,

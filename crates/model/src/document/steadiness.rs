@@ -2,12 +2,12 @@
 //! measured of a second depends on the trial's pace: in a closed loop its throughput; under a rate,
 //! where throughput is that of the schedule, response times too.
 
-use pgdyno_drive::record::{Interval, Recording, Second, Units};
+use pgdyno_measurement::{Interval, Recording, Second, Units};
 use pgdyno_stats::{Steadiness as Judged, steadiness};
 use serde::Serialize;
 
 use super::Figure;
-use crate::text;
+use pgdyno_spec::text;
 
 /// Shorter intervals are the rest of a second at the end of a phase: they are no second's figure.
 const SECOND_MIN_S: f64 = 0.999;

@@ -10,7 +10,8 @@ use super::{
     ServerCounters, SlowTransaction, Staleness, Stalls, Steadiness, Stored, Target, TimeBudget,
     Truth, Verdict, Warmup, Workload,
 };
-use crate::{Fact, Note, TrialSpec};
+use crate::{Fact, Note};
+use pgdyno_spec::TrialSpec;
 
 /// What was run, and what came of it: of `--json` all but its series and seconds (docs/json.md).
 #[derive(Debug, Clone, PartialEq, Serialize)]

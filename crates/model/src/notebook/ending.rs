@@ -1,6 +1,6 @@
 //! How a trial went, by its recording.
 
-use pgdyno_drive::record::{End, Recording};
+use pgdyno_measurement::{End, Recording};
 
 use crate::{Outcome, State};
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::ScriptRecord;
+use pgdyno_measurement::ScriptRecord;
 
+use crate::Note;
 use crate::document::{Facts, Host, TargetKind};
-use crate::{Exit, Failure, Note, TrialSpec};
+use pgdyno_spec::{Exit, Failure, TrialSpec};
 
 /// An experiment, before its first trial.
 #[derive(Debug, Clone)]

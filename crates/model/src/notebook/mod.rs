@@ -6,11 +6,12 @@ mod news;
 mod rendezvous;
 mod rows;
 
-use pgdyno_drive::record::{Latencies, Second};
+use pgdyno_measurement::{Latencies, Second};
 
 use crate::document::page::PartOf;
 use crate::observed::Observed;
-use crate::{Failure, Note, Observer, Outcome, TrialSpec};
+use crate::{Note, Observer, Outcome};
+use pgdyno_spec::{Failure, TrialSpec};
 
 pub use ending::{BROKEN_INVARIANT, state, verdict};
 pub use headers::{ExperimentHeader, TrialHeader, check_tag};

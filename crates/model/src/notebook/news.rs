@@ -1,6 +1,6 @@
 //! What has come of a trial since it was last looked at, so that who watches it reads nothing twice.
 
-use pgdyno_drive::record::{Event, Second};
+use pgdyno_measurement::{Event, Second};
 
 use crate::document::WarmupEnd;
 use crate::observed::Observed;

@@ -1,7 +1,8 @@
 //! Where the generators of one trial meet: the notebook that they share. There is no leader: what must happen
 //! once is done by the first generator to claim it, and when that one is gone by another.
 
-use crate::{Failure, Outcome};
+use crate::Outcome;
+use pgdyno_spec::Failure;
 
 /// What a generator brings to a meeting.
 #[derive(Debug, Clone)]

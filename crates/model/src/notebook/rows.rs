@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::{Exit, Failure, State, TrialSpec};
+use crate::State;
+use pgdyno_spec::{Exit, Failure, TrialSpec};
 
 /// Which trials are wanted; all conditions must hold.
 #[derive(Debug, Clone, Default)]

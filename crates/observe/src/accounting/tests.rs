@@ -10,7 +10,7 @@ use pgdyno_database::open::{self, Target};
 use pgdyno_model::Fact;
 use pgdyno_model::document::accounting::example::{counters, example};
 use pgdyno_model::document::{Accounting, BufferCounters, Facts, UnitCount};
-use pgdyno_model::spec::TargetSpec;
+use pgdyno_spec::TargetSpec;
 
 #[track_caller]
 fn about(value: Option<f64>, want: f64) {

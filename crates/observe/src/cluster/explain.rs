@@ -6,11 +6,10 @@
 
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::Control;
 use pgdyno_session::Session;
 
 use super::moves::one_line;
-use crate::{Instrument, Readings, Scene};
+use crate::{Instrument, IsStopping, Readings, Scene};
 use pgdyno_database::admin;
 use pgdyno_database::dialect::{Product, Times};
 use pgdyno_database::open::Target;
@@ -39,7 +38,7 @@ struct Explain {
     product: Product,
     times: &'static Times,
     reads: Vec<PlainRead>,
-    control: Control,
+    is_stopping: IsStopping,
 }
 
 /// One, where the product tells such times and a script has such a statement.
@@ -53,7 +52,7 @@ pub fn instrument(scene: &Scene<'_>) -> Option<Box<dyn Instrument>> {
         product: scene.product.clone(),
         times,
         reads: scene.reads.to_vec(),
-        control: scene.control.clone(),
+        is_stopping: scene.is_stopping.clone(),
     }))
 }
 
@@ -91,7 +90,7 @@ impl Instrument for Explain {
     }
 
     fn end(&mut self, out: &mut Readings) -> Result<(), Gap> {
-        if self.control.is_stopping() {
+        if (self.is_stopping)() {
             return Ok(());
         }
         let until = Instant::now() + ALL_MAX;
@@ -129,7 +128,7 @@ impl Explain {
         let mut samples = Vec::new();
         for sql in &read.drawn {
             let left = until.saturating_duration_since(Instant::now());
-            if self.control.is_stopping() {
+            if (self.is_stopping)() {
                 return (samples, None);
             }
             if left.is_zero() {
@@ -246,11 +245,13 @@ fn explained(text: &str, times: &Times, samples: &[Sample]) -> Option<Explained>
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::testing::Bench;
     use pgdyno_database::dialect::{COCKROACHDB, Dialect, YUGABYTEDB};
     use pgdyno_database::open;
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
 
     /// Execution, storage, contention and rows, rounded.
     fn rounded(answer: &str, dialect: &Dialect) -> Option<[Option<f64>; 4]> {
@@ -315,7 +316,7 @@ mod tests {
         assert_eq!(explained("SELECT 1", times, &[]), None);
     }
 
-    fn asked(version: &str, control: &Control) -> Bench<Explain> {
+    fn asked(version: &str, is_stopping: bool) -> Bench<Explain> {
         let url = pgdyno_testkit::postgres().address().url();
         let target = open::existing(&TargetSpec::at(url)).map(Option::unwrap);
         let product = Product::recognise(version);
@@ -327,7 +328,7 @@ mod tests {
                 text: "SELECT :a".to_owned(),
                 drawn: vec!["SELECT 1".to_owned(); 3],
             }],
-            control: control.clone(),
+            is_stopping: Arc::new(move || is_stopping),
         })
     }
 
@@ -344,22 +345,20 @@ mod tests {
                 "the answer has no line `execution time`",
             ),
         ] {
-            let mut bench = asked(version, &Control::default());
+            let mut bench = asked(version, false);
             bench.begin().unwrap();
             let (_, batch) = bench.end();
             assert_eq!(batch.gaps[0].label, "SELECT :a");
             assert!(batch.gaps[0].gap.reason.contains(why), "{:?}", batch.gaps);
             assert_eq!(batch.facts, []);
         }
-        let gap = asked("CockroachDB CCL v20.2.19", &Control::default()).begin();
+        let gap = asked("CockroachDB CCL v20.2.19", false).begin();
         let reason = gap.unwrap_err().reason;
         assert!(
             reason.contains("from 21.1 on, and this is 20.2"),
             "{reason}"
         );
-        let control = Control::default();
-        control.finish();
-        let mut bench = asked("CockroachDB CCL v23.2.0", &control);
+        let mut bench = asked("CockroachDB CCL v23.2.0", true);
         bench.begin().unwrap();
         let (result, batch) = bench.end();
         assert_eq!(

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pgdyno_drive::Newcomers;
+use pgdyno_wire::Candidate;
 
 use super::node::NodePage;
 use super::place::{self, Places};
@@ -15,21 +15,24 @@ use pgdyno_database::open::Target;
 use pgdyno_model::document::Node;
 use pgdyno_model::observed::Gap;
 
+/// Adds an endpoint of these candidates to a run; an error: why it does not, as a clause.
+pub type AddEndpoint = Arc<dyn Fn(Vec<Candidate>) -> Result<(), String> + Send + Sync>;
+
 /// What makes endpoints of nodes. Clones share what has joined.
 #[derive(Clone)]
 pub struct Joining {
     /// As clients see it, with its settings.
     target: Target,
-    newcomers: Newcomers,
+    add: AddEndpoint,
     joined: Arc<Mutex<Vec<Node>>>,
 }
 
 impl Joining {
-    /// Of a trial whose clients are at this target, and go to newcomers.
-    pub fn new(target: Target, newcomers: Newcomers) -> Self {
+    /// Of a trial whose clients are at this target, and go to endpoints that `add` adds.
+    pub fn new(target: Target, add: AddEndpoint) -> Self {
         Self {
             target,
-            newcomers,
+            add,
             joined: Arc::default(),
         }
     }
@@ -47,10 +50,7 @@ impl Joining {
             return Ok(false);
         }
         let endpoint = self.target.endpoint_at(&node.address)?;
-        if !self.newcomers.add(endpoint.candidates) {
-            let max = Newcomers::MAX;
-            return Err(format!("{max} nodes have joined, and a run takes no more"));
-        }
+        (self.add)(endpoint.candidates)?;
         joined.push(node.clone());
         Ok(true)
     }

@@ -11,7 +11,7 @@ mod page;
 mod place;
 
 pub use explain::PlainRead;
-pub use joining::Joining;
+pub use joining::{AddEndpoint, Joining};
 pub use moves::{NAME as NODES, instrument as nodes};
 
 use super::{Instrument, Scene};

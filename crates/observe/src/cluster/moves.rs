@@ -18,7 +18,7 @@ use pgdyno_database::placement::{Part, Reader};
 use pgdyno_model::Fact;
 use pgdyno_model::document::Node;
 use pgdyno_model::observed::Gap;
-use pgdyno_model::spec::Discover;
+use pgdyno_spec::Discover;
 
 pub const NAME: &str = "cluster.nodes";
 
@@ -312,7 +312,7 @@ mod tests {
     use crate::testing::Bench;
     use pgdyno_database::dialect::{COCKROACHDB, YUGABYTEDB};
     use pgdyno_database::open;
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
 
     fn node(id: &str, is_live: Option<bool>, is_draining: Option<bool>) -> Node {
         Node {

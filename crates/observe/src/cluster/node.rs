@@ -142,7 +142,7 @@ mod tests {
     use crate::testing::{Bench, Figures};
     use pgdyno_database::dialect::COCKROACHDB;
     use pgdyno_database::open::{self, Target};
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
     use std::io::{Read, Write};
     use std::net::TcpListener;
 

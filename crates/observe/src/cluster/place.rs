@@ -176,7 +176,7 @@ fn is_loopback(host: &str) -> bool {
 mod tests {
     use super::*;
     use pgdyno_database::open;
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
 
     #[test]
     fn a_nodes_http_port_is_where_it_was_started_with_seen_from_clients() {

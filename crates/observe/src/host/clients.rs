@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pgdyno_drive::record::{Interval, LoopLags};
+use pgdyno_measurement::{Interval, LoopLags};
 use pgdyno_platform::cpu_time;
 use pgdyno_platform::proc::{self, task};
 

@@ -12,7 +12,8 @@ use super::server::Servers;
 use super::{Scout, strange, unreadable};
 use crate::{Instrument, Readings};
 use pgdyno_model::observed::{Gap, Kind, Row};
-use pgdyno_model::{Note, Severity, text};
+use pgdyno_model::{Note, Severity};
+use pgdyno_spec::text;
 
 const STAT: &str = "/proc/stat";
 const PRESSURES: [&str; 3] = ["cpu", "memory", "io"];

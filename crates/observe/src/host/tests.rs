@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::record::{Interval, Lags};
+use pgdyno_measurement::{Interval, Lags};
 use pgdyno_platform::proc::{self, cpu as proc_cpu};
 
 use super::*;
@@ -11,8 +11,8 @@ use crate::testing::{Bench, Figures};
 use pgdyno_database::dialect::POSTGRESQL;
 use pgdyno_database::locate::Device;
 use pgdyno_database::open::{self, Target};
-use pgdyno_model::spec::TargetSpec;
 use pgdyno_model::{Fact, Observer};
+use pgdyno_spec::TargetSpec;
 
 fn target(url: &str) -> Target {
     let found = open::existing(&TargetSpec::at(url)).map(Option::unwrap);
@@ -215,7 +215,7 @@ fn pgdynos_threads_report_cpu_waits_and_lateness() {
     is_ready.recv().unwrap();
     bench.read().unwrap();
     let mut interval = Interval::default();
-    interval.loops.push(pgdyno_drive::record::LoopLags {
+    interval.loops.push(pgdyno_measurement::LoopLags {
         thread: 4711,
         lags: Lags::default(),
     });

@@ -1,6 +1,7 @@
 //! Validity notes from what the server's views tell. Pure functions, as in `crates/run/src/validity.rs`.
 
-use pgdyno_model::{Note, Severity, text};
+use pgdyno_model::{Note, Severity};
+use pgdyno_spec::text;
 
 /// From so many other sessions at work on average they are spoken of: a tenth of one is a query of
 /// six seconds in a minute.

@@ -453,7 +453,7 @@ impl<S> Line<S> {
 mod tests {
     use super::*;
     use pgdyno_database::open;
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
 
     #[test]
     fn an_attempt_to_connect_has_failed_for_all_who_waited_for_it() {

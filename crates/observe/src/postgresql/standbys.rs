@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::place::{Connection, Place, Rows};
 use crate::Readings;
 use pgdyno_model::observed::{Gap, Kind, Row};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 /// From here on a lag is an event.
 const LAG_MARKED: Duration = Duration::from_secs(1);

@@ -18,11 +18,11 @@ use pgdyno_diagnose::calibration::judge::Judged;
 use pgdyno_diagnose::calibration::read::{self, Calibration};
 use pgdyno_model::document::calibration::Baseline;
 use pgdyno_model::event::{Notice, PlannedTrial};
-use pgdyno_model::spec::{GeneratorsSpec, ObserveSpec, TargetSpec, duration};
-use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, TrialSpec};
+use pgdyno_model::{Observer, Observers, Outcome};
 use pgdyno_output::{JsonArg, StoreArgs, Verbosity, write_report};
 use pgdyno_report::{calibration, notes};
 use pgdyno_run::calibrate::conduct::{self, CalibrateOptions, GoOn, Means};
+use pgdyno_spec::{Exit, Failure, GeneratorsSpec, ObserveSpec, TargetSpec, TrialSpec, duration};
 use pgdyno_store::Store;
 
 /// How long reads and updates are measured unless -T says otherwise.

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use clap::Args;
-use pgdyno_drive::QueryMode;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{JsonArg, Verbosity, width, write_report};
 use pgdyno_platform::{host, io::Choice};
 use pgdyno_run::ceiling::answering::{Answering, answer};
 use pgdyno_run::ceiling::kept;
 use pgdyno_run::ceiling::measure::Wanted;
+use pgdyno_spec::{Exit, Failure, QueryMode};
 
 /// Unless -T says otherwise.
 const DURATION: Duration = Duration::from_secs(2);

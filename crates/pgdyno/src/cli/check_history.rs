@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use pgdyno_isolation::{Depth, Level, LevelVerdict, Progress, Report, check, read_with};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::Verbosity;
+use pgdyno_spec::{Exit, Failure};
 
 /// A larger file would not fit into the memory of most machines together with its history.
 const FILE_BYTES_MAX: u64 = 4 << 30;

@@ -9,11 +9,12 @@ use pgdyno_stats::gate::{Figure, Gate, GateError, Outcome as GateOutcome};
 use super::trials_arg::set;
 use pgdyno_model::document::comparison::Lacking;
 use pgdyno_model::document::page::ComparePage;
-use pgdyno_model::{Exit, Failure, Severity, document};
+use pgdyno_model::{Severity, document};
 use pgdyno_output::{StoreArgs, answer, sorted, width, write_answer, write_report};
 use pgdyno_report::comparison::{self, Around, Compared, METRICS, Matched, Pair, Set};
 use pgdyno_report::{markdown, notes, page};
 use pgdyno_run::command_line;
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::Store;
 
 /// What to compare, and how.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{answer, write_answer};
+use pgdyno_spec::{Exit, Failure};
 
 use super::Cli;
 

@@ -10,8 +10,8 @@ use super::pgbench_tools_results::{self, Results};
 use super::{trials_arg, version};
 use pgdyno_evidence::bundle::{self, Bundle};
 use pgdyno_model::notebook::{Filter, PGBENCH_TOOLS};
-use pgdyno_model::{Exit, Failure, text};
 use pgdyno_output::{StoreArgs, Verbosity, answer};
+use pgdyno_spec::{Exit, Failure, text};
 use pgdyno_store::{Copied, HISTORY_NOT_KEPT, Store};
 
 /// What goes where.

@@ -2,12 +2,10 @@
 //! together.
 
 use pgdyno_drive::Control;
-use pgdyno_drive::record::End;
+use pgdyno_measurement::End;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::notebook::Rendezvous;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::spec::generators::{self, GeneratorsSpec};
-use pgdyno_model::{Exit, Failure, Observer, Outcome, Progress, State, TrialSpec, text};
+use pgdyno_model::{Observer, Outcome, Progress, State};
 use pgdyno_output::{Said, Sink, Verbosity, print_document, remark, rescued};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_report::documents;
@@ -18,6 +16,11 @@ use pgdyno_run::generators::{
 };
 use pgdyno_run::prepare::{self, Prepared, prepare};
 use pgdyno_run::trial::Trial;
+use pgdyno_spec::{
+    Exit, Failure, TargetSpec, TrialSpec,
+    generators::{self, GeneratorsSpec},
+    text,
+};
 use pgdyno_store::Store;
 use serde_json::json;
 

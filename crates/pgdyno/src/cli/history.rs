@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::Value;
 
+use pgdyno_model::State;
 use pgdyno_model::document::GateResult;
 use pgdyno_model::document::history::{Change, History, HistoryGate};
 use pgdyno_model::notebook::{Filter, TrialRow};
-use pgdyno_model::{Exit, Failure, State};
 use pgdyno_output::{JsonArg, StoreArgs, answer, write_answer};
 use pgdyno_platform::Output;
 use pgdyno_report::history::{self, Group};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_stats::gate::{Condition, Gate, Threshold};
 use pgdyno_stats::{Direction, MIN_SERIES};
 use pgdyno_store::{Cell, Store};
@@ -216,7 +217,7 @@ fn judged(
                 Direction::Higher => by > *threshold,
                 Direction::Lower => by < *threshold,
             };
-            let by = pgdyno_model::text::change(by);
+            let by = pgdyno_spec::text::change(by);
             (
                 is_met,
                 format!(

@@ -6,10 +6,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use pgdyno_drive::record::RecordedHistory;
 use pgdyno_isolation::{Format, History, Status, write};
-use pgdyno_model::{Exit, Failure, text};
+use pgdyno_measurement::RecordedHistory;
 use pgdyno_output::{Verbosity, remark};
+use pgdyno_spec::{Exit, Failure, text};
 
 /// The form of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

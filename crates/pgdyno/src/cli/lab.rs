@@ -15,9 +15,7 @@ use super::made_args::MadeArgs;
 use super::sweep;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
-use pgdyno_model::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
-use pgdyno_model::spec::{GeneratorsSpec, TargetSpec, duration, seed_from_clock};
-use pgdyno_model::{Exit, Failure, Isolation, Observers, TrialSpec};
+use pgdyno_model::Observers;
 use pgdyno_output::{Sink, Verbosity, table_width, write_answer, write_report};
 use pgdyno_report::notes;
 use pgdyno_report::retries_lab::{self, Results};
@@ -27,6 +25,14 @@ use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
+use pgdyno_spec::{
+    Exit, Failure, GeneratorsSpec, Isolation, TargetSpec, TrialSpec, duration,
+    experiment::{
+        retries_lab::FORMS, retries_lab::LEVELS, retries_lab::Lab, retries_lab::Length,
+        retries_lab::WORKLOADS,
+    },
+    seed_from_clock,
+};
 use pgdyno_store::Store;
 
 /// Marks the trials of a first look.

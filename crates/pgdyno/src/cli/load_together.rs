@@ -1,10 +1,10 @@
 //! `pgdyno load --generators`: this process is one of several that load tables together.
 
 use pgdyno_database::open::Target;
-use pgdyno_model::spec::generators::load_sha256;
-use pgdyno_model::{Exit, Failure, Progress, TrialSpec};
+use pgdyno_model::Progress;
 use pgdyno_output::Verbosity;
 use pgdyno_run::generators::{Company, Filling, Watch};
+use pgdyno_spec::{Exit, Failure, TrialSpec, generators::load_sha256};
 use pgdyno_workload::loader::{self, Loaded, Request};
 
 use super::generators::introduce;

@@ -8,15 +8,14 @@ use serde_json::Value;
 
 use super::rows_args::RowsArgs;
 
+use pgdyno_model::State;
 use pgdyno_model::document::{Interval, Intervals};
 use pgdyno_model::notebook::{Filter, Kind, ListedTrial, TrialRow};
-use pgdyno_model::spec::duration;
 use pgdyno_model::stamp::stamp;
-use pgdyno_model::text::DASH;
-use pgdyno_model::{Exit, Failure, State, text};
 use pgdyno_output::{StoreArgs, Verbosity, write_answer};
 use pgdyno_report::table::{Table, cut, one_line};
 use pgdyno_report::wrap::fitted;
+use pgdyno_spec::{Exit, Failure, duration, text, text::DASH};
 use pgdyno_store::Store;
 
 /// So many trials are shown to a person who does not say how many.

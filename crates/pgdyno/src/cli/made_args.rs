@@ -4,8 +4,8 @@ use clap::Args;
 
 use super::pack_args::PackArgs;
 use super::serve::ServeArgs;
-use pgdyno_model::spec::TargetSpec;
 use pgdyno_output::{JsonArg, StoreArgs};
+use pgdyno_spec::TargetSpec;
 
 /// What can be said of an experiment that pgdyno makes, whatever it asks.
 #[derive(Debug, Args)]

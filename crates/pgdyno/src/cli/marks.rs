@@ -5,8 +5,8 @@ use std::io::{self, BufRead};
 use clap::Args;
 use pgdyno_platform::terminal;
 
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{StoreArgs, answer, write_remark};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::Store;
 
 /// A note.

@@ -56,8 +56,8 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use pgdyno_database::waiting;
 
 use crate::screen::Screen;
-use pgdyno_model::{Exit, Failure, exit};
 use pgdyno_output::Verbosity;
+use pgdyno_spec::{Exit, Failure, exit};
 
 /// The whole command line.
 #[derive(Debug, Parser)]

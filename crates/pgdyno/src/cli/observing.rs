@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use pgdyno_model::spec::ObserveSpec;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure, ObserveSpec};
 
 use pgdyno_database::locate::Device;
 use pgdyno_observe::ObserveOptions;

@@ -1,10 +1,9 @@
 //! `--rate '80% of EXPERIMENT'`: a share of the capacity that an experiment found.
 
 use pgdyno_model::document::capacity::{Capacity, Estimate, EstimateIs};
-use pgdyno_model::spec::Rate;
-use pgdyno_model::{Exit, Experiment, Failure, text};
 use pgdyno_output::{StoreArgs, remark};
 use pgdyno_report::points;
+use pgdyno_spec::{Exit, Experiment, Failure, Rate, text};
 use serde_json::Value;
 
 /// The rate in transactions a second, where it is such a share: says of what.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 /// What the user chooses about a workload.
 #[derive(Debug, Clone, Default, Args)]

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 
-use pgdyno_model::spec::duration;
-use pgdyno_model::spec::secret::Address;
-use pgdyno_model::text::{count, percent, seconds};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::Verbosity;
 use pgdyno_recording::{Ending, NewFile, log};
+use pgdyno_spec::{
+    Exit, Failure, duration,
+    secret::Address,
+    text::{count, percent, seconds},
+};
 
 /// How often progress is printed.
 const REPORT_EACH: Duration = Duration::from_secs(5);

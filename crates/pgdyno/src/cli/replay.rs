@@ -10,14 +10,15 @@ use clap::Args;
 
 use pgdyno_database::trouble;
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::spec::duration;
-use pgdyno_model::spec::secret::Address;
-use pgdyno_model::text::{percent, plural, seconds};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{JsonArg, Verbosity, write_report};
 use pgdyno_recording::{Ending, Timeline};
 use pgdyno_replay::{Error, Options, Progress, replay};
 use pgdyno_session::{ConnInfo, Env, Given, Session, resolve};
+use pgdyno_spec::{
+    Exit, Failure, duration,
+    secret::Address,
+    text::{percent, plural, seconds},
+};
 use pgdyno_wire::Candidate;
 
 /// For how long the first connection may be made.

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use pgdyno_model::notebook::{Filter, TrialRow};
 use pgdyno_model::observed::Rows;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_observe::catalog;
 use pgdyno_output::{StoreArgs, Verbosity, answer, write_answer};
 use pgdyno_report::{markdown, page};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::Store;
 
 /// What to report on, and where to.
@@ -149,7 +149,7 @@ pub fn put(
     answer!(
         "{} ({}): {}",
         path.display(),
-        pgdyno_model::text::bytes(bytes as f64),
+        pgdyno_spec::text::bytes(bytes as f64),
         pgdyno_report::table::one_line(title)
     )
 }

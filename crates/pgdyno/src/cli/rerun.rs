@@ -2,11 +2,12 @@
 
 use clap::Args;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::spec::secret::{MASK, is_secret_name};
-use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_report::table::one_line;
 use pgdyno_run::command_line::quoted;
+use pgdyno_spec::{
+    Exit, Failure, TargetSpec, TrialSpec,
+    secret::{MASK, is_secret_name},
+};
 
 use super::rerun_bundle;
 use super::run::{self, ResultArgs};

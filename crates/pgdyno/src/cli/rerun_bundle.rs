@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use pgdyno_evidence::bundle::Bundle;
 use pgdyno_evidence::{compared, experiments_of, set, trials_of, verify};
+use pgdyno_model::State;
 use pgdyno_model::notebook::{ExperimentRow, Filter, TrialRow};
-use pgdyno_model::spec::{ObserveSpec, TargetSpec};
-use pgdyno_model::{Exit, Failure, State, text};
 use pgdyno_output::{KeepArgs, StoreArgs, Verbosity, answer, width, write_answer};
 use pgdyno_platform::user;
 use pgdyno_report::comparison::{self, Set};
 use pgdyno_report::table::one_line;
 use pgdyno_run::experiment::reader;
 use pgdyno_run::experiment::toml_text::Source;
+use pgdyno_spec::{Exit, Failure, ObserveSpec, TargetSpec, text};
 use pgdyno_store::Store;
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 use clap::Args;
 use serde::Serialize;
 
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{JsonArg, Verbosity, answer};
 use pgdyno_run::settings;
+use pgdyno_spec::{Exit, Failure};
 
 /// Which server.
 #[derive(Debug, Args)]

@@ -3,11 +3,11 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use pgdyno_model::Failure;
 use pgdyno_output::{answer, table_width, write_answer};
 use pgdyno_report::csv;
 use pgdyno_report::table::{Table, one_line};
 use pgdyno_report::wrap::fitted;
+use pgdyno_spec::Failure;
 
 /// In what form.
 #[derive(Debug, Clone, Copy, Default, Args)]

@@ -4,8 +4,7 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::spec::GeneratorsSpec;
-use pgdyno_model::{Exit, Experiment, Failure, TrialSpec};
+use pgdyno_spec::{Exit, Experiment, Failure, GeneratorsSpec, TrialSpec};
 use pgdyno_workload::script_files::split_weight;
 
 use super::history_file::HistoryFile;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_observe::catalog;
 use pgdyno_output::{StoreArgs, Verbosity, answer};
 use pgdyno_serve::{Options, Server};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::place;
 
 use super::compare;

@@ -4,9 +4,9 @@ use clap::{Args, Subcommand};
 use pgdyno_server::{Cache, Listen, kept};
 
 use pgdyno_database::{own, trouble};
-use pgdyno_model::spec::OwnSpec;
-use pgdyno_model::{Exit, Failure, Progress};
+use pgdyno_model::Progress;
 use pgdyno_output::{Verbosity, answer};
+use pgdyno_spec::{Exit, Failure, OwnSpec};
 
 /// What can be done with the kept server.
 #[derive(Debug, Subcommand)]

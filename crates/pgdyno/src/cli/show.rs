@@ -5,13 +5,13 @@ use std::path::Path;
 use clap::Args;
 
 use pgdyno_model::notebook::{Filter, TrialRow};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_observe::catalog;
 use pgdyno_output::{JsonArg, StoreArgs, Verbosity, table_width, width, write_report};
 use pgdyno_report::summary::Detail;
 use pgdyno_report::table::one_line;
 use pgdyno_report::{calibration, capacity, documents, notes, observed, points, summary};
 use pgdyno_run::command_line::quoted;
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::Store;
 
 use super::sweep;

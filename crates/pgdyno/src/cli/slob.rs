@@ -15,9 +15,7 @@ use pgdyno_database::dialect::Product;
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, facts, trouble};
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::experiment::slob_sweep::{PREFIX, Room, SlobSweep, Vary};
-use pgdyno_model::spec::{OwnSpec, TargetSpec, duration, seed_from_clock};
-use pgdyno_model::{Exit, Failure, Observers, Progress};
+use pgdyno_model::{Observers, Progress};
 use pgdyno_output::{Verbosity, table_width, write_answer, write_report};
 use pgdyno_report::notes;
 use pgdyno_report::slob_sweep::{self, Results};
@@ -26,6 +24,13 @@ use pgdyno_run::experiment::notebook::StoredExperiment;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::TrialsAlone;
 use pgdyno_run::settings;
+use pgdyno_spec::{
+    Exit, Failure, OwnSpec, TargetSpec, duration,
+    experiment::{
+        slob_sweep::PREFIX, slob_sweep::Room, slob_sweep::SlobSweep, slob_sweep::SlobVary,
+    },
+    seed_from_clock,
+};
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 120;
@@ -99,7 +104,7 @@ pub enum VaryArg {
     Reads,
 }
 
-impl From<VaryArg> for Vary {
+impl From<VaryArg> for SlobVary {
     fn from(vary: VaryArg) -> Self {
         match vary {
             VaryArg::Size => Self::Size,
@@ -169,7 +174,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
         pgdyno_output::remark!(
             "pgdyno: slob sweep: {} trials on a table of {}, {words}",
             plan.slots.len(),
-            pgdyno_model::text::bytes((sweep.blocks * room.block) as f64)
+            pgdyno_spec::text::bytes((sweep.blocks * room.block) as f64)
         );
     }
     let mut results = Results::new(sweep.vary, room);
@@ -242,16 +247,16 @@ fn room(target: &Target) -> Result<Room, Failure> {
 impl SweepArgs {
     /// The experiment for this server, and what there is to say of its size.
     fn sweep(&self, room: Room) -> Result<(SlobSweep, Option<String>), Failure> {
-        let vary = Vary::from(self.vary);
+        let vary = SlobVary::from(self.vary);
         let usage = |what: String| Failure::with(Exit::Usage, what);
-        if vary != Vary::Sessions && self.clients.len() > 1 {
+        if vary != SlobVary::Sessions && self.clients.len() > 1 {
             return Err(usage(
                 "several --clients are for --vary sessions".to_owned(),
             ));
         }
         let within = room.shared_buffers / 2;
         let (largest, remark) = match vary {
-            Vary::Size => {
+            SlobVary::Size => {
                 let largest = room.largest(self.max_size);
                 (largest.bytes, largest.remark)
             }
@@ -260,7 +265,7 @@ impl SweepArgs {
         };
         let sizes = room.sizes(largest);
         let blocks = match vary {
-            Vary::Size => sizes.last().copied().unwrap_or(1024),
+            SlobVary::Size => sizes.last().copied().unwrap_or(1024),
             _ => (largest / room.block.max(1)).max(1024),
         };
         let all: Vec<u64> = {
@@ -268,7 +273,7 @@ impl SweepArgs {
             std::iter::successors(Some(1), |n| (n * 2 <= most).then_some(n * 2)).collect()
         };
         let sessions = match (self.clients.as_slice(), vary) {
-            ([], Vary::Sessions) => all,
+            ([], SlobVary::Sessions) => all,
             ([], _) => vec![1],
             (given, _) => given.to_vec(),
         };

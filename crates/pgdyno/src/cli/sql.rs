@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::rows_args::RowsArgs;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::StoreArgs;
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_store::Cell;
 
 /// What is asked.

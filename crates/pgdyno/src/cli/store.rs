@@ -8,9 +8,8 @@ use super::{exchange, ls};
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open;
 use pgdyno_model::notebook::Filter;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{StoreArgs, Verbosity, answer, remark};
+use pgdyno_spec::{Exit, Failure, TargetSpec};
 use pgdyno_store::Store;
 
 /// What can be done with a notebook as a whole.

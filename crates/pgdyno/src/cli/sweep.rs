@@ -26,11 +26,7 @@ use pgdyno_model::document::sweep::{
     PlannedSearch, PlannedTrial, RepeatsNeeded, SweepCapacity, SweepPlan, SweepTrial,
 };
 use pgdyno_model::event::Finished;
-use pgdyno_model::experiment::{Capacity, Commented};
-use pgdyno_model::spec::{
-    Discover, GeneratorsSpec, ObserveSpec, TargetSpec, duration, seed_from_clock,
-};
-use pgdyno_model::{Exit, Experiment, Failure, Observer, Observers, Outcome};
+use pgdyno_model::{Observer, Observers, Outcome};
 use pgdyno_output::{
     JsonArg, Sink, StoreArgs, Verbosity, answer, table_width, write_answer, write_report,
 };
@@ -44,6 +40,11 @@ use pgdyno_run::experiment::toml_text::Source;
 use pgdyno_run::experiment::{mentioned, parameter, pgbench_tools, presets, reader, tables_there};
 use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
+use pgdyno_spec::{
+    Discover, Exit, Experiment, Failure, GeneratorsSpec, ObserveSpec, TargetSpec, duration,
+    experiment::{Capacity, Commented},
+    seed_from_clock,
+};
 
 /// What to sweep, and how.
 #[derive(Debug, Default, Args)]
@@ -450,10 +451,10 @@ fn search_words(search: &PlannedSearch) -> String {
         "They are the first steps of a search for the highest rate with p99 within {}: steps are added and lengthened \
          until its interval is as narrow as ± {}, or {} are over{each}.\nIt may take {} in all, which --capacity-time \
          changes, besides loading and pauses between trials.",
-        pgdyno_model::text::asked(of_seconds(search.slo_us / 1e6)),
-        pgdyno_model::text::roughly(search.width),
-        pgdyno_model::text::about(of_seconds(search.time_s)),
-        pgdyno_model::text::about(of_seconds(time)),
+        pgdyno_spec::text::asked(of_seconds(search.slo_us / 1e6)),
+        pgdyno_spec::text::roughly(search.width),
+        pgdyno_spec::text::about(of_seconds(search.time_s)),
+        pgdyno_spec::text::about(of_seconds(time)),
     )
 }
 
@@ -464,7 +465,7 @@ fn enough(plan: &Plan) -> String {
     let are_enough = repeats as usize >= need.two_points;
     let mut text = format!(
         "{} of each point {}",
-        pgdyno_model::text::plural(repeats.into(), "repeat"),
+        pgdyno_spec::text::plural(repeats.into(), "repeat"),
         match (points, are_enough) {
             (1, true) => "can be compared with another trial's",
             (1, false) => "cannot tell it from another trial's",
@@ -727,7 +728,7 @@ fn again(args: &SweepArgs) -> String {
         words.push(format!("--repeat {repeats}"));
     }
     if let Some(slo) = args.slo {
-        words.push(format!("--slo {}", pgdyno_model::text::as_typed(slo)));
+        words.push(format!("--slo {}", pgdyno_spec::text::as_typed(slo)));
     }
     if let Some(width) = args.capacity_width {
         words.push(format!("--capacity-width {width}"));
@@ -735,7 +736,7 @@ fn again(args: &SweepArgs) -> String {
     if let Some(time) = args.capacity_time {
         words.push(format!(
             "--capacity-time {}",
-            pgdyno_model::text::as_typed(time)
+            pgdyno_spec::text::as_typed(time)
         ));
     }
     if args.replace {

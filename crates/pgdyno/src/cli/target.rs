@@ -9,16 +9,18 @@ use super::target_facts;
 use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::open::{self, Endpoint, Target};
 use pgdyno_database::{cluster, facts, placement, reach, trouble, words};
+use pgdyno_model::Fact;
 use pgdyno_model::document::target::Observable;
 use pgdyno_model::document::{
     Facts, Node, Placement, Reached, TablePlacement, TargetKind, target as document,
 };
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::text::{self as figures, message};
-use pgdyno_model::{Exit, Fact, Failure, Isolation};
 use pgdyno_output::{JsonArg, Verbosity, width, write_report};
 use pgdyno_report::cluster::node_parts;
 use pgdyno_report::table::Table;
+use pgdyno_spec::{
+    Exit, Failure, Isolation, TargetSpec,
+    text::{self as figures, message},
+};
 
 /// Grows when a field of the document changes its meaning or goes.
 const FORMAT: u32 = 1;

@@ -2,8 +2,8 @@
 
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::dialect::sources::{self, Source, Sourced};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{Sink, write_report};
+use pgdyno_spec::{Exit, Failure};
 use serde_json::json;
 
 /// Grows when a field of the document changes its meaning or goes.

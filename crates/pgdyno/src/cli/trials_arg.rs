@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use pgdyno_model::experiment::words;
+use pgdyno_model::State;
 use pgdyno_model::notebook::{Filter, TrialRow};
-use pgdyno_model::{Exit, Failure, State};
 use pgdyno_report::comparison::Set;
 use pgdyno_report::points;
+use pgdyno_spec::{Exit, Failure, experiment::words};
 use pgdyno_store::Store;
 
 /// The set that this names, for a comparison: as [`trials`], and `NAME:clients=4,scale=10` for the

@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use pgdyno_database::safe_settings::is_safe;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Failure, TrialSpec};
 use pgdyno_report::table::one_line;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::{prepare, shell};
@@ -13,6 +11,7 @@ use pgdyno_server::Cache;
 use pgdyno_server::kept::{self, ServerStatus};
 use pgdyno_session::Env;
 use pgdyno_session::conninfo::{self, ConnInfo, Given};
+use pgdyno_spec::{Failure, TargetSpec, TrialSpec};
 
 /// Settings that come from a file, `of` this: those that are not known to be safe are refused, or shown where
 /// they are allowed.

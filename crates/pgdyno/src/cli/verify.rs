@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use pgdyno_evidence::verify;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{JsonArg, write_answer};
+use pgdyno_spec::{Exit, Failure};
 
 /// Which file.
 #[derive(Debug, Args)]

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use pgdyno_model::event::{Finished, Notice, PlannedTrial};
-use pgdyno_model::{Failure, Observer, Outcome, text};
+use pgdyno_model::{Observer, Outcome};
+use pgdyno_spec::{Failure, text};
 
 use super::Form;
 use pgdyno_output::{answer, remark};

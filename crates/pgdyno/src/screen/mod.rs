@@ -9,11 +9,13 @@ mod view;
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pgdyno_drive::record::{Counts, Event, EventKind, Interval, Recording};
-use pgdyno_drive::{DriveError, Level, Message, Until};
+use pgdyno_measurement::{
+    Counts, DriveError, Event, EventKind, Interval, Level, Message, Recording,
+};
+use pgdyno_model::Observer;
 use pgdyno_model::event::Title;
 use pgdyno_model::observed::Batch;
-use pgdyno_model::{Observer, text as figures};
+use pgdyno_spec::{Until, text as figures};
 
 use pgdyno_output::Verbosity;
 use pgdyno_platform::terminal;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use pgdyno_drive::record::Latencies;
-use pgdyno_model::text as figures;
+use pgdyno_measurement::Latencies;
+use pgdyno_spec::text as figures;
 
 /// No more seconds are put together: an older one says little of now.
 const SECONDS_MAX: usize = 10;

@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use pgdyno_drive::record::{Counts, Interval, Latencies, ScriptInterval};
+use pgdyno_measurement::{Counts, Interval, Latencies, ScriptInterval};
 
 use pgdyno_report::sparkline;
 use pgdyno_report::table::{cut, one_line};
 
 use pgdyno_model::observed::Batch;
-use pgdyno_model::text::{self as figures, PERCENTILES};
+use pgdyno_spec::text::{self as figures, PERCENTILES};
 
 use super::{counted, retries};
 
@@ -202,7 +202,7 @@ fn keep<T>(of: &mut VecDeque<T>, most: usize, one: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::record::Failure;
+    use pgdyno_measurement::Failure;
     use pgdyno_model::observed::{Kind, NewSeries, ObservedEvent, Sample, Series};
 
     fn second(committed: u64, failed: u64) -> Interval {

@@ -11,7 +11,8 @@ pub use text::{markdown, text};
 
 use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
 use pgdyno_model::document::points::PointResult;
-use pgdyno_model::{Note, Severity, text as words};
+use pgdyno_model::{Note, Severity};
+use pgdyno_spec::text as words;
 
 /// Withdraws what is known where more than half of the trials that it rests on have a serious note: of an
 /// experiment and of a comparison alike. Gives whether it did. More repeats would not help then: what to do is that note's

@@ -13,7 +13,7 @@ use pgdyno_model::document::isolation_lab::IsolationLab;
 use pgdyno_model::document::points::PointResult;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 /// The command that kills a primary and promotes its standby.
 const FAILOVER: &str = "pgdyno:failover";

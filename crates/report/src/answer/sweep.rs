@@ -14,12 +14,12 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use pgdyno_model::Failure;
 use pgdyno_model::document::answer::{Answer, AnswerState};
 use pgdyno_model::document::page::PointLimit;
 use pgdyno_model::document::points::PointResult;
 use pgdyno_model::document::repeats::Summary;
 use pgdyno_model::notebook::TrialRow;
+use pgdyno_spec::Failure;
 
 use crate::points::Targets;
 pub use planned::{Planned, Progress};

@@ -5,7 +5,7 @@ use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
 use pgdyno_model::document::calibration::{
     Baseline, Calibration, CalibrationLine, LineVerdict, Range, Saturation, What, Yardstick,
 };
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 /// Where the page shows it.
 const SECTION: &str = "calibration";

@@ -9,7 +9,7 @@ use pgdyno_model::document::calibration::{
 use crate::answer;
 use crate::table::{Table, one_line};
 use pgdyno_diagnose::calibration::judge::ms;
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 /// Tables are at most this wide, where that is possible.
 const WIDTH: usize = 80;

@@ -8,7 +8,7 @@ use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
 use pgdyno_model::document::capacity::{
     Capacity, Estimate, EstimateIs, Ladder, LimitSide, SearchStep,
 };
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 use super::text::{by_p99_alone, contradiction_words};
 use crate::verdict::RATE_MET;

@@ -9,7 +9,7 @@ use pgdyno_model::document::capacity::{
 use pgdyno_stats::Sample;
 
 use crate::table::Table;
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 /// Characters of the longest bar.
 const BAR: f64 = 24.0;

@@ -2,7 +2,7 @@
 
 use pgdyno_model::document::GateResult;
 use pgdyno_model::document::ci::Ci;
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 use super::text::row;
 use super::{faster, word};

@@ -1,7 +1,7 @@
 //! In the terminal.
 
 use pgdyno_model::document::ci::{Ci, CiFigure};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 use pgdyno_stats::Look;
 
 use super::{faster, result, shown, unit, word};

@@ -1,9 +1,7 @@
 //! What would tell: the command that runs both sides again, by turns.
 
-use pgdyno_drive::Until;
-use pgdyno_model::TrialSpec;
 use pgdyno_model::document::comparison::{Differing, DifferingKind};
-use pgdyno_model::text::as_typed;
+use pgdyno_spec::{TrialSpec, Until, text::as_typed};
 
 use super::Pair;
 use super::differing::FOLLOWS_WORDS;

@@ -8,7 +8,8 @@ use pgdyno_model::document::Proof;
 use pgdyno_model::document::answer::{Answer, AnswerState, Sure, SureState};
 use pgdyno_model::document::comparison::Says;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{Severity, stamp, text};
+use pgdyno_model::{Severity, stamp};
+use pgdyno_spec::text;
 use pgdyno_stats::{Comparison, Family, Verdict};
 
 use super::differing::FOLLOWS_WORDS;

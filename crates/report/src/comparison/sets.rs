@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use pgdyno_model::document::comparison::Lacking;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{Exit, Failure, text};
+use pgdyno_spec::{Exit, Failure, text};
 
 use super::Pair;
 use crate::points::values;
-use pgdyno_model::experiment::words::named;
+use pgdyno_spec::experiment::words::named;
 
 /// One side as it was named.
 pub struct Set {

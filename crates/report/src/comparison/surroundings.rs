@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use pgdyno_model::document::{Facts, Host};
 use pgdyno_model::notebook::{Notebook, TrialRow};
-use pgdyno_model::{Fact, Failure, Outcome, TrialSpec};
+use pgdyno_model::{Fact, Outcome};
+use pgdyno_spec::{Failure, TrialSpec};
 use serde::Serialize;
 use serde_json::Value;
 

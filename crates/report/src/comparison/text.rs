@@ -4,7 +4,7 @@ use pgdyno_model::document::Interval;
 use pgdyno_model::document::comparison::{
     Compared, ComparedFigure, ComparedPoint, Comparison, Differing, Family, Verdict,
 };
-use pgdyno_model::text::{change, plural};
+use pgdyno_spec::text::{change, plural};
 use pgdyno_stats::gate::{Figure, Unit};
 
 use super::METRICS;

@@ -1,7 +1,7 @@
 //! What a comparison says of a point, in one sentence, and what its figures make of it.
 
 use pgdyno_model::document::comparison::Says;
-use pgdyno_model::text;
+use pgdyno_spec::text;
 use pgdyno_stats::{Direction, Family, Verdict};
 
 use super::Compared;

@@ -7,7 +7,7 @@ use pgdyno_model::document::disturb_lab::{
     DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget,
 };
 use pgdyno_model::document::{DisturbFigures, Metastable, Proof, Truth};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 use pgdyno_stats::recovery::MIN_REPEATS_FOR_EFFECT;
 
 use super::lab::within;

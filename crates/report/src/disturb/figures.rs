@@ -1,7 +1,6 @@
 //! What a disturbance did to clients, from the slots of a trial (docs/disturb.md).
 
-use pgdyno_drive::ErrorClass;
-use pgdyno_drive::record::{
+use pgdyno_measurement::{
     BOUNDS_US, EndpointRecord, Failure, Latencies, Recording, SLOT_US, Second, Slot, Slots,
 };
 use pgdyno_model::document::phases::{Phase, phases};
@@ -9,7 +8,8 @@ use pgdyno_model::document::{
     DisturbCourse, DisturbEndpoint, DisturbErrors, DisturbFigures, DisturbSecond, Disturbed,
     Metastable,
 };
-use pgdyno_model::{Fact, Outcome, text};
+use pgdyno_model::{Fact, Outcome};
+use pgdyno_spec::{ErrorClass, text};
 use pgdyno_stats::recovery::{Course, Stays};
 
 /// The limit is so many times the p99 before the disturbance, unless one is given.

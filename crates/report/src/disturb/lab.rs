@@ -2,15 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use pgdyno_model::State;
 use pgdyno_model::document::disturb_lab::{
     DisturbEffect, DisturbInterval, DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget,
 };
 use pgdyno_model::document::phases::Phase;
 use pgdyno_model::document::{CommandRun, DisturbFigures, Metastable};
-use pgdyno_model::experiment::migrate_lab::{file_of, form_of};
 use pgdyno_model::notebook::{Notebook, TrialRow};
-use pgdyno_model::spec::OWN;
-use pgdyno_model::{Failure, State, text as figures};
+use pgdyno_spec::{
+    Failure, OWN,
+    experiment::{migrate_lab::file_of, migrate_lab::form_of},
+    text as figures,
+};
 use pgdyno_stats::recovery::{MIN_REPEATS_FOR_EFFECT, Seen, effect, ordered_interval};
 
 use super::document;

@@ -4,7 +4,7 @@
 use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
 use pgdyno_model::document::disturb_lab::{DisturbLab, DisturbRepeat, DisturbTarget};
 use pgdyno_model::document::{MigrationHolder, MigrationRun, MigrationStatement, Proof};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 use super::answer::{of, remedies, sure};
 use crate::table::Table;

@@ -1,4 +1,4 @@
-use pgdyno_drive::record::{Phase, Recording, Slots};
+use pgdyno_measurement::{Phase, Recording, Slots};
 use pgdyno_model::document::{CommandEnd, CommandRun, DisturbFigures, Disturbed, Metastable};
 
 use super::figures::of_parts;

@@ -4,7 +4,7 @@ use pgdyno_model::document::disturb_lab::{
     DisturbLab, DisturbRepeat, DisturbSummary, DisturbTarget,
 };
 use pgdyno_model::document::{CommandRun, DisturbFigures, DisturbedTrial};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 use crate::answer;
 use crate::table::Table;

@@ -11,7 +11,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::cluster;
 use crate::disturb;
 use pgdyno_diagnose::diagnose;
-use pgdyno_drive::record::Event;
+use pgdyno_measurement::Event;
 use pgdyno_model::Outcome;
 use pgdyno_model::document::course;
 use pgdyno_model::document::phases::{self, PhaseFigures};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use pgdyno_drive::record::{
+use pgdyno_measurement::{
     EndpointRecord, Event, EventKind, Reason, ScriptInterval, ScriptRecord, SlowTransaction,
     StatementRecord, StatementTotals, ThreadUse,
 };
-use pgdyno_drive::{ErrorClass, record};
+use pgdyno_spec::ErrorClass;
 use serde_json::Value;
 
 use super::{stored, whole};
@@ -53,7 +53,7 @@ fn outcome() -> (Outcome, TrialRow) {
     }];
     recording.statements = vec![vec![StatementTotals::default()]];
     recording.measured.scripts = vec![ScriptInterval::default()];
-    recording.warmup = Some(record::Phase::default());
+    recording.warmup = Some(pgdyno_measurement::Phase::default());
     recording.endpoints = vec![EndpointRecord::default()];
     recording.threads = vec![ThreadUse::default()];
     recording.events = vec![Event {
@@ -77,7 +77,7 @@ fn outcome() -> (Outcome, TrialRow) {
     }];
     outcome.generators = Some(generators());
     crate::cluster::tests::three_nodes(&mut outcome);
-    outcome.recording.slots = Some(record::Slots::default());
+    outcome.recording.slots = Some(pgdyno_measurement::Slots::default());
     outcome.disturbed = Some(disturbed());
     outcome.truth = Some(Fact::Known(Truth::default()));
     outcome.staleness = Some(Default::default());

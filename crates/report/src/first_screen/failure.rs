@@ -2,7 +2,7 @@
 
 use pgdyno_model::document::{Reason, Run};
 use pgdyno_model::pooler;
-use pgdyno_model::text as words;
+use pgdyno_spec::text as words;
 
 use super::{INDENT, labelled};
 use crate::table::one_line;

@@ -1,7 +1,7 @@
 //! Throughput, rate, retries, latency and steadiness, a line each.
 
 use pgdyno_model::document::{End, Latency, Phase, Run, Stalls, Steadiness, SteadinessVerdict};
-use pgdyno_model::text::{self as words, DASH, PERCENTILES};
+use pgdyno_spec::text::{self as words, DASH, PERCENTILES};
 
 use super::{WIDTH, labelled};
 use crate::retries::by_server;

@@ -1,8 +1,7 @@
 //! The first line: what was run with which load, and the server.
 
-use pgdyno_drive::Until;
 use pgdyno_model::document::{Run, Target, TargetKind};
-use pgdyno_model::text as figures;
+use pgdyno_spec::{Until, text as figures};
 
 use super::WIDTH;
 use crate::retries;

@@ -1,7 +1,7 @@
 //! The statements that took most of the clients' time in statements.
 
 use pgdyno_model::document::{ScriptStatements, Statement};
-use pgdyno_model::text::{self as words, DASH};
+use pgdyno_spec::text::{self as words, DASH};
 
 use super::{INDENT, WIDTH};
 use crate::table::{cut, one_line};

@@ -1,7 +1,7 @@
 //! In the terminal.
 
 use pgdyno_model::document::history::{Change, History};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 use super::{chart, figure};
 use crate::comparison::Metric;

@@ -3,7 +3,7 @@
 use pgdyno_model::document::Proof;
 use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
 use pgdyno_model::document::isolation_lab::{IsolationLab, IsolationSelfCheck};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 use super::lab::{most_unseen, share_text};
 

@@ -3,7 +3,7 @@
 use pgdyno_isolation::{Anomaly, Closing, Cycle, CycleClass, Level};
 use pgdyno_model::document::isolation::{IsolationCheck, IsolationPromise};
 use pgdyno_model::document::isolation_lab::IsolationColumn;
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 /// Why nothing could have read what was rolled back.
 pub const NOTHING_ABORTED: &str = "no transaction that was recorded was aborted";

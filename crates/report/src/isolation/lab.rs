@@ -6,7 +6,8 @@ use pgdyno_model::document::isolation_lab::{
     IsolationCell, IsolationLab, IsolationLevel, IsolationRate, IsolationSeen, IsolationTrial,
 };
 use pgdyno_model::notebook::{Notebook, TrialRow};
-use pgdyno_model::{Fact, Failure, State, text as figures};
+use pgdyno_model::{Fact, State};
+use pgdyno_spec::{Failure, text as figures};
 
 use super::columns::{COLUMNS, Column, LOST_WRITE, NOTHING_ABORTED, at_most};
 use super::sure;

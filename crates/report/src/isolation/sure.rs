@@ -2,7 +2,7 @@
 
 use pgdyno_model::Fact;
 use pgdyno_model::document::isolation_lab::{IsolationLab, IsolationSelfCheck};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 use super::lab::{DEFAULT, Tried, not_whole};
 

@@ -5,7 +5,7 @@ use pgdyno_model::document::isolation::IsolationTransaction;
 use pgdyno_model::document::isolation_lab::{
     IsolationCell, IsolationLab, IsolationLevel, IsolationSeen,
 };
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 use super::lab::share_text;
 use crate::answer;

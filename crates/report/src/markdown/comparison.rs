@@ -55,7 +55,7 @@ fn row(one: &Difference) -> Vec<String> {
         Interval::marked(shown, within)
     };
     let dash = || "–".to_owned();
-    let change = pgdyno_model::text::change;
+    let change = pgdyno_spec::text::change;
     let unit = if is_time { "ms" } else { "tx/s" };
     vec![
         match one.family {

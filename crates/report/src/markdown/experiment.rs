@@ -5,7 +5,7 @@ use pgdyno_model::document::page::ExperimentPage;
 use crate::answer;
 
 use super::{common, escaped, isolation, rate, table};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 /// It, ready to be pasted.
 pub fn experiment(document: &ExperimentPage) -> String {

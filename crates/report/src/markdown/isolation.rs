@@ -2,7 +2,7 @@
 
 use pgdyno_model::Fact;
 use pgdyno_model::document::isolation_lab::{IsolationLab, IsolationLevel};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 use super::{escaped, rate, table};
 use crate::isolation::words;

@@ -11,7 +11,7 @@ pub use comparison::comparison;
 pub use experiment::experiment;
 pub use trial::trial;
 
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 pub(crate) fn table<H: AsRef<str>>(heading: &[H], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));

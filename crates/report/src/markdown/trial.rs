@@ -3,7 +3,7 @@
 use super::{common, escaped, ms, table};
 use pgdyno_model::document::Phase;
 use pgdyno_model::document::page::{StatementRow, TrialPage};
-use pgdyno_model::text::{self as figures, PERCENTILES};
+use pgdyno_spec::text::{self as figures, PERCENTILES};
 
 /// It, ready to be pasted.
 pub fn trial(page: &TrialPage) -> String {

@@ -9,7 +9,7 @@ use super::table::{Table, one_line};
 use crate::wrap::wrapped;
 use pgdyno_model::document::{Observed, ObservedSeries, Run, Trial};
 use pgdyno_model::observed::{EXPLAINED, Explained, Kind};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 pub use series::Choice;
 
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     use crate::documents::trial as document;
-    use pgdyno_drive::record::SlowTransaction;
+    use pgdyno_measurement::SlowTransaction;
     use pgdyno_model::Outcome;
     use pgdyno_model::observed::{
         self, Batch, Gap, InstrumentRow, NewSeries, ObservedEvent, Row, Sample, Series,
@@ -285,7 +285,7 @@ mod tests {
         writer.fail("over").unwrap();
         let mut outcome = store.outcome(number).unwrap();
         let recording = &mut outcome.recording;
-        recording.warmup = Some(pgdyno_drive::record::Phase {
+        recording.warmup = Some(pgdyno_measurement::Phase {
             elapsed_us: 2_000_000,
             ..Default::default()
         });

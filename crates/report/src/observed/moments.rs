@@ -3,7 +3,7 @@
 use super::super::table::one_line;
 use super::{EVENTS_MAX, Window, outages, rest, top_waits};
 use pgdyno_model::document::{Observed, Run};
-use pgdyno_model::text::{self as figures, decimal_seconds as seconds};
+use pgdyno_spec::text::{self as figures, decimal_seconds as seconds};
 
 /// What happened so long before or after a transaction may have to do with it.
 const AROUND_US: i64 = 1_000_000;

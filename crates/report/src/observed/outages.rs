@@ -44,7 +44,7 @@ fn words(
             && (from_us.saturating_sub(BEFORE_US)..=slow.ended_us).contains(&event.at_us)
     });
     if let Some(event) = lost {
-        let at = pgdyno_model::text::seconds(event.at_us as f64 / 1e6);
+        let at = pgdyno_spec::text::seconds(event.at_us as f64 / 1e6);
         reported.push(format!("its client had no connection at {at}"));
     }
     reported
@@ -53,7 +53,7 @@ fn words(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::record::EndpointRecord;
+    use pgdyno_measurement::EndpointRecord;
 
     fn stall(start_us: u64, length_us: u64, is_over: bool) -> Stall {
         Stall {

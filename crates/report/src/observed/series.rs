@@ -5,7 +5,7 @@ use super::super::table::{Table, one_line};
 use super::Window;
 use pgdyno_model::document::{Observed, ObservedSeries};
 use pgdyno_model::observed::{Kind, Rows, fits};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 /// The width of a sparkline.
 const BINS: usize = 30;

@@ -15,10 +15,14 @@ use pgdyno_model::document::isolation_lab::IsolationLab;
 use pgdyno_model::document::points::PointResult;
 use pgdyno_model::document::retries_lab::RetriesLab;
 use pgdyno_model::document::slob_sweep::SlobSweep;
-use pgdyno_model::experiment::retries_lab::{FORMS, WORKLOADS};
-use pgdyno_model::experiment::slob_sweep::{Room, Vary};
-use pgdyno_model::experiment::{self, Kind, point::Point};
-use pgdyno_model::{Failure, Outcome, State};
+use pgdyno_model::{Outcome, State};
+use pgdyno_spec::{
+    Failure,
+    experiment::{
+        self, Kind, point::Point, retries_lab::FORMS, retries_lab::WORKLOADS, slob_sweep::Room,
+        slob_sweep::SlobVary,
+    },
+};
 
 /// An experiment as it was defined.
 pub struct Defined {
@@ -56,7 +60,7 @@ impl Defined {
         if self.kind != Kind::Slob {
             return Ok(None);
         }
-        let Some(vary) = Vary::in_points(&self.points) else {
+        let Some(vary) = SlobVary::in_points(&self.points) else {
             return Ok(None);
         };
         let mut results: Option<slob_sweep::Results> = None;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::histogram::{self, Shared};
 use super::{begin, time_per_commit, words};
 use crate::comparison::{Around, Compared, FOLLOWS_WORDS, Pair, REPEATS_READ_MAX, Within, answer};
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use pgdyno_model::document::answer::Answer;
 use pgdyno_model::document::comparison::{DifferingKind, Drift};
 use pgdyno_model::document::page::{
@@ -15,7 +15,8 @@ use pgdyno_model::document::page::{
 };
 use pgdyno_model::document::repeats::{LatencyKind, Spread};
 use pgdyno_model::document::{Gate, Packed};
-use pgdyno_model::{Failure, Note, Severity, text};
+use pgdyno_model::{Note, Severity};
+use pgdyno_spec::{Failure, text};
 
 /// The length of a step of latencies over time.
 const STEP_US: u64 = 1_000_000;

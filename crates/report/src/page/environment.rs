@@ -1,8 +1,9 @@
 //! What a trial was measured on: settings of the server, and lines of facts.
 
+use pgdyno_model::Fact;
 use pgdyno_model::document::page::Setting;
 use pgdyno_model::document::{Facts, Observed, Run};
-use pgdyno_model::{Fact, text as figures};
+use pgdyno_spec::text as figures;
 
 use super::observed;
 use pgdyno_model::notebook::TrialRow;

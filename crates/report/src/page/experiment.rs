@@ -23,9 +23,9 @@ use pgdyno_model::document::page::{
 };
 use pgdyno_model::document::points::{PointResult, Points};
 use pgdyno_model::document::repeats::Summary;
-use pgdyno_model::experiment::words as names;
 use pgdyno_model::observed::Rows;
-use pgdyno_model::{Failure, Note, Outcome, Progress, Severity, State, text as figures};
+use pgdyno_model::{Note, Outcome, Progress, Severity, State};
+use pgdyno_spec::{Failure, experiment::words as names, text as figures};
 
 /// Pages of trials are put into the file up to so many bytes of documents together: it has to be
 /// mailed and opened.

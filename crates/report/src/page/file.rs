@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-use pgdyno_model::{Exit, Failure};
 use pgdyno_platform::file_system;
+use pgdyno_spec::{Exit, Failure};
 
 /// Built from web/, committed, and compared with a fresh build by the tests.
 const PAGE: &str = include_str!("../../../../web/dist/report.html");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hdrhistogram::Histogram;
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use pgdyno_model::document;
 
 /// More pairs than this make a page that is slow to open.

@@ -4,11 +4,12 @@
 
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::record::Second;
+use pgdyno_measurement::Second;
+use pgdyno_model::State;
 use pgdyno_model::document::page::{Live, PartOf, Served, Sibling, Timeline};
 use pgdyno_model::notebook::{Notebook, TrialRow};
 use pgdyno_model::observed::Rows;
-use pgdyno_model::{Failure, State};
+use pgdyno_spec::Failure;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

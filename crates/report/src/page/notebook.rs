@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pgdyno_model::State;
 use pgdyno_model::document::page::{
     ExperimentItem, GrowingExperiment, GrowingPoint, GrowingRepeat, NotebookPage, Query,
     RunningTrial, Served, TrialItem,
 };
-use pgdyno_model::experiment::words;
 use pgdyno_model::notebook::{ExperimentRow, Filter, ListedTrial, Notebook, PlacedTrial, TrialRow};
-use pgdyno_model::{Exit, Failure, State, text};
+use pgdyno_spec::{Exit, Failure, experiment::words, text};
 use serde_json::Value;
 
 use super::begin;

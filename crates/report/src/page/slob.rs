@@ -1,13 +1,13 @@
 //! What slob's trials show beside the rest: who read what from where.
 
-use pgdyno_drive::record::{Latencies, Recording};
+use pgdyno_measurement::{Latencies, Recording};
 
 use super::histogram;
 use crate::accounting::{RESET, buffers, plan};
 use pgdyno_model::Fact;
 use pgdyno_model::document::page::{AccountingRow, SlobTrial};
 use pgdyno_model::document::{Accounting, Run};
-use pgdyno_model::text::plural;
+use pgdyno_spec::text::plural;
 
 /// A trial's; `None` where nothing was counted.
 pub fn of_trial(run: &Run, recording: &Recording) -> Option<SlobTrial> {

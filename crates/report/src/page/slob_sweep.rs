@@ -6,14 +6,13 @@ use crate::slob_sweep::{Point, Results, end_words, levels};
 use pgdyno_model::document::Accounting;
 use pgdyno_model::document::repeats::Spread;
 use pgdyno_model::document::slob_sweep::{SlobAxis, SlobKnee, SlobMark, SlobSweep, SlobSweepPoint};
-use pgdyno_model::experiment::slob_sweep::Vary;
-use pgdyno_model::text::bytes;
+use pgdyno_spec::{experiment::slob_sweep::SlobVary, text::bytes};
 
 pub fn document(results: &Results) -> SlobSweep {
     let (title, unit) = match results.vary {
-        Vary::Size => ("active set", "bytes"),
-        Vary::Sessions => ("sessions", "sessions"),
-        Vary::Reads => ("share of reads", "%"),
+        SlobVary::Size => ("active set", "bytes"),
+        SlobVary::Sessions => ("sessions", "sessions"),
+        SlobVary::Reads => ("share of reads", "%"),
     };
     let points = results.points.iter();
     let points = points.map(|(value, point)| of_point(place(results, *value), point));
@@ -27,7 +26,7 @@ pub fn document(results: &Results) -> SlobSweep {
         knees: Vec::new(),
         sentences: None,
     };
-    if results.vary == Vary::Size {
+    if results.vary == SlobVary::Size {
         add_caches(&mut document, results);
     }
     document
@@ -91,9 +90,9 @@ fn add_caches(document: &mut SlobSweep, results: &Results) {
 /// Where a value is on the axis.
 fn place(results: &Results, value: u64) -> u64 {
     match results.vary {
-        Vary::Size => value * results.room.block,
-        Vary::Sessions => value,
-        Vary::Reads => 100 - value.min(100),
+        SlobVary::Size => value * results.room.block,
+        SlobVary::Sessions => value,
+        SlobVary::Reads => 100 - value.min(100),
     }
 }
 

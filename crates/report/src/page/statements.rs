@@ -1,6 +1,6 @@
 //! Statements of the measured time: those of the scripts, and the server's own view of them.
 
-use pgdyno_drive::record::Recording;
+use pgdyno_measurement::Recording;
 use pgdyno_model::document::page::{ServerStatement, StatementRow};
 use pgdyno_model::document::{Observed, in_pipeline};
 

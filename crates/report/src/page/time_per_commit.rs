@@ -4,9 +4,9 @@ use pgdyno_model::notebook::{Notebook, TrialRow};
 use std::collections::BTreeMap;
 
 use pgdyno_diagnose::diagnose;
-use pgdyno_model::Failure;
 use pgdyno_model::document::Part;
 use pgdyno_model::document::page::TimePerCommit;
+use pgdyno_spec::Failure;
 
 /// Parts that are less than this share of both sides are put together.
 const SHARE_MIN: f64 = 0.01;

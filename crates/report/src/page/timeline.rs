@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::{self, Latencies, ScriptSecond, Second};
+use pgdyno_measurement::{Latencies, ScriptSecond, Second};
 
 use super::histogram::{Grid, Shared};
 use pgdyno_model::document::Packed;
 use pgdyno_model::document::page::{NamedCounts, Timeline};
 use pgdyno_model::document::phases::measured_from_us;
-use pgdyno_model::spec::Rate;
+use pgdyno_spec::Rate;
 
 /// The columns; `rate` is what the schedule asked for.
 pub fn timeline(seconds: &[Second], rate: Option<&Rate>) -> Timeline {
@@ -32,7 +32,7 @@ fn columns(
         let sum = |second: &Second| second.scripts.iter().map(of).sum();
         seconds.iter().map(sum).collect()
     };
-    let merged = |of: fn(&ScriptSecond) -> Option<&record::Packed>| -> Vec<Latencies> {
+    let merged = |of: fn(&ScriptSecond) -> Option<&pgdyno_measurement::Packed>| -> Vec<Latencies> {
         let all = |second: &Second| {
             let mut all = Latencies::default();
             let packed = second.scripts.iter().filter_map(of);

@@ -6,11 +6,12 @@ use super::{
 use crate::documents::{self, stored};
 use crate::generators;
 use crate::observed::outages;
+use pgdyno_model::Outcome;
 use pgdyno_model::document::page::{Event, Histograms, Sibling, Timeline, TrialPage, Worst};
 use pgdyno_model::document::{Observed, Run, Trial};
 use pgdyno_model::notebook::{Filter, Notebook, TrialRow};
 use pgdyno_model::observed::Rows;
-use pgdyno_model::{Failure, Outcome};
+use pgdyno_spec::Failure;
 
 /// Events this near to a transaction's time are reported beside it.
 const AROUND_US: i64 = 2_000_000;

@@ -1,12 +1,12 @@
 //! Titles and lines of facts on the page.
 
-use pgdyno_drive::Until;
+use pgdyno_spec::Until;
 
 use crate::retries;
+use pgdyno_model::Note;
 use pgdyno_model::document::{Facts, PageNote, Run};
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::spec::Rate;
-use pgdyno_model::{Note, TrialSpec, text as figures};
+use pgdyno_spec::{Rate, TrialSpec, text as figures};
 
 /// So much of a rate that moves is shown where there is little room.
 const ASKED_MAX: usize = 60;

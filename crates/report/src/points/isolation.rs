@@ -9,7 +9,7 @@ use pgdyno_model::notebook::TrialRow;
 use pgdyno_model::{Note, NoteOfTrials, Severity};
 use serde_json::Value;
 
-use pgdyno_model::experiment::words;
+use pgdyno_spec::experiment::words;
 
 /// The code of the note on points whose levels are one.
 const SAME_ISOLATION: &str = "same-isolation";

@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::table::one_line;
-use pgdyno_model::experiment::words;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::spec::secret::without_secrets;
+use pgdyno_spec::{experiment::words, secret::without_secrets};
 
 /// What varies where there are several.
 pub const TARGET: &str = "target";

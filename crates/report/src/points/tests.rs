@@ -44,7 +44,7 @@ impl Filled {
         let number = writer.number();
         writer.fail("not yet").unwrap();
         let (count, us) = latencies;
-        let mut all = record::Latencies::default();
+        let mut all = pgdyno_measurement::Latencies::default();
         (0..count).for_each(|_| all.record(us));
         let update = "UPDATE trial_ended SET state = 'complete', reason = NULL, goodput_per_s = ?, \
                       committed = ?, failed = 2, retries = 5, service_p50_us = ?, \
@@ -61,7 +61,7 @@ impl Filled {
         number
     }
 
-    fn second(&self, number: i64, start_s: u64, count: u64, all: &record::Latencies) {
+    fn second(&self, number: i64, start_s: u64, count: u64, all: &pgdyno_measurement::Latencies) {
         let pack = all.pack();
         let insert = "INSERT INTO second VALUES (?, ?, 0, 0, 1000000, ?, 2, 0, 0, 0, 5, 1, \
                       ?, ?, ?, ?, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0)";
@@ -160,7 +160,7 @@ fn percentiles_are_those_of_all_repeats_together_and_no_average() {
 fn the_seconds_of_all_repeats_give_a_percentile_its_interval() {
     let filled = Filled::new();
     let second = |slow_us: u64| {
-        let mut all = record::Latencies::default();
+        let mut all = pgdyno_measurement::Latencies::default();
         (0..2_000).for_each(|i| all.record(1_000 + i % 100));
         (0..40).for_each(|i| all.record(slow_us + 10 * i));
         all

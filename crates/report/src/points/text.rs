@@ -10,7 +10,8 @@ use crate::answer;
 use crate::comparison::{METRICS, Metric};
 use crate::notes;
 use crate::table::{Table, one_line};
-use pgdyno_model::{NoteOfTrials, Severity, text as figures};
+use pgdyno_model::{NoteOfTrials, Severity};
+use pgdyno_spec::text as figures;
 
 /// So many lines about single trials are shown to a person.
 const LINES_MAX: usize = 20;

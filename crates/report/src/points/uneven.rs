@@ -4,7 +4,8 @@
 use pgdyno_model::notebook::{Notebook, TrialRow};
 use std::borrow::Cow;
 
-use pgdyno_model::{Failure, Note, Severity};
+use pgdyno_model::{Note, Severity};
+use pgdyno_spec::Failure;
 
 /// Kinds of events, each with its note's code, what happened, and what to do about it.
 const KINDS: [(&str, &str, &str, &str); 2] = [

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::targets::{TARGET, Targets};
 use crate::table::one_line;
 use pgdyno_model::document::points::PointResult;
-use pgdyno_model::experiment::{POINT_NAME, words};
 use pgdyno_model::notebook::TrialRow;
+use pgdyno_spec::experiment::{POINT_NAME, words};
 
 /// The values of a point by path: those of the workload and the server as `params.NAME`,
 /// `settings.NAME`.

@@ -3,8 +3,7 @@
 use pgdyno_model::document::Proof;
 use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
 use pgdyno_model::document::retries_lab::{LabForm, LabPair, LabPoint, RetriesLab};
-use pgdyno_model::experiment::retries_lab::PLAIN;
-use pgdyno_model::text as figures;
+use pgdyno_spec::{experiment::retries_lab::PLAIN, text as figures};
 use pgdyno_stats::{CompareOptions, MIN_REPEATS_TO_COMPARE, Sample, Verdict, compare};
 
 use super::text::title;

@@ -6,8 +6,7 @@ use serde_json::Value;
 use super::words::clients;
 use crate::answer;
 use crate::table::Table;
-use pgdyno_model::experiment::retries_lab::WORKLOADS;
-use pgdyno_model::text as figures;
+use pgdyno_spec::{experiment::retries_lab::WORKLOADS, text as figures};
 
 const HEAD: [&str; 9] = [
     "",

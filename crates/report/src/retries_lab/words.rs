@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use super::pairs::{self, Pairs};
 use super::{Form, Point, Results};
-use pgdyno_model::experiment::retries_lab::PLAIN;
-use pgdyno_model::text as figures;
+use pgdyno_spec::{experiment::retries_lab::PLAIN, text as figures};
 
 /// Fewer retries for a commit than this are hardly any.
 const HARDLY_ANY: f64 = 0.005;
@@ -186,7 +185,7 @@ fn given_up(form: &Form) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::record::{Latencies, Work};
+    use pgdyno_measurement::{Latencies, Work};
     use serde_json::json;
 
     fn form(name: &str, goodputs: &[f64], retries: u64, server_retries: u64) -> Form {

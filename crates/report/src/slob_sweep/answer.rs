@@ -4,7 +4,7 @@ use pgdyno_model::document::Proof;
 use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
 use pgdyno_model::document::repeats::Spread;
 use pgdyno_model::document::slob_sweep::{SlobSweep, SlobSweepPoint};
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 /// Where the page shows it.
 const SECTION: &str = "slob";

@@ -1,11 +1,13 @@
 //! A sweep of slob for people: a row a point, and where the caches end.
 
-use pgdyno_model::document::slob_sweep::{
-    CacheEnd, ReadCosts, SlobCaches, SlobPoint, SlobSweepResult, SlobVary,
+use pgdyno_model::document::{
+    slob_sweep::CacheEnd, slob_sweep::ReadCosts, slob_sweep::SlobCaches, slob_sweep::SlobPoint,
+    slob_sweep::SlobSweepResult,
 };
+use pgdyno_spec::experiment::slob_sweep::SlobVary;
 
 use crate::table::Table;
-use pgdyno_model::text as figures;
+use pgdyno_spec::text as figures;
 
 /// The table, and for sizes where the caches end.
 pub fn text(sweep: &SlobSweepResult, width: usize) -> String {

@@ -27,12 +27,18 @@ use pgdyno_diagnose::calibration::judge::Judged;
 use pgdyno_diagnose::calibration::read;
 use pgdyno_model::document::{Facts, TargetKind};
 use pgdyno_model::event::{Finished, PlannedTrial, Role};
-use pgdyno_model::experiment::calibration::{Measure, READ, SERVER_SIDE, UPDATE};
-use pgdyno_model::experiment::point::Point;
-use pgdyno_model::spec::{TargetSpec, seed_from_clock};
+use pgdyno_spec::{
+    TargetSpec,
+    experiment::{
+        calibration::Measure, calibration::READ, calibration::SERVER_SIDE, calibration::UPDATE,
+        point::Point,
+    },
+    seed_from_clock,
+};
 use pgdyno_wire::Addr;
 
-use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, Progress, State};
+use pgdyno_model::{Observer, Observers, Outcome, Progress, State};
+use pgdyno_spec::{Exit, Failure};
 
 /// What comes after the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,9 +6,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use pgdyno_database::dialect::Probes;
-use pgdyno_model::Experiment;
-use pgdyno_model::experiment::calibration::Measure;
-use pgdyno_model::experiment::{Order, POINT_NAME, scalar, seconds};
+use pgdyno_spec::{
+    Experiment,
+    experiment::{Order, POINT_NAME, calibration::Measure, scalar, seconds},
+};
 
 /// Short trials take this part of the baseline's time …
 const SHORT_PART: u32 = 12;
@@ -127,10 +128,10 @@ mod tests {
     use crate::experiment::schedule::Slot;
     use crate::experiment::testing::planned;
     use pgdyno_database::dialect::{COCKROACHDB, POSTGRESQL};
-    use pgdyno_drive::QueryMode;
-    use pgdyno_model::experiment::point::Point;
-    use pgdyno_model::experiment::{Commented, Comments};
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::{
+        QueryMode, TargetSpec,
+        experiment::{Commented, Comments, point::Point},
+    };
     use serde_json::json;
 
     const SERVER: Server = Server {

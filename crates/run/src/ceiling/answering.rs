@@ -8,10 +8,10 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use pgdyno_model::Failure;
 use pgdyno_platform::child::{Signal, die_with_parent, new_session, spawn_from_lasting_thread};
 use pgdyno_platform::host;
 use pgdyno_server::instant;
+use pgdyno_spec::Failure;
 
 /// The server's process; dropped, it ends.
 pub struct Answering {

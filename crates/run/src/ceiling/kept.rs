@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use pgdyno_model::document::{Host, SelfCalibration};
-use pgdyno_model::{Failure, TrialSpec};
 use pgdyno_platform::{file_system, host, user};
+use pgdyno_spec::{Failure, TrialSpec};
 
 /// The machine that a trial runs on, with what is known of its ceiling. A file that cannot be read, or
 /// is of a machine with another CPU, says nothing.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pgdyno_drive::record::{Interval, Recording};
-use pgdyno_drive::{Control, Drive, DriveError, Live, Message, QueryMode, Retry, Until};
+use pgdyno_drive::{Control, Drive, Live};
+use pgdyno_measurement::{DriveError, Interval, Message, Recording};
 use pgdyno_model::document::{CeilingRow, Host, SelfCalibration, ceiling};
-use pgdyno_model::{Exit, Failure, Note, Severity};
+use pgdyno_model::{Note, Severity};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::{io::Choice, limits};
+use pgdyno_spec::{Exit, Failure, QueryMode, Retry, Until};
 use pgdyno_wire::{Addr, Candidate, Login};
 use pgdyno_workload::mix::WeightedScript;
 use time::OffsetDateTime;
@@ -164,7 +165,7 @@ fn shares_cpus(rows: &[CeilingRow], cpus: usize) -> Option<Note> {
             format!(
                 "generator and built-in server share this machine's {}: throughput is a lower bound, \
                  the ceiling is computed from the generator's own CPU time",
-                pgdyno_model::text::plural(cpus as u64, "CPU")
+                pgdyno_spec::text::plural(cpus as u64, "CPU")
             ),
             "compare the ceiling, not the measured rate, with what a trial asks for",
         )
@@ -177,5 +178,5 @@ struct Quiet;
 impl Live for Quiet {
     fn second(&mut self, _: &Interval) {}
     fn message(&mut self, _: &Message) {}
-    fn event(&mut self, _: &pgdyno_drive::record::Event) {}
+    fn event(&mut self, _: &pgdyno_measurement::Event) {}
 }

@@ -16,10 +16,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use pgdyno_model::document::{CommandEnd, CommandRun, Disturbed, MigrationRun};
 use pgdyno_model::observed::Gap;
-use pgdyno_model::spec::command::ShellCommand;
-use pgdyno_model::spec::{DisturbSpec, OWN, Step};
 use pgdyno_model::{Observer, Outcome};
 use pgdyno_observe::{Instrument, Readings};
+use pgdyno_spec::{DisturbSpec, OWN, Step, command::ShellCommand};
 
 use self::own::Doing;
 use self::shell::Running;

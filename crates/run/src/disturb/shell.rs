@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pgdyno_model::spec::command::{ShellCommand, masked};
 use pgdyno_platform::child::{self, Signal};
+use pgdyno_spec::command::{ShellCommand, masked};
 use pgdyno_wire::redact;
 
 /// Bytes of the output's beginning that are kept, and as many of its end.

@@ -3,14 +3,14 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use pgdyno_drive::{QueryMode, Retry, Until};
 use pgdyno_model::observed::{Gap, Series};
+use pgdyno_spec::{QueryMode, Retry, Until};
 
 use super::*;
 use crate::compile::compile;
 use pgdyno_database::open;
-use pgdyno_model::spec::TargetSpec;
 use pgdyno_observe::{Instrument, Readings};
+use pgdyno_spec::TargetSpec;
 use pgdyno_workload::mix::WeightedScript;
 
 /// Writes down what it receives, one word an event; what a second may come in between is left out.

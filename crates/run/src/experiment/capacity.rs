@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use super::schedule::Slot;
 use pgdyno_diagnose::capacity::{SecondsOver, ladders};
-use pgdyno_model::Failure;
 use pgdyno_model::event::Role;
-use pgdyno_model::experiment::Capacity;
-use pgdyno_model::experiment::point::{Point, Rate};
 use pgdyno_model::notebook::TrialRow;
+use pgdyno_spec::{
+    Failure,
+    experiment::{Capacity, point::Point, point::PointRate},
+};
 use pgdyno_stats::search::{self, Next};
 
 /// What cannot be found out with these rates.
@@ -28,7 +29,7 @@ pub fn check(points: &[Point]) -> Result<(), Failure> {
     }
     for point in points {
         let bare = point.without_rate_and_duration().key();
-        *with_rates.entry(bare.clone()).or_default() |= point.rate() != Rate::Max;
+        *with_rates.entry(bare.clone()).or_default() |= point.rate() != PointRate::Max;
         let length = point.at_maximum().key();
         lengths.entry(bare).or_default().insert(length);
     }
@@ -118,7 +119,7 @@ mod tests {
     use crate::experiment::plan::Plan;
     use crate::experiment::reader;
     use crate::experiment::toml_text::Source;
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
     use std::path::Path;
 
     #[test]

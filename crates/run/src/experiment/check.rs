@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::parameter;
-use pgdyno_model::experiment::{Axis, POINT_NAME};
-use pgdyno_model::{Experiment, Failure};
+use pgdyno_spec::{
+    Experiment, Failure,
+    experiment::{Axis, POINT_NAME},
+};
 
 /// Checks all of them.
 ///

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::{Control, Level, Message};
+use pgdyno_drive::Control;
+use pgdyno_measurement::{Level, Message};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_session::Session;
 
@@ -28,12 +29,13 @@ use pgdyno_database::trouble;
 use pgdyno_diagnose::capacity::seconds_over;
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::event::{Finished, Notice, PlannedTrial, Role};
-use pgdyno_model::experiment::Reset;
-use pgdyno_model::experiment::point::{Point, Rate};
 use pgdyno_model::notebook::state;
 use pgdyno_model::progress::{Progress, WarningsOnly};
-use pgdyno_model::spec::{self, TargetSpec};
-use pgdyno_model::{Exit, Failure, Observer, Observers, Outcome, State, TrialSpec};
+use pgdyno_model::{Observer, Observers, Outcome, State};
+use pgdyno_spec::{
+    Exit, Failure, TargetSpec, TrialSpec,
+    experiment::{Reset, point::Point, point::PointRate},
+};
 use pgdyno_workload::loader::{self, How, Leave, Loaded, Watch};
 use pgdyno_workload::pack::Pack;
 
@@ -322,7 +324,7 @@ impl Sweep<'_> {
     fn trial(
         &mut self,
         (number, slot): (usize, &Slot),
-        rate: Option<spec::Rate>,
+        rate: Option<pgdyno_spec::Rate>,
         before: &mut Circumstances,
     ) -> Result<Result<Ran, Failure>, Failure> {
         let began = Instant::now();
@@ -485,11 +487,11 @@ impl Sweep<'_> {
     }
 
     /// Transactions a second to schedule; `None` when it is a share of a maximum that is not known.
-    fn rate(&self, slot: &Slot) -> Option<Option<spec::Rate>> {
+    fn rate(&self, slot: &Slot) -> Option<Option<pgdyno_spec::Rate>> {
         match slot.point.rate() {
-            Rate::Max => Some(None),
-            Rate::Asked(rate) => Some(Some(rate)),
-            Rate::Share(share) => {
+            PointRate::Max => Some(None),
+            PointRate::Asked(rate) => Some(Some(rate)),
+            PointRate::Share(share) => {
                 let key = (Role::Maximum, slot.point.at_maximum().key(), 0);
                 let maximum = self.done.get(&key).filter(|maximum| **maximum > 0.0)?;
                 Some(Some((maximum * share).into()))

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pgdyno_drive::Until;
-use pgdyno_model::text;
+use pgdyno_spec::{Until, text};
 
 use super::plan::Plan;
 use super::schedule::{Key, Slot};
@@ -126,7 +125,7 @@ impl Estimate {
         let mut text = format!("about {}", text::about(self.time));
         if self.loads > 0 {
             let loads = if self.loads == 1 { "load" } else { "loads" };
-            let rows = pgdyno_model::text::count(self.rows);
+            let rows = pgdyno_spec::text::count(self.rows);
             text += &format!(" with {} {loads}, {rows} rows in all", self.loads);
         }
         if self.unknown > 0 {
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
     use crate::experiment::reader;
     use crate::experiment::toml_text::Source;
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
     use std::path::Path;
 
     fn plan(text: &str) -> Plan {

@@ -15,10 +15,11 @@ use toml::de::DeTable;
 
 use super::parameter::{self, TABLES};
 use super::toml_text::Source;
-use pgdyno_model::experiment::{Kind, Order, Reset, Vacuum};
-use pgdyno_model::spec::duration;
-use pgdyno_model::suggest::nearest;
-use pgdyno_model::{Experiment, Failure};
+use pgdyno_spec::{
+    Experiment, Failure, duration,
+    experiment::{Kind, Order, Reset, Vacuum},
+    suggest::nearest,
+};
 
 /// What is no parameter at the top of the file.
 #[derive(Deserialize)]

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use pgdyno_model::experiment::point::Point;
-use pgdyno_model::experiment::{Axis, Exclude};
-use pgdyno_model::{Experiment, Failure};
+use pgdyno_spec::{
+    Experiment, Failure,
+    experiment::{Axis, Exclude, point::Point},
+};
 
 /// More points than this are a mistake.
 const POINTS_MAX: usize = 100_000;

@@ -26,4 +26,4 @@ pub mod testing;
 mod tests;
 pub mod toml_text;
 
-pub use pgdyno_model::suggest::nearest;
+pub use pgdyno_spec::suggest::nearest;

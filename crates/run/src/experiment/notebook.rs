@@ -14,8 +14,9 @@ use crate::prepare::Prepared;
 
 use pgdyno_database::open::Target;
 
+use pgdyno_model::State;
 use pgdyno_model::event::Role;
-use pgdyno_model::{Exit, Failure, State, TrialSpec};
+use pgdyno_spec::{Exit, Failure, TrialSpec};
 
 /// Marks trials that find a maximum.
 const TAG_OF_MAXIMUM: &str = "maximum";

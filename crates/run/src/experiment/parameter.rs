@@ -1,9 +1,11 @@
 //! What a trial of an experiment can be given: the options of a trial, and what only experiments know.
 //! All of them can be lists.
 
-use pgdyno_model::experiment::point::{MAX, share};
-use pgdyno_model::spec::secret::{has_password, is_secret_name};
-use pgdyno_model::spec::{Takes, Timed, TrialOption};
+use pgdyno_spec::{
+    Takes, Timed, TrialOption,
+    experiment::{point::MAX, point::share},
+    secret::{has_password, is_secret_name},
+};
 use serde_json::{Value, json};
 
 const WORKLOAD: &str = "workload";

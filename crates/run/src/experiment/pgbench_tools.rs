@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use pgdyno_model::experiment::{Axis, Commented, Comments};
-use pgdyno_model::{Experiment, Failure};
+use pgdyno_spec::{
+    Experiment, Failure,
+    experiment::{Axis, Commented, Comments},
+};
 
 /// An experiment, and what the user should know about it.
 #[derive(Debug)]

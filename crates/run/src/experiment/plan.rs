@@ -12,10 +12,10 @@ use super::schedule::{Slot, schedule};
 use super::{capacity, matrix};
 use crate::prepare;
 use pgdyno_database::dialect;
-use pgdyno_model::experiment::point::Point;
-use pgdyno_model::experiment::{Axis, POINT_NAME};
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Experiment, Failure, TrialSpec};
+use pgdyno_spec::{
+    Exit, Experiment, Failure, TargetSpec, TrialSpec,
+    experiment::{Axis, POINT_NAME, point::Point},
+};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::recipe::Recipe;

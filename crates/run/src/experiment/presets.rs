@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use pgdyno_model::text;
 use pgdyno_platform::host::Host;
+use pgdyno_spec::text;
 
-use pgdyno_model::Experiment;
-use pgdyno_model::experiment::{Commented, Comments, seconds};
+use pgdyno_spec::{
+    Experiment,
+    experiment::{Commented, Comments, seconds},
+};
 
 pub const NAMES: [&str; 3] = ["quick", "capacity", "pgbench-tools"];
 

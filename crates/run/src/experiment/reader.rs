@@ -12,8 +12,10 @@ use toml::de::DeValue;
 use super::file::{self, Entry, Parameters};
 use super::parameter::{self, Parameter};
 use super::toml_text::Source;
-use pgdyno_model::experiment::{Axis, Capacity, Exclude, POINT_NAME};
-use pgdyno_model::{Experiment, Failure};
+use pgdyno_spec::{
+    Experiment, Failure,
+    experiment::{Axis, Capacity, Exclude, POINT_NAME},
+};
 use pgdyno_workload::{folder, script_files, shipped};
 
 /// Reads an experiment. `folder` is where script files and packs with relative paths are.
@@ -290,7 +292,7 @@ fn list_in_text(parameter: Parameter, value: &Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_model::experiment::{Order, Vacuum};
+    use pgdyno_spec::experiment::{Order, Vacuum};
     use serde_json::json;
     use std::time::Duration;
 

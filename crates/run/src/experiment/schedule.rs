@@ -7,8 +7,7 @@ use std::ops::RangeInclusive;
 use pgdyno_script::Prng;
 
 use pgdyno_model::event::Role;
-use pgdyno_model::experiment::Order;
-use pgdyno_model::experiment::point::{Point, Rate};
+use pgdyno_spec::experiment::{Order, point::Point, point::PointRate};
 
 /// One trial of the plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,7 +136,7 @@ fn with_maxima(slots: Vec<Slot>) -> Vec<Slot> {
     let mut measured = BTreeSet::new();
     let mut all = Vec::new();
     for slot in slots {
-        if matches!(slot.point.rate(), Rate::Share(_)) {
+        if matches!(slot.point.rate(), PointRate::Share(_)) {
             let point = slot.point.at_maximum();
             if measured.insert(point.key()) {
                 all.push(Slot {

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::notebook::StoredExperiment;
 use super::schedule::Slot;
 use crate::prepare::Prepared;
-use pgdyno_model::Failure;
 use pgdyno_model::event::PlannedTrial;
+use pgdyno_spec::Failure;
 
 pub trait Study {
     /// A trial is prepared and begins when this returns.

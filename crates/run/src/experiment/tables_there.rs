@@ -1,8 +1,7 @@
 //! A preset on a server that has its tables already: it runs on them, as they are.
 
 use pgdyno_database::open;
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Experiment, Failure};
+use pgdyno_spec::{Experiment, Failure, TargetSpec};
 use pgdyno_workload::{loader, resolve};
 
 /// What the tables of every preset are made with, and the pack that has them.

@@ -5,8 +5,7 @@ use std::path::Path;
 use super::plan::Plan;
 use super::reader;
 use super::toml_text::Source;
-use pgdyno_model::experiment::Commented;
-use pgdyno_model::spec::TargetSpec;
+use pgdyno_spec::{TargetSpec, experiment::Commented};
 
 /// The plan of an experiment, whose text must read back as the same experiment.
 pub fn planned(made: &Commented) -> Plan {

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use super::plan::Plan;
 use super::testing::planned;
-use pgdyno_model::experiment::retries_lab::{FORMS, LEVELS, Lab, Length, WORKLOADS};
-use pgdyno_model::experiment::slob_sweep::{SlobSweep, Vary};
+use pgdyno_spec::experiment::{
+    retries_lab::FORMS, retries_lab::LEVELS, retries_lab::Lab, retries_lab::Length,
+    retries_lab::WORKLOADS, slob_sweep::SlobSweep, slob_sweep::SlobVary,
+};
 
 fn plan(lab: &Lab) -> Plan {
     planned(&lab.experiment())
@@ -87,7 +89,11 @@ fn each_sweep_is_an_experiment() {
         seed: Some(3),
         params: vec![("work_unit".to_owned(), "64".to_owned())],
     };
-    for (vary, trials) in [(Vary::Size, 6), (Vary::Sessions, 4), (Vary::Reads, 8)] {
+    for (vary, trials) in [
+        (SlobVary::Size, 6),
+        (SlobVary::Sessions, 4),
+        (SlobVary::Reads, 8),
+    ] {
         let made = sweep(vary).experiment();
         let text = made.to_toml();
         let plan = planned(&made);
@@ -95,8 +101,8 @@ fn each_sweep_is_an_experiment() {
         // And it is known again by its points.
         let points = plan.points.iter().map(|planned| planned.point.to_json());
         let points: Vec<Value> = points.collect();
-        assert_eq!(Vary::in_points(&points), Some(vary), "{text}");
+        assert_eq!(SlobVary::in_points(&points), Some(vary), "{text}");
         let other = json!({ "workload": ["slob"], "params": { "active": 4096 } });
-        assert_eq!(Vary::in_points(&[other]), None);
+        assert_eq!(SlobVary::in_points(&[other]), None);
     }
 }

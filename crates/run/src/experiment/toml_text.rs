@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use pgdyno_model::spec::secret::{has_password, is_secret_name};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{
+    Exit, Failure,
+    secret::{has_password, is_secret_name},
+};
 
 /// The text that is read, and its name for messages.
 #[derive(Debug, Clone, Copy)]

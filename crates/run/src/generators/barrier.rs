@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pgdyno_drive::{Control, planted};
+use pgdyno_model::Observer;
 use pgdyno_model::document::ClockReading;
 use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
-use pgdyno_model::{Exit, Failure, Observer};
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_spec::{Exit, Failure};
 
 use super::Clock;
 use super::company::{Company, Heard, Ready, Start, look_pause, say, words};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use pgdyno_drive::planted;
-use pgdyno_model::Failure;
 use pgdyno_model::document::ClockReading;
 use pgdyno_model::notebook::Rendezvous;
+use pgdyno_spec::Failure;
 
 use super::time::Time;
 

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::{Share, planted};
+use pgdyno_drive::planted;
 use pgdyno_model::document::ClockReading;
 use pgdyno_model::notebook::{Meeting, Offer, Rendezvous, Whose, Word};
-use pgdyno_model::spec::generators::{self, GeneratorsSpec};
-use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_platform::host;
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_platform::process::Identity;
+use pgdyno_spec::{
+    Exit, Failure, Share, TrialSpec,
+    generators::{self, GeneratorsSpec},
+};
 use serde::{Deserialize, Serialize};
 
 use super::time::{OfHost, Time};

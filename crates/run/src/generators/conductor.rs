@@ -4,9 +4,9 @@
 use pgdyno_drive::Control;
 use pgdyno_model::document::GeneratorEnd;
 use pgdyno_model::notebook::{KeptTrial, Notebook, Whose};
-use pgdyno_model::spec::generators as shares;
-use pgdyno_model::{Failure, Observer, Outcome, TrialSpec};
+use pgdyno_model::{Observer, Outcome};
 use pgdyno_observe::ObserveOptions;
+use pgdyno_spec::{Failure, TrialSpec, generators as shares};
 use serde::{Deserialize, Serialize};
 
 use super::company::{Company, words};

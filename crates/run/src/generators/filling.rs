@@ -4,8 +4,8 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use pgdyno_model::Failure;
 use pgdyno_model::notebook::Whose;
+use pgdyno_spec::Failure;
 use pgdyno_workload::loader::{Others, Share};
 
 use super::company::{Company, look_pause, words};

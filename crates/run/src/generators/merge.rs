@@ -1,13 +1,13 @@
 //! What all generators have kept becomes one result.
 
 use pgdyno_drive::planted;
-use pgdyno_drive::record::{End, Merge, Recording, ThreadUse};
+use pgdyno_measurement::{End, Merge, Recording, ThreadUse};
 use pgdyno_model::client_bound::CLIENT_BOUND_SHARE;
 use pgdyno_model::document::{ClockReading, Generator, GeneratorEnd, Generators};
 use pgdyno_model::note::Severity;
 use pgdyno_model::notebook::state;
-use pgdyno_model::spec::generators as shares;
-use pgdyno_model::{Fact, Failure, Note, Outcome, State, TrialSpec, text};
+use pgdyno_model::{Fact, Note, Outcome, State};
+use pgdyno_spec::{Failure, TrialSpec, generators as shares, text};
 
 use super::company::{Company, Part, Ready, words};
 use crate::prepare::Prepared;

@@ -1,11 +1,11 @@
 //! One generator's part of a trial: measured when all begin, and kept as a trial of its own.
 
 use pgdyno_drive::Control;
-use pgdyno_drive::record::End;
+use pgdyno_measurement::End;
 use pgdyno_model::notebook::{KeptTrial, Notebook};
-use pgdyno_model::spec::{ObserveSpec, Wish};
-use pgdyno_model::{Failure, Observer, Observers, Outcome};
+use pgdyno_model::{Observer, Observers, Outcome};
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_spec::{Failure, ObserveSpec, Wish};
 
 use super::company::{Company, Part};
 use super::{Barrier, Watch};

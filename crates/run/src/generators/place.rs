@@ -3,7 +3,7 @@
 //! The names of the variables are those of their manuals, and were seen: Slurm 22.05 (PMI_RANK with its
 //! `--mpi=pmi2`), Open MPI 4.1 (with PMIX_RANK beside its own), Jobs of Kubernetes 1.37.
 
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Place {

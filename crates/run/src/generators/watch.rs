@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pgdyno_drive::{Control, planted};
-use pgdyno_model::Failure;
 use pgdyno_model::notebook::{Meeting, Rendezvous, Whose, Word};
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_spec::Failure;
 
 use super::Clock;
 use super::company::{ALIVE, Company, look_pause, say, step_at, words};

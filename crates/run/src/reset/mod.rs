@@ -13,8 +13,10 @@ use serde::Serialize;
 
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::experiment::{Reset, Vacuum};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{
+    Exit, Failure,
+    experiment::{Reset, Vacuum},
+};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::params::Params;
 use pgdyno_workload::state;

@@ -7,7 +7,7 @@ use pgdyno_workload::params::Params;
 use pgdyno_workload::{loader, resolve};
 
 fn connect(url: &str) -> Session {
-    let wanted = pgdyno_model::spec::TargetSpec::at(url);
+    let wanted = pgdyno_spec::TargetSpec::at(url);
     let target = pgdyno_database::open::existing(&wanted).unwrap().unwrap();
     target.connect().unwrap()
 }

@@ -11,8 +11,8 @@ use super::restart::{Restart, restart};
 use crate::experiment::nearest;
 use pgdyno_database::open::Target;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::Failure;
 use pgdyno_model::document::TargetKind;
+use pgdyno_spec::Failure;
 
 /// How long the server may take to read its configuration again.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);

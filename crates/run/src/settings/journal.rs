@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// What a journal is called until it counts.
 const DRAFT: &str = "new";

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use pgdyno_server::Cache;
 
 use pgdyno_database::trouble;
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// Where the journals of this user are.
 ///

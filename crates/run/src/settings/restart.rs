@@ -7,7 +7,7 @@ use pgdyno_session::Session;
 
 use pgdyno_database::open::Target;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 /// How long the server may take to answer once the command has ended.
 const START_TIMEOUT: Duration = Duration::from_secs(60);

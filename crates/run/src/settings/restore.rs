@@ -14,8 +14,7 @@ use super::change::{SESSION, put_back, system_identifier};
 use super::journal::{self, Leftover, Seen};
 use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::spec::TargetSpec;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure, TargetSpec};
 
 /// By then the server has seen that a client is gone. A pooler keeps its session, idle, for longer.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::seconds::Seconds;
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use pgdyno_model::Fact;
 use pgdyno_model::document::{
     Lags, OwnUnseen, Replay, SessionReads, StaleBucket, StaleEndpoint, WentBack,

@@ -9,11 +9,11 @@ use pgdyno_database::dialect::Dialect;
 use pgdyno_database::open::{Endpoint, Target};
 use pgdyno_database::{admin, trouble};
 use pgdyno_drive::Control;
-use pgdyno_drive::record::{EndpointRecord, StampEvent};
 use pgdyno_drive::stamps::{self, SHOWN, STAMP};
+use pgdyno_measurement::{EndpointRecord, StampEvent};
 use pgdyno_model::document::ClientStaleness;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_script::{Names, Script};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_workload::sql_words;
 
 use super::books::{Acknowledged, Books, Seen, Stamp};

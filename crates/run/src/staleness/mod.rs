@@ -15,11 +15,12 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
 use pgdyno_database::open::Endpoint;
-use pgdyno_drive::record::{EndpointRecord, Interval, Latencies, StampEvent};
-use pgdyno_drive::{Control, Share};
+use pgdyno_drive::Control;
+use pgdyno_measurement::{EndpointRecord, Interval, Latencies, StampEvent};
 use pgdyno_model::document::Staleness;
-use pgdyno_model::{Exit, Failure, Observer, Outcome, TrialSpec};
+use pgdyno_model::{Observer, Outcome};
 use pgdyno_session::Session;
+use pgdyno_spec::{Exit, Failure, Share, TrialSpec};
 
 use self::books::{Acknowledged, Books, Read, Seen, Stamp, lags};
 use self::clients::Clients;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use pgdyno_model::document::StaleSecond;
 
 /// So many seconds are open at the same time.

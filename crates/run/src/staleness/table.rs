@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::open::Endpoint;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::Failure;
 use pgdyno_session::{Session, quote_literal};
+use pgdyno_spec::Failure;
 
 /// So many rows are inserted at once.
 const ROWS_MAX: usize = 1000;

@@ -11,13 +11,13 @@ use std::time::Instant;
 use pgdyno_database::admin;
 use pgdyno_database::open::Target;
 use pgdyno_database::trouble;
-use pgdyno_drive::Share;
 use pgdyno_drive::receipts::{self, RECEIPT, Receipt};
-use pgdyno_drive::record::Recording;
+use pgdyno_measurement::Recording;
+use pgdyno_model::Fact;
 use pgdyno_model::document::{Sums, Truth};
-use pgdyno_model::{Exit, Fact, Failure, TrialSpec};
 use pgdyno_script::{Names, Script};
 use pgdyno_session::{Session, quote_literal};
+use pgdyno_spec::{Exit, Failure, Share, TrialSpec};
 
 use self::reckoning::Reckoning;
 use super::prepare::Prepared;

@@ -2,7 +2,7 @@
 //! come in any order and their number is no matter.
 
 use pgdyno_drive::receipts::Receipt;
-use pgdyno_drive::record::{ClientReceipts, Fate};
+use pgdyno_measurement::{ClientReceipts, Fate};
 use pgdyno_model::document::{InDoubt, LostWrite, Truth};
 
 /// So many unknown ones are looked at for the first.
@@ -114,7 +114,7 @@ fn lost(client: &ClientReceipts, number: u64) -> LostWrite {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgdyno_drive::record::ReceiptRun;
+    use pgdyno_measurement::ReceiptRun;
 
     fn client(client: usize, given: u64, runs: &[(u64, u64, Fate)]) -> ClientReceipts {
         let run = |&(first, last, fate): &(u64, u64, Fate)| ReceiptRun {

@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 
 use pgdyno_database::{facts::collect, open};
 use pgdyno_model::document::Facts;
-use pgdyno_model::spec::TargetSpec;
 use pgdyno_server::{Options, Server};
 use pgdyno_session::Session;
+use pgdyno_spec::TargetSpec;
 
 use super::{Situation, notes};
 

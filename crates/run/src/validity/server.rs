@@ -1,6 +1,7 @@
 //! Notes from what instruments saw of the server over the measured part.
 
-use pgdyno_model::{Note, Severity, text};
+use pgdyno_model::{Note, Severity};
+use pgdyno_spec::text;
 
 use pgdyno_model::observed::{Course, Observed};
 

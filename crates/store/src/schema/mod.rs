@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::{BUSY_LIMIT, place, trouble};
 use ddl::On;
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// The version that this pgdyno reads and writes (`PRAGMA user_version`, on a server the table `notebook`).
 /// Before the first package tables change without leading from one version to the next.

@@ -499,7 +499,7 @@ CREATE TABLE finding (
     PRIMARY KEY (trial, instrument, name, told)
 ) WITHOUT ROWID;
 
--- What its transactions observed, where that was recorded, as its clients recorded it (drive::record): zlib.
+-- What its transactions observed, where that was recorded, as its clients recorded it (measurement): zlib.
 -- Parts are that of its clients and that of who read every key at the end. `pgdyno export --history` has it
 -- in words.
 CREATE TABLE history (

@@ -15,7 +15,7 @@ use crate::{counting, own_data, scale};
 use pgdyno_database::admin;
 use pgdyno_database::dialect::Dialect;
 use pgdyno_database::trouble;
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// What tables that are there tell of themselves.
 pub(super) struct Seen {

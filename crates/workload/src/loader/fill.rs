@@ -7,7 +7,7 @@ use crate::filling::{Beside, Job};
 use crate::recipe::TableRows;
 use pgdyno_database::dialect::Filling;
 use pgdyno_database::trouble;
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// Bytes of COPY data made between two looks at the clock and at interrupts.
 const CHUNK_BYTES: usize = 64 << 10;

@@ -24,7 +24,7 @@ use crate::stop::Stop;
 use crate::{refusal, scale};
 use pgdyno_database::dialect::{Filling, Product};
 use pgdyno_database::trouble;
-use pgdyno_model::{Exit, Failure, text};
+use pgdyno_spec::{Exit, Failure, text};
 
 /// Appends to the tables that pgdyno has loaded until they are as `params` want them.
 ///

@@ -6,7 +6,7 @@ use super::load::Load;
 use crate::manifest::Table;
 use crate::{foreign_keys, table_params};
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::{Failure, text};
+use pgdyno_spec::{Failure, text};
 
 impl Load<'_, '_, '_, '_> {
     /// Each row must have a block to itself.

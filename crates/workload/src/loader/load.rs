@@ -20,7 +20,7 @@ use crate::statements::Statement;
 use crate::stop::Stop;
 use pgdyno_database::dialect::{Product, TableFacts};
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 /// What of the tables would stay if the load ended now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::pack::Pack;
 use crate::stop::Stop;
 use pgdyno_database::dialect::{Dialect, Product};
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 /// The server gives up the session of a process that is gone within 20 s.
 const OF_DEAD_MAX: Duration = Duration::from_secs(30);

@@ -16,7 +16,7 @@ use crate::recipe::Recipe;
 use crate::stop::Stop;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::trouble;
-use pgdyno_model::{Exit, Failure, text};
+use pgdyno_spec::{Exit, Failure, text};
 
 /// The ranges with which a process begins: of so many processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +121,7 @@ mod tests {
     use crate::shipped;
     use pgdyno_database::open;
     use pgdyno_model::progress::Silent;
-    use pgdyno_model::spec::TargetSpec;
+    use pgdyno_spec::TargetSpec;
 
     /// This one has no other generators.
     struct OutOfReach;

@@ -4,7 +4,7 @@ use super::load::Load;
 use crate::recipe::Recipe;
 use crate::spread::Spread;
 use pgdyno_database::{admin, trouble};
-use pgdyno_model::{Failure, text};
+use pgdyno_spec::{Failure, text};
 
 impl Load<'_, '_, '_, '_> {
     /// What makes loading bearable on this product; a setting that the server does not take is

@@ -232,7 +232,7 @@ pub(super) fn index(
         if found != fields {
             return Err(format!(
                 "{shown}:{line}: {}: {} expected as in line {as_in}{}",
-                pgdyno_model::text::plural(found as u64, "field"),
+                pgdyno_spec::text::plural(found as u64, "field"),
                 fields,
                 excerpt(&records.record)
             ));
@@ -323,8 +323,8 @@ fn by_numbers(count: usize, wanted: &Wanted) -> Result<Vec<usize>, String> {
     if wanted.in_order && count != wanted.fields.len() {
         return Err(format!(
             "{}, and {} of the table take one: give those columns field = N, from 1",
-            pgdyno_model::text::plural(count as u64, "field"),
-            pgdyno_model::text::plural(wanted.fields.len() as u64, "column"),
+            pgdyno_spec::text::plural(count as u64, "field"),
+            pgdyno_spec::text::plural(wanted.fields.len() as u64, "column"),
         ));
     }
     let number = |by: &By| match by {
@@ -344,7 +344,7 @@ fn by_numbers(count: usize, wanted: &Wanted) -> Result<Vec<usize>, String> {
 fn excerpt(record: &[u8]) -> String {
     let text = String::from_utf8_lossy(record);
     let shown: String = text.chars().take(SHOWN_CHARS).collect();
-    let shown = pgdyno_model::text::shown(&shown);
+    let shown = pgdyno_spec::text::shown(&shown);
     let more = if text.chars().count() > SHOWN_CHARS {
         "…"
     } else {

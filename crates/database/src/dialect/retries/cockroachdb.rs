@@ -2,7 +2,7 @@
 //! (v19.1.0-alpha.20190219); "documented" is its transaction retry error reference, v26.2, unless
 //! another page is named.
 
-use pgdyno_drive::{ErrorClass, ErrorRule};
+use pgdyno_spec::{ErrorClass, ErrorRule};
 
 use super::super::Version;
 use super::{Counters, Inject, Retries};

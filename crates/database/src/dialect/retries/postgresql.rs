@@ -1,7 +1,7 @@
 //! PostgreSQL. The texts are those of its source (`src/backend/utils/errcodes.txt` for SQLSTATEs);
 //! servers that speak another language than English are known by the SQLSTATE alone.
 
-use pgdyno_drive::{ErrorClass, ErrorRule};
+use pgdyno_spec::{ErrorClass, ErrorRule};
 
 use super::{Counters, Retries};
 

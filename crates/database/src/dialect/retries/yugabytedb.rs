@@ -1,7 +1,7 @@
 //! YugabyteDB's YSQL. Everything here rests on documentation and on articles: nothing was run on a
 //! real server.
 
-use pgdyno_drive::{ErrorClass, ErrorRule};
+use pgdyno_spec::{ErrorClass, ErrorRule};
 
 use super::Retries;
 

@@ -1,7 +1,7 @@
 //! Admission control: a node that is overloaded has requests wait before it does them.
 
 use pgdyno_model::document::{Cause, Part};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::{most, of_budget, of_nodes, summed, unread};
 use crate::evidence::Evidence;

@@ -2,7 +2,7 @@
 //! waiting for them.
 
 use pgdyno_model::document::Part;
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::slow_node::Slow;
 use super::uneven::Busiest;

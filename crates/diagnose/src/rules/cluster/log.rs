@@ -1,7 +1,7 @@
 //! Making commits durable on nodes: each waits for the log of its range's leader.
 
 use pgdyno_model::document::Part;
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::{log_commits, most, of_budget, of_nodes, summed};
 use crate::evidence::Evidence;

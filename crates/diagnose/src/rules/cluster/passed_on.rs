@@ -1,7 +1,7 @@
 //! Requests that the node of a session passes on, because another one leads the range.
 
 use pgdyno_model::document::{Cause, Part};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::{alone, of_budget, of_nodes};
 use crate::evidence::Evidence;

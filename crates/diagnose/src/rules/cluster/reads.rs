@@ -1,7 +1,7 @@
 //! Blocks that were not in the block cache of a node's storage engine.
 
 use pgdyno_model::document::Part;
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::{of_budget, of_nodes};
 use crate::evidence::Evidence;

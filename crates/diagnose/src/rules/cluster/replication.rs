@@ -1,7 +1,7 @@
 //! The way to other copies and back, which each commit waits for.
 
 use pgdyno_model::document::{Cause, Part};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::{alone, of_budget, of_nodes};
 use crate::evidence::Evidence;

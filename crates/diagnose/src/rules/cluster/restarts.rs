@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pgdyno_model::document::Cause;
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::{AT_NODES, of_nodes, unread};
 use crate::evidence::Evidence;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use pgdyno_model::document::{Cause, Part};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::{AT_NODES, AT_WORK, alone, cpu_shares, log_commits, of_nodes, summed};
 use crate::evidence::Evidence;

@@ -1,7 +1,7 @@
 //! Ranges that cannot be read or written, because most of their copies are gone.
 
 use pgdyno_model::document::Cause;
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::{of_nodes, unread};
 use crate::evidence::{Evidence, IN_TRANSACTIONS};

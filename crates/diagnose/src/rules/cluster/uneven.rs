@@ -5,7 +5,7 @@
 //! would not tell, since the nodes that clients are connected to use it for SQL.
 
 use pgdyno_model::document::{Cause, Part};
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::{BUSY_SHARE, alone, cpu_shares, most, of_nodes, requests, summed};
 use crate::evidence::Evidence;

@@ -1,7 +1,7 @@
 //! Writes that a node's storage engine holds back because flushes and compactions do not keep up.
 
 use pgdyno_model::document::Cause;
-use pgdyno_model::text;
+use pgdyno_spec::text;
 
 use super::{AT_NODES, most, of_nodes, summed, unread};
 use crate::evidence::Evidence;

@@ -16,7 +16,7 @@ use pgdyno_session::Session;
 
 use super::place::Place;
 use pgdyno_database::open::{self};
-use pgdyno_model::spec::TargetSpec;
+use pgdyno_spec::TargetSpec;
 
 /// Runs a test on every major version, each as a test of its own; skipped by name where a version
 /// cannot be had.

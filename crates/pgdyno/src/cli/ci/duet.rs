@@ -4,12 +4,12 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use pgdyno_model::experiment::Order;
+use pgdyno_model::State;
 use pgdyno_model::notebook::{Filter, TrialRow};
-use pgdyno_model::{Exit, Failure, State, text};
 use pgdyno_platform::affinity;
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_run::experiment::schedule::block;
+use pgdyno_spec::{Exit, Failure, experiment::Order, text};
 use uuid::Uuid;
 
 use super::side::Ready;

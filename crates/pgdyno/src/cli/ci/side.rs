@@ -4,12 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pgdyno_database::{own, trouble};
-use pgdyno_model::spec::{Address, OwnSpec, TargetSpec};
-use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_output::{Verbosity, remark};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_run::prepare;
 use pgdyno_server::{Listen, Server};
+use pgdyno_spec::{Address, Exit, Failure, OwnSpec, TargetSpec, TrialSpec};
 
 use super::CiArgs;
 

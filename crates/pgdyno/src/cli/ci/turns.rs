@@ -3,14 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use pgdyno_drive::{Level, Message};
+use pgdyno_measurement::{Level, Message};
 use serde_json::Value;
 
 use pgdyno_model::event::{Finished, PlannedTrial, Role};
-use pgdyno_model::experiment::point::Point;
-use pgdyno_model::experiment::{Order, POINT_NAME};
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{Exit, Experiment, Failure, Observer, Outcome};
+use pgdyno_model::{Observer, Outcome};
 use pgdyno_platform::interrupt::Interrupts;
 use pgdyno_run::experiment::conduct::{self, Means};
 use pgdyno_run::experiment::notebook::StoredExperiment;
@@ -19,6 +17,10 @@ use pgdyno_run::experiment::schedule::{Slot, block};
 use pgdyno_run::experiment::study::Study;
 use pgdyno_run::prepare::Prepared;
 use pgdyno_run::settings;
+use pgdyno_spec::{
+    Exit, Experiment, Failure,
+    experiment::{Order, POINT_NAME, point::Point},
+};
 use pgdyno_stats::Look;
 
 use super::side::Ready;

@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
-use pgdyno_model::defaults::{Defaults, Said};
 use pgdyno_model::notebook::check_tag;
-use pgdyno_model::spec::Wish;
-use pgdyno_model::spec::secret::Address;
-use pgdyno_model::suggest::with_meant_field;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_platform::user;
 use pgdyno_run::experiment::toml_text::Source;
+use pgdyno_spec::{
+    Exit, Failure, Wish,
+    defaults::{Defaults, Said},
+    secret::Address,
+    suggest::with_meant_field,
+};
 
 /// Its name in a project's folder and in the user's.
 pub const NAME: &str = "pgdyno.toml";

@@ -7,9 +7,11 @@ use std::env;
 use clap::{Args, Command};
 use serde::Serialize;
 
-use pgdyno_model::defaults::{self, Defaults};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{JsonArg, answer};
+use pgdyno_spec::{
+    Exit, Failure,
+    defaults::{self, Defaults},
+};
 use pgdyno_store::place;
 
 /// What is in effect.
@@ -153,7 +155,7 @@ fn settings(of: &Defaults) -> Result<Vec<Setting>, Failure> {
         |said| (said.value.clone(), said.by.display().to_string()),
     );
     let store = (
-        pgdyno_model::spec::secret::without_secrets(&store.0.to_string_lossy(), None),
+        pgdyno_spec::secret::without_secrets(&store.0.to_string_lossy(), None),
         store.1,
     );
     let named = [

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::started::Started;
 use super::{Generators, label};
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 
 const SECRETS: &str = "they are in the Secret: command lines of pods are readable by others";
 

@@ -7,8 +7,8 @@ mod started;
 
 use clap::{Args, Subcommand};
 
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::write_answer;
+use pgdyno_spec::{Exit, Failure};
 
 /// What starts the generators.
 #[derive(Debug, Subcommand)]

@@ -6,8 +6,7 @@ use clap::Args;
 
 use super::started::Started;
 use super::{Generators, label};
-use pgdyno_model::Failure;
-use pgdyno_model::spec::duration;
+use pgdyno_spec::{Failure, duration};
 
 const SECRETS: &str = "the batch file is readable by others; sbatch passes the environment on";
 

@@ -5,8 +5,7 @@ use clap::Parser;
 use super::super::run::RunArgs;
 use super::super::{Cli, Verb};
 use super::Generators;
-use pgdyno_model::spec::generators;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure, generators};
 use pgdyno_workload::params::Params;
 use pgdyno_workload::resolve;
 

@@ -10,9 +10,8 @@ use std::fmt::Write as _;
 
 use clap::{Args, Command, CommandFactory};
 
-use pgdyno_model::suggest::nearest;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{width, write_answer};
+use pgdyno_spec::{Exit, Failure, suggest::nearest};
 
 use self::manual::Document;
 use super::Cli;

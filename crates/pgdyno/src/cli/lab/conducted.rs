@@ -2,11 +2,8 @@
 //! what `--with` means.
 
 use clap::Args;
-use pgdyno_model::experiment::Commented;
+use pgdyno_model::Observers;
 use pgdyno_model::notebook::{Filter, TrialRow};
-use pgdyno_model::spec::command::ShellCommand;
-use pgdyno_model::spec::{DisturbSpec, Step, TargetSpec, Timed};
-use pgdyno_model::{Exit, Failure, Observers};
 use pgdyno_observe::ObserveOptions;
 use pgdyno_output::{Verbosity, remark, write_answer};
 use pgdyno_run::disturb::catalogue;
@@ -16,6 +13,10 @@ use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::{Study, TrialsAlone};
 use pgdyno_run::generators::Conductor;
 use pgdyno_run::settings;
+use pgdyno_spec::{
+    DisturbSpec, Exit, Failure, Step, TargetSpec, Timed, command::ShellCommand,
+    experiment::Commented,
+};
 use pgdyno_store::Store;
 
 use crate::screen::Screen;

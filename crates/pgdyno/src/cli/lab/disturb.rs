@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use clap::Args;
 use pgdyno_model::document::disturb_lab::DisturbLab as Document;
-use pgdyno_model::experiment::Kind;
-use pgdyno_model::experiment::disturb_lab::DisturbLab;
-use pgdyno_model::spec::secret::has_password;
-use pgdyno_model::spec::{GeneratorsSpec, OWN, Policy, TargetSpec, seed_from_clock};
-use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_output::{JsonArg, Sink, StoreArgs, Verbosity, table_width, write_report};
 use pgdyno_report::{disturb, notes};
 use pgdyno_run::disturb::catalogue::{self, random};
 use pgdyno_run::experiment::notebook::StoredExperiment;
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::generators::Conductor;
+use pgdyno_spec::{
+    Exit, Failure, GeneratorsSpec, OWN, Policy, TargetSpec, TrialSpec,
+    experiment::{Kind, disturb_lab::DisturbLab},
+    secret::has_password,
+    seed_from_clock,
+};
 use pgdyno_store::Store;
 use serde::Serialize;
 

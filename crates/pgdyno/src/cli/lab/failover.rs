@@ -6,12 +6,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use pgdyno_model::experiment::Kind;
-use pgdyno_model::spec::{
-    DisturbSpec, FAILOVER, GeneratorsSpec, OwnSpec, Rate, Replication, TargetSpec, duration,
-};
-use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_output::{JsonArg, StoreArgs, Verbosity};
+use pgdyno_spec::{
+    DisturbSpec, Exit, FAILOVER, Failure, GeneratorsSpec, OwnSpec, Rate, Replication, TargetSpec,
+    TrialSpec, duration, experiment::Kind,
+};
 
 use super::super::serve::ServeArgs;
 use super::conducted::WithArgs;

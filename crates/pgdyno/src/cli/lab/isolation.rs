@@ -7,19 +7,22 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pgdyno_model::document::isolation_lab::IsolationLab as Document;
-use pgdyno_model::experiment::isolation_lab::{
-    IsolationLab, LEVELS, LEVELS_OF_STANDBYS, MIXES, MIXES_OF_ONE, PACK, SESSION,
-};
-use pgdyno_model::spec::{
-    DisturbSpec, Policy, Rate, RetryPolicy, RolesSpec, duration, seed_from_clock,
-};
-use pgdyno_model::{Exit, Failure, Isolation, TrialSpec};
 use pgdyno_observe::ObserveOptions;
 use pgdyno_output::{Verbosity, remark, write_report};
 use pgdyno_platform::Output;
 use pgdyno_report::{isolation, notes};
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::prepare;
+use pgdyno_spec::{
+    DisturbSpec, Exit, Failure, Isolation, Policy, Rate, RetryPolicy, RolesSpec, TrialSpec,
+    duration,
+    experiment::{
+        isolation_lab::IsolationLab, isolation_lab::LEVELS, isolation_lab::LEVELS_OF_STANDBYS,
+        isolation_lab::MIXES, isolation_lab::MIXES_OF_ONE, isolation_lab::PACK,
+        isolation_lab::SESSION,
+    },
+    seed_from_clock,
+};
 
 use super::super::made_args::MadeArgs;
 use super::super::of_capacity;

@@ -9,11 +9,6 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pgdyno_database::open;
 use pgdyno_migration::{Migration, explain};
-use pgdyno_model::experiment::migrate_lab::{FORMS, MigrateLab, NAME, encoded, option_of};
-use pgdyno_model::spec::command::ShellCommand;
-use pgdyno_model::spec::{DisturbSpec, OWN, Policy, Rate, duration, seed_from_clock};
-use pgdyno_model::text::{self, as_typed};
-use pgdyno_model::{Exit, Failure, TrialSpec};
 use pgdyno_observe::ObserveOptions;
 use pgdyno_output::{Verbosity, remark, write_report};
 use pgdyno_report::disturb;
@@ -21,6 +16,17 @@ use pgdyno_run::disturb::migrate::{Copies, UNDO, column_type, groups, version};
 use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::{Study, TrialsAlone};
 use pgdyno_session::Session;
+use pgdyno_spec::{
+    DisturbSpec, Exit, Failure, OWN, Policy, Rate, TrialSpec,
+    command::ShellCommand,
+    duration,
+    experiment::{
+        migrate_lab::FORMS, migrate_lab::MigrateLab, migrate_lab::NAME, migrate_lab::encoded,
+        migrate_lab::option_of,
+    },
+    seed_from_clock,
+    text::{self, as_typed},
+};
 
 use super::super::made_args::MadeArgs;
 use super::super::of_capacity;

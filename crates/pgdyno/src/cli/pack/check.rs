@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use pgdyno_model::{Exit, text};
+use pgdyno_spec::{Exit, text};
 use pgdyno_workload::soundness;
 
 /// What is wrong, a paragraph each, or what is there; and how the command ends.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::shipped;
 

@@ -5,8 +5,8 @@ use std::{fs, io};
 
 use clap::Subcommand;
 
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{Verbosity, write_answer, write_report};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_workload::pack::Pack;
 use pgdyno_workload::resolve;
 

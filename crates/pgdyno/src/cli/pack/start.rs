@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure};
 use pgdyno_workload::{manifest, shipped};
 
 use super::{as_typed, find, write};

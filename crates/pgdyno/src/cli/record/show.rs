@@ -7,11 +7,13 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 
-use pgdyno_model::text::{DASH, count, ms_shortly, percent, plural, seconds, time};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::{JsonArg, table_width, write_report};
 use pgdyno_recording::{Losses, Summary, summary};
 use pgdyno_report::table::{Table, cut};
+use pgdyno_spec::{
+    Exit, Failure,
+    text::{DASH, count, ms_shortly, percent, plural, seconds, time},
+};
 
 /// Grows when a field of the document changes its meaning or goes.
 const FORMAT: u32 = 1;

@@ -6,12 +6,14 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use pgdyno_database::trouble;
-use pgdyno_model::text::{count, plural, seconds, time};
-use pgdyno_model::{Exit, Failure};
 use pgdyno_output::Verbosity;
 use pgdyno_recording::proxy::{Options, Progress, Recorder};
 use pgdyno_recording::{Ending, NewFile, part_of};
 use pgdyno_session::{Env, Given, resolve};
+use pgdyno_spec::{
+    Exit, Failure,
+    text::{count, plural, seconds, time},
+};
 use pgdyno_wire::tls::ServerTls;
 use pgdyno_wire::{Addr, Candidate};
 

@@ -1,11 +1,11 @@
 //! A replay for people: how far from the recording it was and why, then what the server made of it.
 
-use pgdyno_model::text::{
-    DASH, change, count, ms_precisely, per_second, percent, plural, seconds, share, time,
-};
 use pgdyno_output::table_width;
 use pgdyno_replay::{Options, Replayed, TextResult, Times};
 use pgdyno_report::table::{Table, cut};
+use pgdyno_spec::text::{
+    DASH, change, count, ms_precisely, per_second, percent, plural, seconds, share, time,
+};
 use pgdyno_stats::is_supported;
 
 use crate::cli::record::show::lost;

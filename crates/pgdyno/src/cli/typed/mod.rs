@@ -10,8 +10,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 
-use pgdyno_model::suggest::nearest;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{Exit, Failure, suggest::nearest};
 
 /// Why a command line cannot be read.
 #[derive(Debug)]

@@ -3,8 +3,7 @@
 
 use clap::Command;
 
-use pgdyno_model::Failure;
-use pgdyno_model::suggest::nearest;
+use pgdyno_spec::{Failure, suggest::nearest};
 use pgdyno_workload::shipped;
 
 use super::{is_anagram, path, usage, with_example};

@@ -8,8 +8,7 @@ use std::ffi::OsString;
 use clap::Command;
 use clap::error::{ContextKind, ErrorKind};
 
-use pgdyno_model::Failure;
-use pgdyno_model::spec::secret::without_secrets;
+use pgdyno_spec::{Failure, secret::without_secrets};
 
 use super::{Mistake, usage, verb};
 

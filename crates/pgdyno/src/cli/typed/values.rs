@@ -6,7 +6,7 @@ use std::fmt::Display;
 use clap::Command;
 use clap::error::{ContextKind, ErrorKind};
 
-use pgdyno_model::Failure;
+use pgdyno_spec::Failure;
 
 use super::{Mistake, usage};
 

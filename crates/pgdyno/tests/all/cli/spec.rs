@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pgdyno_model::spec::{Takes, TrialOption};
+use pgdyno_spec::{Takes, TrialOption};
 use serde_json::{Value, json};
 
 use crate::support::{Database, document_of, pgdyno, ran};

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pgdyno_drive::record::Latencies;
+use pgdyno_measurement::Latencies;
 use pgdyno_model::document::Intervals;
 use pgdyno_model::notebook::{Kind, SecondLatencies};
 use pgdyno_store::Store;
@@ -168,7 +168,7 @@ fn intervals_of_windows_hold_the_percentiles_of_their_long_trials() {
         let seconds = seconds_of(&store, number, kind);
         assert!(seconds.len() as u64 >= length_s - 2, "{} s", seconds.len());
         let rate = share.map_or("closed".to_owned(), |share| format!("{share} of it"));
-        let clients = pgdyno_model::text::plural(clients.into(), "client");
+        let clients = pgdyno_spec::text::plural(clients.into(), "client");
         println!("{workload}, {clients}, {rate}: {} s", seconds.len());
         for (window_s, of_window) in WINDOWS_S.into_iter().zip(&mut by_window) {
             let mut line = format!("  {window_s:>2} s");

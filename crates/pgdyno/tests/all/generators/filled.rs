@@ -126,7 +126,7 @@ fn three_fill(crew: &Crew, line: &str, table: &str, rows: u64) {
         let own = match before(" rows by this generator") {
             Some(own) => own,
             None => {
-                let total = pgdyno_model::text::count(rows);
+                let total = pgdyno_spec::text::count(rows);
                 rows - before(&format!(" of {total} rows by other generators")).unwrap()
             }
         };

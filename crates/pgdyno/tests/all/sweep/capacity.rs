@@ -170,14 +170,14 @@ fn one_p99_a_step(experiment: &Experiment, ladder: &Value, page: &Value) {
         let figure = &point["figures"]["p99"];
         assert_eq!(figure["together_us"].as_u64(), p99_us, "{point}");
         assert_eq!(figure["interval"], load["p99_interval"], "{point}");
-        let rate = pgdyno_model::text::rate(load["rate_per_s"].as_f64().unwrap());
+        let rate = pgdyno_spec::text::rate(load["rate_per_s"].as_f64().unwrap());
         let mark = if load["p99_interval"]["uncertain"] == true {
             "~"
         } else {
             ""
         };
         let shown = p99_us.map_or("–".to_owned(), |us| {
-            format!("{}{mark}", pgdyno_model::text::ms_as_shown(us as f64))
+            format!("{}{mark}", pgdyno_spec::text::ms_as_shown(us as f64))
         });
         let row = |table: &str, begins: &str| -> Vec<String> {
             let line = table.lines().find(|line| line.starts_with(begins));

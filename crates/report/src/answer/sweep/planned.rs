@@ -1,16 +1,15 @@
 //! What an experiment was to measure, and what of it there is.
 
 use pgdyno_model::document::points::PointResult;
-use pgdyno_model::experiment::Order;
-use pgdyno_model::experiment::point::Point;
 use pgdyno_model::notebook::{ExperimentRow, TrialRow};
+use pgdyno_spec::experiment::{Order, point::Point};
 use pgdyno_stats::Drawn;
 use serde_json::Value;
 
 use std::collections::BTreeMap;
 
 use crate::points::{TARGET, Targets, nested};
-use pgdyno_model::experiment::words;
+use pgdyno_spec::experiment::words;
 
 /// What was planned; empty where no experiment holds the trials together.
 #[derive(Debug, Clone, Default)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use pgdyno_model::document::page::AxisKind;
 use pgdyno_model::document::points::PointResult;
-use pgdyno_model::experiment::{POINT_NAME, words};
+use pgdyno_spec::experiment::{POINT_NAME, words};
 use serde_json::Value;
 
 use crate::points::{TARGET, Targets};

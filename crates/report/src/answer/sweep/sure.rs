@@ -1,10 +1,11 @@
 //! A sweep's answer checks itself: repeats, order and drift, points without figures, notes that make
 //! figures worthless.
 
+use pgdyno_model::State;
 use pgdyno_model::document::answer::{Answer, Sure};
 use pgdyno_model::document::points::PointResult;
 use pgdyno_model::notebook::TrialRow;
-use pgdyno_model::{State, text};
+use pgdyno_spec::text;
 use pgdyno_stats::MIN_REPEATS_TO_COMPARE;
 
 use super::Sweep;

@@ -1,11 +1,11 @@
 //! What is said of sweeps whose figures are made up.
 
-use pgdyno_drive::record;
 use pgdyno_model::document::answer::SureState;
 use pgdyno_model::document::points::{LeftOut, PointFigure};
 use pgdyno_model::document::repeats::{LatencyKind, Repeat, Spread};
 use pgdyno_model::notebook::{ExperimentRow, Latency, TrialRow};
-use pgdyno_model::{Note, NoteOfTrials, Severity, State, TrialSpec};
+use pgdyno_model::{Note, NoteOfTrials, Severity, State};
+use pgdyno_spec::TrialSpec;
 use pgdyno_stats::{Bootstrap, Sample};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -191,7 +191,7 @@ impl Made {
             .filter_map(|trial| trial.service.p99_us)
             .map(|us| us as f64)
             .collect();
-        let mut latencies = record::Latencies::default();
+        let mut latencies = pgdyno_measurement::Latencies::default();
         (0..2000).for_each(|_| latencies.record(2000));
         let figures = [
             (
@@ -224,7 +224,7 @@ impl Made {
         PointResult {
             title: varied
                 .iter()
-                .map(|(path, value)| pgdyno_model::experiment::words::named(path, value))
+                .map(|(path, value)| pgdyno_spec::experiment::words::named(path, value))
                 .collect::<Vec<_>>()
                 .join(", "),
             varied,

@@ -6,8 +6,7 @@ use pgdyno_model::document::answer::{Answer, AnswerState, Ranking, RankingCell, 
 use pgdyno_model::document::page::PointLimit;
 use pgdyno_model::document::points::PointResult;
 use pgdyno_model::document::repeats::Summary;
-use pgdyno_model::experiment::words;
-use pgdyno_model::text;
+use pgdyno_spec::{experiment::words, text};
 use serde_json::Value;
 
 use super::Sweep;

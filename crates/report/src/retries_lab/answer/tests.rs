@@ -1,6 +1,6 @@
 use super::*;
 use crate::retries_lab::{Form, Point, Results};
-use pgdyno_drive::record::{Latencies, Work};
+use pgdyno_measurement::{Latencies, Work};
 use pgdyno_model::document::answer::SureState;
 use pgdyno_model::document::retries_lab::LabRepeat;
 use serde_json::json;

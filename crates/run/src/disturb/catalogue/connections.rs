@@ -6,8 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pgdyno_database::open::Target;
-use pgdyno_model::text;
 use pgdyno_session::{Patience, Session};
+use pgdyno_spec::text;
 use pgdyno_wire::Candidate;
 
 use super::given::lasting;

@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pgdyno_model::spec::duration;
-use pgdyno_model::spec::network::rate_of;
-use pgdyno_model::suggest::nearest;
-use pgdyno_model::text;
+use pgdyno_spec::{duration, network::rate_of, suggest::nearest, text};
 use serde::Serialize;
 
 use super::Entry;

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use pgdyno_model::spec::network::rate_of;
-use pgdyno_model::text;
+use pgdyno_spec::{network::rate_of, text};
 
 use super::cgroup::{self, Limited, Limits};
 use super::given::lasting;

@@ -25,9 +25,9 @@ use std::time::Duration;
 use pgdyno_database::dialect::Product;
 use pgdyno_database::open::Target;
 use pgdyno_model::document::{Facts, TargetKind};
-use pgdyno_model::spec::{DisturbSpec, OWN, Replication, Step, TargetSpec};
-use pgdyno_model::suggest::nearest;
-use pgdyno_model::{Exit, Failure};
+use pgdyno_spec::{
+    DisturbSpec, Exit, Failure, OWN, Replication, Step, TargetSpec, suggest::nearest,
+};
 use serde::Serialize;
 
 pub use given::{Given, Key, Kind};

@@ -5,8 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pgdyno_model::spec::ShellCommand;
-use pgdyno_model::spec::network::{NETWORK, NetworkFault, NetworkStep};
+use pgdyno_spec::{
+    ShellCommand,
+    network::{NETWORK, NetworkFault, NetworkStep},
+};
 
 use super::given::lasting;
 use super::{Act, Entry, Given, Key, Kind, Made, Make, Need, Scene};

@@ -9,10 +9,10 @@ use pgdyno_database::dialect::{POSTGRESQL, Product};
 use pgdyno_database::facts;
 use pgdyno_database::open::{self, Target};
 use pgdyno_model::document::Facts;
-use pgdyno_model::spec::{OWN, Replication, Step, TargetSpec, Timed};
-use pgdyno_model::suggest::nearest;
-use pgdyno_model::{Exit, Failure, text};
 use pgdyno_platform::user;
+use pgdyno_spec::{
+    Exit, Failure, OWN, Replication, Step, TargetSpec, Timed, suggest::nearest, text,
+};
 use pgdyno_stats::SplitMix64;
 
 use super::{Entry, Given, Kind, Need, Scene, all, cgroup};

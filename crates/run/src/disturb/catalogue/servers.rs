@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pgdyno_database::pair::Pair;
-use pgdyno_model::spec::Replication;
-use pgdyno_model::text;
 use pgdyno_server::Server;
+use pgdyno_spec::{Replication, text};
 
 use super::given::lasting;
 use super::{Act, Entry, Key, Kind, Need, Scene};

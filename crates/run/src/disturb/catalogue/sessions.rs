@@ -130,7 +130,7 @@ impl Act for Held {
         }
         let since = std::time::Instant::now();
         control.last(self.lasting);
-        let held = pgdyno_model::text::time(since.elapsed().as_micros() as f64);
+        let held = pgdyno_spec::text::time(since.elapsed().as_micros() as f64);
         control.say(format_args!(
             "process {} {} for {held}",
             session.backend_pid(),

@@ -2,8 +2,8 @@
 
 use pgdyno_database::open::Target;
 use pgdyno_model::document::TargetKind;
-use pgdyno_model::text;
 use pgdyno_session::{Session, quote_literal};
+use pgdyno_spec::text;
 use std::time::Instant;
 
 use super::given::TABLE;

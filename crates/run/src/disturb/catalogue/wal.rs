@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pgdyno_database::open::Target;
-use pgdyno_model::text;
 use pgdyno_platform::file_system;
 use pgdyno_server::Server;
+use pgdyno_spec::text;
 
 use super::given::lasting;
 use super::guard::Guard;

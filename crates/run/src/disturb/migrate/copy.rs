@@ -3,10 +3,11 @@
 use pgdyno_database::open::{CONNECT_LIMIT, Target};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::event::{PlannedTrial, Role};
-use pgdyno_model::experiment::POINT_NAME;
-use pgdyno_model::experiment::migrate_lab::CONTROL;
-use pgdyno_model::{Exit, Failure};
 use pgdyno_session::{Patience, Session, quote_ident};
+use pgdyno_spec::{
+    Exit, Failure,
+    experiment::{POINT_NAME, migrate_lab::CONTROL},
+};
 use std::sync::Arc;
 
 use crate::experiment::study::Study;

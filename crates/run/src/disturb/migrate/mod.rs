@@ -15,9 +15,11 @@ use pgdyno_database::open::Target;
 use pgdyno_migration::forms::Role;
 use pgdyno_migration::{Group, Migration, Proofs, Statement, actions, online};
 use pgdyno_model::document::{MigrationRun, TargetKind};
-use pgdyno_model::experiment::migrate_lab::{FORMS, NAME, decoded};
-use pgdyno_model::text;
 use pgdyno_session::{CancelHandle, Session, quote_literal};
+use pgdyno_spec::{
+    experiment::{migrate_lab::FORMS, migrate_lab::NAME, migrate_lab::decoded},
+    text,
+};
 
 use self::runner::{Recipe, Runner, Stopped};
 use self::watcher::Watcher;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 
 use pgdyno_database::open;
-use pgdyno_model::spec::TargetSpec;
 use pgdyno_server::Server;
+use pgdyno_spec::TargetSpec;
 
 use super::*;
 

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use pgdyno_database::open::Target;
 use pgdyno_database::trouble;
-use pgdyno_model::Failure;
 use pgdyno_model::event::Notice;
 use pgdyno_platform::limits;
+use pgdyno_spec::Failure;
 use pgdyno_workload::loader;
 
 use super::{Place, Sweep, leave};

@@ -20,7 +20,10 @@ impl Observer<Outcome> for Written {
         self.lines.push(format!("starting with {}", title.clients));
     }
 
-    fn ended(&mut self, _: Result<&pgdyno_drive::Recording, &pgdyno_drive::DriveError>) {
+    fn ended(
+        &mut self,
+        _: Result<&pgdyno_measurement::Recording, &pgdyno_measurement::DriveError>,
+    ) {
         self.lines.push("ended".to_owned());
     }
 

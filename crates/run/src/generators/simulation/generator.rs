@@ -4,11 +4,14 @@
 use std::sync::Arc;
 
 use pgdyno_drive::Control;
-use pgdyno_drive::record::{ClientTime, ScriptInterval, ScriptSecond, Second};
+use pgdyno_measurement::{ClientTime, ScriptInterval, ScriptSecond, Second};
 use pgdyno_model::notebook::KeptTrial;
-use pgdyno_model::spec::generators::{GeneratorsSpec, load_sha256};
-use pgdyno_model::{Exit, Failure, Observer, Outcome, TrialSpec};
+use pgdyno_model::{Observer, Outcome};
 use pgdyno_platform::interrupt::Interrupts;
+use pgdyno_spec::{
+    Exit, Failure, TrialSpec,
+    generators::{GeneratorsSpec, load_sha256},
+};
 use std::time::Duration;
 
 use super::notebook::{Room, outcome};

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use pgdyno_drive::record::{End, Phase, Recording, ScriptInterval, ScriptRecord, Second};
+use pgdyno_measurement::{End, Phase, Recording, ScriptInterval, ScriptRecord, Second};
 use pgdyno_model::document::{Facts, Host, TargetKind};
 use pgdyno_model::notebook::{Ended, KeptTrial, Meeting, Offer, Rendezvous, Whose, Word};
-use pgdyno_model::{Fact, Failure, Observer, Outcome, TrialSpec};
+use pgdyno_model::{Fact, Observer, Outcome};
+use pgdyno_spec::{Failure, TrialSpec};
 
 use super::plan::{MS, S};
 use super::world::World;
