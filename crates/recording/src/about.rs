@@ -18,6 +18,13 @@ pub struct About {
     pub clock_us: u64,
 }
 
+impl About {
+    /// Whether it has what only the wire shows: what statements returned, and times to the microsecond.
+    pub fn is_of_the_wire(&self) -> bool {
+        self.clock_us == 1
+    }
+}
+
 /// The last block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -136,6 +136,12 @@ impl Statement {
         sql
     }
 
+    /// The values and comments that its text leaves out, in order.
+    pub fn literals(&self) -> impl Iterator<Item = &[u8]> {
+        let mut cut = Cut(&self.literals);
+        std::iter::from_fn(move || cut.bytes())
+    }
+
     /// The bound values in order, `None` for NULL.
     pub fn parameters(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut cut = Cut(&self.parameters);

@@ -24,7 +24,7 @@ mod writer;
 pub use about::{About, Ending};
 pub use event::{Begin, End, Event, Obstacle, Protocol, Session, SqlState, Statement, Wire};
 pub use reader::{Block, Losses, Reader};
-pub use shape::{Text, command, fill, readable, split};
+pub use shape::{COMMENT, Text, VALUE, command, fill, fill_with, readable, split};
 pub use summary::{OfText, Summary, summary};
 pub use timeline::Timeline;
 pub use writer::{NewFile, NewStatement, Writer, part_of};

@@ -4,8 +4,8 @@
 use pgdyno_wire::backend::{DataRow, RowDescription};
 
 /// A result with more rows, or more values that may be keys, has a sum alone.
-const KEPT_ROWS_MAX: u64 = 100;
-const KEPT_VALUES_MAX: usize = 400;
+const HASHED_ROWS_MAX: u64 = 100;
+const HASHED_VALUES_MAX: usize = 400;
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Types by their numbers: pg_type.dat.
@@ -91,16 +91,16 @@ impl Summing {
         &mut self,
         columns: &[Column],
         row: DataRow<'_>,
-        mut translate: impl FnMut(&Column, u32) -> u32,
+        mut translate: impl FnMut(usize, u32) -> u32,
     ) {
         let is_first = self.rows + self.returned == 0;
         self.returned += 1;
-        self.is_large |= self.rows + self.returned > KEPT_ROWS_MAX;
+        self.is_large |= self.rows + self.returned > HASHED_ROWS_MAX;
         if row.columns() != columns.len() {
             self.is_broken = true;
             return;
         }
-        let mut sum = 0u64;
+        let mut sum = 0;
         for (index, (column, value)) in columns.iter().zip(row).enumerate() {
             let Ok(value) = value else {
                 self.is_broken = true;
@@ -116,9 +116,9 @@ impl Summing {
                 }
                 self.sum.hashes.push(hash);
             }
-            sum = mixed(sum, translate(column, hash).into());
+            sum = mixed(sum, translate(index, hash).into());
         }
-        self.is_large |= self.sum.hashes.len() > KEPT_VALUES_MAX;
+        self.is_large |= self.sum.hashes.len() > HASHED_VALUES_MAX;
         self.sum.checksum = self.sum.checksum.wrapping_add(sum);
     }
 
@@ -149,6 +149,11 @@ impl Summing {
     }
 }
 
+/// A row's part of the sum, from the hashes of its values without those of times.
+pub fn row_sum(hashes: impl Iterator<Item = u32>) -> u64 {
+    hashes.fold(0, |sum, hash| mixed(sum, hash.into()))
+}
+
 fn mixed(sum: u64, word: u64) -> u64 {
     let sum = (sum ^ word).wrapping_mul(FACTOR);
     sum ^ (sum >> 29)
@@ -156,25 +161,29 @@ fn mixed(sum: u64, word: u64) -> u64 {
 
 /// A value's hash; 0 is that of NULL alone.
 pub fn value_hash(column: &Column, value: &[u8]) -> u32 {
-    let number = |value: i64| {
-        let mut buffer = [0; 20];
-        text_hash(decimal(value, &mut buffer))
-    };
-    let array = |length: usize| value.len() == length && column.is_binary;
-    match column.type_oid {
-        oid::INT8 if array(8) => number(i64::from_be_bytes(value.try_into().unwrap_or_default())),
-        oid::INT4 if array(4) => {
-            number(i32::from_be_bytes(value.try_into().unwrap_or_default()).into())
-        }
-        oid::OID if array(4) => {
-            number(u32::from_be_bytes(value.try_into().unwrap_or_default()).into())
-        }
-        oid::INT2 if array(2) => {
-            number(i16::from_be_bytes(value.try_into().unwrap_or_default()).into())
-        }
-        oid::UUID if array(16) => text_hash(&uuid(value.try_into().unwrap_or_default())),
-        _ => text_hash(value),
+    text_hash(canonical(column, value, &mut [0; 36]))
+}
+
+/// A value as text, where it may be a key in binary format; others as they are.
+pub fn canonical<'a>(column: &Column, value: &'a [u8], buffer: &'a mut [u8; 36]) -> &'a [u8] {
+    if !column.is_binary {
+        return value;
     }
+    let number = match (column.type_oid, value) {
+        (oid::INT8, &[a, b, c, d, e, f, g, h]) => i64::from_be_bytes([a, b, c, d, e, f, g, h]),
+        (oid::INT4, &[a, b, c, d]) => i32::from_be_bytes([a, b, c, d]).into(),
+        (oid::OID, &[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]).into(),
+        (oid::INT2, &[a, b]) => i16::from_be_bytes([a, b]).into(),
+        (oid::UUID, _) => {
+            if let Some(bytes) = value.first_chunk() {
+                *buffer = uuid(*bytes);
+                return buffer;
+            }
+            return value;
+        }
+        _ => return value,
+    };
+    decimal(number, buffer)
 }
 
 /// The hash of a value in text format.
@@ -193,7 +202,7 @@ pub fn text_hash(value: &[u8]) -> u32 {
     ((sum >> 32) as u32).max(1)
 }
 
-fn decimal(value: i64, buffer: &mut [u8; 20]) -> &[u8] {
+fn decimal(value: i64, buffer: &mut [u8; 36]) -> &[u8] {
     let mut rest = value.unsigned_abs();
     let mut at = buffer.len();
     loop {
@@ -212,7 +221,7 @@ fn decimal(value: i64, buffer: &mut [u8; 20]) -> &[u8] {
 }
 
 /// A UUID as text.
-pub fn uuid(bytes: [u8; 16]) -> [u8; 36] {
+fn uuid(bytes: [u8; 16]) -> [u8; 36] {
     let mut text = [b'-'; 36];
     let mut at = 0;
     for byte in bytes {

@@ -8,8 +8,8 @@ use crate::secret;
 
 /// Where a value was, and where a comment was. In a statement they do not occur; where they do, they
 /// are values themselves.
-const VALUE: u8 = 0;
-const COMMENT: u8 = 1;
+pub const VALUE: u8 = 0;
+pub const COMMENT: u8 = 1;
 
 /// A statement's text without its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,11 @@ impl Text {
     pub fn new(shape: Vec<u8>) -> Self {
         let fingerprint = fingerprint(&shape);
         Self { shape, fingerprint }
+    }
+
+    /// What all statements of this text have in common, with [`VALUE`] and [`COMMENT`] in the places of the rest.
+    pub fn shape(&self) -> &[u8] {
+        &self.shape
     }
 
     /// For people: values as `?`, without comments, in one line.
@@ -147,12 +152,26 @@ fn mask(shape: &[u8], literals: &mut Vec<u8>) {
 
 /// Puts the values back.
 pub fn fill(shape: &[u8], literals: &[u8], out: &mut Vec<u8>) {
+    fill_with(shape, literals, out, |_, _| None);
+}
+
+/// Puts the values back, or others in their places, by their numbers.
+pub fn fill_with(
+    shape: &[u8],
+    literals: &[u8],
+    out: &mut Vec<u8>,
+    mut other: impl FnMut(usize, &[u8]) -> Option<Vec<u8>>,
+) {
     let mut literals = Cut(literals);
     let mut rest = shape;
+    let mut number = 0;
     while let Some(at) = memchr::memchr2(VALUE, COMMENT, rest) {
         out.extend_from_slice(&rest[..at]);
-        out.extend_from_slice(literals.bytes().unwrap_or_default());
+        let literal = literals.bytes().unwrap_or_default();
+        let other = other(number, literal);
+        out.extend_from_slice(other.as_deref().unwrap_or(literal));
         rest = &rest[at + 1..];
+        number += 1;
     }
     out.extend_from_slice(rest);
 }

@@ -19,7 +19,9 @@ use pgdyno_session::CancelHandle;
 use pgdyno_wire::Candidate;
 
 use crate::client::{Client, State, Waiting};
+use crate::keys::Keys;
 use crate::lateness::Nanos;
+use crate::order::Order;
 use crate::outcome::Replayed;
 use crate::schedule::{Batch, Due, Planned, Schedule};
 use crate::{Error, Options};
@@ -41,6 +43,8 @@ const LOOK_NS: Nanos = 20_000_000;
 const CONNECT_NS: Nanos = 30_000_000_000;
 /// For how long sessions that are open at the beginning may take to connect, all together.
 const BEFORE_NS: Nanos = 30_000_000_000;
+/// Without any answer for so long, sessions that wait for each other's commits and for locks are taken apart.
+const STALL_NS: Nanos = 1_000_000_000;
 /// For how long answers are waited for at the end, and after an interrupt.
 const PATIENCE_NS: Nanos = 60_000_000_000;
 const GRACE_NS: Nanos = 1_000_000_000;
@@ -71,13 +75,19 @@ pub fn replay(
 ) -> Result<Replayed, Error> {
     let schedule = Schedule::open(recording, options)?;
     let mut engine = Engine::new(Epoll::new()?, schedule, candidate, options);
+    engine.know_keys(recording)?;
     engine.interrupts_before = interrupts.count();
     engine.run(interrupts, progress)?;
     let Engine {
         schedule,
         mut replayed,
+        keys,
+        order,
         ..
     } = engine;
+    replayed.keys.replaced = keys.replaced;
+    replayed.keys.differed = keys.differed;
+    replayed.order.undetermined = order.undetermined;
     let left_out = schedule.finish()?;
     if replayed.sent + replayed.unsent == 0 {
         return Err(Error::Nothing);
@@ -100,6 +110,10 @@ struct Engine<'a, I: Io> {
     free: Vec<u32>,
     by_session: HashMap<u32, u32>,
     replayed: Replayed,
+    keys: Keys,
+    order: Order,
+    /// When the last answer came, or the last wait was broken.
+    moved_at: Nanos,
     /// When the replay began, by the loop's clock.
     begin: Nanos,
     now: Nanos,
@@ -133,6 +147,9 @@ impl<'a, I: Io> Engine<'a, I> {
             free: Vec::new(),
             by_session: HashMap::new(),
             replayed: Replayed::default(),
+            keys: Keys::default(),
+            order: Order::new(options.sync),
+            moved_at: now,
             begin: now,
             now,
             answers_at: now,
@@ -268,8 +285,13 @@ impl<'a, I: Io> Engine<'a, I> {
                 Due::Statement(statement) => {
                     let key = self.client_of(&statement.session);
                     let planned = self.begin + planned.at_ns;
+                    let point = self.order.due(&statement);
                     if let Some(client) = self.client(key) {
-                        client.backlog.push_back(Waiting { planned, statement });
+                        client.backlog.push_back(Waiting {
+                            planned,
+                            statement,
+                            point,
+                        });
                         let is_first = client.backlog.len() == 1;
                         match client.state {
                             State::Idle if is_first => self.send_next(key),
@@ -299,6 +321,7 @@ impl<'a, I: Io> Engine<'a, I> {
             self.replayed.unsent += client.backlog.len() as u64;
             client.backlog.clear();
         }
+        self.order = Order::default();
     }
 
     fn is_over(&self) -> bool {
@@ -353,8 +376,31 @@ impl<'a, I: Io> Engine<'a, I> {
         scheduled.map_or(0, |scheduled| scheduled.waited_ns)
     }
 
+    /// Sessions that wait for a commit whose session waits for a lock of theirs wait for ever: when nothing moves, the
+    /// one that has waited longest goes on. Those without a transaction hold no locks.
+    fn break_cycle(&mut self) {
+        if self.now < self.moved_at + STALL_NS || self.busy == 0 {
+            return;
+        }
+        let holds_locks = |client: &(i64, u32)| {
+            let client = self.clients.get(client.1 as usize).and_then(Option::as_ref);
+            client.is_some_and(|client| client.is_in_transaction)
+        };
+        let Some((start_us, key)) = self.order.parked().find(holds_locks) else {
+            return;
+        };
+        self.moved_at = self.now;
+        self.replayed.order.broken += 1;
+        self.order.unpark(start_us, key);
+        if let Some(client) = self.client(key) {
+            client.is_forced = true;
+        }
+        self.release(key);
+    }
+
     /// Sessions that have something to send and no connection, or wait too long for one.
     fn look_after(&mut self) {
+        self.break_cycle();
         for key in 0..self.clients.len() as u32 {
             let now = self.now;
             let Some(client) = self.client(key) else {

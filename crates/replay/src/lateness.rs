@@ -1,8 +1,8 @@
 //! Why a statement started late, and what caused it. All parts of a statement's lateness add up to it, to
 //! the nanosecond.
 //!
-//! A statement waits for its connection, for its session's statement before it, and for the generator, in
-//! this order. Its wait for the statement before is that one's lateness, inherited with its causes, and
+//! A statement waits for its connection, for its session's statement before it, for commits of other sessions
+//! that come first, and for the generator, in this order. Its wait for the statement before is that one's lateness, inherited with its causes, and
 //! beyond that the time by which it took longer than recorded.
 
 /// A time of the monotonic clock.
@@ -18,6 +18,8 @@ pub enum Cause {
     Generator,
     /// The session was not connected yet.
     Connection,
+    /// Another session's commit, which ended before in the recording, had not.
+    Order,
     /// A statement of the same session took longer than the recording has room for.
     Slow(Slow),
 }
@@ -98,12 +100,13 @@ impl Blame {
 pub struct Waits {
     pub connection_ns: Nanos,
     pub earlier_ns: Nanos,
+    pub order_ns: Nanos,
     pub generator_ns: Nanos,
 }
 
 impl Waits {
     pub fn total_ns(&self) -> Nanos {
-        self.connection_ns + self.earlier_ns + self.generator_ns
+        self.connection_ns + self.earlier_ns + self.order_ns + self.generator_ns
     }
 }
 
@@ -117,11 +120,12 @@ pub struct Before {
 }
 
 /// Splits the lateness of a statement that was planned and started then, on a session that was connected
-/// at `connected_at`.
+/// at `connected_at`; what it had to wait for in other sessions was over at `released_at`.
 pub fn split(
     planned: Nanos,
     started: Nanos,
     connected_at: Nanos,
+    released_at: Nanos,
     before: &Before,
 ) -> (Waits, Blame) {
     let mut waits = Waits::default();
@@ -140,6 +144,7 @@ pub fn split(
         waits.earlier_ns = until(before.free_at);
         waits.connection_ns = until(connected_at);
     }
+    waits.order_ns = until(released_at);
     waits.generator_ns = until(started);
     let inherited_ns = waits.earlier_ns.min(before.blame.total_ns());
     let mut blame = before.blame.inherited(inherited_ns);
@@ -149,6 +154,7 @@ pub fn split(
         None => blame.add(Cause::Connection, own_ns),
     }
     blame.add(Cause::Connection, waits.connection_ns);
+    blame.add(Cause::Order, waits.order_ns);
     blame.add(Cause::Generator, waits.generator_ns);
     (waits, blame)
 }
@@ -192,13 +198,13 @@ mod tests {
 
     #[test]
     fn a_statement_on_time_has_no_lateness() {
-        let (waits, blame) = split(100, 100, 50, &before(90, &[]));
+        let (waits, blame) = split(100, 100, 50, 0, &before(90, &[]));
         assert_eq!((waits.total_ns(), blame.total_ns()), (0, 0));
     }
 
     #[test]
     fn a_free_session_that_is_not_served_is_the_generators() {
-        let (waits, blame) = split(100, 130, 50, &before(90, &[]));
+        let (waits, blame) = split(100, 130, 50, 0, &before(90, &[]));
         assert_eq!(waits.generator_ns, 30);
         assert_eq!(parts(&blame), [(Cause::Generator, 30)]);
     }
@@ -206,7 +212,7 @@ mod tests {
     #[test]
     fn what_a_slow_statement_does_to_those_behind_it_is_its_own() {
         // It was on time, and took until 400.
-        let (_, second) = split(100, 402, 50, &before(400, &[]));
+        let (_, second) = split(100, 402, 50, 0, &before(400, &[]));
         assert_eq!(
             parts(&second),
             [(Cause::Slow(slow(1)), 300), (Cause::Generator, 2)]
@@ -217,7 +223,7 @@ mod tests {
             blame: second,
             slow: Some(slow(2)),
         };
-        let (waits, third) = split(150, 412, 50, &behind);
+        let (waits, third) = split(150, 412, 50, 0, &behind);
         assert_eq!(waits.earlier_ns, 262);
         assert_eq!(third.total_ns(), 262);
         assert_eq!(
@@ -228,18 +234,33 @@ mod tests {
 
     #[test]
     fn a_connection_that_is_late_is_the_connections() {
-        let (waits, blame) = split(100, 140, 130, &Before::default());
+        let (waits, blame) = split(100, 140, 130, 0, &Before::default());
         assert_eq!((waits.connection_ns, waits.generator_ns), (30, 10));
         assert_eq!(
             parts(&blame),
             [(Cause::Connection, 30), (Cause::Generator, 10)]
         );
         // Lost after the statement before.
-        let (waits, _) = split(100, 140, 130, &before(120, &[]));
+        let (waits, _) = split(100, 140, 130, 0, &before(120, &[]));
         assert_eq!(
             (waits.earlier_ns, waits.connection_ns, waits.generator_ns),
             (20, 10, 10)
         );
+    }
+
+    #[test]
+    fn a_wait_for_another_session_is_the_orders() {
+        let (waits, blame) = split(100, 140, 50, 135, &before(110, &[]));
+        assert_eq!(
+            (waits.earlier_ns, waits.order_ns, waits.generator_ns),
+            (10, 25, 5)
+        );
+        let causes = [
+            (Cause::Slow(slow(1)), 10),
+            (Cause::Order, 25),
+            (Cause::Generator, 5),
+        ];
+        assert_eq!(parts(&blame), causes);
     }
 
     #[test]
@@ -254,7 +275,8 @@ mod tests {
                 connected_at = free_at + draw.next() % 100;
             }
             let started = planned.max(free_at).max(connected_at) + draw.next() % 9;
-            let (waits, blame) = split(planned, started, connected_at, &last);
+            let released_at = planned + draw.next() % 90;
+            let (waits, blame) = split(planned, started, connected_at, released_at, &last);
             assert_eq!(waits.total_ns(), started - planned);
             assert_eq!(blame.total_ns(), started - planned, "{blame:?}");
             assert!(blame.parts.len() <= CAUSES_MAX);

@@ -5,6 +5,8 @@
 //! - `engine.rs` is the event loop, over the same sockets ([`pgdyno_platform::io`]) and protocol
 //!   ([`pgdyno_wire`]) as the engine of trials. Open loop: the recording's clock decides, not the server.
 //! - `client.rs` is one session, `answer.rs` reads what the server answers.
+//! - `order.rs` has statements wait for commits that came before them in the recording.
+//! - `keys/` learns keys that the server gives from results, and replaces them in later statements.
 //! - `lateness.rs` says why a statement was late, and charges it to what caused it.
 //!
 //! Not here: what is shown to people.
@@ -12,7 +14,9 @@
 mod answer;
 mod client;
 mod engine;
+mod keys;
 mod lateness;
+mod order;
 mod outcome;
 mod schedule;
 
@@ -20,7 +24,10 @@ use std::time::Duration;
 
 pub use engine::{Progress, replay};
 pub use lateness::{Slow, Waits};
-pub use outcome::{Errors, Lateness, Replayed, TextResult, Times, Worst};
+pub use order::Sync;
+pub use outcome::{
+    Answers, Errors, KeyCounts, Lateness, OrderCounts, Replayed, TextResult, Times, Worst,
+};
 
 /// What is replayed, and how fast.
 #[derive(Clone, Debug)]
@@ -35,6 +42,8 @@ pub struct Options {
     /// Whether sessions have the users and databases of the recording; else those of the candidate.
     pub recorded_users: bool,
     pub recorded_databases: bool,
+    /// What a statement waits for in other sessions.
+    pub sync: Sync,
 }
 
 impl Default for Options {
@@ -46,6 +55,7 @@ impl Default for Options {
             only: Vec::new(),
             recorded_users: false,
             recorded_databases: false,
+            sync: Sync::None,
         }
     }
 }

@@ -64,6 +64,9 @@ pub struct TextResult {
     pub then: Times,
     pub now: Times,
     pub failed: u64,
+    /// Those that returned or affected another number of rows, or other values.
+    pub other_rows: u64,
+    pub other_values: u64,
     /// Lateness that they caused by taking longer.
     pub charged_ns: Nanos,
 }
@@ -85,6 +88,7 @@ pub struct Lateness {
     pub waits: Waits,
     pub generator_ns: Nanos,
     pub connection_ns: Nanos,
+    pub order_ns: Nanos,
     pub slow_ns: Nanos,
     /// In microseconds, of all statements.
     pub times: Times,
@@ -97,11 +101,52 @@ pub struct Lateness {
 /// Errors by whether they were recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Errors {
-    /// Failed then and now; failed then alone.
+    /// Failed then and now, with the same code; with another one; failed then alone.
     pub same: u64,
+    pub other: u64,
     pub gone: u64,
     /// Failed now alone: by code, how many and the first one's words.
     pub new: BTreeMap<String, (u64, String)>,
+}
+
+/// Answers of statements that failed neither then nor now, beside the recording's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// Whose rows were counted then.
+    pub compared: u64,
+    /// Of those: another number of rows.
+    pub other_rows: u64,
+    /// Of those with as many rows: whose values were summed up, and were others.
+    pub values_compared: u64,
+    pub other_values: u64,
+}
+
+/// Keys that the server gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyCounts {
+    /// Keys in results that were others, and values of statements that were replaced for it.
+    pub differed: u64,
+    pub replaced: u64,
+    /// Why it is not known which columns have keys.
+    pub unknown: Option<String>,
+}
+
+/// Waits for other sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrderCounts {
+    pub waited: u64,
+    /// Waits that closed a cycle with locks, and were broken.
+    pub broken: u64,
+    /// Pairs of a statement and another session's commit whose order the recording does not say.
+    pub undetermined: u64,
+}
+
+/// What came of a statement.
+pub(crate) struct Came<'a> {
+    pub rows: u64,
+    /// `None` where it cannot be compared.
+    pub checksum: Option<u64>,
+    pub error: Option<&'a Failed>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -122,6 +167,9 @@ pub struct Replayed {
     pub first_refusal: Option<String>,
     pub lateness: Lateness,
     pub errors: Errors,
+    pub answers: Answers,
+    pub keys: KeyCounts,
+    pub order: OrderCounts,
     pub texts: Vec<TextResult>,
     /// What was left out of the recording, and why.
     pub obstacles: BTreeMap<Obstacle, u64>,
@@ -157,6 +205,8 @@ impl Replayed {
                 then: Times::default(),
                 now: Times::default(),
                 failed: 0,
+                other_rows: 0,
+                other_values: 0,
                 charged_ns: 0,
             });
             self.texts.len() - 1
@@ -179,11 +229,13 @@ impl Replayed {
         lateness.times.add(late_ns / 1000);
         lateness.waits.connection_ns += waits.connection_ns;
         lateness.waits.earlier_ns += waits.earlier_ns;
+        lateness.waits.order_ns += waits.order_ns;
         lateness.waits.generator_ns += waits.generator_ns;
         for part in blame.parts() {
             match &part.cause {
                 Cause::Generator => lateness.generator_ns += part.ns,
                 Cause::Connection => lateness.connection_ns += part.ns,
+                Cause::Order => lateness.order_ns += part.ns,
                 Cause::Slow(slow) => {
                     lateness.slow_ns += part.ns;
                     self.texts[slow.text as usize].charged_ns += part.ns;
@@ -194,31 +246,58 @@ impl Replayed {
     }
 
     /// A statement was answered.
-    pub(crate) fn answered(
-        &mut self,
-        slow: &Slow,
-        has_recorded_failure: bool,
-        error: Option<&Failed>,
-    ) {
+    pub(crate) fn answered(&mut self, slow: &Slow, statement: &Statement, came: &Came<'_>) {
         self.answered += 1;
+        self.rows += came.rows;
         let result = &mut self.texts[slow.text as usize];
-        result.failed += u64::from(error.is_some());
-        match (error, has_recorded_failure) {
-            (None, false) => {
+        result.failed += u64::from(came.error.is_some());
+        match (came.error, statement.failed) {
+            (None, None) => {
                 if let Some(recorded_ns) = slow.recorded_ns {
                     result.then.add(recorded_ns / 1000);
                     result.now.add(slow.took_ns / 1000);
                 }
+                self.compare(slow.text, statement, came);
             }
-            (Some(_), true) => self.errors.same += 1,
-            (None, true) => self.errors.gone += 1,
-            (Some(error), false) => {
+            (Some(error), Some(state)) => {
+                // Zero bytes: a log that does not say how.
+                if state == [0; 5] || error.state.as_bytes() == state {
+                    self.errors.same += 1;
+                } else {
+                    self.errors.other += 1;
+                }
+            }
+            (None, Some(_)) => self.errors.gone += 1,
+            (Some(error), None) => {
                 let new = &mut self.errors.new;
                 let is_known = new.contains_key(&error.state) || new.len() < ERRORS_MAX;
                 let state = if is_known { &*error.state } else { "others" };
                 let entry = new.entry(state.to_owned());
                 entry.or_insert_with(|| (0, error.message.clone())).0 += 1;
             }
+        }
+    }
+
+    fn compare(&mut self, text: u32, statement: &Statement, came: &Came<'_>) {
+        let Some(rows) = statement.rows else {
+            return;
+        };
+        let (answers, result) = (&mut self.answers, &mut self.texts[text as usize]);
+        answers.compared += 1;
+        if rows != came.rows {
+            answers.other_rows += 1;
+            result.other_rows += 1;
+            return;
+        }
+        let then = statement
+            .wire
+            .as_deref()
+            .and_then(|wire| wire.result.as_ref());
+        if let (Some(then), Some(now)) = (then, came.checksum) {
+            let is_other = then.checksum != now;
+            answers.values_compared += 1;
+            answers.other_values += u64::from(is_other);
+            result.other_values += u64::from(is_other);
         }
     }
 

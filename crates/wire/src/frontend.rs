@@ -182,6 +182,13 @@ impl Params<'_> {
     }
 }
 
+/// Whether values are in binary format, as Bind has it: none, one for all, or one for each.
+#[derive(Clone, Copy, Debug)]
+pub struct Formats<'a> {
+    pub values: &'a [bool],
+    pub results: &'a [bool],
+}
+
 /// Bind: makes `portal` from `statement`. `write_params` is called once and hands over every
 /// parameter; they and the results are in text format. With too many parameters nothing is sent.
 pub fn bind(
@@ -190,12 +197,28 @@ pub fn bind(
     statement: &str,
     write_params: impl FnOnce(&mut Params<'_>),
 ) -> Result<(), TooManyParameters> {
+    // One format for all results, text: what libpq says instead of nothing.
+    let formats = Formats {
+        values: &[],
+        results: &[false],
+    };
+    bind_with(out, portal, statement, formats, write_params)
+}
+
+/// [`bind`] with values and results in these formats.
+pub fn bind_with(
+    out: &mut Vec<u8>,
+    portal: &str,
+    statement: &str,
+    formats: Formats<'_>,
+    write_params: impl FnOnce(&mut Params<'_>),
+) -> Result<(), TooManyParameters> {
     let begin = out.len();
     let mut count = Ok(0);
     message(out, b'B', |out| {
         c_string(out, portal.as_bytes());
         c_string(out, statement.as_bytes());
-        out.extend_from_slice(&0u16.to_be_bytes()); // no format codes: every parameter is text
+        put_formats(out, formats.values);
         let count_at = out.len();
         out.extend_from_slice(&[0; 2]);
         let mut params = Params { out, count: 0 };
@@ -204,13 +227,19 @@ pub fn bind(
         if let Ok(count) = count {
             out[count_at..count_at + 2].copy_from_slice(&count.to_be_bytes());
         }
-        // One format for all results, text: what libpq says instead of nothing.
-        out.extend_from_slice(&[0, 1, 0, 0]);
+        put_formats(out, formats.results);
     });
     if count.is_err() {
         out.truncate(begin);
     }
     count.map(|_| ())
+}
+
+fn put_formats(out: &mut Vec<u8>, formats: &[bool]) {
+    let count = u16::try_from(formats.len()).unwrap_or(u16::MAX);
+    out.extend_from_slice(&count.to_be_bytes());
+    let formats = formats.iter().take(count.into());
+    out.extend(formats.flat_map(|is_binary| [0, u8::from(*is_binary)]));
 }
 
 /// Describe a statement or portal; the answer is a RowDescription or NoData.

@@ -6,13 +6,13 @@ mod text;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use pgdyno_database::trouble;
 use pgdyno_model::document::TargetKind;
 use pgdyno_output::{JsonArg, Verbosity, write_report};
 use pgdyno_recording::{Ending, Timeline};
-use pgdyno_replay::{Error, Options, Progress, replay};
+use pgdyno_replay::{Error, Options, Progress, Sync, replay};
 use pgdyno_session::{ConnInfo, Env, Given, Session, resolve};
 use pgdyno_spec::{
     Exit, Failure, duration,
@@ -63,9 +63,34 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "WORD", value_delimiter = ',')]
     pub only: Vec<String>,
 
+    /// What a statement waits for in other sessions [default: commit for recordings from the wire, none for
+    /// those of logs]
+    #[arg(long, value_name = "ORDER")]
+    pub sync: Option<SyncArg>,
+
     /// For programs.
     #[command(flatten)]
     pub json: JsonArg,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SyncArg {
+    /// Nothing: the clock alone decides
+    None,
+    /// Commits that had ended before it began
+    Commit,
+    /// All statements that had ended before it began
+    Time,
+}
+
+impl SyncArg {
+    fn name(sync: Sync) -> &'static str {
+        match sync {
+            Sync::None => "none",
+            Sync::Commit => "commit",
+            Sync::Time => "time",
+        }
+    }
 }
 
 fn speed(text: &str) -> Result<f64, String> {
@@ -97,6 +122,13 @@ pub fn open(args: &ReplayArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
         only: args.only.iter().map(|word| word.to_uppercase()).collect(),
         recorded_users: server.recorded_users,
         recorded_databases: server.recorded_databases,
+        sync: match args.sync {
+            Some(SyncArg::None) => Sync::None,
+            Some(SyncArg::Commit) => Sync::Commit,
+            Some(SyncArg::Time) => Sync::Time,
+            None if timeline.about().is_of_the_wire() => Sync::Commit,
+            None => Sync::None,
+        },
     };
     let length = length(&ending, &options);
     let mut reported_s = 0;

@@ -1,19 +1,70 @@
 //! Sessions of the event loop: connecting, sending what waits, taking answers, ending.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pgdyno_platform::io::{Address, Io, Key};
-use pgdyno_recording::{Protocol, Session};
-use pgdyno_session::CancelHandle;
+use pgdyno_recording::result::Column;
+use pgdyno_recording::{Protocol, Session, Statement};
+use pgdyno_session::{CancelHandle, Session as Connection};
 use pgdyno_wire::{Addr, Candidate, Connecting, Established, frontend};
 
 use super::Engine;
-use crate::answer::{Answer, Inbox, Next};
+use crate::answer::{Answer, Inbox, Next, Translate};
 use crate::client::{Client, InFlight, State, Waiting};
+use crate::keys::{Catalog, Domain, Keys, Learned, Uses};
 use crate::lateness::{Before, Slow, split};
+use crate::order::Point;
+use crate::outcome::Came;
+
+/// For how long a database's catalog may be asked.
+const CATALOG_LIMIT: Duration = Duration::from_secs(60);
 
 impl<I: Io> Engine<'_, I> {
+    /// Asks the server which columns have keys, where the recording has results.
+    pub(super) fn know_keys(&mut self, recording: &Path) -> Result<(), pgdyno_recording::Error> {
+        let timeline = pgdyno_recording::Timeline::open(recording)?;
+        if !timeline.about().is_of_the_wire() {
+            return Ok(());
+        }
+        let databases = match timeline.ending() {
+            Some(ending) if self.options.recorded_databases => {
+                ending.databases.keys().cloned().collect()
+            }
+            _ => vec![String::new()],
+        };
+        let mut catalogs = Vec::new();
+        let mut first: Domain = 1;
+        for database in databases {
+            let session = Session {
+                database: database.clone(),
+                ..Session::default()
+            };
+            let candidate = self.candidate_of(&session);
+            let asked =
+                Connection::connect(&[candidate], Some(CATALOG_LIMIT)).and_then(|mut of| {
+                    of.set_answer_timeout(Some(CATALOG_LIMIT));
+                    let asked = Catalog::read(&mut of, first);
+                    of.close();
+                    asked
+                });
+            match asked {
+                Ok((catalog, count)) => {
+                    catalogs.push((database, catalog));
+                    first += count;
+                }
+                Err(error) => {
+                    let unknown = &mut self.replayed.keys.unknown;
+                    unknown.get_or_insert_with(|| error.to_string());
+                }
+            }
+        }
+        self.keys = Keys::new(catalogs);
+        Ok(())
+    }
+
     pub(super) fn client(&mut self, key: Key) -> Option<&mut Client> {
         self.clients.get_mut(key as usize)?.as_mut()
     }
@@ -58,6 +109,9 @@ impl<I: Io> Engine<'_, I> {
         if !session.application.is_empty() {
             set("application_name", &session.application);
         }
+        for (name, value) in &session.settings {
+            set(name, value);
+        }
         candidate.login = Arc::new(login);
         candidate
     }
@@ -95,6 +149,7 @@ impl<I: Io> Engine<'_, I> {
         self.io.close(key);
         self.by_session.remove(&client.session.number);
         self.replayed.session_over(client.session.number);
+        self.order.session_over(client.session.number);
         self.free.push(key);
     }
 
@@ -151,11 +206,45 @@ impl<I: Io> Engine<'_, I> {
             return;
         };
         client.is_lost();
-        let is_dropped = client.backlog.pop_front().is_some();
+        let dropped = client.backlog.pop_front();
         let is_over = client.is_ending && client.backlog.is_empty();
-        self.replayed.unsent += u64::from(is_dropped);
+        let was_parked = std::mem::take(&mut client.is_parked);
+        if let Some(Waiting {
+            statement, point, ..
+        }) = dropped
+        {
+            self.replayed.unsent += 1;
+            if was_parked {
+                self.order.unpark(statement.start_us, key);
+            }
+            self.reached(point);
+        }
         if is_over {
             self.leave(key);
+        }
+    }
+
+    /// Others wait for it no more.
+    pub(super) fn reached(&mut self, point: Option<Point>) {
+        let Some(point) = point else {
+            return;
+        };
+        self.order.reached(point);
+        while let Some(key) = self.order.next_released() {
+            self.release(key);
+        }
+    }
+
+    /// The next statement of a session has nothing to wait for any more.
+    pub(super) fn release(&mut self, key: Key) {
+        let now = self.answers_at;
+        let Some(client) = self.client(key) else {
+            return;
+        };
+        client.is_parked = false;
+        client.released_at = now;
+        if matches!(client.state, State::Idle) {
+            self.send_next(key);
         }
     }
 
@@ -218,13 +307,32 @@ impl<I: Io> Engine<'_, I> {
         let Some(client) = self.clients.get_mut(key as usize).and_then(Option::as_mut) else {
             return;
         };
-        let Some(Waiting { planned, statement }) = client.backlog.pop_front() else {
+        let Some(first) = client.backlog.front() else {
+            return;
+        };
+        let start_us = first.statement.start_us;
+        if !client.is_forced && self.order.must_wait(start_us) {
+            if !std::mem::replace(&mut client.is_parked, true) {
+                self.order.park(start_us, key);
+                self.replayed.order.waited += 1;
+            }
+            return;
+        }
+        let Some(Waiting {
+            planned,
+            statement,
+            point,
+        }) = client.backlog.pop_front()
+        else {
             return;
         };
         self.out.clear();
-        let preparing = client.write(&statement, &mut self.out);
+        let uses = self.keys.uses(&statement);
+        let preparing = client.write(&statement, &uses, &mut self.keys, &mut self.out);
         let started = self.io.now_ns().max(planned);
-        let (waits, blame) = split(planned, started, client.connected_at, &client.before);
+        let released_at = std::mem::take(&mut client.released_at);
+        let connected_at = client.connected_at;
+        let (waits, blame) = split(planned, started, connected_at, released_at, &client.before);
         let session = client.session.number;
         let text = self.replayed.text(&statement);
         self.replayed.started(text, session, waits, &blame);
@@ -242,13 +350,21 @@ impl<I: Io> Engine<'_, I> {
             blame,
             slow: None,
         };
+        let wire = statement.wire.as_deref();
+        let result = wire.and_then(|wire| wire.result.as_ref());
+        let answer = Answer::new(
+            wire.is_some_and(|wire| wire.is_pipelined),
+            result.map_or(Vec::new(), |result| result.columns.clone()),
+        );
         client.state = State::Busy(InFlight {
             slow,
             sent: started,
-            has_recorded_failure: statement.failed.is_some(),
+            statement,
+            uses,
+            domains: Vec::new(),
+            point,
             preparing,
-            is_extended: statement.protocol == Protocol::Extended,
-            answer: Answer::default(),
+            answer,
         });
         self.busy += 1;
         if let Err(error) = send(&mut self.io, key, client, &self.out, &mut self.sealed) {
@@ -261,13 +377,24 @@ impl<I: Io> Engine<'_, I> {
         let Some(client) = self.clients.get_mut(key as usize).and_then(Option::as_mut) else {
             return;
         };
-        let mut aside = Answer::default();
-        let (answer, is_extended) = match &mut client.state {
-            State::Busy(in_flight) => (&mut in_flight.answer, in_flight.is_extended),
+        let (next, is_extended) = match &mut client.state {
+            State::Busy(in_flight) => {
+                let mut reading = Reading {
+                    keys: &self.keys,
+                    learned: &client.learned,
+                    last_insert: client.last_insert,
+                    statement: &in_flight.statement,
+                    uses: &in_flight.uses,
+                    domains: &mut in_flight.domains,
+                };
+                let next = client.inbox.read(&mut in_flight.answer, &mut reading);
+                let is_extended = in_flight.statement.protocol == Protocol::Extended;
+                (next, is_extended)
+            }
             // Notices, and the last words of a server that shuts down.
-            _ => (&mut aside, false),
+            _ => (client.inbox.pass_over(), false),
         };
-        match client.inbox.read(answer) {
+        match next {
             Err(error) => {
                 let error = io::Error::other(error.to_string());
                 self.closed(key, Some(&error));
@@ -280,6 +407,14 @@ impl<I: Io> Engine<'_, I> {
                     // The one that was sent was passed over as a part of the copy.
                     frontend::sync(&mut self.out);
                 }
+                match send(&mut self.io, key, client, &self.out, &mut self.sealed) {
+                    Ok(()) => self.read(key),
+                    Err(error) => self.closed(key, Some(&error)),
+                }
+            }
+            Ok(Next::WantsSync) => {
+                self.out.clear();
+                frontend::sync(&mut self.out);
                 match send(&mut self.io, key, client, &self.out, &mut self.sealed) {
                     Ok(()) => self.read(key),
                     Err(error) => self.closed(key, Some(&error)),
@@ -301,21 +436,61 @@ impl<I: Io> Engine<'_, I> {
             return;
         };
         self.busy -= 1;
+        self.moved_at = self.now;
         // What comes after the answer was there is the generator's.
         let free_at = answers_at.max(in_flight.sent);
         in_flight.slow.took_ns = free_at - in_flight.sent;
-        let answer = &in_flight.answer;
+        let InFlight {
+            slow,
+            statement,
+            uses,
+            domains,
+            point,
+            preparing,
+            answer,
+            ..
+        } = in_flight;
         if answer.error.is_some()
-            && let Some(name) = &in_flight.preparing
+            && let Some(name) = &preparing
         {
             client.not_prepared(name);
         }
         client.before.free_at = free_at;
-        client.before.slow = Some(in_flight.slow);
-        self.replayed.rows += answer.rows;
-        let (has_recorded_failure, error) = (in_flight.has_recorded_failure, answer.error.as_ref());
-        self.replayed
-            .answered(&in_flight.slow, has_recorded_failure, error);
+        client.before.slow = Some(slow);
+        client.is_in_transaction = answer.is_in_transaction;
+        client.is_forced &= answer.is_in_transaction;
+        let result = statement
+            .wire
+            .as_deref()
+            .and_then(|wire| wire.result.as_ref());
+        if answer.error.is_none()
+            && let Some(result) = result
+        {
+            let columns = result.columns.iter();
+            let keys_of: Vec<Domain> = columns
+                .map(|column| domains.get(usize::from(*column)).copied().unwrap_or(0))
+                .collect();
+            let has_written = !matches!(&*statement.text.command(), "SELECT" | "FETCH" | "VALUES")
+                || uses.is_volatile;
+            self.keys.learn(
+                &mut client.learned,
+                has_written,
+                &keys_of,
+                &result.hashes,
+                &answer.values,
+            );
+        }
+        let checksum = answer.checksum(|column, hash| match domains.get(column) {
+            Some(domain) if *domain != 0 => self.keys.then(&client.learned, *domain, hash),
+            _ => hash,
+        });
+        let came = Came {
+            rows: answer.summing.rows(),
+            checksum: checksum.filter(|_| !uses.is_volatile),
+            error: answer.error.as_ref(),
+        };
+        self.replayed.answered(&slow, &statement, &came);
+        self.reached(point);
     }
 
     /// A connection is gone.
@@ -327,7 +502,10 @@ impl<I: Io> Engine<'_, I> {
             let text = error.map_or_else(|| machine.closed().to_string(), ToString::to_string);
             return self.refused(key, text);
         }
-        let was_busy = matches!(client.state, State::Busy(_));
+        let (was_busy, point) = match &client.state {
+            State::Busy(in_flight) => (true, in_flight.point),
+            _ => (false, None),
+        };
         client.is_lost();
         let is_over = client.is_ending && client.backlog.is_empty();
         self.io.close(key);
@@ -337,6 +515,7 @@ impl<I: Io> Engine<'_, I> {
         if is_over {
             self.leave(key);
         }
+        self.reached(point);
     }
 
     /// Ends all sessions; statements that still run are cancelled.
@@ -357,6 +536,31 @@ impl<I: Io> Engine<'_, I> {
         }
         for key in 0..self.clients.len() as u32 {
             self.leave(key);
+        }
+    }
+}
+
+/// Keys in the result of a statement under way.
+struct Reading<'a> {
+    keys: &'a Keys,
+    learned: &'a Learned,
+    last_insert: Domain,
+    statement: &'a Statement,
+    uses: &'a Uses,
+    domains: &'a mut Vec<Domain>,
+}
+
+impl Translate for Reading<'_> {
+    fn described(&mut self, columns: &[Column]) {
+        *self.domains = self
+            .keys
+            .domains(self.statement, self.uses, self.last_insert, columns);
+    }
+
+    fn then(&self, column: usize, hash: u32) -> u32 {
+        match self.domains.get(column) {
+            Some(domain) if *domain != 0 => self.keys.then(self.learned, *domain, hash),
+            _ => hash,
         }
     }
 }

@@ -51,10 +51,18 @@ pub struct Recording {
     pub path: PathBuf,
 }
 
+impl Recording {
+    /// With these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r");
+        std::fs::write(&path, bytes).unwrap();
+        Self { _dir: dir, path }
+    }
+}
+
 /// Writes statements in their order; each session begins with its first one.
 pub fn recording(statements: &[Made]) -> Recording {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("r");
     let about = About {
         format: FORMAT,
         ..About::default()
@@ -99,8 +107,7 @@ pub fn recording(statements: &[Made]) -> Recording {
             .unwrap();
     }
     let (bytes, _) = writer.finish(Default::default()).unwrap();
-    std::fs::write(&path, bytes).unwrap();
-    Recording { _dir: dir, path }
+    Recording::of(&bytes)
 }
 
 /// The way to a database, and a session of the test's own with it.

@@ -4,4 +4,6 @@
 mod causes;
 mod logs;
 mod made;
+mod order;
 mod results;
+mod wire;

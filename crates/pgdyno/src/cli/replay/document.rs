@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use pgdyno_replay::{Options, Replayed, Times};
 
+use super::SyncArg;
 use crate::cli::record::show::losses;
 
 /// Grows when a field of the document changes its meaning or goes.
@@ -34,6 +35,8 @@ pub fn of(replayed: &Replayed, options: &Options) -> Value {
             "fingerprint": format!("{:016x}", of.fingerprint),
             "statements": of.statements,
             "failed": of.failed,
+            "other_rows": of.other_rows,
+            "other_values": of.other_values,
             "charged_us": of.charged_ns / 1000,
             "then": times(&of.then),
             "now": times(&of.now),
@@ -49,6 +52,7 @@ pub fn of(replayed: &Replayed, options: &Options) -> Value {
     json!({
         "format": FORMAT,
         "speed": options.speed,
+        "sync": SyncArg::name(options.sync),
         "length_us": replayed.length.as_micros() as u64,
         "statements": {
             "sent": replayed.sent,
@@ -72,10 +76,12 @@ pub fn of(replayed: &Replayed, options: &Options) -> Value {
             "waited_for_ns": {
                 "connection": lateness.waits.connection_ns,
                 "own_session": lateness.waits.earlier_ns,
+                "order": lateness.waits.order_ns,
                 "generator": lateness.waits.generator_ns,
             },
             "caused_by_ns": {
                 "connection": lateness.connection_ns,
+                "order": lateness.order_ns,
                 "slow_statements": lateness.slow_ns,
                 "generator": lateness.generator_ns,
             },
@@ -83,8 +89,25 @@ pub fn of(replayed: &Replayed, options: &Options) -> Value {
         },
         "errors": {
             "then_and_now": replayed.errors.same,
+            "other": replayed.errors.other,
             "gone": replayed.errors.gone,
             "new": new.collect::<Vec<_>>(),
+        },
+        "answers": {
+            "compared": replayed.answers.compared,
+            "other_rows": replayed.answers.other_rows,
+            "values_compared": replayed.answers.values_compared,
+            "other_values": replayed.answers.other_values,
+        },
+        "keys": {
+            "differed": replayed.keys.differed,
+            "replaced": replayed.keys.replaced,
+            "unknown": replayed.keys.unknown,
+        },
+        "order": {
+            "waited": replayed.order.waited,
+            "broken": replayed.order.broken,
+            "undetermined": replayed.order.undetermined,
         },
         "texts": texts.collect::<Vec<_>>(),
         "not_replayed": obstacles.collect::<Vec<_>>(),

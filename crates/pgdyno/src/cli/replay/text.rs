@@ -1,7 +1,7 @@
 //! A replay for people: how far from the recording it was and why, then what the server made of it.
 
 use pgdyno_output::table_width;
-use pgdyno_replay::{Options, Replayed, TextResult, Times};
+use pgdyno_replay::{Options, Replayed, Sync, TextResult, Times};
 use pgdyno_report::table::{Table, cut};
 use pgdyno_spec::text::{
     DASH, change, count, ms_precisely, per_second, percent, plural, seconds, share, time,
@@ -43,7 +43,7 @@ fn lateness(replayed: &Replayed) -> String {
     let us = |ns: u64| time(ns as f64 / 1e3);
     let part = |ns: u64| share(ns as f64 / lateness.total_ns as f64);
     text += &format!(
-        "of {} of lateness {} ({}) came from statements that took longer than recorded, {} ({}) from pgdyno, {} ({}) from connecting\n",
+        "of {} of lateness {} ({}) came from statements that took longer than recorded, {} ({}) from pgdyno, {} ({}) from connecting{}\n",
         us(lateness.total_ns),
         us(lateness.slow_ns),
         part(lateness.slow_ns),
@@ -51,6 +51,15 @@ fn lateness(replayed: &Replayed) -> String {
         part(lateness.generator_ns),
         us(lateness.connection_ns),
         part(lateness.connection_ns),
+        if lateness.order_ns > 0 {
+            format!(
+                ", {} ({}) from waits for other sessions",
+                us(lateness.order_ns),
+                part(lateness.order_ns)
+            )
+        } else {
+            String::new()
+        },
     );
     let worst = lateness
         .worst
@@ -108,14 +117,18 @@ fn statements(replayed: &Replayed, options: &Options) -> String {
     line(
         "errors",
         format!(
-            "{} new, {} as recorded, {} gone",
+            "{} new, {} as recorded, {} gone, {} other",
             count(new),
             count(errors.same),
-            count(errors.gone)
+            count(errors.gone),
+            count(errors.other)
         ),
     );
     for (state, (number, first)) in errors.new.iter().take(5) {
         line("", format!("{} {state}: {first}", count(*number)));
+    }
+    for (name, value) in answers(replayed, options) {
+        line(name, value);
     }
     if replayed.unsent + replayed.unanswered > 0 {
         line(
@@ -157,6 +170,65 @@ fn statements(replayed: &Replayed, options: &Options) -> String {
         );
     }
     text
+}
+
+/// What a recording from the wire says of answers, keys and order.
+fn answers(replayed: &Replayed, options: &Options) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    let answers = &replayed.answers;
+    if answers.compared > 0 {
+        let same = answers.compared - answers.other_rows - answers.other_values;
+        lines.push((
+            "answers",
+            format!(
+                "{} as recorded; {} other numbers of rows, {} other values (of {} compared)",
+                percent(same, answers.compared),
+                count(answers.other_rows),
+                count(answers.other_values),
+                count(answers.values_compared)
+            ),
+        ));
+        for of in replayed
+            .texts
+            .iter()
+            .filter(|of| of.other_rows + of.other_values > 0)
+            .take(3)
+        {
+            let text = cut(&of.text, SENTENCE_MAX);
+            lines.push((
+                "",
+                format!("{} {text}", count(of.other_rows + of.other_values)),
+            ));
+        }
+    }
+    let keys = &replayed.keys;
+    if keys.replaced + keys.differed > 0 {
+        lines.push((
+            "keys",
+            format!(
+                "{} of results were others, {} in statements replaced",
+                count(keys.differed),
+                count(keys.replaced)
+            ),
+        ));
+    }
+    if let Some(why) = &keys.unknown {
+        let why = why.lines().next().unwrap_or_default();
+        lines.push(("keys", format!("not all replaced: {why}")));
+    }
+    if options.sync != Sync::None {
+        let order = &replayed.order;
+        lines.push((
+            "order",
+            format!(
+                "{} waited for other sessions, {} broken; {} undetermined",
+                plural(order.waited, "statement"),
+                plural(order.broken, "wait"),
+                plural(order.undetermined, "pair")
+            ),
+        ));
+    }
+    lines
 }
 
 /// Then and now, by the time now.

@@ -40,6 +40,7 @@ mod pgbench;
 mod pgbench_tools;
 mod pgio;
 mod planted_secret;
+mod record_wire;
 mod repeat;
 mod replay;
 mod samples;

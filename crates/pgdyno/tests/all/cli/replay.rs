@@ -34,13 +34,13 @@ fn recorded(log: &Path, to: &Path) -> Ran {
     ran(pgdyno(&["record"]).arg(log).arg("-o").arg(to))
 }
 
-fn json_of(command: &[&str], file: &Path) -> Value {
+pub fn json_of(command: &[&str], file: &Path) -> Value {
     let shown = ran(pgdyno(command).arg(file).arg("--json"));
     serde_json::from_str(&shown.stdout).unwrap()
 }
 
 /// Accounts, tellers and branches have the sum of all deltas.
-fn sums(database: &Database) -> Vec<String> {
+pub fn sums(database: &Database) -> Vec<String> {
     database.rows(
         "SELECT (SELECT sum(abalance) FROM pgbench_accounts), (SELECT sum(tbalance) FROM pgbench_tellers), (SELECT sum(bbalance) FROM pgbench_branches), (SELECT sum(delta) FROM pgbench_history), (SELECT count(*) FROM pgbench_history)",
     )
