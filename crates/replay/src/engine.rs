@@ -45,7 +45,7 @@ const CONNECT_NS: Nanos = 30_000_000_000;
 const BEFORE_NS: Nanos = 30_000_000_000;
 /// Without any answer for so long, sessions that wait for each other's commits and for locks are taken apart.
 const STALL_NS: Nanos = 1_000_000_000;
-/// For how long answers are waited for at the end, and after an interrupt.
+/// For how long the next answer is waited for at the end, and all of them after an interrupt.
 const PATIENCE_NS: Nanos = 60_000_000_000;
 const GRACE_NS: Nanos = 1_000_000_000;
 
@@ -177,22 +177,25 @@ impl<'a, I: Io> Engine<'a, I> {
         self.begin = self.io.now_ns();
         (self.now, self.woken) = (self.begin, self.begin);
         let mut report_at = self.begin + 1_000_000_000;
-        let mut give_up_at = Nanos::MAX;
+        let mut stop_at = None;
+        let mut sent_at = None;
         loop {
             if interrupts.count() > self.interrupts_before && !self.replayed.is_interrupted {
                 self.replayed.is_interrupted = true;
                 self.stop_sending();
-                give_up_at = self.now + GRACE_NS;
+                stop_at = Some(self.now + GRACE_NS);
             }
             self.read_ahead();
             self.send_due();
             if self.is_over() {
                 break;
             }
-            if !self.has_more && self.upcoming.is_empty() && give_up_at == Nanos::MAX {
-                give_up_at = self.now + PATIENCE_NS;
+            if !self.has_more && self.upcoming.is_empty() {
+                sent_at = sent_at.or(Some(self.now));
             }
-            if self.now >= give_up_at {
+            // A server that is slower than the recording's may take longer, while it answers.
+            let gives_up_at = sent_at.map(|sent_at| sent_at.max(self.moved_at) + PATIENCE_NS);
+            if stop_at.or(gives_up_at).is_some_and(|at| self.now >= at) {
                 break;
             }
             self.turn(&mut buffer)?;
@@ -203,7 +206,7 @@ impl<'a, I: Io> Engine<'a, I> {
                     sent: self.replayed.sent,
                     on_time: self.replayed.lateness.on_time,
                     busy: self.busy,
-                    is_waiting: give_up_at < Nanos::MAX,
+                    is_waiting: sent_at.is_some(),
                 });
             }
         }

@@ -106,7 +106,8 @@ impl<W: Write + Send + 'static> Recorder<W> {
             sources: vec![format!("the wire to {}", options.server.place())],
             clock_us: 1,
         };
-        let writer = Writer::new(out, &about)?;
+        let mut writer = Writer::new(out, &about)?;
+        writer.flush()?;
         let of_thread = (tap.clone(), counts.clone());
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())

@@ -392,7 +392,7 @@ fn a_file_that_takes_no_more_is_said_and_sessions_go_on() {
         tls: None,
         made_by: "test",
     };
-    let recorder = Recorder::start(options, Full(400)).unwrap();
+    let recorder = Recorder::start(options, Full(600)).unwrap();
     way.via = recorder.address();
     let mut session = Session::connect(&[way], Some(LIMIT)).unwrap();
     while !recorder.has_failed() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use pgdyno_recording::Obstacle;
 use pgdyno_recording::proxy::{Options as ProxyOptions, Recorder};
 use pgdyno_replay::{Options, Replayed, Sync};
 use pgdyno_session::Session;
@@ -283,6 +284,35 @@ fn keys_come_from_sequences_and_queries_and_binary_values_are_replaced() {
         "{:?}",
         replayed.texts
     );
+}
+
+#[test]
+fn a_pipeline_is_one_transaction_again() {
+    let pair = Pair::new("pipelines", "CREATE TABLE piped (a int CHECK (a < 9))", "");
+    let recording = pair.recorded(|connect| {
+        let mut session = connect();
+        let mut send = |values: [&str; 3]| {
+            let lists: Vec<[Option<&str>; 1]> = values.map(|value| [Some(value)]).into();
+            let lists: Vec<&[Option<&str>]> = lists.iter().map(|list| &list[..]).collect();
+            let sql = "INSERT INTO piped VALUES ($1)";
+            session.query_all(sql, &lists, &mut |_, _, _| {}).is_ok()
+        };
+        assert!(send(["1", "2", "3"]));
+        assert!(!send(["4", "9", "5"]));
+        assert!(send(["6", "7", "8"]));
+        session.close_and_wait(LIMIT);
+    });
+    let replayed = pair.replayed(&recording, 1.0);
+    assert_eq!(
+        (replayed.sent, replayed.errors.same),
+        (8, 1),
+        "{:?}",
+        replayed.errors
+    );
+    let skipped: Vec<_> = replayed.obstacles.into_iter().collect();
+    assert_eq!(skipped, [(Obstacle::Skipped, 1)]);
+    let [then, now] = pair.both("SELECT a FROM piped ORDER BY a");
+    assert_eq!((then.len(), then), (6, now));
 }
 
 #[test]
