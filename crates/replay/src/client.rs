@@ -69,6 +69,8 @@ pub struct Client {
     /// Whether its transaction waits for none of them any more: they wait for each other.
     pub is_forced: bool,
     pub is_in_transaction: bool,
+    /// Whether its transaction may hold locks.
+    pub holds_locks: bool,
     /// Keys that differ from the recording's for this session.
     pub learned: Learned,
     /// What its last INSERT was given.
@@ -94,6 +96,7 @@ impl Client {
             released_at: 0,
             is_forced: false,
             is_in_transaction: false,
+            holds_locks: false,
             learned: Learned::default(),
             last_insert: 0,
             prepared: HashMap::new(),
@@ -104,6 +107,7 @@ impl Client {
     pub fn is_lost(&mut self) {
         self.state = State::Away;
         self.is_in_transaction = false;
+        self.holds_locks = false;
         self.is_forced = false;
         self.prepared.clear();
     }

@@ -19,7 +19,7 @@ use pgdyno_session::CancelHandle;
 use pgdyno_wire::Candidate;
 
 use crate::client::{Client, State, Waiting};
-use crate::keys::Keys;
+use crate::keys::{self, Keys};
 use crate::lateness::Nanos;
 use crate::order::Order;
 use crate::outcome::Replayed;
@@ -43,7 +43,10 @@ const LOOK_NS: Nanos = 20_000_000;
 const CONNECT_NS: Nanos = 30_000_000_000;
 /// For how long sessions that are open at the beginning may take to connect, all together.
 const BEFORE_NS: Nanos = 30_000_000_000;
-/// Without any answer for so long, sessions that wait for each other's commits and for locks are taken apart.
+/// A statement that takes longer than twice its recorded time and this may wait for a lock.
+const SLOW_NS: Nanos = 10_000_000;
+/// Without any answer for so long it is looked whether sessions wait for each other; for so long, they do.
+const BROKEN_NS: Nanos = 2_000_000;
 const STALL_NS: Nanos = 1_000_000_000;
 /// For how long the next answer is waited for at the end, and all of them after an interrupt.
 const PATIENCE_NS: Nanos = 60_000_000_000;
@@ -367,6 +370,7 @@ impl<'a, I: Io> Engine<'a, I> {
                 Event::Failed(error) => self.closed(key, Some(&error)),
             }
         }
+        self.break_cycle();
         if self.now >= self.look_at {
             self.look_at = self.now + LOOK_NS;
             self.look_after();
@@ -379,17 +383,41 @@ impl<'a, I: Io> Engine<'a, I> {
         scheduled.map_or(0, |scheduled| scheduled.waited_ns)
     }
 
-    /// Sessions that wait for a commit whose session waits for a lock of theirs wait for ever: when nothing moves, the
-    /// one that has waited longest goes on. Those without a transaction hold no locks.
+    /// A session that waits for a commit, while that commit's session waits for its locks, waits for ever. What all
+    /// wait for at most is the first commit that is not there. If its session's statement takes long, the first session
+    /// that waits and holds locks goes on, unless it may need a key that is not there; when nothing moves, it goes on
+    /// in any case.
     fn break_cycle(&mut self) {
-        if self.now < self.moved_at + STALL_NS || self.busy == 0 {
+        if self.now < self.moved_at + BROKEN_NS {
             return;
         }
-        let holds_locks = |client: &(i64, u32)| {
-            let client = self.clients.get(client.1 as usize).and_then(Option::as_ref);
-            client.is_some_and(|client| client.is_in_transaction)
+        let Some(first) = self.order.first() else {
+            return;
         };
-        let Some((start_us, key)) = self.order.parked().find(holds_locks) else {
+        let holder = self.by_session.get(&first.session).copied();
+        let holder = holder.and_then(|key| self.clients.get(key as usize)?.as_ref());
+        let is_slow = match holder.map(|client| &client.state) {
+            Some(State::Busy(in_flight)) => {
+                let recorded_ns = in_flight.slow.recorded_ns.unwrap_or(0);
+                self.now > in_flight.sent + recorded_ns.saturating_mul(2) + SLOW_NS
+            }
+            _ => false,
+        };
+        let is_stalled = self.busy > 0 && self.now >= self.moved_at + STALL_NS;
+        if !is_slow && !is_stalled {
+            return;
+        }
+        let may_go_on = |parked: &(i64, u32)| {
+            let client = self.clients.get(parked.1 as usize).and_then(Option::as_ref);
+            client.is_some_and(|client| {
+                let needs_key = |waiting: &Waiting| {
+                    let hashes = keys::hashes(&waiting.statement);
+                    self.order.is_expected(hashes)
+                };
+                client.holds_locks && (is_stalled || !client.backlog.front().is_some_and(needs_key))
+            })
+        };
+        let Some((start_us, key)) = self.order.parked().find(may_go_on) else {
             return;
         };
         self.moved_at = self.now;
@@ -403,7 +431,6 @@ impl<'a, I: Io> Engine<'a, I> {
 
     /// Sessions that have something to send and no connection, or wait too long for one.
     fn look_after(&mut self) {
-        self.break_cycle();
         for key in 0..self.clients.len() as u32 {
             let now = self.now;
             let Some(client) = self.client(key) else {

@@ -4,7 +4,7 @@
 //! Of a statement that began while a commit was under way the recording does not say which came first: such
 //! pairs are counted.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use pgdyno_recording::Statement;
 
@@ -21,7 +21,7 @@ pub enum Sync {
 }
 
 /// Commands that write nothing themselves. A query may call a function that does; it is not waited for.
-const READS: [&str; 22] = [
+pub const READS: [&str; 22] = [
     "",
     "SELECT",
     "VALUES",
@@ -51,6 +51,8 @@ const READS: [&str; 22] = [
 pub struct Point {
     end_us: i64,
     number: u64,
+    /// Whose statement it is.
+    pub session: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,6 +72,9 @@ pub struct Order {
     transactions: HashMap<u32, Transaction>,
     /// By the start of the statement that waits, with its client.
     parked: BTreeSet<(i64, u32)>,
+    /// Hashes of keys that statements which are due will bring to light, and those of each session's transactions.
+    expected: HashMap<u32, u32>,
+    by_session: HashMap<u32, VecDeque<Vec<u32>>>,
     pub undetermined: u64,
 }
 
@@ -95,6 +100,7 @@ impl Order {
         }
         self.undetermined += self.under_way.len() as u64;
         let is_point = self.is_point(statement);
+        self.expect(statement);
         let lasts_us = i64::try_from(statement.duration_us?).unwrap_or(i64::MAX);
         if !is_point {
             return None;
@@ -103,6 +109,7 @@ impl Order {
         let point = Point {
             end_us: statement.start_us.saturating_add(lasts_us),
             number: self.points,
+            session: statement.session.number,
         };
         self.pending.insert(point);
         self.under_way.insert(point);
@@ -139,6 +146,53 @@ impl Order {
         }
     }
 
+    /// What a statement that writes returned may be used by others once its transaction has ended.
+    fn expect(&mut self, statement: &Statement) {
+        let session = statement.session.number;
+        let is_open = self.transactions.get(&session).is_some_and(|of| of.is_open);
+        let transactions = self.by_session.entry(session).or_default();
+        let wire = statement.wire.as_deref();
+        let hashes = wire
+            .and_then(|wire| wire.result.as_ref())
+            .filter(|_| !READS.contains(&&*statement.text.command()))
+            .map_or(&[][..], |result| &result.hashes[..]);
+        if transactions.is_empty() {
+            transactions.push_back(Vec::new());
+        }
+        if let Some(last) = transactions.back_mut() {
+            last.extend_from_slice(hashes);
+        }
+        for hash in hashes {
+            *self.expected.entry(*hash).or_default() += 1;
+        }
+        if !is_open {
+            transactions.push_back(Vec::new());
+        }
+    }
+
+    /// A transaction of this session has ended.
+    pub fn settled(&mut self, session: u32) {
+        let first = self.by_session.get_mut(&session);
+        for hash in first.and_then(VecDeque::pop_front).into_iter().flatten() {
+            if let Some(count) = self.expected.get_mut(&hash) {
+                *count -= 1;
+                if *count == 0 {
+                    self.expected.remove(&hash);
+                }
+            }
+        }
+    }
+
+    /// Whether one of these values may be a key that is not there yet.
+    pub fn is_expected(&self, mut hashes: impl Iterator<Item = u32>) -> bool {
+        !self.expected.is_empty() && hashes.any(|hash| self.expected.contains_key(&hash))
+    }
+
+    /// What all that wait wait for first.
+    pub fn first(&self) -> Option<Point> {
+        self.pending.first().copied()
+    }
+
     /// Whether a statement that began then has something to wait for.
     pub fn must_wait(&self, start_us: i64) -> bool {
         let first = self.pending.first();
@@ -173,5 +227,13 @@ impl Order {
 
     pub fn session_over(&mut self, session: u32) {
         self.transactions.remove(&session);
+        while self
+            .by_session
+            .get(&session)
+            .is_some_and(|of| !of.is_empty())
+        {
+            self.settled(session);
+        }
+        self.by_session.remove(&session);
     }
 }

@@ -459,6 +459,10 @@ impl<I: Io> Engine<'_, I> {
         client.before.slow = Some(slow);
         client.is_in_transaction = answer.is_in_transaction;
         client.is_forced &= answer.is_in_transaction;
+        client.holds_locks = answer.is_in_transaction && (client.holds_locks || uses.locks);
+        if !answer.is_in_transaction {
+            self.order.settled(client.session.number);
+        }
         let result = statement
             .wire
             .as_deref()

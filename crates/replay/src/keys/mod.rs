@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
-use pgdyno_recording::result::{Column, canonical, oid, text_hash};
+use pgdyno_recording::result::{Column, canonical, oid, text_hash, value_hash};
 use pgdyno_recording::{Statement, fill_with};
 
 pub use catalog::Catalog;
@@ -293,6 +293,26 @@ impl Keys {
         let parts: Vec<&[u8]> = parts.collect();
         has_any.then(|| [b"{", &*parts.join(&b","[..]), b"}"].concat())
     }
+}
+
+/// Hashes of a statement's values.
+pub fn hashes(statement: &Statement) -> impl Iterator<Item = u32> {
+    let literals = statement.literals();
+    let literals = literals.filter_map(|literal| Some(text_hash(&unquoted(literal)?)));
+    let wire = statement.wire.as_deref();
+    let parameters = statement.parameters().enumerate();
+    let parameters = parameters.filter_map(move |(index, value)| {
+        let column = Column {
+            table: 0,
+            number: 0,
+            type_oid: wire
+                .and_then(|wire| wire.types.get(index).copied())
+                .unwrap_or(0),
+            is_binary: wire.is_some_and(|wire| wire.binary.get(index) == Some(&true)),
+        };
+        value.map(|value| value_hash(&column, value))
+    });
+    literals.chain(parameters)
 }
 
 /// A type as it is asked for on another server.

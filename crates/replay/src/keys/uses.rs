@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use pgdyno_recording::{COMMENT, Statement, VALUE};
 
 use super::{Catalog, Domain};
+use crate::order::READS;
 
 /// Words that are no alias of a table before them.
 const NO_ALIAS: [&str; 24] = [
@@ -81,6 +82,8 @@ pub struct Uses {
     sequence: Option<usize>,
     /// Whether it asks for what the session's last INSERT was given.
     is_lastval: bool,
+    /// Whether its transaction holds locks of rows or tables from then on.
+    pub locks: bool,
     /// What the server gives to the row that it inserts.
     pub inserts: Domain,
 }
@@ -113,6 +116,17 @@ impl Uses {
             _ => false,
         };
         reader.uses.is_volatile = tokens.iter().any(is_volatile);
+        reader.uses.locks = match tokens.first() {
+            Some(Word(command)) if READS.contains(&&*command.to_uppercase()) => {
+                tokens.windows(2).any(|two| match two {
+                    [Word(one), Word(two)] => {
+                        one == "for" && matches!(&**two, "update" | "share" | "no" | "key")
+                    }
+                    _ => false,
+                })
+            }
+            _ => true,
+        };
         reader.comparisons();
         reader.lists();
         reader.insert();
@@ -509,6 +523,19 @@ mod tests {
             [0, 0, 0]
         );
         assert_eq!(uses("INSERT INTO lines (order_id"), [0; 0]);
+    }
+
+    #[test]
+    fn statements_that_take_locks_are_known() {
+        let locks = |sql: &str| Uses::new(sql.as_bytes(), &catalog()).locks;
+        assert!(
+            locks("update shop SET name = name") && locks("SELECT FROM shop FOR NO KEY UPDATE")
+        );
+        assert!(
+            !locks("SELECT 1 FROM shop")
+                && !locks("begin")
+                && !locks("SELECT for_update FROM shop")
+        );
     }
 
     #[test]

@@ -286,6 +286,42 @@ fn keys_come_from_sequences_and_queries_and_binary_values_are_replaced() {
     );
 }
 
+/// Sessions that wait for the same row, in whatever order, have the same sums.
+#[test]
+fn transactions_that_contend_for_a_row_are_all_there_again() {
+    let pair = Pair::new(
+        "contended",
+        "CREATE TABLE branch (balance int); INSERT INTO branch VALUES (0); CREATE TABLE history (session int, delta int)",
+        "",
+    );
+    let recording = pair.recorded(|connect| {
+        std::thread::scope(|scope| {
+            for number in 0..4 {
+                scope.spawn(move || {
+                    let mut session = connect();
+                    for delta in 0..15 {
+                        for sql in [
+                            "BEGIN".to_owned(),
+                            format!("UPDATE branch SET balance = balance + {delta}"),
+                            format!("INSERT INTO history VALUES ({number}, {delta})"),
+                            "COMMIT".to_owned(),
+                        ] {
+                            session.simple_query(&sql).unwrap();
+                        }
+                    }
+                    session.close_and_wait(LIMIT);
+                });
+            }
+        });
+    });
+    let replayed = pair.replayed(&recording, 1.0);
+    println!("{:?} in {:?}", replayed.order, replayed.length);
+    assert_eq!((replayed.answered, replayed.errors.new.len()), (240, 0));
+    let sql = "SELECT balance, (SELECT sum(delta) FROM history), (SELECT count(*) FROM history) FROM branch";
+    let [then, now] = pair.both(sql);
+    assert_eq!(then, now);
+}
+
 #[test]
 fn a_pipeline_is_one_transaction_again() {
     let pair = Pair::new("pipelines", "CREATE TABLE piped (a int CHECK (a < 9))", "");
