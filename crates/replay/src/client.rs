@@ -23,7 +23,7 @@ pub enum State {
     /// The next statement, until it is due.
     Idle,
     /// The answer to a statement.
-    Busy(InFlight),
+    Busy(Box<InFlight>),
 }
 
 /// A statement that the server has not answered yet.

@@ -356,7 +356,7 @@ impl<I: Io> Engine<'_, I> {
             wire.is_some_and(|wire| wire.is_pipelined),
             result.map_or(Vec::new(), |result| result.columns.clone()),
         );
-        client.state = State::Busy(InFlight {
+        client.state = State::Busy(Box::new(InFlight {
             slow,
             sent: started,
             statement,
@@ -365,7 +365,7 @@ impl<I: Io> Engine<'_, I> {
             point,
             preparing,
             answer,
-        });
+        }));
         self.busy += 1;
         if let Err(error) = send(&mut self.io, key, client, &self.out, &mut self.sealed) {
             self.closed(key, Some(&error));
@@ -449,7 +449,7 @@ impl<I: Io> Engine<'_, I> {
             preparing,
             answer,
             ..
-        } = in_flight;
+        } = *in_flight;
         if answer.error.is_some()
             && let Some(name) = &preparing
         {

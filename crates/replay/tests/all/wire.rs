@@ -169,10 +169,8 @@ fn one(session: &mut Session, sql: &str, values: &[Option<&str>]) -> String {
     let mut id = None;
     session
         .query_each(sql, values, &mut |_, row| {
-            id = row
-                .into_iter()
-                .next()
-                .and_then(|value| value.map(|value| String::from_utf8_lossy(value).into_owned()));
+            let first = row.first().copied().flatten();
+            id = first.map(|value| String::from_utf8_lossy(value).into_owned());
         })
         .unwrap();
     id.unwrap()
