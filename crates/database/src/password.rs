@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 pub fn ask(infos: &mut [ConnInfo], wanted: &TargetSpec) -> Result<(), Failure> {
     let has_terminal = terminal::stdin_is_terminal() && terminal::stderr_is_terminal();
     if wanted.password && !has_terminal {
-        let text = "-W asks for a password at a terminal, and there is none";
+        let text = "-W asks for a password, but there is no terminal";
         return Err(Failure::with(Exit::Usage, text)
             .hint("give the password: PGPASSWORD, or the password file ~/.pgpass"));
     }

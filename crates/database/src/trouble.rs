@@ -24,8 +24,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
     (
         "42501",
-        "the role lacks a privilege: ask for it (GRANT CREATE ON SCHEMA …), or connect as \
-         another role",
+        "the role lacks a privilege: grant it (GRANT CREATE ON SCHEMA …), or connect as another role",
     ),
     (
         "25006",
@@ -148,7 +147,7 @@ fn way_there(message: &str) -> &'static str {
         ),
         (
             "server does not support SSL",
-            "turn TLS on in the server (ssl = on), or do without it: sslmode=disable",
+            "turn TLS on in the server (ssl = on), or off in the client: sslmode=disable",
         ),
         (
             "on socket",

@@ -72,7 +72,7 @@ pub fn differences(product: &Product) -> Vec<String> {
         ));
     }
     if dialect.vacuum.is_none() {
-        sentences.push("nothing is vacuumed, neither after a load nor between trials".to_owned());
+        sentences.push("tables are not vacuumed after a load or between trials".to_owned());
     }
     if dialect.checkpoint.is_none() {
         sentences.push("no checkpoint between trials".to_owned());
@@ -120,7 +120,7 @@ mod tests {
         assert!(unknown.len() == 1 && unknown[0].contains("no dialect"));
         let old = of("CockroachDB CCL v19.1.0 (x86_64)").join("\n");
         for word in [
-            "nothing is vacuumed",
+            "tables are not vacuumed",
             "10,000 rows at a time",
             "kv.range_merge.queue_enabled = false is set for the whole server",
             "divided with",

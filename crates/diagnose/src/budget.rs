@@ -317,13 +317,12 @@ impl<'a> Reader<'a> {
         let seen = sum(&own) - asking(&own);
         if mixed - asking(&own) > OTHERS_MAX_SHARE * seen.max(in_statements) {
             return Some(Gap::because(
-                "other sessions were active too and cannot be separated from this trial's",
+                "other sessions were active, too, and cannot be separated from this trial's",
             ));
         }
         let seconds = (to_us - from_us) as f64 / 1e6;
-        (in_statements * seconds * SAMPLES_PER_S < SEEN_MIN).then(|| {
-            Gap::because("too few sessions were in statements to sample what they wait for")
-        })
+        (in_statements * seconds * SAMPLES_PER_S < SEEN_MIN)
+            .then(|| Gap::because("too few sessions ran statements to sample their waits"))
     }
 
     fn mean(&self, name: &str, read_us: (i64, i64)) -> Option<f64> {

@@ -87,7 +87,7 @@ fn source(evidence: &Evidence<'_>, part: Part) -> String {
             "schedstat of its processes".to_owned()
         }
         Part::ServerCpu => "wait events; on a CPU or waiting for one".to_owned(),
-        Part::NotAttributed => "what no source explains".to_owned(),
+        Part::NotAttributed => "time that no source explains".to_owned(),
         _ => "wait events".to_owned(),
     }
 }

@@ -107,7 +107,7 @@ fn all_checks(evidence: &Evidence<'_>, first: Ranked<'_>, next: Option<Ranked<'_
 
 /// Whether the first is larger than the next by more than chance, over blocks of the trial.
 fn by_more_than_chance(first: Ranked<'_>, next: Option<Ranked<'_>>) -> Check {
-    let name = "Largest by more than chance";
+    let name = "Significantly the largest share";
     let shares = &first.found.shares;
     let Some(next) = next else {
         return check(name, shares.len() >= BLOCKS_MIN, "no other was found");
@@ -131,7 +131,7 @@ fn by_more_than_chance(first: Ranked<'_>, next: Option<Ranked<'_>>) -> Check {
             name,
             false,
             format!(
-                "{figures}: {} of {BLOCKS_MIN} blocks of a second that it takes",
+                "{figures}: {} of the {BLOCKS_MIN} blocks of a second needed",
                 leads.len()
             ),
         ),
@@ -143,7 +143,7 @@ fn unexplained(evidence: &Evidence<'_>, first: Ranked<'_>, next: Option<Ranked<'
     let lead = first.share - next.map_or(0.0, |next| next.share);
     let (unexplained, _) = blocks::mean(&evidence.shares(&[Part::NotAttributed]));
     check(
-        "What is not attributed cannot turn it",
+        "The unattributed share is smaller than the lead",
         unexplained < lead,
         format!(
             "{} against a lead of {}",
@@ -243,7 +243,7 @@ fn why<'a>(evidence: &Evidence<'_>, order: &[Ranked<'a>]) -> (Why<'a>, Option<St
     };
     let Some(first) = first.filter(|first| first.share > 0.0) else {
         return (
-            not("nothing that was recorded explains the clients’ time"),
+            not("no recorded figure explains the clients’ time"),
             closing(evidence),
         );
     };
@@ -311,8 +311,8 @@ fn closing(evidence: &Evidence<'_>) -> Option<String> {
     let remedy = gap.and_then(|gap| gap.remedy.clone());
     remedy.or_else(|| {
         (evidence.mean("host.server.cpu").is_none()).then(|| {
-            "run pgdyno on the server’s host once, or read an exporter there (`--scrape`): what its \
-             sessions get of the CPUs is not seen from here"
+            "run pgdyno on the server’s host once, or read an exporter there (`--scrape`): its sessions' CPU \
+             time cannot be seen from here"
                 .to_owned()
         })
     })

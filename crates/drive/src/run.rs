@@ -350,7 +350,7 @@ impl Drive {
         }
         if !self.roles.is_empty() && (self.newcomers.is_some() || self.commits.is_some()) {
             return invalid(
-                "endpoints with roles go neither with nodes that join nor with transactions that share blocks",
+                "endpoints with roles do not go with joining nodes or with transactions that share blocks",
             );
         }
         if self.clients == 0 || self.threads == 0 {
@@ -393,7 +393,7 @@ impl Drive {
             && !rate.lasts()
         {
             return invalid(
-                "the rate ends at 0, so that so many transactions per client might never come",
+                "the rate ends at 0: -t transactions per client might never be reached",
             );
         }
         Ok(())

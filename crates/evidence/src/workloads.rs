@@ -37,7 +37,7 @@ pub fn collect(
         };
         if trial.spec.workload.is_empty() {
             lacks(format!(
-                "it was run by another command, whose scripts no notebook keeps: {}",
+                "it was run by another command, and notebooks do not store its scripts: {}",
                 trial.command
             ));
             continue;
@@ -347,7 +347,7 @@ fn put_pack(pack: &Pack, folder: &Path, root: &Path) -> Result<(), Failure> {
             "{}: it uses a pack outside of the bundle: {uses}",
             pack.name()
         ))
-        .hint("lay both packs beside each other, and run the pack from there")
+        .hint("put both packs side by side, and run the pack from there")
     })?;
     put_pack(base, &beside, root)
 }

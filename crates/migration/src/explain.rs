@@ -143,7 +143,7 @@ fn says(statements: &[ExplainedStatement]) -> String {
     let mut text = match worst.and_then(|worst| Some((worst, of(worst)?))) {
         Some((worst, lock)) => {
             let work = match gravity(worst) {
-                (_, true, _) => " while all rows are written anew",
+                (_, true, _) => " while all rows are rewritten",
                 (_, false, true) => " while all rows are read",
                 _ => "",
             };
@@ -236,7 +236,7 @@ fn lines_of(form: &ExplainedForm, version: u32, text: &mut String) {
         _ => not.to_owned(),
     };
     if form.locks.iter().any(|lock| lock.mode > Mode::RowExclusive) {
-        let rewrite = work(form.rewrite, "rows are written anew", "no rewrite");
+        let rewrite = work(form.rewrite, "rows are rewritten", "no rewrite");
         let scan = work(form.scan, "rows are read", "no scan");
         let _ = writeln!(text, "    {rewrite}; {scan}");
     }

@@ -204,9 +204,9 @@ forms! {
     SET_TYPE = form("ALTER TABLE ALTER COLUMN TYPE", &[(Table, AEL)], "sql-altertable, Notes")
         .rewrites(Depends("the old type: none where it is binary coercible to the new one")).scans(Depends("the old type"));
     SET_TYPE_REWRITE = form("ALTER TABLE ALTER COLUMN TYPE, other representation", &[(Table, AEL)],
-        "sql-altertable, Notes").rewrites(Yes).noted("indexes on the column are built anew, too");
+        "sql-altertable, Notes").rewrites(Yes).noted("indexes on the column are rebuilt, too");
     SET_TYPE_COERCIBLE = form("ALTER TABLE ALTER COLUMN TYPE, binary coercible", &[(Table, AEL)],
-        "sql-altertable, Notes").noted("an index is built anew where the new type sorts otherwise");
+        "sql-altertable, Notes").noted("an index is rebuilt where the new type sorts differently");
     SET_STATISTICS = form("ALTER TABLE ALTER COLUMN SET STATISTICS or SET (n_distinct)", &[(Table, SUX)],
         "sql-altertable, SET STATISTICS");
     SET_STORAGE = form("ALTER TABLE ALTER COLUMN SET STORAGE", &[(Table, AEL)], LEVELS);
@@ -254,7 +254,7 @@ forms! {
         .rewrites(Yes).since(15);
     SET_PARAMETERS = form("ALTER TABLE SET or RESET (storage parameter)", &[(Table, SUX)],
         "sql-altertable, SET (storage_parameter); reloptions.c, lock levels of each")
-        .noted("rows that are there are left as they are");
+        .noted("existing rows are not changed");
     SET_CATALOG_PARAMETER = form("ALTER TABLE SET (user_catalog_table)", &[(Table, AEL)],
         "reloptions.c, boolRelOpts");
     INHERIT = form("ALTER TABLE INHERIT", &[(Table, AEL), (Parent, SUX)], "tablecmds.c, ATExecAddInherit");

@@ -83,8 +83,20 @@ impl Note {
         }
     }
 
+    /// The first clause of the sentence, a line by itself: which figure is wrong, and by how much. What follows is
+    /// detail.
+    pub fn headline(&self) -> &str {
+        first_clause(&self.sentence)
+    }
+
     /// Whether it says that a trial was not in its steady state.
     pub fn is_of_steadiness(&self) -> bool {
         [DRIFTS, WARMUP_MEASURED, WARMUP_CUT_SHORT].contains(&&*self.code)
     }
+}
+
+/// A sentence up to the first colon or semicolon.
+pub fn first_clause(sentence: &str) -> &str {
+    let ends = [": ", "; "].iter().filter_map(|end| sentence.find(end));
+    &sentence[..ends.min().unwrap_or(sentence.len())]
 }

@@ -350,7 +350,7 @@ impl State {
                 times.buckets.write(page, &name, *script);
             }
             let name = format!("pgdyno_{what}_percentile_seconds");
-            let help = format!("{help}: of the last second, where at least ten lie beyond.");
+            let help = format!("{help}: of the last second, where at least ten values lie beyond.");
             page.family(&name, Kind::Gauge, &help);
             for (script, times) in &all {
                 for (percent, value_us) in PERCENTS.iter().zip(times.percentiles_us) {

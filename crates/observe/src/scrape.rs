@@ -254,7 +254,9 @@ impl Endpoint {
             let text = match samples.bad_lines {
                 0 => "the answer has no samples".to_owned(),
                 bad => {
-                    format!("the answer is no text of Prometheus: {bad} lines of something else")
+                    format!(
+                        "the answer is not in Prometheus's text format: {bad} lines cannot be read"
+                    )
                 }
             };
             return Err(Gap::because(format!("{origin}{path}: {text}")));

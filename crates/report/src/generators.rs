@@ -53,7 +53,7 @@ pub fn sure(all: &Generators) -> Vec<Sure> {
         let busy = one.busiest_share.map_or_else(String::new, text::share);
         sure.push(Sure::failed(
             format!("{} was short of CPU", name(one)),
-            format!("its busiest thread wanted one for {busy} of the time: its share is too low, and late"),
+            format!("its busiest thread needed one for {busy} of the time: its share is too low, and late"),
         ));
     }
     if more > 0 {

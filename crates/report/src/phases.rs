@@ -117,7 +117,7 @@ fn sentence(step: &RateStep) -> String {
         per_s(step.to_per_s)
     );
     if let Some(why) = &step.not_known {
-        return format!("{begin}how long response took to be steady is not known: {why}");
+        return format!("{begin}the time until response was steady is not known: {why}");
     }
     let percentile = step.percentile.map_or_else(String::new, |percent| {
         format!("{} response", figures::percentile_name(percent))

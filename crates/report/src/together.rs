@@ -55,7 +55,7 @@ impl Together {
     pub fn open(store: &dyn Notebook, number: i64) -> Result<(Self, Outcome), Failure> {
         let none = || {
             Failure::new(format!(
-                "trial {number} is no part of one of several generators"
+                "trial {number} is not a part of a trial with several generators"
             ))
         };
         let asked = store.asked_of_all(number)?.ok_or_else(none)?;

@@ -73,7 +73,7 @@ mod tests {
             )],
             remedies: vec!["one thing".to_owned()],
             checks: vec![Check {
-                name: "Largest by more than chance".to_owned(),
+                name: "Significantly the largest share".to_owned(),
                 passed: Some(true),
                 figures: String::new(),
             }],

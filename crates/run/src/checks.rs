@@ -194,14 +194,14 @@ pub fn notes(checks: &[DataCheck]) -> Vec<Note> {
                     check.expected,
                     check.found.as_deref().unwrap_or("nothing"),
                 ),
-                "the database lost or doubled work, or something else changed these tables: find \
-                 out before you believe any figure",
+                "the database lost or doubled work, or another session changed these tables: find the cause \
+                 before you use the figures",
             )),
             (_, Some(why)) => Some(Note::new(
                 "check-unknown",
                 Severity::Warning,
-                format!("whether check {name} holds is not known: {why}"),
-                "mend what the reason says, or leave the pack's checks out: --no-checks",
+                format!("check {name} has no result: {why}"),
+                "fix the reason, or turn checks off: --no-checks",
             )),
             _ => None,
         }

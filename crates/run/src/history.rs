@@ -83,8 +83,8 @@ pub fn end(
         vec![Note::new(
             "history-unread",
             Severity::Warning,
-            format!("the history has no reading of all keys at its end: {why}"),
-            "last writes that no read shows are not checked; record it again",
+            format!("the history does not end with a read of all keys: {why}"),
+            "record it again; without that read the last writes are not checked",
         )]
     };
     let pack = prepared.workload.pack.as_ref();
@@ -99,7 +99,7 @@ pub fn end(
     let script = pack.script_file(file, prepared.product.dialect.name, &prepared.variables);
     let read = script.map(|script| script.map(|script| reading(drive, &script, control)));
     match read {
-        Ok(None) => unread("there is nothing in its script"),
+        Ok(None) => unread("its script is empty"),
         Ok(Some(Ok(after))) => {
             history.append(after);
             Vec::new()
@@ -116,9 +116,9 @@ fn cut_off(history: &RecordedHistory) -> Option<Note> {
             "history-cut-off",
             Severity::Warning,
             format!(
-                "the history is cut off: more than {mib} MiB were recorded, and what came later is not in it"
+                "the history is cut off: it is limited to {mib} MiB, and later operations are missing"
             ),
-            "record a shorter trial, or one of fewer transactions (--rate); what is in it is whole",
+            "record a shorter trial, or fewer transactions (--rate); the recorded part is complete",
         )
     })
 }

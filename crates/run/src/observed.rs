@@ -40,7 +40,9 @@ pub fn target(
                 Exit::Usage,
                 "--observe-url leads to another server or database than the target",
             );
-            return Err(failure.hint("name the server behind the pooler, and the same database"));
+            return Err(
+                failure.hint("use the URL of the server behind the pooler, with the same database")
+            );
         }
         (Some(_), Some(_)) => {}
         _ => progress.warning(

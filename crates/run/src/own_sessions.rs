@@ -129,17 +129,18 @@ fn notes(short: &Short, own: u64) -> Vec<Note> {
         "own-sessions",
         Severity::Warning,
         format!(
-            "pgdyno's own {} gave way to clients, the server was not observed: {limit} left room for {left}",
+            "the server was not observed, to leave room for clients: pgdyno's own {} had no room; {limit} \
+             left room for {left}",
             text::plural(own, "session")
         ),
-        "to observe it, raise that limit by as many as pgdyno's own sessions",
+        "raise that limit by the number of pgdyno's own sessions",
     );
     let short = (*sessions < clients).then(|| {
         Note::new(
             "clients-outnumber-sessions",
             Severity::Warning,
             format!(
-                "{limit} left room for {left}, and {clients} clients want one each: the others are refused, or wait \
+                "{clients} clients had only {left}: the limit is {limit}; the others are refused, or wait \
                  until one ends"
             ),
             "use fewer clients, raise that limit, or pool by transaction",
@@ -184,8 +185,8 @@ mod tests {
         assert_eq!(codes(5), ["clients-outnumber-sessions", "own-sessions"]);
         assert_eq!(
             notes(&short(4), 3)[0].sentence,
-            "pgdyno's own 3 sessions gave way to clients, the server was not observed: max_connections left room for \
-             4 sessions"
+            "the server was not observed, to leave room for clients: pgdyno's own 3 sessions had no room; \
+             max_connections left room for 4 sessions"
         );
         let second = Short {
             endpoint: Some("db2:5432".to_owned()),
@@ -193,7 +194,7 @@ mod tests {
         };
         let said = &notes(&second, 3)[0].sentence;
         assert!(
-            said.contains(": max_connections at db2:5432 left room"),
+            said.contains("; max_connections at db2:5432 left room"),
             "{said}"
         );
     }

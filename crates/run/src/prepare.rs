@@ -99,14 +99,12 @@ pub fn check(asked: &TrialSpec) -> Result<Checked, Failure> {
     let usage = |e| Failure::with(Exit::Usage, e);
     let is_accounted = workload.pack.as_ref().is_some_and(Pack::is_accounted);
     if asked.receipts && is_accounted {
-        let text =
-            "transactions whose storage is accounted for leave no receipts: it would count them";
+        let text = "--receipts does not go with storage accounting: it would count the receipts";
         return Err(Failure::with(Exit::Usage, text)
             .hint("leave --receipts out; in a laboratory: --no-receipts"));
     }
     if asked.roles.client_stamps && is_accounted {
-        let text =
-            "transactions whose storage is accounted for write no stamps: it would count them";
+        let text = "stamps do not go with storage accounting: it would count them";
         return Err(Failure::with(Exit::Usage, text).hint("leave --client-stamps out"));
     }
     let pairs = asked.params.iter().filter_map(|text| text.split_once('='));
@@ -669,8 +667,8 @@ impl Prepared {
                 "no-rights",
                 Severity::Serious,
                 format!(
-                    "{number} transactions failed for lack of a right (42501): on a private server scripts run in \
-                     the role {SCRIPTS_ROLE}, which may do nothing on this host"
+                    "{number} transactions failed for a missing right (42501): on a private server scripts \
+                     run in the role {SCRIPTS_ROLE}, which may do nothing on this host"
                 ),
                 "if you trust the script: --allow-shell",
             )

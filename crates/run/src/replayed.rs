@@ -59,7 +59,7 @@ pub fn wait(prepared: &Prepared, control: &Control, until: Instant) -> Result<()
                     endpoint.name
                 );
                 return Err(Failure::with(Exit::Failed, text).hint(
-                    "let it replay (pg_wal_replay_resume()), or look why it is so far behind",
+                    "resume replay (pg_wal_replay_resume()), or find why it is so far behind",
                 ));
             }
             thread::sleep(PAUSE);

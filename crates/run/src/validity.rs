@@ -173,8 +173,7 @@ impl Stopped {
         let length = |us: u64| text::seconds(us as f64 / 1e6);
         let mut sentence = match (self.total_us, self.count) {
             (0, _) => format!(
-                "this host was suspended for {}, at {at}: that time is in no figure, though the server may have \
-                 gone on",
+                "this host was suspended for {} at {at}: no figure includes that time, though the server may have gone on",
                 length(self.suspended_us)
             ),
             (total_us, 1) => format!(
@@ -189,13 +188,13 @@ impl Stopped {
             ),
         };
         if self.total_us > 0 {
-            sentence += "; transactions that are slow or late then are not the server's";
+            sentence += "; transactions that were slow or late then are not the server's fault";
         }
         Some(Note::new(
             GENERATOR_STOPPED,
             Severity::Serious,
             sentence,
-            "measure again on a host that does not stop pgdyno",
+            "measure on a host that does not stop pgdyno",
         ))
     }
 }
@@ -220,8 +219,8 @@ impl HeldBack {
             "own-quota",
             Severity::Warning,
             format!(
-                "the CPU quota of pgdyno's control group ({} CPUs) was used up and held it back for {}, all its CPUs \
-                 together, of {}: that is the generator's limit",
+                "pgdyno used up its CPU quota of {} CPUs: its control group was throttled for {} (all CPUs together) of {}, \
+                 which limits the generator",
                 text::some(self.cpus),
                 text::seconds(self.held_us as f64 / 1e6),
                 text::seconds(self.of_us as f64 / 1e6),
@@ -259,8 +258,8 @@ pub fn notes(s: &Situation<'_>) -> Vec<Note> {
     notes.extend(missed.map(|note| match s.stopped.total_us {
         0 => note,
         _ => Note {
-            sentence: note.sentence + "; pgdyno itself did not run for a while",
-            remedy: "measure again where nothing stops pgdyno".to_owned(),
+            sentence: note.sentence + "; pgdyno did not run for a while",
+            remedy: "measure on a host that does not stop pgdyno".to_owned(),
             ..note
         },
     }));
@@ -335,14 +334,12 @@ fn clients_off(course: &ClientCourse) -> Option<Note> {
             "clients-off",
             Severity::Warning,
             format!(
-                "the clients that worked were not those asked for: {} on average of {}, and by second \
-                 {} off",
+                "{} clients worked on average, {} were asked for: by second the number was {} off",
                 text::some(course.working),
                 text::some(course.asked),
                 text::share(course.off_share)
             ),
-            "a client ends its transaction before it rests: let the number move more slowly, or in \
-             steps that are long beside a transaction",
+            "change the number more slowly or in longer steps: a client ends its transaction before it rests",
         )
     };
     (!course.is_kept()).then(note)
@@ -352,8 +349,8 @@ fn without_tls(said: &str) -> Note {
     Note::new(
         "without-tls",
         Severity::Serious,
-        format!("{said}: the figures are those of plain text, and nothing was encrypted"),
-        "set sslmode=require to see what is wrong with TLS, or sslmode=disable to measure plain text knowingly",
+        format!("{said}: all sessions were unencrypted"),
+        "set sslmode=require to see why TLS failed, or sslmode=disable to measure without TLS",
     )
 }
 
@@ -361,7 +358,7 @@ fn lost_server((without, share): (u64, f64), clients: usize) -> Note {
     // Clients that do not connect again end, and their time with them.
     let of_time = if share > 0.0 {
         format!(
-            "; clients had no connection for {} of their time",
+            "; clients had none for {} of their time",
             text::share(share)
         )
     } else {
@@ -372,9 +369,9 @@ fn lost_server((without, share): (u64, f64), clients: usize) -> Note {
         Severity::Serious,
         format!(
             "the server was lost and did not come back: {without} of {clients} clients had no \
-             connection when the run ended{of_time}"
+             connection at the end of the run{of_time}"
         ),
-        "find out in the server's log why it went away, and measure again",
+        "look in the server's log why it stopped, and measure again",
     )
 }
 
@@ -399,7 +396,7 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
             "accounting-off",
             Severity::Warning,
             format!(
-                "the server counted {} {} logical reads than {} {}s of {:.1} buffers each are",
+                "the server counted {} {} logical reads than expected: {} {}s of {:.1} buffers each were measured",
                 text::share(off.abs()),
                 if off > 0.0 { "more" } else { "fewer" },
                 it.units.first().map_or(0, |units| units.count),
@@ -415,8 +412,7 @@ pub fn accounting(it: &Accounting) -> Vec<Note> {
             "not-by-index",
             Severity::Serious,
             format!(
-                "the plan of a work unit is not an index scan but {}: the reads are \
-                 not random ones",
+                "work units do not use an index scan: their plan is {}, so reads are not random",
                 expected.plan()
             ),
             "run ANALYZE, or check the server's planner settings",
@@ -432,25 +428,23 @@ pub fn staleness(staleness: &Staleness) -> Vec<Note> {
         notes.push(Note::new(
             "stale-control",
             Severity::Serious,
-            "reads of the server that stamps were written through did not show all of them".to_owned(),
-            "name the primary itself: a balancer or a host list that reaches several servers cannot be a control; \
-             after a failover that lost writes these are what it lost",
+            "the control server did not show all stamps: they were written through it, but its reads miss some"
+                .to_owned(),
+            "use the primary's own address as control: a balancer or a host list may reach another server; after a \
+             failover the missing stamps are lost writes",
         ));
     }
     let is_unread = |one: &&StaleEndpoint| one.reads == 0;
     for one in staleness.endpoints.iter().filter(is_unread) {
         let why = match &one.error {
             Some(why) => why.clone(),
-            None => format!(
-                "no stamp was seen in {} reads",
-                text::count(one.before_first)
-            ),
+            None => format!("{} reads saw no stamp", text::count(one.before_first)),
         };
         notes.push(Note::new(
             "staleness-unknown",
             Severity::Warning,
-            format!("how stale reads are at {} is not known: {why}", one.name),
-            "measure longer than the standby lags, and look whether it replays",
+            format!("staleness at {} is not known: {why}", one.name),
+            "measure longer than the standby lags, and check that it replays",
         ));
     }
     notes
@@ -465,7 +459,7 @@ pub fn truth(truth: &Fact<Truth>) -> Vec<Note> {
                 TRUTH_UNKNOWN,
                 Severity::Warning,
                 format!("whether writes were lost is not known: {why}"),
-                "ask again: run the trial again once the database takes writes",
+                "run the trial again when the database takes writes",
             )];
         }
     };
@@ -480,12 +474,11 @@ pub fn truth(truth: &Fact<Truth>) -> Vec<Note> {
         LOST_WRITES,
         Severity::Serious,
         format!(
-            "{} of {} acknowledged transactions are not in the database: lost writes",
+            "{} of {} acknowledged transactions were lost: they are not in the database",
             text::count(truth.lost),
             text::count(truth.acknowledged)
         ),
-        "commit synchronously, promote the standby that has received most, or accept the loss \
-         knowingly",
+        "commit synchronously, or promote the standby that received most",
     );
     add(
         truth.twice > 0,
@@ -495,7 +488,7 @@ pub fn truth(truth: &Fact<Truth>) -> Vec<Note> {
             "{} transactions are in the database twice",
             text::count(truth.twice)
         ),
-        "report it to the maker of the database: a transaction was applied again",
+        "report it to the database's maker: a transaction was applied again",
     );
     let sums = truth.sums.as_ref().and_then(Fact::known);
     let disagreeing = sums.filter(|sums| !sums.agree()).map(|sums| {
@@ -508,30 +501,30 @@ pub fn truth(truth: &Fact<Truth>) -> Vec<Note> {
         "sums-disagree",
         Severity::Serious,
         format!(
-            "balances do not add up: they have grown differently ({})",
+            "balances do not add up: the tables' sums grew differently ({})",
             disagreeing.unwrap_or_default()
         ),
-        "check that nothing else writes to these tables; else a transaction was applied in part",
+        "check that only this trial writes to these tables; otherwise a transaction was applied in part",
     );
     add(
         truth.failed_landed > 0,
         "failed-landed",
         Severity::Warning,
         format!(
-            "{} transactions that failed, as far as clients know, are in the database",
+            "{} failed transactions are in the database: clients got an error for them",
             text::count(truth.failed_landed)
         ),
-        "look at the statements behind the COMMIT of the script",
+        "check the statements after the script's COMMIT",
     );
     add(
         truth.not_followed > 0,
         "receipts-limit",
         Severity::Warning,
         format!(
-            "{} transactions of clients with many errors were not followed: nothing is said of them",
+            "{} transactions were not checked for loss: their clients had too many errors",
             text::count(truth.not_followed)
         ),
-        "make the trial shorter, or use more clients",
+        "shorten the trial, or use more clients",
     );
     notes
 }
@@ -543,8 +536,8 @@ fn few_rows(table: &FewRows, clients: usize) -> Note {
         "clients-outnumber-rows",
         Severity::Warning,
         format!(
-            "{clients} clients update {table}, which has {rows} {only}: they wait for each other's \
-             locks, and that is measured"
+            "{clients} clients update {table}, which has {rows} {only}: clients wait for each other's \
+             row locks"
         ),
         "load more rows (for tpcb a scale of at least the number of clients) or use fewer clients",
     )
@@ -560,9 +553,9 @@ fn mismatch(m: &Mismatch) -> Note {
         "scale-differs",
         Severity::Serious,
         format!(
-            "the scripts ran with :{variable} = {used}, but the tables were loaded with {loaded}"
+            "scripts used :{variable} = {used}, but the tables have {loaded}: they were loaded with another value"
         ),
-        "leave the value out, so that it is read from the tables, or load other tables",
+        "leave the value out: it is then read from the tables; or load the tables with it",
     )
 }
 
@@ -570,20 +563,20 @@ fn notebook_here(shared: Shared) -> Note {
     let (severity, sentence) = match shared {
         Shared::Database => (
             Severity::Warning,
-            "this trial is kept in the database that it measures: each second it is written to, and \
-             what the server counts for the database counts that, too",
+            "this trial is stored in the database that it measures: rows are written each second, and the server's \
+             counters include them",
         ),
         Shared::Server => (
             Severity::Notice,
-            "this trial is kept by the server that it measures, in another database: each second a \
-             few rows are written there",
+            "this trial is stored on the server that it measures: a few rows are written to another database each \
+             second",
         ),
     };
     Note::new(
         NOTEBOOK_HERE,
         severity,
         sentence.to_owned(),
-        "keep the notebook on another server, or in a file and copy it later: pgdyno store move",
+        "use a notebook on another server, or a file that you copy later (pgdyno store move)",
     )
 }
 
@@ -596,13 +589,13 @@ fn client_bound(thread: &ThreadUse) -> Note {
         "client-bound",
         Severity::Serious,
         format!(
-            "pgdyno's busiest thread used a CPU for {} of the time and waited for one for \
-             {}{lag}: the figures show the client's limit, not the server's",
+            "pgdyno was the limit, not the server: its busiest thread used a CPU for {} of the time and waited for \
+             one for {}{lag}",
             text::roughly(thread.busy_share()),
             text::roughly(thread.waited_share())
         ),
         if thread.waited_share() > thread.busy_share() {
-            "run pgdyno on a host of its own, stop other processes there, or ask for a rate that leaves CPUs idle (-R)"
+            "run pgdyno on a host of its own, stop other processes there, or set a rate that leaves CPUs idle (-R)"
         } else {
             "use more threads (-j) or another host"
         },
@@ -617,17 +610,17 @@ fn adds(of: &Added) -> Option<Note> {
             "client-bound",
             Severity::Serious,
             format!(
-                "pgdyno itself added {} to the {} of {} that the {} it followed have ({}, at most {}): \
-                 answers waited for its threads",
+                "pgdyno added {} to the {} of {}: answers waited for its threads; that is {} of it, at most {}, in {} \
+                 followed transactions",
                 text::time(most.adds_us),
                 text::percentile_name(most.percentile),
                 text::time(most.shown_us),
-                text::plural(most.followed, "transaction"),
                 text::roughly(most.share),
                 text::time(most.at_most_us),
+                text::count(most.followed),
             ),
-            "run pgdyno on a host of its own, stop other processes there, ask for a rate that leaves CPUs idle (-R), or use \
-             fewer clients on each thread (-j)",
+            "run pgdyno on a host of its own, stop other processes there, set a rate that leaves CPUs idle (-R), or use \
+             more threads (-j)",
         )
     })
 }
@@ -640,10 +633,9 @@ fn isolation(facts: &Facts, asked: Option<&str>) -> Option<Note> {
         "isolation-differs",
         Severity::Serious,
         format!(
-            "isolation level {asked} was requested, but transactions run at {in_effect}: the \
-             server or the script sets it"
+            "transactions ran at {in_effect}, not at {asked}: the server or the script sets the isolation level"
         ),
-        "treat the figures as those of the level in effect, or enable the requested level on the server",
+        "read the figures as those of that level, or enable the requested one on the server",
     ))
 }
 
@@ -673,11 +665,8 @@ fn same_node(facts: &Facts) -> Option<Note> {
         Note::new(
             "one-node",
             Severity::Warning,
-            format!(
-                "{} endpoints were given, but all of them lead to the same node: {first}",
-                nodes.len()
-            ),
-            "use the nodes' own addresses instead of those of a proxy or load balancer",
+            format!("all {} endpoints lead to one node: {first}", nodes.len()),
+            "use the nodes' own addresses, not those of a proxy or load balancer",
         )
     })
 }
@@ -688,21 +677,20 @@ fn warmup_cut_short((ended, elapsed_us): (WarmupEnd, u64)) -> Note {
         Some(change) => {
             let verb = if change < 0.0 { "fell" } else { "rose" };
             format!(
-                "before it was steady: over its later half {figure} still {verb} by {}",
+                "{figure} still {verb} by {} in its second half",
                 text::roughly(change.abs())
             )
         }
-        None => format!("before there was enough data to judge whether {figure} was steady"),
+        None => format!("there was not enough data to judge whether {figure} was steady"),
     };
     Note::new(
         WARMUP_CUT_SHORT,
         Severity::Warning,
         format!(
-            "the warm-up reached its limit of {} {still}",
+            "the warm-up ended at its limit of {}: {still}",
             text::about(Duration::from_micros(elapsed_us))
         ),
-        "use a longer limit (--warmup auto=5m); a load that the server cannot keep up with or a \
-         growing table never becomes steady",
+        "use a longer limit (--warmup auto=5m); an overload or a growing table never becomes steady",
     )
 }
 
@@ -731,36 +719,35 @@ fn schedule_missed(kept: ScheduleCounts) -> Option<Note> {
         SCHEDULE_MISSED,
         Severity::Warning,
         format!(
-            "the load was not the one scheduled: of {} transactions due {}",
+            "{} of the scheduled transactions were late or missing: of {} due, {}",
+            share(missed),
             text::count(kept.due),
             parts.join(", ")
         ),
-        "a lower --rate, more clients (-c) where all of them were busy, or read the figures as those \
-         of an overload",
+        "lower --rate, use more clients (-c) if all were busy, or read the figures as those of an overload",
     ))
 }
 
 fn stalled(stalls: &Stalls) -> Option<Note> {
-    let (times, longest) = match stalls.count {
+    let times = match stalls.count {
         0 => return None,
-        1 => ("once", "for"),
-        _ => ("several times", "at most for"),
+        1 => "once, for",
+        _ => "several times, at most for",
     };
     let closed_loop = match stalls.random_arrival {
-        Some(_) => "; clients that wait send nothing, so that latencies leave most of it out",
+        Some(_) => "; waiting clients send nothing, so latencies leave most of it out",
         None => "",
     };
     Some(Note::new(
         STALLED,
         Severity::Warning,
         format!(
-            "nothing was committed {times} while clients waited, {longest} {}, in all for {} of the \
-             time{closed_loop}",
+            "commits stopped {times} {}: clients waited, in all for {} of the time{closed_loop}",
             text::time(stalls.longest_us as f64),
             text::share(stalls.share)
         ),
-        "find out what the server did then (pgdyno report): locks, checkpoints, a frozen or overloaded \
-         host; latencies at a random time, or under --rate, include these times",
+        "look at what the server did then (pgdyno report): locks, checkpoints, a frozen or overloaded host; latencies \
+         at a random time, or with --rate, include these times",
     ))
 }
 
@@ -768,14 +755,13 @@ fn not_steady(course: &Steadiness) -> Option<Note> {
     let (code, remedy) = match course.verdict {
         SteadinessVerdict::Drifts => (
             DRIFTS,
-            "find what changes during the trial (pgdyno report, show --json): a cache that \
-             fills, a growing table, a checkpoint, another load; measure longer, or warm up \
-             until steady (--warmup auto)",
+            "look at what changed during the trial (pgdyno report): a filling cache, a growing table, a checkpoint, \
+             another load; measure longer, or warm up until steady (--warmup auto)",
         ),
         SteadinessVerdict::Holes | SteadinessVerdict::Alternates | SteadinessVerdict::Level => (
             DRIFTS,
-            "find what happened in these seconds (pgdyno report, show --json): checkpoints, vacuums, \
-             locks, other work on the host; measure long enough to have many of them, or none",
+            "look at what happened in these seconds (pgdyno report): checkpoints, vacuums, locks, other work on the host; \
+             measure longer",
         ),
         SteadinessVerdict::WarmUp => (
             WARMUP_MEASURED,
@@ -805,7 +791,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
             severity,
             "fsync is off: commits do not wait for the disk, and a crash can destroy the database"
                 .to_owned(),
-            "set fsync = on for figures of a production-like server",
+            "set fsync = on, as in production",
         ));
     }
     // `local` only means less than `on` where there are synchronous standbys.
@@ -821,8 +807,7 @@ fn durability(facts: &Facts, writes: bool) -> Vec<Note> {
         notes.push(Note::new(
             "full-page-writes-off",
             severity,
-            "full_page_writes is off: the server writes less WAL after a checkpoint, and cannot \
-             repair a torn page"
+            "full_page_writes is off: less WAL is written after a checkpoint, and torn pages cannot be repaired"
                 .to_owned(),
             "set full_page_writes = on unless the file system writes pages atomically",
         ));
@@ -851,7 +836,7 @@ fn shared_host(facts: &Facts, observed: Option<&Observed>) -> Option<Note> {
                 Note::new(
                     "same-host-unclear",
                     Severity::Notice,
-                    format!("it is not known whether client and server share a host: {why}"),
+                    format!("client and server may share a host: {why}"),
                     "run pgdyno where it can see the server's processes, or on another host",
                 )
             });
@@ -960,7 +945,7 @@ mod tests {
         assert_eq!(note(1000, 3, 3, 4), None);
         assert_eq!(note(0, 0, 0, 0), None);
         let text = note(1000, 5, 100, 0).unwrap();
-        assert!(text.contains("of 1,000 transactions due 10"), "{text}");
+        assert!(text.contains("of 1,000 due, 10"), "{text}");
         assert!(text.contains("a second late or later, 0.5"), "{text}");
         assert!(!text.contains("when the time was over"), "{text}");
         assert!(note(1000, 0, 0, 11).unwrap().contains("had not started"));
@@ -982,7 +967,8 @@ mod tests {
             ("clients-off", Severity::Warning)
         );
         assert!(
-            note.sentence.contains("36.0 on average of 36.0"),
+            note.sentence
+                .starts_with("36.0 clients worked on average, 36.0 were asked for:"),
             "{}",
             note.sentence
         );
@@ -1108,7 +1094,7 @@ mod tests {
         assert!(
             got[0]
                 .sentence
-                .contains("but transactions run at serializable")
+                .starts_with("transactions ran at serializable, not at read committed:")
         );
     }
 
@@ -1189,6 +1175,54 @@ mod tests {
                 .sentence
                 .starts_with("8 clients update pgbench_branches, which has 1 row:")
         );
+    }
+
+    #[test]
+    fn the_first_clause_of_a_note_fits_a_line_whatever_its_figures() {
+        let stalls = Stalls {
+            count: 12,
+            longest_us: 1_234_567,
+            share: 0.1234,
+            ..Stalls::default()
+        };
+        let schedule = ScheduleCounts {
+            due: 12_345_678,
+            late: 1_234_567,
+            ..ScheduleCounts::default()
+        };
+        let few = FewRows {
+            table: "pgbench_branches".to_owned(),
+            rows: 1234,
+        };
+        let wrong = Mismatch {
+            variable: "scale".to_owned(),
+            used: "10000".to_owned(),
+            loaded: "12345".to_owned(),
+        };
+        let held = HeldBack {
+            cpus: 12.34,
+            held_us: 123_456_789,
+            of_us: 1_234_567_890,
+        };
+        let all = [
+            lost_server((1234, 0.1234), 1234),
+            few_rows(&few, 1234),
+            mismatch(&wrong),
+            held.note(),
+            notebook_here(Shared::Database),
+            notebook_here(Shared::Server),
+            client_bound(&ThreadUse::default()),
+            schedule_missed(schedule).unwrap(),
+            stalled(&stalls).unwrap(),
+        ];
+        for note in all {
+            let headline = note.headline();
+            assert!(headline.chars().count() <= 64, "{headline}");
+            assert!(
+                headline.len() < note.sentence.len(),
+                "no detail: {headline}"
+            );
+        }
     }
 
     #[test]
@@ -1306,10 +1340,9 @@ mod tests {
         };
         assert_eq!(
             reported(Some(0.123)),
-            "the warm-up reached its limit of 60 s before it was steady: over its later half \
-             throughput still rose by 12 %"
+            "the warm-up ended at its limit of 60 s: throughput still rose by 12 % in its second half"
         );
-        assert!(reported(Some(-0.2)).ends_with("still fell by 20 %"));
+        assert!(reported(Some(-0.2)).ends_with("still fell by 20 % in its second half"));
         assert!(reported(None).ends_with("enough data to judge whether throughput was steady"));
     }
 
@@ -1359,7 +1392,7 @@ mod tests {
         assert_eq!(of("client-bound").remedy, RAISE_QUOTA);
         let quota = &of("own-quota").sentence;
         assert!(
-            quota.contains("(0.50 CPUs)") && quota.contains("for 2.00 s"),
+            quota.contains("quota of 0.50 CPUs:") && quota.contains("for 2.00 s"),
             "{quota}"
         );
         assert!(
@@ -1380,7 +1413,7 @@ mod tests {
         recording.generator_stops.truncate(1);
         let sentence = Stopped::of(&recording, 1_000_000).note().unwrap().sentence;
         assert!(
-            sentence.starts_with("this host was suspended for 1 min 00 s, at 1.00 s"),
+            sentence.starts_with("this host was suspended for 1 min 00 s at 1.00 s"),
             "{sentence}"
         );
         recording.generator_stops.clear();

@@ -124,18 +124,18 @@ impl Via {
     pub fn note(&self) -> Note {
         let sentence = match &self.adds_us {
             Fact::Known(us) => format!(
-                "through pgdyno's proxy: about {} a round trip, measured when idle, which latencies include",
+                "latencies include about {} a round trip of pgdyno's proxy: it was measured when idle",
                 text::time(*us as f64)
             ),
-            Fact::Unknown(why) => format!(
-                "through pgdyno's proxy, whose cost latencies include; it could not be measured: {why}"
-            ),
+            Fact::Unknown(why) => {
+                format!("latencies include pgdyno's proxy: its cost could not be measured: {why}")
+            }
         };
         Note::new(
             "via-proxy",
             Severity::Notice,
             sentence,
-            "compare only with trials that have --via as well, such as controls",
+            "compare only with trials that have --via, too, such as controls",
         )
     }
 

@@ -45,7 +45,7 @@ impl Request {
         if head_bytes > HEAD_BYTES_MAX {
             return Err(Answer::text(431, "the request's headers are too large"));
         }
-        let malformed = || Answer::text(400, "this is no request of HTTP/1.1");
+        let malformed = || Answer::text(400, "this is not an HTTP/1.1 request");
         let head = std::str::from_utf8(&bytes[..head_bytes]).map_err(|_| malformed())?;
         let mut request = Self::of_head(head).ok_or_else(malformed)?;
         let length = request.length()?;

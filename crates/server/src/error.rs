@@ -183,8 +183,8 @@ pub enum Error {
 
     /// Another pgdyno is starting or stopping the kept server, or it is not answering yet.
     #[error(
-        "the kept server in \"{}\" is neither stopped nor ready; it may be starting, stopping or \
-         recovering\nTry again in a moment; its log is \"{}\".",
+        "the kept server in \"{}\" is not ready; it may be starting, stopping or recovering\nTry again in a \
+         moment; its log is \"{}\".",
         path.display(), path.join("log").display()
     )]
     KeptBusy { path: PathBuf },

@@ -972,8 +972,7 @@ fn read_columns(described: backend::RowDescription<'_>) -> Result<Vec<Column>, E
 
 fn too_large() -> Error {
     Error::Protocol(format!(
-        "the server's answer has more than {RESULT_BYTES_MAX} bytes, which is the limit of what is kept: \
-         ask for fewer rows"
+        "the server's answer has more than {RESULT_BYTES_MAX} bytes, the limit: ask for fewer rows"
     ))
 }
 

@@ -111,7 +111,7 @@ impl FromStr for Clients {
         }
         let read = GRAMMAR.read(text)?;
         if read.has_shares {
-            Err("a number of clients is no share of a capacity: 8..64/60s".to_owned())
+            Err("give the number of clients, not a share of a capacity: 8..64/60s".to_owned())
         } else {
             Ok(read.profile.into())
         }
@@ -247,7 +247,7 @@ mod tests {
             ("8.5@3s", "whole number, at column 1"),
             ("8..200000/60s", "at most 100000, at column 4"),
             ("0@10s", "0 all the time"),
-            ("50%..80%/60s", "no share of a capacity"),
+            ("50%..80%/60s", "not a share of a capacity"),
         ] {
             let said = text.parse::<Clients>().expect_err(text);
             assert!(said.contains(why), "{text}: {said}");

@@ -83,12 +83,12 @@ pub const FAULTS: [(&str, &str, &str); 7] = [
     (
         "jitter",
         "ms=20 direction=both",
-        "messages arrive up to so much later, at random and in order",
+        "delays messages by a random time up to this, in order",
     ),
     (
         "bandwidth",
         "rate=1MB direction=both",
-        "all connections to an endpoint share so many bytes a second",
+        "limits all connections to an endpoint to this many bytes a second together",
     ),
     ("cut", "", "resets all connections; new ones work"),
     (

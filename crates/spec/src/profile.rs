@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
         if self.ended() {
             Ok(profile)
         } else {
-            self.here(format!("nothing follows {what}, which repeat for ever"))
+            self.here(format!("nothing can follow {what}: they repeat forever"))
         }
     }
 
@@ -350,7 +350,7 @@ impl<'a> Reader<'a> {
                 to
             } else {
                 let why = if self.rest().starts_with(['~', '+']) {
-                    "a sine and bursts stand alone: they repeat for ever"
+                    "a sine or bursts must be the only piece: they repeat forever"
                 } else {
                     "after a number, write @ and how long (500@30s), .. and where a ramp ends \
                      (100..2000/60s), ~ and how far a sine goes (1000~400/60s), or + and a burst \
@@ -512,8 +512,8 @@ mod tests {
             ("500@9999999h", 5, "longer than a year"),
             ("1000~400", 9, "how long a period is"),
             ("1000~1400/60s", 6, "at most as far as its mean"),
-            ("1000~400/60s,5", 13, "nothing follows"),
-            ("500@30s,1000~400/60s", 13, "stand alone"),
+            ("1000~400/60s,5", 13, "nothing can follow"),
+            ("500@30s,1000~400/60s", 13, "must be the only piece"),
             ("200+1500/20s", 9, "write @ and how long"),
             ("200+1500@2s", 12, "how often it comes"),
             (
@@ -522,7 +522,7 @@ mod tests {
                 "shorter than the time until the next",
             ),
             ("200+0@2s/20s", 5, "adds more than 0"),
-            ("200+1500@2s/20s,1", 16, "nothing follows"),
+            ("200+1500@2s/20s,1", 16, "nothing can follow"),
             ("80%..500/60s", 6, "do not mix"),
             ("2000%", 1, "at most 1000%"),
             ("@", 0, "the name of a file"),

@@ -228,7 +228,7 @@ impl Steadiness {
             ),
             Self::Incomplete { second } => {
                 format!(
-                    "second {} has no {figure}: whether it was steady is not known",
+                    "steadiness of {figure} is not known: second {} has no value",
                     second + 1
                 )
             }

@@ -58,8 +58,8 @@ pub fn not_kept(why: &Failure) -> Note {
     Note::new(
         NOT_KEPT,
         Severity::Notice,
-        format!("the history is not kept with the trial: {}", why.message),
-        "keep it as a file (--history FILE), or record a shorter trial",
+        format!("the history is not stored with the trial: {}", why.message),
+        "write it to a file (--history FILE), or record a shorter trial",
     )
 }
 

@@ -29,7 +29,7 @@ impl Store {
                 })
             }
             (Place::File(path), _) => Self::existing(path),
-            _ => Err(Failure::new("the store is neither a file nor a server")),
+            _ => Err(Failure::new("the store is not a file and not a server")),
         }
     }
 }

@@ -23,7 +23,7 @@ pub fn condition(
     values: &BTreeMap<String, String>,
 ) -> Result<bool, String> {
     match value(place, text, values)? {
-        Value::Text(_) => Err(format!("{place}: \"{text}\" is neither true nor false")),
+        Value::Text(_) => Err(format!("{place}: \"{text}\" must be true or false")),
         value => Ok(value.is_true()),
     }
 }

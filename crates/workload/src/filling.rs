@@ -236,7 +236,7 @@ impl Job<'_> {
         let workers = self.connections_for(table).min(ranges.len());
         let nodes = places.len().min(workers);
         if nodes > 1 {
-            let note = format!("filled through {nodes} nodes at once");
+            let note = format!("filled through {nodes} nodes");
             beside.note(note);
         }
         let mut collected = Collected {

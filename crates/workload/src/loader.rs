@@ -287,7 +287,7 @@ impl Look {
         .hint("--replace drops them and loads them again")
         .hint(match &state {
             State::Interrupted(_) => {
-                format!("or params.{name} = {of_tables} goes on with that load")
+                format!("or continue that load: params.{name} = {of_tables}")
             }
             _ => format!("or leave out params.{name} to run on the existing tables"),
         }))

@@ -81,8 +81,8 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, Failure>
         && (file.ends_with(".json") || file.ends_with(".html"))
     {
         return Err(usage(format!(
-            "{file} is neither a script nor a pack; a result goes there with --json={file}, a page with \
-             pgdyno report -o {file}"
+            "{file} is not a script or a pack; to write a result there: --json={file}; a page: pgdyno report \
+             -o {file}"
         )));
     }
     for arg in args {
@@ -95,9 +95,9 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, Failure>
                 format!("{arg}: a pack has no weight; weights are for script files")
             } else {
                 format!(
-                    "{name} is a pack, and a pack runs by itself: copy it out (pgdyno pack show \
-                     {name} --to DIR) and add the other scripts to it, or name the scripts' files; a database \
-                     is named by --url dbname=NAME, or -d NAME"
+                    "{name} is a pack, which cannot run with other scripts: copy it (pgdyno pack show {name} \
+                     --to DIR) and add your scripts, or give script files only; a database is --url \
+                     dbname=NAME, or -d NAME"
                 )
             }));
         }
@@ -116,7 +116,7 @@ pub fn workload(args: &[String], mix: Option<&str>) -> Result<Workload, Failure>
         return Err(usage(match shipped::find(name) {
             Err(e) => e.to_string(),
             // Not reached: the name was looked for above.
-            Ok(_) => format!("{name}: neither a pack nor a file"),
+            Ok(_) => format!("{name}: there is no such pack or file"),
         }));
     }
     Ok(Workload {
@@ -233,7 +233,7 @@ mod tests {
         for (args, mix, want) in [
             (&["tcpb"][..], None, "did you mean tpcb?"),
             (&["tpcb@2"], None, "has no weight"),
-            (&["tpcb", "a.sql"], None, "runs by itself"),
+            (&["tpcb", "a.sql"], None, "cannot run with other scripts"),
             (&["a.sql"], Some("b"), "only packs have mixes"),
             (&["insert"], Some("b"), "no mixes"),
             (&["tpcb"], Some("b"), "(there are: statements, batch, cte, "),

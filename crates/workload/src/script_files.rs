@@ -32,7 +32,7 @@ pub fn read(args: &[String]) -> Result<Vec<WeightedScript>, Failure> {
         .iter()
         .map(|arg| {
             let (file, weight) = split_weight(arg).map_err(|why| {
-                usage(why).hint("a weight is a whole number behind the file: a.sql@9")
+                usage(why).hint("a weight is a whole number after the file: a.sql@9")
             })?;
             let octets = octets(file, SCRIPT_MIB_MAX)?;
             Ok(WeightedScript::plain(

@@ -50,7 +50,7 @@ export function capacitySection(capacity: Capacity, trials: TrialRef[]): Section
     const heads = [...nums('Offered /s', 'Done /s', `p50 ${unit.unit}`, `p99 ${unit.unit}`, '95 % interval'), `p99 ≤ ${asked(capacity.slo_us)}`, ...nums('Failed', 'Steps', 'Seconds'), 'Their lengths s', 'What limited it', 'Trials'];
     const words: [string, Child][] = [];
     const capWords = estimate(cap, CAPACITY);
-    if (capWords === null && ladder.search.steps > 0) words.push(['Capacity', `not known: ${ladder.search.contradiction === undefined ? `no step is surely within ${asked(capacity.slo_us)}` : contradiction(ladder.search.contradiction)}`]);
+    if (capWords === null && ladder.search.steps > 0) words.push(['Capacity', `not known: ${ladder.search.contradiction === undefined ? `no step is clearly within ${asked(capacity.slo_us)}` : contradiction(ladder.search.contradiction)}`]);
     if (capWords !== null) words.push(['Capacity', `${capWords}: the highest load that keeps p99 within ${asked(capacity.slo_us)}`]);
     const kneeWords = estimate(knee, KNEE);
     if (kneeWords !== null) words.push(['Knee', `${kneeWords}: beyond it latency grows faster than load`]);

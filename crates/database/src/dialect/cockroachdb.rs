@@ -33,7 +33,7 @@ pub const COCKROACHDB: Dialect = Dialect {
         // Documented (v26.2): partitions subdivide one table by PARTITION BY in its own definition;
         // CREATE TABLE … PARTITION OF, which pgbench sends, is a syntax error (captured).
         no_partitions: Some(
-            "it has no CREATE TABLE … PARTITION OF; it splits every table into ranges by itself",
+            "it has no CREATE TABLE … PARTITION OF; it splits every table into ranges",
         ),
         // Documented (PostgreSQL compatibility, v26.2): there is no such notion.
         no_tablespaces: Some("not supported; zone configurations place rows"),

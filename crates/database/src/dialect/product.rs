@@ -229,7 +229,7 @@ impl Product {
             format!("; it lacks {}", self.lacked())
         };
         format!(
-            "{} is not PostgreSQL: scripts run, and what needs PostgreSQL's catalogues is left out{lacks}",
+            "{} is not PostgreSQL: scripts run, but figures from PostgreSQL's catalogues are missing{lacks}",
             self.title()
         )
     }
@@ -256,7 +256,7 @@ impl Product {
     pub fn lacks_for(&self, need: &str) -> Option<String> {
         self.is_other().then(|| {
             let (title, lacked) = (self.title(), self.lacked());
-            format!("{need} what {title} does not have: {lacked}")
+            format!("{need} features that {title} does not have: {lacked}")
         })
     }
 

@@ -31,7 +31,7 @@ impl Device {
         let used = disks.iter().filter(|disk| disk.reads + disk.writes > 0);
         let names: Vec<&str> = used.map(|disk| disk.name.as_str()).collect();
         Err(format!(
-            "this host has no disk {name}; those that were ever used are {}",
+            "this host has no disk {name}; its disks in use are {}",
             names.join(", ")
         ))
     }

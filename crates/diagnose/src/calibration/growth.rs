@@ -65,7 +65,7 @@ pub fn bend(steps: &[Step]) -> Result<Bend, String> {
     let measured: Vec<&Step> = steps.iter().filter(|step| step.p99_us.is_some()).collect();
     if measured.len() < 2 {
         return Err(
-            "p99 needs 1,000 transactions at two numbers of clients: use a longer -T".to_owned(),
+            "p99 needs 1,000 transactions at two client counts: use a longer -T".to_owned(),
         );
     }
     let points: Vec<LoadPoint> = measured

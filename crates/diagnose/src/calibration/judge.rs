@@ -343,9 +343,9 @@ impl<'a> Judging<'a, '_> {
         let without = format!("without it {rest} ms, {within}");
         let sentence = match part {
             Part::Network if self.what == What::RoundTrip => {
-                format!("{of_median} are the way there and back")
+                format!("{of_median} are the network round trip")
             }
-            Part::Network => format!("{of_median} are the way there and back; {without}"),
+            Part::Network => format!("{of_median} are the network round trip; {without}"),
             Part::Client if self.measured.is_client_bound() => {
                 "pgdyno itself is short of CPU on this host".to_owned()
             }
@@ -358,8 +358,7 @@ impl<'a> Judging<'a, '_> {
                 format!("{of_median} are the server's own work, after subtracting the other parts")
             }
             Part::Tail => format!(
-                "half of them take {median} ms or less, as expected; the slowest raise the mean by \
-                 {us} ms"
+                "the median of {median} ms is as expected; the slowest raise the mean by {us} ms"
             ),
         };
         Some(Cause {
@@ -438,16 +437,16 @@ impl<'a> Judging<'a, '_> {
         let sync_us = self.sync.difference_us.unwrap_or(f64::INFINITY);
         if self.what == What::Commit && doubts.is_empty() && sync_us < CACHE_US {
             doubts.push(format!(
-                "waiting for the disk costs {} ms: a cache answers so fast and no disk. Make sure \
-                 that it keeps what it has when the power fails",
+                "waiting for the disk takes {} ms: only a cache is this fast. Check that it survives a power \
+                 failure",
                 ms(sync_us)
             ));
         }
         if verdict == LineVerdict::Better && doubts.is_empty() {
             match yardstick {
                 Yardstick::Host => doubts.push(
-                    "it takes less than a third of a sync of this host's disk: it has not waited \
-                     for the disk, or a cache answers instead of it"
+                    "it takes less than a third of a sync of this host's disk: it did not wait for the disk, \
+                     or a cache answered"
                         .to_owned(),
                 ),
                 Yardstick::Asked | Yardstick::Article => doubts.extend(with(&["same-host"])),
@@ -598,8 +597,7 @@ mod tests {
         let cause = update.cause.as_ref().unwrap();
         assert_eq!(
             cause.sentence,
-            "6.080 of 6.700 ms (median) are the way there and back; without it 0.620 ms, within \
-             expectation"
+            "6.080 of 6.700 ms (median) are the network round trip; without it 0.620 ms, within expectation"
         );
         assert!(cause.evidence[0].starts_with("an empty query takes 6.100 ms (median)"));
     }
@@ -718,7 +716,7 @@ mod tests {
         assert!(
             cause
                 .sentence
-                .starts_with("half of them take 1.200 ms or less"),
+                .starts_with("the median of 1.200 ms is as expected"),
             "{cause:?}"
         );
         assert!(
@@ -738,7 +736,7 @@ mod tests {
     fn what_is_too_good_to_be_durable_needs_an_eye() {
         let mut c = calibration([50, 90, 80, 150, 190]);
         let doubts = |c: &Calibration, line: usize| Judged::of(c).lines[line].doubts.join("\n");
-        assert!(doubts(&c, 1).contains("a cache answers so fast"));
+        assert!(doubts(&c, 1).contains("only a cache is this fast"));
         assert_eq!(doubts(&c, 3), "");
         let note = |code: &'static str| Note {
             code: code.into(),

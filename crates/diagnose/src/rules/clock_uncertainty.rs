@@ -47,7 +47,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     proofs.extend(apart.map(|(node, ms)| {
         Proof::new(
             text::time(ms * 1e3),
-            format!("the clocks of the others are from {node}’s; nodes bear 500 ms unless started otherwise"),
+            format!("the other nodes' clocks are from {node}’s; nodes tolerate 500 ms by default"),
         )
         .at("instruments", "Nodes")
     }));

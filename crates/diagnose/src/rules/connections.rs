@@ -93,7 +93,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     } else if is_lost {
         (
             "Connections limited it: clients lost the server",
-            "find out in the server's log why it closed its connections or went away",
+            "look in the server's log why it closed its connections or stopped",
         )
     } else {
         (

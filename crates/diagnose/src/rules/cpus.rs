@@ -220,7 +220,7 @@ fn quota(evidence: &Evidence<'_>) -> Examined {
         .at("instruments", "Server’s host"),
         Proof::new(
             text::roughly(share),
-            "of the clients’ time their sessions were on a CPU or held back from one",
+            "of the clients’ time their sessions were on a CPU or throttled",
         )
         .at("time-budget", "Time budget"),
     ];
@@ -274,8 +274,7 @@ fn others(evidence: &Evidence<'_>) -> Examined {
         shares: shares
             .map(|(server, generator)| server * theirs + generator * of_generator)
             .collect(),
-        sentence: "Other processes on the host limited it: client and server waited for CPUs that \
-             they used"
+        sentence: "Other processes on the host limited it: client and server waited for CPUs"
             .to_owned(),
         proofs: vec![
             Proof::new(
@@ -288,7 +287,7 @@ fn others(evidence: &Evidence<'_>) -> Examined {
             .at("time-budget", "Time budget"),
             Proof::new(
                 text::roughly(share),
-                "of the host’s CPUs were used by neither of them",
+                "of the host’s CPUs were used by other processes",
             )
             .at("instruments", "Server’s host"),
         ],

@@ -69,7 +69,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs.push(
             Proof::new(
                 text::some(held_back),
-                "CPUs were held back by the quota of pgdyno’s control group",
+                "CPUs were taken by the quota of pgdyno’s control group",
             )
             .at("instruments", "Load generator"),
         );

@@ -74,7 +74,7 @@ fn examine(evidence: &Evidence<'_>, from: From) -> Examined {
         return match from {
             From::Kernel => super::cluster::reads(evidence),
             From::Device => {
-                Examined::NotApplicable("nodes tell reads of files, from wherever".to_owned())
+                Examined::NotApplicable("nodes report reads of files, cached or not".to_owned())
             }
         };
     }
@@ -156,8 +156,8 @@ fn proofs(evidence: &Evidence<'_>, device: Option<f64>) -> Vec<Proof> {
 fn words(from: From, is_device_seen: bool) -> (&'static str, &'static str) {
     match from {
         From::Kernel if !is_device_seen => (
-            "Buffer misses limited it: blocks were not in shared buffers; whether the kernel’s cache \
-             or the device had them was not seen",
+            "Buffer misses limited it: blocks were not in shared buffers; it is not known whether they came \
+             from the kernel’s cache or the device",
             "use a larger `shared_buffers`, or a smaller working set",
         ),
         From::Kernel => (

@@ -74,8 +74,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             plural(stalls.vacuums as u64, "vacuum"),
             text::roughly(share)
         )),
-        sentence: "Checkpoints or vacuums limited it: clients were held up while they ran"
-            .to_owned(),
+        sentence: "Checkpoints or vacuums limited it: clients waited while they ran".to_owned(),
         proofs,
         remedies: vec![
             "make checkpoints less frequent and spread them out: a larger `max_wal_size` and \

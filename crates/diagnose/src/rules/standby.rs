@@ -77,14 +77,14 @@ fn missing(names: Option<&str>, connected: u64) -> Words {
     };
     Words {
         sentence: format!(
-            "A missing standby limited it: commits waited for one of {names}, and none was there"
+            "A missing standby limited it: commits waited for one of {names}, and none was connected"
         ),
         proofs: Vec::new(),
         remedies: vec![
             "start that standby, and check the name with which it connects (`application_name` of its \
              `primary_conninfo`)"
                 .to_owned(),
-            "or take it off `synchronous_standby_names`: commits wait without end otherwise".to_owned(),
+            "or remove it from `synchronous_standby_names`: otherwise commits wait forever".to_owned(),
         ],
         check: check("No synchronous standby was connected", true, connected),
     }
@@ -95,20 +95,20 @@ fn slow(evidence: &Evidence<'_>, standbys: Option<&[Standby]>) -> Words {
     let (what, remedies): (_, &[&str]) = match until {
         Until::Received => (
             " to receive the WAL (`synchronous_commit = remote_write`)",
-            &["look at the way to the standby: its round trip is in each commit"],
+            &["check the network to the standby: each commit takes its round trip"],
         ),
         Until::Flushed => (
             " to have the WAL on its disk",
             &[
-                "look at the way to the standby, and at the syncs of its disk: both are in each commit",
-                "`synchronous_commit = remote_write` does without its syncs, `local` without the standby: \
-                 commits may be lost then when this server is",
+                "check the network to the standby and the syncs of its disk: each commit waits for both",
+                "`synchronous_commit = remote_write` skips the standby's sync, `local` skips the standby: a \
+                 crash of this server may then lose commits",
             ],
         ),
         Until::Applied => (
             " to apply the WAL (`synchronous_commit = remote_apply`)",
             &[
-                "look at what holds replay up there: `recovery_min_apply_delay`, queries that conflict with it \
+                "check what delays replay there: `recovery_min_apply_delay`, queries that conflict with it \
                  (`max_standby_streaming_delay`), its CPU and reads",
                 "`synchronous_commit = on` waits until the standby has the WAL on its disk, not until it has \
                  applied it",
@@ -116,7 +116,7 @@ fn slow(evidence: &Evidence<'_>, standbys: Option<&[Standby]>) -> Words {
         ),
         Until::Unknown => (
             "",
-            &["look at the standby, and at the way there: both are in each commit"],
+            &["check the standby and the network to it: each commit waits for both"],
         ),
     };
     let lags = evidence.by_node("pg.standby.lag").into_iter();

@@ -38,7 +38,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         .sum();
     let committed = evidence.all.counts.committed;
     let late_share = ratio(late as f64, committed as f64);
-    let figure = format!("{} behind the end", text::seconds(drain_s));
+    let figure = format!("{} after the end", text::seconds(drain_s));
     // Where none committed, none is behind the others.
     if share < DRAIN_SHARE || late_share > COMMITS_MAX || committed == 0 {
         return Examined::nothing(evidence, figure);
@@ -54,19 +54,18 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         proofs: vec![Proof::new(
             text::seconds(drain_s),
             format!(
-                "behind the {} asked for passed until the last transaction ended; {} committed in them",
+                "after the requested {} passed until the last transaction ended; {} committed in them",
                 text::seconds(asked_s),
                 text::plural(late, "transaction")
             ),
         )
         .at("throughput", "Throughput")],
         remedies: vec![
-            "see the worst moments for what they waited for; measure longer, so that the end counts for \
-             less"
+            "see in the worst moments what they waited for; measure longer, so that the end weighs less"
                 .to_owned(),
         ],
         checks: vec![check(
-            "Hardly any transaction committed behind the end",
+            "Hardly any transaction committed after the end",
             true,
             text::roughly(late_share),
         )],

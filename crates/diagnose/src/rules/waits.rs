@@ -25,7 +25,7 @@ pub const LIGHTWEIGHT: Rule = Rule {
         waits(
             evidence,
             Part::LightweightLocks,
-            "Lightweight locks limited it: sessions waited for what the server shares between them",
+            "Lightweight locks limited it: sessions waited for the server's shared structures",
             "use fewer clients or a pooler; shorter transactions and fewer subtransactions; partitions or \
              more rows where one page is hot",
         )
@@ -114,15 +114,15 @@ fn of_others(event: &str) -> (&'static str, &'static str) {
         ),
         ("Extension", name) if name.starts_with("PostgresFdw") || name.starts_with("Dblink") => (
             "Another server limited it: statements waited for its answers (postgres_fdw, dblink)",
-            "see what that server does meanwhile, and how often it is asked: `EXPLAIN (VERBOSE)` shows what \
+            "check what that server does meanwhile, and how often it is asked: `EXPLAIN (VERBOSE)` shows what \
              is sent to it",
         ),
         ("Extension", _) => (
             "An extension limited it: statements waited in one, as postgres_fdw does for another server",
-            "see which extension the statements use, and what that waits for",
+            "find which extension the statements use, and what it waits for",
         ),
         _ => (
-            "Other waits limited it: statements waited for something of their own",
+            "Other waits limited it: statements waited for an uncommon event",
             "look for the wait event in the manual: a delay for vacuum, an extension",
         ),
     }

@@ -59,7 +59,7 @@ fn bytes_per_trip(evidence: &Evidence<'_>) -> f64 {
 fn network(evidence: &Evidence<'_>) -> Examined {
     let way = evidence.budget.way;
     let Some(least_us) = way.least_us else {
-        return Examined::NotKnown("the way to the server was not measured".to_owned());
+        return Examined::NotKnown("the network round trip was not measured".to_owned());
     };
     let least = text::time(least_us);
     if way.trip_us() == 0.0 {
@@ -76,7 +76,7 @@ fn network(evidence: &Evidence<'_>) -> Examined {
     let mut proofs = vec![
         Proof::new(
             text::roughly(evidence.budget.share(Part::Wire)),
-            "of the clients’ time went by on the way to the server and back",
+            "of the clients’ time was network round trips",
         )
         .at("time-budget", "Time budget"),
         Proof::new(
@@ -95,9 +95,9 @@ fn network(evidence: &Evidence<'_>) -> Examined {
     if let Some(tcp_us) = way.tcp_us.filter(|_| way.is_behind_proxy()) {
         proofs.push(Proof::new(
             text::time(tcp_us),
-            "to the next end of the connection: a proxy or tunnel behind it takes the rest",
+            "to the next hop of the connection: a proxy or tunnel behind it takes the rest",
         ));
-        remedies.insert(0, "look at the proxy or tunnel in between".to_owned());
+        remedies.insert(0, "check the proxy or tunnel in between".to_owned());
     }
     Examined::assessed(Assessment {
         shares: shares.map(|share| share * trips_share).collect(),
@@ -196,8 +196,8 @@ fn pooler(evidence: &Evidence<'_>) -> Examined {
     let clients = text::some(evidence.outcome.recording.working_clients());
     if queued == 0.0 {
         return match (connected, budget.way.least_us) {
-            (None, None) => Examined::NotKnown("the way was not measured".to_owned()),
-            _ => Examined::nothing(evidence, "nothing queued on the way"),
+            (None, None) => Examined::NotKnown("the network was not measured".to_owned()),
+            _ => Examined::nothing(evidence, "nothing queued in the network"),
         };
     }
     let stopped = stopped_share(evidence);
@@ -282,7 +282,7 @@ fn stopped(evidence: &Evidence<'_>) -> Examined {
             .at("instruments", "Server’s host"),
         ],
         remedies: vec![
-            "find out who stopped them: a debugger, a snapshot or backup tool, a frozen container"
+            "find what stopped them: a debugger, a snapshot or backup tool, a frozen container"
                 .to_owned(),
         ],
         checks: vec![check(

@@ -50,7 +50,7 @@ pub fn verify(checker: &mut Checker, path: &Path) -> Result<Of, Failure> {
     let no_report = |why: &str| {
         Failure::with(
             Exit::Usage,
-            format!("{place} is no report of pgdyno's: {why}"),
+            format!("{place} is not a report of pgdyno: {why}"),
         )
         .hint("pgdyno report writes one; of other files pgdyno verify reads bundles and notebooks")
     };

@@ -47,8 +47,8 @@ const LAG_P99: Row = Row {
     unit: "µs",
     kind: Kind::Gauge,
     source: "the engine",
-    what: "event-loop lag of a thread: how long an answer that was there, or a deadline that was \
-           due, waited for its turn; the 99th percentile, where at least ten lie beyond it",
+    what: "event-loop lag of a thread (p99): how long an answer or a deadline waited for its turn; shown \
+     where at least ten values lie beyond it",
 };
 const LAG_MAX: Row = Row {
     name: "client.lag.max",

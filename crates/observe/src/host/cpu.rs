@@ -145,8 +145,8 @@ impl Cpu {
                 code: "clock-jumped".into(),
                 severity: Severity::Notice,
                 sentence: format!(
-                    "this host's clock was set {} during the trial: times of day of events may be \
-                     wrong, durations are not",
+                    "this host's clock was set {} during the trial: events may have a wrong time of day; \
+                     durations are right",
                     match self.jumps {
                         1 => "once".to_owned(),
                         times => format!("{times} times"),
@@ -177,10 +177,10 @@ fn busy(first: State, last: State) -> Vec<Note> {
             code: "host-shared".into(),
             severity: Severity::Warning,
             sentence: format!(
-                "other processes used {others:.1} of this host's {cpus} CPUs on average: the figures are \
-                 of a shared host"
+                "other processes used {others:.1} of this host's {cpus} CPUs: that is the mean of the trial; \
+                 figures are of a shared host"
             ),
-            remedy: "run it again on an idle or dedicated host".to_owned(),
+            remedy: "run the trial again on an idle or dedicated host".to_owned(),
         });
     }
     let steal = mean(last.steal_s, first.steal_s);
@@ -189,10 +189,11 @@ fn busy(first: State, last: State) -> Vec<Note> {
             code: "cpu-stolen".into(),
             severity: Severity::Warning,
             sentence: format!(
-                "the hypervisor gave {} of this virtual machine's CPU time to others",
+                "the hypervisor took {} of the CPU time: other virtual machines got it",
                 text::roughly(steal / cpus)
             ),
-            remedy: "use a machine with CPUs of its own, or run it again and compare".to_owned(),
+            remedy: "use a machine with dedicated CPUs, or run the trial again and compare"
+                .to_owned(),
         });
     }
     notes

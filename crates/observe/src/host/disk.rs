@@ -79,7 +79,7 @@ const UTIL: Row = row(
     "host.disk.util",
     "%",
     Kind::Gauge,
-    "time with any request under way; a disk that works on many at once has more to give at 100 %",
+    "time with any request under way; a disk with a queue can do more at 100 %",
 );
 
 pub struct Disks {

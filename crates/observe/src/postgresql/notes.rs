@@ -27,11 +27,8 @@ pub fn others_active(mean: f64) -> Option<Note> {
         Note::new(
             "other-sessions-active",
             Severity::Warning,
-            format!(
-                "other sessions than this trial's were at work on the server: {mean:.1} at a time \
-                 on average"
-            ),
-            "see who they are (pg_stat_activity) and measure while they are away",
+            format!("other sessions were active on the server: {mean:.1} at a time on average"),
+            "find them in pg_stat_activity, and measure without them",
         )
     })
 }
@@ -44,11 +41,11 @@ pub fn clock_jumped(jump_s: f64) -> Option<Note> {
             "server-clock-jumped",
             Severity::Warning,
             format!(
-                "the server's clock jumped {direction} by {} during the trial: times reported by \
-                 the server, of checkpoints and autovacuum, may be off by as much",
+                "the server's clock jumped {direction} by {}: times of checkpoints and autovacuum may be \
+                 wrong by that much",
                 text::seconds(jump_s.abs())
             ),
-            "have the clock slewed and not stepped (chronyd, or ntpd without -g) while measuring",
+            "let the time service slew the clock, not step it (chronyd, or ntpd without -g)",
         )
     })
 }

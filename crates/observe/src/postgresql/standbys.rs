@@ -16,15 +16,15 @@ const LAG: Row = Row {
     unit: "s",
     kind: Kind::Gauge,
     source: "pg_stat_replication.replay_lag; on a standby pg_last_xact_replay_timestamp()",
-    what: "how long after the server the standby has replayed its log; on a standby that has not \
-           replayed all it received, the age of what it replayed last",
+    what: "how far the standby's replay is behind the server; on a standby with unreplayed log, the age of \
+     the last record replayed",
 };
 const BEHIND: Row = Row {
     name: "pg.standby.bytes",
     unit: "bytes",
     kind: Kind::Gauge,
     source: "pg_stat_replication.replay_lsn; on a standby pg_last_wal_replay_lsn()",
-    what: "log that the standby has not replayed yet; on a standby, of what it received",
+    what: "log not yet replayed by the standby; on a standby, of the log it received",
 };
 
 pub const ROWS: &[Row] = &[LAG, BEHIND];

@@ -417,19 +417,19 @@ fn advice(asked: &Asked<'_>, last: Option<&Look>, elapsed: Duration) -> String {
     else {
         let budget = text::as_typed(asked.args.time_budget);
         return format!(
-            "what would tell: more blocks, there are too few for an interval; more time than {budget}, {others}"
+            "to decide: more blocks, there are too few for an interval; more time than {budget}, {others}"
         );
     };
     let more = (needed - look.blocks as f64).max(1.0).ceil();
     let time = elapsed.mul_f64(more / look.blocks as f64);
     if more > BLOCKS_FAR * look.blocks as f64 {
         format!(
-            "what would tell: {others}; with this noise more than {BLOCKS_FAR} times these blocks, as the change \
-         lies near the threshold"
+            "to decide: {others}; with this noise it takes more than {BLOCKS_FAR} times these blocks, as the \
+             change is near the threshold"
         )
     } else {
         format!(
-            "what would tell: about {} more, {}, if the change stays as it is; {others}",
+            "to decide: about {} more, {}, if the change stays the same; {others}",
             text::plural(more as u64, "block"),
             text::about(time)
         )

@@ -75,8 +75,8 @@ the killed server is made a standby of the other.")]
     #[command(long_about = "\
 Check which isolation levels a database keeps under load. Transactions read and write a few keys that others
 read and write at the same time, at each level by turns; each is recorded with what it observed, and the
-history is checked: which anomalies occurred, how often, and whether the level in effect forbids them. What
-was not seen has a bound: in so many conflicting pairs, at most so often.")]
+history is checked: which anomalies occurred, how often, and whether the level in effect forbids them. For
+anomalies not seen there is a bound on how often they occur.")]
     Isolation(Box<isolation::IsolationArgs>),
 
     /// Run a migration under load and measure what clients feel

@@ -87,14 +87,14 @@ fn one<'a>(name: &str, capacity: Option<&'a Capacity>) -> Result<&'a Estimate, F
             format!(
                 "experiment {name} has not found its capacity: the machine changed from step to step"
             ),
-            "pgdyno sweep --resume with a longer --capacity-time goes on with the search; or give the rate as a \
+            "continue the search with a longer --capacity-time (pgdyno sweep --resume), or give the rate as a \
              number",
         ),
         None => {
             let lowest = ladder.steps.iter().map(|step| step.rate_per_s);
             let lowest = lowest.fold(f64::INFINITY, f64::min);
             let text = format!(
-                "experiment {name} has not found its capacity: no step is surely within the limit{}",
+                "experiment {name} has not found its capacity: no step is clearly within the limit{}",
                 if lowest.is_finite() {
                     format!(
                         ", the lowest rate that was tried is {}/s",
@@ -106,8 +106,8 @@ fn one<'a>(name: &str, capacity: Option<&'a Capacity>) -> Result<&'a Estimate, F
             );
             usage(
                 text,
-                "pgdyno sweep --resume goes on with the search; search from a lower rate, or give the \
-                 rate as a number",
+                "continue the search (pgdyno sweep --resume), search from a lower rate, or give the rate as a \
+                 number",
             )
         }
     }

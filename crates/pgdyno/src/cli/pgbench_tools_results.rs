@@ -403,7 +403,8 @@ impl Details {
             facts: Facts {
                 version: known(Some(version)),
                 server_version: known(short),
-                database_size_bytes: whole("dbsize").map_or(Fact::Unknown(gap.to_owned()), Fact::Known),
+                database_size_bytes: whole("dbsize")
+                    .map_or(Fact::Unknown(gap.to_owned()), Fact::Known),
                 changed_settings: settings.map_or(Fact::Unknown(gap.to_owned()), Fact::Known),
                 ..Facts::unknown(gap)
             },
@@ -418,11 +419,10 @@ impl Details {
             notes: vec![Note::new(
                 "from-pgbench-tools",
                 Severity::Notice,
-                "pgbench-tools ran this trial and kept totals of it: the mean, the 90th percentile and \
-                 the maximum of latencies, of all clients' transactions or, with TRIM, of the middle \
-                 80 % of the time"
+                "this trial has only pgbench-tools' totals: mean, p90 and maximum latency of all \
+                 transactions; with TRIM, of the middle 80 % of the time"
                     .to_owned(),
-                "for other percentiles run it again: pgdyno sweep --from-pgbench-tools config",
+                "for other percentiles run the trial again: pgdyno sweep --from-pgbench-tools config",
             )],
             command: format!("test {} of pgbench-tools", key.1),
             spec,

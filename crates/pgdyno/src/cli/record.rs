@@ -140,7 +140,7 @@ fn failure(error: log::Error) -> Failure {
             .hint("give the server's: --prefix \"$(psql -XAtc 'SHOW log_line_prefix')\"")
             .hint("messages must be in English: lc_messages = 'C'"),
         log::Error::Prefix(_) => failure
-            .hint("set one with a time and a session, and log anew: log_line_prefix = '%m [%p] %q%u@%d '")
+            .hint("set one with a time and a session, and log again: log_line_prefix = '%m [%p] %q%u@%d '")
             .hint("log_destination = 'csvlog' has all that is needed"),
         _ => failure,
     }

@@ -132,7 +132,7 @@ fn foreign(trial: &TrialRow, args: &RerunArgs, store: &Store) -> Result<(), Fail
     let number = trial.number;
     let text = format!("trial {number} did not run on this host, and names {names}");
     let hint =
-        format!("look at it: pgdyno rerun {number} --dry-run; then name the server: --url URL");
+        format!("check it: pgdyno rerun {number} --dry-run; then give the server: --url URL");
     Err(Failure::with(Exit::Usage, text).hint(hint))
 }
 

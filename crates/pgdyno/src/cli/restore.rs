@@ -46,7 +46,7 @@ pub fn open(args: &RestoreArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
             answer!("{restored}")?;
         }
         if in_use > 0 {
-            answer!("{in_use} sweeps at work will put back their settings themselves")?;
+            answer!("{in_use} running sweeps will restore their settings")?;
         }
         if restored.is_empty() && in_use == 0 {
             answer!("nothing to restore")?;

@@ -138,7 +138,7 @@ pub(super) fn numbers(text: &str) -> Result<Option<Vec<i64>>, Failure> {
         return Ok(None);
     }
     let wrong = || {
-        Failure::with(Exit::Usage, format!("\"{text}\" is no list of trials"))
+        Failure::with(Exit::Usage, format!("\"{text}\" is not a list of trials"))
             .hint("trials are named so: 12, 3-8, 3,5,7")
     };
     let mut numbers = Vec::new();
@@ -181,7 +181,7 @@ mod tests {
         for wrong in ["3-", "5-3", ",", "1--2", "1-999999999"] {
             let failure = numbers(wrong).unwrap_err();
             assert!(
-                failure.to_string().contains("no list of trials"),
+                failure.to_string().contains("not a list of trials"),
                 "{failure}"
             );
         }

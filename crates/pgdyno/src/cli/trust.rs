@@ -47,7 +47,7 @@ pub fn trial(of: &str, spec: &TrialSpec, is_allowed: bool) -> Result<(), Failure
     };
     if let Some(runs) = runs.filter(|_| !is_allowed) {
         return Err(Failure::new(format!("{of} has {runs}"))
-            .hint("look at them with --dry-run; if you trust them: --allow-shell"));
+            .hint("check them with --dry-run; if you trust them: --allow-shell"));
     }
     let of_server = spec.target.own.pg_set.iter();
     let of_server = of_server.filter_map(|text| text.secret().split_once('='));

@@ -62,7 +62,7 @@ fn of_one(found: &Capacity, ladder: &Ladder, judged: Option<&BTreeMap<i64, Strin
     let limited = judged.and_then(|judged| limited(ladder, judged));
     if let Some((code, agree, of)) = limited {
         let words = format!(
-            "steps that are not surely within the limit were limited by: {}",
+            "steps not clearly within the limit were limited by: {}",
             pgdyno_diagnose::name(code)
         );
         proof(format!("{agree} of {of}"), words);
@@ -103,7 +103,7 @@ fn sentence(found: &Capacity, ladder: &Ladder) -> String {
             return format!("The capacity is not known: {words}");
         }
         return format!(
-            "The capacity is not known: no step is surely within {limit} or over it; by p99 alone {}",
+            "The capacity is not known: no step is clearly within {limit} or over it; by p99 alone {}",
             by_p99_alone(found, ladder)
         );
     };
@@ -198,14 +198,14 @@ fn sure(found: &Capacity, ladder: &Ladder) -> Vec<Sure> {
         ),
         (Some(within), None) => Sure::limit(
             "One side was seen",
-            format!("{} is within; no step is surely over", per_s(within)),
+            format!("{} is within; no step is clearly over", per_s(within)),
         ),
         (None, Some(over)) => Sure::limit(
             "One side was seen",
-            format!("{} is over; no step is surely within", per_s(over)),
+            format!("{} is over; no step is clearly within", per_s(over)),
         ),
         (None, None) => Sure::limit(
-            "Neither side was seen",
+            "No step is clearly within or over",
             format!("the interval of each step crosses {}", limit(found)),
         ),
     }];
@@ -219,7 +219,7 @@ fn sure(found: &Capacity, ladder: &Ladder) -> Vec<Sure> {
     if let Some((at, side)) = outside {
         all.push(Sure::limit(
             "A step disagrees with the interval",
-            format!("one at {} was surely {side}", per_s(at)),
+            format!("one at {} was clearly {side}", per_s(at)),
         ));
     }
     if let Some(capacity) = ladder
@@ -355,7 +355,7 @@ fn of_several(found: &Capacity, ladders: &[&Ladder]) -> Answer {
         [] => (
             AnswerState::NotKnown,
             format!(
-                "The capacity is not known in any of {searches}: no step is surely within {limit}"
+                "The capacity is not known in any of {searches}: no step is clearly within {limit}"
             ),
         ),
         [best, ref others @ ..] => {
@@ -401,7 +401,7 @@ fn of_several(found: &Capacity, ladders: &[&Ladder]) -> Answer {
                 let why = if ladder.search.contradiction.is_some() {
                     "the machine changes from step to step"
                 } else {
-                    "no step is surely within"
+                    "no step is clearly within"
                 };
                 ("?".to_owned(), format!("not known: {why}"))
             }

@@ -88,7 +88,7 @@ fn not_known(found: &Capacity, ladder: &Ladder) -> String {
         );
     }
     format!(
-        "capacity  not known: no step is surely within {} ms or over it; by p99 alone {}\n{}",
+        "capacity  not known: no step is clearly within {} ms or over it; by p99 alone {}\n{}",
         ms(found.slo_us),
         by_p99_alone(found, ladder),
         search_words(found, ladder)
@@ -377,7 +377,8 @@ mod tests {
         let plain = text(&found, WIDTH_MAX);
         for part in [
             " cannot tell  ",
-            "capacity  not known: no step is surely within 20.000 ms or over it; by p99 alone it is kept up to 100.0/s\n",
+            "capacity  not known: no step is clearly within 20.000 ms or over it; by p99 alone it is kept up \
+             to 100.0/s\n",
             "1 step in 11s: 1 cannot tell; steps have to be longer: allow more than 20s",
         ] {
             assert!(plain.contains(part), "{part}: {plain}");

@@ -295,9 +295,7 @@ fn careful_of<'p>(
     let own = own.filter(|one| one.does != Some(FOLLOWS_WORDS));
     let several = own.count();
     let several = (several > 1).then(|| {
-        format!(
-            "{several} things changed at once: which of them did it, this comparison cannot tell"
-        )
+        format!("{several} things changed together: this comparison cannot tell which one matters")
     });
     let all: Vec<String> = fails.into_iter().chain(several).map(bound).collect();
     (!all.is_empty()).then(|| all.join("; "))
@@ -395,7 +393,7 @@ fn sure(pair: &Pair<'_>, figures: &[Compared], around: &Around) -> Vec<Sure> {
     if !pair.a.iter().chain(&pair.b).all(is_open) {
         sure.push(Sure::limit(
             "Closed loop",
-            "Times are service times: clients that wait ask for nothing meanwhile",
+            "Times are service times: waiting clients send no requests",
         ));
     }
     sure
@@ -431,7 +429,7 @@ fn order(pair: &Pair<'_>, figures: &[Compared]) -> Sure {
     match (by_turns, sequence) {
         (Some(true), _) if is_drawn => Sure::held(
             "By turns",
-            "In an order that was drawn: what the machine did meanwhile favours no side",
+            "The order was random: changes of the machine favour no side",
         ),
         (Some(true), _) => Sure::limit(
             "By turns",

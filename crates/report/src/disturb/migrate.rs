@@ -155,7 +155,7 @@ pub(super) fn answer(lab: &DisturbLab) -> Option<Answer> {
             "It may be run as written under this load: "
         }
         Some(form) if form.target.title == "as written" => {
-            "It may be run as written under this load, but not behind a long reader: "
+            "Safe as written under this load, but not behind a long reader: "
         }
         Some(_) if forms.len() > 1 => "Not as written: ",
         _ => "",

@@ -176,8 +176,8 @@ fn doubt(measured: &Phase, latency: &Latency) -> String {
     let mut intervals = latency.intervals.iter().flatten();
     if let Some(marked) = intervals.find(|it| it.uncertain) {
         parts.push(match marked.low_us {
-            None => "~ of this run only: under ten seconds",
-            Some(_) => "~ of this run only: slow transactions came together; run longer",
+            None => "~ uncertain: under ten seconds",
+            Some(_) => "~ uncertain: slow transactions came together; run longer",
         });
     }
     if measured.all.counts.committed > 0 && latency.percentiles_us()[..4].contains(&None) {

@@ -1,6 +1,7 @@
 //! What limited a trial, in two or three lines.
 
 use pgdyno_model::document::{RuleRow, RuleState, Verdict};
+use pgdyno_model::note::first_clause;
 
 use super::labelled;
 use crate::verdict::{RATE_MET, lower};
@@ -44,12 +45,4 @@ fn percent(figure: &str) -> f64 {
     let number = figure.split(['%', ' ', '\u{a0}']).next();
     let number = number.filter(|_| figure.contains('%'));
     number.and_then(|it| it.parse().ok()).unwrap_or(0.0)
-}
-
-/// Up to what explains it.
-fn first_clause(sentence: &str) -> &str {
-    let ends = [": ", "; "]
-        .into_iter()
-        .filter_map(|end| sentence.find(end));
-    &sentence[..ends.min().unwrap_or(sentence.len())]
 }

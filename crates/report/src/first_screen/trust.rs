@@ -48,12 +48,12 @@ pub fn text(notes: &[Note], most: usize) -> String {
         lines.push(line(first.severity, &text));
     }
     let rest = others.iter().filter(|note| !is_durability(note));
-    lines.extend(rest.map(|note| line(note.severity, first_clause(&note.sentence))));
+    lines.extend(rest.map(|note| line(note.severity, note.headline())));
     lines.sort_by_key(|line| !line.starts_with('!'));
     // What the makers of a benchmark ask to be said with each result is not cut off.
     let asked = others.iter().find(|note| note.code == "pack-notice");
     if let Some(note) = asked {
-        let asked = line(note.severity, first_clause(&note.sentence));
+        let asked = line(note.severity, note.headline());
         lines.retain(|line| *line != asked);
         lines.insert(0, asked);
     }
@@ -84,14 +84,6 @@ fn line(severity: Severity, text: &str) -> String {
     let cut: String = text.chars().take(room - 1).collect();
     let end = cut.rfind(' ').unwrap_or(cut.len());
     format!("{}…", cut[..end].trim_end_matches([',', ' ']))
-}
-
-/// What is the case, without what explains it.
-fn first_clause(sentence: &str) -> &str {
-    let ends = [": ", "; "]
-        .into_iter()
-        .filter_map(|end| sentence.find(end));
-    &sentence[..ends.min().unwrap_or(sentence.len())]
 }
 
 pub fn capital(text: &str) -> String {

@@ -446,7 +446,7 @@ fn judged(level: &IsolationLevel, tried: &[&Tried]) -> (Option<bool>, String) {
         return unknown(&format!("what it promises is not known here: {why}"));
     }
     if let Some(why) = tried.iter().find_map(|it| it.trouble.as_ref()) {
-        return unknown(&format!("it was not disturbed as it was to be: {why}"));
+        return unknown(&format!("it was not disturbed as planned: {why}"));
     }
     if let Some((trial, why)) = not_whole(tried) {
         return unknown(&format!("not all was checked: trial {trial}: {why}"));

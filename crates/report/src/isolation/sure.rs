@@ -83,7 +83,7 @@ pub fn checks(lab: &IsolationLab, tried: &[Tried]) -> Vec<IsolationSelfCheck> {
     if let Some((trial, why)) = undisturbed {
         add(
             None,
-            "Not disturbed as it was to be",
+            "Not disturbed as planned",
             format!("trial {trial}: {why}"),
         );
     }

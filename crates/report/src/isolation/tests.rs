@@ -499,7 +499,7 @@ fn what_was_not_disturbed_as_it_was_to_be_is_not_said_to_be_kept() {
         "{:?}",
         lab.says
     );
-    assert!(text(&lab).contains("Not disturbed as it was to be"));
+    assert!(text(&lab).contains("Not disturbed as planned"));
 }
 
 #[test]

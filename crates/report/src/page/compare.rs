@@ -208,10 +208,10 @@ fn left_out() -> Note {
         code: Cow::Borrowed("repeats-left-out"),
         severity: Severity::Notice,
         sentence: format!(
-            "of points with more than {REPEATS_READ_MAX} repeats a side the range of the repeats \
-             and the time per commit are left out; figures and verdicts are of all repeats"
+            "some ranges and times per commit are left out: of points with more than {REPEATS_READ_MAX} \
+             repeats a side; figures and verdicts are of all repeats"
         ),
-        remedy: "compare fewer trials to see them".to_owned(),
+        remedy: "compare fewer trials to see all".to_owned(),
     }
 }
 

@@ -530,15 +530,16 @@ struct Pages {
 /// What a reader must know who misses pages of trials.
 fn without_pages(paged: usize, of: usize) -> Note {
     let sentence = match paged {
-        0 => format!("the pages of its {of} trials are left out: they would not fit"),
-        _ => format!("the pages of {paged} of {of} trials are in this file: more would not fit"),
+        0 => format!("the pages of its {of} trials are left out: the file would be too large"),
+        _ => format!(
+            "the pages of {paged} of {of} trials are in this file: it would be too large with all"
+        ),
     };
     Note {
         code: Cow::Borrowed("pages-left-out"),
         severity: Severity::Notice,
         sentence,
-        remedy: "all of them, each in a file of its own: pgdyno report NAME --folder DIR"
-            .to_owned(),
+        remedy: "write all, each to a file: pgdyno report NAME --folder DIR".to_owned(),
     }
 }
 

@@ -59,12 +59,11 @@ pub fn mark(points: &mut [PointResult]) {
             code: Cow::Borrowed(SAME_ISOLATION),
             severity: Severity::Warning,
             sentence: format!(
-                "isolation {} ran at one and the same level, {level}: a difference between these \
-                 points is not the level's",
+                "isolation {} ran at one level, {level}: the level does not explain differences between these \
+                 points",
                 asked.join(" and ")
             ),
-            remedy: "compare levels that the server has, or enable the requested one on the server"
-                .to_owned(),
+            remedy: "compare levels that the server has, or enable the requested one".to_owned(),
         };
         for at in places {
             let point = &mut points[at];

@@ -331,7 +331,7 @@ fn server_activity_in_some_repeats_is_noted_where_observed() {
     events(trials[0], "checkpoint", -100);
     let points = filled.points();
     let text = text(&points, usize::MAX);
-    let reported = "a checkpoint fell into trial 2 and not into trial 1";
+    let reported = "a checkpoint was in trial 2, not in trial 1";
     assert!(text.contains(&format!("uneven    {reported}\n")), "{text}");
     assert!(!text.contains("uneven    autovacuum"), "{text}");
     let uneven = &json(&points)["points"][0]["uneven"];

@@ -46,11 +46,7 @@ pub fn notes(store: &dyn Notebook, trials: &[TrialRow]) -> Result<Vec<Note>, Fai
         notes.push(Note {
             code: Cow::Borrowed(code),
             severity: Severity::Warning,
-            sentence: format!(
-                "{what} fell into {} and not into {}",
-                named(&with),
-                named(&without)
-            ),
+            sentence: format!("{what} was in {}, not in {}", named(&with), named(&without)),
             remedy: remedy.to_owned(),
         });
     }

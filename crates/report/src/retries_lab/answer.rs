@@ -193,7 +193,7 @@ impl<'a> Said<'a> {
                 other.form
             ),
             Is::Chance { best, other, .. } => format!(
-                "No form is surely better than `{}`: the lead of `{}` may be chance",
+                "No form is significantly better than `{}`: the lead of `{}` may be chance",
                 other.form, best.form
             ),
             Is::TooFew { best, .. } => match self.repeats {
@@ -267,7 +267,7 @@ impl<'a> Said<'a> {
             None => forms(
                 format!("{} ×", figures::some(more / less)),
                 format!(
-                    "median goodput of `{}` over `{}`, {rates}: not yet surely more",
+                    "median goodput of `{}` over `{}`, {rates}: not significant",
                     best.form, other.form
                 ),
             ),

@@ -163,11 +163,11 @@ fn shares_cpus(rows: &[CeilingRow], cpus: usize) -> Option<Note> {
             "self-shares-cpus",
             Severity::Notice,
             format!(
-                "generator and built-in server share this machine's {}: throughput is a lower bound, \
-                 the ceiling is computed from the generator's own CPU time",
+                "generator and built-in server share {}: throughput is a lower bound; the ceiling comes from \
+                 the generator's own CPU time",
                 pgdyno_spec::text::plural(cpus as u64, "CPU")
             ),
-            "compare the ceiling, not the measured rate, with what a trial asks for",
+            "compare the ceiling, not the measured rate, with a trial's load",
         )
     })
 }

@@ -44,8 +44,8 @@ const SERVER_BACK_MAX: Duration = Duration::from_secs(60);
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Why a trial is not run whose rate is a share of a maximum that is not known.
-const NO_MAXIMUM: &str = "not run, nor the others whose rate is a share of the same maximum: it could \
-                          not be measured";
+const NO_MAXIMUM: &str = "not run, like all trials whose rate is a share of this maximum: it could not be \
+ measured";
 
 /// What a sweep needs beside its plan.
 pub struct Means<'a> {

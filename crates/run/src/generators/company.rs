@@ -711,7 +711,7 @@ fn host_name() -> String {
 /// Refuses what several generators cannot do.
 fn refuse(whole: &TrialSpec) -> Result<(), Failure> {
     if whole.warmup.is_detected() {
-        let text = "--warmup auto is not for several generators: none of them sees all of it";
+        let text = "--warmup auto is not for several generators: each sees only its part";
         return Err(Failure::with(Exit::Usage, text).hint("--warmup 30s"));
     }
     Ok(())

@@ -273,13 +273,13 @@ fn of_generators(outcome: &Outcome) -> Vec<Note> {
         let (state, _) = state(outcome);
         let what = match state {
             State::Partial => "the trial is partial",
-            _ => "not all generators measured all of it",
+            _ => "not all generators measured the whole trial",
         };
         notes.push(Note::new(
             "generators-missing",
             Severity::Serious,
             format!("{what}: {missing}"),
-            "run it again with all generators",
+            "run the trial again with all generators",
         ));
     }
     if let Some(bound) = bound(&all.list) {
@@ -293,11 +293,10 @@ fn of_generators(outcome: &Outcome) -> Vec<Note> {
             "generators-apart",
             Severity::Warning,
             format!(
-                "the generators began {} apart: they did not all work in the first and the last part of the \
-                 trial",
+                "the generators began {} apart: in the first and the last part of the trial some did not work",
                 text::time(spread_us as f64)
             ),
-            "fewer generators on a host, or hosts with more free CPU",
+            "use fewer generators per host, or hosts with more free CPU",
         ));
     }
     notes
@@ -321,9 +320,9 @@ fn bound(list: &[Generator]) -> Option<Note> {
         "generators-uneven",
         Severity::Warning,
         format!(
-            "generators {} were limited by their own CPU, the others were not",
+            "some generators were limited by their own CPU, others not: {}",
             bound.join(", ")
         ),
-        "give them as much CPU as the others, or use more generators",
+        "give all generators the same CPU, or use more generators",
     ))
 }

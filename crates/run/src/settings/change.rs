@@ -239,7 +239,7 @@ impl Changes {
         if self.found.is_empty() {
             return Ok(());
         }
-        let hint = "what was not put back: pgdyno restore";
+        let hint = "to restore the rest: pgdyno restore";
         let mut session = match self.target.administer() {
             Ok(session) => session,
             // A private server that has ended has taken its settings with it.

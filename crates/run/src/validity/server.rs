@@ -25,8 +25,8 @@ pub fn cache_warming(observed: &Observed, from_us: i64) -> Option<Note> {
                 "cache-warming",
                 Severity::Warning,
                 format!(
-                    "the server's cache was still warming up: {} of the blocks missed it in the \
-                     first third of the measured time, {} in the last",
+                    "the server's cache was still filling: {} of the blocks missed it in the first third of the \
+                     measured time, {} in the last third",
                     text::share(first),
                     text::share(last)
                 ),
@@ -91,7 +91,7 @@ mod tests {
         let note = cache_warming(&observed(&warming), 0).unwrap();
         assert_eq!(note.code, "cache-warming");
         let reported = "40.0 % of the blocks missed it in the first third of the measured time, \
-                    3.0 % in the last";
+                        3.0 % in the last third";
         assert!(note.sentence.ends_with(reported), "{}", note.sentence);
         assert_eq!(cache_warming(&observed(&[0.3; 12]), 0), None);
         assert_eq!(

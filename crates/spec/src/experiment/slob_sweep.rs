@@ -97,8 +97,7 @@ impl Room {
             return Largest {
                 bytes: free,
                 remark: Some(format!(
-                    "the largest set is {} in place of {}: it may fill half of what the disk has \
-                     left",
+                    "the largest set is {} instead of {}: it may use half of the disk's free space",
                     text::bytes(free as f64),
                     text::bytes(bytes as f64)
                 )),

@@ -98,7 +98,7 @@ fn not_of_a_notebook(session: &mut Session, found: &[ExistingTable]) -> Result<(
         return Ok(());
     };
     let notebooks = admin::value(session, HAS_NOTEBOOK)
-        .map_err(|e| trouble::server(&e, "could not read whose the tables are"))?;
+        .map_err(|e| trouble::server(&e, "could not read the owner of the tables"))?;
     if notebooks.as_deref() == Some("0") {
         return Ok(());
     }
@@ -138,7 +138,7 @@ pub(super) fn may_take_up(request: &Request<'_>, found: &[ExistingTable]) -> Res
         pack.name()
     ))
     .hint(format!(
-        "`pgdyno load {}{all}` goes on with that load",
+        "`pgdyno load {}{all}` continues that load",
         pack.place
     ))
     .hint(way_to_drop(request, found)))

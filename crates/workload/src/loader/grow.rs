@@ -145,8 +145,7 @@ fn complete(
     };
     if mark.pack_sha256 != pack.tables_pack().content_hash() {
         return Err(Failure::new(format!(
-            "the tables were loaded by another version of pack {name} (pgdyno {}), whose rows may \
-             be others",
+            "the tables were loaded by another version of pack {name} (pgdyno {}): their rows may differ",
             mark.pgdyno
         ))
         .hint(format!("load them again: pgdyno load {place} --replace")));
@@ -190,7 +189,7 @@ fn larger(
         let name = growing[0];
         let old = mark.params.get(name).map_or("", String::as_str);
         return Err(
-            usage("--grow: nothing says how large the tables are to be".to_owned()).hint(format!(
+            usage("--grow needs a new size, such as --param scale=100".to_owned()).hint(format!(
                 "give a larger value: --param {name}=… (it is {old})"
             )),
         );

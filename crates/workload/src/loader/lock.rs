@@ -32,7 +32,7 @@ pub(super) fn lock(
     };
     if product.known && !session.is_own() {
         let text =
-            "two loads at once are not noticed here: clients share the sessions of the server";
+            "two loads at the same time are not detected here: clients share the server's sessions";
         watch.progress.warning(text);
         return Ok(());
     }

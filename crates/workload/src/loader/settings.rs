@@ -28,8 +28,7 @@ impl Load<'_, '_, '_, '_> {
             }
             if let Some(spread) = &spread {
                 let nodes = spread.nodes();
-                self.means
-                    .push(format!("filled through {nodes} nodes at once"));
+                self.means.push(format!("filled through {nodes} nodes"));
             }
             self.spread = spread;
         }

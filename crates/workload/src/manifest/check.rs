@@ -115,21 +115,21 @@ fn check_params(p: &mut Problems, params: &[Param]) {
         }
         p.must(path("only"), check_dialects(&at, &param.only));
         if !param.one_of.is_empty() && !matches!(param.default, Scalar::Text(_)) {
-            let why = format!("{at}: one_of is for texts, and default is none");
+            let why = format!("{at}: one_of is for texts, but default is not a text");
             p.say(path("one_of"), why);
         }
         if let Some(file) = &param.count_by {
             let name = check_file_name(&format!("{at}: count_by = \"{file}\""), file);
             p.must(path("count_by"), name);
             if !matches!(param.default, Scalar::Int(_)) {
-                let why = format!("{at}: count_by is for a whole number, and default is none");
+                let why = format!("{at}: count_by is for a whole number, but default is not one");
                 p.say(path("count_by"), why);
             }
         }
         let numeric = matches!(param.default, Scalar::Int(_) | Scalar::Double(_));
         if !numeric && (param.min.is_some() || param.max.is_some()) {
             let key = if param.min.is_some() { "min" } else { "max" };
-            let why = format!("{at}: min and max are for numbers, and default is none");
+            let why = format!("{at}: min and max are for numbers, but default is not a number");
             p.say(path(key), why);
         } else if let (Some(min), Some(max)) = (param.min, param.max)
             && min > max

@@ -299,8 +299,7 @@ fn by_names(header: &Fields, wanted: &Wanted) -> Result<Vec<usize>, String> {
                     (Some((at, _)), None) => at,
                     (Some(_), Some(_)) => {
                         return Err(format!(
-                            "two fields are called \"{wanted}\": name the one that is meant by \
-                             its number, such as field = 1"
+                            "two fields are called \"{wanted}\": choose one by its number, such as field = 1"
                         ));
                     }
                     (None, _) => {
@@ -545,7 +544,7 @@ mod tests {
             (
                 b"a,b,a\n",
                 &header,
-                "p/a.csv:1: two fields are called \"a\": name the one",
+                "p/a.csv:1: two fields are called \"a\": choose one",
             ),
             (
                 b"",

@@ -59,8 +59,7 @@ pub(super) fn find(wanted: &Wanted) -> Result<Vec<DataFile>, String> {
         let real = fs::canonicalize(&path).map_err(|e| format!("{shown}: {e}"))?;
         if !real.starts_with(&root) {
             return Err(format!(
-                "{shown}: it is a link that leads out of the pack's folder, to {}: put pack.toml \
-                 beside the data instead",
+                "{shown}: it is a link out of the pack's folder, to {}: put pack.toml beside the data instead",
                 real.display()
             ));
         }

@@ -101,7 +101,7 @@ pub const YUGABYTEDB: Cluster = Cluster {
             takes: "YugabyteDB 2025.2",
         },
         View {
-            what: "where tablets lie (yb_local_tablets)",
+            what: "where tablets are (yb_local_tablets)",
             sql: "SELECT count(*) >= 0 FROM (SELECT 1 FROM yb_local_tablets LIMIT 1) AS s",
             takes: "YugabyteDB 2024.2",
         },

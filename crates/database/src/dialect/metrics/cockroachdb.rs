@@ -194,7 +194,7 @@ pub const COCKROACHDB_VARS: [Metric; 69] = [
         "crdb.kv.batches",
         &["exec_success"],
         ALL,
-        "batches of key-value requests that the node did, for whichever node asked",
+        "batches of key-value requests that the node served, for all nodes",
     ),
     latency(
         "crdb.raft.commit.mean",
@@ -524,7 +524,7 @@ pub const COCKROACHDB_VARS: [Metric; 69] = [
         "crdb.lsm.write_stalls",
         &["storage_write_stalls"],
         LATER,
-        "writes that the storage engine held back",
+        "writes that the storage engine delayed",
     )
     .refreshed(Refreshed::Stores),
     seconds(

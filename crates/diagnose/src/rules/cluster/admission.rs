@@ -21,7 +21,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     }
     let waited = summed(evidence, &[&["crdb.admission.waited"]]);
     let Some((node, most)) = most(&waited) else {
-        let why = "this version has no admission control, or does not tell of it";
+        let why = "this version has no admission control, or does not report it";
         return Examined::NotApplicable(why.to_owned());
     };
     Examined::assessed(Assessment {

@@ -43,7 +43,7 @@ pub fn examine(evidence: &Evidence<'_>) -> Examined {
     if is_slower {
         remedies.insert(
             0,
-            format!("look at the disk of {node}: its log is the slowest"),
+            format!("check the disk of {node}: its log is the slowest"),
         );
     }
     Examined::assessed(Assessment {

@@ -25,7 +25,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         .mean("crdb.rpc.sent")
         .zip(evidence.mean("crdb.rpc.local"));
     let Some((sent, local)) = sent.filter(|(sent, _)| *sent > 0.0) else {
-        return Examined::NotKnown("nodes do not tell which requests they passed on".to_owned());
+        return Examined::NotKnown("nodes do not report which requests they passed on".to_owned());
     };
     let passed_on = ratio((sent - local).max(0.0), sent);
     let figure = format!(
@@ -54,7 +54,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
             of_nodes(
                 text::roughly(passed_on),
                 format!(
-                    "of {} requests went to another node, {} to one that did not lead any more",
+                    "of {} requests went to another node, {} to one that was no longer the leader",
                     text::per_second(sent),
                     text::per_second(missed)
                 ),

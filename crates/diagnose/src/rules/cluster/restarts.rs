@@ -31,7 +31,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         .filter(|_| !by_reason.is_empty())
     else {
         return Examined::NotKnown(
-            "nodes do not tell how often they restart transactions".to_owned(),
+            "nodes do not report how often they restart transactions".to_owned(),
         );
     };
     let all: f64 = by_reason.values().sum();

@@ -161,8 +161,8 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         ),
         proofs,
         remedies: vec![format!(
-            "look at the host of {node}: CPUs that others or a quota take, its disk, its network; or move \
-             its leaders and clients away"
+            "check the host of {node}: CPUs taken by others or by a quota, its disk, its network; or move its \
+             leaders and clients away"
         )],
         checks: vec![check(
             "The others did the same work faster",

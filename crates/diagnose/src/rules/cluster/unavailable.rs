@@ -25,7 +25,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
         return unknown;
     }
     let Some(mean) = evidence.mean("crdb.ranges.unavailable") else {
-        return Examined::NotKnown("nodes do not tell which ranges are unavailable".to_owned());
+        return Examined::NotKnown("nodes do not report which ranges are unavailable".to_owned());
     };
     let under = evidence.mean("crdb.ranges.underreplicated").unwrap_or(0.0);
     let figure = format!(

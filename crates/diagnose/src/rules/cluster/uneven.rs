@@ -124,7 +124,7 @@ fn examine(evidence: &Evidence<'_>, why: Why) -> Examined {
     }
     let cpu = match busiest.cpu {
         Some(cpu) => format!("{node} used {} of its CPUs", text::roughly(cpu)),
-        None => "nodes do not tell how much of their CPUs they use".to_owned(),
+        None => "nodes do not report their CPU use".to_owned(),
     };
     let (sentence, remedy) = match why {
         Why::Leaders => (

@@ -24,7 +24,7 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let stalled = summed(evidence, &[&["crdb.lsm.write_stalled"], &["yb.lsm.stalls"]]);
     let Some((node, longest)) = most(&stalled) else {
         return Examined::NotKnown(format!(
-            "this version does not tell how long writes are held back{levels}"
+            "this version does not report how long writes are delayed{levels}"
         ));
     };
     // A store that stalls has all of its writes wait; writers of YugabyteDB each tell their own wait.
@@ -38,11 +38,11 @@ fn examine(evidence: &Evidence<'_>) -> Examined {
     let shares = evidence.shares(&AT_NODES).into_iter();
     Examined::assessed(Assessment {
         shares: shares.map(|share| share * part).collect(),
-        figure: Some(format!("writes were held back for {} of the time on {node}{levels}", text::roughly(longest))),
-        sentence: format!("Write stalls limited it: the storage engine of {node} held writes back"),
+        figure: Some(format!("writes were delayed for {} of the time on {node}{levels}", text::roughly(longest))),
+        sentence: format!("Write stalls limited it: the storage engine of {node} delayed writes"),
         proofs: vec![of_nodes(
             text::roughly(longest),
-            format!("of the time the storage engine of {node} held writes back{levels}"),
+            format!("of the time the storage engine of {node} delayed writes{levels}"),
         )],
         remedies: vec![
             "compactions do not keep up with writes: faster disks, more CPUs for compactions, or fewer \

@@ -137,7 +137,7 @@ fn way_out(failure: Failure) -> Failure {
         ..failure
     }
     .hint(format!(
-        "what it may say: pgdyno config --help; to do without it: {VARIABLE}= pgdyno …"
+        "its format: pgdyno config --help; to ignore it: {VARIABLE}= pgdyno …"
     ))
 }
 

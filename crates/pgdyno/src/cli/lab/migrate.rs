@@ -187,7 +187,7 @@ fn explained(args: &MigrateArgs, migration: &Migration) -> Result<Exit, Failure>
             known.start(),
             known.end()
         ))
-        .hint("say for which it is to be explained: --pg 18"));
+        .hint("give the version to explain for: --pg 18"));
     }
     let mut column = |table: &str, column: &str| column_type(session.as_mut()?, table, column);
     let document = explain(migration, version, &mut column);

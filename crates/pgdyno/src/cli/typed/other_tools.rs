@@ -30,7 +30,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "--think-time",
-        "think time is written in a script: \\think 0.05 waits so many seconds (pgdyno help scripts)",
+        "think time is written in a script: \\think 0.05 waits 0.05 s (pgdyno help scripts)",
     ),
     (
         "--pipeline",
@@ -74,8 +74,8 @@ const OPTIONS: &[(&str, &str)] = &[
         "nothing is run by pgdyno pack check, pgdyno pack show, and pgdyno sweep --dry-run",
     ),
     ("--version", "the version is pgdyno --version"),
-    ("--last", "the newest so many: --limit COUNT"),
-    ("--head", "the newest so many: --limit COUNT"),
+    ("--last", "the newest COUNT: --limit COUNT"),
+    ("--head", "the newest COUNT: --limit COUNT"),
     (
         "--levels",
         "a level is --isolation LEVEL, several with commas",
@@ -116,15 +116,18 @@ const COMMANDS: &[(&str, &str)] = &[
     ),
     (
         "cleanup",
-        "pgdyno load --replace makes tables anew; none are dropped (psql: DROP TABLE …); pgdyno rm deletes trials",
+        "pgdyno load --replace recreates tables; pgdyno drops none (psql: DROP TABLE …); pgdyno rm deletes \
+         trials",
     ),
     (
         "clean",
-        "pgdyno load --replace makes tables anew; none are dropped (psql: DROP TABLE …); pgdyno rm deletes trials",
+        "pgdyno load --replace recreates tables; pgdyno drops none (psql: DROP TABLE …); pgdyno rm deletes \
+         trials",
     ),
     (
         "drop",
-        "pgdyno load --replace makes tables anew; none are dropped (psql: DROP TABLE …); pgdyno rm deletes trials",
+        "pgdyno load --replace recreates tables; pgdyno drops none (psql: DROP TABLE …); pgdyno rm deletes \
+         trials",
     ),
     (
         "oltp",

@@ -242,7 +242,7 @@ fn behind_a_long_way_the_network_is_named() {
             "1000 rows, readproportion=0.5, updateproportion=0.5, prepared",
             "baseline MISSED: read (network), update (network)",
             "an empty query takes ",
-            "(median) are the way there and back; without it ",
+            "(median) are the network round trip; without it ",
         ],
     );
     let document: Value = serde_json::from_slice(&std::fs::read(&json_file).unwrap()).unwrap();

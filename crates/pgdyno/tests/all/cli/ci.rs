@@ -159,7 +159,7 @@ fn both_at_once_on_halves_of_the_cpus() {
             &[
                 "cannot tell: --fail-unless 'goodput > -5%'",
                 "duet",
-                "what would tell",
+                "to decide: ",
             ],
         );
     assert!(folder.read("junit.xml").contains("errors=\"1\""));
@@ -217,7 +217,7 @@ fn cut_short_it_prints_what_it_has_and_what_would_tell() {
             "interrupted, cannot tell so far: --fail-unless 'goodput > -5%'",
             "goodput > -5%: cannot tell: so far ",
             "intervals of these blocks alone, and no verdict",
-            "what would tell: about 1 block more",
+            "to decide: about 1 block more",
         ],
     );
     let document = json(&folder.read("ci.json"));

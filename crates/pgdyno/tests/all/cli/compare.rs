@@ -224,7 +224,7 @@ fn what_cannot_be_compared_is_said() {
             &["no workload and point in common", "A: one.sql"][..],
         ),
         (&["1", "3"], &["3"]),
-        (&["1", "3-"], &["no list of trials"]),
+        (&["1", "3-"], &["not a list of trials"]),
         (
             &["1", "tag:none"],
             &["names no complete trial", "pgdyno ls"],
@@ -271,7 +271,7 @@ fn a_serious_note_and_a_point_that_one_side_lacks_make_a_gate_cannot_tell() {
     notebook.without_notes();
     // Points of one experiment ran by turns, in an order that was drawn.
     let points = ["compare", "two:clients=1", "two:clients=2", "--paired"];
-    let turns = "held        By turns: In an order that was drawn";
+    let turns = "held        By turns: The order was random";
     let found = notebook
         .pgdyno(&points)
         .expect(0, &["medians of 8 and 8 trials", turns]);

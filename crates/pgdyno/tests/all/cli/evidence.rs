@@ -318,7 +318,7 @@ fn a_file_that_cannot_be_read_is_refused_with_the_way_out() {
     let nothing = stage.dir.path().join("nothing");
     verified(&nothing).expect(2, &["cannot read"]);
     fs::write(&file, "<!doctype html><p>no report").unwrap();
-    verified(&file).expect(2, &["is no report of pgdyno's"]);
+    verified(&file).expect(2, &["is not a report of pgdyno"]);
 }
 
 #[test]

@@ -178,7 +178,7 @@ fn what_cannot_grow_is_refused_and_left_as_it_is() {
             "",
             2,
             [
-                "nothing says how large",
+                "--grow needs a new size",
                 "--param recordcount=… (it is 100)",
             ],
         ),

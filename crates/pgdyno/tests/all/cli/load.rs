@@ -205,7 +205,7 @@ fn an_interrupted_load_says_what_it_leaves_and_is_taken_up_again() {
             1,
             &[
                 "a load of tpcb with scale = 500, not 1, was interrupted here",
-                "--param scale=500` goes on with that load",
+                "--param scale=500` continues that load",
                 "`pgdyno load tpcb --replace` drops the existing tables",
             ],
         );

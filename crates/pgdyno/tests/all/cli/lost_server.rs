@@ -46,7 +46,7 @@ fn a_server_that_does_not_come_back_fails_the_trial_and_shows_what_was_measured_
             "SERVER LOST: 24 of 24 clients had no connection when the run ended",
             " transactions/s while connected (clients had no connection for ",
             "!! ",
-            "Find out in the server's log why it went away",
+            "Look in the server's log why it stopped",
         ],
     );
     // The same is said once, and counted.
@@ -110,7 +110,7 @@ fn without_reconnect_a_lost_server_is_named_too() {
         3,
         &[
             "!! ",
-            "4 of 4 clients had no connection when the run ended.",
+            "4 of 4 clients had no connection at the end of the run.",
             "Connections limited it: clients lost the server",
         ],
     );

@@ -114,7 +114,7 @@ const WORKLOADS: &[Row] = &[
     (
         "run tpcb select-only --url URL",
         2,
-        &["a pack runs by itself"],
+        &["cannot run with other scripts"],
     ),
     (
         "run tpcb --url URL --mix bacth",
@@ -269,12 +269,12 @@ const OF_OTHERS: &[Row] = &[
     (
         "run tpcb bench --url URL",
         2,
-        &["a pack runs by itself", "-d NAME"],
+        &["cannot run with other scripts", "-d NAME"],
     ),
     (
         "run tpcb -f good.sql --url URL",
         2,
-        &["a pack runs by itself", "name the scripts' files"],
+        &["cannot run with other scripts", "give script files only"],
     ),
 ];
 
@@ -335,7 +335,10 @@ const VALUES: &[Row] = &[
     (
         "run tpcb -W --url URL",
         2,
-        &["-W asks for a password at a terminal", "PGPASSWORD"],
+        &[
+            "-W asks for a password, but there is no terminal",
+            "PGPASSWORD",
+        ],
     ),
     (
         "load",
@@ -464,7 +467,7 @@ const WORDS: &[Row] = &[
     (
         "run tpcb --serve 8080",
         2,
-        &["behind an equals sign", "--serve=8080"],
+        &["after an equals sign", "--serve=8080"],
     ),
     ("run tpcb --json out.json", 2, &["--json=out.json"]),
     (
@@ -659,7 +662,7 @@ const MEANT: &[Row] = &[
     (
         "run tpcb --duration=5 min",
         2,
-        &["\"min\" is no script", "without a blank: -T 60s"],
+        &["\"min\" is no script", "right after its number: -T 60s"],
     ),
     (
         "run tpcb scale=10 --url URL",

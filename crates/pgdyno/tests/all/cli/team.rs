@@ -301,7 +301,7 @@ fn a_notebook_on_the_server_under_test_is_noted() {
         Some("warning")
     );
     // In the summary, in what is kept, and on the page; a sweep's trials have it, too.
-    let says = "this trial is kept in the database that it measures";
+    let says = "this trial is stored in the database that it measures";
     team.pgdyno(&["show", "1"]).expect(0, &["WARNING", says]);
     let page = team.home.path().join("page.html");
     let report = ["report", "1", "-o", page.to_str().unwrap()];

@@ -322,7 +322,7 @@ fn a_password_is_asked_for_at_a_terminal_and_not_shown() {
     }
     // No terminal, no question.
     ran(&mut command(&[])).expect(3, &["no password supplied", "PGPASSWORD"]);
-    ran(&mut command(&["-W"])).expect(2, &["-W asks for a password at a terminal"]);
+    ran(&mut command(&["-W"])).expect(2, &["-W asks for a password, but there is no terminal"]);
     for (options, answer, code, says) in [
         (&[][..], "open sesame", 0, "tps  "),
         (&["-W"], "open sesame", 0, "tps  "),

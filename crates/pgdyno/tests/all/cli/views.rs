@@ -130,7 +130,7 @@ fn all_views_agree(name: &str, options: &[&str], label: &str, kind: &str) {
         );
     }
     let marks = known.iter().any(|shown| shown.has_mark);
-    assert_eq!(first.contains("~ of this run only"), marks, "{first}");
+    assert_eq!(first.contains("~ uncertain"), marks, "{first}");
 
     // Columns: name, count, mean, percentiles, the longest.
     let show = here(&["show"]);

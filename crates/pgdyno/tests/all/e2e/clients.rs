@@ -185,7 +185,7 @@ fn a_number_of_clients_that_cannot_be_is_refused_with_its_place_and_the_way_out(
             "2.5@3s",
             &["a number of clients is a whole number, at column 1"],
         ),
-        ("50%..80%/3s", &["no share of a capacity"]),
+        ("50%..80%/3s", &["not a share of a capacity"]),
         ("@nowhere.csv", &["nowhere.csv"]),
     ] {
         db.pgdyno(&["run", &path, "-c", clients]).expect(2, why);

@@ -303,7 +303,7 @@ fn what_cannot_have_a_history_is_refused_with_the_way_out() {
         ],
     );
     let several = script("several.sql", "SELECT 1\\; SELECT 2;\n\\observe read 1\n");
-    run(&[&several]).expect(1, &["line 1", "this command holds several"]);
+    run(&[&several]).expect(1, &["line 1", "this command has several"]);
     let back = script(
         "back.sql",
         "BEGIN;\nSELECT 1;\n\\observe read 1\nROLLBACK TO s;\nEND;\n",

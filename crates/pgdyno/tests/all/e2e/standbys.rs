@@ -306,7 +306,7 @@ fn a_lost_standby_is_counted_and_a_missing_right_to_write_is_reported() {
     let slob = "run slob -t 1 --staleness 5ms --client-stamps --url";
     let mut run = pgdyno(&[&slob.split(' ').collect::<Vec<_>>()[..], &[&url]].concat());
     let run = run.args(["--endpoint-role", &servers.reads()]);
-    ran(run).expect(2, &["write no stamps"]);
+    ran(run).expect(2, &["stamps do not go with storage accounting"]);
     let mut run = pgdyno(&["run", "-t", "1", "--staleness", "5ms", "--url", &url]);
     let run = run.args(["--endpoint-role", &servers.reads()]).arg(&select);
     let want = [

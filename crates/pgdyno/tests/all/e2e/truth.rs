@@ -106,7 +106,13 @@ fn other_scripts_leave_a_row_of_their_own_and_what_they_roll_back_is_no_loss() {
     let refused = database.pgdyno(&["run", &twice, "--receipts", "-t", "1"]);
     refused.expect(2, &["line 4", "commits more than once"]);
     let refused = database.pgdyno(&["run", "slob", "--receipts", "-t", "1"]);
-    refused.expect(2, &["leave no receipts", "leave --receipts out"]);
+    refused.expect(
+        2,
+        &[
+            "--receipts does not go with storage accounting",
+            "leave --receipts out",
+        ],
+    );
 }
 
 #[test]

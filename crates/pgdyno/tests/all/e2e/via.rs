@@ -47,7 +47,7 @@ fn clients_go_through_a_proxy_and_results_name_the_server_and_the_cost() {
     let notes = document["notes"].as_array().unwrap();
     let note = notes.iter().find(|note| note["code"] == "via-proxy");
     let said = note.unwrap_or_else(|| panic!("{document}"))["sentence"].to_string();
-    assert!(said.contains("a round trip, measured when idle"), "{said}");
+    assert!(said.contains("a round trip of pgdyno's proxy"), "{said}");
     assert_eq!(document["trial"]["via"], true, "{document}");
     let socket = pgdyno_testkit::postgres().address().socket_path();
     let name = socket.to_str().unwrap();

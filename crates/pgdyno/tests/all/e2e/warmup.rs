@@ -122,8 +122,7 @@ fn a_warm_up_ends_when_it_is_steady_and_the_result_says_whether_it_stayed_so() {
         &[
             "after a warm-up of at most 10 s",
             "for 10.0 s (its limit, before throughput was steady), not part of the figures",
-            "WARNING [warm-up-cut-short]: the warm-up reached its limit of 10 s before it was \
-             steady: over its later half throughput still fell by",
+            "WARNING [warm-up-cut-short]: the warm-up ended at its limit of 10 s: throughput still fell by",
         ],
     );
     // A second is too short to be called anything.

@@ -113,7 +113,7 @@ fn what_is_not_there_or_too_much_gets_a_short_answer() {
     server.raw(&delete).expect(405, "takes only GET");
     server
         .raw("nonsense\r\n\r\n")
-        .expect(400, "no request of HTTP/1.1");
+        .expect(400, "not an HTTP/1.1 request");
     let long = "x".repeat(20_000);
     server
         .raw(&format!("GET /{long} HTTP/1.1\r\n\r\n"))

@@ -125,8 +125,8 @@ fn levels_that_are_one_in_effect_are_marked() {
          isolation = ['read uncommitted', 'read committed', 'serializable']\n",
         &database,
     );
-    let same = "isolation read uncommitted and read committed ran at one and the same level, read \
-                committed: a difference between these points is not the level's";
+    let same = "isolation read uncommitted and read committed ran at one level, read \
+                committed: the level does not explain differences between these points";
     let swept = experiment
         .run(&[])
         .expect(0, &["3 of 3 trials complete", same]);
@@ -165,7 +165,7 @@ fn levels_that_are_one_in_effect_are_marked() {
     assert_eq!(levels, expected);
     ran(&mut experiment.command(&["report", "e", "-o", "e.html"])).expect(0, &[]);
     let page = std::fs::read_to_string(experiment.store().with_file_name("e.html")).unwrap();
-    assert!(page.contains("ran at one and the same level"));
+    assert!(page.contains("ran at one level"));
 }
 
 /// What it is says its kind, not what its points look like.

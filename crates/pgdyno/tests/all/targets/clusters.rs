@@ -39,7 +39,10 @@ fn target_tells_what_a_cockroachdb_is() {
     assert_eq!(levels.len(), 4);
     assert!(levels.values().all(|level| level == "serializable"));
     let differences = document["differences"].to_string();
-    assert!(differences.contains("nothing is vacuumed"), "{differences}");
+    assert!(
+        differences.contains("tables are not vacuumed"),
+        "{differences}"
+    );
     let seen = document["observable"].as_array().unwrap();
     assert!(seen[0]["can_be_seen"].as_bool().unwrap(), "{seen:?}");
 }

@@ -83,7 +83,8 @@ fn steady(sweep: &Sweep<'_>, answer: &mut Answer) {
     let much = found.is_some_and(|drift| drift.abs() > DRIFT_MUCH);
     answer.sure.push(match turns {
         Some(turns) if !much => Sure::held(name, format!("{figures}; {turns}, so that all share it")),
-        Some(turns) => Sure::limit(name, format!("{figures}: the machine was not steady; {turns}, so that all share it")),
+        Some(turns) => Sure::limit(name, format!("{figures}: the machine was not steady; {turns}, so all are \
+         affected alike")),
         None => Sure::failed(name, format!("{figures}; points ran one after the other: what changed with time looks like a difference")),
     });
 }

@@ -392,7 +392,7 @@ fn points_whose_order_was_drawn_are_compared_within_its_blocks() {
         .iter()
         .find(|sure| sure.name == "Drift")
         .unwrap();
-    assert!(drift.text.contains("an order that was drawn"), "{drift:?}");
+    assert!(drift.text.contains("order was random"), "{drift:?}");
 
     let planned = |order: &str, repeats: u64| {
         let definition = json!({ "definition": { "repeats": repeats, "order": order } });
@@ -438,7 +438,7 @@ fn points_that_ran_one_after_the_other_are_not_called_different() {
     says(
         &answer,
         CannotTell,
-        "Cannot tell where tpcb does most, as they ran one after the other",
+        "Cannot tell where tpcb does most, because they ran one after the other",
     );
     assert_eq!(
         answer.remedies[0],

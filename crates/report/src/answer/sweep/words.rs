@@ -263,9 +263,9 @@ fn at_one_place(contest: &Contest<'_>, what: &str) -> String {
 
 fn because(why: DuelResult) -> String {
     match why {
-        DuelResult::Few { need } => format!("it takes {need} repeats"),
-        DuelResult::NotByTurns => "as they ran one after the other".to_owned(),
-        _ => "as a trial lacks the figure".to_owned(),
+        DuelResult::Few { need } => format!("{need} repeats are needed"),
+        DuelResult::NotByTurns => "because they ran one after the other".to_owned(),
+        _ => "because a trial has no such figure".to_owned(),
     }
 }
 
@@ -770,7 +770,7 @@ fn peak_evidence(
     if let Some((next, change)) = next {
         let proof = Proof::new(
             signed(*change),
-            format!("at {next}, the nearest that is surely less"),
+            format!("at {next}, the nearest that is significantly lower"),
         );
         answer.evidence.push(proof.at(&section, &peak.workload));
     }
@@ -818,7 +818,7 @@ fn peak_checks(
     if peak.cannot.is_none() && peak.kept.is_none() && peak.all.len() > 1 {
         let others = peak.all.len() - peak.front.len();
         let text = format!(
-            "{} of {} other points do surely less (Holm, 5 % for all of them)",
+            "{} of {} other points are significantly lower (Holm, 5 % for all of them)",
             others,
             peak.all.len() - 1
         );
@@ -842,7 +842,7 @@ fn peak_checks(
                         .push(format!("more than {last}: the most may lie beyond"));
                     Sure::limit(
                         name,
-                        format!("{last} was most that was tried: the peak may lie beyond"),
+                        format!("{last} was the most tried: the peak may lie beyond"),
                     )
                 }
                 (false, true) => Sure::limit(name, format!("{first} was least that was tried")),

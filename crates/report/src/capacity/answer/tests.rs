@@ -143,8 +143,8 @@ fn what_is_not_known_is_said_with_what_would_tell() {
             None,
             vec![step(1, 300.0, UNSURE)],
             AnswerState::NotKnown,
-            "The capacity is not known: no step is surely within 20 ms",
-            "○ Neither side was seen",
+            "The capacity is not known: no step is clearly within 20 ms",
+            "○ No step is clearly within or over",
             "steps have to be longer",
         ),
         (
@@ -307,7 +307,7 @@ fn of_several_searches_the_highest_is_named_only_where_intervals_lie_apart() {
         (
             vec![none.clone(), none],
             AnswerState::NotKnown,
-            "The capacity is not known in any of 2 searches: no step is surely within 20 ms",
+            "The capacity is not known in any of 2 searches: no step is clearly within 20 ms",
         ),
     ] {
         let answer = answer_of(ladders, None);

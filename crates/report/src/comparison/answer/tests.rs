@@ -323,9 +323,8 @@ fn failures_of_a_side_and_several_changes_are_a_warning() {
         "{careful}"
     );
     assert!(
-        careful.ends_with(
-            "2 things changed at once: which of them did it, this comparison cannot tell"
-        ),
+        careful
+            .ends_with("2 things changed together: this comparison cannot tell which one matters"),
         "{careful}"
     );
     let failed = sure(&answer, "Failed transactions");

@@ -199,7 +199,7 @@ fn disk(
     let device = sys.join("dev/block").join(&numbers);
     let Ok(device) = device.canonicalize() else {
         return Err(format!(
-            "{} lies on {} ({}), which is no block device of this host",
+            "{} is on {} ({}), which is no block device of this host",
             directory.display(),
             mount.source,
             mount.file_system

@@ -29,7 +29,7 @@ pub(super) static ENTRIES: [Entry; 2] = [
                 name: "connections",
                 default: "20",
                 kind: Kind::Between(1, 10_000),
-                help: "so many at the same time, at most 10000",
+                help: "how many at the same time, at most 10000",
             },
         ],
         needs: &[],

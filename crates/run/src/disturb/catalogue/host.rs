@@ -94,7 +94,7 @@ pub(super) static ENTRIES: [Entry; 3] = [
         needs: &[Need::SameHost, Need::Root],
         risks: "all programs on this host read from disk again",
         harms: true,
-        undone: "nothing is to be undone: the cache fills again",
+        undone: "undo is not needed: the cache fills again",
         lasts: None,
         make: |_, _| Ok(Box::new(DropCache)),
     },

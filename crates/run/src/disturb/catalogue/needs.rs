@@ -78,7 +78,7 @@ impl Need {
             Need::Cgroup => why(cgroup::Group::of(&cgroup::CPU, "self").map(drop)),
             Need::BlockDevice => why(cgroup::Group::of(&cgroup::BLOCK, "self").and_then(|_| {
                 let directory = scene.facts.data_directory.known();
-                let directory = directory.ok_or("it is not known where the data lie")?;
+                let directory = directory.ok_or("the data directory is not known")?;
                 cgroup::disk_under(directory).map(drop)
             })),
             Need::Mount => why(wal::may_mount()),

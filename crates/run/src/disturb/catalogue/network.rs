@@ -77,10 +77,10 @@ pub(super) static ENTRIES: [Entry; 7] = [
     ),
     entry(
         "net-jitter",
-        "messages arrive up to so much later, at random and in order",
+        "delays messages by a random time up to this, in order",
         &[
             lasting(LASTS),
-            ms("20", "at most so much later"),
+            ms("20", "the longest delay"),
             DIRECTION,
             ENDPOINT,
         ],
@@ -89,7 +89,7 @@ pub(super) static ENTRIES: [Entry; 7] = [
     ),
     entry(
         "net-bandwidth",
-        "all connections to an endpoint share so many bytes a second",
+        "limits all connections to an endpoint to this many bytes a second together",
         &[
             lasting(LASTS),
             Key {

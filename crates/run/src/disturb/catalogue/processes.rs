@@ -19,7 +19,7 @@ pub(super) static ENTRIES: [Entry; 2] = [
         needs: &[Need::SameHost],
         risks: "all connections are lost, and the server recovers as after a crash",
         harms: true,
-        undone: "nothing is to be undone: the server restarts by itself (restart_after_crash)",
+        undone: "undo is not needed: the server restarts (restart_after_crash)",
         lasts: None,
         make: |scene, _| {
             postmaster(scene.target)?;
@@ -37,7 +37,7 @@ pub(super) static ENTRIES: [Entry; 2] = [
         summary: "SIGSTOP of all of the server's processes: it hangs, and connections stay open",
         keys: &[lasting("5s")],
         needs: &[Need::SameHost],
-        risks: "no client is served meanwhile; monitors may take the server for dead",
+        risks: "no client is served meanwhile; monitors may report the server as dead",
         harms: true,
         undone: "SIGCONT after its time, also after Ctrl-C and kill -9 of pgdyno",
         lasts: Some("5s"),
@@ -57,9 +57,7 @@ pub(super) fn postmaster(target: &Target) -> Result<u32, String> {
     let session = sql::connect(target)?;
     let own = session.backend_pid().unsigned_abs();
     if !is_postgres(own) {
-        return Err(
-            "the server's processes are not to be seen from here (a container's?)".to_owned(),
-        );
+        return Err("the server's processes cannot be seen from here (in a container?)".to_owned());
     }
     let stat = fs::read_to_string(format!("/proc/{own}/stat")).map_err(|e| e.to_string())?;
     // proc_pid_stat(5): the parent is the second field after the name in parentheses.
@@ -93,7 +91,7 @@ impl Act for KillBackend {
         let pid = sql::value(&mut session, one)?.and_then(|pid| pid.parse().ok());
         let pid: u32 = pid.ok_or("no client is connected")?;
         if !is_postgres(pid) {
-            return Err(format!("process {pid} is not to be seen from here"));
+            return Err(format!("process {pid} cannot be seen from here"));
         }
         child::send_signal(pid, Signal::Kill).map_err(|e| format!("process {pid}: {e}"))?;
         control.say(format_args!("killed backend {pid}"));

@@ -39,7 +39,7 @@ pub(super) static ENTRIES: [Entry; 7] = [
         needs: &[Need::Table, Need::Maintainer],
         risks: "reads, and plans that change",
         harms: false,
-        undone: "nothing is to be undone: statistics are newer",
+        undone: "undo is not needed: only statistics change",
         lasts: None,
         make: |scene, _| {
             let tables = existing(scene)?;
@@ -55,7 +55,7 @@ pub(super) static ENTRIES: [Entry; 7] = [
         needs: &[Need::Table, Need::Maintainer],
         risks: "the table cannot be read or written meanwhile; it needs room for a second copy",
         harms: true,
-        undone: "nothing is to be undone: the table is smaller",
+        undone: "undo is not needed: the table is smaller",
         lasts: None,
         make: |scene, given| {
             of(scene, given.text("table"), true, |_, table| {

@@ -38,7 +38,8 @@ pub(super) static ENTRIES: [Entry; 1] = [Entry {
     needs: &[Need::OwnServer, Need::Root, Need::Mount],
     risks: "no client is served meanwhile; the server is restarted before and after the trial, to move its WAL",
     harms: true,
-    undone: "there is room after its time, and the server is started if it is down; WAL is moved back and the file \
+    undone: "the disk has room again after that time, and the server is started if it is down; WAL is moved \
+     back and the file \
              system unmounted after the trial, after kill -9 at once, else by pgdyno restore",
     lasts: Some("5s"),
     make: |scene, given| {

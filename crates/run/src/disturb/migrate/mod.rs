@@ -158,7 +158,7 @@ fn make(scene: &Scene<'_>, given: &Given) -> Made {
     let groups = groups.ok_or("no statement of it has an online form")?;
     let undo = given.text("undo").to_owned();
     if undo == UNDO[0] && migration.down.is_none() {
-        return Err("the file has no down part, nor is there one beside it".to_owned());
+        return Err("the file has no down part, and no down file is beside it".to_owned());
     }
     if undo == UNDO[1] && scene.target.kind != TargetKind::Own {
         return Err("a database is copied on a private server only".to_owned());
@@ -216,7 +216,7 @@ fn undo_of_killed(
         .collect();
     let by_hand = |what: &str| {
         let text = format!(
-            "the migration {file} was interrupted, and {what}: look at the database, undo it by hand"
+            "the migration {file} was interrupted, and {what}: check the database and undo it by hand"
         );
         format!("RAISE EXCEPTION USING MESSAGE = {};", quote_literal(&text))
     };
