@@ -2896,7 +2896,7 @@ export type AnswerState = "known" | "cannot-tell" | "not-known";
 
 /** Who is ahead, within each workload and where all else is equal. */
 export type Ranking = {
-  /** `Who is ahead, at equal clients`. */
+  /** `Best at each number of clients`. */
   title: string;
   /** Where, in words: `8 clients`. */
   columns: Array<string>;

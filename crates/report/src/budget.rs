@@ -29,7 +29,7 @@ pub fn text(budget: &TimeBudget) -> String {
         let elapsed = figures::significant(budget.elapsed_s, 3);
         format!("{clients} x {elapsed} s = {all} client-seconds")
     } else {
-        format!("{clients} till their ends: {all} client-seconds")
+        format!("{clients} to their ends: {all} client-seconds")
     };
     let mut text = apart(title, &of) + &bar(budget, &rows);
     let columns = "    %  client-s  ms/commit";
@@ -253,7 +253,7 @@ WHERE THE CLIENTS’ TIME WENT          32 clients x 60.0 s = 1,920 client-secon
         let text = text(&budget);
         let title = text.lines().next().unwrap();
         assert!(
-            title.ends_with(" 32 clients till their ends: 1,500 client-seconds"),
+            title.ends_with(" 32 clients to their ends: 1,500 client-seconds"),
             "{title}"
         );
         assert!(title.chars().count() <= 80, "{title}");

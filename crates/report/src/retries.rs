@@ -62,7 +62,7 @@ fn totals(all: &Figures) -> String {
     }
     if work.cut_off > 0 {
         text += &format!(
-            "cut off      {} that the end of the run left no time for another try\n",
+            "cut off      {} that had no time for another try before the end\n",
             figures::plural(work.cut_off, "transaction")
         );
     }
@@ -126,7 +126,7 @@ fn server(run: &Run) -> String {
 fn gap(seen: u64, restarts: u64, restarted: &[String]) -> String {
     let gap = match seen.cmp(&restarts) {
         _ if !restarted.is_empty() => format!(
-            "at least, for {} was restarted and does not know what it counted before",
+            "at least, because {} was restarted and lost its earlier counts",
             restarted.join(" and ")
         ),
         Ordering::Equal => "as many".to_owned(),
@@ -134,8 +134,7 @@ fn gap(seen: u64, restarts: u64, restarted: &[String]) -> String {
         Ordering::Greater => format!("{} fewer", figures::count(seen - restarts)),
     };
     format!(
-        "server       clients had to restart {} (retries and given up), the server counted {}: \
-         {gap}\n",
+        "server       clients restarted {} (retries and given up), the server counted {}: {gap}\n",
         figures::plural(seen, "time"),
         figures::plural(restarts, "restart")
     )

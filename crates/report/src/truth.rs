@@ -101,7 +101,7 @@ pub fn of_lab(lab: &DisturbLab) -> Option<String> {
             sum(|truth| truth.in_doubt),
             sum(|truth| truth.in_doubt_landed),
         );
-        says += &format!("; of {unknown} whose end clients do not know {landed} were committed");
+        says += &format!("; of {unknown} with an unknown end {landed} were committed");
     }
     let unknown = asked.iter().find_map(|(trial, truth)| match truth {
         Fact::Known(_) => None,

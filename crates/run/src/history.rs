@@ -193,7 +193,7 @@ mod tests {
             ("history-cut-off", Severity::Warning)
         );
         assert!(
-            note.sentence.contains("more than 512 MiB"),
+            note.sentence.contains("limited to 512 MiB"),
             "{}",
             note.sentence
         );

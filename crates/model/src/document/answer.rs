@@ -36,7 +36,7 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Ranking {
-    /// `Who is ahead, at equal clients`.
+    /// `Best at each number of clients`.
     pub title: String,
     /// Where, in words: `8 clients`.
     pub columns: Vec<String>,

@@ -96,10 +96,7 @@ fn one<'a>(name: &str, capacity: Option<&'a Capacity>) -> Result<&'a Estimate, F
             let text = format!(
                 "experiment {name} has not found its capacity: no step is clearly within the limit{}",
                 if lowest.is_finite() {
-                    format!(
-                        ", the lowest rate that was tried is {}/s",
-                        text::rate(lowest)
-                    )
+                    format!(", the lowest rate tried is {}/s", text::rate(lowest))
                 } else {
                     String::new()
                 }

@@ -34,7 +34,7 @@ pub fn answer(c: &Calibration) -> Answer {
             } => (
                 figures::per_second(goodput_per_s),
                 format!(
-                    "is the most, at {}: more add less than {}",
+                    "is the maximum, at {}: more clients add less than {}",
                     figures::plural(clients.into(), "client"),
                     figures::roughly(more.least_growth)
                 ),
@@ -45,7 +45,7 @@ pub fn answer(c: &Calibration) -> Answer {
             } => (
                 figures::per_second(goodput_per_s),
                 format!(
-                    "at {}, the most that were tried: it still grows",
+                    "at {}, the highest tried: it still grows",
                     figures::plural(clients.into(), "client")
                 ),
             ),
@@ -223,7 +223,7 @@ fn sure(c: &Calibration, lines: &[&CalibrationLine], doubts: &[(Vec<What>, &str)
             Yardstick::Article,
             false,
             "Judged by an article",
-            "its figures for good infrastructure, not this host's",
+            "figures for good infrastructure, not this host's",
         ),
     ] {
         let of: Vec<&str> = { lines.iter() }
@@ -264,7 +264,7 @@ fn sure(c: &Calibration, lines: &[&CalibrationLine], doubts: &[(Vec<What>, &str)
         all.push(Sure::failed(
             "The generator had no room",
             format!(
-                "from {} on pgdyno is the limit: what more clients give is not known",
+                "from {} on pgdyno is the limit: the effect of more clients is not known",
                 figures::plural(clients.into(), "client")
             ),
         ));
@@ -284,8 +284,7 @@ fn remedies(c: &Calibration, lines: &[&CalibrationLine]) -> Vec<String> {
         .any(|line| line.yardstick == Yardstick::Article);
     match c.baseline {
         Some(Baseline::Missed) if by_article => vec![
-            "if other times are good here, say so: `--expect read=LOW-HIGH,update=LOW-HIGH`"
-                .to_owned(),
+            "set the times that are good here: `--expect read=LOW-HIGH,update=LOW-HIGH`".to_owned(),
         ],
         None => vec!["run `pgdyno calibrate` to its end".to_owned()],
         _ => Vec::new(),

@@ -70,14 +70,13 @@ fn of_one(found: &Capacity, ladder: &Ladder, judged: Option<&BTreeMap<i64, Strin
     // The estimate itself is as likely too high as too low.
     let low = ladder.capacity.as_ref().and_then(ends).and_then(|of| of.0);
     if let Some(low) = low {
-        let words = "is what to plan with: the interval's lower end";
+        let words = "is the rate to plan with: the interval's lower end";
         proof(per_s(low), words.to_owned());
     }
     let mut sure = sure(found, ladder);
     if let Some((CLIENT, agree, of)) = limited {
-        let text = format!(
-            "{agree} of {of} steps there were limited by pgdyno itself: the server may do more"
-        );
+        let text =
+            format!("{agree} of {of} steps there were limited by pgdyno: the server may do more");
         sure.push(Sure::failed("The generator had no room", text));
     }
     Answer {
@@ -116,15 +115,14 @@ fn sentence(found: &Capacity, ladder: &Ladder) -> String {
                 .iter()
                 .any(|step| step.rate_per_s < capacity.per_s);
             let why = if !lower {
-                "the lowest rate that was tried is too much"
+                "the lowest rate tried is too much"
             } else {
                 "that is too much, and lower rates are undecided"
             };
             format!("It serves fewer than {rate} transactions a second {within}: {why}")
         }
         EstimateIs::AtLeast | EstimateIs::Above => format!(
-            "It serves {rate} transactions a second or more {within}: no rate that was tried broke \
-             the limit"
+            "It serves {rate} transactions a second or more {within}: no rate tried broke the limit"
         ),
     }
 }
@@ -150,11 +148,11 @@ fn interval(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Option<(S
         ),
         (Some(low), None) => (
             format!("≥ {}", per_s(low)),
-            format!("is the {level} interval: its upper end is beyond what was tried"),
+            format!("is the {level} interval: its upper end is above all rates tried"),
         ),
         (None, Some(high)) => (
             format!("≤ {}", per_s(high)),
-            format!("is the {level} interval: its lower end is below what was tried"),
+            format!("is the {level} interval: its lower end is below all rates tried"),
         ),
         (None, None) => return None,
     })
@@ -240,7 +238,7 @@ fn sure(found: &Capacity, ladder: &Ladder) -> Vec<Sure> {
     }
     if search.line_steps > 0 {
         let text = format!(
-            "{} on both sides of the answer give it, of {}",
+            "{} on both sides of the answer, of {}",
             figures::plural(search.line_steps, "step"),
             lengths(&ladder.steps)
         );
@@ -248,7 +246,7 @@ fn sure(found: &Capacity, ladder: &Ladder) -> Vec<Sure> {
         all.push(match search.drift {
             None => Sure::held(
                 "No drift",
-                "the answer changed with time by no more than chance",
+                "the answer did not change significantly over time",
             ),
             Some(drift) => Sure::failed(
                 "Drift",
@@ -303,12 +301,12 @@ fn remedies(found: &Capacity, ladder: &Ladder) -> Vec<String> {
     let lowest = per_s(rates.fold(f64::INFINITY, f64::min));
     let remedy = match &ladder.capacity {
         None if ladder.search.contradiction.is_some() => {
-            format!("measure on a machine that does nothing else, or {more}")
+            format!("measure on an idle machine, or {more}")
         }
         None => format!("{more}: steps have to be longer"),
         Some(capacity) => match capacity.is {
             EstimateIs::Below | EstimateIs::AtOrBelow => {
-                format!("begin below {lowest}, the lowest rate that was tried, or {more}")
+                format!("begin below {lowest}, the lowest rate tried, or {more}")
             }
             EstimateIs::AtLeast | EstimateIs::Above => {
                 format!("begin at a higher rate, or {more}")
@@ -375,8 +373,7 @@ fn of_several(found: &Capacity, ladders: &[&Ladder]) -> Answer {
                 None if let Some(unknown) = unknown => (
                     AnswerState::CannotTell,
                     format!(
-                        "Cannot tell which serves most with a p99 of at most {limit}: nothing is known \
-                         of `{}`",
+                        "Cannot tell which serves most with a p99 of at most {limit}: `{}` has no capacity",
                         unknown.title
                     ),
                 ),
@@ -438,7 +435,7 @@ fn of_several(found: &Capacity, ladders: &[&Ladder]) -> Answer {
         .map(|ladder| ladder.title.as_str())
         .collect();
     all.push(match drifted[..] {
-        [] => Sure::held("No drift", "in no search by more than chance"),
+        [] => Sure::held("No drift", "not significant in any search"),
         _ => Sure::failed("Drift", format!("during: {}", drifted.join(", "))),
     });
     Answer {

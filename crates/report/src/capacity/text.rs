@@ -50,15 +50,15 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
         EstimateIs::Below | EstimateIs::AtOrBelow => {
             let mut lower = ladder.steps.iter();
             let why = if !lower.any(|step| step.rate_per_s < capacity.per_s) {
-                "the lowest rate that was tried"
+                "the lowest rate tried"
             } else {
                 "that is too much, and lower rates are undecided"
             };
             format!("capacity  below {per_s} transactions/s, {why}\n")
         }
-        EstimateIs::AtLeast | EstimateIs::Above => format!(
-            "capacity  {per_s} transactions/s or more: no rate that was tried broke the limit\n"
-        ),
+        EstimateIs::AtLeast | EstimateIs::Above => {
+            format!("capacity  {per_s} transactions/s or more: no rate tried broke the limit\n")
+        }
         EstimateIs::At => {
             let mut text = format!(
                 "capacity  {per_s} transactions/s keep p99 within {limit} ms{}\n",

@@ -218,7 +218,7 @@ fn proof(metric: &Metric, found: &Comparison) -> Proof {
         }
         (Verdict::NotEnoughRepeats { .. }, ..) => {
             let why = match (found.a.n, found.b.n) {
-                (1, 1) => "one trial each says nothing of chance",
+                (1, 1) => "one trial each cannot show chance",
                 _ => "too few repeats to say more",
             };
             Proof::new("–", format!("{medians}: {why}")).at("repeats", "Repeats")
@@ -234,7 +234,7 @@ fn proof(metric: &Metric, found: &Comparison) -> Proof {
 fn opposite(found: &Comparison) -> &'static str {
     let medians = found.change_of_medians().unwrap_or(0.0);
     if medians * found.change().unwrap_or(0.0) < 0.0 {
-        "; the medians alone go the other way: the estimate is of all pairs of repeats"
+        "; the medians alone point the other way: the estimate uses all pairs of repeats"
     } else {
         ""
     }
@@ -251,7 +251,7 @@ fn time(figures: &[Compared]) -> Option<Proof> {
     let proof = match found.verdict {
         Verdict::TimeExplains => Proof::new(
             signed(drift.foretold),
-            "is what the drift within the sides foretells for B; the two cannot be separated",
+            "is the change that the drift within the sides predicts for B; drift and change cannot be separated",
         ),
         _ => {
             let [low, high] = drift.first_to_last_interval;
@@ -285,12 +285,12 @@ fn careful_of<'p>(
     let points = points.into_iter();
     let sides = points.map(|pair| [failed(&pair.a), failed(&pair.b)]);
     let most = sides.max_by(|one, other| apart(one).total_cmp(&apart(other)));
-    let fails = most.filter(|sides| apart(sides) >= FAILED_APART).map(|[a, b]| {
-        let [a, b] = [a, b].map(|(failed, all)| text::percent(failed, all));
-        format!(
-            "{a} of A’s transactions failed and {b} of B’s: the figures are of those that did not"
-        )
-    });
+    let fails = most
+        .filter(|sides| apart(sides) >= FAILED_APART)
+        .map(|[a, b]| {
+            let [a, b] = [a, b].map(|(failed, all)| text::percent(failed, all));
+            format!("{a} of A’s transactions failed and {b} of B’s: the figures are of the others")
+        });
     let own = around.differences.iter();
     let own = own.filter(|one| one.does != Some(FOLLOWS_WORDS));
     let several = own.count();
@@ -421,7 +421,7 @@ fn order(pair: &Pair<'_>, figures: &[Compared]) -> Sure {
     let after = |first: &str, second: &str| {
         let price = if is_called { STEP_PRICE } else { "" };
         let words = format!(
-            "All of {first} ran before all of {second}: what else changed in between is in the \
+            "All of {first} ran before all of {second}: other changes in between are part of the \
              difference{price}"
         );
         Sure::failed("Order", words)
@@ -433,7 +433,7 @@ fn order(pair: &Pair<'_>, figures: &[Compared]) -> Sure {
         ),
         (Some(true), _) => Sure::limit(
             "By turns",
-            "In an order that was not drawn: what comes every second or fourth trial looks like a difference",
+            "The order was not random: an effect in every second or fourth trial looks like a difference",
         ),
         (_, Some(((_, a), (b, _)))) if a < b => after("A", "B"),
         (_, Some(((a, _), (_, b)))) if b < a => after("B", "A"),

@@ -88,8 +88,8 @@ pub(super) fn sentence(document: &History) -> String {
 pub(super) fn masked(document: &History) -> Option<String> {
     document.masked_by.map(|correlation| {
         format!(
-            "each trial is near the one before (correlation {correlation:.2}): levels that come and go by \
-             themselves\nlook as different; pgdyno ci, which measures two versions by turns, can tell"
+            "each trial is near the one before (correlation {correlation:.2}): levels that come and go on \
+             their own\nlook as different; pgdyno ci, which measures two versions by turns, can tell"
         )
     })
 }

@@ -56,7 +56,7 @@ pub fn answer(lab: &IsolationLab) -> Answer {
         evidence,
         sure: lab.checks.iter().map(sure).collect(),
         remedies: replay
-            .map(|seen| format!("`pgdyno check-history {}` finds it again", seen.file))
+            .map(|seen| format!("`pgdyno check-history {}` shows it again", seen.file))
             .into_iter()
             .collect(),
         ..Answer::default()

@@ -6,7 +6,7 @@ use pgdyno_model::document::isolation_lab::IsolationColumn;
 use pgdyno_spec::text as figures;
 
 /// Why nothing could have read what was rolled back.
-pub const NOTHING_ABORTED: &str = "no transaction that was recorded was aborted";
+pub const NOTHING_ABORTED: &str = "no recorded transaction was aborted";
 
 pub struct Column {
     pub name: &'static str,
@@ -51,7 +51,7 @@ pub const COLUMNS: [Column; 13] = [
         name: LOST_WRITE,
         title: "Lost write",
         code: "",
-        meaning: "an acknowledged write is gone when all is read at the end",
+        meaning: "an acknowledged write is missing in the final read",
         names: &["lost-write"],
         of: Anomaly::LostWrite,
         needs: Level::ReadUncommitted,
@@ -239,7 +239,7 @@ impl Column {
                 (_, 0) => Some("no key was read after its last write had ended".to_owned()),
                 // A reading of all keys that are there passes over a key that is gone.
                 (all, read) if read < all => Some(format!(
-                    "the keys of {} of {} acknowledged writes were not read at the end: a key that is gone is not",
+                    "the keys of {} of {} acknowledged writes were not in the final read: a deleted key is not",
                     figures::count(all - read),
                     figures::count(all)
                 )),

@@ -71,7 +71,7 @@ pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) 
         return if choice.names.is_empty() {
             String::new()
         } else {
-            "no series of this trial is called so\n".to_owned()
+            "this trial has no such series\n".to_owned()
         };
     }
     let mut text = table.text(width);
@@ -81,7 +81,7 @@ pub fn text(observed: &Observed, window: Window, choice: &Choice, width: usize) 
         text += &format!("{}: {} ({})\n", row.name, row.what, row.source);
     }
     if left_out > 0 {
-        text += &format!("and {left_out} more parts of these: --series 'NAME*' shows all of one\n");
+        text += &format!("and {left_out} more parts: --series 'NAME*' shows all of one\n");
     }
     text
 }

@@ -197,9 +197,7 @@ impl<'a> Said<'a> {
                 other.form, best.form
             ),
             Is::TooFew { best, .. } => match self.repeats {
-                1 => {
-                    "Cannot tell which form is best: one repeat of each is a first look".to_owned()
-                }
+                1 => "Cannot tell which form is best: one repeat of each is too few".to_owned(),
                 n => format!(
                     "Cannot tell yet which form is best: `{}` leads in {n} repeats of each, a first \
                      look",
@@ -207,7 +205,7 @@ impl<'a> Said<'a> {
                 ),
             },
             Is::Alone(form) => format!(
-                "Not known which form is best: `{}` alone was measured",
+                "Not known which form is best: only `{}` was measured",
                 form.form
             ),
             Is::Nothing(Some(why)) => format!("No form was measured: {why}"),
@@ -397,7 +395,7 @@ fn sure(lab: &RetriesLab, point: &LabPoint, said: &Said<'_>) -> Vec<Sure> {
                 n => format!("{n} repeats"),
             };
             let text = format!(
-                "a first look: to tell {} forms apart takes {} of each",
+                "too few repeats: to compare {} forms takes {} of each",
                 measured.len(),
                 said.needs
             );
@@ -434,7 +432,7 @@ fn sure(lab: &RetriesLab, point: &LabPoint, said: &Said<'_>) -> Vec<Sure> {
         all.push(Sure::limit(
             "Only here",
             format!(
-                "{}{joint}{level}{}; at another contention ask again: `--clients`",
+                "{}{joint}{level}{}; for another contention measure again: `--clients`",
                 clients(&point.given),
                 rows(lab)
             ),
@@ -495,7 +493,7 @@ fn drift(lab: &RetriesLab) -> Option<Sure> {
         ),
         (Verdict::NoSignificantDifference, _) => Sure::held(
             "No drift",
-            "the second half of the trials differs from the first by no more than chance",
+            "the second half of the trials does not differ significantly from the first",
         ),
         _ => return None,
     })

@@ -170,7 +170,7 @@ fn repeats(points: &[(&SlobSweepPoint, &Spread)]) -> Vec<Sure> {
     vec![match least.unwrap_or(0) {
         0 | 1 => Sure::limit(
             "One trial of each",
-            format!("{of}: one odd trial would shift what follows"),
+            format!("{of}: one outlier would shift the result"),
         ),
         n => Sure::held(format!("{n} trials of each"), of),
     }]

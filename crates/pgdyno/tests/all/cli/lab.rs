@@ -26,7 +26,7 @@ fn the_forms_are_put_side_by_side_and_kept() {
             "1.00 s per trial; up to 10 tries",
             "4 clients, serializable",
             "procedure   – will not replace pgdyno_tpcb(integer): pgdyno did not make it",
-            "Cannot tell which form is best: one repeat of each is a first look",
+            "Cannot tell which form is best: one repeat of each is too few",
         ],
     );
     let document: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();

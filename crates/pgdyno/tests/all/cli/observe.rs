@@ -166,7 +166,7 @@ fn an_endpoint_is_scraped_beside_a_trial_and_kept_with_it() {
     assert!(!only.stdout.contains("node.pages"), "{}", only.stdout);
     notebook
         .pgdyno(&["show", "1", "--series", "x"])
-        .expect(0, &["no series of this trial"]);
+        .expect(0, &["this trial has no such series"]);
     let reading = "SELECT count(*) FROM reading WHERE name = 'node.load' AND value = 1.5";
     assert_eq!(notebook.value(reading), asked.to_string());
 

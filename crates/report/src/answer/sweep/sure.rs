@@ -46,10 +46,7 @@ fn repeats(sweep: &Sweep<'_>, answer: &mut Answer) {
         (false, _) => format!("{least} to {most} of a point"),
     };
     let sure = match least {
-        1 => Sure::failed(
-            "Repeats",
-            format!("{each}; one alone says nothing of chance"),
-        ),
+        1 => Sure::failed("Repeats", format!("{each}; one repeat cannot show chance")),
         few if few < MIN_REPEATS_TO_COMPARE && points > 1 => Sure::failed(
             "Repeats",
             format!("{each}; a comparison takes {MIN_REPEATS_TO_COMPARE} at least"),
@@ -61,7 +58,7 @@ fn repeats(sweep: &Sweep<'_>, answer: &mut Answer) {
 
 fn steady(sweep: &Sweep<'_>, answer: &mut Answer) {
     let turns = match sweep.planned.order() {
-        Some("drawn" | "random" | "mirrored") => Some("points came in an order that was drawn"),
+        Some("drawn" | "random" | "mirrored") => Some("points came in random order"),
         Some("interleaved") => Some("points took turns"),
         Some(_) => None,
         None => return,
@@ -82,10 +79,23 @@ fn steady(sweep: &Sweep<'_>, answer: &mut Answer) {
     };
     let much = found.is_some_and(|drift| drift.abs() > DRIFT_MUCH);
     answer.sure.push(match turns {
-        Some(turns) if !much => Sure::held(name, format!("{figures}; {turns}, so that all share it")),
-        Some(turns) => Sure::limit(name, format!("{figures}: the machine was not steady; {turns}, so all are \
-         affected alike")),
-        None => Sure::failed(name, format!("{figures}; points ran one after the other: what changed with time looks like a difference")),
+        Some(turns) if !much => {
+            Sure::held(name, format!("{figures}; {turns}, so that all share it"))
+        }
+        Some(turns) => Sure::limit(
+            name,
+            format!(
+                "{figures}: the machine was not steady; {turns}, so all are \
+         affected alike"
+            ),
+        ),
+        None => Sure::failed(
+            name,
+            format!(
+                "{figures}; points ran one after the other: a change over time \
+         looks like a difference"
+            ),
+        ),
     });
 }
 

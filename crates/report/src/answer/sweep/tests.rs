@@ -331,7 +331,7 @@ fn a_peak_at_the_last_point_may_lie_beyond() {
     assert!(states(&answer).contains(&(SureState::Limit, "Both sides seen")));
     assert_eq!(
         answer.remedies,
-        ["more than 64 clients: the most may lie beyond"]
+        ["more than 64 clients: the maximum may be higher"]
     );
 }
 
@@ -351,7 +351,7 @@ fn a_flat_curve_has_no_peak() {
     says(
         &answer,
         CannotTell,
-        "Cannot tell where tpcb does most: from 1 client to 4 clients nothing differs by more than chance (100/s to 100/s)",
+        "Cannot tell where tpcb does most: from 1 client to 4 clients no difference is significant (100/s to 100/s)",
     );
     assert!(states(&answer).contains(&(SureState::Failed, "Beyond chance")));
 }
@@ -442,7 +442,7 @@ fn points_that_ran_one_after_the_other_are_not_called_different() {
     );
     assert_eq!(
         answer.remedies[0],
-        "no `order` in the experiment's file: then it is drawn"
+        "leave `order` out of the experiment's file: the order is then random"
     );
     assert!(states(&answer).contains(&(SureState::Failed, "Drift")));
 }
@@ -721,7 +721,7 @@ fn targets_are_held_against_each_other_within_a_workload_at_equal_clients() {
         "select-only: direct is ahead at every client count; tpcb: direct is ahead at 1 client; at 8 clients direct and pooler cannot be distinguished",
     );
     let ranking = answer.ranking.as_ref().unwrap();
-    assert_eq!(ranking.title, "Who is ahead, at equal clients");
+    assert_eq!(ranking.title, "Best at each number of clients");
     assert_eq!(ranking.columns, ["1 client", "8 clients"]);
     let cells = ranking.rows[1].cells.iter().flatten();
     assert_eq!(

@@ -452,15 +452,15 @@ fn ranking(reported: &[(&Group<'_>, &Vec<Contest<'_>>)]) -> Option<Ranking> {
     });
     let is_clients = are_clients(&columns);
     let mut note =
-        "Several names: they cannot be distinguished at a family-wise 5 % (Holm).".to_owned();
+        "Several names: no significant difference between them (Holm, 5 % together).".to_owned();
     if reported.len() > 1 {
         note += " A workload is never ranked against another.";
     }
     Some(Ranking {
         title: if is_clients {
-            "Who is ahead, at equal clients".to_owned()
+            "Best at each number of clients".to_owned()
         } else {
-            "Who is ahead, all else equal".to_owned()
+            "Best, all else equal".to_owned()
         },
         columns: columns.clone(),
         rows: rows.collect(),
@@ -478,9 +478,9 @@ fn checks(sweep: &Sweep<'_>, answer: &mut Answer, contests: &[&Contest<'_>], few
         .iter()
         .all(|contest| contest.front().1 != Standing::Cannot(DuelResult::NotByTurns));
     if !by_turns {
-        answer
-            .remedies
-            .push("no `order` in the experiment's file: then it is drawn".to_owned());
+        answer.remedies.push(
+            "leave `order` out of the experiment's file: the order is then random".to_owned(),
+        );
     }
     let pairs: usize = contests
         .iter()
@@ -566,9 +566,9 @@ pub fn of_peaks(
         .iter()
         .any(|(peak, _)| peak.cannot == Some(DuelResult::NotByTurns))
     {
-        answer
-            .remedies
-            .push("no `order` in the experiment's file: then it is drawn".to_owned());
+        answer.remedies.push(
+            "leave `order` out of the experiment's file: the order is then random".to_owned(),
+        );
     }
     let unknown = known
         .iter()
@@ -658,7 +658,7 @@ fn sentence(peak: &Peak<'_>, limit: Option<&PointLimit>) -> (String, AnswerState
             None => format!("between its {} points", peak.all.len()),
         };
         let text = format!(
-            "Cannot tell where {workload} does most: {between} nothing differs by more than chance ({} to {})",
+            "Cannot tell where {workload} does most: {between} no difference is significant ({} to {})",
             per_s(low),
             per_s(high)
         );
@@ -750,7 +750,7 @@ fn peak_evidence(
         (String::new(), String::new())
     };
     if of.n == 1 {
-        let words = format!("was most{at}{by}, in one repeat");
+        let words = format!("was the most{at}{by}, in one repeat");
         answer
             .evidence
             .push(Proof::new(per_s(of.median), words).at(&section, &peak.workload));
@@ -839,18 +839,18 @@ fn peak_checks(
                 (true, _) => {
                     answer
                         .remedies
-                        .push(format!("more than {last}: the most may lie beyond"));
+                        .push(format!("more than {last}: the maximum may be higher"));
                     Sure::limit(
                         name,
-                        format!("{last} was the most tried: the peak may lie beyond"),
+                        format!("{last} was the highest tried: the peak may be higher"),
                     )
                 }
-                (false, true) => Sure::limit(name, format!("{first} was least that was tried")),
+                (false, true) => Sure::limit(name, format!("{first} was the lowest tried")),
                 (false, false) if peak.kept.is_some() => {
                     Sure::held(name, format!("{last} is not kept"))
                 }
                 (false, false) => {
-                    Sure::held(name, format!("from {first} to {last}, less on either side"))
+                    Sure::held(name, format!("from {first} to {last}, lower on both sides"))
                 }
             });
     }

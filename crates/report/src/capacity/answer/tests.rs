@@ -224,9 +224,7 @@ fn a_machine_that_changes_from_step_to_step_has_no_capacity_but_what_is_safe_and
     assert_eq!(marks(&answer), ["✗ Steps contradict each other"]);
     assert_eq!(
         answer.remedies,
-        [
-            "measure on a machine that does nothing else, or allow more than 20 min 00 s (`--capacity-time`)"
-        ]
+        ["measure on an idle machine, or allow more than 20 min 00 s (`--capacity-time`)"]
     );
     let several = answer_of(vec![changing.clone(), changing], None);
     assert!(
@@ -290,7 +288,7 @@ fn of_several_searches_the_highest_is_named_only_where_intervals_lie_apart() {
         (
             vec![four.clone(), eight.clone(), none.clone()],
             AnswerState::CannotTell,
-            "Cannot tell which serves most with a p99 of at most 20 ms: nothing is known of `32 clients`",
+            "Cannot tell which serves most with a p99 of at most 20 ms: `32 clients` has no capacity",
         ),
         (
             vec![

@@ -272,7 +272,7 @@ fn what_speaks_against_it_is_named_with_its_figures() {
     let foretold = answer
         .evidence
         .iter()
-        .find(|proof| proof.sentence.contains("foretells"));
+        .find(|proof| proof.sentence.contains("predicts"));
     assert!(foretold.unwrap().figure.starts_with('−'), "{answer:#?}");
 
     let (_, answer) = answered(CLEAR, Vec::new());
@@ -286,7 +286,7 @@ fn what_speaks_against_it_is_named_with_its_figures() {
     assert_eq!(says, Says::Better);
     let order = sure(&fixed, "By turns");
     assert_eq!(order.state, SureState::Limit);
-    assert!(order.text.contains("was not drawn"), "{order:?}");
+    assert!(order.text.contains("was not random"), "{order:?}");
     assert!(
         sure(&answer, "Smallest change seen")
             .text

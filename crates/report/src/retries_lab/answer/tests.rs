@@ -127,7 +127,7 @@ fn what_the_repeats_do_not_support_is_not_recommended() {
             &[100.0][..],
             &[400.0][..],
             AnswerState::CannotTell,
-            "Cannot tell which form is best: one repeat of each is a first look",
+            "Cannot tell which form is best: one repeat of each is too few",
             "--repeat 5",
         ),
         (
