@@ -192,8 +192,8 @@ mod tests {
             assert!(gap.ends_with(reported), "{gap}");
         }
         let of_restarted = gap(96, 40, &["db2:26257".to_owned()]);
-        let reported = "40 restarts: at least, for db2:26257 was restarted and does not know what it \
-                    counted before\n";
+        let reported =
+            "40 restarts: at least, because db2:26257 was restarted and lost its earlier counts\n";
         assert!(of_restarted.ends_with(reported), "{of_restarted}");
     }
 
