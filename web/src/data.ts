@@ -3134,7 +3134,7 @@ export type Ladder = {
   /** By rate, the lowest first. */
   loads: Array<Load>;
   /**
-   * The highest load that keeps the limit; `null`: not known, as no step is clearly within the limit,
+   * The highest load that keeps the limit; `null`: not known, as no step is surely within the limit,
    * and not all are over it, or as steps contradict each other.
    */
   capacity: Estimate | null;

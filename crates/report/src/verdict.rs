@@ -83,7 +83,7 @@ mod tests {
 The server’s CPU limited it: each session needs CPU time.
     99.0 %  of the clients’ time their sessions had work in the server: 60.0 %
             on a CPU, 39.0 % waiting for one
-checked     passed: largest by more than chance
+checked     passed: significantly the largest share
 try         one thing
 ";
         assert_eq!(text(&verdict), expected);

@@ -430,7 +430,7 @@ mod tests {
         assert!(
             steadiness(&gap)
                 .to_string()
-                .starts_with("second 4 has no it")
+                .starts_with("steadiness of it is not known: second 4 has no value")
         );
     }
 

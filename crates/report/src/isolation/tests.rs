@@ -368,7 +368,8 @@ fn keys_that_were_not_read_at_the_end_may_be_gone() {
     let lab = judged(&[tried(1, "read committed", check)]);
     assert_eq!(lab.is_kept, None);
     assert!(
-        lab.says[0].contains("the keys of 10 of 5,000 acknowledged writes were not read"),
+        lab.says[0]
+            .contains("the keys of 10 of 5,000 acknowledged writes were not in the final read"),
         "{:?}",
         lab.says
     );
@@ -495,7 +496,7 @@ fn what_was_not_disturbed_as_it_was_to_be_is_not_said_to_be_kept() {
     let lab = judged(&[trial]);
     assert_eq!(lab.is_kept, None);
     assert!(
-        lab.says[0].contains("not disturbed as it was to be: `pgdyno:checkpoint` ended"),
+        lab.says[0].contains("not disturbed as planned: `pgdyno:checkpoint` ended"),
         "{:?}",
         lab.says
     );

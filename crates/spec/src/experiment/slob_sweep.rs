@@ -277,7 +277,7 @@ mod tests {
         let (bytes, why) = reported(full, None);
         assert_eq!(bytes, 5 * GB);
         assert!(
-            why.contains("5 GB in place of 24 GB: it may fill half"),
+            why.contains("5 GB instead of 24 GB: it may use half"),
             "{why}"
         );
         let (bytes, why) = reported(room(), Some(GB));

@@ -392,7 +392,7 @@ fn points_whose_order_was_drawn_are_compared_within_its_blocks() {
         .iter()
         .find(|sure| sure.name == "Drift")
         .unwrap();
-    assert!(drift.text.contains("order was random"), "{drift:?}");
+    assert!(drift.text.contains("in random order"), "{drift:?}");
 
     let planned = |order: &str, repeats: u64| {
         let definition = json!({ "definition": { "repeats": repeats, "order": order } });

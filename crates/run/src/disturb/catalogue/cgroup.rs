@@ -332,6 +332,6 @@ mod tests {
         assert_eq!(of("/data"), sda);
         assert_eq!(of("/raw/data"), sda);
         let why = of("/merged/data").unwrap_err();
-        assert!(why.contains("lies on overlay (overlay)"), "{why}");
+        assert!(why.contains("is on overlay (overlay)"), "{why}");
     }
 }
