@@ -3,7 +3,7 @@
 //! - [`TrialSpec`]: one type for the command line, experiment files, the notebook, `--json`, `show` and the page.
 //!   An option that a trial takes is one field of it.
 //! - [`experiment`]: a matrix of trials.
-//! - [`load`], [`Retry`], [`Backoff`], [`ErrorRule`], [`QueryMode`], [`Until`]: what the engine is told.
+//! - [`load`], [`Retry`], [`Backoff`], [`ErrorRule`], [`QueryMode`], [`Until`]: what the engine gets.
 //! - [`exit`]: how pgdyno ends, and the one form of its errors; [`text`]: quantities as people read them.
 //!
 //! Not here: making the engine's `Drive` from it, finding the workload and the server it names, what came of it.
