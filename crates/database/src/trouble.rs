@@ -112,7 +112,8 @@ pub fn connect(error: &Error, kind: TargetKind) -> Failure {
     let others: Vec<&str> = attempts.filter(|more| *more != message).collect();
     let sqlstate = error.sqlstate().unwrap_or_default();
     // The server is there: what it was asked for is wrong.
-    let is_setting = [INVALID_VALUE, UNKNOWN_SETTING].contains(&sqlstate);
+    let is_setting = [INVALID_VALUE, UNKNOWN_SETTING].contains(&sqlstate)
+        || message.contains(pooler::PARAMETER_REFUSED);
     let exit = if is_setting {
         Exit::Usage
     } else {

@@ -4,9 +4,19 @@
 pub const PREPARED_WAY_OUT: &str = "a pooler in transaction mode: -M extended (pgdyno workload: --method noprepare), or PgBouncer 1.21 with \
      max_prepared_statements";
 
+/// Words of the error of a pooler that takes single statements only (PgBouncer's).
+pub const STATEMENT_MODE: &str = "statement pooling mode";
+
 /// What to do where a pooler takes single statements only.
 const STATEMENTS_WAY_OUT: &str =
     "a pooler in statement mode: pool_mode=transaction, or scripts of your own without BEGIN";
+
+/// Words of the error of a pooler that does not pass on what a session is to have from its start (PgBouncer's).
+pub const PARAMETER_REFUSED: &str = "unsupported startup parameter";
+
+/// What to do then.
+pub const PARAMETER_WAY_OUT: &str = "a pooler does not pass a session's settings on (--isolation, settings., PGOPTIONS): name the server itself, or \
+     ALTER ROLE … SET …";
 
 /// What cannot be seen through one, and the way out.
 pub const UNSEEN: &str = "a pooler in between: its sessions, processes and host are not the server's; observe the server directly with \
@@ -22,7 +32,8 @@ pub fn way_out(sqlstate: &str, message: &str) -> Option<&'static str> {
         "26000" | "42P05" => Some(PREPARED_WAY_OUT),
         // PgBouncer's own errors have it, and parameters for another statement of that name.
         "08P01" if message.contains("prepared statement") => Some(PREPARED_WAY_OUT),
-        "08P01" if message.contains("statement pooling mode") => Some(STATEMENTS_WAY_OUT),
+        "08P01" if message.contains(STATEMENT_MODE) => Some(STATEMENTS_WAY_OUT),
+        "08P01" if message.contains(PARAMETER_REFUSED) => Some(PARAMETER_WAY_OUT),
         "08P01" if message.contains("query_wait_timeout") => Some(POOL_WAY_OUT),
         "08P01" | "53300" if message.contains("max_client_conn") => Some(CLIENTS_WAY_OUT),
         _ => None,
@@ -50,6 +61,11 @@ mod tests {
                 "08P01",
                 "transaction blocks not allowed in statement pooling mode",
                 Some(STATEMENTS_WAY_OUT),
+            ),
+            (
+                "08P01",
+                "unsupported startup parameter: options",
+                Some(PARAMETER_WAY_OUT),
             ),
             ("08P01", "query_wait_timeout", Some(POOL_WAY_OUT)),
             (

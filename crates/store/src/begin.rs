@@ -16,6 +16,7 @@ use super::packed::whole;
 use super::{Place, Store, TrialWriter, units};
 use crate::courier::Courier;
 use pgdyno_model::document::{Facts, Host, TargetKind};
+use pgdyno_model::pooler;
 use pgdyno_spec::{Failure, TrialSpec};
 
 /// A second is written after the one before it, so that few pages are needed again: SQLite's own 2 MiB
@@ -106,7 +107,7 @@ impl Store {
 fn is_away(error: &pgdyno_session::Error) -> bool {
     let class = |state: &str| state.starts_with("42") || state.starts_with("25");
     // PgBouncer's, which ends the session with it.
-    !error.sqlstate().is_some_and(class) && !error.to_string().contains("statement pooling mode")
+    !error.sqlstate().is_some_and(class) && !error.to_string().contains(pooler::STATEMENT_MODE)
 }
 
 /// Puts a trial there as one that runs; gives its number.

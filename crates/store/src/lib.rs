@@ -274,6 +274,13 @@ impl Store {
                 .hint("a team's: pgdyno store init postgresql://me@host/notes"));
         };
         let (db, shown) = connect(url)?;
+        if let Db::Server(server) = &db
+            && !server.is_own()
+        {
+            // A pooler in statement mode takes the tables, and no trial.
+            let has_transactions = db.transaction(|_| Ok(()));
+            has_transactions.map_err(|e| trouble_at(&shown, "cannot make", &e))?;
+        }
         let now = pgdyno_model::stamp::stamp(std::time::SystemTime::now());
         let made = schema::server::init(&db, &now);
         let made = made.map_err(|e| {
@@ -455,6 +462,11 @@ fn trouble_at(place: &str, what: &str, error: &Error) -> Failure {
     let failure = Failure::new(format!("{what} the store {place}: {first}"));
     let failure = lines.fold(failure, Failure::detail);
     let state = sqlstate(error);
+    if text.contains(pooler::STATEMENT_MODE) {
+        return failure.hint(
+            "a notebook needs transactions: pool_mode=transaction, or name the server itself",
+        );
+    }
     if let Some(way_out) = pooler::way_out(state, &text) {
         return failure.hint(way_out);
     }

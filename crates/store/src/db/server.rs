@@ -60,6 +60,11 @@ impl Server {
         &self.info
     }
 
+    /// Whether the server's session is this one's alone: no pooler in between.
+    pub fn is_own(&self) -> bool {
+        self.keeps.get()
+    }
+
     /// Trials that will be read in this order, and nothing written meanwhile; none: as it comes.
     pub fn will_read(&self, trials: &[i64]) {
         self.ahead.replace(Ahead::of(trials));

@@ -58,8 +58,8 @@ impl Pooled {
         })
     }
 
-    fn strangers(&self) -> Strangers {
-        Strangers::of(&self.url, self.sessions)
+    fn strangers(&self) -> Strangers<'_> {
+        Strangers::at(&self.url, self.sessions, &self.direct)
     }
 
     fn pgdyno(&self, args: &[&str]) -> Ran {
@@ -103,7 +103,7 @@ fn sessions_are_left_as_they_were() {
     let Some(pooled) = Pooled::new(name) else {
         return;
     };
-    let before = Strangers::at(&pooled.url).look();
+    let before = pooled.strangers().look();
     pooled
         .pgdyno(&[
             "run",
@@ -117,8 +117,29 @@ fn sessions_are_left_as_they_were() {
             "7s",
         ])
         .expect(0, &[]);
-    let after = Strangers::at(&pooled.url).look();
-    assert_eq!(strangers::differences(&before, &after), [""; 0]);
+    assert_eq!(before.differences(&pooled.strangers().look()), [""; 0]);
+}
+
+/// PgBouncer from 1.20 on passes some of them on.
+#[test]
+fn settings_of_sessions_that_a_pooler_refuses_are_named_with_the_way_out() {
+    let name = "settings_of_sessions_that_a_pooler_refuses_are_named_with_the_way_out";
+    let Some(pooled) = Pooled::new(name) else {
+        return;
+    };
+    let script = pooled.script("SELECT 1;\n");
+    let path = script.path().to_str().expect("a plain path");
+    let run = ["run", "-q", path, "-t", "1", "--isolation", "serializable"];
+    let ran = pooled.pgdyno(&run);
+    if ran.code != Some(0) {
+        ran.expect(
+            2,
+            &[
+                "unsupported startup parameter",
+                "name the server itself, or ALTER ROLE",
+            ],
+        );
+    }
 }
 
 #[test]
@@ -138,7 +159,7 @@ fn prepared_statements_are_refused_before_any_is_left() {
         ],
     );
     run("extended").expect(0, &[]);
-    assert_eq!(Strangers::at(&pooled.url).left_behind(), [""; 0]);
+    assert_eq!(pooled.strangers().look().left_behind, [""; 0]);
 }
 
 #[test]
@@ -151,13 +172,30 @@ fn what_a_pooler_in_statement_mode_refuses_has_a_way_out() {
     let way_out =
         "a pooler in statement mode: pool_mode=transaction, or scripts of your own without BEGIN";
     pooled.pgdyno(&["load", "tpcb"]).expect(3, &[way_out]);
+    let lab = [
+        "lab", "retries", "-c", "1", "--forms", "cte", "--repeat", "2",
+    ];
+    let refused = pooled.pgdyno(&lab).expect(3, &[way_out]);
+    assert_eq!(
+        refused.stderr.matches("not allowed").count(),
+        1,
+        "{refused:?}"
+    );
     ran(&mut pgdyno(&["pgbench", "-i", &pooled.url])).expect(1, &[way_out]);
     let script = pooled.script("SELECT 1;\n");
     let path = script.path().to_str().expect("a plain path");
-    ran(&mut pgdyno(&["store", "init", &pooled.url])).expect(0, &[]);
-    // The notebook is not waited for: it would not be back.
+    let needs = "a notebook needs transactions: pool_mode=transaction, or name the server itself";
+    ran(&mut pgdyno(&["store", "init", &pooled.url])).expect(1, &[needs]);
+    assert!(
+        pooled
+            .direct
+            .rows("SELECT 1 FROM pg_class WHERE relname = 'notebook'")
+            .is_empty()
+    );
+    // One that was made directly is not waited for: it would not be back.
+    ran(&mut pgdyno(&["store", "init", &pooled.direct.url])).expect(0, &[]);
     let run = ["run", "-q", path, "-t", "1", "--store", &pooled.url];
-    pooled.pgdyno(&run).expect(1, &[way_out]);
+    pooled.pgdyno(&run).expect(1, &[needs]);
 }
 
 /// Measured: pgpool-II 4.3 begins a transaction for a write in the extended protocol, and leaves it open.

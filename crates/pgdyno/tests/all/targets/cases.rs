@@ -537,7 +537,7 @@ fn a_notebook_on_a_real_cockroachdb_19_1_is_refused() {
         &[
             "a notebook needs SQL that CockroachDB 19.1 does not have",
             "at or near \"generated\"",
-            "keep it in a file",
+            "keep it in a file (--store FILE), or on a PostgreSQL server",
         ],
     );
 }
