@@ -10,13 +10,15 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
+pub use conducted::print;
+
 use super::generators::{Together, check_new};
 use super::made_args::MadeArgs;
 use super::sweep;
 use crate::screen::Screen;
 use crate::screen::experiment::Lines;
 use pgdyno_model::Observers;
-use pgdyno_output::{Sink, Verbosity, table_width, write_answer, write_report};
+use pgdyno_output::{Sink, Verbosity, table_width, write_report};
 use pgdyno_report::notes;
 use pgdyno_report::retries_lab::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
@@ -196,7 +198,7 @@ pub fn open(verb: &LabVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     };
     let made = args.lab()?.experiment();
     if args.made.print {
-        return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
+        return print(made);
     }
     let experiment = made.experiment;
     let seed = experiment.seed.unwrap_or_else(seed_from_clock);
@@ -294,12 +296,10 @@ fn conducted(
     if let Some(failure) = ended.early {
         return Err(failure);
     }
-    match nothing_but.as_slice() {
-        [] => Ok(Exit::Ok),
-        [why] => Err(Failure::new(format!("no form can be run here: {why}"))),
-        reasons => {
-            let failure = Failure::new("no form can be run here");
-            Err(reasons.iter().cloned().fold(failure, Failure::detail))
-        }
+    if nothing_but.is_empty() {
+        return Ok(Exit::Ok);
     }
+    let unsaid = nothing_but.into_iter().filter(|why| !lines.has_said(why));
+    let failure = Failure::new("no form can be run here");
+    Err(unsaid.fold(failure, Failure::detail))
 }

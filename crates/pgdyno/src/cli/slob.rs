@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use pgdyno_platform::file_system;
 use pgdyno_platform::host::Host;
 
+use super::lab::print;
 use super::made_args::MadeArgs;
 use super::sweep::kept_as;
 use crate::screen::Screen;
@@ -16,7 +17,7 @@ use pgdyno_database::open::{self, Target};
 use pgdyno_database::{admin, facts, trouble};
 use pgdyno_model::document::TargetKind;
 use pgdyno_model::{Observers, Progress};
-use pgdyno_output::{Verbosity, table_width, write_answer, write_report};
+use pgdyno_output::{Verbosity, table_width, write_report};
 use pgdyno_report::notes;
 use pgdyno_report::slob_sweep::{self, Results};
 use pgdyno_run::experiment::conduct::{self, Means};
@@ -159,7 +160,7 @@ pub fn open(verb: &SlobVerb, verbosity: Verbosity) -> Result<Exit, Failure> {
     }
     let made = sweep.experiment();
     if args.made.print {
-        return write_answer(format_args!("{}", made.to_toml())).map(|()| Exit::Ok);
+        return print(made);
     }
     let experiment = made.experiment;
     let seed = experiment.seed.unwrap_or_else(seed_from_clock);

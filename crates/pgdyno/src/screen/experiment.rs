@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pgdyno_model::event::{Finished, Notice, PlannedTrial};
 use pgdyno_model::{Observer, Outcome};
-use pgdyno_spec::{Failure, text};
+use pgdyno_spec::{Exit, Failure, text};
 
 use super::Form;
 use pgdyno_output::{answer, remark};
@@ -25,6 +25,8 @@ enum Results {
 pub struct Lines {
     form: Form,
     results: Results,
+    /// Failures that were printed, with the trial that was the first to fail so.
+    failures: Vec<(Failure, usize)>,
 }
 
 impl Lines {
@@ -36,7 +38,7 @@ impl Lines {
         } else {
             Results::Stdout
         };
-        Self { form, results }
+        Self::new(form, results)
     }
 
     /// Figures only show that the experiment goes on: quiet, there are none.
@@ -46,7 +48,33 @@ impl Lines {
             Form::Quiet => Results::Hidden,
             Form::Lines | Form::Bar => Results::Stderr,
         };
-        Self { form, results }
+        Self::new(form, results)
+    }
+
+    fn new(form: Form, results: Results) -> Self {
+        Self {
+            form,
+            results,
+            failures: Vec::new(),
+        }
+    }
+
+    /// Whether a failure with this message was printed.
+    pub fn has_said(&self, message: &str) -> bool {
+        self.failures.iter().any(|(it, _)| it.message == message)
+    }
+
+    fn failed(&mut self, head: &str, trial: usize, failure: &Failure) {
+        let first = self.failures.iter().find(|(it, _)| it == failure);
+        match first {
+            // The experiment ends with it, and prints it then.
+            _ if failure.exit == Exit::Connection => remark!("{head}: failed"),
+            Some((_, first)) => remark!("{head}: failed as trial {first} did"),
+            None => {
+                remark!("{head}\n{failure}");
+                self.failures.push((failure.clone(), trial));
+            }
+        }
     }
 }
 
@@ -78,7 +106,7 @@ impl Observer<Outcome> for Lines {
         let outcome = match finished.outcome {
             Ok(outcome) => outcome,
             Err(failure) => {
-                remark!("{head}\n{failure}");
+                self.failed(&head, trial.position, failure);
                 return Ok(());
             }
         };

@@ -178,6 +178,17 @@ fn an_experiments_secrets_are_used_and_not_kept_and_it_goes_on_all_the_same() {
 }
 
 #[test]
+fn printed_experiments_have_no_secrets() {
+    let db = Database::new("secret_print");
+    let param = format!("api_token={SECRET}");
+    for made in [&["lab", "retries"][..], &["slob", "sweep"]] {
+        let print = ["--print", "--param", &param, "--url", &db.url];
+        let printed = ran(&mut pgdyno(&[made, &print].concat())).expect(0, &["***"]);
+        assert!(!printed.stdout.contains(SECRET), "{printed:?}");
+    }
+}
+
+#[test]
 fn what_is_kept_is_its_users_alone_unless_the_file_was_there() {
     let db = Database::new("secret_mode");
     let notebook = Notebook::in_file();
