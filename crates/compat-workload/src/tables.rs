@@ -148,19 +148,29 @@ fn fitted(options: &WorkloadOptions, product: &Product, pack: &Pack) -> (Vec<Str
             "each line of an order is a statement of its own: {why}"
         ));
     }
+    let is_here = |name: &str| {
+        let param = pack.param(name);
+        param.is_none_or(|param| param.is_for(dialect.name))
+    };
+    let lacks = |flag: &str| {
+        format!(
+            "--{flag} does nothing here: {} has no such thing",
+            dialect.title
+        )
+    };
     for (param, flag) in &options.workload.of_products {
-        let name = param.split('=').next().unwrap_or(param);
-        if pack
-            .param(name)
-            .is_none_or(|param| param.is_for(dialect.name))
-        {
+        if is_here(param.split('=').next().unwrap_or(param)) {
             params.push(param.clone());
         } else if options.parsed.given(flag).is_some() {
-            remarks.push(format!(
-                "--{flag} does nothing here: {} has no such thing",
-                dialect.title
-            ));
+            remarks.push(lacks(flag));
         }
+    }
+    for flag in &options.workload.of_init {
+        remarks.push(if is_here(flag) {
+            format!("--{flag} does nothing here: the table keeps its ranges; init or run --init --drop makes them")
+        } else {
+            lacks(flag)
+        });
     }
     (params, remarks)
 }

@@ -137,7 +137,7 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
     if let Some(wait) = flags.duration("sfu-wait-delay") {
         set("sfu_wait_ms", wait.as_millis().to_string());
     }
-    let mut of_products = Vec::new();
+    let (mut of_products, mut of_init) = (Vec::new(), Vec::new());
     if flags.makes_tables(verb) {
         // Only what is asked for is compared with a table that is there: like cockroach's, init leaves
         // one as it is.
@@ -169,10 +169,14 @@ pub(super) fn workload(verb: Verb, flags: &Flags<'_>) -> Result<Workload, String
         of_products.push((format!("splits={splits}"), "splits"));
         let scatter = flags.is_set("scatter");
         of_products.push((format!("scatter={scatter}"), "scatter"));
+    } else {
+        of_init.extend((splits > 0).then_some("splits"));
+        of_init.extend(flags.is_set("scatter").then_some("scatter"));
     }
     Ok(Workload {
         params,
         of_products,
+        of_init,
         retries: locks,
         ..Workload::default()
     })
@@ -273,6 +277,14 @@ mod tests {
             "keys=sequential insert_count=9 secondary_index=true loaded_keys=sequential loaded_key_seed=1 key_min=0 key_max=500 loaded_bytes_min=1 loaded_bytes_max=8",
         );
         assert_eq!(init.of_products[0], ("splits=3".to_owned(), "splits"));
+        // A run takes the table as it is, and says so.
+        let run = of(Verb::Run, "--splits=3 --scatter").unwrap();
+        assert_eq!(
+            (run.of_products, run.of_init),
+            (vec![], vec!["splits", "scatter"])
+        );
+        let run = of(Verb::Run, "--splits=3 --init").unwrap();
+        assert!(run.of_products.len() == 2 && run.of_init.is_empty());
         // No rows: nothing of a table that is there can be wrong.
         let init = of(Verb::Init, "--max-block-bytes=8 --seed=5 --sequential").unwrap();
         let of_tables = |param: &String| param.starts_with("loaded_") || param.starts_with("key_m");

@@ -41,6 +41,8 @@ pub struct Workload {
     pub params: Vec<String>,
     /// Those that only some products have, to be left out elsewhere: parameter and flag.
     pub of_products: Vec<(String, &'static str)>,
+    /// Flags that were given and that only making the tables heeds, which this command does not.
+    pub of_init: Vec<&'static str>,
     /// How many workers there are, where that is not for `--concurrency` to say.
     pub clients: Option<usize>,
     /// Whether transactions that conflict are tried again without limit.

@@ -104,10 +104,11 @@ fn kv_options_change_keys_and_values() {
         "--concurrency=2",
         "--sfu-writes",
         "--sfu-wait-delay=0ms",
+        "--splits=4",
     ];
     let ran = place
         .workload("run", &args)
-        .expect(0, &["--write-seq=S20 "]);
+        .expect(0, &["--write-seq=S20 ", "--splits does nothing here"]);
     assert!(tables(&ran).totals.keys().eq(["write"]), "{ran:#?}");
     assert_eq!(place.db.value("SELECT count(*), max(k) FROM kv"), "50|49");
     // A key that is drawn twice in a batch does no harm.
