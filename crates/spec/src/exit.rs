@@ -29,7 +29,7 @@ Exit codes:
   1    the run failed, or an input (script, pack, file) has a mistake
   2    the command line is wrong, or names something that does not exist
   3    the server could not be reached, refused the connection, or was lost and did not come back
-  4    a gate (pgdyno compare, ci) cannot tell: it is neither passed nor failed
+  4    a gate (pgdyno compare, ci, history) cannot tell: it is neither passed nor failed
   130  interrupted by Ctrl-C (143: by SIGTERM, 129: by SIGHUP); results so far are reported";
 
 impl Exit {

@@ -35,7 +35,8 @@ Examples:
   pgdyno history goodput --tag nightly --fail-if 'goodput < -3%'
   pgdyno history goodput --workload tpcb --html goodput.html
 
-Ten trials are needed. With --fail-if the exit code is 1 when the newest change is worse than that.
+Ten trials are needed. With --fail-if the exit code is 1 when the newest change is worse than that, and 4 when the
+trials follow each other too closely to tell.
 How changes are found: pgdyno help ci")]
 pub struct HistoryArgs {
     /// goodput, p50, p90, p95, p99, p99.9
@@ -158,8 +159,9 @@ pub fn open(args: &HistoryArgs) -> Result<Exit, Failure> {
     };
     pgdyno_output::remark!("pgdyno: {}: {}", gate.condition, gate.sentence);
     Ok(match gate.result {
+        GateResult::Passed => Exit::Ok,
         GateResult::Failed => Exit::Failed,
-        _ => Exit::Ok,
+        GateResult::CannotTell => Exit::CannotTell,
     })
 }
 
@@ -203,38 +205,38 @@ fn judged(
     newest: Option<&Change>,
     is_masked: bool,
 ) -> HistoryGate {
-    let change = newest.and_then(|change| Some((change, change.change?)));
-    let (is_met, sentence) = match change {
+    let (result, sentence) = match newest.map(|newest| (newest.first_after, newest.change)) {
         None if is_masked => (
-            false,
-            "no change of level that trials which follow each other so closely do not make by \
-             themselves"
+            GateResult::CannotTell,
+            "cannot tell: the trials follow each other so closely that they hide any change; pgdyno ci can tell"
                 .to_owned(),
         ),
-        None => (false, "no change of level".to_owned()),
-        Some((newest, by)) => {
+        None => (GateResult::Passed, "passes: no change of level".to_owned()),
+        Some((trial, None)) => (
+            GateResult::CannotTell,
+            format!("cannot tell: the newest change, with trial {trial}, is no share: there are figures of 0"),
+        ),
+        Some((trial, Some(by))) => {
             let is_met = match condition.side {
                 Direction::Higher => by > *threshold,
                 Direction::Lower => by < *threshold,
             };
+            let (result, word) = if is_met {
+                (GateResult::Failed, "fails")
+            } else {
+                (GateResult::Passed, "passes")
+            };
             let by = pgdyno_spec::text::change(by);
             (
-                is_met,
-                format!(
-                    "the newest change, with trial {}, is {by}",
-                    newest.first_after
-                ),
+                result,
+                format!("{word}: the newest change, with trial {trial}, is {by}"),
             )
         }
     };
     HistoryGate {
         condition: condition.to_string(),
-        result: if is_met {
-            GateResult::Failed
-        } else {
-            GateResult::Passed
-        },
-        sentence: format!("{}: {sentence}", if is_met { "fails" } else { "passes" }),
+        result,
+        sentence,
     }
 }
 
@@ -340,11 +342,15 @@ mod tests {
         assert_eq!(result("goodput < -3%", -0.05), GateResult::Failed);
         assert_eq!(result("goodput < -3%", -0.01), GateResult::Passed);
         assert_eq!(result("goodput < -3%", 0.2), GateResult::Passed);
-        for is_masked in [false, true] {
-            let gate = judged(&condition("goodput < -3%"), None, is_masked);
-            assert_eq!(gate.result, GateResult::Passed);
-            assert_eq!(gate.sentence.contains("follow each other"), is_masked);
-        }
+        let without = |is_masked| judged(&condition("goodput < -3%"), None, is_masked).result;
+        assert_eq!(without(false), GateResult::Passed);
+        assert_eq!(without(true), GateResult::CannotTell);
+        let of_zero = Change {
+            change: None,
+            ..change(0.0)
+        };
+        let of_zero = judged(&condition("goodput < -3%"), Some(&of_zero), false);
+        assert_eq!(of_zero.result, GateResult::CannotTell);
     }
 
     #[test]

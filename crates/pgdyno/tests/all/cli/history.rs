@@ -89,6 +89,10 @@ fn a_change_of_level_is_found_with_its_trial() {
     gate("goodput < -3%").expect(1, &["fails: the newest change, with trial 9, is -"]);
     gate("goodput < -30%").expect(0, &["passes: the newest change"]);
     gate("p99 > +5%").expect(2, &["one change of goodput in per cent"]);
+    // A slow drift hides what a change would be.
+    let drift = "UPDATE trial_ended SET goodput_per_s = 1000 - 20 * trial";
+    notebook::change(&folder.store(), drift);
+    gate("goodput < -3%").expect(4, &["cannot tell: the trials follow each other so closely"]);
     // Of the other load there is one trial.
     folder
         .pgdyno(&["history", "--point", "clients=2"])
