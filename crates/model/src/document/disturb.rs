@@ -76,8 +76,15 @@ impl CommandRun {
         match self.end {
             CommandEnd::Exited => self.exit_code == Some(0),
             CommandEnd::Ended => true,
-            CommandEnd::TimedOut | CommandEnd::NeverEnded | CommandEnd::NotRun => false,
+            CommandEnd::NeverEnded => self.gave_up(),
+            CommandEnd::TimedOut | CommandEnd::NotRun => false,
         }
+    }
+
+    /// Whether it is a migration that tried for as long as it could, and left nothing half done: a result.
+    fn gave_up(&self) -> bool {
+        let is_undone = |run: &MigrationRun| !run.is_done;
+        self.exit_code == Some(0) && self.migration.as_deref().is_some_and(is_undone)
     }
 
     /// What went wrong with it, in a sentence without a full stop; `None` if nothing did.
@@ -305,6 +312,19 @@ mod tests {
             ..well.clone()
         };
         assert_eq!(with(CommandEnd::Ended, None, Some(15)).trouble(), None);
+        let migration = |exit_code, is_done| CommandRun {
+            migration: Some(Box::new(MigrationRun {
+                is_done,
+                ..MigrationRun::default()
+            })),
+            ..with(CommandEnd::NeverEnded, Some(exit_code), None)
+        };
+        assert_eq!(migration(0, false).trouble(), None, "it gave up");
+        assert!(migration(1, false).trouble().is_some(), "it failed");
+        assert!(
+            migration(0, true).trouble().is_some(),
+            "nothing was measured after it"
+        );
         for (run, want) in [
             (
                 with(CommandEnd::Exited, Some(3), None),

@@ -114,6 +114,12 @@ impl MigrationRun {
             .unwrap_or(0)
     }
 
+    /// When its last transaction was over.
+    pub fn ended_us(&self) -> u64 {
+        let ends = self.statements.iter().map(|it| it.held_until_us);
+        ends.max().unwrap_or(0)
+    }
+
     /// How long it waited for locks.
     pub fn waited_us(&self) -> u64 {
         self.statements.iter().map(|it| it.waited_us).sum()

@@ -115,12 +115,15 @@ impl<'a> Form<'a> {
                 figures::time(self.limit_us())
             )
         };
-        match self.undone() {
-            0 => {}
-            undone => words.push_str(&format!(
-                ", and does not get through in {undone} of {}",
-                figures::plural(self.runs.len() as u64, "run")
-            )),
+        if self.undone() > 0 {
+            let tried_us = self.runs.iter().filter(|run| !run.is_done);
+            let tried_us = tried_us.map(|run| run.ended_us()).max().unwrap_or(0);
+            words.push_str(&format!(
+                ", and gives up in {} of {} after {}",
+                self.undone(),
+                figures::plural(self.runs.len() as u64, "run"),
+                figures::time(tried_us as f64)
+            ));
         }
         words
     }

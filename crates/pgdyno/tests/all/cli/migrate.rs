@@ -209,6 +209,48 @@ fn a_private_server_is_copied_back_and_a_wrong_migration_says_so() {
     );
 }
 
+#[test]
+fn a_migration_that_is_still_trying_at_the_end_has_given_up() {
+    let db = Database::new("migrate_gives_up");
+    db.sql("CREATE TABLE t (id int PRIMARY KEY)");
+    let notebook = Notebook::new();
+    let file = written(&notebook, "a.sql", "ALTER TABLE t ADD COLUMN k int;\n");
+    let load = written(&notebook, "load.sql", "SELECT 1;\n");
+    let mut holding = connect(&db.url);
+    holding
+        .simple_query("BEGIN; LOCK TABLE t IN ACCESS SHARE MODE")
+        .unwrap();
+    let args = [
+        "lab",
+        "migrate",
+        &file,
+        "--workload",
+        &load,
+        "-c",
+        "1",
+        "-R",
+        "50",
+        "--before",
+        "500ms",
+        "--after",
+        "1s",
+        "--repeat",
+        "1",
+        "--forms",
+        "lock-timeout",
+        "--no-controls",
+        "--no-undo",
+        "--url",
+        &db.url,
+    ];
+    let lab = ran(&mut notebook.command(&args)).expect(0, &["gives up in 1 of 1 run after"]);
+    assert!(
+        lab.stdout.contains("a.sql:1: gave up after") && lab.stdout.contains("0 of 1"),
+        "{lab:?}"
+    );
+    notebook.pgdyno(&["ls"]).expect(0, &["complete"]);
+}
+
 /// Killed in the middle of its transaction, and after its commit.
 #[test]
 fn a_killed_pgdyno_leaves_the_database_as_it_was_or_restores_it() {

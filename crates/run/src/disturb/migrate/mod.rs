@@ -301,7 +301,7 @@ impl Act for Migrate {
             }
             // That it does not get through is what was to be found out.
             Err(Stopped::GaveUp { why, left }) => {
-                control.say(format_args!("{why} in {took}; {left}{}", waits(&run)));
+                control.say(format_args!("{why}; {left}{}", waits(&run)));
                 (run.error, run.left) = (Some(why), Some(left));
                 Ok(())
             }

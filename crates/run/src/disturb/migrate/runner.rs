@@ -6,12 +6,17 @@ use std::time::{Duration, Instant};
 use pgdyno_migration::{Group, Proofs, Statement, actions, forms};
 use pgdyno_model::document::{MigrationRun, MigrationStatement};
 use pgdyno_session::{Error, Session, quote_literal};
+use pgdyno_spec::text;
 
 use super::watcher::{Watcher, locks_of};
 use crate::disturb::own::Control;
 
 /// PostgreSQL's `lock_not_available`.
 const LOCK_NOT_AVAILABLE: &str = "55P03";
+/// PostgreSQL's `query_canceled`.
+const QUERY_CANCELED: &str = "57014";
+/// Why a statement is not begun.
+const OVER: &str = "the trial was over before";
 /// The first pause before a transaction is tried again; it doubles up to the last one.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
 const PAUSE_LAST: Duration = Duration::from_secs(1);
@@ -37,7 +42,7 @@ pub struct Recipe {
 pub enum Stopped {
     /// What was refused, with its place; what is left of it, where that is known.
     Failed { why: String, left: String },
-    /// The recipe's tries were used up: its transaction is rolled back.
+    /// The recipe's tries were used up, or the trial was over: its transaction is rolled back.
     GaveUp { why: String, left: String },
 }
 
@@ -143,8 +148,9 @@ impl Runner<'_> {
             for statement in &mut run.statements[first..] {
                 statement.held_until_us = held_until_us;
             }
-            let is_lock = error.sqlstate() == Some(LOCK_NOT_AVAILABLE);
-            let Some(recipe) = self.recipe.filter(|_| is_lock && rolled_back.is_ok()) else {
+            let no_lock = error.sqlstate() == Some(LOCK_NOT_AVAILABLE)
+                || self.is_stopped_while_trying(&error, timeout, &run.statements[first..]);
+            let Some(recipe) = self.recipe.filter(|_| no_lock && rolled_back.is_ok()) else {
                 let left = if rolled_back.is_ok() {
                     "rolled back"
                 } else {
@@ -152,18 +158,52 @@ impl Runner<'_> {
                 };
                 return Err(self.failed(&place_of, &error, left));
             };
-            if tries >= recipe.tries || self.control.is_over() {
-                return Err(Stopped::GaveUp {
-                    why: format!("{place}: no lock in {tries} tries"),
-                    left: self.left("rolled back"),
-                });
+            if tries >= recipe.tries {
+                return Err(self.gave_up(&place, tries));
             }
             if self.watcher.is_behind_autovacuum() {
                 timeout = Some(self.beyond_deadlock_timeout().max(recipe.lock_timeout));
             }
             self.control.last(pause);
+            if self.control.is_over() {
+                return Err(self.gave_up(&place, tries));
+            }
             (tries, pause) = (tries + 1, (pause * 2).min(PAUSE_LAST));
             run.retries += 1;
+        }
+    }
+
+    /// Whether the end of the trial stopped a try that had not yet waited for as long as it may.
+    fn is_stopped_while_trying(
+        &self,
+        error: &Error,
+        timeout: Option<Duration>,
+        statements: &[MigrationStatement],
+    ) -> bool {
+        let is_short = statements.last().zip(timeout).is_none_or(|(it, timeout)| {
+            u128::from(it.ended_us - it.began_us) <= timeout.as_micros()
+        });
+        let is_of_end = match error {
+            Error::Usage(why) => why == OVER,
+            error => error.sqlstate() == Some(QUERY_CANCELED),
+        };
+        self.control.is_over() && is_of_end && is_short
+    }
+
+    fn gave_up(&self, place: &str, tries: u64) -> Stopped {
+        let tries = match tries {
+            1 => "1 try".to_owned(),
+            tries => format!("{tries} tries"),
+        };
+        let took = text::time(self.at_us() as f64);
+        let over = if self.control.is_over() {
+            ": the trial was over"
+        } else {
+            ""
+        };
+        Stopped::GaveUp {
+            why: format!("{place}: gave up after {tries}, {took}{over}"),
+            left: self.left("rolled back"),
         }
     }
 
@@ -338,7 +378,7 @@ impl Runner<'_> {
             ..MigrationStatement::default()
         };
         let result = if self.control.is_over() {
-            Err(Error::Usage("the trial was over before".to_owned()))
+            Err(Error::Usage(OVER.to_owned()))
         } else {
             self.session.simple_query(&statement.text)
         };

@@ -309,18 +309,39 @@ fn lock_timeout_gives_way_and_gets_through_when_it_can() {
     one.run(&control).unwrap();
     let run = migration_run(&control);
     assert!(!run.is_done && run.retries == 2, "{run:#?}");
-    assert_eq!(
-        run.error
-            .as_deref()
-            .map(|why| why.ends_with("no lock in 3 tries")),
-        Some(true),
-        "{run:#?}"
-    );
+    let gave_up = |run: &MigrationRun, says: &str| {
+        let why = run.error.as_deref().unwrap_or_default();
+        assert!(
+            why.contains("gave up after") && why.contains(says),
+            "{run:#?}"
+        );
+    };
+    gave_up(&run, "3 tries");
     assert_eq!(
         run.left.as_deref(),
         Some("rolled back: nothing of it is left")
     );
+    // It tries until the trial is over.
+    one.recipe = Some(Recipe {
+        lock_timeout: Duration::from_millis(20),
+        tries: u64::MAX,
+    });
+    let mut doing = crate::disturb::own::Doing::new(Box::new(one));
+    doing.start().unwrap();
+    let is_between = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
+                      AND application_name = 'pgdyno migrate' AND query = 'ROLLBACK'";
+    wait_for(&mut session(&url), is_between);
+    doing.end();
+    assert!(doing.result().0, "a result");
+    gave_up(&doing.migration().unwrap(), ": the trial was over");
     holding.simple_query("COMMIT").unwrap();
+    let (mut one, _folder) = migrate(
+        &url,
+        "a.sql",
+        "ALTER TABLE t ADD COLUMN k int",
+        FORMS[1],
+        UNDO[3],
+    );
     one.run(&control).unwrap();
     let run = migration_run(&control);
     assert!(
