@@ -107,8 +107,8 @@ pub struct Answer {
     pub high: Option<f64>,
     /// Where a line through the steps gives estimate and interval.
     pub line: Option<Line>,
-    /// Instead of all that, where steps contradict each other so much that they bound no interval: the machine
-    /// changes from step to step.
+    /// Where steps contradict each other, so that there is no line: the machine changes from step to step. What they
+    /// agree on is the interval's source where that is narrow, else there is none.
     pub contradiction: Option<Contradiction>,
 }
 
@@ -195,6 +195,11 @@ const SIDES: [f64; 4] = [-1.0, 1.0, 1.0, -1.0];
 const LEVEL: f64 = 0.95;
 /// An interval whose ends are more than so many times apart is none.
 const ENDS_APART_MAX: f64 = 4.0;
+/// Without a line the lower end lies below the highest rate that was within, by the distance to the lowest one that was
+/// over, and by so much at least, in logarithms: a short step seldom meets a slow second, and of many one is lucky.
+const BELOW_LEAST: f64 = 0.2;
+/// Steps that contradict each other bound an interval where what they agree on is not more than so many times apart.
+const BRACKET_MOST: f64 = 1.25;
 /// A step of which more is over the limit does not say how many transactions come together near the answer.
 const SHARE_TELLING: f64 = 0.2;
 
@@ -354,7 +359,7 @@ pub fn answer(asked: &Asked, steps: &[Step]) -> Answer {
     let sides = sides(asked, steps);
     let enough = steps.len() >= STEPS_MIN;
     match (sides.within, sides.over) {
-        (Some(within), Some(over)) if enough && within >= over => unbounded(asked, steps),
+        (Some(within), Some(over)) if enough && within >= over => by_agreement(asked, steps),
         _ => by_sides(asked, steps),
     }
 }
@@ -403,7 +408,7 @@ fn by_sides(asked: &Asked, steps: &[Step]) -> Answer {
     let low = surely(Side::Within).fold(None, greater);
     let high = surely(Side::Over).fold(None, less);
     if matches!((low, high), (Some(low), Some(high)) if low >= high) {
-        return unbounded(asked, steps);
+        return by_agreement(asked, steps);
     }
     let rate = match enclosure(asked, steps) {
         (Some(below), Some(above)) => Some((below * above).sqrt()),
@@ -412,7 +417,7 @@ fn by_sides(asked: &Asked, steps: &[Step]) -> Answer {
     // The estimate is never outside of its interval.
     Answer {
         rate: rate.map(|rate| rate.clamp(low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY))),
-        low,
+        low: low.map(|low| high.map_or(low, |high| lower_end(low, high))),
         high,
         line: None,
         contradiction: None,
@@ -440,14 +445,25 @@ fn rates<'a>(asked: &'a Asked, steps: &'a [Step], is_over: bool) -> impl Iterato
     side.map(|step| step.rate)
 }
 
-/// No interval, but the rates that steps agree on.
-fn unbounded(asked: &Asked, steps: &[Step]) -> Answer {
+/// The lower end of an interval from a rate that was within to one that was over.
+fn lower_end(within: f64, over: f64) -> f64 {
+    within / (over / within).max(BELOW_LEAST.exp())
+}
+
+/// Of steps that contradict each other: the rates that they agree on, and an interval where these are near and sure.
+fn by_agreement(asked: &Asked, steps: &[Step]) -> Answer {
+    let contradiction = contradiction(asked, steps);
+    let is_seen = |side| steps.iter().any(|step| step.side(asked.limit) == side);
+    let ends = contradiction.within_up_to.zip(contradiction.over_from);
+    let ends = ends.filter(|(within, over)| {
+        over / within <= BRACKET_MOST && is_seen(Side::Within) && is_seen(Side::Over)
+    });
     Answer {
-        rate: None,
-        low: None,
-        high: None,
+        rate: ends.map(|(within, over)| (within * over).sqrt()),
+        low: ends.map(|(within, over)| lower_end(within, over)),
+        high: ends.map(|(_, over)| over),
         line: None,
-        contradiction: Some(contradiction(asked, steps)),
+        contradiction: Some(contradiction),
     }
 }
 
@@ -818,6 +834,43 @@ mod tests {
             over_from: Some(800.0),
         };
         assert_eq!((answer.low, answer.contradiction), (None, Some(wanted)));
+    }
+
+    /// Recorded: a search of three minutes.
+    #[test]
+    fn rates_that_steps_agree_on_bound_an_interval_where_they_are_near() {
+        let p99s = [
+            (3_122.1, 5.92),
+            (4_580.0, 10.4),
+            (4_590.0, 10.9),
+            (4_620.0, 11.5),
+            (4_680.0, 29.1),
+            (4_700.0, 12.0),
+            (4_710.0, 74.9),
+            (4_790.0, 16.6),
+            (4_900.0, 279.0),
+        ];
+        // No step says how much is over the limit, so that there is no line.
+        let steps = p99s.map(|(rate, p99)| Step {
+            over: OverLimit::default(),
+            ..made(rate, 8.0, p99)
+        });
+        let found = answer(&ASKED, &steps);
+        let contradiction = Contradiction {
+            within_up_to: Some(4_620.0),
+            over_from: Some(4_900.0),
+        };
+        assert_eq!(found.contradiction, Some(contradiction));
+        let (rate, low) = (found.rate.unwrap(), found.low.unwrap());
+        assert!((4_750.0..4_765.0).contains(&rate), "{found:?}");
+        assert!((3_780.0..3_785.0).contains(&low), "{found:?}");
+        assert_eq!(found.high, Some(4_900.0));
+        // Without a step that is surely over it there is none.
+        let unsure = steps.map(|step| Step {
+            between: (0.0, step.between.1),
+            ..step
+        });
+        assert_eq!(answer(&ASKED, &unsure).rate, None);
     }
 
     #[test]

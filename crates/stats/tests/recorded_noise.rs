@@ -71,6 +71,28 @@ impl Draw {
     }
 }
 
+/// The logarithms of figures.
+struct Logs {
+    all: Vec<f64>,
+    mean: f64,
+    deviation: f64,
+}
+
+impl Logs {
+    fn of(values: &[f64]) -> Self {
+        let all: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        let n = all.len() as f64;
+        let mean = all.iter().sum::<f64>() / n;
+        let squares = all.iter().map(|l| (l - mean).powi(2)).sum::<f64>();
+        let deviation = (squares / (n - 1.0)).sqrt();
+        Self {
+            all,
+            mean,
+            deviation,
+        }
+    }
+}
+
 fn compared(a: &[f64], b: &[f64], paired: bool) -> Comparison {
     // The intervals of each side alone are not looked at here.
     let bootstrap = Bootstrap {
@@ -139,7 +161,10 @@ fn ten_interleaved_repeats_find_a_slowdown_of_10_percent_in_90_of_100_draws() {
     for Series { name, values } in series() {
         let [pairs, apart] =
             [true, false].map(|paired| 100.0 * detected_share(&values, paired, SLOWDOWN));
-        println!("{name}: found in {pairs:.0} of 100 draws of pairs, {apart:.0} unpaired");
+        let noise = 100.0 * Logs::of(&values).deviation;
+        println!(
+            "{name}, noise {noise:.0} %: found in {pairs:.0} of 100 draws of pairs, {apart:.0} unpaired"
+        );
     }
     let share = detected_share(&one("priority tpcb p50"), true, SLOWDOWN);
     assert!(share >= 0.9, "{share}");
@@ -147,13 +172,11 @@ fn ten_interleaved_repeats_find_a_slowdown_of_10_percent_in_90_of_100_draws() {
 
 #[test]
 fn without_pairs_it_takes_noise_of_6_percent_to_find_it_in_90_of_100_draws() {
-    let logs: Vec<f64> = one("priority tpcb p50").iter().map(|v| v.ln()).collect();
-    let mean = logs.iter().sum::<f64>() / 60.0;
-    let deviation = (logs.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / 59.0).sqrt();
+    let logs = Logs::of(&one("priority tpcb p50"));
     let at_noise = |noise: f64| -> f64 {
-        let scaled: Vec<f64> = logs
-            .iter()
-            .map(|l| ((l - mean) / deviation * noise).exp())
+        let scaled = logs.all.iter();
+        let scaled: Vec<f64> = scaled
+            .map(|l| ((l - logs.mean) / logs.deviation * noise).exp())
             .collect();
         detected_share(&scaled, false, SLOWDOWN)
     };

@@ -59,8 +59,8 @@ pub struct Search {
     pub line_steps: u64,
     /// By what share the capacity changed during these steps; `null`: no more than chance.
     pub drift: Option<f64>,
-    /// Why there is no capacity: steps contradict each other so much that they bound no interval, as of a machine that
-    /// changes from step to step.
+    /// Steps that contradict each other, as of a machine that changes from step to step: where they agree on rates that
+    /// are near each other, these give the interval; else this is why there is no capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub contradiction: Option<Contradiction>,

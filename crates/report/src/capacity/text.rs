@@ -72,6 +72,10 @@ fn capacity_words(found: &Capacity, ladder: &Ladder, capacity: &Estimate) -> Str
                     p99(load),
                 );
             }
+            if let Some(contradiction) = &ladder.search.contradiction {
+                let words = contradiction_words(contradiction, &format!("{limit} ms"));
+                text += &format!("          {words}\n");
+            }
             text
         }
     };
@@ -397,5 +401,13 @@ mod tests {
         ] {
             assert!(changing.contains(part), "{part}: {changing}");
         }
+        // Where these rates give an interval, too.
+        found.ladders[0].capacity = Some(Estimate::beside(EstimateIs::At, 120.0));
+        let bounded = text(&found, WIDTH_MAX);
+        assert!(
+            bounded.contains("capacity  120 transactions/s")
+                && bounded.contains("\n          the machine changes"),
+            "{bounded}"
+        );
     }
 }
