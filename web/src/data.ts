@@ -3206,8 +3206,8 @@ export type Search = {
   /** By what share the capacity changed during these steps; `null`: no more than chance. */
   drift: number | null;
   /**
-   * Why there is no capacity: steps contradict each other so much that they bound no interval, as of a machine that
-   * changes from step to step.
+   * Steps that contradict each other, as of a machine that changes from step to step: where they agree on rates that
+   * are near each other, these give the interval; else this is why there is no capacity.
    */
   contradiction?: Contradiction;
 };

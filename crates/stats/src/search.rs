@@ -198,8 +198,10 @@ const ENDS_APART_MAX: f64 = 4.0;
 /// Without a line the lower end lies below the highest rate that was within, by the distance to the lowest one that was
 /// over, and by so much at least, in logarithms: a short step seldom meets a slow second, and of many one is lucky.
 const BELOW_LEAST: f64 = 0.2;
-/// Steps that contradict each other bound an interval where what they agree on is not more than so many times apart.
+/// Steps that contradict each other bound an interval where what they agree on is not more than so many times apart,
 const BRACKET_MOST: f64 = 1.25;
+/// and fewer than this: of so many there would be a line if the machine did not move from minute to minute.
+const BRACKET_STEPS: usize = 24;
 /// A step of which more is over the limit does not say how many transactions come together near the answer.
 const SHARE_TELLING: f64 = 0.2;
 
@@ -456,7 +458,10 @@ fn by_agreement(asked: &Asked, steps: &[Step]) -> Answer {
     let is_seen = |side| steps.iter().any(|step| step.side(asked.limit) == side);
     let ends = contradiction.within_up_to.zip(contradiction.over_from);
     let ends = ends.filter(|(within, over)| {
-        over / within <= BRACKET_MOST && is_seen(Side::Within) && is_seen(Side::Over)
+        over / within <= BRACKET_MOST
+            && steps.len() < BRACKET_STEPS
+            && is_seen(Side::Within)
+            && is_seen(Side::Over)
     });
     Answer {
         rate: ends.map(|(within, over)| (within * over).sqrt()),
@@ -865,6 +870,9 @@ mod tests {
         assert!((4_750.0..4_765.0).contains(&rate), "{found:?}");
         assert!((3_780.0..3_785.0).contains(&low), "{found:?}");
         assert_eq!(found.high, Some(4_900.0));
+        // Of many steps there would be a line: the machine moves.
+        let many: Vec<Step> = steps.iter().cycle().take(27).copied().collect();
+        assert_eq!(answer(&ASKED, &many).rate, None);
         // Without a step that is surely over it there is none.
         let unsure = steps.map(|step| Step {
             between: (0.0, step.between.1),
