@@ -1,16 +1,19 @@
 //! What a migration will lock, write anew and read, by the table of forms: nothing is run.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde::Serialize;
 
 use crate::file::Migration;
-use crate::forms::{Mode, Work};
+use crate::forms::{self, Mode, Work};
 use crate::online;
-use crate::statement::{Action, Known, Locked, Proofs, actions};
+use crate::products::{Product, Words};
+use crate::statement::{Action, Known, Locked, Proofs, actions, plain};
+use crate::tokens::tokens;
 
 /// Grows when a field changes its meaning or goes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Characters of a statement that are shown of it.
 const SHOWN_CHARS: usize = 100;
 
@@ -19,8 +22,10 @@ pub struct Explained {
     pub format: u32,
     pub file: String,
     pub tool: &'static str,
-    /// The major version of PostgreSQL that it is explained for.
-    pub version: u32,
+    /// That it is explained for. Of all but PostgreSQL by their documentation alone.
+    pub product: &'static str,
+    /// The major version of PostgreSQL; `null`: of another product its newest documentation.
+    pub version: Option<u32>,
     /// The answer, in a sentence.
     pub says: String,
     pub statements: Vec<ExplainedStatement>,
@@ -49,6 +54,8 @@ pub struct ExplainedForm {
     pub rewrite: Option<Work>,
     pub scan: Option<Work>,
     pub note: &'static str,
+    /// What another product's documentation says of it; `null`: nothing, or it is PostgreSQL.
+    pub elsewhere: Option<Words>,
     /// Where that is documented.
     pub source: &'static str,
     /// What can be done instead by hand.
@@ -57,27 +64,50 @@ pub struct ExplainedForm {
     pub is_there: bool,
 }
 
-/// Explains a migration for this major version; `known` gives types of columns where there is a server to ask.
-pub fn explain(migration: &Migration, version: u32, known: Known<'_>) -> Explained {
+/// Explains a migration for this product; `known` gives types of columns where there is a server to ask.
+pub fn explain(migration: &Migration, product: Product, known: Known<'_>) -> Explained {
+    let version = product.version();
+    let is_postgresql = matches!(product, Product::PostgreSql { .. });
     let mut proofs = Proofs::default();
+    // What the file makes is no client's yet.
+    let mut made = BTreeSet::new();
     let mut statements = Vec::new();
     let mut transaction = 0;
     for group in &migration.up {
         transaction += usize::from(group.begin.is_some());
         for statement in &group.statements {
-            let actions = actions(&statement.text, version, known, &mut proofs);
+            let mut actions = actions(&statement.text, version, known, &mut proofs);
+            for action in &mut actions {
+                action
+                    .locks
+                    .retain(|lock| !made.contains(&plain(&lock.name)));
+                let may_be_there = tokens(&action.text)
+                    .windows(3)
+                    .any(|of| of[0].is("if") && of[1].is("not") && of[2].is("exists"));
+                if action.is(&forms::CREATE_TABLE) && !may_be_there {
+                    made.insert(plain(&action.relation));
+                }
+            }
             statements.push(ExplainedStatement {
                 file: statement.file.clone(),
                 line: statement.line,
                 statement: statement.text.clone(),
                 transaction: group.begin.is_some().then_some(transaction),
-                online: online::statements(&statement.text, &actions, version),
-                forms: actions.iter().map(|action| form(action, version)).collect(),
+                online: online::statements(&statement.text, &actions, version)
+                    .filter(|_| is_postgresql),
+                forms: actions.iter().map(|action| form(action, product)).collect(),
             });
         }
     }
     let mut notes = migration.notes.clone();
-    for group in migration.up.iter().filter(|group| group.begin.is_some()) {
+    notes.extend(
+        migration
+            .up
+            .iter()
+            .filter_map(|group| product.of_transaction(group)),
+    );
+    let in_transaction = migration.up.iter().filter(|group| group.begin.is_some());
+    for group in in_transaction.filter(|_| is_postgresql) {
         if let Some(wrong) = group.statements.iter().find(|it| it.refuses_transactions()) {
             notes.push(format!(
                 "{}: PostgreSQL refuses it in a transaction",
@@ -89,25 +119,80 @@ pub fn explain(migration: &Migration, version: u32, known: Known<'_>) -> Explain
         format: FORMAT,
         file: migration.path.display().to_string(),
         tool: migration.tool.words(),
-        version,
-        says: says(&statements),
+        product: product.title(),
+        version: is_postgresql.then_some(version),
+        says: if is_postgresql {
+            says(&statements)
+        } else {
+            says_elsewhere(&statements)
+        },
         statements,
         has_down: migration.down.is_some(),
         notes,
     }
 }
 
-fn form(action: &Action, version: u32) -> ExplainedForm {
+fn form(action: &Action, product: Product) -> ExplainedForm {
     let form = action.form;
+    if !matches!(product, Product::PostgreSql { .. }) {
+        let words = form.and_then(|form| product.words(form)).copied();
+        return ExplainedForm {
+            form: form.filter(|_| words.is_some()).map(|form| form.name),
+            locks: Vec::new(),
+            rewrite: None,
+            scan: None,
+            note: "",
+            elsewhere: words,
+            source: words.map_or("", |words| words.source),
+            instead: None,
+            is_there: true,
+        };
+    }
     ExplainedForm {
         form: form.map(|form| form.name),
         locks: action.locks.clone(),
         rewrite: form.map(|form| form.rewrite),
         scan: form.map(|form| form.scan),
         note: form.map_or("", |form| form.note),
+        elsewhere: None,
         source: form.map_or("", |form| form.source),
         instead: form.and_then(online::advice),
-        is_there: form.is_none_or(|form| form.since <= version),
+        is_there: form.is_none_or(|form| form.since <= product.version()),
+    }
+}
+
+/// What another product does not do online.
+fn says_elsewhere(statements: &[ExplainedStatement]) -> String {
+    let mut text = String::new();
+    for statement in statements {
+        let mut words = statement
+            .forms
+            .iter()
+            .filter_map(|form| form.elsewhere.as_ref());
+        if let Some(words) = words.find(|words| !words.is_online) {
+            let _ = write!(
+                text,
+                "Not online: {} ({}:{})",
+                words.does, statement.file, statement.line
+            );
+            break;
+        }
+    }
+    if text.is_empty() {
+        text.push_str("Each schema change that its documentation has is made online");
+    }
+    text + &unknown(statements)
+}
+
+/// Of how many statements nothing is known.
+fn unknown(statements: &[ExplainedStatement]) -> String {
+    let unknown = statements
+        .iter()
+        .filter(|it| it.forms.iter().any(|form| form.form.is_none()));
+    match unknown.count() {
+        0 => String::new(),
+        1 => "; of 1 statement it is not known".to_owned(),
+        many => format!("; of {many} statements it is not known"),
     }
 }
 
@@ -136,11 +221,7 @@ fn says(statements: &[ExplainedStatement]) -> String {
         .iter()
         .rev()
         .max_by_key(|statement| gravity(statement));
-    let unknown = statements
-        .iter()
-        .filter(|it| it.forms.iter().any(|form| form.form.is_none()))
-        .count();
-    let mut text = match worst.and_then(|worst| Some((worst, of(worst)?))) {
+    let text = match worst.and_then(|worst| Some((worst, of(worst)?))) {
         Some((worst, lock)) => {
             let work = match gravity(worst) {
                 (_, true, _) => " while all rows are rewritten",
@@ -158,21 +239,21 @@ fn says(statements: &[ExplainedStatement]) -> String {
         }
         None => "No lock on a table that is there already".to_owned(),
     };
-    match unknown {
-        0 => {}
-        1 => text.push_str("; of 1 statement it is not known"),
-        many => {
-            let _ = write!(text, "; of {many} statements it is not known");
-        }
-    }
-    text
+    text + &unknown(statements)
 }
 
 /// All of it for people: lines with an indent of two.
 pub fn text(it: &Explained) -> String {
+    let (version, by) = match it.version {
+        Some(version) => (format!(" {version}"), "by the table of locks"),
+        None => (
+            String::new(),
+            "by its documentation alone, which was held to no server",
+        ),
+    };
     let mut text = format!(
-        "{}\n{}, as {} runs it, on PostgreSQL {}: by the table of locks, nothing was run\n",
-        it.says, it.file, it.tool, it.version
+        "{}\n{}, as {} runs it, on {}{version}: {by}, nothing was run\n",
+        it.says, it.file, it.tool, it.product
     );
     for statement in &it.statements {
         let shown: String = statement
@@ -192,7 +273,7 @@ pub fn text(it: &Explained) -> String {
             statement.file, statement.line
         );
         for form in &statement.forms {
-            lines_of(form, it.version, &mut text);
+            lines_of(form, it, &mut text);
         }
         for (at, online) in statement.online.iter().flatten().enumerate() {
             let word = if at == 0 { "online:" } else { "       " };
@@ -205,14 +286,27 @@ pub fn text(it: &Explained) -> String {
     text
 }
 
-fn lines_of(form: &ExplainedForm, version: u32, text: &mut String) {
+fn lines_of(form: &ExplainedForm, of: &Explained, text: &mut String) {
     let Some(name) = form.form else {
-        text.push_str("  not known: the table of locks does not have it\n");
+        let why = if of.version.is_some() {
+            "the table of locks does not have it"
+        } else {
+            "no schema change, or not in its documentation"
+        };
+        let _ = writeln!(text, "  not known: {why}");
         return;
     };
     let _ = writeln!(text, "  {name}");
-    if !form.is_there {
+    if let Some(version) = of.version.filter(|_| !form.is_there) {
         let _ = writeln!(text, "    PostgreSQL {version} does not have it");
+    }
+    if let Some(words) = &form.elsewhere {
+        let online = if words.is_online {
+            "online"
+        } else {
+            "not online"
+        };
+        let _ = writeln!(text, "    {online}: {}", words.does);
     }
     for lock in &form.locks {
         let Locked { role, name, mode } = lock;
@@ -247,4 +341,36 @@ fn lines_of(form: &ExplainedForm, version: u32, text: &mut String) {
         let _ = writeln!(text, "    instead: {instead}");
     }
     let _ = writeln!(text, "    source: {}", form.source);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_the_file_makes_is_no_clients_yet() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.sql");
+        let says = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let migration = crate::read(&path).unwrap();
+            explain(
+                &migration,
+                Product::PostgreSql { version: 18 },
+                &mut |_, _| None,
+            )
+            .says
+        };
+        let index = "CREATE INDEX i ON T (a);";
+        assert!(
+            says(&format!("CREATE TABLE t (a int); {index}")).starts_with("No lock on a table")
+        );
+        let maybe = says(&format!("CREATE TABLE IF NOT EXISTS t (a int); {index}"));
+        assert!(maybe.starts_with("Strongest lock: SHARE on T"), "{maybe}");
+        let other = says(&format!("CREATE TABLE t (a int REFERENCES r); {index}"));
+        assert!(
+            other.starts_with("Strongest lock: SHARE ROW EXCLUSIVE on r"),
+            "{other}"
+        );
+    }
 }

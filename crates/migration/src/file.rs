@@ -20,10 +20,11 @@ pub enum Tool {
     Psql,
     Flyway,
     Liquibase,
-    /// golang-migrate, or sqlx: files are named alike.
+    /// golang-migrate, sqlx or Diesel: files are named alike.
     UpDown,
     Dbmate,
     Goose,
+    SqlMigrate,
 }
 
 impl Tool {
@@ -32,9 +33,10 @@ impl Tool {
             Tool::Psql => "psql",
             Tool::Flyway => "Flyway",
             Tool::Liquibase => "Liquibase",
-            Tool::UpDown => "golang-migrate or sqlx",
+            Tool::UpDown => "golang-migrate, sqlx or Diesel",
             Tool::Dbmate => "dbmate",
             Tool::Goose => "goose",
+            Tool::SqlMigrate => "sql-migrate",
         }
     }
 }
@@ -131,6 +133,7 @@ pub fn read(path: &Path) -> Result<Migration, String> {
         Tool::Liquibase => markers::liquibase(&mut migration, &text)?,
         Tool::Dbmate => markers::up_down(&mut migration, &text, &markers::DBMATE)?,
         Tool::Goose => markers::up_down(&mut migration, &text, &markers::GOOSE)?,
+        Tool::SqlMigrate => markers::up_down(&mut migration, &text, &markers::SQL_MIGRATE)?,
     }
     if migration.statements().next().is_none() {
         return Err(format!("{}: there is no statement to run", path.display()));
@@ -149,9 +152,21 @@ pub(crate) fn text_of(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|e| failed(e.to_string()))
 }
 
-/// `V2__x.sql` has `U2__x.sql` beside it, `2_x.up.sql` has `2_x.down.sql`.
+/// `V2__x.sql` has `U2__x.sql` beside it, `2_x.up.sql` has `2_x.down.sql`, Diesel's `up.sql` has `down.sql`.
 fn of_two_files(migration: &mut Migration, text: &str) -> Result<(), String> {
     let path = migration.path.clone();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if markers::is_named_as_of_sqlx(&name) {
+        migration.notes.push(
+            "taken for sqlx's by its name and run in one transaction; psql -f runs each statement by itself: \
+             another name"
+                .to_owned(),
+        );
+    }
+    // Documented (diesel_migrations): a file beside it says so.
+    let of_diesel = fs::read_to_string(path.with_file_name("metadata.toml"));
+    let of_diesel =
+        of_diesel.is_ok_and(|text| text.replace(' ', "").contains("run_in_transaction=false"));
     let statements = psql::plain(&path, text, 1)?;
     let is_flyway = migration.tool == Tool::Flyway;
     let has_one = statements.len() == 1;
@@ -160,7 +175,7 @@ fn of_two_files(migration: &mut Migration, text: &str) -> Result<(), String> {
         .filter(|it| it.refuses_transactions())
         .count();
     let is_wrapped = match (is_flyway, apart) {
-        _ if !is_flyway && markers::has_no_transaction(text) => false,
+        _ if !is_flyway && (of_diesel || markers::has_no_transaction(text)) => false,
         (_, 0) => true,
         (true, apart) if apart < statements.len() => {
             migration.notes.push(
@@ -180,11 +195,10 @@ fn of_two_files(migration: &mut Migration, text: &str) -> Result<(), String> {
         (false, _) => true,
     };
     migration.up = grouped(statements, is_wrapped);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
     let down = match (is_flyway, name.strip_suffix(".up.sql")) {
         (true, _) => name.strip_prefix(['V', 'v']).map(|rest| format!("U{rest}")),
         (false, Some(stem)) => Some(format!("{stem}.down.sql")),
-        (false, None) => None,
+        (false, None) => (name == "up.sql").then(|| "down.sql".to_owned()),
     };
     if let Some(down) = down
         .map(|down| path.with_file_name(down))
@@ -192,7 +206,8 @@ fn of_two_files(migration: &mut Migration, text: &str) -> Result<(), String> {
     {
         let text = text_of(&down)?;
         let statements = psql::plain(&down, &text, 1)?;
-        let is_wrapped = !markers::has_no_transaction(&text)
+        let is_wrapped = !of_diesel
+            && !markers::has_no_transaction(&text)
             && !statements.iter().any(Statement::refuses_transactions);
         migration.down = Some(grouped(statements, is_wrapped)).filter(|down| !down.is_empty());
     }
@@ -347,9 +362,34 @@ mod tests {
             ),
             (
                 "1_x.sql",
-                "-- +goose NO TRANSACTION\n-- +goose Up\nA;\n-- +goose Down\nB;",
+                "-- +goose no transaction\n-- +goose Up\nA;\n-- +goose Down\nB;",
                 Tool::Goose,
                 "[A]",
+            ),
+            (
+                "1.sql",
+                "-- +migrate Up\nA;\nCOMMIT;\nB;\nBEGIN;\n-- +migrate Down\nC;",
+                Tool::SqlMigrate,
+                "BEGIN[A]COMMIT [B]",
+            ),
+            (
+                "1.sql",
+                "-- +migrate Up notransaction\nA;\nB;",
+                Tool::SqlMigrate,
+                "[A;B]",
+            ),
+            ("up.sql", "A; B", Tool::UpDown, "BEGIN[A;B]COMMIT"),
+            (
+                "20240102030405_x.sql",
+                "A; B",
+                Tool::UpDown,
+                "BEGIN[A;B]COMMIT",
+            ),
+            (
+                "20240102030405_x.sql",
+                "\\set a 1\nA; B",
+                Tool::Psql,
+                "[A;B]",
             ),
             (
                 "x.sql",
@@ -391,6 +431,18 @@ mod tests {
         assert_eq!(
             down(&read(&path).unwrap()).as_deref(),
             Some("BEGIN[B]COMMIT")
+        );
+        let (dir, path) = written("up.sql", "A;");
+        fs::write(dir.path().join("down.sql"), "B;").unwrap();
+        fs::write(
+            dir.path().join("metadata.toml"),
+            "run_in_transaction = false\n",
+        )
+        .unwrap();
+        let diesel = read(&path).unwrap();
+        assert_eq!(
+            (shape(&diesel.up).as_str(), down(&diesel).as_deref()),
+            ("[A]", Some("[B]"))
         );
         let (dir, path) = written("V1__x.sql", "A;");
         fs::write(dir.path().join("U1__x.sql"), "B;").unwrap();

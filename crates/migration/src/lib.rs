@@ -8,12 +8,14 @@ pub mod file;
 pub mod forms;
 mod markers;
 pub mod online;
+pub mod products;
 mod psql;
 mod statement;
 mod tokens;
 
 pub use explain::{Explained, explain};
 pub use file::{Group, Migration, Statement, Tool, read};
+pub use products::Product;
 pub use statement::{Action, Known, Locked, Proofs, actions};
 
 /// The major versions of PostgreSQL that the table of locks is about.

@@ -3,9 +3,12 @@
 use crate::file::{Group, Migration, Statement, Tool, grouped};
 use crate::psql;
 
+/// Of the time at which `sqlx migrate add` made a file.
+const SQLX_DIGITS: usize = 14;
+
 /// Which tool's it is, by its name and by comments in it.
 pub fn tool(name: &str, text: &str) -> Tool {
-    let has = |marker: &str| comments(text).any(|(_, comment)| comment.starts_with(marker));
+    let has = |marker: &str| comments(text).any(|(_, comment)| begins(comment, marker));
     let is_of_flyway = name
         .strip_prefix(['V', 'v', 'R', 'U'])
         .is_some_and(|rest| rest.contains("__"));
@@ -15,19 +18,39 @@ pub fn tool(name: &str, text: &str) -> Tool {
         Tool::Dbmate
     } else if has(GOOSE.up) {
         Tool::Goose
-    } else if name.ends_with(".up.sql") || name.ends_with(".down.sql") {
+    } else if has(SQL_MIGRATE.up) {
+        Tool::SqlMigrate
+    } else if name.ends_with(".up.sql") || name.ends_with(".down.sql") || name == "up.sql" {
         Tool::UpDown
     } else if is_of_flyway && name.ends_with(".sql") {
         Tool::Flyway
+    } else if is_named_as_of_sqlx(name) && !text.lines().any(|line| line.starts_with('\\')) {
+        Tool::UpDown
     } else {
         Tool::Psql
     }
+}
+
+/// sqlx's files without a way back: `20240102030405_x.sql`.
+pub fn is_named_as_of_sqlx(name: &str) -> bool {
+    let version = name
+        .split_once('_')
+        .filter(|_| !name.ends_with(".up.sql") && name.ends_with(".sql"));
+    version.is_some_and(|(version, _)| {
+        version.len() == SQLX_DIGITS && version.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Lines that are comments, with their numbers from 0, without what makes them such.
 fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate();
     lines.filter_map(|(at, line)| Some((at, line.trim_start().strip_prefix("--")?.trim())))
+}
+
+/// Whether a comment begins with this marker; goose takes `no transaction` for `NO TRANSACTION`.
+fn begins(comment: &str, marker: &str) -> bool {
+    let head = comment.get(..marker.len());
+    head.is_some_and(|head| head.eq_ignore_ascii_case(marker))
 }
 
 /// sqlx's way to say that there is no transaction: its first line.
@@ -61,6 +84,13 @@ pub static GOOSE: Markers = Markers {
     one_statement: Some(("+goose StatementBegin", "+goose StatementEnd")),
 };
 
+pub static SQL_MIGRATE: Markers = Markers {
+    up: "+migrate Up",
+    down: "+migrate Down",
+    no_transaction: "notransaction",
+    one_statement: Some(("+migrate StatementBegin", "+migrate StatementEnd")),
+};
+
 /// A file that has both parts.
 ///
 /// # Errors
@@ -76,12 +106,10 @@ pub fn up_down(migration: &mut Migration, text: &str, markers: &Markers) -> Resu
     for (at, line) in text.split_inclusive('\n').enumerate() {
         let comment = line.trim_start().strip_prefix("--").map_or("", str::trim);
         let part = [(markers.up, false), (markers.down, true)];
-        let part = part
-            .into_iter()
-            .find(|(marker, _)| comment.starts_with(marker));
+        let part = part.into_iter().find(|(marker, _)| begins(comment, marker));
         let edge = markers
             .one_statement
-            .map(|(from, to)| [from, to].map(|edge| comment.starts_with(edge)));
+            .map(|(from, to)| [from, to].map(|edge| begins(comment, edge)));
         let is_edge = edge.is_some_and(|edge| edge.contains(&true));
         if part.is_some() || is_edge {
             let statements = if is_down == Some(true) {
@@ -95,7 +123,10 @@ pub fn up_down(migration: &mut Migration, text: &str, markers: &Markers) -> Resu
         if let Some((_, down)) = part {
             is_down = Some(down);
         }
-        if comment.contains(markers.no_transaction) {
+        let is_apart = comment
+            .to_ascii_lowercase()
+            .contains(&markers.no_transaction.to_ascii_lowercase());
+        if is_apart {
             match part {
                 Some((_, true)) => down_is_wrapped = false,
                 Some((_, false)) => up_is_wrapped = false,

@@ -5,6 +5,7 @@
 
 use crate::file::{Group, Migration, Statement};
 use crate::forms::{self, Form};
+use crate::psql;
 use crate::statement::{Action, Known, Proofs, actions, plain};
 use crate::tokens::tokens;
 
@@ -67,6 +68,9 @@ pub fn advice(form: &Form) -> Option<&'static str> {
 
 /// The statements that do the same online; `None`: there is no such form, or pgdyno does not make it.
 pub fn statements(text: &str, actions: &[Action], version: u32) -> Option<Vec<String>> {
+    if !psql::several(text).is_empty() {
+        return None;
+    }
     match actions {
         [only] if only.is(&forms::CREATE_INDEX) => Some(vec![behind_word(text, "index")?]),
         [only] if only.is(&forms::REINDEX_TABLE) => Some(vec![behind_word(text, "table")?]),
@@ -292,6 +296,7 @@ mod tests {
             "ALTER TABLE t ADD COLUMN b int",
             "DROP INDEX i CASCADE",
             "VACUUM FULL t",
+            "CREATE INDEX i ON t (a); CREATE INDEX j ON t (a)",
         ] {
             assert_eq!(online(text), None, "{text}");
         }

@@ -59,6 +59,17 @@ pub fn plain(path: &Path, text: &str, line: usize) -> Result<Vec<Statement>, Str
     Ok(reader.statements)
 }
 
+/// The statements of a text that is sent as one, as goose sends what is between its `StatementBegin` and
+/// `StatementEnd`; empty where there is one only.
+pub fn several(text: &str) -> Vec<Statement> {
+    let statements = plain(Path::new(""), text, 1).unwrap_or_default();
+    if statements.len() > 1 {
+        statements
+    } else {
+        Vec::new()
+    }
+}
+
 struct Reader {
     /// `None`: the tool knows none.
     variables: Option<BTreeMap<String, String>>,

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::forms::{self, Form, Mode, Role};
+use crate::psql;
 use crate::tokens::{Kind, Token, tokens};
 
 mod alter;
@@ -102,8 +103,21 @@ struct Proof {
     is_valid: bool,
 }
 
-/// What a statement does, on a server of this major version, behind the statements that left these proofs.
+/// What a statement does, on a server of this major version, behind the statements that left these proofs; of
+/// several that are sent as one, what all of them do.
 pub fn actions(text: &str, version: u32, known: Known<'_>, proofs: &mut Proofs) -> Vec<Action> {
+    let several = psql::several(text);
+    if several.is_empty() {
+        return of_one(text, version, known, proofs);
+    }
+    let mut all = Vec::new();
+    for statement in &several {
+        all.extend(of_one(&statement.text, version, known, proofs));
+    }
+    all
+}
+
+fn of_one(text: &str, version: u32, known: Known<'_>, proofs: &mut Proofs) -> Vec<Action> {
     let tokens = tokens(text);
     let mut cursor = Cursor {
         text,

@@ -20,6 +20,12 @@ fn each_statement_is_its_form_on_its_relations() {
             &[&forms::ADD_COLUMN],
             &["table:s.\"T\""],
         ),
+        // As goose sends them.
+        (
+            "ALTER TABLE t ADD a int; ALTER TABLE u ALTER a DROP DEFAULT;",
+            &[&forms::ADD_COLUMN, &forms::SET_DEFAULT],
+            &["table:t", "table:u"],
+        ),
         (
             "ALTER TABLE t ADD a timestamptz NOT NULL DEFAULT now()",
             &[&forms::ADD_COLUMN],

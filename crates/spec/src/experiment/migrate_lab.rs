@@ -97,10 +97,12 @@ pub fn file_of(command: &str) -> Option<String> {
 /// What people call the form of a migration's command: `as written`; `None`: it is another command.
 pub fn form_of(command: &str) -> Option<String> {
     file_of(command)?;
+    let timeout = option_of(command, "timeout").map_or_else(String::new, |time| format!(" {time}"));
     let mut words = match option_of(command, "form") {
         None | Some("as-written") => "as written".to_owned(),
-        Some("lock-timeout") => "lock_timeout and retries".to_owned(),
-        Some(other) => format!("{other} form"),
+        Some("lock-timeout") => format!("lock_timeout{timeout} and retries"),
+        Some(other) if timeout.is_empty() => format!("{other} form"),
+        Some(other) => format!("{other} form, lock_timeout{timeout}"),
     };
     if let Some(time) = option_of(command, "reader") {
         words.push_str(&format!(", behind a reader of {time}"));
@@ -165,8 +167,12 @@ mod tests {
             Some("lock_timeout and retries")
         );
         assert_eq!(
-            name("form=online reader=30s").as_deref(),
-            Some("online form, behind a reader of 30s")
+            name("form=lock-timeout timeout=50ms").as_deref(),
+            Some("lock_timeout 50ms and retries")
+        );
+        assert_eq!(
+            name("form=online timeout=1s reader=30s").as_deref(),
+            Some("online form, lock_timeout 1s, behind a reader of 30s")
         );
         assert_eq!(form_of("pgdyno:checkpoint"), None);
     }

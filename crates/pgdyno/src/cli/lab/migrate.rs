@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use pgdyno_database::open;
-use pgdyno_migration::{Migration, explain};
+use pgdyno_database::{dialect, open};
+use pgdyno_migration::{Migration, Product, explain};
 use pgdyno_observe::ObserveOptions;
 use pgdyno_output::{Verbosity, remark, write_report};
 use pgdyno_report::disturb;
@@ -17,7 +17,7 @@ use pgdyno_run::experiment::plan::Plan;
 use pgdyno_run::experiment::study::{Study, TrialsAlone};
 use pgdyno_session::Session;
 use pgdyno_spec::{
-    DisturbSpec, Exit, Failure, OWN, Policy, Rate, TrialSpec,
+    DisturbSpec, Exit, Failure, OWN, Policy, QueryMode, Rate, TrialSpec,
     command::ShellCommand,
     duration,
     experiment::{
@@ -70,6 +70,10 @@ pub struct MigrateArgs {
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u32).range(13..=18), requires = "explain", help_heading = "Without a load")]
     pub pg: Option<u32>,
 
+    /// Explain for another product, by its documentation alone [default: the server's]
+    #[arg(long, value_name = "NAME", value_parser = ["cockroachdb", "yugabytedb"], requires = "explain", conflicts_with = "pg", help_heading = "Without a load")]
+    pub product: Option<String>,
+
     /// The workload: a pack, or script files
     #[arg(long, value_name = "WORKLOAD", default_value = "tpcb", num_args = 1..)]
     pub workload: Vec<String>,
@@ -79,9 +83,9 @@ pub struct MigrateArgs {
     #[arg(long, value_name = "FORM,…", value_delimiter = ',', value_parser = PossibleValuesParser::new(FORMS))]
     pub forms: Vec<String>,
 
-    /// lock_timeout of lock-timeout and online
-    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = duration::parse_positive)]
-    pub lock_wait: Duration,
+    /// lock_timeout of lock-timeout and online; of several each is tried
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', default_value = "50ms", value_parser = duration::parse_positive)]
+    pub lock_wait: Vec<Duration>,
 
     /// Tries of each transaction, with pauses of 100 ms to 1 s
     #[arg(long, value_name = "COUNT", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=10_000))]
@@ -98,6 +102,10 @@ pub struct MigrateArgs {
     /// Leave it as it is after the only run: --forms with one form, --repeat 1
     #[arg(long, conflicts_with = "undo")]
     pub no_undo: bool,
+
+    /// Protocol for sending statements [default: simple, unless the workload needs another]
+    #[arg(short = 'M', long, value_enum)]
+    pub query_mode: Option<QueryMode>,
 
     /// Clients that run at the same time
     #[arg(short, long, value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -164,7 +172,7 @@ pub fn open(args: &MigrateArgs, verbosity: Verbosity) -> Result<Exit, Failure> {
 
 /// A session with the server that is named, if one is.
 fn named_server(args: &MigrateArgs) -> Result<Option<Session>, Failure> {
-    if args.pg.is_some() {
+    if args.pg.is_some() || args.product.is_some() {
         return Ok(None);
     }
     let target = open::existing(&args.made.target)?;
@@ -174,11 +182,27 @@ fn named_server(args: &MigrateArgs) -> Result<Option<Session>, Failure> {
 fn explained(args: &MigrateArgs, migration: &Migration) -> Result<Exit, Failure> {
     let json_to = args.made.json.open()?;
     let mut session = named_server(args)?;
-    let of_server = session
-        .as_ref()
-        .map(version)
-        .transpose()
-        .map_err(Failure::new)?;
+    let reported = session.as_ref().and_then(dialect::Product::reported);
+    let named = args.product.as_deref();
+    let named = named.or(reported.map(|product| product.dialect.name));
+    let product = match named.and_then(Product::named) {
+        Some(product) => product,
+        None => Product::PostgreSql {
+            version: postgresql(args, session.as_ref())?,
+        },
+    };
+    let mut column = |table: &str, column: &str| column_type(session.as_mut()?, table, column);
+    let document = explain(migration, product, &mut column);
+    json_to.write(&document)?;
+    if !args.made.json.replaces_text() {
+        write_report(format_args!("{}", explain::text(&document)))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The major version of PostgreSQL to explain for.
+fn postgresql(args: &MigrateArgs, session: Option<&Session>) -> Result<u32, Failure> {
+    let of_server = session.map(version).transpose().map_err(Failure::new)?;
     let version = args.pg.or(of_server).unwrap_or(VERSION);
     let known = pgdyno_migration::VERSIONS;
     if !known.contains(&version) {
@@ -189,32 +213,32 @@ fn explained(args: &MigrateArgs, migration: &Migration) -> Result<Exit, Failure>
         ))
         .hint("give the version to explain for: --pg 18"));
     }
-    let mut column = |table: &str, column: &str| column_type(session.as_mut()?, table, column);
-    let document = explain(migration, version, &mut column);
-    json_to.write(&document)?;
-    if !args.made.json.replaces_text() {
-        write_report(format_args!("{}", explain::text(&document)))?;
-    }
-    Ok(Exit::Ok)
+    Ok(version)
 }
 
 impl MigrateArgs {
     /// The commands of all forms, and how each is undone.
     fn commands(&self, path: &Path, forms: &[String], undo: &str) -> Vec<String> {
         let readers = std::iter::once(None).chain(self.reader.map(Some));
-        let of = |form: &String, reader: Option<Duration>| {
-            let mut command = format!("{OWN}{NAME} file={} form={form}", encoded(path));
-            if form != FORMS[0] {
-                command += &format!(" timeout={} tries={}", as_typed(self.lock_wait), self.tries);
+        let mut all = Vec::new();
+        for reader in readers {
+            for form in forms {
+                let begin = format!("{OWN}{NAME} file={} form={form}", encoded(path));
+                let end = reader.map_or_else(String::new, |reader| {
+                    format!(" reader={}", as_typed(reader))
+                });
+                let end = format!("{end} undo={undo}");
+                if form == FORMS[0] {
+                    all.push(begin + &end);
+                    continue;
+                }
+                all.extend(self.lock_wait.iter().map(|wait| {
+                    let recipe = format!(" timeout={} tries={}", as_typed(*wait), self.tries);
+                    format!("{begin}{recipe}{end}")
+                }));
             }
-            if let Some(reader) = reader {
-                command += &format!(" reader={}", as_typed(reader));
-            }
-            command + &format!(" undo={undo}")
-        };
-        readers
-            .flat_map(|reader| forms.iter().map(move |form| of(form, reader)))
-            .collect()
+        }
+        all
     }
 
     fn undo_by(
@@ -277,6 +301,7 @@ impl MigrateArgs {
         let mut spec = TrialSpec {
             workload: self.workload.clone(),
             clients: Some(self.clients.into()),
+            query_mode: self.query_mode,
             target: self.made.target.clone(),
             seed: self.made.seed,
             params: self.made.pack.param.clone(),

@@ -36,6 +36,15 @@ fn a_migration_is_explained_without_a_server_and_with_one() {
         ],
     );
     ran(pgdyno(&args).args(["--pg", "14"])).expect(0, &["on PostgreSQL 14"]);
+    ran(pgdyno(&args).args(["--product", "yugabytedb"])).expect(
+        0,
+        &[
+            "Not online: a table rewrite",
+            "on YugabyteDB: by its documentation alone",
+        ],
+    );
+    ran(pgdyno(&args).args(["--product", "yugabytedb", "--pg", "14"]))
+        .expect(2, &["cannot be used with"]);
     let db = Database::new("migrate_explain");
     db.sql("CREATE TABLE t (a varchar(20))");
     let shown = ran(pgdyno(&args).args(["--json", "--url", &db.url])).expect(0, &[]);
@@ -105,7 +114,7 @@ fn forms_are_run_by_turns_and_undone_and_the_decision_comes_first() {
         &[
             "online form: CREATE INDEX CONCURRENTLY t_a ON t (a);",
             "as written",
-            "online form, behind a reader of 500ms",
+            "online form, lock_timeout 50ms, behind a reader of 500ms",
             "ACCESS EXCLUSIVE t",
             "--fail-if: passed",
         ],
@@ -126,8 +135,8 @@ fn forms_are_run_by_turns_and_undone_and_the_decision_comes_first() {
         std::collections::BTreeSet::from([
             "as written",
             "as written, behind a reader of 500ms",
-            "online form",
-            "online form, behind a reader of 500ms"
+            "online form, lock_timeout 50ms",
+            "online form, lock_timeout 50ms, behind a reader of 500ms"
         ])
     );
     for target in targets {
