@@ -1540,6 +1540,8 @@ export type MigrationRun = {
   victims_total: number;
   /** How many sessions waited behind it, each time when that changed: when, and how many. */
   queue: Array<[number, number]>;
+  /** Standbys that streamed from the server when it began. */
+  standbys: Array<MigrationStandby>;
   /** How often the server was asked for that. */
   polls: number;
   /** Polls that failed; what failed first. */
@@ -1555,7 +1557,7 @@ export type MigrationStatement = {
   ended_us: number;
   /** Until when its locks were held: the end of its transaction. */
   held_until_us: number;
-  /** How long it waited for locks. */
+  /** How long it waited for locks; the last of a transaction at its commit also for a synchronous standby. */
   waited_us: number;
   /** Locks on relations that its transaction has had since it: what the statement added. */
   locks: Array<MigrationLock>;
@@ -1581,7 +1583,7 @@ export type MigrationHolder = {
   /** `null`: a prepared transaction. */
   pid: number | null;
   application: string;
-  /** `idle in transaction`, `active`, `prepared transaction` … */
+  /** `idle in transaction`, `active`, `prepared transaction`, `standby` (the commit waits for it) … */
   state: string;
   /** Its statement, or the prepared transaction's identifier. */
   query: string;
@@ -1604,6 +1606,25 @@ export type MigrationVictim = {
   mode: string;
   /** The longest of its waits. */
   waited_us: number;
+};
+
+/** A standby while the migration ran, and until it had replayed it. */
+export type MigrationStandby = {
+  /** Its `application_name`, or of one that `--url` names its place. */
+  name: string;
+  /** Most that it had not replayed of what the server had written. */
+  behind_bytes_max: number;
+  /** For how long, at most, it had not replayed something that the server had written; looked at every 100 ms. */
+  behind_us_max: number;
+  /** From the migration's end until it had replayed all of it; `null`: not before the trial was over. */
+  replayed_after_us: number | null;
+  /**
+   * Queries that its replay cancelled from the migration's begin on (`pg_stat_database_conflicts`); `null`:
+   * `--url` does not name it, so it was not asked.
+   */
+  cancelled: number | null;
+  /** Of these, those that were in the way of a replayed lock. */
+  cancelled_by_lock: number | null;
 };
 
 /**

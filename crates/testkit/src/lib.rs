@@ -25,6 +25,7 @@ mod home;
 pub mod hostile;
 mod https;
 mod listen;
+pub mod lock_queue;
 mod memory;
 mod messages;
 mod middlebox;

@@ -96,6 +96,14 @@ export function migrated(of: DisturbRepeat, where: string): HTMLElement | null {
     statements.length > 0 && figureTable(`Statements${where}`, ['Statement', num('Until its transaction ended, s'), num('Waited, s'), 'Locks', 'Rows', num('WAL of the server')], statements),
     holders.length > 0 && figureTable(`Waited for${where}`, ['Waited for', 'State', 'Lock', num('Seen for, s'), num('Its transaction then, s'), 'Statement'], holders),
     victims.length > 0 && figureTable(`Behind it${where}`, ['Behind it', 'Lock', num('Waited, s'), 'Statement'], victims),
+    run.standbys.length > 0 && figureTable(`Standbys${where}`, ['Standby', num('Behind, at most'), num('Behind, s at most'), num('Replayed, s after its end'), num('Cancelled queries'), num('For a lock')], run.standbys.map((it) => [
+      it.name,
+      bytesText(it.behind_bytes_max),
+      seconds(it.behind_us_max),
+      it.replayed_after_us === null ? DASH : seconds(it.replayed_after_us),
+      it.cancelled === null ? DASH : count(it.cancelled),
+      it.cancelled_by_lock === null ? DASH : count(it.cancelled_by_lock),
+    ])),
     run.victims_total > 0 && h('p', { class: 'sub' }, `${many(run.victims_total, 'session')} waited behind it, ${count(most(run))} at most at once, the longest ${timeText(Math.max(...run.victims.map((it) => it.waited_us)))}.`),
   );
 }

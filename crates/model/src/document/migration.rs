@@ -30,6 +30,9 @@ pub struct MigrationRun {
     pub victims_total: u64,
     /// How many sessions waited behind it, each time when that changed: when, and how many.
     pub queue: Vec<(u64, u64)>,
+    /// Standbys that streamed from the server when it began.
+    #[serde(default)]
+    pub standbys: Vec<MigrationStandby>,
     /// How often the server was asked for that.
     pub polls: u64,
     /// Polls that failed; what failed first.
@@ -47,7 +50,7 @@ pub struct MigrationStatement {
     pub ended_us: u64,
     /// Until when its locks were held: the end of its transaction.
     pub held_until_us: u64,
-    /// How long it waited for locks.
+    /// How long it waited for locks; the last of a transaction at its commit also for a synchronous standby.
     pub waited_us: u64,
     /// Locks on relations that its transaction has had since it: what the statement added.
     pub locks: Vec<MigrationLock>,
@@ -77,7 +80,7 @@ pub struct MigrationHolder {
     /// `null`: a prepared transaction.
     pub pid: Option<i32>,
     pub application: String,
-    /// `idle in transaction`, `active`, `prepared transaction` …
+    /// `idle in transaction`, `active`, `prepared transaction`, `standby` (the commit waits for it) …
     pub state: String,
     /// Its statement, or the prepared transaction's identifier.
     pub query: String,
@@ -102,6 +105,25 @@ pub struct MigrationVictim {
     pub mode: String,
     /// The longest of its waits.
     pub waited_us: u64,
+}
+
+/// A standby while the migration ran, and until it had replayed it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct MigrationStandby {
+    /// Its `application_name`, or of one that `--url` names its place.
+    pub name: String,
+    /// Most that it had not replayed of what the server had written.
+    pub behind_bytes_max: u64,
+    /// For how long, at most, it had not replayed something that the server had written; looked at every 100 ms.
+    pub behind_us_max: u64,
+    /// From the migration's end until it had replayed all of it; `null`: not before the trial was over.
+    pub replayed_after_us: Option<u64>,
+    /// Queries that its replay cancelled from the migration's begin on (`pg_stat_database_conflicts`); `null`:
+    /// `--url` does not name it, so it was not asked.
+    pub cancelled: Option<u64>,
+    /// Of these, those that were in the way of a replayed lock.
+    pub cancelled_by_lock: Option<u64>,
 }
 
 impl MigrationRun {

@@ -89,7 +89,8 @@ pub use interval::{Interval, Intervals};
 pub use isolation::IsolationCheck;
 pub use latency::Latency;
 pub use migration::{
-    MigrationHolder, MigrationLock, MigrationRun, MigrationStatement, MigrationVictim,
+    MigrationHolder, MigrationLock, MigrationRun, MigrationStandby, MigrationStatement,
+    MigrationVictim,
 };
 pub use observed::{
     Observed, ObservedBy, ObservedEvent, ObservedGap, ObservedSeries, ObservedStatement,

@@ -3,7 +3,9 @@
 
 use pgdyno_model::document::answer::{Answer, AnswerState, Sure};
 use pgdyno_model::document::disturb_lab::{DisturbLab, DisturbRepeat, DisturbTarget};
-use pgdyno_model::document::{MigrationHolder, MigrationRun, MigrationStatement, Proof};
+use pgdyno_model::document::{
+    MigrationHolder, MigrationRun, MigrationStandby, MigrationStatement, Proof,
+};
 use pgdyno_spec::text as figures;
 
 use super::answer::{of, remedies, sure};
@@ -22,6 +24,12 @@ const BEYOND_CONTROLS: f64 = 2.0;
 const HOLDERS_SHOWN: usize = 4;
 /// The watcher looks so often: what it has seen once lasted less.
 const LOOK_US: u64 = 10_000;
+/// Errors that clients have because of a schema that changed (plancache.c, RevalidateCachedQuery), and on standbys
+/// because of a lock that is replayed (postgres.c, ProcessRecoveryConflictInterrupt).
+const SIDE_EFFECTS: [(&str, &str); 2] = [
+    ("0A000", "cached plan must not change result type"),
+    ("40001", "conflict with recovery"),
+];
 /// Characters of a statement, and of a session's query, that are shown.
 const STATEMENT_CHARS: usize = 70;
 const INDENT: usize = 13;
@@ -190,6 +198,10 @@ pub(super) fn answer(lab: &DisturbLab) -> Option<Answer> {
                     .at(SECTION, LINK),
             );
         }
+        for (count, what) in endings(form.target) {
+            let words = format!("tries ended with \"{what}\", {name}");
+            evidence.push(Proof::new(figures::count(count), words).at(SECTION, LINK));
+        }
         if let Some(run) = form
             .runs
             .iter()
@@ -230,6 +242,19 @@ pub(super) fn answer(lab: &DisturbLab) -> Option<Answer> {
         remedies: remedies(lab),
         ..Answer::default()
     })
+}
+
+/// Tries of clients that a migration's side effects ended: how many over all runs, and the server's words.
+fn endings(target: &DisturbTarget) -> Vec<(u64, &'static str)> {
+    let of = |(sqlstate, words): (&str, &'static str)| {
+        let reasons = target.repeats.iter().flat_map(|repeat| &repeat.reasons);
+        let ended = reasons.filter(|reason| {
+            reason.sqlstate.as_deref() == Some(sqlstate) && reason.message.contains(words)
+        });
+        (ended.map(|reason| reason.tries).sum::<u64>(), words)
+    };
+    let all = SIDE_EFFECTS.into_iter().map(of);
+    all.filter(|(count, _)| *count > 0).collect()
 }
 
 fn dash() -> String {
@@ -336,6 +361,14 @@ pub(super) fn of_form(target: &DisturbTarget) -> String {
         );
         text += &wrapped("behind it", &words, INDENT);
     }
+    for standby in &run.standbys {
+        text += &wrapped("standby", &of_standby(standby), INDENT);
+    }
+    for (count, what) in endings(target) {
+        let tries = figures::plural(count, "try").replace("trys", "tries");
+        let words = format!("{tries} ended with \"{what}\", over all runs");
+        text += &wrapped("clients", &words, INDENT);
+    }
     for (word, what) in [
         ("failed", &run.error),
         ("left", &run.left),
@@ -346,6 +379,29 @@ pub(super) fn of_form(target: &DisturbTarget) -> String {
             .map_or_else(String::new, |what| wrapped(word, what, INDENT));
     }
     text
+}
+
+fn of_standby(it: &MigrationStandby) -> String {
+    let replayed = it.replayed_after_us.map_or_else(
+        || "had not replayed it when the trial was over".to_owned(),
+        |us| format!("had replayed it {} after its end", figures::time(us as f64)),
+    );
+    let cancelled = it.cancelled.map_or_else(
+        || "cancelled queries not known, as --url does not name it".to_owned(),
+        |count| {
+            format!(
+                "{} cancelled, {} for a lock",
+                figures::plural(count, "query").replace("querys", "queries"),
+                figures::count(it.cancelled_by_lock.unwrap_or(0))
+            )
+        },
+    );
+    format!(
+        "{}: {} and {} behind at most; {replayed}; {cancelled}",
+        it.name,
+        figures::bytes(it.behind_bytes_max as f64),
+        figures::time(it.behind_us_max as f64)
+    )
 }
 
 fn of_statement(it: &MigrationStatement) -> String {

@@ -28,6 +28,7 @@ mod load;
 mod lost_server;
 mod many;
 mod migrate;
+mod migrate_queues;
 mod mistakes;
 mod observe;
 mod observe_host;

@@ -3,7 +3,8 @@ use super::*;
 use pgdyno_model::document::answer::SureState;
 use pgdyno_model::document::disturb_lab::DisturbEffect;
 use pgdyno_model::document::{
-    DisturbCourse, DisturbFigures, MigrationHolder, MigrationRun, MigrationStatement, Sums,
+    DisturbCourse, DisturbFigures, MigrationHolder, MigrationRun, MigrationStandby,
+    MigrationStatement, Reason, Sums,
 };
 
 /// Service gone for so long, back after so long (`None`: not before the end), and so many missed.
@@ -379,6 +380,52 @@ fn migrated(forms: Vec<DisturbTarget>) -> (DisturbLab, Answer) {
     let mut answer = answer(&lab).unwrap();
     answer.sentence = answer.sentence.replace('\u{a0}', " ");
     (lab, answer)
+}
+
+#[test]
+fn what_a_migration_does_to_prepared_statements_and_standbys_is_counted_and_named() {
+    let mut target = form("as written", 0.01, 3, true);
+    let reason = |sqlstate: &str, message: &str, tries| Reason {
+        class: "other".to_owned(),
+        reason: sqlstate.to_owned(),
+        sqlstate: Some(sqlstate.to_owned()),
+        tries,
+        tries_retried: 0,
+        tries_ended: tries,
+        message: message.to_owned(),
+        statement: None,
+    };
+    for repeat in &mut target.repeats {
+        repeat.reasons = vec![
+            reason("0A000", "ERROR: cached plan must not change result type", 4),
+            reason("40001", "could not serialize access", 9),
+        ];
+        let migration = repeat.migration.as_mut().unwrap();
+        migration.standbys = vec![MigrationStandby {
+            name: "one".to_owned(),
+            behind_bytes_max: 2048,
+            behind_us_max: 3_000_000,
+            replayed_after_us: Some(2_000_000),
+            cancelled: Some(3),
+            cancelled_by_lock: Some(2),
+        }];
+    }
+    let (lab, answer) = migrated(vec![target]);
+    let evidence: Vec<(&str, &str)> = answer
+        .evidence
+        .iter()
+        .map(|proof| (proof.figure.as_str(), proof.sentence.as_str()))
+        .collect();
+    let words = "tries ended with \"cached plan must not change result type\", as written";
+    assert!(evidence.contains(&("12", words)), "{evidence:?}");
+    let text = super::super::text(&lab, 200).replace('\u{a0}', " ");
+    for words in [
+        "12 tries ended with \"cached plan must not change result type\"",
+        "one: 2.00 KiB and 3.00 s behind at most; had replayed it 2.00 s after its end; 3 queries cancelled, 2 for a lock",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("conflict with recovery"), "{text}");
 }
 
 #[test]

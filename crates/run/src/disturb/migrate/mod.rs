@@ -5,12 +5,14 @@
 
 mod copy;
 mod runner;
+mod standbys;
 mod watcher;
 
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use pgdyno_database::dialect::Product;
 use pgdyno_database::open::Target;
 use pgdyno_migration::forms::Role;
 use pgdyno_migration::{Group, Migration, Proofs, Statement, actions, online};
@@ -22,6 +24,7 @@ use pgdyno_spec::{
 };
 
 use self::runner::{Recipe, Runner, Stopped};
+use self::standbys::Standbys;
 use self::watcher::Watcher;
 use super::catalogue::{self, Entry, Given, Key, Kind, Made, Scene};
 use super::own::{Act, Control};
@@ -111,8 +114,14 @@ pub fn groups(
 /// The major version of PostgreSQL.
 ///
 /// # Errors
-/// The server does not say.
+/// It is another product, or does not say.
 pub fn version(session: &Session) -> Result<u32, String> {
+    if let Some(product) = Product::reported(session) {
+        return Err(format!(
+            "migrations are run on PostgreSQL only, not on {}: what its documentation says of the statements: --explain",
+            product.title()
+        ));
+    }
     let version = session.parameter("server_version").and_then(watcher::major);
     version.ok_or_else(|| "the server does not say its version".to_owned())
 }
@@ -249,6 +258,10 @@ impl Act for Migrate {
         let mut eye = catalogue::connect(&self.target.administration())?;
         eye = named(eye, APPLICATION)?;
         self.write_down(&mut session)?;
+        let standbys = Standbys::start(
+            &self.target,
+            catalogue::connect(&self.target.administration())?,
+        );
         let reader = self.reader.map(|time| self.read(time)).transpose()?;
         let began = Instant::now();
         let watcher = Watcher::start(eye, session.backend_pid(), began)?;
@@ -282,6 +295,7 @@ impl Act for Migrate {
             recipe: self.recipe,
             before_commit: &mut before_commit,
             committed: 0,
+            named: std::collections::BTreeMap::new(),
         };
         let result = runner.run(&self.groups, &mut run);
         let committed = runner.committed;
@@ -289,10 +303,13 @@ impl Act for Migrate {
         control.cancels(None);
         watcher.end(&mut run);
         drop(reader);
+        let took = text::time(began.elapsed().as_micros() as f64).to_string();
+        if let Some(standbys) = standbys {
+            run.standbys = standbys.end(&|| control.is_over());
+        }
         // What was rolled back needs no undo.
         self.may_be_committed &=
             committed > 0 || run.statements.iter().any(|it| !it.locks_are_whole);
-        let took = text::time(began.elapsed().as_micros() as f64).to_string();
         run.is_done = result.is_ok();
         let result = match result {
             Ok(()) => {

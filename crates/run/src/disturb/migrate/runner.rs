@@ -8,7 +8,7 @@ use pgdyno_model::document::{MigrationRun, MigrationStatement};
 use pgdyno_session::{Error, Session, quote_literal};
 use pgdyno_spec::text;
 
-use super::watcher::{Watcher, locks_of};
+use super::watcher::{Watcher, is_number, locks_of};
 use crate::disturb::own::Control;
 
 /// PostgreSQL's `lock_not_available`.
@@ -60,6 +60,8 @@ pub struct Runner<'a> {
     pub before_commit: &'a mut BeforeCommit<'a>,
     /// Statements that are committed.
     pub committed: usize,
+    /// Names of relations that statements name, by their numbers: of what is dropped nothing else is left.
+    pub named: BTreeMap<String, String>,
 }
 
 impl Runner<'_> {
@@ -136,6 +138,9 @@ impl Runner<'_> {
                 let held_until_us = self.at_us();
                 for statement in &mut run.statements[first..] {
                     statement.held_until_us = held_until_us;
+                }
+                if let Some(last) = run.statements[first..].last_mut() {
+                    last.waited_us += self.watcher.take_waited().as_micros() as u64;
                 }
                 if end == "COMMIT" {
                     self.committed += statements.len();
@@ -246,7 +251,13 @@ impl Runner<'_> {
             result.map_err(tell(&place))?;
             let pid = self.session.backend_pid();
             let locks = locks_of(&mut self.session, pid);
-            let locks = locks.map_err(|why| (place.clone(), Error::Usage(why)))?;
+            let mut locks = locks.map_err(|why| (place.clone(), Error::Usage(why)))?;
+            for lock in locks.iter_mut().filter(|lock| is_number(&lock.relation)) {
+                if let Some(name) = self.named.get(&lock.relation) {
+                    lock.relation.clone_from(name);
+                }
+            }
+            locks.retain(|lock| !is_number(&lock.relation));
             if let Some(last) = run.statements.last_mut() {
                 last.locks = locks
                     .iter()
@@ -367,6 +378,10 @@ impl Runner<'_> {
     fn statement(&mut self, statement: &Statement, run: &mut MigrationRun) -> Result<(), Error> {
         let names = self.names(statement);
         let files = self.files(&names)?;
+        let named = files
+            .iter()
+            .map(|(oid, (name, _))| (oid.clone(), name.clone()));
+        self.named.extend(named);
         let wal = self.wal();
         self.session.take_notices();
         self.watcher.take_waited();

@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use pgdyno_database::open;
 use pgdyno_server::Server;
 use pgdyno_spec::TargetSpec;
+use pgdyno_testkit::lock_queue::{self, HOLDER, Holding, LOCK_QUEUES, LockQueue, wait_for_row};
 
 use super::*;
 
@@ -68,56 +69,37 @@ fn migration_run(control: &Control) -> MigrationRun {
     *doing.expect("it is kept")
 }
 
-/// Waits until a query of the session gives a row.
-fn wait_for(session: &mut Session, query: &str) {
-    let began = Instant::now();
-    while session.query(query).unwrap().rows.is_empty() {
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "never came: {query}"
-        );
-        thread::sleep(Duration::from_millis(2));
-    }
-}
-
+const SCHEMA: &str = "CREATE TABLE r (id int PRIMARY KEY); INSERT INTO r VALUES (1); \
+                      CREATE TABLE t (id int PRIMARY KEY, a int, r_id int); INSERT INTO t VALUES (1, 1, 1); ANALYZE";
 const WAITS: &str = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
                      AND application_name = 'pgdyno migrate' AND wait_event_type = 'Lock'";
 const VICTIM_WAITS: &str = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
                             AND application_name = 'victim' AND wait_event_type = 'Lock'";
 
-/// Runs the migration while `holder` has what it needs and `victim` comes behind it.
-fn queued(
-    url: &str,
-    file: &str,
-    holder: &[&str],
-    victim: Option<&str>,
-    release: &str,
-) -> MigrationRun {
-    let mut holding = session(url);
-    for statement in std::iter::once(&"SET application_name = 'holder'").chain(holder) {
-        holding.simple_query(statement).unwrap();
-    }
-    let (mut one, _folder) = migrate(url, "a.sql", file, FORMS[0], UNDO[3]);
+/// Runs the migration while its lock is held, and has the victim come behind it.
+fn queued(url: &str, queue: &LockQueue) -> MigrationRun {
+    let mut held = queue.hold(url, None);
+    let (mut one, _folder) = migrate(url, "a.sql", queue.file, FORMS[0], UNDO[3]);
     let control = Control::default();
     let mut observer = session(url);
     thread::scope(|scope| {
         let (send, ran) = mpsc::channel();
         let control = &control;
         scope.spawn(move || send.send(one.run(control)).unwrap());
-        wait_for(&mut observer, WAITS);
-        let behind = victim.map(|sql| {
+        wait_for_row(&mut observer, WAITS);
+        let behind = (!queue.victim.is_empty()).then(|| {
             let mut session = session(url);
             session
                 .simple_query("SET application_name = 'victim'")
                 .unwrap();
-            scope.spawn(move || session.simple_query(sql).unwrap())
+            scope.spawn(move || session.simple_query(queue.victim).unwrap())
         });
         if behind.is_some() {
-            wait_for(&mut observer, VICTIM_WAITS);
+            wait_for_row(&mut observer, VICTIM_WAITS);
         }
-        // Two looks of the watcher.
-        thread::sleep(Duration::from_millis(50));
-        holding.simple_query(release).unwrap();
+        // Two looks of the watcher, also on a busy machine.
+        thread::sleep(Duration::from_millis(150));
+        held.release();
         ran.recv().unwrap().unwrap();
         behind
             .into_iter()
@@ -126,97 +108,20 @@ fn queued(
     migration_run(&control)
 }
 
-const SCHEMA: &str = "CREATE TABLE r (id int PRIMARY KEY); INSERT INTO r VALUES (1); \
-                      CREATE TABLE t (id int PRIMARY KEY, a int, r_id int); INSERT INTO t VALUES (1, 1, 1); ANALYZE";
-
+/// Those that need a server of their own are in `make test-long PART=migrate`.
 #[test]
 fn holder_migration_and_victims_are_named() {
     let server = pgdyno_testkit::postgres_with(&["max_prepared_transactions=2"]);
-    let url = database(&server, "migrate_queues", SCHEMA);
-    let alter = "ALTER TABLE t ADD COLUMN k int";
-    let exclusive = "ACCESS EXCLUSIVE";
-    struct Queue {
-        file: &'static str,
-        holder: &'static [&'static str],
-        victim: Option<&'static str>,
-        release: &'static str,
-        state: &'static str,
-        on: &'static str,
-        mode: &'static str,
-    }
-    let reader = Queue {
-        file: alter,
-        holder: &["BEGIN", "SELECT * FROM t"],
-        victim: Some("SELECT * FROM t WHERE id = 1"),
-        release: "COMMIT",
-        state: "idle in transaction",
-        on: "t",
-        mode: exclusive,
-    };
-    let queues = [
-        Queue {
-            file: alter,
-            ..reader
-        },
-        Queue {
-            file: "DROP TABLE IF EXISTS t2; ALTER TABLE t DROP COLUMN a",
-            ..reader
-        },
-        // Another DDL.
-        Queue {
-            file: "CREATE INDEX t_r ON t (r_id)",
-            holder: &[
-                "BEGIN",
-                "CREATE INDEX t_id ON t (id, r_id)",
-                "UPDATE t SET r_id = 1",
-            ],
-            victim: Some("DELETE FROM t WHERE id = 5"),
-            mode: "SHARE",
-            ..reader
-        },
-        Queue {
-            file: "ALTER TABLE t ADD COLUMN p int",
-            holder: &[
-                "BEGIN",
-                "INSERT INTO t VALUES (2, 1)",
-                "PREPARE TRANSACTION 'gone'",
-            ],
-            release: "COMMIT PREPARED 'gone'",
-            state: "prepared transaction",
-            ..reader
-        },
-        Queue {
-            file: "SELECT pg_advisory_xact_lock(7); ALTER TABLE t ADD COLUMN q int",
-            holder: &["BEGIN", "SELECT pg_advisory_xact_lock(7)"],
-            victim: None,
-            on: "advisory",
-            mode: "EXCLUSIVE",
-            ..reader
-        },
-        // A foreign key to a busy table.
-        Queue {
-            file: "ALTER TABLE t ADD CONSTRAINT f FOREIGN KEY (r_id) REFERENCES r",
-            holder: &["BEGIN", "INSERT INTO r VALUES (2)"],
-            victim: Some("INSERT INTO r VALUES (3)"),
-            on: "r",
-            mode: "SHARE ROW EXCLUSIVE",
-            ..reader
-        },
-        // In no transaction: it waits for the old snapshot.
-        Queue {
-            file: "CREATE INDEX CONCURRENTLY t_c ON t (id, q)",
-            holder: &["BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT * FROM r"],
-            victim: None,
-            on: "virtualxid",
-            mode: "SHARE",
-            ..reader
-        },
-    ];
-    for queue in queues {
-        let run = queued(&url, queue.file, queue.holder, queue.victim, queue.release);
+    let by_sessions = LOCK_QUEUES
+        .iter()
+        .filter(|queue| matches!(queue.holding, Holding::Waiting(..) | Holding::Busy(..)));
+    for (number, queue) in by_sessions.enumerate() {
+        let url = database(&server, &format!("queue_{number}"), lock_queue::SCHEMA);
+        let run = queued(&url, queue);
+        let name = queue.name;
         let holder = run
             .holder()
-            .unwrap_or_else(|| panic!("{}: no holder: {run:#?}", queue.file));
+            .unwrap_or_else(|| panic!("{name}: no holder: {run:#?}"));
         assert_eq!(
             (
                 holder.state.as_str(),
@@ -224,16 +129,20 @@ fn holder_migration_and_victims_are_named() {
                 holder.mode.as_str()
             ),
             (queue.state, queue.on, queue.mode),
-            "{run:#?}"
+            "{name}: {run:#?}"
         );
         match holder.pid {
-            Some(_) => assert_eq!(holder.application, "holder", "{run:#?}"),
-            None => assert_eq!(holder.query, "gone", "{run:#?}"),
+            Some(_) => assert_eq!(holder.application, HOLDER, "{name}: {run:#?}"),
+            None => assert_eq!(holder.query, "gone", "{name}: {run:#?}"),
         }
-        assert!(run.is_done && run.waited_us() > 0, "{run:#?}");
+        assert!(run.is_done && run.waited_us() > 0, "{name}: {run:#?}");
         let victims: Vec<&str> = run.victims.iter().map(|it| it.query.as_str()).collect();
-        assert_eq!(victims, Vec::from_iter(queue.victim), "{run:#?}");
-        assert_eq!(run.queue_max(), victims.len() as u64, "{run:#?}");
+        let expected: Vec<&str> = [queue.victim]
+            .into_iter()
+            .filter(|sql| !sql.is_empty())
+            .collect();
+        assert_eq!(victims, expected, "{name}: {run:#?}");
+        assert_eq!(run.queue_max(), victims.len() as u64, "{name}: {run:#?}");
         assert!(
             run.victims
                 .iter()
@@ -246,7 +155,8 @@ fn holder_migration_and_victims_are_named() {
 fn what_each_statement_did_is_read_before_the_commit() {
     let url = database(pgdyno_testkit::postgres(), "migrate_seen", SCHEMA);
     let text = "BEGIN; ALTER TABLE t ADD COLUMN k int; ALTER TABLE t ALTER COLUMN a TYPE bigint; \
-                CREATE TABLE n (r int REFERENCES r); COMMIT; CREATE INDEX CONCURRENTLY t_a ON t (a); TRUNCATE n";
+                CREATE TABLE n (r int REFERENCES r); COMMIT; CREATE INDEX CONCURRENTLY t_a ON t (a); TRUNCATE n; \
+                DROP TABLE n";
     let (mut one, _folder) = migrate(&url, "a.sql", text, FORMS[0], UNDO[3]);
     let control = Control::default();
     one.run(&control).unwrap();
@@ -265,6 +175,12 @@ fn what_each_statement_did_is_read_before_the_commit() {
         locks(2).contains(&"SHARE ROW EXCLUSIVE r".to_owned()),
         "{:?}",
         locks(2)
+    );
+    // What is dropped has its name still.
+    assert!(
+        locks(5).contains(&"ACCESS EXCLUSIVE n".to_owned()),
+        "{:?}",
+        locks(5)
     );
     assert_eq!(run.statements[0].rewritten, Vec::<String>::new());
     assert!(

@@ -20,13 +20,18 @@ const SAME_HOLDER_US: u64 = 200_000;
 /// Documented (pg_locks): `waitstart` since 14.
 const WAITSTART_SINCE: u32 = 14;
 
-/// A lock that is waited for, as the server shows it.
+/// What a holder is called that is a standby: the commit waits for its answer.
+const STANDBY: &str = "standby";
+
+/// A lock that is waited for, as the server shows it; or, of a commit, a standby's answer.
 struct Waiting {
     pid: i32,
     mode: String,
     on: String,
     /// The number of the relation, where it is one.
     relation: Option<String>,
+    /// The transaction that is to end, where it is one.
+    transaction: Option<String>,
     blockers: Vec<i32>,
     /// Since the lock is waited for, where the server says so.
     since: Option<Duration>,
@@ -41,6 +46,8 @@ struct State {
     waited: Duration,
     /// The wait that goes on.
     waits: Option<Duration>,
+    /// How often it was asked for. A look that began before that is about a statement which is over.
+    asked: u64,
     /// Locks of the migration's session, where it cannot read them itself.
     locks: BTreeSet<MigrationLock>,
     reads_locks: bool,
@@ -77,6 +84,7 @@ impl Watcher {
             pid,
             began,
             waits: BTreeMap::new(),
+            own_since: None,
         };
         let shared = Arc::clone(&state);
         let thread = thread::Builder::new().name("disturb.migrate".to_owned());
@@ -92,6 +100,7 @@ impl Watcher {
     /// How long the migration has waited for locks since this was last asked.
     pub fn take_waited(&self) -> Duration {
         let mut state = lock(&self.state);
+        state.asked += 1;
         let waits = state.waits.take().unwrap_or_default();
         std::mem::take(&mut state.waited) + waits
     }
@@ -102,9 +111,8 @@ impl Watcher {
     }
 
     pub fn take_locks(&self) -> Vec<MigrationLock> {
-        std::mem::take(&mut lock(&self.state).locks)
-            .into_iter()
-            .collect()
+        let locks = std::mem::take(&mut lock(&self.state).locks).into_iter();
+        locks.filter(|lock| !is_number(&lock.relation)).collect()
     }
 
     pub fn is_behind_autovacuum(&self) -> bool {
@@ -160,6 +168,8 @@ struct Eye {
     is_since: bool,
     /// Since when each session waits behind the migration.
     waits: BTreeMap<i32, Instant>,
+    /// Since when the migration was seen to wait.
+    own_since: Option<Instant>,
 }
 
 impl Eye {
@@ -185,6 +195,7 @@ impl Eye {
     }
 
     fn look(&mut self, state: &Mutex<State>) -> Result<(), String> {
+        let asked = lock(state).asked;
         let waiting = self.waiting()?;
         let own = waiting.iter().find(|one| one.pid == self.pid);
         let holders = match own {
@@ -198,13 +209,15 @@ impl Eye {
             Vec::new()
         };
         let at_us = self.at_us();
+        let own_since = own.map(|_| self.own_since.unwrap_or_else(Instant::now));
+        self.own_since = own_since;
         let mut state = lock(state);
         state.locks.extend(locks);
         match own {
+            _ if state.asked != asked => self.own_since = None,
             Some(own) => {
-                let waits = own
-                    .since
-                    .unwrap_or_else(|| state.waits.unwrap_or_default() + INTERVAL);
+                let waits = own.since.or(own_since.map(|since| since.elapsed()));
+                let waits = waits.unwrap_or_default();
                 // A wait that is shorter than the one before it is another one.
                 if let Some(before) = state.waits.filter(|before| waits < *before) {
                     state.waited += before;
@@ -285,12 +298,19 @@ impl Eye {
         } else {
             "NULL"
         };
+        // A commit that waits for a synchronous standby has its locks until then, and waits for none.
         let sql = format!(
             "SELECT l.pid, l.mode, coalesce(c.oid::regclass::text, l.locktype), l.relation, \
-             array_to_string(pg_blocking_pids(l.pid), ' '), {since}, a.application_name, left(a.query, 200) \
+             array_to_string(pg_blocking_pids(l.pid), ' '), {since}, a.application_name, left(a.query, 200), \
+             l.transactionid::text \
              FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid \
              LEFT JOIN pg_class AS c ON c.oid = l.relation AND a.datname = current_database() \
-             WHERE NOT l.granted"
+             WHERE NOT l.granted \
+             UNION ALL SELECT a.pid, 'synchronous_commit = ' || current_setting('synchronous_commit'), 'its commit', \
+             NULL, (SELECT string_agg(pid::text, ' ') FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')), \
+             NULL, a.application_name, '', NULL FROM pg_stat_activity AS a \
+             WHERE a.pid = {} AND a.wait_event = 'SyncRep'",
+            self.pid
         );
         let rows = self.session.query(&sql).map_err(|e| e.to_string())?.rows;
         let of = |row: Vec<Option<String>>| {
@@ -301,6 +321,7 @@ impl Eye {
                 mode: mode_words(&text(1)?),
                 on: plain(text(2)?),
                 relation: text(3),
+                transaction: text(8),
                 blockers: pids.split(' ').filter_map(|pid| pid.parse().ok()).collect(),
                 since: text(5).and_then(|s| Duration::try_from_secs_f64(s.parse().ok()?).ok()),
                 application: text(6).unwrap_or_default(),
@@ -321,13 +342,19 @@ impl Eye {
         );
         // What a prepared transaction holds has no pid, and shows as blocker 0. It has the lock of its own number;
         // the virtual transaction that is documented (-1/number) is another one since 17.
-        if let Some(relation) = own.relation.as_ref().filter(|_| own.blockers.contains(&0)) {
-            sql += &format!(
-                " UNION ALL SELECT NULL, '', 'prepared transaction', p.gid, \
-                 extract(epoch FROM clock_timestamp() - p.prepared), '' FROM pg_prepared_xacts AS p \
-                 WHERE EXISTS (SELECT FROM pg_locks AS h JOIN pg_locks AS x USING (virtualtransaction) \
+        let is_it = match (&own.relation, &own.transaction) {
+            (Some(relation), _) => Some(format!(
+                "EXISTS (SELECT FROM pg_locks AS h JOIN pg_locks AS x USING (virtualtransaction) \
                  WHERE h.pid IS NULL AND h.relation = {relation} AND x.pid IS NULL \
                  AND x.transactionid = p.transaction)"
+            )),
+            (None, Some(transaction)) => Some(format!("p.transaction = '{transaction}'")),
+            (None, None) => None,
+        };
+        if let Some(is_it) = is_it.filter(|_| own.blockers.contains(&0)) {
+            sql += &format!(
+                " UNION ALL SELECT NULL, '', 'prepared transaction', p.gid, \
+                 extract(epoch FROM clock_timestamp() - p.prepared), '' FROM pg_prepared_xacts AS p WHERE {is_it}"
             );
         }
         let rows = self.session.query(&sql).map_err(|e| e.to_string())?.rows;
@@ -335,13 +362,18 @@ impl Eye {
             let text = |at: usize| row.get(at).cloned().flatten().unwrap_or_default();
             let (query, kind) = (one_line(&text(3)), text(5));
             let is_autovacuum = kind == "autovacuum worker";
+            let state = if kind == "walsender" {
+                STANDBY.to_owned()
+            } else {
+                text(2)
+            };
             LockHolder {
                 // Documented (autovacuum, 24.1.6): one that prevents wraparound says so, and is not cancelled.
                 is_ordinary_autovacuum: is_autovacuum && !query.contains("wraparound"),
                 holder: MigrationHolder {
                     pid: text(0).parse().ok(),
                     application: if is_autovacuum { kind } else { text(1) },
-                    state: text(2),
+                    state,
                     query,
                     transaction_us: text(4).parse::<f64>().ok().map(|s| (s * 1e6) as u64),
                     on: own.on.clone(),
@@ -375,17 +407,18 @@ pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Locks that a session has on the user's relations, the strongest of each.
+/// Locks that a session has on the user's relations, the strongest of each; one that it has dropped is called by its
+/// number.
 ///
 /// # Errors
 /// The server does not say.
 pub fn locks_of(session: &mut Session, pid: i32) -> Result<Vec<MigrationLock>, String> {
     let sql = format!(
-        "SELECT c.oid::regclass::text, l.mode FROM pg_locks AS l JOIN pg_class AS c ON c.oid = l.relation \
+        "SELECT coalesce(c.oid::regclass::text, l.relation::text), l.mode FROM pg_locks AS l \
+         LEFT JOIN pg_class AS c ON c.oid = l.relation LEFT JOIN pg_namespace AS n ON n.oid = c.relnamespace \
          JOIN pg_database AS d ON d.oid = l.database AND d.datname = current_database() \
-         JOIN pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname <> 'information_schema' \
-         AND (n.nspname !~ '^pg_' OR n.nspname = 'pg_toast') WHERE l.locktype = 'relation' AND l.granted \
-         AND l.pid = {pid}"
+         WHERE l.locktype = 'relation' AND l.granted AND l.pid = {pid} AND (c.oid IS NULL \
+         OR n.nspname <> 'information_schema' AND (n.nspname !~ '^pg_' OR n.nspname = 'pg_toast'))"
     );
     let rows = session.query(&sql).map_err(|e| e.to_string())?.rows;
     let mut strongest: BTreeMap<String, Mode> = BTreeMap::new();
@@ -403,6 +436,11 @@ pub fn locks_of(session: &mut Session, pid: i32) -> Result<Vec<MigrationLock>, S
         mode: mode.words().to_owned(),
     };
     Ok(strongest.into_iter().map(of).collect())
+}
+
+/// Whether it is a number in place of a name: of a relation that is dropped.
+pub fn is_number(relation: &str) -> bool {
+    relation.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
