@@ -246,7 +246,7 @@ fn lock_timeout_gives_way_and_gets_through_when_it_can() {
     doing.start().unwrap();
     let is_between = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
                       AND application_name = 'pgdyno migrate' AND query = 'ROLLBACK'";
-    wait_for(&mut session(&url), is_between);
+    wait_for_row(&mut session(&url), is_between);
     doing.end();
     assert!(doing.result().0, "a result");
     gave_up(&doing.migration().unwrap(), ": the trial was over");
