@@ -130,9 +130,9 @@ pub const LOCK_QUEUES: [LockQueue; 13] = [
     },
     LockQueue {
         name: "row lock",
-        file: "UPDATE t SET a = 2 WHERE id = 1",
+        file: "BEGIN; UPDATE t SET a = 2 WHERE id = 2; UPDATE t SET a = 2 WHERE id = 1; COMMIT",
         holding: Holding::Waiting(&["BEGIN", "UPDATE t SET a = 3 WHERE id = 1"], "COMMIT"),
-        victim: "UPDATE t SET a = 4 WHERE id = 1",
+        victim: "UPDATE t SET a = 4 WHERE id = 2",
         state: IDLE,
         on: "transactionid",
         mode: "SHARE",
